@@ -1,0 +1,1 @@
+//! [`Cue`]: the read-ahead in the direction of play.

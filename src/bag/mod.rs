@@ -1,0 +1,10 @@
+//! Recordings: opening, the ordered walk, the read-ahead.
+
+mod cue;
+mod message;
+mod qos;
+mod topic;
+
+pub use message::{Key, Message, TopicId};
+pub use qos::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+pub use topic::{Schema, Topic};

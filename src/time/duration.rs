@@ -1,0 +1,202 @@
+//! [`Duration`]: a signed span in nanoseconds, shared by all kinds of time.
+//!
+//! Used wherever two points of time are subtracted. Arithmetic comes checked and saturating; the
+//! operators panic on overflow and say so. ±292 years fit.
+
+use std::fmt;
+use std::ops::{Add, Neg, Sub};
+
+const NANOS_PER_SEC: i64 = 1_000_000_000;
+
+/// A signed span of time in nanoseconds (ROS article "Clock and Time", requirement T3).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Duration(i64);
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// The longest span forwards, about 292 years.
+    pub const MAX: Self = Self(i64::MAX);
+    /// The longest span backwards, about −292 years.
+    pub const MIN: Self = Self(i64::MIN);
+
+    /// A span of `nanos` nanoseconds.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// A span of `micros` microseconds, saturating.
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros.saturating_mul(1_000))
+    }
+
+    /// A span of `millis` milliseconds, saturating.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis.saturating_mul(1_000_000))
+    }
+
+    /// A span of `secs` whole seconds, saturating.
+    pub const fn from_secs(secs: i64) -> Self {
+        Self(secs.saturating_mul(NANOS_PER_SEC))
+    }
+
+    /// A span of `secs` seconds, rounded to the nearest nanosecond; `None` if it is not a number or
+    /// beyond ±292 years.
+    pub fn from_secs_f64(secs: f64) -> Option<Self> {
+        let nanos = (secs * 1e9).round();
+        // 2^63 itself is representable as f64 but not as i64.
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "range checked on the line before"
+        )]
+        (nanos >= -9_223_372_036_854_775_808.0 && nanos < 9_223_372_036_854_775_808.0)
+            .then_some(Self(nanos as i64))
+    }
+
+    /// The span in nanoseconds.
+    pub const fn as_nanos(self) -> i64 {
+        self.0
+    }
+
+    /// The span in seconds, rounded to the nearest `f64`.
+    #[expect(clippy::cast_precision_loss, reason = "the name promises a float")]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// Whether the span points backwards.
+    pub const fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    /// The sum, or `None` on overflow.
+    pub const fn checked_add(self, other: Self) -> Option<Self> {
+        match self.0.checked_add(other.0) {
+            Some(nanos) => Some(Self(nanos)),
+            None => None,
+        }
+    }
+
+    /// The sum, held at the ends of the range.
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The difference, held at the ends of the range.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The span without its sign, held at the end of the range.
+    pub const fn saturating_abs(self) -> Self {
+        Self(self.0.saturating_abs())
+    }
+
+    /// The same span as the standard library's unsigned one; zero if it points backwards.
+    pub fn to_std(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(u64::try_from(self.0).unwrap_or(0))
+    }
+}
+
+impl From<std::time::Duration> for Duration {
+    /// Saturates at [`Duration::MAX`].
+    fn from(std: std::time::Duration) -> Self {
+        Self(i64::try_from(std.as_nanos()).unwrap_or(i64::MAX))
+    }
+}
+
+impl Add for Duration {
+    type Output = Self;
+
+    /// # Panics
+    /// On overflow; see [`Duration::checked_add`].
+    fn add(self, other: Self) -> Self {
+        self.checked_add(other).expect("duration fits in 292 years")
+    }
+}
+
+impl Sub for Duration {
+    type Output = Self;
+
+    /// # Panics
+    /// On overflow; see [`Duration::saturating_sub`].
+    fn sub(self, other: Self) -> Self {
+        Self(
+            self.0
+                .checked_sub(other.0)
+                .expect("duration fits in 292 years"),
+        )
+    }
+}
+
+impl Neg for Duration {
+    type Output = Self;
+
+    /// Saturates: the negation of [`Duration::MIN`] is [`Duration::MAX`].
+    fn neg(self) -> Self {
+        Self(self.0.checked_neg().unwrap_or(i64::MAX))
+    }
+}
+
+impl fmt::Display for Duration {
+    /// Seconds with nanosecond digits as far as they matter: `-1.5s`, `0s`, `12.000000001s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let magnitude = self.0.unsigned_abs();
+        let (secs, nanos) = (magnitude / 1_000_000_000, magnitude % 1_000_000_000);
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let digits = format!("{nanos:09}");
+        match digits.trim_end_matches('0') {
+            "" => write!(f, "{sign}{secs}s"),
+            fraction => write!(f, "{sign}{secs}.{fraction}s"),
+        }
+    }
+}
+
+impl fmt::Debug for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_round_to_the_nearest_nanosecond_and_refuse_what_does_not_fit() {
+        for (secs, nanos) in [
+            (0.1, Some(100_000_000)),
+            (-1.5, Some(-1_500_000_000)),
+            (1e10, None),
+            (f64::NAN, None),
+        ] {
+            assert_eq!(
+                Duration::from_secs_f64(secs).map(Duration::as_nanos),
+                nanos,
+                "{secs}"
+            );
+        }
+    }
+
+    #[test]
+    fn display_shows_sign_and_only_the_digits_that_matter() {
+        for (nanos, text) in [
+            (0, "0s"),
+            (-1_500_000_000, "-1.5s"),
+            (12_000_000_001, "12.000000001s"),
+        ] {
+            assert_eq!(Duration::from_nanos(nanos).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_range_hold() {
+        assert_eq!(-Duration::MIN, Duration::MAX);
+        assert_eq!(Duration::MIN.saturating_abs(), Duration::MAX);
+        assert_eq!(Duration::MAX.checked_add(Duration::from_nanos(1)), None);
+        assert_eq!(
+            Duration::MAX.saturating_add(Duration::from_nanos(1)),
+            Duration::MAX
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! [`TimeRange`]: a closed span of log time, `start ≤ stop` whatever the direction of play.
+
+use super::duration::Duration;
+use super::point::{Ros, Time};
+
+/// A closed range of log time: both ends belong to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TimeRange {
+    start: Time<Ros>,
+    stop: Time<Ros>,
+}
+
+impl TimeRange {
+    /// Everything.
+    pub const ALL: Self = Self {
+        start: Time::MIN,
+        stop: Time::MAX,
+    };
+
+    /// The closed range between the two, in whichever order they are given.
+    pub fn between(a: Time<Ros>, b: Time<Ros>) -> Self {
+        Self {
+            start: a.min(b),
+            stop: a.max(b),
+        }
+    }
+
+    /// The earliest point of the range.
+    pub const fn start(self) -> Time<Ros> {
+        self.start
+    }
+
+    /// The latest point of the range.
+    pub const fn stop(self) -> Time<Ros> {
+        self.stop
+    }
+
+    /// From the first point to the last.
+    pub const fn duration(self) -> Duration {
+        self.stop.saturating_since(self.start)
+    }
+
+    /// Whether `t` lies in the range, ends included.
+    pub fn contains(self, t: Time<Ros>) -> bool {
+        self.start <= t && t <= self.stop
+    }
+
+    /// The point of the range that is nearest to `t`.
+    pub fn clamp(self, t: Time<Ros>) -> Time<Ros> {
+        t.clamp(self.start, self.stop)
+    }
+
+    /// What both ranges cover, if anything.
+    pub fn intersection(self, other: Self) -> Option<Self> {
+        let (start, stop) = (self.start.max(other.start), self.stop.min(other.stop));
+        (start <= stop).then_some(Self { start, stop })
+    }
+
+    /// The smallest range that holds both.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self {
+            start: self.start.min(other.start),
+            stop: self.stop.max(other.stop),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(a: i64, b: i64) -> TimeRange {
+        TimeRange::between(Time::from_nanos(a), Time::from_nanos(b))
+    }
+
+    #[test]
+    fn ends_are_ordered_and_belong_to_the_range() {
+        assert_eq!(range(9, 3), range(3, 9));
+        assert!(
+            range(3, 9).contains(Time::from_nanos(3)) && range(3, 9).contains(Time::from_nanos(9))
+        );
+        assert_eq!(range(3, 9).clamp(Time::from_nanos(12)), Time::from_nanos(9));
+    }
+
+    #[test]
+    fn ranges_that_touch_share_a_point() {
+        assert_eq!(range(0, 3).intersection(range(3, 9)), Some(range(3, 3)));
+        assert_eq!(range(0, 3).intersection(range(4, 9)), None);
+        assert_eq!(range(0, 3).union(range(7, 9)), range(0, 9));
+    }
+}

@@ -1,0 +1,605 @@
+//! [`Segment`]: the one value that says where playback is, for any instant.
+//!
+//! Made by the player thread alone and copied by everyone else: the scheduler, the `/clock` tick, the
+//! screen, the services. It never reads a clock: `now` is an argument. Its moves:
+//!
+//! | operation | motion | speed | generation | cue (read-ahead) |
+//! |---|---|---|---|---|
+//! | play | `Rolling{position, now}` once cued | = | = | keep |
+//! | pause | `Held(position(now))` | = | = | keep |
+//! | speed, same sign | re-anchored | new | = | keep |
+//! | reverse (sign flips) | `Held` until cued, then as intended | −s | +1 | new, other direction |
+//! | seek | `Held(t clamped)` until cued | = | +1 | new from t |
+//! | play until t | `Rolling` with `until`; `Held` on arrival | = | = | keep |
+//! | end, `Loop` | lap: `Held(entry edge)` | = | +1 | new |
+//! | end, `Hold` | `Held(exit edge)` | = | = | none |
+//! | range | position clamped into it | = | +1 | new |
+//!
+//! Law: what re-*times* (hold, roll, same-sign speed) leaves the position at `now` as it is; what
+//! re-*reads* (jumps, sign flips) starts a new generation. Within a generation the position never
+//! runs against the direction. All arithmetic is exact, in 128 bits.
+
+use super::duration::Duration;
+use super::point::{Ros, Steady, Time};
+use super::range::TimeRange;
+use super::speed::Speed;
+
+/// How the position changes with the wall clock.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Motion {
+    /// It stands.
+    Held(Time<Ros>),
+    /// It was at `from` at the wall instant `since` and has moved at the segment's speed ever after.
+    Rolling {
+        /// The position at `since`.
+        from: Time<Ros>,
+        /// The wall instant of the anchor; before it the position is `from`.
+        since: Time<Steady>,
+    },
+}
+
+/// What happens at the exit edge of the range.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum AtEnd {
+    /// Stand there.
+    #[default]
+    Hold,
+    /// Go on from the entry edge: a lap.
+    Loop,
+}
+
+/// Where playback is, as a function of the wall instant. See the module text for its laws.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Segment {
+    generation: u64,
+    range: TimeRange,
+    speed: Speed,
+    motion: Motion,
+    until: Option<Time<Ros>>,
+    at_end: AtEnd,
+}
+
+impl Segment {
+    /// The first generation: held at the entry edge of `range`, which is its stop if `speed` is reverse.
+    pub fn new(range: TimeRange, speed: Speed, at_end: AtEnd) -> Self {
+        let entry = if speed.is_reverse() {
+            range.stop()
+        } else {
+            range.start()
+        };
+        Self {
+            generation: 0,
+            range,
+            speed,
+            motion: Motion::Held(entry),
+            until: None,
+            at_end,
+        }
+    }
+
+    /// Counts the jumps: a consumer that sees another number drops what it knew.
+    pub const fn generation(self) -> u64 {
+        self.generation
+    }
+
+    /// The closed range that is played.
+    pub const fn range(self) -> TimeRange {
+        self.range
+    }
+
+    /// The playback factor.
+    pub const fn speed(self) -> Speed {
+        self.speed
+    }
+
+    /// How the position moves.
+    pub const fn motion(self) -> Motion {
+        self.motion
+    }
+
+    /// Where it holds on the way, if anywhere.
+    pub const fn until(self) -> Option<Time<Ros>> {
+        self.until
+    }
+
+    /// What happens at the exit edge.
+    pub const fn at_end(self) -> AtEnd {
+        self.at_end
+    }
+
+    /// Whether the position moves.
+    pub const fn is_rolling(self) -> bool {
+        matches!(self.motion, Motion::Rolling { .. })
+    }
+
+    /// The edge of the range where playing in this direction begins.
+    pub const fn entry(self) -> Time<Ros> {
+        if self.speed.is_reverse() {
+            self.range.stop()
+        } else {
+            self.range.start()
+        }
+    }
+
+    /// The edge of the range where playing in this direction ends.
+    pub const fn exit(self) -> Time<Ros> {
+        if self.speed.is_reverse() {
+            self.range.start()
+        } else {
+            self.range.stop()
+        }
+    }
+
+    /// The farthest position that this motion reaches: `until`, else the exit edge.
+    pub fn limit(self) -> Time<Ros> {
+        self.until.unwrap_or(self.exit())
+    }
+
+    /// Whether `a` comes before `b` in the direction of play.
+    pub fn is_before(self, a: Time<Ros>, b: Time<Ros>) -> bool {
+        if self.speed.is_reverse() {
+            a > b
+        } else {
+            a < b
+        }
+    }
+
+    /// The nearer of two times in the direction of play.
+    pub fn nearer(self, a: Time<Ros>, b: Time<Ros>) -> Time<Ros> {
+        if self.is_before(b, a) { b } else { a }
+    }
+
+    /// Where playback is at the wall instant `now`: within the range, never past [`Segment::limit`].
+    pub fn position(self, now: Time<Steady>) -> Time<Ros> {
+        match self.motion {
+            Motion::Held(at) => at,
+            Motion::Rolling { from, since } => {
+                let elapsed = i128::from(now.as_nanos()) - i128::from(since.as_nanos());
+                let moved = i128::from(from.as_nanos()) + self.speed.scale(elapsed.max(0));
+                let moved = moved.clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+                self.nearer(
+                    Time::from_nanos(i64::try_from(moved).expect("clamped to i64")),
+                    self.limit(),
+                )
+            }
+        }
+    }
+
+    /// Whether rolling playback has come to `t`. Never while held.
+    pub fn due(self, t: Time<Ros>, now: Time<Steady>) -> bool {
+        self.is_rolling() && !self.is_before(self.position(now), t)
+    }
+
+    /// The first wall instant at which [`Segment::due`] holds for `t`; the anchor if it lies behind.
+    /// `None` while held and for times past [`Segment::limit`].
+    pub fn wall_at(self, t: Time<Ros>) -> Option<Time<Steady>> {
+        let Motion::Rolling { from, since } = self.motion else {
+            return None;
+        };
+        if self.is_before(self.limit(), t) {
+            return None;
+        }
+        if !self.is_before(from, t) {
+            return Some(since);
+        }
+        let log = (i128::from(t.as_nanos()) - i128::from(from.as_nanos())).unsigned_abs();
+        let wall = i128::from(since.as_nanos()) + self.speed.unscale(log);
+        Some(Time::from_nanos(i64::try_from(wall).unwrap_or(i64::MAX)))
+    }
+
+    /// The wall instant at which this motion reaches its limit; `None` while held.
+    pub fn ends_at(self) -> Option<Time<Steady>> {
+        self.wall_at(self.limit())
+    }
+
+    /// Stands where it is. Same generation.
+    #[must_use]
+    pub fn hold(self, now: Time<Steady>) -> Self {
+        Self {
+            motion: Motion::Held(self.position(now)),
+            ..self
+        }
+    }
+
+    /// Moves on from where it is. Same generation.
+    #[must_use]
+    pub fn roll(self, now: Time<Steady>) -> Self {
+        Self {
+            motion: Motion::Rolling {
+                from: self.position(now),
+                since: now,
+            },
+            ..self
+        }
+    }
+
+    /// Another playback factor. With the same sign the position at `now` stays and so does the
+    /// generation; with the other sign it is held there in a new generation, on the way to the other edge.
+    #[must_use]
+    pub fn with_speed(self, speed: Speed, now: Time<Steady>) -> Self {
+        if speed.is_reverse() != self.speed.is_reverse() {
+            return Self {
+                speed,
+                ..self.seek(self.position(now))
+            };
+        }
+        match self.motion {
+            Motion::Held(_) => Self { speed, ..self },
+            Motion::Rolling { .. } => Self {
+                speed,
+                ..self.roll(now)
+            },
+        }
+    }
+
+    /// A jump: held at `to`, clamped into the range. A new generation; `until` is forgotten.
+    #[must_use]
+    pub fn seek(self, to: Time<Ros>) -> Self {
+        Self {
+            generation: self.generation + 1,
+            motion: Motion::Held(self.range.clamp(to)),
+            until: None,
+            ..self
+        }
+    }
+
+    /// Another range: the position at `now` is clamped into it and held. A new generation.
+    #[must_use]
+    pub fn with_range(self, range: TimeRange, now: Time<Steady>) -> Self {
+        let position = self.position(now);
+        Self { range, ..self }.seek(position)
+    }
+
+    /// A jump out of the range: `range` is played from now on, held at `to`, clamped into it.
+    /// A new generation.
+    #[must_use]
+    pub fn seek_within(self, range: TimeRange, to: Time<Ros>) -> Self {
+        Self { range, ..self }.seek(to)
+    }
+
+    /// A lap: held at the entry edge, from where [`Segment::roll`] starts it. A new generation.
+    /// Rolled at the instant the last lap ended, a thousand laps drift by nothing.
+    #[must_use]
+    pub fn wrap(self) -> Self {
+        self.seek(self.entry())
+    }
+
+    /// Another behaviour at the exit edge. Same generation, same motion.
+    #[must_use]
+    pub const fn with_at_end(self, at_end: AtEnd) -> Self {
+        Self { at_end, ..self }
+    }
+
+    /// Moves the position on to `to`, still held, as a step does. A `to` that lies behind or outside
+    /// the range changes nothing. Same generation.
+    #[must_use]
+    pub fn advance_to(self, to: Time<Ros>, now: Time<Steady>) -> Self {
+        let position = self.position(now);
+        let to = if self.is_before(position, to) {
+            self.range.clamp(to)
+        } else {
+            position
+        };
+        Self {
+            motion: Motion::Held(to),
+            ..self
+        }
+    }
+
+    /// Moves the anchor so that `at` is the position at `now`: what playback does after it was kept
+    /// from moving. Only ever back, to a message that has not gone out. Same generation.
+    #[must_use]
+    pub fn resume_at(self, at: Time<Ros>, now: Time<Steady>) -> Self {
+        let from = self.nearer(self.range.clamp(at), self.position(now));
+        Self {
+            motion: Motion::Rolling { from, since: now },
+            ..self
+        }
+    }
+
+    /// The wall span that `log` nanoseconds take at this speed, without sign.
+    pub fn wall_span(self, log: Duration) -> Duration {
+        let wall = self
+            .speed
+            .unscale(u128::from(log.as_nanos().unsigned_abs()));
+        Duration::from_nanos(i64::try_from(wall).unwrap_or(i64::MAX))
+    }
+
+    /// Holds at `stop` on the way there; `None` plays on to the exit edge. A stop that lies behind the
+    /// position at `now` stops at once, one outside the range at its edge. Same generation.
+    #[must_use]
+    pub fn play_until(self, stop: Option<Time<Ros>>, now: Time<Steady>) -> Self {
+        let stop = stop.map(|t| {
+            let (t, position) = (self.range.clamp(t), self.position(now));
+            if self.is_before(t, position) {
+                position
+            } else {
+                t
+            }
+        });
+        Self {
+            until: stop,
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ros(nanos: i64) -> Time<Ros> {
+        Time::from_nanos(nanos)
+    }
+    fn wall(nanos: i64) -> Time<Steady> {
+        Time::from_nanos(nanos)
+    }
+
+    const DAY: i64 = 86_400_000_000_000;
+    const EPOCH: i64 = 1_700_000_000_000_000_000;
+
+    fn speeds() -> impl Strategy<Value = Speed> {
+        prop_oneof![
+            Just(1_000_000),
+            Just(-1_000_000),
+            Just(1_000),
+            Just(-1_000_000_000),
+            Just(333_333),
+            (1_000..1_000_000_000_i32),
+            (-1_000_000_000..-1_000_i32),
+        ]
+        .prop_map(|m| Speed::from_millionths(m).unwrap())
+    }
+    fn instants() -> impl Strategy<Value = Time<Steady>> {
+        (0..100 * DAY).prop_map(Time::from_nanos)
+    }
+    fn times() -> impl Strategy<Value = Time<Ros>> {
+        (EPOCH - DAY..EPOCH + DAY).prop_map(Time::from_nanos)
+    }
+    fn ranges() -> impl Strategy<Value = TimeRange> {
+        (times(), times()).prop_map(|(a, b)| TimeRange::between(a, b))
+    }
+    /// A rolling segment somewhere in its range, and an instant at or after its anchor.
+    fn rolling() -> impl Strategy<Value = (Segment, Time<Steady>)> {
+        (ranges(), speeds(), times(), instants(), 0..DAY).prop_map(
+            |(range, speed, at, since, later)| {
+                let segment = Segment::new(range, speed, AtEnd::Hold).seek(at).roll(since);
+                (segment, Time::from_nanos(since.as_nanos() + later))
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn law_1_position_stays_in_range_and_never_runs_backwards((s, now) in rolling(), more in 0..DAY) {
+            let (a, b) = (s.position(now), s.position(wall(now.as_nanos() + more)));
+            prop_assert!(s.range().start() <= s.range().stop());
+            prop_assert!(s.range().contains(a) && s.range().contains(b));
+            prop_assert!(!s.is_before(b, a));
+        }
+
+        #[test]
+        fn law_2_what_retimes_keeps_position_and_generation((s, now) in rolling(), speed in speeds()) {
+            let speed = if speed.is_reverse() == s.speed().is_reverse() { speed } else { speed.reversed() };
+            for moved in [s.hold(now), s.roll(now), s.with_speed(speed, now), s.hold(now).roll(now)] {
+                prop_assert_eq!(moved.position(now), s.position(now));
+                prop_assert_eq!(moved.generation(), s.generation());
+            }
+        }
+
+        #[test]
+        fn law_2_what_rereads_starts_one_generation((s, now) in rolling(), t in times(), range in ranges()) {
+            let jumps = [s.seek(t), s.wrap(), s.with_range(range, now), s.with_speed(s.speed().reversed(), now)];
+            for jumped in jumps {
+                prop_assert_eq!(jumped.generation(), s.generation() + 1);
+                prop_assert!(!jumped.is_rolling() && jumped.range().contains(jumped.position(now)));
+            }
+            prop_assert_eq!(s.with_speed(s.speed().reversed(), now).position(now), s.position(now));
+        }
+
+        #[test]
+        fn law_3_a_held_position_ignores_the_wall((s, now) in rolling(), later in instants()) {
+            let held = s.hold(now);
+            prop_assert_eq!(held.position(later), s.position(now));
+            prop_assert!(!held.due(held.position(later), later));
+            prop_assert_eq!(held.wall_at(held.position(now)), None);
+        }
+
+        #[test]
+        fn law_4_woken_at_wall_at_it_is_due_and_not_a_nanosecond_earlier((s, _) in rolling(), t in times()) {
+            let Some(at) = s.wall_at(t) else {
+                prop_assert!(s.is_before(s.limit(), t));
+                return Ok(());
+            };
+            prop_assert!(s.due(t, at));
+            if s.is_before(s.position(wall(i64::MIN)), t) {
+                prop_assert!(!s.due(t, wall(at.as_nanos() - 1)));
+            }
+        }
+
+        #[test]
+        fn law_5_after_a_hold_it_rolls_on_from_there((s, now) in rolling(), pause in 0..DAY) {
+            let resumed = s.hold(now).roll(wall(now.as_nanos() + pause));
+            prop_assert_eq!(resumed.position(wall(now.as_nanos() + pause)), s.position(now));
+        }
+
+        #[test]
+        fn law_6_due_covers_the_start_itself_in_both_directions((s, now) in rolling()) {
+            let here = s.roll(now);
+            prop_assert!(here.due(here.position(now), now));
+        }
+
+        #[test]
+        fn law_7_a_thousand_laps_drift_by_nothing(length in 1..DAY / 1_000, speed in speeds(), late in 0..100_000_i64) {
+            let range = TimeRange::between(ros(EPOCH), ros(EPOCH + length));
+            let mut lap = Segment::new(range, speed, AtEnd::Loop).roll(wall(0));
+            let first = lap.ends_at().unwrap().as_nanos();
+            for n in 1..=1_000 {
+                let ended = lap.ends_at().unwrap();
+                let _woken_late = ended.as_nanos() + late;
+                lap = lap.wrap().roll(ended);
+                prop_assert_eq!(lap.ends_at().unwrap().as_nanos(), first * (n + 1));
+            }
+        }
+
+        #[test]
+        fn law_8_a_copy_reads_the_same((s, now) in rolling()) {
+            let copy = s;
+            prop_assert_eq!(copy.position(now), s.position(now));
+            prop_assert!(size_of::<Segment>() <= 80);
+        }
+
+        #[test]
+        fn until_holds_the_position_and_nothing_past_it_is_due((s, now) in rolling(), t in times(), later in 0..DAY) {
+            let stopping = s.play_until(Some(t), now);
+            let later = wall(now.as_nanos() + later);
+            prop_assert_eq!(stopping.generation(), s.generation());
+            prop_assert_eq!(stopping.position(later), s.nearer(s.position(later), stopping.limit()));
+            prop_assert!(s.range().contains(stopping.limit()));
+        }
+
+        #[test]
+        fn resume_at_never_runs_ahead((s, now) in rolling(), t in times()) {
+            let resumed = s.resume_at(t, now);
+            prop_assert!(!s.is_before(s.position(now), resumed.position(now)));
+            prop_assert_eq!(resumed.generation(), s.generation());
+        }
+    }
+
+    /// The table at the head of this file, row by row.
+    #[test]
+    fn the_operation_table() {
+        let range = TimeRange::between(ros(100), ros(200));
+        let half = Speed::from_millionths(500_000).unwrap();
+        let s = Segment::new(range, Speed::NORMAL, AtEnd::Hold);
+        let rolling = s.roll(wall(0)); // position(t) = 100 + t
+        let held = Motion::Held;
+        let from = |from, since| Motion::Rolling {
+            from: ros(from),
+            since: wall(since),
+        };
+        let narrow = TimeRange::between(ros(150), ros(160));
+        // (row, segment after it at wall 20, motion, speed, generation)
+        let table = [
+            ("new", s, held(ros(100)), Speed::NORMAL, 0),
+            (
+                "new reverse",
+                Segment::new(range, Speed::NORMAL.reversed(), AtEnd::Hold),
+                held(ros(200)),
+                Speed::NORMAL.reversed(),
+                0,
+            ),
+            ("play", s.roll(wall(20)), from(100, 20), Speed::NORMAL, 0),
+            (
+                "pause",
+                rolling.hold(wall(20)),
+                held(ros(120)),
+                Speed::NORMAL,
+                0,
+            ),
+            (
+                "speed",
+                rolling.with_speed(half, wall(20)),
+                from(120, 20),
+                half,
+                0,
+            ),
+            (
+                "speed while held",
+                s.with_speed(half, wall(20)),
+                held(ros(100)),
+                half,
+                0,
+            ),
+            (
+                "reverse",
+                rolling.with_speed(half.reversed(), wall(20)),
+                held(ros(120)),
+                half.reversed(),
+                1,
+            ),
+            (
+                "seek",
+                rolling.seek(ros(170)),
+                held(ros(170)),
+                Speed::NORMAL,
+                1,
+            ),
+            (
+                "seek before",
+                rolling.seek(ros(0)),
+                held(ros(100)),
+                Speed::NORMAL,
+                1,
+            ),
+            (
+                "seek past",
+                rolling.seek(ros(900)),
+                held(ros(200)),
+                Speed::NORMAL,
+                1,
+            ),
+            (
+                "until",
+                rolling.play_until(Some(ros(130)), wall(20)),
+                from(100, 0),
+                Speed::NORMAL,
+                0,
+            ),
+            (
+                "until behind",
+                rolling.play_until(Some(ros(110)), wall(20)).hold(wall(99)),
+                held(ros(120)),
+                Speed::NORMAL,
+                0,
+            ),
+            ("lap", rolling.wrap(), held(ros(100)), Speed::NORMAL, 1),
+            (
+                "end",
+                rolling.hold(wall(900)),
+                held(ros(200)),
+                Speed::NORMAL,
+                0,
+            ),
+            (
+                "range",
+                rolling.with_range(narrow, wall(20)),
+                held(ros(150)),
+                Speed::NORMAL,
+                1,
+            ),
+            (
+                "step",
+                rolling.advance_to(ros(140), wall(20)),
+                held(ros(140)),
+                Speed::NORMAL,
+                0,
+            ),
+            (
+                "step behind",
+                rolling.advance_to(ros(110), wall(20)),
+                held(ros(120)),
+                Speed::NORMAL,
+                0,
+            ),
+            (
+                "fed again",
+                rolling.resume_at(ros(110), wall(20)),
+                from(110, 20),
+                Speed::NORMAL,
+                0,
+            ),
+        ];
+        for (row, segment, motion, speed, generation) in table {
+            assert_eq!(
+                (segment.motion(), segment.speed(), segment.generation()),
+                (motion, speed, generation),
+                "{row}"
+            );
+        }
+    }
+}

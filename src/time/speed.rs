@@ -1,0 +1,142 @@
+//! [`Speed`]: the playback factor as an exact integer.
+//!
+//! Millionths, so that it has equality and no NaN; non-zero, because pause is not speed 0. The sign
+//! is the direction. A float would miss wake instants by a nanosecond (see `docs/design.md`).
+
+use std::fmt;
+use std::num::NonZeroI32;
+use std::str::FromStr;
+
+/// A playback factor in millionths, ±0.001 … ±1000; the sign is the direction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Speed(NonZeroI32);
+
+/// A playback factor that [`Speed`] cannot take.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("rate {0} is not between 0.001 and 1000 (or −0.001 and −1000 to play backwards)")]
+pub struct InvalidSpeed(String);
+
+impl Speed {
+    /// As recorded, forwards.
+    pub const NORMAL: Self = Self(NonZeroI32::new(Self::ONE).expect("not zero"));
+    const ONE: i32 = 1_000_000;
+    const LEAST: i32 = Self::ONE / 1_000;
+    const MOST: i32 = Self::ONE * 1_000;
+
+    /// A factor of `millionths`/1,000,000.
+    pub fn from_millionths(millionths: i32) -> Result<Self, InvalidSpeed> {
+        let refuse = || InvalidSpeed((f64::from(millionths) / f64::from(Self::ONE)).to_string());
+        if !(Self::LEAST..=Self::MOST).contains(&millionths.saturating_abs()) {
+            return Err(refuse());
+        }
+        NonZeroI32::new(millionths).map(Self).ok_or_else(refuse)
+    }
+
+    /// The factor nearest to `factor`, in millionths.
+    pub fn from_f64(factor: f64) -> Result<Self, InvalidSpeed> {
+        let millionths = (factor * f64::from(Self::ONE)).round();
+        if !(millionths.abs() <= f64::from(Self::MOST)) {
+            return Err(InvalidSpeed(factor.to_string()));
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "range checked above")]
+        Self::from_millionths(millionths as i32)
+    }
+
+    /// The factor in millionths.
+    pub const fn millionths(self) -> i32 {
+        self.0.get()
+    }
+
+    /// The factor as a float; exact to the sixth decimal.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0.get()) / f64::from(Self::ONE)
+    }
+
+    /// Whether it plays backwards.
+    pub const fn is_reverse(self) -> bool {
+        self.0.get() < 0
+    }
+
+    /// The same pace in the other direction.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        Self(NonZeroI32::new(-self.0.get()).expect("negation of a non-zero within ±1e9"))
+    }
+
+    /// Log time covered in `wall` nanoseconds, rounded towards zero; signed like the speed.
+    pub(crate) fn scale(self, wall: i128) -> i128 {
+        wall * i128::from(self.0.get()) / i128::from(Self::ONE)
+    }
+
+    /// The least wall nanoseconds in which `|log|` nanoseconds of log time are covered.
+    pub(crate) fn unscale(self, log: u128) -> i128 {
+        let wall = (log * u128::from(Self::ONE.unsigned_abs()))
+            .div_ceil(u128::from(self.0.get().unsigned_abs()));
+        i128::try_from(wall).expect("at most 2^64 · 1e6")
+    }
+}
+
+impl FromStr for Speed {
+    type Err = InvalidSpeed;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSpeed> {
+        let factor: f64 = text
+            .trim()
+            .parse()
+            .map_err(|_| InvalidSpeed(format!("`{text}`")))?;
+        Self::from_f64(factor)
+    }
+}
+
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_f64().fmt(f)
+    }
+}
+
+impl fmt::Debug for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "×{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accepted_range_is_closed_and_zero_is_not_in_it() {
+        let cases = [
+            ("1", Some(1_000_000)),
+            ("0.5", Some(500_000)),
+            ("-2", Some(-2_000_000)),
+            ("0.001", Some(1_000)),
+            ("-1000", Some(-1_000_000_000)),
+            ("0", None),
+            ("-0", None),
+            ("0.0009", None),
+            ("1000.1", None),
+            ("nan", None),
+            ("inf", None),
+            ("fast", None),
+            ("", None),
+            ("1e300", None),
+        ];
+        for (text, millionths) in cases {
+            assert_eq!(
+                text.parse::<Speed>().ok().map(Speed::millionths),
+                millionths,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_error_shows_what_was_given_and_what_is_allowed() {
+        let error = "0".parse::<Speed>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "rate 0 is not between 0.001 and 1000 (or −0.001 and −1000 to play backwards)"
+        );
+    }
+}
