@@ -1,4 +1,5 @@
 //! bagplay plays recorded robot logs to ROS 2 over zenoh and serves their clock.
 pub mod bag;
 pub mod output;
+pub mod player;
 pub mod time;

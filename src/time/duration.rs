@@ -49,7 +49,8 @@ impl Duration {
             clippy::cast_possible_truncation,
             reason = "range checked on the line before"
         )]
-        (nanos >= -9_223_372_036_854_775_808.0 && nanos < 9_223_372_036_854_775_808.0)
+        (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
+            .contains(&nanos)
             .then_some(Self(nanos as i64))
     }
 
@@ -78,16 +79,19 @@ impl Duration {
     }
 
     /// The sum, held at the ends of the range.
+    #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
     /// The difference, held at the ends of the range.
+    #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
     /// The span without its sign, held at the end of the range.
+    #[must_use]
     pub const fn saturating_abs(self) -> Self {
         Self(self.0.saturating_abs())
     }

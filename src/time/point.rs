@@ -78,6 +78,7 @@ impl<K: Kind> Time<K> {
     }
 
     /// The point `span` later, held at the ends of the range.
+    #[must_use]
     pub const fn saturating_add(self, span: Duration) -> Self {
         Self::from_nanos(self.nanos.saturating_add(span.as_nanos()))
     }

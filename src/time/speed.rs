@@ -35,7 +35,8 @@ impl Speed {
     /// The factor nearest to `factor`, in millionths.
     pub fn from_f64(factor: f64) -> Result<Self, InvalidSpeed> {
         let millionths = (factor * f64::from(Self::ONE)).round();
-        if !(millionths.abs() <= f64::from(Self::MOST)) {
+        let most = f64::from(Self::MOST);
+        if !(-most..=most).contains(&millionths) {
             return Err(InvalidSpeed(factor.to_string()));
         }
         #[expect(clippy::cast_possible_truncation, reason = "range checked above")]

@@ -1,0 +1,142 @@
+//! What can be asked of the player, and what it tells of itself.
+//!
+//! [`Command`]s cannot fail once they are built: their times and speeds are parsed at the edge.
+//! [`Status`] is one small value that everybody may copy.
+
+use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
+
+/// How fast messages go out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Pace {
+    /// At the wall instants that this factor dictates.
+    At(Speed),
+    /// As fast as they are taken, forwards; the clock shows the stamps of the messages.
+    Max,
+}
+
+/// Something outside the player that playback waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Gate {
+    /// The subscribers that were asked for.
+    Subscribers,
+    /// The path to the network.
+    Path,
+    /// The delay before the start.
+    Delay,
+}
+
+/// The gates that are closed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Gates(u8);
+
+impl Gates {
+    /// None closed.
+    pub const OPEN: Self = Self(0);
+
+    const fn bit(gate: Gate) -> u8 {
+        1 << gate as u8
+    }
+
+    /// With `gate` closed as well.
+    #[must_use]
+    pub const fn close(self, gate: Gate) -> Self {
+        Self(self.0 | Self::bit(gate))
+    }
+
+    /// With `gate` open.
+    #[must_use]
+    pub const fn open(self, gate: Gate) -> Self {
+        Self(self.0 & !Self::bit(gate))
+    }
+
+    /// Whether `gate` is closed.
+    pub const fn is_closed(self, gate: Gate) -> bool {
+        self.0 & Self::bit(gate) != 0
+    }
+
+    /// Whether playback may pass.
+    pub const fn is_open(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Something to do. Times outside what is played are clamped, or widen it: see each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// Play; at the end, from the start again.
+    Play,
+    /// Stand still.
+    Pause,
+    /// The other of the two.
+    Toggle,
+    /// Another speed; the other sign turns around where it is.
+    SetPace(Pace),
+    /// Jump to a time anywhere in the recording; one outside the range played widens it.
+    Seek(Time<Ros>),
+    /// Jump by a span of log time, as [`Command::Seek`].
+    SeekBy(Duration),
+    /// Pause, and publish the next so many messages in the direction of play; negative: jump to the
+    /// message that many before the last one published, and publish it.
+    Step(i64),
+    /// Play, and pause on arrival at a time that lies ahead.
+    PlayUntil(Time<Ros>),
+    /// Play for a span of log time, and pause.
+    PlayFor(Duration),
+    /// Another range; a position outside is clamped into it.
+    SetRange(TimeRange),
+    /// Another behaviour at the end.
+    SetAtEnd(AtEnd),
+    /// A gate has opened or closed.
+    OpenGate(Gate),
+    /// A gate has closed.
+    CloseGate(Gate),
+    /// Somebody new listens to the clock: send it at once.
+    ShowClock,
+    /// Nothing: for the answer.
+    Query,
+    /// End the run.
+    Stop,
+}
+
+/// What playback is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum State {
+    /// Messages go out as they come due.
+    Playing,
+    /// It is meant to stand.
+    Paused,
+    /// It is meant to play and cannot: the read-ahead is empty.
+    Starved,
+    /// It is meant to play and cannot: a gate is closed.
+    Gated,
+    /// It stands at the exit edge.
+    Ended,
+    /// The run is over.
+    Stopped,
+}
+
+/// What the player tells of itself: a snapshot.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Status {
+    /// Where playback is, at any instant.
+    pub segment: Segment,
+    /// What it is doing.
+    pub state: State,
+    /// How fast it is meant to go.
+    pub pace: Pace,
+    /// What it waits for.
+    pub gates: Gates,
+    /// Messages sent, refills not counted.
+    pub sent: u64,
+    /// Their payload bytes.
+    pub bytes: u64,
+    /// Messages that went out more than [`LATE`] after their instant.
+    pub late: u64,
+    /// Damaged places met in the recording.
+    pub damaged: u64,
+    /// Times that the range was played to its end and begun again.
+    pub laps: u64,
+}
+
+/// From here on a message counts as late.
+pub const LATE: Duration = Duration::from_millis(1);

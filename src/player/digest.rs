@@ -1,0 +1,36 @@
+//! [`Digest`]: one number for everything a run was due to send, that anyone can compute from the file.
+//!
+//! XXH3-128 over, for each recorded message in the order it was due: topic in UTF-8, one zero byte,
+//! log time, publish time and payload length as 64-bit little-endian, payload. Refills, repeats of a
+//! lap and the clock do not count.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::bag::Message;
+
+/// A running digest of messages.
+#[derive(Clone, Default)]
+pub struct Digest(Box<Xxh3>);
+
+impl Digest {
+    /// Adds a message of the topic of that recorded name.
+    pub fn add(&mut self, topic: &str, message: &Message) {
+        self.0.update(topic.as_bytes());
+        self.0.update(&[0]);
+        self.0.update(&message.log_time.to_mcap().to_le_bytes());
+        self.0.update(&message.publish_time.to_mcap().to_le_bytes());
+        self.0.update(&(message.payload.len() as u64).to_le_bytes());
+        self.0.update(&message.payload);
+    }
+
+    /// The digest so far, as 32 hex digits.
+    pub fn hex(&self) -> String {
+        format!("{:032x}", self.0.digest128())
+    }
+}
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Digest").field(&self.hex()).finish()
+    }
+}

@@ -1,0 +1,376 @@
+//! [`Machine`]: the player without a clock, a thread or a wait.
+//!
+//! [`Machine::advance`] does the one earliest thing there is to do at `now` and says what to wait for;
+//! `apply` (in `moves.rs`) takes commands in between. Its rules, on top of the segment's laws:
+//! rolling ⇔ meant to play ∧ cue primed ∧ gates open; at equal instants clock, then message, then end;
+//! the clock is never past an unpublished message; after a jump flush, segment, clock, refills,
+//! messages, in this order.
+
+use super::command::{Gate, Gates, Pace, State, Status};
+use super::digest::Digest;
+use super::options::{Intent, Options};
+use super::reader::{Extra, Reader, Source};
+use super::report::Report;
+use super::ticker::Ticker;
+use crate::bag::{Cue, CueAt, Direction, Key, StartAt};
+use crate::output::{Occasion, Output};
+use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time};
+
+/// Playback that was kept from running for longer than this holds its position for that time instead
+/// of catching up in a burst.
+pub(super) const CATCH_UP: Duration = Duration::from_millis(100);
+
+/// What [`Machine::advance`] waits for. A command may always come first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// Nothing: there is more to do.
+    Now,
+    /// This instant.
+    Until(Time<Steady>),
+    /// The read-ahead.
+    ForCue,
+    /// A gate that opens.
+    ForGate,
+    /// A command.
+    ForCommand,
+    /// Nothing ever again: the run is over.
+    Over,
+}
+
+/// The state of playback and its rules. See the module text.
+#[derive(Debug)]
+pub struct Machine {
+    pub(super) options: Options,
+    pub(super) segment: Segment,
+    pub(super) intent: Intent,
+    pub(super) pace: Pace,
+    pub(super) gates: Gates,
+    pub(super) reader: Reader,
+    pub(super) report: Report,
+    /// Steps forward that are still to be made.
+    pub(super) steps: u64,
+    /// The walk back to an earlier message.
+    pub(super) back: Option<StepBack>,
+    /// The last message published in this generation.
+    pub(super) last: Option<Key>,
+    pub(super) is_ended: bool,
+    pub(super) is_stopped: bool,
+    pub(super) owes_clock: bool,
+    ticker: Ticker,
+    pub(super) shown: Option<Time<Ros>>,
+    told: Option<Segment>,
+    begins_at: Option<Time<Steady>>,
+    pub(super) lap_from: Option<Time<Steady>>,
+    expected: Time<Steady>,
+    mark: Time<Ros>,
+}
+
+/// A walk to the message `left` before the last one, in a cue that runs the other way.
+#[derive(Debug)]
+pub(super) struct StepBack {
+    pub(super) left: u64,
+    pub(super) cue: Cue,
+    pub(super) landed: Option<crate::bag::Message>,
+}
+
+impl Machine {
+    /// Held at the entry edge of the range, with its cue asked for.
+    pub fn new(options: Options, source: Source) -> Self {
+        let speed = match options.pace {
+            Pace::At(speed) => speed,
+            Pace::Max => Speed::NORMAL,
+        };
+        let segment = Segment::new(options.range, speed, options.at_end);
+        let report = Report::new(options.topics.len(), options.digest.then(Digest::default));
+        let mut machine = Self {
+            segment,
+            intent: options.intent,
+            pace: options.pace,
+            gates: if options.delay > Duration::ZERO {
+                options.gates.close(Gate::Delay)
+            } else {
+                options.gates
+            },
+            reader: Reader::new(source),
+            report,
+            steps: 0,
+            back: None,
+            last: None,
+            is_ended: false,
+            is_stopped: false,
+            owes_clock: false,
+            ticker: Ticker::new(options.clock.period),
+            shown: None,
+            told: None,
+            begins_at: None,
+            lap_from: None,
+            expected: Time::MAX,
+            mark: segment.entry(),
+            options,
+        };
+        machine
+            .reader
+            .jump(machine.cue_at(StartAt::At(segment.entry())));
+        machine
+    }
+
+    /// Does the one earliest thing that there is to do at `now`.
+    pub fn advance(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
+        self.make_up_for_stall(now);
+        let wait = self.act(now, out);
+        self.expected = match wait {
+            Wait::Now => now,
+            Wait::Until(wall) => wall,
+            Wait::ForCue | Wait::ForGate | Wait::ForCommand | Wait::Over => Time::MAX,
+        };
+        self.report.enter(self.state(), now);
+        wait
+    }
+
+    fn act(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
+        if self.is_stopped {
+            self.change_to(self.held(now), now);
+            self.tell(out);
+            return Wait::Over;
+        }
+        if self.reader.begin() {
+            out.flush();
+        }
+        self.tell(out);
+        if std::mem::take(&mut self.owes_clock) {
+            self.show_clock(self.here(now), out);
+        }
+        match self.reader.pull() {
+            Some(Extra::Refill(message)) => {
+                out.message(&message, Occasion::Refill);
+                self.report.topics[message.topic.index()].refilled += 1;
+                return Wait::Now;
+            }
+            Some(Extra::Damage(damage)) => {
+                self.report.damaged_one(damage);
+                return Wait::Now;
+            }
+            None => {}
+        }
+        if self.segment.at_end() == AtEnd::Loop {
+            self.reader
+                .prepare_lap(self.cue_at(StartAt::At(self.segment.entry())));
+        }
+        if self.steps_back(now, out) || self.skips_gap(now) {
+            return Wait::Now;
+        }
+        self.start_or_stop_rolling(now);
+        self.tell(out);
+        self.earliest(now, out)
+    }
+
+    /// Tells the output of a segment that it does not know.
+    pub(super) fn tell(&mut self, out: &mut dyn Output) {
+        if self.told != Some(self.segment) {
+            out.segment(&self.segment);
+            self.told = Some(self.segment);
+        }
+    }
+
+    /// The earliest of tick, message and end: done if its instant has come, else waited for.
+    fn earliest(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
+        let tick = self.ticker.next(now);
+        let message = self.message_at(now);
+        let end = self.end_at(now);
+        let opens = self.opens_at(now);
+        let Some(earliest) = [tick, message, end, opens].into_iter().flatten().min() else {
+            return self.idle();
+        };
+        if earliest > now {
+            return Wait::Until(earliest);
+        }
+        if tick == Some(earliest) {
+            self.ticker.ticked(now);
+            self.show_clock(self.here(now), out);
+        } else if message == Some(earliest) {
+            self.publish_next(now, out);
+        } else if let Some(end) = end {
+            return self.arrive(end, now, out);
+        }
+        Wait::Now
+    }
+
+    fn idle(&self) -> Wait {
+        match self.state() {
+            State::Gated => Wait::ForGate,
+            State::Starved => Wait::ForCue,
+            State::Playing if !self.reader.is_primed() => Wait::ForCue,
+            State::Playing | State::Paused | State::Ended => Wait::ForCommand,
+            State::Stopped => Wait::Over,
+        }
+    }
+
+    /// The instant at which the message in hand goes out.
+    fn message_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
+        let next = self.reader.next()?;
+        if self.steps > 0 || self.is_unpaced() {
+            return (!self.segment.is_before(self.segment.limit(), next.key.time)).then_some(now);
+        }
+        self.segment.wall_at(next.key.time)
+    }
+
+    /// The instant at which playback comes to its limit, if it gets there without another message.
+    fn end_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
+        let is_next_beyond = match self.reader.next() {
+            Some(next) => self.segment.is_before(self.segment.limit(), next.key.time),
+            None => self.reader.is_exhausted(),
+        };
+        let is_stepping = self.steps > 0 && self.reader.is_exhausted();
+        if is_stepping || (self.is_unpaced() && is_next_beyond) {
+            return Some(now);
+        }
+        self.segment.ends_at().filter(|_| is_next_beyond)
+    }
+
+    /// Rolling ⇔ meant to play ∧ cue primed ∧ gates open.
+    fn start_or_stop_rolling(&mut self, now: Time<Steady>) {
+        if self.opens_at(now).is_some_and(|opens| opens <= now) {
+            self.gates = self.gates.open(Gate::Delay);
+        }
+        let may_roll = self.may_play() && self.reader.is_primed() && self.pace != Pace::Max;
+        match (self.segment.is_rolling(), may_roll) {
+            // A lap starts where the last one ended, however late this was noticed.
+            (false, true) => self.change_to(self.segment.roll(self.lap_from.unwrap_or(now)), now),
+            (true, false) => self.change_to(self.held(now), now),
+            (false, false) | (true, true) => {}
+        }
+        self.lap_from = None;
+    }
+
+    pub(super) fn may_play(&self) -> bool {
+        self.intent == Intent::Play && self.gates.is_open() && !self.is_ended && self.steps == 0
+    }
+
+    pub(super) fn is_unpaced(&self) -> bool {
+        self.pace == Pace::Max && self.may_play()
+    }
+
+    /// When the delay before the start is over, while it lasts.
+    fn opens_at(&mut self, now: Time<Steady>) -> Option<Time<Steady>> {
+        let begins_at = *self
+            .begins_at
+            .get_or_insert(now.saturating_add(self.options.delay));
+        self.gates.is_closed(Gate::Delay).then_some(begins_at)
+    }
+
+    /// Where playback is: its position, but never past a message that has not gone out.
+    pub(super) fn here(&self, now: Time<Steady>) -> Time<Ros> {
+        let position = self.segment.position(now);
+        match (self.reader.next(), self.last) {
+            (Some(next), _) => self.segment.nearer(position, next.key.time),
+            // What comes next is not known: it may lie anywhere after the last one.
+            (None, Some(last)) if self.segment.is_rolling() && !self.reader.is_exhausted() => {
+                self.segment.nearer(position, last.time)
+            }
+            (None, _) => position,
+        }
+    }
+
+    /// The segment, standing where playback is.
+    pub(super) fn held(&self, now: Time<Steady>) -> Segment {
+        self.segment.hold_back(self.here(now), now)
+    }
+
+    /// The next segment, and the log time covered on the way to it.
+    pub(super) fn change_to(&mut self, segment: Segment, now: Time<Steady>) {
+        if self.segment.is_rolling() {
+            let reached = if segment.generation() == self.segment.generation() {
+                segment.position(now)
+            } else {
+                self.here(now)
+            };
+            self.covered_to(reached);
+        }
+        self.report.jumps += segment.generation() - self.segment.generation();
+        self.segment = segment;
+        self.mark = segment.position(now);
+    }
+
+    pub(super) fn covered_to(&mut self, reached: Time<Ros>) {
+        let span = reached.saturating_since(self.mark).saturating_abs();
+        self.report.covered = self.report.covered.saturating_add(span);
+        self.mark = reached;
+    }
+
+    /// A send blocked, or nobody ran this: the position holds for as long as that took.
+    fn make_up_for_stall(&mut self, now: Time<Steady>) {
+        let lost = now.saturating_since(self.expected);
+        if lost > CATCH_UP && self.segment.is_rolling() {
+            self.delay(lost);
+        }
+    }
+
+    pub(super) fn delay(&mut self, lost: Duration) {
+        self.segment = self.segment.delayed(lost);
+        self.report.held.stalled = self.report.held.stalled.saturating_add(lost);
+    }
+
+    /// A cue in the direction of play.
+    pub(super) fn cue_at(&self, from: StartAt) -> CueAt {
+        let direction = if self.segment.speed().is_reverse() {
+            Direction::Reverse
+        } else {
+            Direction::Forward
+        };
+        CueAt {
+            from,
+            direction,
+            range: self.segment.range(),
+            refill: self.options.refill,
+        }
+    }
+
+    /// What playback is doing.
+    pub fn state(&self) -> State {
+        if self.is_stopped {
+            State::Stopped
+        } else if self.is_ended {
+            State::Ended
+        } else if self.intent == Intent::Pause {
+            State::Paused
+        } else if !self.gates.is_open() {
+            State::Gated
+        } else if !self.reader.is_primed() {
+            State::Starved
+        } else {
+            State::Playing
+        }
+    }
+
+    /// A snapshot for everybody else.
+    pub fn status(&self) -> Status {
+        Status {
+            segment: self.segment,
+            state: self.state(),
+            pace: self.pace,
+            gates: self.gates,
+            sent: self.report.sent,
+            bytes: self.report.bytes,
+            late: self.report.late,
+            damaged: self.report.damaged,
+            laps: self.report.laps,
+        }
+    }
+
+    /// Whether steps that were asked for are still to be made.
+    pub fn is_stepping(&self) -> bool {
+        self.steps > 0 || self.back.is_some()
+    }
+
+    /// What the run did so far.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// What the run did, at its end.
+    pub fn into_report(mut self, now: Time<Steady>) -> Report {
+        self.change_to(self.held(now), now);
+        self.report.enter(State::Stopped, now);
+        self.report
+    }
+}

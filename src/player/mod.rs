@@ -1,0 +1,146 @@
+//! The player: one thread that owns the [`Machine`], and the handles to it.
+//!
+//! The machine decides, this loop waits. Nobody else makes a segment; everybody else sends
+//! [`Command`]s through a [`Transport`] and copies the [`Status`].
+
+mod command;
+mod digest;
+mod machine;
+mod moves;
+mod options;
+mod reader;
+mod report;
+mod sends;
+mod ticker;
+mod transport;
+mod wall;
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use crossbeam_channel::{Receiver, Sender};
+use crossbeam_utils::sync::Parker;
+
+pub use command::{Command, Gate, Gates, LATE, Pace, State, Status};
+pub use digest::Digest;
+pub use machine::{Machine, Wait};
+pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
+pub use reader::Source;
+pub use report::{HeldTimes, Report, TopicCounts};
+pub use transport::{Stopped, Transport};
+
+use crate::bag::Waker;
+use crate::output::Output;
+use transport::Request;
+use wall::Wall;
+
+/// A player that has not started: its handles can be given out already.
+#[derive(Debug)]
+pub struct Player {
+    transport: Transport,
+    inbox: Receiver<Request>,
+    parker: Parker,
+    wall: Wall,
+}
+
+/// A player that runs.
+#[derive(Debug)]
+pub struct Running<O> {
+    thread: JoinHandle<(Report, O)>,
+}
+
+/// The player's thread panicked: a defect of this program.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the player thread panicked")]
+pub struct Panicked;
+
+impl Default for Player {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Player {
+    /// A player with an empty inbox.
+    pub fn new() -> Self {
+        let (parker, wall) = (Parker::new(), Wall::new());
+        let (transport, inbox) = Transport::new(parker.unparker().clone(), wall);
+        Self {
+            transport,
+            inbox,
+            parker,
+            wall,
+        }
+    }
+
+    /// A handle to drive and watch it.
+    pub fn transport(&self) -> Transport {
+        self.transport.clone()
+    }
+
+    /// Wakes the player: for the read-ahead, when it has something again.
+    pub fn waker(&self) -> Waker {
+        let unparker = self.parker.unparker().clone();
+        Arc::new(move || unparker.unpark())
+    }
+
+    /// Starts the thread. The output comes back from [`Running::join`].
+    pub fn start<O>(self, options: Options, source: Source, out: O) -> std::io::Result<Running<O>>
+    where
+        O: Output + Send + 'static,
+    {
+        let run = move || self.run(Machine::new(options, source), out);
+        Ok(Running {
+            thread: thread::Builder::new().name("player".into()).spawn(run)?,
+        })
+    }
+
+    fn run<O: Output>(self, mut machine: Machine, mut out: O) -> (Report, O) {
+        wall::wake_precisely();
+        let mut stepping: Vec<Sender<Status>> = Vec::new();
+        loop {
+            self.take_requests(&mut machine, &mut stepping);
+            let wait = machine.advance(self.wall.now(), &mut out);
+            let status = machine.status();
+            self.transport.publish(status);
+            if !machine.is_stepping() {
+                for reply in stepping.drain(..) {
+                    // Who asked may have gone.
+                    let _ = reply.send(status);
+                }
+            }
+            match wait {
+                Wait::Now => {}
+                Wait::Until(deadline) => self.wall.wait(deadline, &self.parker),
+                Wait::ForCue | Wait::ForGate | Wait::ForCommand => self.parker.park(),
+                Wait::Over => break,
+            }
+        }
+        (machine.into_report(self.wall.now()), out)
+    }
+
+    fn take_requests(&self, machine: &mut Machine, stepping: &mut Vec<Sender<Status>>) {
+        while let Ok(Request { command, reply }) = self.inbox.try_recv() {
+            machine.apply(command, self.wall.now());
+            match reply {
+                Some(reply) if machine.is_stepping() => stepping.push(reply),
+                Some(reply) => {
+                    let _ = reply.send(machine.status());
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+impl<O> Running<O> {
+    /// Whether the run is over.
+    pub fn is_over(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Waits for the end of the run.
+    pub fn join(self) -> Result<(Report, O), Panicked> {
+        self.thread.join().map_err(|_| Panicked)
+    }
+}

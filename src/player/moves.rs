@@ -1,0 +1,208 @@
+//! How the machine takes commands, and the moves that are more than a line: jumps, steps back, gaps.
+//!
+//! Commands only set where to read and what to do; the next `advance` does it. So any number of seeks
+//! taken in a row cost one cue.
+
+use super::command::{Command, Pace};
+use super::machine::{Machine, StepBack};
+use super::options::Intent;
+use crate::bag::{CueAt, CuePoll, Cued, Direction, StartAt};
+use crate::output::{Occasion, Output};
+use crate::time::{Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
+
+impl Machine {
+    /// Takes a command; what follows from it is done by the next calls of [`Machine::advance`].
+    pub fn apply(&mut self, command: Command, now: Time<Steady>) {
+        match command {
+            Command::Toggle if self.intent == Intent::Play && !self.is_ended => self.pause(now),
+            Command::Play | Command::Toggle => self.play(now),
+            Command::Pause => self.pause(now),
+            Command::SetPace(pace) => self.set_pace(pace, now),
+            Command::Seek(to) => self.seek(to, now),
+            Command::SeekBy(span) => self.seek(self.here(now).saturating_add(span), now),
+            Command::Step(n) => self.step(n, now),
+            Command::PlayUntil(stop) => self.play_until(stop, now),
+            Command::PlayFor(span) => {
+                let span = if self.segment.speed().is_reverse() {
+                    -span
+                } else {
+                    span
+                };
+                self.play_until(self.here(now).saturating_add(span), now);
+            }
+            Command::SetRange(range) => self.set_range(range, now),
+            Command::SetAtEnd(at_end) => self.change_to(self.segment.with_at_end(at_end), now),
+            Command::OpenGate(gate) => self.gates = self.gates.open(gate),
+            Command::CloseGate(gate) => self.gates = self.gates.close(gate),
+            Command::ShowClock => self.owes_clock = true,
+            Command::Query => {}
+            Command::Stop => self.is_stopped = true,
+        }
+    }
+
+    fn play(&mut self, now: Time<Steady>) {
+        if self.is_ended {
+            self.jump(self.segment.seek(self.segment.entry()), now);
+        }
+        self.intent = Intent::Play;
+    }
+
+    fn pause(&mut self, now: Time<Steady>) {
+        self.intent = Intent::Pause;
+        self.change_to(self.held(now), now);
+    }
+
+    fn set_pace(&mut self, pace: Pace, now: Time<Steady>) {
+        let speed = match pace {
+            Pace::At(speed) => speed,
+            Pace::Max => Speed::NORMAL,
+        };
+        self.pace = pace;
+        if speed.is_reverse() == self.segment.speed().is_reverse() {
+            self.change_to(self.segment.with_speed(speed, now), now);
+        } else {
+            let turned = self.held(now).with_speed(speed, now);
+            self.read_from(StartAt::At(turned.position(now)), turned, now, false);
+        }
+    }
+
+    /// Seeks within the recording; what is played grows to its edge if the target lies outside.
+    fn seek(&mut self, to: Time<Ros>, now: Time<Steady>) {
+        let (to, range) = (self.options.recording.clamp(to), self.segment.range());
+        let range = if to < range.start() {
+            TimeRange::between(self.options.recording.start(), range.stop())
+        } else if to > range.stop() {
+            TimeRange::between(range.start(), self.options.recording.stop())
+        } else {
+            range
+        };
+        self.jump(self.segment.seek_within(range, to), now);
+    }
+
+    fn set_range(&mut self, range: TimeRange, now: Time<Steady>) {
+        let all = self.options.recording;
+        let range = TimeRange::between(all.clamp(range.start()), all.clamp(range.stop()));
+        self.jump(self.held(now).with_range(range, now), now);
+    }
+
+    fn play_until(&mut self, stop: Time<Ros>, now: Time<Steady>) {
+        if !self.is_ended {
+            self.change_to(self.segment.play_until(Some(stop), now), now);
+            self.intent = Intent::Play;
+        }
+    }
+
+    fn step(&mut self, n: i64, now: Time<Steady>) {
+        self.pause(now);
+        if n >= 0 {
+            self.back = None;
+            self.steps = self.steps.saturating_add(n.unsigned_abs());
+            return;
+        }
+        self.steps = 0;
+        let backwards = !self.segment.speed().is_reverse();
+        let from = match self.last {
+            Some(last) => StartAt::After(last),
+            None => StartAt::At(
+                self.here(now)
+                    .saturating_add(Duration::from_nanos(if backwards { -1 } else { 1 })),
+            ),
+        };
+        let direction = if backwards {
+            Direction::Reverse
+        } else {
+            Direction::Forward
+        };
+        let cue = self.reader.look(CueAt {
+            from,
+            direction,
+            range: self.segment.range(),
+            refill: false,
+        });
+        self.back = Some(StepBack {
+            left: n.unsigned_abs(),
+            cue,
+            landed: None,
+        });
+    }
+
+    /// Walks back as far as the cue has come; `true` if there is more to do at once.
+    pub(super) fn steps_back(&mut self, now: Time<Steady>, out: &mut dyn Output) -> bool {
+        let Some(back) = &mut self.back else {
+            return false;
+        };
+        match back.cue.poll() {
+            CuePoll::Pending => return false,
+            CuePoll::Item(Cued::Message(message)) => {
+                back.left -= 1;
+                back.landed = Some(message);
+                if back.left > 0 {
+                    return true;
+                }
+            }
+            CuePoll::Item(Cued::Damage(damage)) => {
+                self.report.damaged_one(damage);
+                return true;
+            }
+            CuePoll::Item(Cued::Refill(_)) => return true,
+            // The first message is as far back as it goes.
+            CuePoll::End => {}
+        }
+        let Some(message) = self.back.take().and_then(|back| back.landed) else {
+            return true;
+        };
+        let landed = self.segment.seek(message.key.time);
+        self.read_from(StartAt::After(message.key), landed, now, false);
+        self.owes_clock = false;
+        self.reader.begin();
+        out.flush();
+        self.tell(out);
+        self.show_clock(message.key.time, out);
+        self.last = Some(message.key);
+        let delivery = out.message(&message, Occasion::Due);
+        self.report.sent_one(&message, delivery, None);
+        true
+    }
+
+    /// Jumps over a gap that is longer than asked for; the cue stays, the next message is in hand.
+    pub(super) fn skips_gap(&mut self, now: Time<Steady>) -> bool {
+        let Some(longest) = self.options.skip_empty else {
+            return false;
+        };
+        if !self.may_play() || !self.reader.is_primed() {
+            return false;
+        }
+        let (limit, here) = (self.segment.limit(), self.here(now));
+        let to = self
+            .reader
+            .next()
+            .map_or(limit, |next| self.segment.nearer(next.key.time, limit));
+        if to.saturating_since(here).saturating_abs() <= longest {
+            return false;
+        }
+        let until = self.segment.until();
+        self.change_to(self.segment.seek(to).play_until(until, now), now);
+        self.owes_clock = true;
+        true
+    }
+
+    fn jump(&mut self, segment: Segment, now: Time<Steady>) {
+        self.read_from(
+            StartAt::At(segment.position(now)),
+            segment,
+            now,
+            self.options.refill,
+        );
+    }
+
+    fn read_from(&mut self, from: StartAt, segment: Segment, now: Time<Steady>, refill: bool) {
+        self.change_to(segment, now);
+        let cue = CueAt {
+            refill,
+            ..self.cue_at(from)
+        };
+        self.reader.jump(cue);
+        (self.last, self.back, self.steps) = (None, None, 0);
+        (self.is_ended, self.owes_clock) = (false, true);
+    }
+}

@@ -1,0 +1,86 @@
+//! [`Transport`]: the handle by which everybody else drives and watches the player.
+//!
+//! Cheap to clone; keys, services, signals and the command line each hold one. Commands go through a
+//! bounded channel, the answer is the status after the command took effect.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_utils::sync::Unparker;
+
+use super::command::{Command, Status};
+use super::wall::Wall;
+use crate::time::{Steady, Time};
+
+/// How many commands may wait; a player takes them between any two messages.
+const INBOX: usize = 256;
+
+/// The player is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the player has stopped")]
+pub struct Stopped;
+
+/// A command on its way, and where its answer goes.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) command: Command,
+    pub(super) reply: Option<Sender<Status>>,
+}
+
+/// Drives and watches a player from any thread.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    requests: Sender<Request>,
+    unparker: Unparker,
+    status: Arc<Mutex<Option<Status>>>,
+    wall: Wall,
+}
+
+impl Transport {
+    pub(super) fn new(unparker: Unparker, wall: Wall) -> (Self, Receiver<Request>) {
+        let (requests, inbox) = bounded(INBOX);
+        (
+            Self {
+                requests,
+                unparker,
+                status: Arc::default(),
+                wall,
+            },
+            inbox,
+        )
+    }
+
+    /// Sends a command; waits only if hundreds are before it.
+    pub fn send(&self, command: Command) -> Result<(), Stopped> {
+        self.request(command, None)
+    }
+
+    /// Sends a command and waits until it took effect: steps have been made, a jump has landed.
+    pub fn ask(&self, command: Command) -> Result<Status, Stopped> {
+        let (reply, answer) = bounded(1);
+        self.request(command, Some(reply))?;
+        answer.recv().map_err(|_| Stopped)
+    }
+
+    /// The latest status; `None` before the player has started.
+    pub fn status(&self) -> Option<Status> {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The instant that the player calls now: what [`Status::segment`] is read with.
+    pub fn now(&self) -> Time<Steady> {
+        self.wall.now()
+    }
+
+    pub(super) fn publish(&self, status: Status) {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+    }
+
+    fn request(&self, command: Command, reply: Option<Sender<Status>>) -> Result<(), Stopped> {
+        self.requests
+            .send(Request { command, reply })
+            .map_err(|_| Stopped)?;
+        self.unparker.unpark();
+        Ok(())
+    }
+}

@@ -1,0 +1,799 @@
+//! The machine by its transcript: a script of (instant, command) in, lines of (instant, what was done) out.
+//!
+//! No thread, no clock, no wait. Times are milliseconds on both axes; the recording is fed by a source
+//! that answers like a bag's read-ahead.
+
+use bagplay::bag::{Cue, CueAt, Cued, Direction, Key, Message, StartAt, TopicId};
+use bagplay::output::{Event, Occasion, Recording};
+use bagplay::player::{
+    Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Pace, State, Wait,
+    WhenDone,
+};
+use bagplay::time::{AtEnd, Duration, Motion, Ros, Speed, Steady, Time, TimeRange};
+use bytes::Bytes;
+
+const MS: i64 = 1_000_000;
+
+fn ros(ms: i64) -> Time<Ros> {
+    Time::from_nanos(ms * MS)
+}
+fn wall(ms: i64) -> Time<Steady> {
+    Time::from_nanos(ms * MS)
+}
+fn span(ms: i64) -> Duration {
+    Duration::from_millis(ms)
+}
+fn pace(speed: f64) -> Command {
+    Command::SetPace(Pace::At(Speed::from_f64(speed).unwrap()))
+}
+
+/// Messages at these instants, all of topic 0, in file order.
+fn messages(times: &[i64]) -> Vec<Message> {
+    let message = |(n, ms): (usize, &i64)| Message {
+        key: Key {
+            time: ros(*ms),
+            input: 0,
+            chunk: 0,
+            record: u32::try_from(n).unwrap(),
+        },
+        topic: TopicId(0),
+        log_time: ros(*ms),
+        publish_time: ros(*ms),
+        sequence: 0,
+        payload: Bytes::from_static(b"x"),
+    };
+    times.iter().enumerate().map(message).collect()
+}
+
+/// What a bag's cue would give, the one before the start as refill.
+fn cue(all: &[Message], at: CueAt) -> Vec<Cued> {
+    let mut walk: Vec<&Message> = all
+        .iter()
+        .filter(|m| at.range.contains(m.key.time))
+        .collect();
+    walk.sort_by_key(|m| m.key);
+    let is_before_start = |m: &&Message| match (at.from, at.direction) {
+        (StartAt::At(t), Direction::Forward) => m.key.time < t,
+        (StartAt::At(t), Direction::Reverse) => m.key.time > t,
+        (StartAt::After(key), Direction::Forward) => m.key <= key,
+        (StartAt::After(key), Direction::Reverse) => m.key >= key,
+    };
+    if at.direction == Direction::Reverse {
+        walk.reverse();
+    }
+    let refill = walk
+        .iter()
+        .filter(|m| at.refill && is_before_start(m))
+        .last()
+        .map(|m| Cued::Refill((*m).clone()));
+    refill
+        .into_iter()
+        .chain(
+            walk.into_iter()
+                .skip_while(is_before_start)
+                .cloned()
+                .map(Cued::Message),
+        )
+        .collect()
+}
+
+/// A recording from 1000 ms to 2000 ms, played once with a clock every 250 ms unless the test says otherwise.
+fn options() -> Options {
+    let recording = TimeRange::between(ros(1000), ros(2000));
+    Options {
+        clock: ClockOptions {
+            period: Some(span(250)),
+            ..ClockOptions::default()
+        },
+        refill: false,
+        ..Options::new(recording, vec!["/a".into()])
+    }
+}
+
+fn quiet() -> Options {
+    Options {
+        clock: ClockOptions::default(),
+        ..options()
+    }
+}
+
+fn line(event: Event) -> Option<String> {
+    let ms = |t: Time<Ros>| {
+        let (whole, rest) = (t.as_nanos() / MS, t.as_nanos() % MS);
+        if rest == 0 {
+            whole.to_string()
+        } else {
+            format!("{whole}+{rest}ns")
+        }
+    };
+    Some(match event {
+        Event::Clock(t) => format!("clock {}", ms(t)),
+        Event::Message(_, t, Occasion::Due) => format!("msg {}", ms(t)),
+        Event::Message(_, t, Occasion::Refill) => format!("refill {}", ms(t)),
+        Event::Flush => "flush".into(),
+        Event::Segment(s) => match s.motion() {
+            Motion::Held(t) => format!("gen {} held {}", s.generation(), ms(t)),
+            Motion::Rolling { from, .. } => {
+                format!("gen {} rolls {} {:?}", s.generation(), ms(from), s.speed())
+            }
+        },
+    })
+}
+
+/// Runs a machine over a script until it is over or waits with the script done; its transcript.
+fn run(
+    options: Options,
+    mut source: impl FnMut(CueAt) -> Cue + Send + 'static,
+    script: &[(i64, Command)],
+) -> (String, Machine) {
+    let mut machine = Machine::new(options, Box::new(move |at| source(at)));
+    let mut script = script.iter().copied().peekable();
+    let mut now = wall(0);
+    let mut transcript = Vec::new();
+    for _ in 0..10_000 {
+        while let Some((_, command)) = script.next_if(|(at, _)| wall(*at) <= now) {
+            machine.apply(command, now);
+        }
+        let wait = machine.advance(
+            now,
+            &mut Recording(|event| {
+                transcript
+                    .extend(line(event).map(|line| format!("{:>4} {line}", now.as_nanos() / MS)));
+            }),
+        );
+        let next = script.peek().map(|(at, _)| wall(*at));
+        now = match (wait, next) {
+            (Wait::Now, _) => now,
+            (Wait::Over, _) | (Wait::ForCue | Wait::ForCommand | Wait::ForGate, None) => break,
+            (Wait::Until(deadline), Some(next)) => deadline.min(next),
+            (Wait::Until(deadline), None) if deadline <= wall(5000) => deadline,
+            (Wait::Until(_), None) => break,
+            (Wait::ForCue | Wait::ForCommand | Wait::ForGate, Some(next)) => next,
+        };
+    }
+    (transcript.join("\n"), machine)
+}
+
+/// The one check: the transcript of a script, line by line; blanks at the line starts do not count.
+fn check(options: Options, times: &[i64], script: &[(i64, Command)], expected: &str) -> Machine {
+    let all = messages(times);
+    let (transcript, machine) = run(options, move |at| Cue::hand_fed(cue(&all, at)), script);
+    let lines = |text: &str| {
+        text.lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(
+        lines(&transcript),
+        lines(expected),
+        "\n--- transcript\n{transcript}\n"
+    );
+    machine
+}
+
+#[test]
+fn plays_to_the_end_with_a_clock_on_its_grid() {
+    let machine = check(
+        options(),
+        &[1000, 1300, 1900],
+        &[],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 clock 1000
+        0 msg 1000
+        250 clock 1250
+        300 msg 1300
+        500 clock 1500
+        750 clock 1750
+        900 msg 1900
+        1000 clock 2000
+        1000 clock 2000
+        1000 gen 0 held 2000",
+    );
+    assert_eq!(machine.state(), State::Stopped);
+    assert_eq!((machine.report().sent, machine.report().late), (3, 0));
+}
+
+#[test]
+fn half_speed_takes_twice_the_time_and_the_clock_grid_is_in_wall_time() {
+    check(
+        Options {
+            pace: Pace::At(Speed::from_f64(0.5).unwrap()),
+            ..options()
+        },
+        &[1000, 1300],
+        &[],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×0.5
+        0 clock 1000
+        0 msg 1000
+        250 clock 1125
+        500 clock 1250
+        600 msg 1300
+        750 clock 1375
+        1000 clock 1500
+        1250 clock 1625
+        1500 clock 1750
+        1750 clock 1875
+        2000 clock 2000
+        2000 clock 2000
+        2000 gen 0 held 2000",
+    );
+}
+
+#[test]
+fn a_pause_holds_at_once_and_the_clock_ticks_on() {
+    check(
+        options(),
+        &[1000, 1300, 1900],
+        &[(100, Command::Pause), (800, Command::Play)],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 clock 1000
+        0 msg 1000
+        100 gen 0 held 1100
+        250 clock 1100
+        500 clock 1100
+        750 clock 1100
+        800 gen 0 rolls 1100 ×1
+        1000 clock 1300
+        1000 msg 1300
+        1250 clock 1550
+        1500 clock 1800
+        1600 msg 1900
+        1700 clock 2000
+        1700 gen 0 held 2000",
+    );
+}
+
+#[test]
+fn a_rate_change_in_a_gap_acts_at_once() {
+    check(
+        quiet(),
+        &[1000, 1900],
+        &[(100, pace(10.0))],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 msg 1000
+        100 gen 0 rolls 1100 ×10
+        180 msg 1900
+        190 gen 0 held 2000",
+    );
+}
+
+#[test]
+fn reverse_turns_around_where_it_is_and_sends_what_lies_behind() {
+    check(
+        options(),
+        &[1000, 1300, 1900],
+        &[(400, pace(-1.0))],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 clock 1000
+        0 msg 1000
+        250 clock 1250
+        300 msg 1300
+        400 flush
+        400 gen 1 held 1400
+        400 clock 1400
+        400 gen 1 rolls 1400 ×-1
+        500 clock 1300
+        500 msg 1300
+        750 clock 1050
+        800 msg 1000
+        800 clock 1000
+        800 gen 1 held 1000",
+    );
+}
+
+#[test]
+fn a_seek_is_one_declared_jump_flush_segment_clock_refill_messages() {
+    check(
+        Options {
+            refill: true,
+            ..options()
+        },
+        &[1000, 1300, 1900],
+        &[(100, Command::Seek(ros(1850)))],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 clock 1000
+        0 msg 1000
+        100 flush
+        100 gen 1 held 1850
+        100 clock 1850
+        100 refill 1300
+        100 gen 1 rolls 1850 ×1
+        150 msg 1900
+        250 clock 2000
+        250 clock 2000
+        250 gen 1 held 2000",
+    );
+}
+
+#[test]
+fn seeks_taken_together_start_one_cue() {
+    let all = messages(&[1000, 1500]);
+    let (sent, cues) = std::sync::mpsc::sync_channel(100);
+    let seeks: Vec<_> = (0..50)
+        .map(|n| (100, Command::Seek(ros(1100 + n))))
+        .collect();
+    let (transcript, machine) = run(
+        quiet(),
+        move |at| {
+            sent.send(at.from).unwrap();
+            Cue::hand_fed(cue(&all, at))
+        },
+        &seeks,
+    );
+    assert_eq!(
+        cues.try_iter().collect::<Vec<_>>(),
+        [StartAt::At(ros(1000)), StartAt::At(ros(1149))]
+    );
+    assert!(
+        transcript.contains("gen 50 held 1149") && !transcript.contains("gen 49"),
+        "{transcript}"
+    );
+    assert_eq!(machine.report().jumps, 50);
+}
+
+#[test]
+fn a_seek_out_of_the_range_widens_it_and_one_out_of_the_recording_is_clamped() {
+    let part = Options {
+        range: TimeRange::between(ros(1500), ros(1600)),
+        intent: Intent::Pause,
+        ..quiet()
+    };
+    let machine = check(
+        part.clone(),
+        &[],
+        &[(1, Command::Seek(ros(1200)))],
+        "
+        0 flush
+        0 gen 0 held 1500
+        1 flush
+        1 gen 1 held 1200",
+    );
+    assert_eq!(
+        machine.status().segment.range(),
+        TimeRange::between(ros(1000), ros(1600))
+    );
+    let machine = check(
+        part,
+        &[],
+        &[(1, Command::Seek(ros(9000)))],
+        "
+        0 flush
+        0 gen 0 held 1500
+        1 flush
+        1 gen 1 held 2000",
+    );
+    assert_eq!(
+        machine.status().segment.range(),
+        TimeRange::between(ros(1500), ros(2000))
+    );
+}
+
+#[test]
+fn steps_publish_while_paused_and_back_steps_are_jumps() {
+    let paused = Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        ..options()
+    };
+    check(
+        paused,
+        &[1000, 1300, 1300, 1900],
+        &[
+            (10, Command::Step(1)),
+            (20, Command::Step(2)),
+            (30, Command::Step(-1)),
+            (40, Command::Step(1)),
+            (50, Command::Step(9)),
+            (60, Command::Step(-2)),
+            (70, Command::Stop),
+        ],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 clock 1000
+        10 msg 1000
+        20 gen 0 held 1300
+        20 clock 1300
+        20 msg 1300
+        20 msg 1300
+        30 flush
+        30 gen 1 held 1300
+        30 clock 1300
+        30 msg 1300
+        40 msg 1300
+        50 gen 1 held 1900
+        50 clock 1900
+        50 msg 1900
+        60 flush
+        60 gen 2 held 1300
+        60 clock 1300
+        60 msg 1300",
+    );
+}
+
+#[test]
+fn play_until_holds_on_arrival_and_what_is_due_there_goes_first() {
+    check(
+        Options {
+            when_done: WhenDone::Stay,
+            ..quiet()
+        },
+        &[1000, 1300, 1900],
+        &[(0, Command::PlayUntil(ros(1300)))],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 msg 1000
+        300 msg 1300
+        300 gen 0 held 1300",
+    );
+}
+
+#[test]
+fn a_loop_starts_each_lap_where_the_last_one_ended() {
+    let all = messages(&[1000, 2000]);
+    let looped = Options {
+        at_end: AtEnd::Loop,
+        ..quiet()
+    };
+    let (transcript, machine) = run(
+        looped,
+        move |at| Cue::hand_fed(cue(&all, at)),
+        &[(3500, Command::Stop)],
+    );
+    let sent: Vec<&str> = transcript
+        .lines()
+        .filter(|line| line.contains("msg"))
+        .map(str::trim)
+        .collect();
+    assert_eq!(
+        sent,
+        [
+            "0 msg 1000",
+            "1000 msg 2000",
+            "1000 msg 1000",
+            "2000 msg 2000",
+            "2000 msg 1000",
+            "3000 msg 2000",
+            "3000 msg 1000"
+        ]
+    );
+    assert_eq!((machine.report().laps, machine.report().jumps), (3, 3));
+}
+
+#[test]
+fn a_starved_player_holds_behind_what_it_has_not_read_and_goes_on_from_there() {
+    let (feed, cue) = Cue::channel();
+    let [first, second] = messages(&[1000, 1200]).try_into().unwrap();
+    feed.push(Cued::Message(first));
+    let mut cue = Some(cue);
+    let mut machine = Machine::new(options(), Box::new(move |_| cue.take().unwrap()));
+    let mut seen = Vec::new();
+    let mut advance = |machine: &mut Machine, now: i64| loop {
+        match machine.advance(wall(now), &mut Recording(|event| seen.extend(line(event)))) {
+            Wait::Now => {}
+            wait => return (wait, seen.split_off(0)),
+        }
+    };
+    let (wait, seen) = advance(&mut machine, 0);
+    assert_eq!(
+        seen,
+        [
+            "flush",
+            "gen 0 held 1000",
+            "gen 0 rolls 1000 ×1",
+            "clock 1000",
+            "msg 1000",
+            "gen 0 held 1000"
+        ]
+    );
+    assert_eq!(
+        (wait, machine.state()),
+        (Wait::Until(wall(250)), State::Starved)
+    );
+    // The clock stands: the next message may be stamped right after the last one.
+    assert_eq!(advance(&mut machine, 250).1, ["clock 1000"]);
+    feed.push(Cued::Message(second));
+    assert_eq!(
+        advance(&mut machine, 400),
+        (
+            Wait::Until(wall(500)),
+            vec!["gen 0 rolls 1000 ×1".to_owned()]
+        )
+    );
+    assert_eq!(advance(&mut machine, 500).1, ["clock 1100"]);
+    assert_eq!(
+        advance(&mut machine, 600).1,
+        ["msg 1200", "gen 0 held 1200"]
+    );
+    assert_eq!(machine.report().held.starved, span(400));
+}
+
+#[test]
+fn a_closed_gate_holds_and_the_clock_shows_where() {
+    let gated = Options {
+        gates: Gates::OPEN.close(Gate::Subscribers),
+        ..options()
+    };
+    let machine = check(
+        gated,
+        &[1000],
+        &[
+            (600, Command::OpenGate(Gate::Subscribers)),
+            (700, Command::CloseGate(Gate::Path)),
+            (720, Command::Stop),
+        ],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 clock 1000
+        250 clock 1000
+        500 clock 1000
+        600 gen 0 rolls 1000 ×1
+        600 msg 1000
+        700 gen 0 held 1100",
+    );
+    assert_eq!(machine.report().held.gated, span(620));
+}
+
+#[test]
+fn a_delay_is_waited_out_in_wall_time_with_the_clock_at_the_start() {
+    check(
+        Options {
+            delay: span(300),
+            ..options()
+        },
+        &[1000],
+        &[(310, Command::Stop)],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 clock 1000
+        250 clock 1000
+        300 gen 0 rolls 1000 ×1
+        300 msg 1000
+        310 gen 0 held 1010",
+    );
+}
+
+#[test]
+fn an_empty_stretch_is_jumped_when_asked_for() {
+    check(
+        Options {
+            skip_empty: Some(span(200)),
+            ..quiet()
+        },
+        &[1000, 1100, 1700],
+        &[],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 msg 1000
+        100 msg 1100
+        100 gen 1 held 1700
+        100 gen 1 rolls 1700 ×1
+        100 msg 1700
+        100 gen 2 held 2000
+        100 gen 2 rolls 2000 ×1
+        100 gen 2 held 2000",
+    );
+}
+
+#[test]
+fn without_a_schedule_messages_go_at_once_and_the_clock_moves_with_them() {
+    check(
+        Options {
+            pace: Pace::Max,
+            ..options()
+        },
+        &[1000, 1100, 1250, 1300, 1900],
+        &[],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 clock 1000
+        0 msg 1000
+        0 gen 0 held 1100
+        0 msg 1100
+        0 gen 0 held 1250
+        0 clock 1250
+        0 msg 1250
+        0 gen 0 held 1300
+        0 msg 1300
+        0 gen 0 held 1900
+        0 clock 1900
+        0 msg 1900
+        0 clock 2000
+        0 gen 0 held 2000",
+    );
+}
+
+#[test]
+fn a_clock_of_its_own_goes_right_before_each_message_with_its_exact_time() {
+    let clock = ClockOptions {
+        before: Before::All,
+        ..ClockOptions::default()
+    };
+    check(
+        Options { clock, ..quiet() },
+        &[1000, 1333],
+        &[],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 clock 1000
+        0 msg 1000
+        333 clock 1333
+        333 msg 1333
+        1000 clock 2000
+        1000 gen 0 held 2000",
+    );
+}
+
+#[test]
+fn a_new_listener_gets_the_clock_at_once() {
+    check(
+        options(),
+        &[],
+        &[(40, Command::ShowClock), (60, Command::Stop)],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 clock 1000
+        40 clock 1040
+        60 gen 0 held 1060",
+    );
+}
+
+#[test]
+fn a_clock_never_shows_zero_and_can_start_elsewhere() {
+    let recording = TimeRange::between(ros(0), ros(100));
+    let zero = Options {
+        clock: ClockOptions {
+            period: Some(span(50)),
+            ..ClockOptions::default()
+        },
+        ..Options::new(recording, vec![])
+    };
+    let expected = |a: &str, b: &str, c: &str| {
+        format!(
+            "
+        0 flush
+        0 gen 0 held 0
+        0 gen 0 rolls 0 ×1
+        0 clock {a}
+        50 clock {b}
+        100 clock {c}
+        100 clock {c}
+        100 gen 0 held 100"
+        )
+    };
+    check(zero.clone(), &[], &[], &expected("0+1ns", "50", "100"));
+    let shifted = Options {
+        clock: ClockOptions {
+            shift: span(7000),
+            ..zero.clock.clone()
+        },
+        ..zero
+    };
+    check(shifted, &[], &[], &expected("7000", "7050", "7100"));
+}
+
+#[test]
+fn play_at_the_end_starts_again() {
+    check(
+        Options {
+            when_done: WhenDone::Stay,
+            ..quiet()
+        },
+        &[1000],
+        &[(1500, Command::Play), (1600, Command::Stop)],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 msg 1000
+        1000 gen 0 held 2000
+        1500 flush
+        1500 gen 1 held 1000
+        1500 gen 1 rolls 1000 ×1
+        1500 msg 1000
+        1600 gen 1 held 1100",
+    );
+}
+
+/// Wakes the machine at instants of the test's choosing, as a busy or stopped machine would.
+#[test]
+fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
+    let all = messages(&[1000, 1100, 1200, 1300]);
+    let mut machine = Machine::new(quiet(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
+    let mut sent = Vec::new();
+    for now in [0, 100, 700, 740, 800] {
+        while machine.advance(wall(now), &mut Recording(|event| sent.extend(line(event))))
+            == Wait::Now
+        {}
+        sent.push(format!("-- {now}"));
+    }
+    let sent: Vec<&str> = sent
+        .iter()
+        .map(String::as_str)
+        .filter(|l| l.starts_with("msg") || l.starts_with("--"))
+        .collect();
+    // It was to be woken at 200 and was at 700: the schedule is 500 ms later from then on.
+    assert_eq!(
+        sent,
+        [
+            "msg 1000", "-- 0", "msg 1100", "-- 100", "msg 1200", "-- 700", "-- 740", "msg 1300",
+            "-- 800"
+        ]
+    );
+    assert_eq!(machine.report().held.stalled, span(500));
+}
+
+#[test]
+fn a_message_a_little_late_goes_at_once_and_is_counted() {
+    let all = messages(&[1000, 1100]);
+    let mut machine = Machine::new(options(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
+    let mut seen = Vec::new();
+    for now in [0, 160] {
+        while machine.advance(wall(now), &mut Recording(|event| seen.extend(line(event))))
+            == Wait::Now
+        {}
+        machine.apply(Command::ShowClock, wall(now));
+    }
+    assert_eq!(machine.report().late, 1);
+    assert!((59_000_000..61_000_000).contains(&machine.report().lateness.max()));
+    assert_eq!(seen.last().map(String::as_str), Some("msg 1100"));
+}
+
+#[test]
+fn the_clock_is_never_past_an_unpublished_message() {
+    let all = messages(&[1000, 1100]);
+    let clock = ClockOptions {
+        period: Some(span(110)),
+        ..ClockOptions::default()
+    };
+    let mut machine = Machine::new(
+        Options { clock, ..options() },
+        Box::new(move |at| Cue::hand_fed(cue(&all, at))),
+    );
+    let mut seen = Vec::new();
+    for now in [0, 115] {
+        while machine.advance(wall(now), &mut Recording(|event| seen.extend(line(event))))
+            == Wait::Now
+        {}
+        machine.apply(Command::ShowClock, wall(112));
+    }
+    let at = |text: &str| seen.iter().position(|line| line == text).unwrap();
+    assert!(
+        at("clock 1100") < at("msg 1100")
+            && !seen[..at("msg 1100")]
+                .iter()
+                .any(|line| line == "clock 1115"),
+        "{seen:?}"
+    );
+}
