@@ -63,8 +63,7 @@ fn cue(all: &[Message], at: CueAt) -> Vec<Cued> {
     }
     let refill = walk
         .iter()
-        .filter(|m| at.refill && is_before_start(m))
-        .last()
+        .rfind(|m| at.refill && is_before_start(m))
         .map(|m| Cued::Refill((*m).clone()));
     refill
         .into_iter()
@@ -97,7 +96,7 @@ fn quiet() -> Options {
     }
 }
 
-fn line(event: Event) -> Option<String> {
+fn line(event: &Event) -> String {
     let ms = |t: Time<Ros>| {
         let (whole, rest) = (t.as_nanos() / MS, t.as_nanos() % MS);
         if rest == 0 {
@@ -106,7 +105,7 @@ fn line(event: Event) -> Option<String> {
             format!("{whole}+{rest}ns")
         }
     };
-    Some(match event {
+    match *event {
         Event::Clock(t) => format!("clock {}", ms(t)),
         Event::Message(_, t, Occasion::Due) => format!("msg {}", ms(t)),
         Event::Message(_, t, Occasion::Refill) => format!("refill {}", ms(t)),
@@ -117,16 +116,16 @@ fn line(event: Event) -> Option<String> {
                 format!("gen {} rolls {} {:?}", s.generation(), ms(from), s.speed())
             }
         },
-    })
+    }
 }
 
 /// Runs a machine over a script until it is over or waits with the script done; its transcript.
 fn run(
     options: Options,
-    mut source: impl FnMut(CueAt) -> Cue + Send + 'static,
+    source: impl FnMut(CueAt) -> Cue + Send + 'static,
     script: &[(i64, Command)],
 ) -> (String, Machine) {
-    let mut machine = Machine::new(options, Box::new(move |at| source(at)));
+    let mut machine = Machine::new(options, Box::new(source));
     let mut script = script.iter().copied().peekable();
     let mut now = wall(0);
     let mut transcript = Vec::new();
@@ -137,18 +136,16 @@ fn run(
         let wait = machine.advance(
             now,
             &mut Recording(|event| {
-                transcript
-                    .extend(line(event).map(|line| format!("{:>4} {line}", now.as_nanos() / MS)));
+                transcript.push(format!("{:>4} {}", now.as_nanos() / MS, line(&event)));
             }),
         );
         let next = script.peek().map(|(at, _)| wall(*at));
         now = match (wait, next) {
             (Wait::Now, _) => now,
-            (Wait::Over, _) | (Wait::ForCue | Wait::ForCommand | Wait::ForGate, None) => break,
             (Wait::Until(deadline), Some(next)) => deadline.min(next),
             (Wait::Until(deadline), None) if deadline <= wall(5000) => deadline,
-            (Wait::Until(_), None) => break,
             (Wait::ForCue | Wait::ForCommand | Wait::ForGate, Some(next)) => next,
+            (_, None) | (Wait::Over, _) => break,
         };
     }
     (transcript.join("\n"), machine)
@@ -491,7 +488,7 @@ fn a_starved_player_holds_behind_what_it_has_not_read_and_goes_on_from_there() {
     let mut machine = Machine::new(options(), Box::new(move |_| cue.take().unwrap()));
     let mut seen = Vec::new();
     let mut advance = |machine: &mut Machine, now: i64| loop {
-        match machine.advance(wall(now), &mut Recording(|event| seen.extend(line(event)))) {
+        match machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event)))) {
             Wait::Now => {}
             wait => return (wait, seen.split_off(0)),
         }
@@ -733,7 +730,7 @@ fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
     let mut machine = Machine::new(quiet(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
     let mut sent = Vec::new();
     for now in [0, 100, 700, 740, 800] {
-        while machine.advance(wall(now), &mut Recording(|event| sent.extend(line(event))))
+        while machine.advance(wall(now), &mut Recording(|event| sent.push(line(&event))))
             == Wait::Now
         {}
         sent.push(format!("-- {now}"));
@@ -760,7 +757,7 @@ fn a_message_a_little_late_goes_at_once_and_is_counted() {
     let mut machine = Machine::new(options(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
     let mut seen = Vec::new();
     for now in [0, 160] {
-        while machine.advance(wall(now), &mut Recording(|event| seen.extend(line(event))))
+        while machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event))))
             == Wait::Now
         {}
         machine.apply(Command::ShowClock, wall(now));
@@ -783,7 +780,7 @@ fn the_clock_is_never_past_an_unpublished_message() {
     );
     let mut seen = Vec::new();
     for now in [0, 115] {
-        while machine.advance(wall(now), &mut Recording(|event| seen.extend(line(event))))
+        while machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event))))
             == Wait::Now
         {}
         machine.apply(Command::ShowClock, wall(112));

@@ -1,3 +1,5 @@
 //! The integration tests, one crate.
 
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
 mod machine;

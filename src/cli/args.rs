@@ -1,0 +1,360 @@
+//! The command line of `play`, as clap types: what was typed, not yet what it means.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::exit::EXIT_CODES;
+use super::when::{When, WhenRange, parse_size, parse_span};
+use crate::player::Pace;
+use crate::time::{Duration, Speed};
+
+const EXAMPLES: &str = "\
+Examples:
+  play drive.mcap --clock                 as recorded, and serve /clock at 40 Hz
+  play drive.mcap --clock 100 --rate 0.5  half speed, /clock at 100 Hz
+  play drive.mcap --start +30s --end 50%  from 30 s to the middle
+  play drive.mcap --loop-range +10s..+20s --topics /camera /imu
+  play drive.mcap --rate max --wire null --format json   check a recording
+  play info drive.mcap                    what is inside";
+
+/// Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
+///
+/// Messages go out at the instants of a virtual clock that can be slowed, sped up, reversed, paused,
+/// stepped and sought. ROS 2 nodes on `rmw_zenoh_cpp` see an ordinary node; no ROS is needed here. With
+/// no zenoh router on this machine, play becomes one.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "play", version, args_conflicts_with_subcommands = true, after_long_help = after_help())]
+#[command(disable_help_subcommand = true, max_term_width = 100)]
+pub struct Cli {
+    /// Something else than playing.
+    #[command(subcommand)]
+    pub command: Option<Verb>,
+    /// What to play, and how.
+    #[command(flatten)]
+    pub play: PlayArgs,
+    /// How to speak.
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\n{EXIT_CODES}")
+}
+
+/// What `play` does besides playing. A bag of that name is reached as `./info`.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Verb {
+    /// Show what is inside recordings
+    Info {
+        /// Recordings to look into
+        #[arg(value_name = "BAG", required = true)]
+        bags: Vec<PathBuf>,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (try: play man | man -l -)
+    Man,
+}
+
+/// How to speak, everywhere.
+#[derive(Args, Clone, Debug)]
+pub struct TalkArgs {
+    /// Results as text or as one JSON object
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        global = true,
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
+    pub format: Format,
+    /// Colours on the terminal
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        global = true,
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
+    pub color: Color,
+    /// Say more (-vv: much more); RUST_LOG says it in detail
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Output")]
+    pub verbose: u8,
+    /// Say only what went wrong
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Output"
+    )]
+    pub quiet: bool,
+}
+
+/// How results are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// When colours are used.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Color {
+    /// On terminals, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to play, and how.
+#[derive(Args, Clone, Debug)]
+pub struct PlayArgs {
+    /// Recordings to play; several are merged in time order
+    #[arg(value_name = "BAG")]
+    pub bags: Vec<PathBuf>,
+    /// When.
+    #[command(flatten)]
+    pub time: TimeArgs,
+    /// The clock.
+    #[command(flatten)]
+    pub clock: ClockArgs,
+    /// What of it.
+    #[command(flatten)]
+    pub topics: TopicArgs,
+    /// Where to.
+    #[command(flatten)]
+    pub wire: WireArgs,
+}
+
+/// When and how fast.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Time")]
+pub struct TimeArgs {
+    /// Playback factor, 0.001 to 1000; negative plays backwards; `max` is as fast as it is taken
+    #[arg(short, long, value_name = "R", default_value = "1", allow_hyphen_values = true, value_parser = parse_pace)]
+    pub rate: Pace,
+    /// Start paused
+    #[arg(short = 'p', long)]
+    pub start_paused: bool,
+    /// Wait so long before the start (wall time)
+    #[arg(short, long, value_name = "SPAN", value_parser = parse_span)]
+    pub delay: Option<Duration>,
+    /// Begin again at the end
+    #[arg(short = 'l', long = "loop")]
+    pub is_loop: bool,
+    /// Play a part of it again and again
+    #[arg(long, value_name = "A..B", allow_hyphen_values = true, conflicts_with_all = ["start", "start_offset", "end", "playback_duration", "playback_until_sec", "playback_until_nsec"])]
+    pub loop_range: Option<WhenRange>,
+    /// First time played: ns, seconds, RFC 3339, +10s, -5s from the end, 50%
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        conflicts_with = "start_offset"
+    )]
+    pub start: Option<When>,
+    /// Last time played, as --start; of several ends the earliest counts
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub end: Option<When>,
+    /// Start so long after the start of the recording
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    pub start_offset: Option<Duration>,
+    /// Play so much of the recording
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    pub playback_duration: Option<Duration>,
+    /// Play until this time, in seconds
+    #[arg(long, value_name = "SEC", conflicts_with = "playback_until_nsec")]
+    pub playback_until_sec: Option<f64>,
+    /// Play until this time, in nanoseconds
+    #[arg(long, value_name = "NSEC")]
+    pub playback_until_nsec: Option<i64>,
+    /// Jump over gaps longer than this
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    pub skip_empty: Option<Duration>,
+    /// Do not send latched topics again after a jump or a late start
+    #[arg(long)]
+    pub no_refill: bool,
+    /// Which stamp orders messages; only `received` so far
+    #[arg(long, value_enum, default_value_t, value_name = "ORDER")]
+    pub message_order: MessageOrder,
+    /// Bound of the read-ahead
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size)]
+    pub read_ahead: u64,
+    /// Fail (exit 3) if anything in a recording could not be read
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Which stamp orders messages.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum MessageOrder {
+    /// When they were received (MCAP log_time).
+    #[default]
+    Received,
+    /// When they were sent (MCAP publish_time).
+    Sent,
+}
+
+/// The clock that is served.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Clock")]
+pub struct ClockArgs {
+    /// Serve /clock on a fixed grid [bare: 40 Hz]
+    #[arg(long, value_name = "HZ", value_parser = parse_hz)]
+    pub clock: Option<f64>,
+    /// Send /clock right before each message of these topics, with its exact time
+    #[arg(long, value_name = "TOPIC")]
+    pub clock_topics: Vec<String>,
+    /// The same for every topic
+    #[arg(long)]
+    pub clock_topics_all: bool,
+    /// Let /clock start at this time instead of the recording's
+    #[arg(long, value_name = "TIME")]
+    pub clock_start: Option<When>,
+    /// Refuse to start if somebody else publishes /clock
+    #[arg(long)]
+    pub strict_clock: bool,
+}
+
+/// Which topics, under which names.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Topics")]
+pub struct TopicArgs {
+    /// Only these topics
+    #[arg(long, value_name = "TOPIC")]
+    pub topics: Vec<String>,
+    /// Not these topics
+    #[arg(long, value_name = "TOPIC")]
+    pub exclude_topics: Vec<String>,
+    /// Topics whose whole name matches, besides --topics
+    #[arg(short = 'e', long, value_name = "REGEX")]
+    pub regex: Option<String>,
+    /// Not topics whose whole name matches
+    #[arg(short = 'x', long, value_name = "REGEX")]
+    pub exclude_regex: Option<String>,
+    /// Publish topic A as B
+    #[arg(short = 'm', long, value_name = "A:=B")]
+    pub remap: Vec<String>,
+    /// Put this before every topic name
+    #[arg(long, value_name = "PREFIX")]
+    pub prefix: Option<String>,
+    /// QoS profiles by topic, as for ros2 bag (not supported yet)
+    #[arg(long, value_name = "FILE")]
+    pub qos_profile_overrides_path: Option<PathBuf>,
+    /// Wait at the start until these topics (none named: all) have a subscriber
+    #[arg(long, value_name = "TOPIC")]
+    pub wait_for_subscribers: Vec<String>,
+    /// How long to wait for subscribers
+    #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span)]
+    pub wait_timeout: Duration,
+}
+
+/// Where the messages go.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Network")]
+pub struct WireArgs {
+    /// How messages are put on the network
+    #[arg(long, value_enum, default_value_t)]
+    pub wire: Wire,
+    /// The ROS distribution on the other side; auto listens for it
+    #[arg(long, value_name = "DISTRO", default_value = "auto")]
+    pub ros_distro: String,
+    /// ROS domain [default: $ROS_DOMAIN_ID, else 0]
+    #[arg(long, value_name = "ID")]
+    pub domain_id: Option<u32>,
+    /// Name of the node that plays
+    #[arg(long, value_name = "NAME", default_value = "rosbag2_player")]
+    pub node_name: String,
+    /// Zenoh router or peer to connect to, as tcp/host:7447
+    #[arg(long, value_name = "ENDPOINT")]
+    pub connect: Vec<String>,
+    /// Address to listen on as a router, as tcp/0.0.0.0:7447
+    #[arg(long, value_name = "ENDPOINT")]
+    pub listen: Vec<String>,
+    /// Zenoh configuration file, instead of the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub zenoh_config: Option<PathBuf>,
+    /// What a reliable topic does when a subscriber does not keep up
+    #[arg(long, value_enum, default_value_t)]
+    pub congestion: CongestionArg,
+    /// How long a subscriber may take nothing before its link is closed
+    #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span)]
+    pub stall_timeout: Duration,
+    /// What happens when the router is lost
+    #[arg(long, value_enum, default_value_t)]
+    pub on_disconnect: OnDisconnect,
+    /// Reach subscribers whatever type hash they expect
+    #[arg(long)]
+    pub any_type_hash: bool,
+    /// Show the transport bar in the terminal (not in this version)
+    #[arg(long, conflicts_with = "no_tui", hide = true)]
+    pub tui: bool,
+    /// Do not show the transport bar
+    #[arg(long)]
+    pub no_tui: bool,
+}
+
+/// How messages are put on the network.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Wire {
+    /// As rmw_zenoh_cpp does: for ROS 2 nodes.
+    #[default]
+    #[value(name = "rmw_zenoh")]
+    RmwZenoh,
+    /// Plain: the topic name as key, the payload as it is.
+    Zenoh,
+    /// Nowhere.
+    Null,
+}
+
+/// What a reliable topic does when a subscriber does not keep up.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum CongestionArg {
+    /// Wait for it.
+    #[default]
+    Block,
+    /// Wait with one message, drop what comes meanwhile.
+    BlockFirst,
+    /// Drop, as ros2 bag play does.
+    Drop,
+}
+
+/// What happens when the path to the network is lost.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum OnDisconnect {
+    /// Stand still until it is back.
+    #[default]
+    Hold,
+    /// Play on; messages are lost.
+    Continue,
+    /// End with exit code 1.
+    Exit,
+}
+
+fn parse_pace(text: &str) -> Result<Pace, crate::time::InvalidSpeed> {
+    if text == "max" {
+        Ok(Pace::Max)
+    } else {
+        text.parse::<Speed>().map(Pace::At)
+    }
+}
+
+fn parse_hz(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(hz) if (0.001..=100_000.0).contains(&hz) => Ok(hz),
+        _ => Err("a clock ticks at 0.001 to 100000 Hz".into()),
+    }
+}

@@ -1,0 +1,120 @@
+//! The words of the command line, before clap sees them: lists of values never swallow the bag.
+//!
+//! `ros2 bag play` lets `--topics /a /b bag` take the bag for a topic. Here a list ends at the first
+//! word that names something on disk or ends in `.mcap`, and `--clock` takes only a number.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Flags that take any number of values.
+const LISTS: [&str; 5] = [
+    "--topics",
+    "--exclude-topics",
+    "--clock-topics",
+    "--remap",
+    "-m",
+];
+/// The same, but none at all means something too: it becomes one empty value.
+const OPEN_LISTS: [&str; 1] = ["--wait-for-subscribers"];
+/// What bare `--clock` means, in hertz.
+const CLOCK_HZ: &str = "40";
+
+/// Rewrites lists as one `--flag=value` a value.
+pub fn spread_lists(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words = words.into_iter().peekable();
+    let mut spread = Vec::new();
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--") => {
+                spread.push(word);
+                spread.extend(words.by_ref());
+            }
+            Some("--clock") => {
+                let hz = words.next_if(|next| {
+                    next.to_str()
+                        .is_some_and(|next| next.parse::<f64>().is_ok())
+                });
+                let hz = hz.unwrap_or_else(|| CLOCK_HZ.into());
+                spread.push(flag_with("--clock", &hz));
+            }
+            Some(flag) if LISTS.contains(&flag) || OPEN_LISTS.contains(&flag) => {
+                let before = spread.len();
+                while let Some(value) = words.next_if(is_list_value) {
+                    spread.push(flag_with(flag, &value));
+                }
+                if spread.len() == before {
+                    let bare = if OPEN_LISTS.contains(&flag) {
+                        flag_with(flag, &OsString::new())
+                    } else {
+                        word
+                    };
+                    spread.push(bare);
+                }
+            }
+            _ => spread.push(word),
+        }
+    }
+    spread
+}
+
+fn is_list_value(word: &OsString) -> bool {
+    let text = word.to_string_lossy();
+    let is_flag = text.starts_with('-');
+    let is_bag =
+        Path::new(word).exists() || text.ends_with(".mcap") || text.ends_with(".mcap.zstd");
+    !is_flag && !is_bag
+}
+
+fn flag_with(flag: &str, value: &OsString) -> OsString {
+    // `-mA:=B` would read `=` as part of the value.
+    let mut word = OsString::from(if flag == "-m" { "--remap" } else { flag });
+    word.push("=");
+    word.push(value);
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_ends_where_the_bag_begins() {
+        let cases = [
+            (
+                "play --topics /a /b bag.mcap -l",
+                "play --topics=/a --topics=/b bag.mcap -l",
+            ),
+            (
+                "play bag.mcap --topics /a /b",
+                "play bag.mcap --topics=/a --topics=/b",
+            ),
+            ("play --topics /a src", "play --topics=/a src"),
+            ("play --topics=/a bag.mcap", "play --topics=/a bag.mcap"),
+            (
+                "play -m /a:=/b /c:=/d x.mcap",
+                "play --remap=/a:=/b --remap=/c:=/d x.mcap",
+            ),
+            ("play --topics", "play --topics"),
+            ("play --clock bag.mcap", "play --clock=40 bag.mcap"),
+            ("play --clock 100 bag.mcap", "play --clock=100 bag.mcap"),
+            (
+                "play bag.mcap --clock --rate 0.5",
+                "play bag.mcap --clock=40 --rate 0.5",
+            ),
+            (
+                "play --wait-for-subscribers bag.mcap",
+                "play --wait-for-subscribers= bag.mcap",
+            ),
+            (
+                "play --wait-for-subscribers /a bag.mcap",
+                "play --wait-for-subscribers=/a bag.mcap",
+            ),
+            ("play -- --topics a b", "play -- --topics a b"),
+        ];
+        for (typed, meant) in cases {
+            let words = spread_lists(typed.split(' ').map(OsString::from));
+            let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            assert_eq!(words.join(" "), meant, "{typed}");
+        }
+    }
+}

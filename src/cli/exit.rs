@@ -1,0 +1,61 @@
+//! [`Exit`]: what the process says when it is over.
+
+use std::process::ExitCode;
+
+/// The exit codes of `play`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Exit {
+    /// 0: done.
+    Done,
+    /// 1: failed while running: the wire was lost, or a defect of this program.
+    Failed,
+    /// 2: the command line cannot be meant.
+    Usage,
+    /// 3: a recording is unreadable, or was read with data loss under `--strict`.
+    Recording,
+    /// 4: nobody subscribed in time, or a gate timed out.
+    Timeout,
+    /// 5: an expectation or a comparison failed.
+    Expectation,
+    /// 6: the supervised program failed.
+    Supervised,
+    /// 130: interrupted (SIGINT).
+    Interrupted,
+    /// 143: terminated (SIGTERM, SIGHUP).
+    Terminated,
+}
+
+impl Exit {
+    /// The number that the shell sees.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Recording => 3,
+            Self::Timeout => 4,
+            Self::Expectation => 5,
+            Self::Supervised => 6,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// The exit codes as the long help shows them.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed while running: the network was lost, or a defect of this program
+  2    the command line cannot be meant
+  3    a recording is unreadable, or was read with data loss under --strict
+  4    nobody subscribed in time, or a gate timed out
+  5    an expectation or a comparison failed
+  6    the supervised program failed
+  130  interrupted (143 terminated): /clock stopped, everything flushed";

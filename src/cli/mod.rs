@@ -1,0 +1,13 @@
+//! The command line: its clap types and what they mean, in values of the other rooms.
+
+mod args;
+mod argv;
+mod exit;
+mod select;
+mod when;
+
+pub use args::*;
+pub use argv::spread_lists;
+pub use exit::{EXIT_CODES, Exit};
+pub use select::{Chosen, SelectError, choose, ids_of};
+pub use when::{Unreadable, When, WhenRange, parse_size, parse_span};

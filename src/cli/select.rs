@@ -1,0 +1,308 @@
+//! Which topics are played, and under which names.
+
+use regex::Regex;
+
+use super::args::TopicArgs;
+use crate::bag::{Topic, TopicId};
+
+/// A topic that is played.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Chosen {
+    /// Which of the bag's topics.
+    pub id: TopicId,
+    /// Its name on the way out.
+    pub name: String,
+}
+
+/// A selection that cannot be meant.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SelectError {
+    /// A name that was not recorded.
+    #[error("{flag}: no topic `{name}` in the recording; recorded are: {recorded}")]
+    UnknownTopic {
+        /// The flag it was given to.
+        flag: &'static str,
+        /// The name.
+        name: String,
+        /// What there is.
+        recorded: String,
+    },
+    /// An expression that does not compile.
+    #[error("{flag}: {reason}")]
+    Regex {
+        /// The flag it was given to.
+        flag: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A rule that is not `A:=B`.
+    #[error("--remap: `{0}` is not A:=B with two topic names")]
+    Remap(String),
+}
+
+/// The topics that the arguments choose, in the bag's order.
+pub fn choose(topics: &[Topic], args: &TopicArgs) -> Result<Vec<Chosen>, SelectError> {
+    let wanted = known("--topics", &args.topics, topics)?;
+    let unwanted = known("--exclude-topics", &args.exclude_topics, topics)?;
+    let include = compile("--regex", args.regex.as_deref())?;
+    let exclude = compile("--exclude-regex", args.exclude_regex.as_deref())?;
+    let remaps = args
+        .remap
+        .iter()
+        .map(|rule| remap_rule(rule))
+        .collect::<Result<Vec<_>, _>>()?;
+    for (from, _) in &remaps {
+        known("--remap", std::slice::from_ref(from), topics)?;
+    }
+    let takes_all = wanted.is_empty() && include.is_none();
+    let is_chosen = |name: &str| {
+        let is_included = takes_all
+            || wanted.contains(&absolute(name))
+            || include.as_ref().is_some_and(|re| re.is_match(name));
+        is_included
+            && !unwanted.contains(&absolute(name))
+            && !exclude.as_ref().is_some_and(|re| re.is_match(name))
+    };
+    let ids = (0..).map(TopicId).zip(topics);
+    Ok(ids
+        .filter(|(_, topic)| is_chosen(&topic.name))
+        .map(|(id, topic)| Chosen {
+            id,
+            name: outgoing(&topic.name, &remaps, args.prefix.as_deref()),
+        })
+        .collect())
+}
+
+/// The ids of the topics with these recorded names, or an error that lists what there is.
+pub fn ids_of(
+    flag: &'static str,
+    names: &[String],
+    topics: &[Topic],
+) -> Result<Vec<TopicId>, SelectError> {
+    let names = known(flag, names, topics)?;
+    let ids = (0..).map(TopicId).zip(topics);
+    Ok(ids
+        .filter(|(_, topic)| names.contains(&absolute(&topic.name)))
+        .map(|(id, _)| id)
+        .collect())
+}
+
+/// The names in absolute form, all of them recorded.
+fn known(
+    flag: &'static str,
+    names: &[String],
+    topics: &[Topic],
+) -> Result<Vec<String>, SelectError> {
+    let names: Vec<String> = names.iter().map(|name| absolute(name)).collect();
+    match names
+        .iter()
+        .find(|name| !topics.iter().any(|topic| absolute(&topic.name) == **name))
+    {
+        None => Ok(names),
+        Some(name) => {
+            let mut recorded: Vec<&str> = topics.iter().map(|topic| topic.name.as_str()).collect();
+            recorded.sort_unstable();
+            let shown = recorded
+                .iter()
+                .take(40)
+                .copied()
+                .collect::<Vec<_>>()
+                .join(", ");
+            let rest = recorded.len().saturating_sub(40);
+            let recorded = if rest > 0 {
+                format!("{shown} and {rest} more")
+            } else {
+                shown
+            };
+            Err(SelectError::UnknownTopic {
+                flag,
+                name: name.clone(),
+                recorded,
+            })
+        }
+    }
+}
+
+/// With the leading slash that ROS 2 names have and people leave out.
+fn absolute(name: &str) -> String {
+    if name.starts_with('/') {
+        name.into()
+    } else {
+        format!("/{name}")
+    }
+}
+
+fn outgoing(name: &str, remaps: &[(String, String)], prefix: Option<&str>) -> String {
+    let remapped = remaps
+        .iter()
+        .find(|(from, _)| *from == absolute(name))
+        .map(|(_, to)| to.as_str());
+    match (remapped, prefix) {
+        (remapped, None) => remapped.unwrap_or(name).to_owned(),
+        (remapped, Some(prefix)) => {
+            let prefix = absolute(prefix.trim_matches('/'));
+            format!("{prefix}{}", absolute(remapped.unwrap_or(name)))
+        }
+    }
+}
+
+fn remap_rule(rule: &str) -> Result<(String, String), SelectError> {
+    match rule.split_once(":=") {
+        Some((from, to)) if !from.trim().is_empty() && !to.trim().is_empty() => {
+            Ok((absolute(from.trim()), absolute(to.trim())))
+        }
+        _ => Err(SelectError::Remap(rule.into())),
+    }
+}
+
+fn compile(flag: &'static str, pattern: Option<&str>) -> Result<Option<Regex>, SelectError> {
+    let whole = pattern.map(|pattern| format!("^(?:{pattern})$"));
+    let regex = whole.map(|pattern| Regex::new(&pattern)).transpose();
+    regex.map_err(|error| SelectError::Regex {
+        flag,
+        reason: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topics() -> Vec<Topic> {
+        let topic = |name: &str| Topic {
+            name: name.into(),
+            schema: None,
+            encoding: "cdr".into(),
+            offered_qos: vec![],
+            type_hash: None,
+            is_latched: false,
+            message_count: None,
+        };
+        ["/imu", "/camera/left", "/camera/right", "mouse"]
+            .map(topic)
+            .to_vec()
+    }
+
+    fn args() -> TopicArgs {
+        #[derive(clap::Parser)]
+        struct Only {
+            #[command(flatten)]
+            topics: TopicArgs,
+        }
+        <Only as clap::Parser>::parse_from(["play"]).topics
+    }
+
+    fn names(args: &TopicArgs) -> Vec<String> {
+        choose(&topics(), args)
+            .unwrap()
+            .into_iter()
+            .map(|chosen| chosen.name)
+            .collect()
+    }
+
+    #[test]
+    fn everything_is_played_unless_something_is_named() {
+        assert_eq!(
+            names(&args()),
+            ["/imu", "/camera/left", "/camera/right", "mouse"]
+        );
+        assert_eq!(
+            names(&TopicArgs {
+                topics: vec!["imu".into(), "/mouse".into()],
+                ..args()
+            }),
+            ["/imu", "mouse"]
+        );
+        assert_eq!(
+            names(&TopicArgs {
+                regex: Some("/camera/.*".into()),
+                topics: vec!["/imu".into()],
+                ..args()
+            }),
+            ["/imu", "/camera/left", "/camera/right"]
+        );
+        assert_eq!(
+            names(&TopicArgs {
+                regex: Some("camera".into()),
+                ..args()
+            }),
+            [""; 0],
+            "a regex matches the whole name"
+        );
+    }
+
+    #[test]
+    fn an_exclusion_wins() {
+        let excluded = TopicArgs {
+            topics: vec!["/imu".into(), "/camera/left".into()],
+            exclude_topics: vec!["/imu".into()],
+            ..args()
+        };
+        assert_eq!(names(&excluded), ["/camera/left"]);
+        assert_eq!(
+            names(&TopicArgs {
+                exclude_regex: Some(".*a.*".into()),
+                ..args()
+            }),
+            ["/imu", "mouse"]
+        );
+    }
+
+    #[test]
+    fn names_change_by_rule_then_prefix() {
+        let renamed = TopicArgs {
+            remap: vec!["/imu:=/imu/raw".into()],
+            prefix: Some("robot1".into()),
+            ..args()
+        };
+        assert_eq!(
+            names(&renamed),
+            [
+                "/robot1/imu/raw",
+                "/robot1/camera/left",
+                "/robot1/camera/right",
+                "/robot1/mouse"
+            ]
+        );
+    }
+
+    #[test]
+    fn mistakes_name_the_flag_and_what_there_is() {
+        let error = |args: TopicArgs| choose(&topics(), &args).unwrap_err().to_string();
+        assert_eq!(
+            error(TopicArgs {
+                topics: vec!["/lidar".into()],
+                ..args()
+            }),
+            "--topics: no topic `/lidar` in the recording; recorded are: /camera/left, /camera/right, /imu, mouse"
+        );
+        assert!(
+            error(TopicArgs {
+                exclude_topics: vec!["/x".into()],
+                ..args()
+            })
+            .starts_with("--exclude-topics: no topic")
+        );
+        assert!(
+            error(TopicArgs {
+                regex: Some("(".into()),
+                ..args()
+            })
+            .starts_with("--regex: ")
+        );
+        assert!(
+            error(TopicArgs {
+                remap: vec!["/imu".into()],
+                ..args()
+            })
+            .contains("is not A:=B")
+        );
+        assert!(
+            error(TopicArgs {
+                remap: vec!["/no:=/b".into()],
+                ..args()
+            })
+            .starts_with("--remap: no topic `/no`")
+        );
+    }
+}
