@@ -3,11 +3,13 @@
 mod args;
 mod argv;
 mod exit;
+mod plan;
 mod select;
 mod when;
 
 pub use args::*;
 pub use argv::spread_lists;
 pub use exit::{EXIT_CODES, Exit};
+pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use select::{Chosen, SelectError, choose, ids_of};
 pub use when::{Unreadable, When, WhenRange, parse_size, parse_span};

@@ -1,0 +1,363 @@
+//! From what was typed to what is played: the one place that knows how flags combine.
+
+use super::args::{MessageOrder, PlayArgs, TimeArgs};
+use super::select::{Chosen, SelectError, choose, ids_of};
+use crate::bag::Topic;
+use crate::player::{Before, ClockOptions, Gate, Gates, Intent, Options, Pace, WhenDone};
+use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+
+/// A command line that cannot be meant for this recording.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PlanError {
+    /// A topic, expression or rule.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// The part to play lies outside.
+    #[error("nothing to play: {0}")]
+    Empty(String),
+    /// A flag that this version does not honour: said before anything is played wrongly.
+    #[error("{0} is not supported yet")]
+    NotYet(&'static str),
+}
+
+/// A topic that was recorded and is not played.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LeftOut {
+    /// Its recorded name.
+    pub topic: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What is played.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How the player is set up.
+    pub options: Options,
+    /// The topics that are played.
+    pub chosen: Vec<Chosen>,
+    /// Topics that were asked for and are not played, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Outgoing names of the topics that must have a subscriber before the start.
+    pub awaited: Vec<String>,
+    /// What the user should know beforehand.
+    pub warnings: Vec<String>,
+}
+
+/// Resolves the arguments against a recording of these topics that covers `recording`.
+pub fn plan(args: &PlayArgs, recording: TimeRange, topics: &[Topic]) -> Result<Plan, PlanError> {
+    if args.topics.qos_profile_overrides_path.is_some() {
+        return Err(PlanError::NotYet("--qos-profile-overrides-path"));
+    }
+    if args.time.message_order == MessageOrder::Sent {
+        return Err(PlanError::NotYet("--message-order sent"));
+    }
+    let clock = clock(args, topics)?;
+    let (chosen, left_out) =
+        without_clock(choose(topics, &args.topics)?, topics, clock.is_served());
+    if chosen.is_empty() && !clock.is_served() {
+        return Err(PlanError::Empty("no topic is selected".into()));
+    }
+    let awaited = awaited(args, &chosen, topics)?;
+    let range = range(&args.time, recording)?;
+    let gates = if awaited.is_empty() {
+        Gates::OPEN
+    } else {
+        Gates::OPEN.close(Gate::Subscribers)
+    };
+    let is_looped = args.time.is_loop || args.time.loop_range.is_some();
+    let mut options = Options {
+        range,
+        pace: args.time.rate,
+        at_end: if is_looped { AtEnd::Loop } else { AtEnd::Hold },
+        when_done: WhenDone::Stop,
+        intent: if args.time.start_paused {
+            Intent::Pause
+        } else {
+            Intent::Play
+        },
+        gates,
+        delay: args.time.delay.unwrap_or_default(),
+        clock,
+        skip_empty: args.time.skip_empty,
+        refill: !args.time.no_refill,
+        ..Options::new(
+            recording,
+            topics.iter().map(|topic| topic.name.clone()).collect(),
+        )
+    };
+    if let Some(start) = args.clock.clock_start {
+        options.clock.shift = options.shift_to(start.in_range(recording));
+    }
+    let warnings = zero_warning(&options).into_iter().collect();
+    Ok(Plan {
+        options,
+        chosen,
+        left_out,
+        awaited,
+        warnings,
+    })
+}
+
+fn clock(args: &PlayArgs, topics: &[Topic]) -> Result<ClockOptions, PlanError> {
+    let period = args
+        .clock
+        .clock
+        .map(|hz| Duration::from_secs_f64(hz.recip()).unwrap_or(Duration::MAX));
+    let before = if args.clock.clock_topics_all {
+        Before::All
+    } else if args.clock.clock_topics.is_empty() {
+        Before::None
+    } else {
+        Before::Topics(ids_of("--clock-topics", &args.clock.clock_topics, topics)?)
+    };
+    Ok(ClockOptions {
+        period,
+        before,
+        shift: Duration::ZERO,
+    })
+}
+
+/// A recorded `/clock` beside ours would be a second one: it is never replayed while we serve.
+fn without_clock(
+    chosen: Vec<Chosen>,
+    topics: &[Topic],
+    is_served: bool,
+) -> (Vec<Chosen>, Vec<LeftOut>) {
+    let is_clock = |chosen: &Chosen| is_served && chosen.name.trim_start_matches('/') == "clock";
+    let (clocks, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(is_clock);
+    let left_out = clocks.into_iter().map(|clock| LeftOut {
+        topic: topics[clock.id.index()].name.clone(),
+        reason: "play serves /clock itself".into(),
+    });
+    let left_out = left_out.collect();
+    (chosen, left_out)
+}
+
+fn awaited(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> Result<Vec<String>, PlanError> {
+    let named: Vec<String> = args
+        .topics
+        .wait_for_subscribers
+        .iter()
+        .filter(|name| !name.is_empty())
+        .cloned()
+        .collect();
+    if args.topics.wait_for_subscribers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = ids_of("--wait-for-subscribers", &named, topics)?;
+    let is_awaited = |chosen: &&Chosen| named.is_empty() || ids.contains(&chosen.id);
+    Ok(chosen
+        .iter()
+        .filter(is_awaited)
+        .map(|chosen| chosen.name.clone())
+        .collect())
+}
+
+/// What is played, both ends included; of several ends the earliest counts.
+fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> {
+    let within = |when: Option<super::when::When>| when.map(|when| when.in_range(recording));
+    let (from, to) = time
+        .loop_range
+        .map_or((time.start, time.end), |range| (range.from, range.to));
+    let offset = time
+        .start_offset
+        .map(|span| recording.start().saturating_add(span));
+    let start = within(from).or(offset).unwrap_or(recording.start());
+    let until_sec = time
+        .playback_until_sec
+        .and_then(Duration::from_secs_f64)
+        .map(|span| Time::ZERO.saturating_add(span));
+    let ends = [
+        within(to),
+        time.playback_duration
+            .map(|span| start.max(recording.start()).saturating_add(span)),
+        until_sec,
+        time.playback_until_nsec.map(Time::from_nanos),
+    ];
+    let stop = ends.into_iter().flatten().min().unwrap_or(recording.stop());
+    let (first, last) = (recording.start(), recording.stop());
+    let at = |t: Time<Ros>| format!("{t} s ({} from the start)", t.saturating_since(first));
+    if start > last {
+        let why = format!(
+            "the start, {}, lies after the end of the recording, {}",
+            at(start),
+            at(last)
+        );
+        return Err(PlanError::Empty(why));
+    }
+    if stop < start || stop < first {
+        let start = at(start.max(first));
+        return Err(PlanError::Empty(format!(
+            "the end, {}, lies before the start, {start}",
+            at(stop)
+        )));
+    }
+    Ok(TimeRange::between(start.max(first), stop.min(last)))
+}
+
+fn zero_warning(options: &Options) -> Option<String> {
+    let shown = options.range.start().saturating_add(options.clock.shift);
+    (options.clock.is_served() && shown <= Time::ZERO).then(|| {
+        format!(
+            "the recording starts at time {shown}, and zero means \"no time yet\" to ROS nodes: /clock starts \
+             at 1 ns; --clock-start TIME lets it start elsewhere"
+        )
+    })
+}
+
+/// How the pace reads in a summary: the factor, or that there is none.
+pub fn pace_factor(pace: Pace) -> Option<f64> {
+    match pace {
+        Pace::At(speed) => Some(Speed::as_f64(speed)),
+        Pace::Max => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::Cli;
+    use crate::cli::argv::spread_lists;
+
+    fn topics() -> Vec<Topic> {
+        let topic = |name: &str| Topic {
+            name: name.into(),
+            schema: None,
+            encoding: "cdr".into(),
+            offered_qos: vec![],
+            type_hash: None,
+            is_latched: false,
+            message_count: None,
+        };
+        ["/imu", "/clock"].map(topic).to_vec()
+    }
+
+    fn planned(line: &str) -> Result<Plan, PlanError> {
+        let words = format!("play x.mcap {line}");
+        let cli = Cli::parse_from(spread_lists(words.split_whitespace().map(Into::into)));
+        let second = 1_000_000_000;
+        let recording = TimeRange::between(
+            Time::from_nanos(100 * second),
+            Time::from_nanos(200 * second),
+        );
+        plan(&cli.play, recording, &topics())
+    }
+
+    fn secs(line: &str) -> Result<(i64, i64), String> {
+        let range = planned(line)
+            .map_err(|error| error.to_string())?
+            .options
+            .range;
+        Ok((
+            range.start().as_nanos() / 1_000_000_000,
+            range.stop().as_nanos() / 1_000_000_000,
+        ))
+    }
+
+    #[test]
+    fn starts_and_ends_in_all_their_spellings() {
+        let cases = [
+            ("", (100, 200)),
+            ("--start +10 --end -10", (110, 190)),
+            ("--start 110 --end 120", (110, 120)),
+            ("--start 25% --end 75%", (125, 175)),
+            ("--start-offset 30", (130, 200)),
+            ("--start-offset 30 --playback-duration 10", (130, 140)),
+            ("--playback-until-sec 150", (100, 150)),
+            (
+                "--playback-until-nsec 150000000000 --playback-duration 20",
+                (100, 120),
+            ),
+            ("--playback-duration 0", (100, 100)),
+            ("--start 5 --playback-duration 10", (100, 110)),
+            ("--end 900", (100, 200)),
+            ("--loop-range +10..+20", (110, 120)),
+        ];
+        for (line, range) in cases {
+            assert_eq!(secs(line), Ok(range), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_part_outside_the_recording_is_an_error_that_says_where_it_is() {
+        assert_eq!(
+            secs("--start 300"),
+            Err("nothing to play: the start, 300.000000000 s (200s from the start), lies after the end of the \
+                 recording, 200.000000000 s (100s from the start)".into())
+        );
+        assert!(
+            secs("--start +50 --end +20")
+                .unwrap_err()
+                .contains("lies before the start")
+        );
+        assert!(
+            secs("--end 50")
+                .unwrap_err()
+                .contains("lies before the start")
+        );
+    }
+
+    #[test]
+    fn a_recorded_clock_is_not_replayed_while_one_is_served() {
+        let names = |line: &str| {
+            planned(line)
+                .unwrap()
+                .chosen
+                .into_iter()
+                .map(|chosen| chosen.name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names(""), ["/imu", "/clock"]);
+        for line in ["--clock", "--clock-topics /imu", "--clock-topics-all"] {
+            assert_eq!(names(line), ["/imu"], "{line}");
+        }
+        assert_eq!(
+            names("--clock -m /clock:=/old_clock"),
+            ["/imu", "/old_clock"]
+        );
+        assert_eq!(planned("--clock").unwrap().left_out[0].topic, "/clock");
+    }
+
+    #[test]
+    fn the_clock_is_set_up_as_asked() {
+        let clock = |line: &str| planned(line).unwrap().options.clock;
+        assert_eq!(clock("").is_served(), false);
+        assert_eq!(clock("--clock").period, Some(Duration::from_millis(25)));
+        assert_eq!(clock("--clock 1000").period, Some(Duration::from_millis(1)));
+        assert_eq!(clock("--clock-topics-all").before, Before::All);
+        assert_eq!(
+            clock("--clock --clock-start 7").shift,
+            Duration::from_secs(-93)
+        );
+    }
+
+    #[test]
+    fn subscribers_are_awaited_by_name_or_all() {
+        let awaited = |line: &str| planned(line).unwrap().awaited;
+        assert!(awaited("").is_empty());
+        assert_eq!(awaited("--wait-for-subscribers"), ["/imu", "/clock"]);
+        assert_eq!(
+            awaited("--wait-for-subscribers /imu --prefix r"),
+            ["/r/imu"]
+        );
+        assert!(
+            planned("--wait-for-subscribers")
+                .unwrap()
+                .options
+                .gates
+                .is_closed(Gate::Subscribers)
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_yet_is_said() {
+        assert_eq!(
+            planned("--message-order sent").unwrap_err().to_string(),
+            "--message-order sent is not supported yet"
+        );
+        assert!(planned("--qos-profile-overrides-path q.yaml").is_err());
+    }
+}
