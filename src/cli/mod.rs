@@ -5,6 +5,8 @@ mod argv;
 mod exit;
 mod plan;
 mod select;
+mod summary;
+mod units;
 mod when;
 
 pub use args::*;
@@ -12,4 +14,6 @@ pub use argv::spread_lists;
 pub use exit::{EXIT_CODES, Exit};
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use select::{Chosen, SelectError, choose, ids_of};
+pub use summary::{Ending, Summary};
+pub use units::{bytes, count};
 pub use when::{Unreadable, When, WhenRange, parse_size, parse_span};

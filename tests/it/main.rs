@@ -2,4 +2,5 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod house;
 mod machine;

@@ -1,0 +1,235 @@
+//! [`Summary`]: the end of a run, for people and for programs.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::plan::{LeftOut, Plan, pace_factor};
+use super::units::{bytes, count, millis};
+use crate::bag::Topic;
+use crate::player::Report;
+use crate::time::{Duration, TimeRange};
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// Everything that was asked for has been played.
+    End,
+    /// Somebody asked it to stop.
+    Stopped,
+    /// A signal came.
+    Interrupted,
+    /// It could not go on.
+    Failed,
+}
+
+/// What a run did, as `--format json` writes it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Summary {
+    recording: Recording,
+    messages_sent: u64,
+    bytes_sent: u64,
+    digest: Option<String>,
+    order: &'static str,
+    rate: Rate,
+    lateness_us: Lateness,
+    held_ms: Held,
+    jumps: u64,
+    laps: u64,
+    damaged: u64,
+    damage: Vec<Damaged>,
+    skipped: Vec<Skipped>,
+    topics: Vec<TopicSummary>,
+    ended: Ending,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Recording {
+    files: Vec<PathBuf>,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+struct Rate {
+    /// `null` is as fast as possible.
+    asked: Option<f64>,
+    achieved: Option<f64>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+struct Lateness {
+    p50: f64,
+    p99: f64,
+    max: f64,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+struct Held {
+    starved: f64,
+    gated: f64,
+    paused: f64,
+    stalled: f64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Damaged {
+    kind: String,
+    file: PathBuf,
+    offset: u64,
+    count: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Skipped {
+    topic: String,
+    reason: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct TopicSummary {
+    name: String,
+    #[serde(rename = "type")]
+    type_name: String,
+    sent: u64,
+    bytes: u64,
+    late: u64,
+    dropped: u64,
+    refilled: u64,
+}
+
+impl Summary {
+    /// Sums up the run of a plan over a recording of these files and topics.
+    pub fn new(
+        files: Vec<PathBuf>,
+        recording: TimeRange,
+        topics: &[Topic],
+        plan: &Plan,
+        report: &Report,
+        ended: Ending,
+    ) -> Self {
+        let micros = |nanos: u64| {
+            Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX)).as_secs_f64() * 1e6
+        };
+        let played = plan.chosen.iter().map(|chosen| {
+            let (topic, counts) = (&topics[chosen.id.index()], report.topics[chosen.id.index()]);
+            TopicSummary {
+                name: chosen.name.clone(),
+                type_name: topic.type_name().to_owned(),
+                sent: counts.sent,
+                bytes: counts.bytes,
+                late: counts.late,
+                dropped: counts.dropped,
+                refilled: counts.refilled,
+            }
+        });
+        Self {
+            recording: Recording {
+                files,
+                start_ns: recording.start().as_nanos(),
+                end_ns: recording.stop().as_nanos(),
+            },
+            messages_sent: report.sent,
+            bytes_sent: report.bytes,
+            digest: report.digest.as_ref().map(crate::player::Digest::hex),
+            order: "received",
+            rate: Rate {
+                asked: pace_factor(plan.options.pace),
+                achieved: report.achieved_rate(),
+            },
+            lateness_us: Lateness {
+                p50: micros(report.lateness.value_at_quantile(0.5)),
+                p99: micros(report.lateness.value_at_quantile(0.99)),
+                max: micros(report.lateness.max()),
+            },
+            held_ms: Held {
+                starved: report.held.starved.as_secs_f64() * 1e3,
+                gated: report.held.gated.as_secs_f64() * 1e3,
+                paused: report.held.paused.as_secs_f64() * 1e3,
+                stalled: report.held.stalled.as_secs_f64() * 1e3,
+            },
+            jumps: report.jumps,
+            laps: report.laps,
+            damaged: report.damaged,
+            damage: report.damage.iter().map(damaged).collect(),
+            skipped: plan.left_out.iter().map(skipped).collect(),
+            topics: played.collect(),
+            ended,
+        }
+    }
+
+    /// Whether anything of the recording could not be read.
+    pub fn has_damage(&self) -> bool {
+        self.damaged > 0
+    }
+}
+
+fn damaged(damage: &crate::bag::Damage) -> Damaged {
+    Damaged {
+        kind: damage.detail.clone(),
+        file: damage.file.clone(),
+        offset: damage.offset,
+        count: 1,
+    }
+}
+
+fn skipped(left_out: &LeftOut) -> Skipped {
+    Skipped {
+        topic: left_out.topic.clone(),
+        reason: left_out.reason.clone(),
+    }
+}
+
+impl fmt::Display for Summary {
+    /// One line for the run, one for its timing, and one each for what was not as it should be.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let topics = self.topics.iter().filter(|topic| topic.sent > 0).count();
+        let ended = match self.ended {
+            Ending::End => "played",
+            Ending::Stopped => "stopped after",
+            Ending::Interrupted => "interrupted after",
+            Ending::Failed => "failed after",
+        };
+        let (sent, size) = (count(self.messages_sent), bytes(self.bytes_sent));
+        let rate = match (self.rate.asked, self.rate.achieved) {
+            (Some(asked), Some(achieved)) => format!(", rate {achieved:.4} of {asked} asked"),
+            (None, Some(achieved)) => format!(", rate {achieved:.1}"),
+            (_, None) => String::new(),
+        };
+        write!(
+            f,
+            "{ended} {sent} messages on {topics} topics, {size}{rate}"
+        )?;
+        if self.rate.asked.is_some() && self.messages_sent > 0 {
+            let late: u64 = self.topics.iter().map(|topic| topic.late).sum();
+            let Lateness { p50, p99, max } = self.lateness_us;
+            write!(
+                f,
+                "\n{} late by over 1 ms; lateness p50 {}, p99 {}, max {}",
+                count(late),
+                millis(p50),
+                millis(p99),
+                millis(max)
+            )?;
+        }
+        for (span, why) in [
+            (self.held_ms.starved, "waiting for the disk"),
+            (self.held_ms.gated, "waiting for the network"),
+            (self.held_ms.stalled, "kept from running"),
+        ] {
+            if span >= 1.0 {
+                write!(f, "\nheld {:.1} s {why}", span / 1e3)?;
+            }
+        }
+        let dropped: u64 = self.topics.iter().map(|topic| topic.dropped).sum();
+        if dropped > 0 {
+            write!(f, "\n{} messages dropped", count(dropped))?;
+        }
+        if self.damaged > 0 {
+            write!(f, "\n{} damaged places skipped", count(self.damaged))?;
+        }
+        Ok(())
+    }
+}
