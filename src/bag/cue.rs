@@ -1,115 +1,321 @@
-//! [`Cue`]: the read-ahead in the direction of play.
+//! [`Cue`]: the read-ahead in the direction of play, and [`Cues`], which starts one after each jump.
+//!
+//! A named worker thread walks a cursor and queues what it finds, within a byte budget that all cues
+//! of a player share. Flushing is dropping the cue: the worker's sends fail, and what was queued is
+//! gone, so nothing stale can arrive. Workers are joined when they have finished, and at the latest
+//! when [`Cues`] is dropped.
+
+use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 
-use super::message::{Key, Message};
-use crate::time::{Ros, Time, TimeRange};
+use super::budget::{Budget, Meter, Usage};
+use super::cursor::Step;
+use super::error::Damage;
+use super::message::Message;
+use super::recording::Bag;
+use super::selection::{Direction, Selection, StartAt};
+use crate::time::TimeRange;
 
-/// Woken.
+/// How many items are queued at most; bytes are the tighter bound unless messages are tiny.
+const QUEUE: usize = 4096;
+
+/// Called when a cue that was found empty has an item, or ends. It must not block.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
-/// dir
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// f
-    Forward,
-    /// r
-    Reverse,
-}
-/// start
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StartAt {
-    /// at
-    At(Time<Ros>),
-    /// after
-    After(Key),
-}
-/// cue at
+
+/// Where a cue starts, which way it goes and what it covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CueAt {
-    /// from
+    /// The first message.
     pub from: StartAt,
-    /// direction
+    /// The direction of play.
     pub direction: Direction,
-    /// range
+    /// Only messages in this closed range.
     pub range: TimeRange,
-    /// refill
+    /// Whether the latched messages at or before `from` come first, whichever the direction.
     pub refill: bool,
 }
-/// damage
-#[derive(Clone, Debug)]
-pub struct Damage {
-    /// file
-    pub file: std::path::PathBuf,
-    /// offset
-    pub offset: u64,
-    /// detail
-    pub detail: String,
-}
-impl std::fmt::Display for Damage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{}:{}: {}",
-            self.file.display(),
-            self.offset,
-            self.detail
-        )
-    }
-}
-/// cued
+
+/// What a cue yields.
 #[derive(Clone, Debug)]
 pub enum Cued {
-    /// r
+    /// A latched message from before the start.
     Refill(Message),
-    /// m
+    /// The next message.
     Message(Message),
-    /// d
+    /// A damaged place that is passed over.
     Damage(Damage),
 }
-/// poll
-#[derive(Debug)]
+
+/// The answer to [`Cue::poll`].
+#[derive(Clone, Debug)]
 pub enum CuePoll {
-    /// i
+    /// The next item.
     Item(Cued),
-    /// p
+    /// Nothing yet; the waker will be called.
     Pending,
-    /// e
+    /// There is nothing more.
     End,
 }
-/// cue
-#[derive(Debug)]
-pub struct Cue(Receiver<Cued>);
-/// feed
-#[derive(Debug)]
-pub struct CueFeed(Sender<Cued>);
-impl CueFeed {
-    /// push
-    pub fn push(&self, item: Cued) {
-        let _ = self.0.send(item);
+
+/// Starts cues over some topics of a bag, all within one byte budget.
+pub struct Cues {
+    bag: Bag,
+    topics: Selection,
+    budget: Arc<Budget>,
+    wake: Waker,
+    workers: Vec<(JoinHandle<()>, Arc<Meter>)>,
+    /// Dropped to stop workers that wait for a place in their queue.
+    alive: Option<Sender<()>>,
+    stop: Receiver<()>,
+}
+
+impl Cues {
+    /// `read_ahead_bytes` bounds the decompressed data that is open, queued, or still in use by the
+    /// receiver, up to two chunks more.
+    pub fn new(bag: Bag, topics: Selection, read_ahead_bytes: u64, wake: Waker) -> Self {
+        let (alive, stop) = bounded(0);
+        Self {
+            bag,
+            topics,
+            budget: Budget::new(read_ahead_bytes),
+            wake,
+            workers: Vec::new(),
+            alive: Some(alive),
+            stop,
+        }
+    }
+
+    /// Starts reading ahead. Drop the cue before to have the budget for the new one.
+    ///
+    /// # Panics
+    /// If the system cannot start a thread.
+    pub fn start(&mut self, at: CueAt) -> Cue {
+        self.reap();
+        let meter = Meter::new(&self.budget);
+        let (send, items) = bounded(QUEUE);
+        let is_hungry = Arc::new(AtomicBool::new(true));
+        let feed = Feed {
+            items: Some(send),
+            is_hungry: Arc::clone(&is_hungry),
+            wake: Arc::clone(&self.wake),
+            stop: self.stop.clone(),
+        };
+        let work = Work {
+            bag: self.bag.clone(),
+            topics: self.topics.clone(),
+            meter: Arc::clone(&meter),
+            most_held: self.budget.limit / 2,
+        };
+        let worker = std::thread::Builder::new()
+            .name("bag-cue".to_owned())
+            .spawn(move || work.run(at, &feed))
+            .expect("the system can start a thread");
+        self.workers.push((worker, Arc::clone(&meter)));
+        Cue {
+            items,
+            is_hungry,
+            meter: Some(meter),
+        }
+    }
+
+    /// How much decompressed data the cues have alive.
+    pub fn usage(&self) -> Usage {
+        self.budget.usage()
+    }
+
+    fn reap(&mut self) {
+        let finished = self
+            .workers
+            .extract_if(.., |(worker, _)| worker.is_finished());
+        for (worker, _) in finished {
+            // A worker that panicked has said so on stderr; its cue has ended.
+            let _ = worker.join();
+        }
     }
 }
-impl Cue {
-    /// poll
-    pub fn poll(&self) -> CuePoll {
-        match self.0.try_recv() {
-            Ok(i) => CuePoll::Item(i),
-            Err(TryRecvError::Empty) => CuePoll::Pending,
-            Err(TryRecvError::Disconnected) => CuePoll::End,
+
+impl Drop for Cues {
+    fn drop(&mut self) {
+        self.alive = None;
+        for (worker, meter) in self.workers.drain(..) {
+            meter.close();
+            let _ = worker.join();
         }
     }
-    /// hand fed
+}
+
+impl fmt::Debug for Cues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cues")
+            .field("bag", &self.bag)
+            .field("usage", &self.usage())
+            .finish_non_exhaustive()
+    }
+}
+
+struct Work {
+    bag: Bag,
+    topics: Selection,
+    meter: Arc<Meter>,
+    most_held: u64,
+}
+
+impl Work {
+    fn run(&self, at: CueAt, feed: &Feed) {
+        if at.refill {
+            let (messages, damage) = self.bag.latched(&self.topics, at.from.time());
+            let damage = damage.into_iter().map(Cued::Damage);
+            let mut refills = damage.chain(messages.into_iter().map(Cued::Refill));
+            if self.meter.is_closed() || !refills.all(|item| feed.send(item)) {
+                return;
+            }
+        }
+        let cursor = self
+            .bag
+            .cursor_within(&self.topics, at.from, at.direction, at.range);
+        let mut cursor = cursor
+            .holding(self.most_held)
+            .metered(Arc::clone(&self.meter));
+        loop {
+            let cost = cursor.cost_ahead();
+            if cost.is_some_and(|cost| !self.meter.wait_for_room(cost, cursor.held())) {
+                return;
+            }
+            let item = match cursor.step() {
+                Step::Opened => continue,
+                Step::Item(Ok(message)) => Cued::Message(message),
+                Step::Item(Err(damage)) => Cued::Damage(damage),
+                Step::End => return,
+            };
+            if !feed.send(item) {
+                return;
+            }
+        }
+    }
+}
+
+/// The worker's end of a cue.
+struct Feed {
+    /// `None` only while it is dropped.
+    items: Option<Sender<Cued>>,
+    is_hungry: Arc<AtomicBool>,
+    wake: Waker,
+    stop: Receiver<()>,
+}
+
+impl Feed {
+    /// Queues an item, waiting for a place; false once nobody wants it.
+    fn send(&self, item: Cued) -> bool {
+        let Some(items) = self.items.as_ref() else {
+            return false;
+        };
+        let is_sent = match items.try_send(item) {
+            Ok(()) => true,
+            Err(TrySendError::Disconnected(_)) => false,
+            Err(TrySendError::Full(item)) => crossbeam_channel::select! {
+                send(items, item) -> sent => sent.is_ok(),
+                recv(self.stop) -> _ => false,
+            },
+        };
+        // Whoever saw the queue empty said so before looking again, so one of both looks finds it.
+        if is_sent && self.is_hungry.swap(false, Ordering::SeqCst) {
+            (self.wake)();
+        }
+        is_sent
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.items = None;
+        (self.wake)();
+    }
+}
+
+/// What was read ahead, in order. Dropping it ends its worker.
+pub struct Cue {
+    items: Receiver<Cued>,
+    is_hungry: Arc<AtomicBool>,
+    meter: Option<Arc<Meter>>,
+}
+
+impl Cue {
+    /// The next item if there is one. Never blocks.
+    pub fn poll(&self) -> CuePoll {
+        match self.items.try_recv() {
+            Ok(item) => CuePoll::Item(item),
+            Err(TryRecvError::Disconnected) => CuePoll::End,
+            Err(TryRecvError::Empty) => {
+                self.is_hungry.store(true, Ordering::SeqCst);
+                match self.items.try_recv() {
+                    Ok(item) => CuePoll::Item(item),
+                    Err(TryRecvError::Disconnected) => CuePoll::End,
+                    Err(TryRecvError::Empty) => CuePoll::Pending,
+                }
+            }
+        }
+    }
+
+    /// A cue of these items and then the end, without a bag: for tests.
+    ///
+    /// # Panics
+    /// Never: the queue is made as long as the list.
     pub fn hand_fed(items: impl IntoIterator<Item = Cued>) -> Self {
         let items: Vec<_> = items.into_iter().collect();
-        let (s, r) = crossbeam_channel::bounded(items.len().max(1));
-        for i in items {
-            let _ = s.send(i);
+        let (send, receive) = bounded(items.len().max(1));
+        for item in items {
+            send.try_send(item).expect("there is a place for each");
         }
-        Self(r)
+        Self::of(receive)
     }
-    /// channel
+
+    /// A cue and the end that feeds it, without a bag: for tests.
     pub fn channel() -> (CueFeed, Self) {
-        let (s, r) = crossbeam_channel::bounded(100);
-        (CueFeed(s), Self(r))
+        let (send, receive) = bounded(QUEUE);
+        (CueFeed { items: send }, Self::of(receive))
     }
+
+    fn of(items: Receiver<Cued>) -> Self {
+        Self {
+            items,
+            is_hungry: Arc::default(),
+            meter: None,
+        }
+    }
+}
+
+impl Drop for Cue {
+    fn drop(&mut self) {
+        if let Some(meter) = &self.meter {
+            meter.close();
+        }
+    }
+}
+
+impl fmt::Debug for Cue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cue")
+            .field("queued", &self.items.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Feeds a [`Cue::channel`]; dropping it ends the cue.
+#[derive(Clone, Debug)]
+pub struct CueFeed {
+    items: Sender<Cued>,
+}
+
+impl CueFeed {
+    /// Queues an item. False if the cue is gone or full (4096 items).
+    pub fn push(&self, item: Cued) -> bool {
+        self.items.try_send(item).is_ok()
+    }
+
+    /// Ends the cue once what was pushed has been taken.
+    pub fn end(self) {}
 }

@@ -1,11 +1,38 @@
 //! Recordings: opening, the ordered walk, the read-ahead.
+//!
+//! [`Bag::open`] reads summaries; [`Bag::cursor`] walks messages in order, in either direction;
+//! [`Cues`] does so ahead of the player on its own thread, within a byte budget; [`Bag::latched`]
+//! finds what a late joiner would be given. Nothing here trusts what a file declares: every length is
+//! checked against what encloses it, and damage is yielded and passed over.
 
+mod budget;
+mod chunk;
+mod contents;
 mod cue;
+mod cursor;
+mod definitions;
+mod entries;
+mod error;
+mod index;
+mod latched;
 mod message;
+mod message_index;
+mod open_chunk;
 mod qos;
+mod record;
+mod recording;
+mod selection;
+mod source;
 mod topic;
+mod topics;
 
-pub use cue::{Cue, CueAt, CueFeed, CuePoll, Cued, Damage, Direction, StartAt, Waker};
+pub use budget::Usage;
+pub use contents::FileSummary;
+pub use cue::{Cue, CueAt, CueFeed, CuePoll, Cued, Cues, Waker};
+pub use cursor::Cursor;
+pub use error::{BagError, Damage, DamageKind};
 pub use message::{Key, Message, TopicId};
 pub use qos::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+pub use recording::Bag;
+pub use selection::{Direction, Selection, StartAt};
 pub use topic::{Schema, Topic};

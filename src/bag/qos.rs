@@ -3,6 +3,11 @@
 //! The text in a channel's `offered_qos_profiles` is YAML: a list of profiles, one a publisher, with the
 //! policies as the middleware's integers (metadata version below 9) or as words (from 9 on).
 
+use serde::Deserialize;
+
+/// The longest text that is parsed; a profile takes about 400 bytes.
+const MAX_YAML: usize = 1 << 20;
+
 /// Whether the middleware repeats what got lost.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Reliability {
@@ -89,6 +94,121 @@ impl Default for Qos {
             lifespan: QosDuration::INFINITE,
             liveliness: Liveliness::default(),
             lease: QosDuration::INFINITE,
+        }
+    }
+}
+
+impl Qos {
+    /// The profiles in a channel's `offered_qos_profiles`: a YAML list, one entry a publisher, with
+    /// the policies as integers or as words. What is missing or not known reads as the default; no
+    /// text, and text that is not such a list, as no profiles.
+    pub fn parse_offers(yaml: &str) -> Vec<Self> {
+        if yaml.len() > MAX_YAML || yaml.trim().is_empty() {
+            return Vec::new();
+        }
+        let profiles = serde_saphyr::from_str::<Vec<Profile>>(yaml).unwrap_or_default();
+        profiles.iter().map(Profile::qos).collect()
+    }
+}
+
+/// A profile as it is written.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Profile {
+    history: Word,
+    depth: Word,
+    reliability: Word,
+    durability: Word,
+    deadline: Span,
+    lifespan: Span,
+    liveliness: Word,
+    liveliness_lease_duration: Span,
+}
+
+/// A policy: the middleware's number or its word.
+#[derive(Deserialize, Default)]
+#[serde(untagged)]
+enum Word {
+    Number(u64),
+    Text(String),
+    #[default]
+    Nothing,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Span {
+    sec: Word,
+    nsec: Word,
+}
+
+impl Profile {
+    fn qos(&self) -> Qos {
+        let default = Qos::default();
+        let depth = match self.depth.number() {
+            // Zero is "as the system likes", which is 10 for rclcpp.
+            None | Some(0) => default.history,
+            Some(depth) => History::KeepLast(u32::try_from(depth).unwrap_or(u32::MAX)),
+        };
+        Qos {
+            reliability: if self.reliability.is(2, "best_effort") {
+                Reliability::BestEffort
+            } else {
+                default.reliability
+            },
+            durability: if self.durability.is(1, "transient_local") {
+                Durability::TransientLocal
+            } else {
+                default.durability
+            },
+            // Recorders on DDS cannot see the history: "unknown", with a depth that means nothing.
+            history: if self.history.is(2, "keep_all") {
+                History::KeepAll
+            } else if self.history.is(1, "keep_last") {
+                depth
+            } else {
+                default.history
+            },
+            deadline: self.deadline.duration(),
+            lifespan: self.lifespan.duration(),
+            liveliness: if self.liveliness.is(3, "manual_by_topic") {
+                Liveliness::ManualByTopic
+            } else {
+                default.liveliness
+            },
+            lease: self.liveliness_lease_duration.duration(),
+        }
+    }
+}
+
+impl Word {
+    fn number(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Text(text) => text.trim().parse().ok(),
+            Self::Nothing => None,
+        }
+    }
+
+    fn is(&self, number: u64, word: &str) -> bool {
+        match self {
+            Self::Text(text) if text.eq_ignore_ascii_case(word) => true,
+            _ => self.number() == Some(number),
+        }
+    }
+}
+
+impl Span {
+    /// "No limit" has many spellings: nothing, zero, the middleware's and the wire's largest values.
+    /// No promise of more than 68 years is meant as one.
+    fn duration(&self) -> QosDuration {
+        let (sec, nsec) = (self.sec.number(), self.nsec.number().unwrap_or(0));
+        match (sec, nsec) {
+            (None | Some(0), 0) | (Some(2_147_483_647..), _) => QosDuration::INFINITE,
+            (sec, nsec) => QosDuration {
+                sec: sec.unwrap_or(0),
+                nsec,
+            },
         }
     }
 }

@@ -2,5 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod bag_cursor;
 mod house;
 mod machine;
+mod mcaps;

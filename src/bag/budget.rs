@@ -1,0 +1,216 @@
+//! The byte budget of the read-ahead: how much decompressed data is alive, and who may add to it.
+//!
+//! A [`Permit`] stands for bytes that are alive and is dropped with them, wherever they end up: open in
+//! a cursor, queued, or in the network's hands. A [`Meter`] is one walk's account with the [`Budget`],
+//! which all walks of one player share.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// How much decompressed data there is, for tests and for the status line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// Bytes alive now.
+    pub live_bytes: u64,
+    /// The most there ever was.
+    pub peak_bytes: u64,
+    /// How many times a chunk was decompressed.
+    pub decompressions: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    usage: Usage,
+    /// Counts [`Meter::close`] calls and permits given back, to wake who waits.
+    wakes: u64,
+}
+
+/// A bound on decompressed bytes, shared by several walks.
+#[derive(Debug)]
+pub(super) struct Budget {
+    pub(super) limit: u64,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+impl Budget {
+    pub(super) fn new(limit: u64) -> Arc<Self> {
+        Arc::new(Self {
+            limit,
+            state: Mutex::new(State {
+                usage: Usage::default(),
+                wakes: 0,
+            }),
+            freed: Condvar::new(),
+        })
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        self.lock().usage
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is plain numbers: a panic elsewhere cannot have left it half written.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One walk's account.
+#[derive(Debug)]
+pub(super) struct Meter {
+    budget: Arc<Budget>,
+    account: Mutex<Account>,
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    bytes: u64,
+    is_closed: bool,
+}
+
+impl Meter {
+    pub(super) fn new(budget: &Arc<Budget>) -> Arc<Self> {
+        Arc::new(Self {
+            budget: Arc::clone(budget),
+            account: Mutex::default(),
+        })
+    }
+
+    /// An account with nobody else and no bound.
+    pub(super) fn unbounded() -> Arc<Self> {
+        Self::new(&Budget::new(u64::MAX))
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        self.budget.usage()
+    }
+
+    pub(super) fn count_decompression(&self) {
+        self.budget.lock().usage.decompressions += 1;
+    }
+
+    /// Takes note of `bytes` that are alive from now on. Never waits.
+    pub(super) fn permit(self: &Arc<Self>, bytes: u64) -> Permit {
+        self.account().bytes += bytes;
+        let mut state = self.budget.lock();
+        let usage = &mut state.usage;
+        usage.live_bytes += bytes;
+        usage.peak_bytes = usage.peak_bytes.max(usage.live_bytes);
+        drop(state);
+        Permit {
+            meter: Arc::clone(self),
+            bytes,
+        }
+    }
+
+    /// Waits until `cost` more bytes fit the budget, or until nothing of this walk is alive beyond
+    /// `held`, what it holds open itself: then waiting could not help. False once it is closed.
+    pub(super) fn wait_for_room(&self, cost: u64, held: u64) -> bool {
+        let mut state = self.budget.lock();
+        loop {
+            let Account { bytes, is_closed } = *self.account();
+            if is_closed {
+                return false;
+            }
+            if state.usage.live_bytes.saturating_add(cost) <= self.budget.limit || bytes <= held {
+                return true;
+            }
+            let seen = state.wakes;
+            while state.wakes == seen {
+                let waited = self.budget.freed.wait(state);
+                state = waited.unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Ends waiting, now and later: nobody wants this walk any more.
+    pub(super) fn close(&self) {
+        self.account().is_closed = true;
+        self.wake();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.account().is_closed
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.account().bytes -= bytes;
+        self.budget.lock().usage.live_bytes -= bytes;
+        self.wake();
+    }
+
+    fn wake(&self) {
+        self.budget.lock().wakes += 1;
+        self.budget.freed.notify_all();
+    }
+
+    fn account(&self) -> MutexGuard<'_, Account> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Bytes that are alive, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Permit {
+    meter: Arc<Meter>,
+    bytes: u64,
+}
+
+impl Permit {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.meter.give_back(self.bytes);
+    }
+}
+
+/// Decompressed bytes together with their permit: the owner behind a message's payload.
+#[derive(Debug)]
+pub(super) struct Owned {
+    pub(super) bytes: Vec<u8>,
+    pub(super) permit: Permit,
+}
+
+impl AsRef<[u8]> for Owned {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_with_nothing_alive_never_waits() {
+        let budget = Budget::new(10);
+        let (a, b) = (Meter::new(&budget), Meter::new(&budget));
+        let permit = a.permit(10);
+        assert!(b.wait_for_room(100, 0));
+        assert!(a.wait_for_room(100, permit.bytes()));
+        drop(permit);
+        assert!(a.wait_for_room(10, 0));
+        assert_eq!(budget.usage().live_bytes, 0);
+        assert_eq!(budget.usage().peak_bytes, 10);
+    }
+
+    #[test]
+    fn who_waits_is_woken_by_a_permit_given_back_or_by_the_end() {
+        let budget = Budget::new(10);
+        let meter = Meter::new(&budget);
+        let permit = meter.permit(10);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| meter.wait_for_room(1, 0));
+            drop(permit);
+            assert!(waiting.join().expect("no panic"));
+            let permit = meter.permit(10);
+            let waiting = scope.spawn(|| meter.wait_for_room(1, 0));
+            meter.close();
+            assert!(!waiting.join().expect("no panic"));
+            drop(permit);
+        });
+    }
+}

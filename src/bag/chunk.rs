@@ -1,0 +1,195 @@
+//! Chunks: reading one from the file, decompressing it in bulk, checking size and checksum.
+//!
+//! What a chunk declares is believed only as far as its bytes can make it true: no codec can produce
+//! more than [`most`] from what is there, and nothing above [`MAX_CHUNK`] is accepted at all.
+
+use std::io::BufRead;
+use std::sync::Arc;
+
+use lz4_flex::frame::FrameDecoder;
+use zstd::bulk::Decompressor;
+use zstd::zstd_safe::get_frame_content_size;
+
+use super::budget::{Meter, Owned};
+use super::error::{DamageKind, Fault};
+use super::record::{ChunkRecord, Records, op};
+use super::source::Source;
+
+/// The largest chunk that is opened, decompressed: 1 GiB.
+pub(super) const MAX_CHUNK: u64 = 1 << 30;
+
+/// Reads chunks; keeps what can be used again for the next one.
+#[derive(Default)]
+pub(super) struct Decoder {
+    zstd: Option<Decompressor<'static>>,
+    compressed: Vec<u8>,
+}
+
+impl Decoder {
+    /// The decompressed records of the chunk record at `offset`, `length` bytes long with its frame.
+    pub(super) fn read(
+        &mut self,
+        source: &Source,
+        (offset, length): (u64, u64),
+        meter: &Arc<Meter>,
+    ) -> Result<Owned, Fault> {
+        if !source.holds(offset, length) || length > MAX_CHUNK {
+            let detail = format!("chunk of {length} bytes does not fit the file");
+            return Err(Fault::new(DamageKind::TooLarge, detail));
+        }
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        self.compressed.resize(length, 0);
+        source
+            .read_into(offset, &mut self.compressed)
+            .map_err(|error| {
+                let detail = format!("chunk cannot be read: {error}");
+                Fault::new(DamageKind::Unreadable, detail)
+            })?;
+        let record = Records::new(&self.compressed).next();
+        let Some(Ok(record)) = record.filter(|_| length > 0) else {
+            return Err(Fault::framing("chunk is longer than the index says"));
+        };
+        if record.opcode != op::CHUNK {
+            return Err(Fault::framing("no chunk where the index says"));
+        }
+        let chunk = ChunkRecord::parse(record.body)
+            .map_err(|_| Fault::framing("chunk is shorter than its header says"))?;
+        meter.count_decompression();
+        decompress(&mut self.zstd, chunk, meter)
+    }
+}
+
+fn decompress(
+    zstd: &mut Option<Decompressor<'static>>,
+    chunk: ChunkRecord<'_>,
+    meter: &Arc<Meter>,
+) -> Result<Owned, Fault> {
+    let declared = chunk.uncompressed;
+    let codec = Codec::named(chunk.compression)?;
+    if declared > most(codec, chunk.data.len()) {
+        let detail = format!(
+            "chunk declares {declared} bytes, more than its {} compressed ones can hold",
+            chunk.data.len()
+        );
+        return Err(Fault::new(DamageKind::TooLarge, detail));
+    }
+    let permit = meter.permit(declared);
+    let size = usize::try_from(declared).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(size)
+        .map_err(|error| Fault::new(DamageKind::TooLarge, error.to_string()))?;
+    match codec {
+        Codec::None => bytes.extend_from_slice(chunk.data),
+        Codec::Lz4 => unlz4(chunk.data, size, &mut bytes)?,
+        Codec::Zstd => unzstd(zstd, chunk.data, size, &mut bytes)?,
+    }
+    if bytes.len() != size {
+        let detail = format!("chunk holds {} bytes, not {declared}", bytes.len());
+        return Err(Fault::new(DamageKind::Compression, detail));
+    }
+    // A zero means that the writer did not compute it (rosbag2's default).
+    if chunk.crc != 0 && chunk.crc != crc32fast::hash(&bytes) {
+        return Err(Fault::new(
+            DamageKind::Checksum,
+            "chunk fails its checksum and is skipped",
+        ));
+    }
+    Ok(Owned { bytes, permit })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Codec {
+    None,
+    Lz4,
+    Zstd,
+}
+
+impl Codec {
+    fn named(name: &[u8]) -> Result<Self, Fault> {
+        match name {
+            b"" | b"none" => Ok(Self::None),
+            b"lz4" => Ok(Self::Lz4),
+            b"zstd" => Ok(Self::Zstd),
+            _ => {
+                let name = String::from_utf8_lossy(name.get(..32).unwrap_or(name)).into_owned();
+                let detail = format!("unknown compression {name:?}");
+                Err(Fault::new(DamageKind::Compression, detail))
+            }
+        }
+    }
+}
+
+/// The most that `compressed` bytes can decompress to, and never more than [`MAX_CHUNK`].
+fn most(codec: Codec, compressed: usize) -> u64 {
+    let compressed = compressed as u64;
+    let bound = match codec {
+        Codec::None => compressed,
+        // A length extension byte stands for at most 255 bytes.
+        Codec::Lz4 => compressed.saturating_mul(255).saturating_add(64),
+        // A block costs at least three bytes and holds at most 128 KiB.
+        Codec::Zstd => (compressed / 3 + 1).saturating_mul(128 << 10),
+    };
+    bound.min(MAX_CHUNK)
+}
+
+fn unlz4(compressed: &[u8], size: usize, bytes: &mut Vec<u8>) -> Result<(), Fault> {
+    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
+    let mut decoder = FrameDecoder::new(compressed);
+    let mut left = None;
+    loop {
+        let block = decoder
+            .fill_buf()
+            .map_err(|error| bad(format!("lz4: {error}")))?;
+        if block.is_empty() {
+            // The end of a frame; another one may follow, which must at least shorten what is left.
+            let rest = decoder.get_ref().len();
+            if rest == 0 {
+                return Ok(());
+            }
+            if left == Some(rest) {
+                return Err(bad("lz4: bytes after the last frame".to_owned()));
+            }
+            left = Some(rest);
+            continue;
+        }
+        if block.len() > size - bytes.len() {
+            return Err(bad(format!("chunk holds more than {size} bytes")));
+        }
+        bytes.extend_from_slice(block);
+        let length = block.len();
+        decoder.consume(length);
+    }
+}
+
+fn unzstd(
+    zstd: &mut Option<Decompressor<'static>>,
+    compressed: &[u8],
+    size: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
+    if compressed.is_empty() {
+        return Ok(());
+    }
+    // The first frame's own size, if it has one, is no more than the whole: a bomb is refused unopened.
+    if let Ok(Some(first)) = get_frame_content_size(compressed)
+        && first > size as u64
+    {
+        return Err(bad(format!("chunk holds {first} bytes, not {size}")));
+    }
+    let decompressor = match zstd {
+        Some(decompressor) => decompressor,
+        None => zstd.insert(Decompressor::new().map_err(|error| bad(error.to_string()))?),
+    };
+    decompressor
+        .decompress_to_buffer(compressed, bytes)
+        .map_err(|error| bad(format!("zstd: {error}")))?;
+    Ok(())
+}
+
+impl std::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoder").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,238 @@
+//! [`Contents`]: everything that is known about the files of a bag once they are open.
+//!
+//! Chunks of all files stand in one table with two orders, by first and by last stamp; a walk in
+//! either direction finds its first chunks by binary search, so seeking costs the same in any file.
+
+use std::path::{Path, PathBuf};
+
+use super::definitions;
+use super::error::{BagError, Damage, Fault};
+use super::index::{ChunkRef, FileIndex};
+use super::message::{Key, TopicId};
+use super::message_index;
+use super::source::Source;
+use super::topic::Topic;
+use super::topics::{ChannelTable, Depth, Topics};
+use crate::time::{Ros, Time, TimeRange};
+
+/// What one file of a bag holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileSummary {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The profile it was written with: `ros2`, `ros1` or empty.
+    pub profile: String,
+    /// Who wrote it.
+    pub library: String,
+    /// First and last log time, both included; `None` if it has no messages.
+    pub range: Option<TimeRange>,
+    /// How many messages it says it holds.
+    pub message_count: Option<u64>,
+    /// How many chunks there are.
+    pub chunks: usize,
+    /// The size of all chunks in the file, in bytes.
+    pub compressed_bytes: u64,
+    /// The size of all chunks decompressed, in bytes, as declared.
+    pub uncompressed_bytes: u64,
+    /// The compressions in use, `none` among them, sorted.
+    pub compressions: Vec<String>,
+}
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub(super) source: Source,
+    pub(super) channels: ChannelTable,
+}
+
+/// A chunk of one of the files.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    pub(super) input: u32,
+    pub(super) place: ChunkRef,
+}
+
+impl Chunk {
+    /// The smallest key a message of it can have.
+    pub(super) fn low(&self) -> Key {
+        Key {
+            time: self.place.start,
+            input: self.input,
+            chunk: self.place.offset,
+            record: 0,
+        }
+    }
+
+    /// The largest key a message of it can have.
+    pub(super) fn high(&self) -> Key {
+        Key {
+            time: self.place.end,
+            input: self.input,
+            chunk: self.place.offset,
+            record: u32::MAX,
+        }
+    }
+
+    /// The channels that have messages in it; `None` if the index does not say.
+    pub(super) fn channels(&self) -> Option<impl Iterator<Item = u16>> {
+        let indexes = &self.place.message_indexes;
+        (!indexes.is_empty()).then(|| indexes.iter().map(|(channel, _)| *channel))
+    }
+}
+
+/// Chunks in the order in which one direction of play comes to need them.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    /// Indexes into the chunk table, by the edge where play enters them.
+    pub(super) chunks: Vec<u32>,
+    /// The furthest that any chunk up to here reaches in the direction of play.
+    pub(super) reach: Vec<Key>,
+}
+
+/// Everything that is known about the files of a bag.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub(super) inputs: Vec<Input>,
+    pub(super) files: Vec<FileSummary>,
+    pub(super) topics: Vec<Topic>,
+    pub(super) depths: Vec<Depth>,
+    pub(super) chunks: Vec<Chunk>,
+    pub(super) forward: Order,
+    pub(super) reverse: Order,
+    pub(super) damage: Vec<Damage>,
+}
+
+impl Contents {
+    /// Opens the files; the first that cannot be played is the error.
+    pub(super) fn open(paths: &[impl AsRef<Path>]) -> Result<Self, BagError> {
+        let mut contents = Self::default();
+        let mut indexes = Vec::new();
+        for path in paths {
+            let source = Source::open(path.as_ref())?;
+            let mut index = FileIndex::read(&source)?;
+            definitions::complete(&source, &mut index);
+            message_index::refine(&source, &mut index.chunks);
+            contents.damage.append(&mut index.damage);
+            contents.files.push(summarise(&source, &index));
+            contents.inputs.push(Input {
+                source,
+                channels: ChannelTable::default(),
+            });
+            indexes.push(index);
+        }
+        let topics = Topics::of(&indexes);
+        contents.topics = topics.merged;
+        contents.depths = topics.depths;
+        for (input, channels) in contents.inputs.iter_mut().zip(topics.channels) {
+            input.channels = channels;
+        }
+        for (input, index) in (0..).zip(indexes) {
+            let used = index.chunks.into_iter().filter(|it| it.uncompressed > 0);
+            let used = used.map(|place| Chunk { input, place });
+            contents.chunks.extend(used);
+        }
+        contents.sort();
+        Ok(contents)
+    }
+
+    fn sort(&mut self) {
+        let chunks = &self.chunks;
+        let count = u32::try_from(chunks.len()).expect("an index entry takes 60 bytes of summary");
+        let at = |id: &u32| chunks.get(*id as usize).expect("ids below the length");
+        let mut forward: Vec<u32> = (0..count).collect();
+        forward.sort_unstable_by_key(|id| at(id).low());
+        let mut reverse: Vec<u32> = (0..count).collect();
+        reverse.sort_unstable_by_key(|id| std::cmp::Reverse(at(id).high()));
+        let running = |order: &[u32], edge: fn(&Chunk) -> Key, pick: fn(Key, Key) -> Key| {
+            let mut reach: Vec<Key> = order.iter().map(|id| edge(at(id))).collect();
+            for i in 1..reach.len() {
+                reach[i] = pick(reach[i], reach[i - 1]);
+            }
+            reach
+        };
+        self.forward.reach = running(&forward, Chunk::high, Key::max);
+        self.reverse.reach = running(&reverse, Chunk::low, Key::min);
+        self.forward.chunks = forward;
+        self.reverse.chunks = reverse;
+    }
+
+    pub(super) fn chunk(&self, id: u32) -> &Chunk {
+        let chunk = self.chunks.get(id as usize);
+        chunk.expect("ids come from this table")
+    }
+
+    pub(super) fn input(&self, id: u32) -> &Input {
+        let input = self.inputs.get(id as usize);
+        input.expect("chunks name inputs of this table")
+    }
+
+    pub(super) fn topic_of(&self, input: u32, channel: u16) -> Option<TopicId> {
+        self.input(input).channels.topic(channel)
+    }
+
+    /// Names the chunk in which a fault was met.
+    pub(super) fn damage(&self, chunk: &Chunk, fault: Fault) -> Damage {
+        Damage {
+            file: self.input(chunk.input).source.path.clone(),
+            offset: chunk.place.offset,
+            kind: fault.kind,
+            detail: fault.detail,
+        }
+    }
+}
+
+fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
+    let messages = index.statistics.as_ref().map(|counts| counts.messages);
+    FileSummary {
+        path: source.path.clone(),
+        bytes: source.len,
+        profile: index.header.profile.clone(),
+        library: index.header.library.clone(),
+        range: range(index),
+        message_count: messages.or_else(|| index.chunks.is_empty().then_some(0)),
+        chunks: index.chunks.len(),
+        compressed_bytes: index.compressed,
+        uncompressed_bytes: index.uncompressed,
+        compressions: index.compressions.iter().cloned().collect(),
+    }
+}
+
+/// The times of all chunks with messages. A chunk without any says 0 to 0 and has no message indexes.
+fn range(index: &FileIndex) -> Option<TimeRange> {
+    let is_told = |chunk: &&ChunkRef| chunk.uncompressed > 0 && !chunk.is_any_time();
+    let all = || index.chunks.iter().filter(is_told);
+    let is_stamped = |chunk: &&ChunkRef| {
+        !chunk.message_indexes.is_empty() || chunk.start != Time::ZERO || chunk.end != Time::ZERO
+    };
+    let union = |ranges: &mut dyn Iterator<Item = TimeRange>| ranges.reduce(TimeRange::union);
+    let times = |chunk: &ChunkRef| -> TimeRange { TimeRange::between(chunk.start, chunk.end) };
+    let none = index.statistics.as_ref().is_some_and(|it| it.messages == 0);
+    let stamped: Option<TimeRange> = union(&mut all().filter(is_stamped).map(times));
+    match stamped {
+        Some(range) => Some(range),
+        None if none => None,
+        None => union(&mut all().map(times)),
+    }
+}
+
+/// The key before all others of that time.
+pub(super) fn first_at(time: Time<Ros>) -> Key {
+    Key {
+        time,
+        input: 0,
+        chunk: 0,
+        record: 0,
+    }
+}
+
+/// The key after all others of that time.
+pub(super) fn last_at(time: Time<Ros>) -> Key {
+    Key {
+        time,
+        input: u32::MAX,
+        chunk: u64::MAX,
+        record: u32::MAX,
+    }
+}

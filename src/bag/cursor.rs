@@ -1,0 +1,463 @@
+//! [`Cursor`]: the ordered walk over a bag, in either direction: a merge of its open chunks.
+//!
+//! A chunk is opened when its first possible key (its last in reverse) is not behind the next message
+//! at hand, so the order is total although chunks and files overlap. Whole chunks are held up to half
+//! of [`Cursor::holding`]'s bound, beyond it only shares of them, so memory stays bounded however
+//! many overlap and each chunk is decompressed once a share, never once a message. Seeking is a new
+//! cursor: it finds its first chunks by binary search and opens only those.
+
+use std::cmp::Ordering;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::budget::{Meter, Usage};
+use super::chunk::{Decoder, MAX_CHUNK};
+use super::contents::{Chunk, Contents, Order};
+use super::error::Damage;
+use super::message::{Key, Message};
+use super::open_chunk::{Keep, OpenChunk, View};
+use super::selection::{Bounds, Direction, Selection};
+
+/// What a cursor holds open at most unless told otherwise: 64 MiB.
+const HELD: u64 = 64 << 20;
+
+/// Walks the messages of a bag in order. Damage is yielded in between, once, and passed over.
+pub struct Cursor {
+    contents: Arc<Contents>,
+    selection: Selection,
+    direction: Direction,
+    bounds: Bounds,
+    /// Chunks that cover the start, then all from `next` on in the order of the direction.
+    first: VecDeque<u32>,
+    next: usize,
+    /// The first of those that is wanted, and its first possible key.
+    waiting: Option<(u32, Key)>,
+    open: Vec<Option<Slot>>,
+    heads: BinaryHeap<Head>,
+    damage: VecDeque<Damage>,
+    decoder: Decoder,
+    meter: Arc<Meter>,
+    held: u64,
+    most_held: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    chunk: OpenChunk,
+    /// The last message that was taken from it.
+    last: Option<Key>,
+}
+
+impl Slot {
+    /// Where the chunk stands among the others; `None` at its end. If it is used up but not at its
+    /// end, what comes next is unknown, so it stands where it was and is fetched before all else.
+    fn next_key(&self, contents: &Contents, direction: Direction) -> Option<Key> {
+        let chunk = contents.chunk(self.chunk.id);
+        let next = self.chunk.next_key(chunk, direction);
+        next.or(self.last.filter(|_| self.chunk.has_more()))
+    }
+}
+
+/// One step of a walk.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// A chunk was opened; the next message is closer.
+    Opened,
+    /// The next message, or damage.
+    Item(Result<Message, Damage>),
+    /// The walk is over.
+    End,
+}
+
+/// What the next step has to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ahead {
+    Damage,
+    Open(u32),
+    Reload(usize),
+    Message(usize),
+    End,
+}
+
+impl Cursor {
+    pub(super) fn new(
+        contents: Arc<Contents>,
+        selection: Selection,
+        direction: Direction,
+        bounds: Bounds,
+    ) -> Self {
+        let order = order(&contents, direction);
+        let (first, next) = covering(&contents, order, direction, bounds);
+        let mut cursor = Self {
+            contents,
+            selection,
+            direction,
+            bounds,
+            first,
+            next,
+            waiting: None,
+            open: Vec::new(),
+            heads: BinaryHeap::new(),
+            damage: VecDeque::new(),
+            decoder: Decoder::default(),
+            meter: Meter::unbounded(),
+            held: 0,
+            most_held: HELD,
+        };
+        cursor.waiting = cursor.find_waiting();
+        cursor
+    }
+
+    /// The same walk holding at most so many decompressed bytes, plus one chunk in the making.
+    #[must_use]
+    pub fn holding(self, bytes: u64) -> Self {
+        Self {
+            most_held: bytes,
+            ..self
+        }
+    }
+
+    /// The same walk on another account.
+    pub(super) fn metered(self, meter: Arc<Meter>) -> Self {
+        Self { meter, ..self }
+    }
+
+    /// What this walk has decompressed, and how much of that is alive, payloads handed out included.
+    pub fn usage(&self) -> Usage {
+        self.meter.usage()
+    }
+
+    /// What the cursor itself holds open, in bytes.
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// What the next step is going to decompress, in bytes as declared; `None` if nothing.
+    pub(super) fn cost_ahead(&self) -> Option<u64> {
+        let id = match self.ahead() {
+            Ahead::Open(id) => id,
+            Ahead::Reload(slot) => self.slot(slot)?.chunk.id,
+            _ => return None,
+        };
+        Some(cost(self.contents.chunk(id)))
+    }
+
+    /// Does one thing: opens a chunk, or yields an item.
+    pub(super) fn step(&mut self) -> Step {
+        match self.ahead() {
+            Ahead::Damage => match self.damage.pop_front() {
+                Some(damage) => Step::Item(Err(damage)),
+                None => Step::Opened,
+            },
+            Ahead::Open(id) => {
+                self.pass(id);
+                self.open(id);
+                Step::Opened
+            }
+            Ahead::Reload(slot) => {
+                self.reload(slot);
+                Step::Opened
+            }
+            Ahead::Message(slot) => match self.take(slot) {
+                Some(message) => Step::Item(Ok(message)),
+                None => Step::Opened,
+            },
+            Ahead::End => Step::End,
+        }
+    }
+
+    fn ahead(&self) -> Ahead {
+        if !self.damage.is_empty() {
+            return Ahead::Damage;
+        }
+        let head = self.heads.peek();
+        if let Some((id, edge)) = self.waiting
+            && head.is_none_or(|head| !is_before(head.key, edge, self.direction))
+        {
+            return Ahead::Open(id);
+        }
+        let Some(head) = head else { return Ahead::End };
+        let slot = head.slot;
+        match self.slot(slot).map(|slot| &slot.chunk) {
+            Some(chunk) if chunk.is_ready() => Ahead::Message(slot),
+            _ => Ahead::Reload(slot),
+        }
+    }
+
+    /// The next chunk to be opened, if there is one; passes those without a wanted message.
+    fn find_waiting(&mut self) -> Option<(u32, Key)> {
+        while let Some(id) = self.first.front().copied() {
+            if self.is_wanted(id) {
+                return Some((id, self.edge(id)));
+            }
+            self.first.pop_front();
+        }
+        loop {
+            let order = order(&self.contents, self.direction);
+            let id = *order.chunks.get(self.next)?;
+            if self.is_wanted(id) {
+                return Some((id, self.edge(id)));
+            }
+            let is_beyond = match self.direction {
+                Direction::Forward => self.bounds.ends_before(self.edge(id)),
+                Direction::Reverse => self.bounds.starts_after(self.edge(id)),
+            };
+            // All others begin even further away.
+            self.next = if is_beyond {
+                order.chunks.len()
+            } else {
+                self.next + 1
+            };
+        }
+    }
+
+    fn pass(&mut self, id: u32) {
+        if self.first.front() == Some(&id) {
+            self.first.pop_front();
+        } else {
+            self.next += 1;
+        }
+        self.waiting = self.find_waiting();
+    }
+
+    fn is_wanted(&self, id: u32) -> bool {
+        let chunk = self.contents.chunk(id);
+        let is_selected = |channel| {
+            let topic = self.contents.topic_of(chunk.input, channel);
+            topic.is_some_and(|topic| self.selection.contains(topic))
+        };
+        !self.bounds.starts_after(chunk.high())
+            && !self.bounds.ends_before(chunk.low())
+            && chunk.channels().is_none_or(|mut ids| ids.any(is_selected))
+    }
+
+    /// The first key a message of the chunk can have in the direction of the walk.
+    fn edge(&self, id: u32) -> Key {
+        match self.direction {
+            Direction::Forward => self.contents.chunk(id).low(),
+            Direction::Reverse => self.contents.chunk(id).high(),
+        }
+    }
+
+    fn open(&mut self, id: u32) {
+        let size = cost(self.contents.chunk(id));
+        // The list of a chunk's messages is at most half as large again.
+        let is_room = self.held + size + size / 2 <= self.most_held / 2;
+        let keep = if self.held == 0 || is_room {
+            Keep::Whole
+        } else {
+            Keep::Share(self.share(id))
+        };
+        let Some((chunk, faults)) = self.load(id, self.bounds, keep) else {
+            return;
+        };
+        self.damage.extend(faults);
+        let slot = Slot { chunk, last: None };
+        let free = self.open.iter().position(Option::is_none);
+        let at = free.unwrap_or(self.open.len());
+        if free.is_none() {
+            self.open.push(None);
+        }
+        self.settle(at, slot);
+    }
+
+    /// Fetches the next share of a chunk that has nothing at hand, and at least its next message if
+    /// that is the one that is due.
+    fn reload(&mut self, at: usize) {
+        self.heads.pop();
+        let Some(slot) = self.open.get_mut(at).and_then(Option::take) else {
+            return;
+        };
+        self.held -= slot.chunk.cost();
+        let (id, is_due, last) = (slot.chunk.id, slot.chunk.is_parked(), slot.last);
+        drop(slot);
+        let bounds = last.map_or(self.bounds, |key| self.bounds.after(key, self.direction));
+        let share = self.share(id);
+        let keep = if is_due {
+            Keep::ShareOfOne(share)
+        } else {
+            Keep::Share(share)
+        };
+        // What was wrong with the chunk was said when it was opened first.
+        if let Some((chunk, _)) = self.load(id, bounds, keep) {
+            self.settle(at, Slot { chunk, last });
+        }
+    }
+
+    fn load(&mut self, id: u32, bounds: Bounds, keep: Keep) -> Option<(OpenChunk, Vec<Damage>)> {
+        let chunk = self.contents.chunk(id);
+        let source = &self.contents.input(chunk.input).source;
+        let place = (chunk.place.offset, chunk.place.length);
+        match self.decoder.read(source, place, &self.meter) {
+            Ok(owned) => {
+                let view = View {
+                    contents: &self.contents,
+                    selection: &self.selection,
+                    direction: self.direction,
+                    meter: &self.meter,
+                };
+                let (open, found) = OpenChunk::new(view, id, owned, bounds, keep);
+                let faults = found.faults.into_iter();
+                let damage = faults.map(|fault| self.contents.damage(chunk, fault));
+                Some((open, damage.collect()))
+            }
+            Err(fault) => {
+                let damage = self.contents.damage(chunk, fault);
+                self.damage.push_back(damage);
+                None
+            }
+        }
+    }
+
+    /// How much of the chunk is kept when all that overlap it have to share the other half.
+    fn share(&self, id: u32) -> u64 {
+        let far = match self.direction {
+            Direction::Forward => self.contents.chunk(id).high(),
+            Direction::Reverse => self.contents.chunk(id).low(),
+        };
+        let order = order(&self.contents, self.direction);
+        let rest = order.chunks.get(self.next..).unwrap_or_default();
+        let coming = rest.partition_point(|id| !is_before(far, self.edge(*id), self.direction));
+        let count = self.heads.len() + self.first.len() + coming;
+        self.most_held / 2 / (count as u64 + 1)
+    }
+
+    fn take(&mut self, at: usize) -> Option<Message> {
+        let slot = self.open.get_mut(at)?.as_mut()?;
+        let message = slot.chunk.take(&self.contents, self.direction);
+        slot.last = message.as_ref().map(|message| message.key).or(slot.last);
+        let next = slot.next_key(&self.contents, self.direction);
+        if let Some(mut head) = self.heads.peek_mut() {
+            if let Some(key) = next {
+                head.key = key;
+                return message;
+            }
+            PeekMut::pop(head);
+        }
+        self.held -= slot.chunk.cost();
+        self.open[at] = None;
+        message
+    }
+
+    /// Puts a chunk where it waits for its turn, or drops it if it has nothing more to say.
+    fn settle(&mut self, at: usize, slot: Slot) {
+        if let Some(key) = slot.next_key(&self.contents, self.direction) {
+            self.held += slot.chunk.cost();
+            self.heads.push(Head {
+                key,
+                slot: at,
+                direction: self.direction,
+            });
+            self.open[at] = Some(slot);
+        }
+    }
+
+    fn slot(&self, at: usize) -> Option<&Slot> {
+        self.open.get(at)?.as_ref()
+    }
+}
+
+impl Iterator for Cursor {
+    type Item = Result<Message, Damage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.step() {
+                Step::Opened => {}
+                Step::Item(item) => return Some(item),
+                Step::End => return None,
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cursor")
+            .field("direction", &self.direction)
+            .field("bounds", &self.bounds)
+            .field("held", &self.held)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The next key of an open chunk; the largest is the next of all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Head {
+    key: Key,
+    slot: usize,
+    direction: Direction,
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match self.direction {
+            Direction::Forward => other.key.cmp(&self.key),
+            Direction::Reverse => self.key.cmp(&other.key),
+        }
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+fn is_before(a: Key, b: Key, direction: Direction) -> bool {
+    match direction {
+        Direction::Forward => a < b,
+        Direction::Reverse => a > b,
+    }
+}
+
+fn order(contents: &Contents, direction: Direction) -> &Order {
+    match direction {
+        Direction::Forward => &contents.forward,
+        Direction::Reverse => &contents.reverse,
+    }
+}
+
+/// What opening the chunk takes, as far as its index can be believed.
+fn cost(chunk: &Chunk) -> u64 {
+    chunk.place.uncompressed.min(MAX_CHUNK)
+}
+
+/// The chunks that begin before the walk's start and reach into it, and the place of the first that
+/// begins after it.
+fn covering(
+    contents: &Contents,
+    order: &Order,
+    direction: Direction,
+    bounds: Bounds,
+) -> (VecDeque<u32>, usize) {
+    let start = match direction {
+        Direction::Forward => bounds.low,
+        Direction::Reverse => bounds.high,
+    };
+    let (Bound::Included(start) | Bound::Excluded(start)) = start else {
+        return (VecDeque::new(), 0);
+    };
+    let edge = |id: u32| match direction {
+        Direction::Forward => contents.chunk(id).low(),
+        Direction::Reverse => contents.chunk(id).high(),
+    };
+    let far = |id: u32| match direction {
+        Direction::Forward => contents.chunk(id).high(),
+        Direction::Reverse => contents.chunk(id).low(),
+    };
+    let cut = order
+        .chunks
+        .partition_point(|id| !is_before(start, edge(*id), direction));
+    let before = order.chunks.iter().zip(&order.reach).take(cut).rev();
+    let reaching = before.take_while(|(_, reach)| !is_before(**reach, start, direction));
+    let mut first = VecDeque::new();
+    for (id, _) in reaching {
+        if !is_before(far(*id), start, direction) {
+            first.push_front(*id);
+        }
+    }
+    (first, cut)
+}

@@ -1,0 +1,82 @@
+//! Schemas and channels that a summary does not repeat: fetched from the chunks that use them.
+//!
+//! The specification wants them repeated in an indexed file, but writers leave them out. Which ones
+//! there are is known from the message indexes and the statistics; each costs at most one chunk.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::budget::Meter;
+use super::chunk::Decoder;
+use super::index::FileIndex;
+use super::record::{ChannelRecord, Records, SchemaRecord, op};
+use super::source::Source;
+
+/// How many chunks are opened for definitions at most, so that opening a file stays quick.
+const MOST_CHUNKS: usize = 256;
+
+/// Adds what the summary uses but does not define.
+pub(super) fn complete(source: &Source, index: &mut FileIndex) {
+    let mut used = BTreeSet::new();
+    let mut first = BTreeMap::new();
+    for chunk in &index.chunks {
+        for (channel, _) in &chunk.message_indexes {
+            used.insert(*channel);
+            first
+                .entry(*channel)
+                .or_insert((chunk.offset, chunk.length));
+        }
+    }
+    if let Some(statistics) = index.statistics.as_ref() {
+        used.extend(statistics.per_channel.keys().copied());
+    }
+    used.extend(index.channels.keys().copied());
+    let mut decoder = Decoder::default();
+    let mut opened = BTreeSet::new();
+    // A channel that was fetched may lack its schema too, so look again after each chunk.
+    while opened.len() < MOST_CHUNKS {
+        let places = used.iter().filter(|id| is_missing(index, **id));
+        let mut places = places.filter_map(|id| first.get(id).copied());
+        let Some(place) = places.find(|place| !opened.contains(place)) else {
+            break;
+        };
+        opened.insert(place);
+        if let Ok(records) = decoder.read(source, place, &Meter::unbounded()) {
+            take(index, &records.bytes);
+        }
+    }
+    used.retain(|id| is_missing(index, *id));
+    for channel in used {
+        let detail = match index.channels.get(&channel) {
+            None => format!("channel {channel} is not defined, its messages are skipped"),
+            Some(found) => format!(
+                "schema {} of channel {:?} is not defined",
+                found.schema, found.topic
+            ),
+        };
+        index.report(source, 0, detail);
+    }
+}
+
+/// Whether the channel is not defined, or its schema is not.
+fn is_missing(index: &FileIndex, channel: u16) -> bool {
+    let channel = index.channels.get(&channel);
+    channel.is_none_or(|it| it.schema != 0 && !index.schemas.contains_key(&it.schema))
+}
+
+fn take(index: &mut FileIndex, records: &[u8]) {
+    for record in Records::new(records).map_while(Result::ok) {
+        match record.opcode {
+            op::SCHEMA => {
+                if let Ok(schema) = SchemaRecord::parse(record.body) {
+                    index.schemas.entry(schema.id).or_insert(schema);
+                }
+            }
+            op::CHANNEL => {
+                if let Ok(channel) = ChannelRecord::parse(record.body) {
+                    index.channels.entry(channel.id).or_insert(channel);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The messages of a decompressed chunk: a compact list of those that are wanted, sorted by time.
+//!
+//! Sixteen bytes a message, and at least 31 bytes of chunk behind each, so the list is never longer
+//! than half the chunk. It is sorted only if the recorder did not write in order.
+
+use bytes::Bytes;
+
+use super::contents::{Chunk, Contents};
+use super::error::{DamageKind, Fault};
+use super::message::{Key, Message, TopicId};
+use super::record::{
+    ChannelRecord, FRAME, MESSAGE_HEADER, MessageHeader, Record, Records, SchemaRecord, Short, op,
+};
+use super::selection::Selection;
+use crate::time::{Ros, Time};
+
+/// A message in a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Entry {
+    pub(super) time: Time<Ros>,
+    /// Where its record starts in the decompressed chunk.
+    pub(super) record: u32,
+    /// Where its record starts in the bytes at hand: there too, unless they are a copied share.
+    pub(super) at: u32,
+}
+
+impl Entry {
+    pub(super) fn key(self, chunk: &Chunk) -> Key {
+        Key {
+            time: self.time,
+            input: chunk.input,
+            chunk: chunk.place.offset,
+            record: self.record,
+        }
+    }
+}
+
+/// The wanted messages of a chunk in order, and what was wrong on the way.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    pub(super) entries: Vec<Entry>,
+    pub(super) faults: Vec<Fault>,
+}
+
+/// Lists the messages of the selected topics. What precedes a broken record is sound and stays.
+pub(super) fn scan(
+    contents: &Contents,
+    chunk: &Chunk,
+    selection: &Selection,
+    bytes: &[u8],
+) -> Scan {
+    let mut scan = Scan::default();
+    let mut unknown = 0_u64;
+    let mut is_sorted = true;
+    let mut last = Time::MIN;
+    let mut records = Records::new(bytes);
+    while let Some(record) = records.next() {
+        let at = records.position();
+        let Ok(record) = record else {
+            let detail = format!("record {at} bytes into the chunk runs past its end");
+            scan.faults.push(Fault::framing(detail));
+            break;
+        };
+        match record.opcode {
+            op::MESSAGE => {
+                let Ok(header) = MessageHeader::parse(record.body) else {
+                    let detail = format!("message {} bytes into the chunk is cut short", record.at);
+                    scan.faults.push(Fault::framing(detail));
+                    break;
+                };
+                let Some(topic) = contents.topic_of(chunk.input, header.channel) else {
+                    unknown += 1;
+                    continue;
+                };
+                if selection.contains(topic) {
+                    let time = Time::from_mcap(header.log_time);
+                    is_sorted &= last <= time;
+                    last = time;
+                    let record = u32::try_from(record.at).expect("chunks are below 1 GiB");
+                    let at = record;
+                    scan.entries.push(Entry { time, record, at });
+                }
+            }
+            op::CHANNEL | op::SCHEMA => {
+                if let Err(fault) = check_definition(contents, chunk.input, record) {
+                    scan.faults.push(fault);
+                }
+            }
+            0 => {
+                let detail = format!("no record {} bytes into the chunk", record.at);
+                scan.faults.push(Fault::framing(detail));
+                break;
+            }
+            _ => {}
+        }
+    }
+    if unknown > 0 {
+        let detail = format!("{unknown} messages of undefined channels are skipped");
+        scan.faults
+            .push(Fault::new(DamageKind::UnknownChannel, detail));
+    }
+    if !is_sorted {
+        scan.entries.sort_unstable();
+    }
+    let outside = outside(chunk, &scan.entries);
+    scan.faults.extend(outside);
+    scan
+}
+
+/// The index may be wrong about a chunk's times.
+fn outside(chunk: &Chunk, entries: &[Entry]) -> Option<Fault> {
+    let (first, last) = (entries.first()?.time, entries.last()?.time);
+    let place = &chunk.place;
+    let detail = format!(
+        "chunk holds times {first} to {last}, its index says {} to {}",
+        place.start, place.end
+    );
+    (first < place.start || place.end < last).then(|| Fault::new(DamageKind::Times, detail))
+}
+
+/// Equal ids must have equal content; a channel that moves to another topic is damage.
+fn check_definition(contents: &Contents, input: u32, record: Record<'_>) -> Result<(), Fault> {
+    let short = |Short| Fault::framing(format!("definition {} bytes into the chunk", record.at));
+    if record.opcode == op::SCHEMA {
+        return SchemaRecord::parse(record.body).map(|_| ()).map_err(short);
+    }
+    let channel = ChannelRecord::parse(record.body).map_err(short)?;
+    let topic = contents.topic_of(input, channel.id);
+    let topic = topic.and_then(|id| contents.topics.get(id.index()));
+    match topic {
+        Some(topic) if topic.name != channel.topic || topic.encoding != channel.encoding => {
+            let detail = format!(
+                "channel {} is {:?} in the summary and {:?} in the chunk; the summary holds",
+                channel.id, topic.name, channel.topic
+            );
+            Err(Fault::new(DamageKind::ChannelConflict, detail))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The length of the whole record at `at`.
+pub(super) fn record_length(bytes: &[u8], at: u32) -> usize {
+    let record = bytes
+        .get(at as usize..)
+        .and_then(|rest| Records::new(rest).next());
+    let length = record.and_then(Result::ok).map(|r| r.body.len() + FRAME);
+    length.expect("entries point at records that were walked before")
+}
+
+/// The message at `entry`; `None` if there is none, which a scan excludes but an index does not.
+pub(super) fn message(
+    contents: &Contents,
+    chunk: &Chunk,
+    bytes: &Bytes,
+    entry: Entry,
+) -> Option<Message> {
+    let at = entry.at as usize;
+    let record = Records::new(bytes.get(at..)?).next()?.ok()?;
+    if record.opcode != op::MESSAGE {
+        return None;
+    }
+    let header = MessageHeader::parse(record.body).ok()?;
+    let topic: TopicId = contents.topic_of(chunk.input, header.channel)?;
+    let payload = at + FRAME + MESSAGE_HEADER..at + FRAME + record.body.len();
+    let log_time = Time::from_mcap(header.log_time);
+    (log_time == entry.time).then(|| Message {
+        key: entry.key(chunk),
+        topic,
+        log_time,
+        publish_time: Time::from_mcap(header.publish_time),
+        sequence: header.sequence,
+        payload: bytes.slice(payload),
+    })
+}

@@ -1,0 +1,138 @@
+//! What can go wrong with a recording: [`BagError`] when it is opened, [`Damage`] while it is read.
+//!
+//! An error means that the file cannot be played at all. Damage is a place in an otherwise sound file
+//! that was skipped: it is yielded once, among the messages, and playing goes on.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a recording cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum BagError {
+    /// The file cannot be read.
+    #[error("{}: cannot read at byte {offset}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Where, in bytes from its start.
+        offset: u64,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("{}: not an MCAP recording: {found} at byte 0; hint: {hint}", path.display())]
+    NotMcap {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The file has no index that could be used: it was cut off, or written without one.
+    #[error("{}: no usable index: {detail} at byte {offset}; hint: {hint}", path.display())]
+    Unindexed {
+        /// The file.
+        path: PathBuf,
+        /// Where, in bytes from its start.
+        offset: u64,
+        /// What is missing.
+        detail: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The index is there but contradicts itself or the file.
+    #[error("{}: damaged index: {detail} at byte {offset}; hint: {hint}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where, in bytes from its start.
+        offset: u64,
+        /// What is wrong.
+        detail: String,
+        /// What to do.
+        hint: &'static str,
+    },
+}
+
+/// The tool that rebuilds an index; named in the hints until bags without one open by themselves.
+pub(super) const RECOVER: &str = "`mcap recover` writes a copy with an index";
+
+/// What is wrong with a damaged place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DamageKind {
+    /// The system could not read it.
+    Unreadable,
+    /// The checksum differs.
+    Checksum,
+    /// It does not decompress to what it declares.
+    Compression,
+    /// It declares more than any chunk may hold, or than its bytes can.
+    TooLarge,
+    /// A length or opcode is wrong.
+    Framing,
+    /// Messages belong to a channel that nothing defines.
+    UnknownChannel,
+    /// A channel is defined twice, differently; the first definition holds.
+    ChannelConflict,
+    /// Messages lie outside the times that the index gives; they come out of order.
+    Times,
+    /// The index is wrong about this place.
+    Index,
+}
+
+impl DamageKind {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unreadable => "unreadable",
+            Self::Checksum => "checksum",
+            Self::Compression => "compression",
+            Self::TooLarge => "too-large",
+            Self::Framing => "framing",
+            Self::UnknownChannel => "unknown-channel",
+            Self::ChannelConflict => "channel-conflict",
+            Self::Times => "times",
+            Self::Index => "index",
+        }
+    }
+}
+
+/// A damaged place that was skipped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Damage {
+    /// The file.
+    pub file: PathBuf,
+    /// Where, in bytes from its start: the chunk, or the record if it is known.
+    pub offset: u64,
+    /// What kind of damage.
+    pub kind: DamageKind,
+    /// What exactly is wrong, and how much is lost.
+    pub detail: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, detail, .. } = self;
+        write!(f, "{}: {detail} at byte {offset}", self.file.display())
+    }
+}
+
+/// Damage before it is known which file and chunk it belongs to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Fault {
+    pub(super) kind: DamageKind,
+    pub(super) detail: String,
+}
+
+impl Fault {
+    pub(super) fn new(kind: DamageKind, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { kind, detail }
+    }
+
+    pub(super) fn framing(detail: impl Into<String>) -> Self {
+        Self::new(DamageKind::Framing, detail)
+    }
+}

@@ -1,0 +1,106 @@
+//! [`Bag`]: one or more recordings, open: what is in them, and the ways to walk them.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::contents::{Contents, FileSummary};
+use super::cursor::Cursor;
+use super::error::{BagError, Damage};
+use super::latched;
+use super::message::{Message, TopicId};
+use super::selection::{Bounds, Direction, Selection, StartAt};
+use super::topic::Topic;
+use crate::time::{Ros, Time, TimeRange};
+
+/// One or more recordings, merged in time order. Cheap to clone; all clones share the open files.
+#[derive(Clone)]
+pub struct Bag {
+    contents: Arc<Contents>,
+}
+
+impl Bag {
+    /// Opens MCAP files by their summaries: milliseconds, whatever their size. Equal stamps keep the
+    /// order of the inputs.
+    pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, BagError> {
+        let contents = Arc::new(Contents::open(paths)?);
+        Ok(Self { contents })
+    }
+
+    /// The topics of all files, by [`TopicId`].
+    pub fn topics(&self) -> &[Topic] {
+        &self.contents.topics
+    }
+
+    /// First and last log time, both included; `None` if there are no messages.
+    pub fn range(&self) -> Option<TimeRange> {
+        let ranges = self.files().iter().filter_map(|file| file.range);
+        ranges.reduce(TimeRange::union)
+    }
+
+    /// The files, in the order they were given.
+    pub fn files(&self) -> &[FileSummary] {
+        &self.contents.files
+    }
+
+    /// How many messages the files say they hold; `None` if one does not say.
+    pub fn message_count(&self) -> Option<u64> {
+        let mut counts = self.files().iter().map(|file| file.message_count);
+        counts.try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
+    }
+
+    /// What the indexes were found to be wrong about when the files were opened.
+    pub fn damage(&self) -> &[Damage] {
+        &self.contents.damage
+    }
+
+    /// Walks the selected topics in order. Seeking is a new cursor. Forward from a time covers that
+    /// time and later, in reverse that time and earlier.
+    pub fn cursor(&self, topics: &Selection, from: StartAt, direction: Direction) -> Cursor {
+        self.cursor_within(topics, from, direction, TimeRange::ALL)
+    }
+
+    /// The same, over the messages of a closed range only.
+    pub fn cursor_within(
+        &self,
+        topics: &Selection,
+        from: StartAt,
+        direction: Direction,
+        range: TimeRange,
+    ) -> Cursor {
+        let bounds = Bounds::new(from, direction).within(range);
+        let contents = Arc::clone(&self.contents);
+        Cursor::new(contents, topics.clone(), direction, bounds)
+    }
+
+    /// What a late joiner of the selected latched topics would be given at `at`: of each the last
+    /// message at or before it, as many as it had publishers; of static transforms all. In order.
+    pub fn latched(&self, topics: &Selection, at: Time<Ros>) -> (Vec<Message>, Vec<Damage>) {
+        latched::latched(&self.contents, topics, at)
+    }
+}
+
+impl fmt::Debug for Bag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let paths = self.files().iter().map(|file| &file.path);
+        f.debug_list().entries(paths).finish()
+    }
+}
+
+impl Selection {
+    /// All topics of the bag.
+    pub fn all(bag: &Bag) -> Self {
+        Self(vec![true; bag.topics().len()].into())
+    }
+
+    /// These topics of the bag; ids that it does not have are ignored.
+    pub fn of(topics: impl IntoIterator<Item = TopicId>, bag: &Bag) -> Self {
+        let mut selected = vec![false; bag.topics().len()];
+        for topic in topics {
+            if let Some(slot) = selected.get_mut(topic.index()) {
+                *slot = true;
+            }
+        }
+        Self(selected.into())
+    }
+}

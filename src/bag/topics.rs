@@ -1,0 +1,153 @@
+//! Merging channels into topics: same name, type and encoding make one topic, over channels and files.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::index::FileIndex;
+use super::message::TopicId;
+use super::qos::{Durability, Qos};
+use super::record::ChannelRecord;
+use super::topic::{Schema, Topic};
+
+/// How many messages a late joiner of a latched topic would be given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Depth {
+    /// The last so many, one a publisher.
+    Last(usize),
+    /// All: transforms of several publishers complete each other.
+    All,
+}
+
+/// Which topic each channel of a file belongs to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ChannelTable {
+    by_id: Box<[Option<TopicId>]>,
+}
+
+impl ChannelTable {
+    pub(super) fn topic(&self, channel: u16) -> Option<TopicId> {
+        self.by_id.get(usize::from(channel)).copied().flatten()
+    }
+}
+
+/// The topics of several files.
+#[derive(Debug, Default)]
+pub(super) struct Topics {
+    pub(super) merged: Vec<Topic>,
+    /// One a topic.
+    pub(super) depths: Vec<Depth>,
+    /// One a file.
+    pub(super) channels: Vec<ChannelTable>,
+}
+
+type Identity = (String, String, String);
+
+impl Topics {
+    pub(super) fn of(files: &[FileIndex]) -> Self {
+        let mut all = Self::default();
+        let mut ids: HashMap<Identity, TopicId> = HashMap::new();
+        for file in files {
+            let mut offers: BTreeMap<TopicId, (Vec<Qos>, usize)> = BTreeMap::new();
+            let last = file.channels.keys().next_back();
+            let mut by_id = vec![None; last.map_or(0, |id| usize::from(*id) + 1)];
+            for channel in file.channels.values() {
+                let id = all.join(file, channel, &mut ids);
+                if let Some(slot) = by_id.get_mut(usize::from(channel.id)) {
+                    *slot = Some(id);
+                }
+                let (profiles, publishers) = offers.entry(id).or_default();
+                let offered = channel.metadata.get("offered_qos_profiles");
+                let offered = offered.map_or_else(Vec::new, |yaml| Qos::parse_offers(yaml));
+                *publishers += offered.len().max(1);
+                profiles.extend(offered);
+            }
+            all.channels.push(ChannelTable {
+                by_id: by_id.into_boxed_slice(),
+            });
+            all.take_offers(offers);
+        }
+        for topic in &mut all.merged {
+            // Where nothing was recorded the name decides: static transforms are always latched.
+            topic.is_latched |= topic.offered_qos.is_empty() && is_tf_static(&topic.name);
+        }
+        all
+    }
+
+    fn join(
+        &mut self,
+        file: &FileIndex,
+        channel: &ChannelRecord,
+        ids: &mut HashMap<Identity, TopicId>,
+    ) -> TopicId {
+        let schema = file.schemas.get(&channel.schema).filter(|s| s.id != 0);
+        let type_name = schema.map_or_else(String::new, |schema| schema.name.clone());
+        let identity = (channel.topic.clone(), type_name, channel.encoding.clone());
+        let id = *ids.entry(identity).or_insert_with(|| {
+            let id = TopicId(u32::try_from(self.merged.len()).expect("65536 channels a file"));
+            let all = is_tf_static(&channel.topic);
+            self.depths
+                .push(if all { Depth::All } else { Depth::Last(1) });
+            self.merged.push(Topic {
+                name: channel.topic.clone(),
+                schema: None,
+                encoding: channel.encoding.clone(),
+                offered_qos: Vec::new(),
+                type_hash: None,
+                is_latched: false,
+                message_count: Some(0),
+            });
+            id
+        });
+        let Some(topic) = self.merged.get_mut(id.index()) else {
+            return id;
+        };
+        // A definition that the recorder did find beats one that it did not.
+        if topic.schema.as_ref().is_none_or(|s| s.data.is_empty()) {
+            topic.schema = schema
+                .map(|schema| Schema {
+                    name: schema.name.clone(),
+                    encoding: schema.encoding.clone(),
+                    data: schema.data.clone(),
+                })
+                .or(topic.schema.take());
+        }
+        let hash = channel.metadata.get("topic_type_hash");
+        let hash = hash.filter(|hash| is_meaningful(hash));
+        topic.type_hash = topic.type_hash.take().or_else(|| hash.cloned());
+        let latching = channel.metadata.get("latching");
+        topic.is_latched |= latching.is_some_and(|value| value == "1" || value == "true");
+        let counts = file.statistics.as_ref().map(|counts| &counts.per_channel);
+        let count = counts.map(|counts| counts.get(&channel.id).copied().unwrap_or(0));
+        topic.message_count = topic
+            .message_count
+            .zip(count)
+            .map(|(a, b)| a.saturating_add(b));
+        id
+    }
+
+    /// The parts of a split recording repeat their publishers, so the longest list counts.
+    fn take_offers(&mut self, offers: BTreeMap<TopicId, (Vec<Qos>, usize)>) {
+        for (id, (profiles, publishers)) in offers {
+            if let Some(Depth::Last(depth)) = self.depths.get_mut(id.index()) {
+                *depth = publishers.max(*depth);
+            }
+            let Some(topic) = self.merged.get_mut(id.index()) else {
+                continue;
+            };
+            let is_local = |qos: &Qos| qos.durability == Durability::TransientLocal;
+            topic.is_latched |= profiles.iter().any(is_local);
+            if profiles.len() > topic.offered_qos.len() {
+                topic.offered_qos = profiles;
+            }
+        }
+    }
+}
+
+fn is_tf_static(name: &str) -> bool {
+    name.rsplit('/').next() == Some("tf_static")
+}
+
+/// Whether a recorded type hash says anything: recorders write nothing, or zeroes, for "unknown".
+fn is_meaningful(hash: &str) -> bool {
+    let digits = hash.rsplit('_').next().unwrap_or(hash);
+    !digits.is_empty() && digits.bytes().any(|digit| digit != b'0')
+}
