@@ -1,1 +1,30 @@
-fn main() {}
+//! `play`: parse, open, connect, play, sum up, exit.
+
+mod app;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use app::failure::Failure;
+use app::{logging, play, show};
+use bagplay::cli::{Cli, Exit, Verb, spread_lists};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse_from(spread_lists(std::env::args_os()));
+    let terminal = logging::start(&cli.talk);
+    let done = match &cli.command {
+        None => play::run(&cli.play, &cli.talk, &terminal),
+        Some(Verb::Info { bags }) => show::info(bags, &cli.talk),
+        Some(Verb::Completions { shell }) => show::completions(*shell, &mut Cli::command()),
+        Some(Verb::Man) => show::man(Cli::command()),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(failure) if failure.is_closed_pipe() => Exit::Done.into(),
+        Err(Failure { exit, error }) => {
+            tracing::error!("{error:#}");
+            exit.into()
+        }
+    }
+}

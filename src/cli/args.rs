@@ -270,8 +270,8 @@ pub struct WireArgs {
     #[arg(long, value_enum, default_value_t)]
     pub wire: Wire,
     /// The ROS distribution on the other side; auto listens for it
-    #[arg(long, value_name = "DISTRO", default_value = "auto")]
-    pub ros_distro: String,
+    #[arg(long, value_enum, default_value_t, value_name = "DISTRO")]
+    pub ros_distro: RosDistro,
     /// ROS domain [default: $ROS_DOMAIN_ID, else 0]
     #[arg(long, value_name = "ID")]
     pub domain_id: Option<u32>,
@@ -287,7 +287,25 @@ pub struct WireArgs {
     /// Zenoh configuration file, instead of the built-in one
     #[arg(long, value_name = "FILE")]
     pub zenoh_config: Option<PathBuf>,
-    /// What a reliable topic does when a subscriber does not keep up
+    /// The ROS distribution on the other side.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum RosDistro {
+    /// As the nodes that are there.
+    #[default]
+    Auto,
+    /// No type hashes on the wire.
+    Humble,
+    /// RIHS01 type hashes.
+    Jazzy,
+    /// As Jazzy.
+    Kilted,
+    /// As Jazzy.
+    Lyrical,
+    /// As Jazzy.
+    Rolling,
+}
+
+/// What a reliable topic does when a subscriber does not keep up
     #[arg(long, value_enum, default_value_t)]
     pub congestion: CongestionArg,
     /// How long a subscriber may take nothing before its link is closed

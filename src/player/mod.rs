@@ -15,6 +15,7 @@ mod ticker;
 mod transport;
 mod wall;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -47,6 +48,7 @@ pub struct Player {
 #[derive(Debug)]
 pub struct Running<O> {
     thread: JoinHandle<(Report, O)>,
+    done: Receiver<Infallible>,
 }
 
 /// The player's thread panicked: a defect of this program.
@@ -89,10 +91,13 @@ impl Player {
     where
         O: Output + Send + 'static,
     {
-        let run = move || self.run(Machine::new(options, source), out);
-        Ok(Running {
-            thread: thread::Builder::new().name("player".into()).spawn(run)?,
-        })
+        let (alive, done) = crossbeam_channel::bounded(0);
+        let run = move || {
+            let _alive: Sender<Infallible> = alive;
+            self.run(Machine::new(options, source), out)
+        };
+        let thread = thread::Builder::new().name("player".into()).spawn(run)?;
+        Ok(Running { thread, done })
     }
 
     fn run<O: Output>(self, mut machine: Machine, mut out: O) -> (Report, O) {
@@ -134,9 +139,9 @@ impl Player {
 }
 
 impl<O> Running<O> {
-    /// Whether the run is over.
-    pub fn is_over(&self) -> bool {
-        self.thread.is_finished()
+    /// A channel that is disconnected when the run is over: to be selected on.
+    pub fn done(&self) -> &Receiver<Infallible> {
+        &self.done
     }
 
     /// Waits for the end of the run.

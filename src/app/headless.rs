@@ -1,0 +1,147 @@
+//! The main thread of a run without the transport bar: it watches, tells, and passes on what comes.
+
+use bagplay::cli::{Ending, Exit, OnDisconnect, PlayArgs, Plan};
+use bagplay::player::{Command, Gate, Running, Transport};
+use bagplay::time::{Steady, Time};
+use bagplay::wire::WireEvent;
+use crossbeam_channel::{Receiver, never, select, tick};
+
+use super::logging::Terminal;
+use super::network::Network;
+use super::progress::Progress;
+
+/// What the main thread knows of a run.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) args: &'a PlayArgs,
+    pub(crate) plan: &'a Plan,
+    pub(crate) network: &'a Network,
+    pub(crate) terminal: &'a Terminal,
+    pub(crate) transport: Transport,
+    pub(crate) signals: Receiver<Exit>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: Ending,
+    pub(crate) exit: Exit,
+}
+
+impl Ended {
+    const WELL: Self = Self { how: Ending::End, exit: Exit::Done };
+
+    const fn failed(exit: Exit) -> Self {
+        Self { how: Ending::Failed, exit }
+    }
+}
+
+/// Watches until the player is done; returns how that came about.
+pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
+    let mut progress = Progress::start(run.terminal, run.transport.clone());
+    let mut ended = Ended::WELL;
+    let mut awaits = Awaited::new(run);
+    let draws = tick(Progress::INTERVAL);
+    let events = if run.network.session.is_some() { run.network.events.clone() } else { never() };
+    awaits.check(run);
+    loop {
+        select! {
+            recv(running.done()) -> _ => break,
+            recv(run.signals) -> signal => {
+                let exit = signal.unwrap_or(Exit::Interrupted);
+                ended = stop(run, Ended { how: Ending::Interrupted, exit });
+            }
+            recv(events) -> event => {
+                let Ok(event) = event else { continue };
+                if let Some(how) = take_event(run, &event) {
+                    ended = how;
+                }
+                awaits.check(run);
+            }
+            recv(draws) -> _ => {
+                progress.draw();
+                awaits.check(run);
+                if let Some(missing) = awaits.timed_out(run) {
+                    tracing::error!("nobody subscribed to {missing} within {}; hint: --wait-timeout", run.args.topics.wait_timeout);
+                    awaits.gave_up();
+                    ended = stop(run, Ended::failed(Exit::Timeout));
+                }
+            }
+        }
+    }
+    progress.finish();
+    ended
+}
+
+/// Asks the player to stop; that it already has is as good.
+fn stop(run: &Run<'_>, ended: Ended) -> Ended {
+    let _ = run.transport.send(Command::Stop);
+    ended
+}
+
+/// Passes an event on to the player and the user; `Some` if the run ends by it.
+fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
+    let on_disconnect = run.args.wire.on_disconnect;
+    let command = match event {
+        WireEvent::PathLost if on_disconnect == OnDisconnect::Exit => {
+            tracing::error!("{event}");
+            return Some(stop(run, Ended::failed(Exit::Failed)));
+        }
+        WireEvent::PathLost if on_disconnect == OnDisconnect::Hold => Some(Command::CloseGate(Gate::Path)),
+        WireEvent::PathBack => Some(Command::OpenGate(Gate::Path)),
+        WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
+            tracing::error!("{event}");
+            return Some(stop(run, Ended::failed(Exit::Failed)));
+        }
+        _ => None,
+    };
+    if let Some(command) = command {
+        // A player that has stopped needs nothing any more.
+        let _ = run.transport.send(command);
+    }
+    match event {
+        WireEvent::SubscriberJoined { .. } | WireEvent::SubscriberLeft { .. } | WireEvent::Matching { .. } | WireEvent::ClockSubscriber { .. } => {
+            tracing::debug!("{event}");
+        }
+        WireEvent::PathBack => tracing::info!("{event}"),
+        _ => tracing::warn!("{event}"),
+    }
+    None
+}
+
+/// The subscribers that must be there before the start.
+struct Awaited {
+    names: Vec<String>,
+    deadline: Option<Time<Steady>>,
+}
+
+impl Awaited {
+    fn new(run: &Run<'_>) -> Self {
+        let names = run.plan.awaited.clone();
+        let deadline = run.transport.now().saturating_add(run.args.topics.wait_timeout);
+        if !names.is_empty() {
+            tracing::info!("waiting for subscribers of {}", names.join(", "));
+        }
+        Self { deadline: Some(deadline), names }
+    }
+
+    /// Opens the gate once nobody is missing; without a network there is nobody to wait for.
+    fn check(&mut self, run: &Run<'_>) {
+        if self.deadline.is_none() {
+            return;
+        }
+        self.names.retain(|name| !run.network.is_followed(name));
+        if self.names.is_empty() {
+            self.deadline = None;
+            let _ = run.transport.send(Command::OpenGate(Gate::Subscribers));
+        }
+    }
+
+    fn timed_out(&self, run: &Run<'_>) -> Option<String> {
+        self.deadline.filter(|deadline| run.transport.now() >= *deadline).map(|_| self.names.join(", "))
+    }
+
+    fn gave_up(&mut self) {
+        self.deadline = None;
+    }
+}

@@ -1,0 +1,71 @@
+//! `play BAG…`: the whole of a run, in the order in which it happens.
+
+use std::io::Write;
+
+use bagplay::bag::{Bag, Cues, Selection};
+use bagplay::cli::{Exit, Format, PlayArgs, Plan, Summary, TalkArgs, plan};
+use bagplay::player::{Player, Source};
+
+use super::failure::{Failure, OrExit};
+use super::headless::{self, Run};
+use super::logging::Terminal;
+use super::network::Network;
+use super::signals;
+
+/// Opens, connects, plays and sums up.
+pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Result<Exit, Failure> {
+    if args.bags.is_empty() {
+        let error = anyhow::anyhow!("no recording named; hint: play BAG.mcap, or play --help");
+        return Err(Failure::new(Exit::Usage, error));
+    }
+    let signals = signals::listen().or_exit(Exit::Failed)?;
+    let bag = Bag::open(&args.bags).or_exit(Exit::Recording)?;
+    for damage in bag.damage() {
+        tracing::warn!("{damage}");
+    }
+    let recording = bag.range().ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args))).or_exit(Exit::Recording)?;
+    let mut plan = plan(args, recording, bag.topics()).or_exit(Exit::Usage)?;
+    plan.options.digest = talk.format == Format::Json;
+    for warning in &plan.warnings {
+        tracing::warn!("{warning}");
+    }
+
+    let mut network = Network::join(&args.wire)?;
+    if args.clock.strict_clock && plan.options.clock.is_served() {
+        network.require_sole_clock()?;
+    }
+    let out = network.advertise(args, &bag, &mut plan)?;
+    let player = Player::new();
+    let (transport, source) = (player.transport(), source(&bag, &plan, args.time.read_ahead, &player));
+    let running = player.start(plan.options.clone(), source, out).or_exit(Exit::Failed)?;
+    let run = Run { args, plan: &plan, network: &network, terminal, transport, signals };
+    let ending = headless::watch(&run, &running);
+    let (report, out) = running.join().or_exit(Exit::Failed)?;
+    drop(out);
+    network.leave();
+
+    let summary = Summary::new(args.bags.clone(), recording, bag.topics(), &plan, &report, ending.how);
+    match talk.format {
+        Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?),
+        Format::Text => tracing::info!("{summary}"),
+    }
+    let has_damage = summary.has_damage() || !bag.damage().is_empty();
+    Ok(if ending.exit == Exit::Done && args.time.strict && has_damage { Exit::Recording } else { ending.exit })
+}
+
+/// What feeds the player: the read-ahead over the chosen topics.
+fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> Source {
+    let topics = Selection::of(plan.chosen.iter().map(|chosen| chosen.id), bag);
+    let mut cues = Cues::new(bag.clone(), topics, read_ahead, player.waker());
+    Box::new(move |at| cues.start(at))
+}
+
+fn names(args: &PlayArgs) -> String {
+    let names: Vec<String> = args.bags.iter().map(|bag| bag.display().to_string()).collect();
+    names.join(", ")
+}
+
+/// The run is over and has its exit code; that nobody reads the result any more does not change it.
+fn print(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
