@@ -2,3 +2,5 @@
 pub mod bag;
 pub mod output;
 pub mod time;
+#[cfg(feature = "wire")]
+pub mod wire;
