@@ -5,3 +5,5 @@ pub mod cli;
 pub mod output;
 pub mod player;
 pub mod time;
+#[cfg(feature = "wire")]
+pub mod wire;

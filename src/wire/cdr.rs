@@ -1,0 +1,96 @@
+//! The little CDR we write ourselves, and the check of what passes through.
+
+use crate::time::{Ros, Time};
+
+/// Why a payload is not what a ROS 2 node can read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CdrError {
+    /// Shorter than the encapsulation header and one byte.
+    #[error("{0} bytes are too few for a CDR message")]
+    Short(usize),
+    /// Another encapsulation than plain CDR, big or little endian.
+    #[error("encapsulation {0:02x} {1:02x} is not plain CDR")]
+    Encapsulation(u8, u8),
+}
+
+/// Whether a payload carries plain CDR, as nodes on `rmw_zenoh` read it; only the header is looked at.
+pub fn check_cdr(payload: &[u8]) -> Result<(), CdrError> {
+    match payload {
+        [0, 0 | 1, _, _, _, ..] => Ok(()),
+        [a, b, _, _, _, ..] => Err(CdrError::Encapsulation(*a, *b)),
+        _ => Err(CdrError::Short(payload.len())),
+    }
+}
+
+/// A `rosgraph_msgs/msg/Clock` in CDR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClockBytes {
+    /// Header, seconds, nanoseconds.
+    pub bytes: [u8; 12],
+    /// Whether the time did not fit (32-bit seconds, 1901 to 2038) and was held at the end of the range.
+    pub is_clamped: bool,
+}
+
+/// Writes a clock message, little endian.
+pub fn encode_clock(time: Time<Ros>) -> ClockBytes {
+    let (sec, nanosec) = time.to_sec_nanosec();
+    let fitting = i32::try_from(sec).ok();
+    let (sec, nanosec) = match fitting {
+        Some(sec) => (sec, nanosec),
+        None if sec < 0 => (i32::MIN, 0),
+        None => (i32::MAX, 999_999_999),
+    };
+    let mut bytes = [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    bytes[4..8].copy_from_slice(&sec.to_le_bytes());
+    bytes[8..].copy_from_slice(&nanosec.to_le_bytes());
+    ClockBytes {
+        bytes,
+        is_clamped: fitting.is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_twelve_bytes() {
+        for (nanos, bytes, is_clamped) in [
+            (0, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], false),
+            (1_000_000_002, [0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0], false),
+            (
+                -1,
+                [0, 1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xc9, 0x9a, 0x3b],
+                false,
+            ),
+            (
+                i64::MAX,
+                [0, 1, 0, 0, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xc9, 0x9a, 0x3b],
+                true,
+            ),
+            (i64::MIN, [0, 1, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0], true),
+        ] {
+            let clock = encode_clock(Time::from_nanos(nanos));
+            assert_eq!(
+                (clock.bytes, clock.is_clamped),
+                (bytes, is_clamped),
+                "{nanos}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_plain_cdr_passes() {
+        for (payload, expected) in [
+            (&[0, 1, 0, 0, 0][..], Ok(())),
+            (&[0, 0, 9, 9, 1, 2], Ok(())),
+            (&[0, 1, 0, 0], Err(CdrError::Short(4))),
+            (&[], Err(CdrError::Short(0))),
+            (&[0, 3, 0, 0, 0], Err(CdrError::Encapsulation(0, 3))),
+            (&[0, 7, 0, 0, 0], Err(CdrError::Encapsulation(0, 7))),
+            (&[1, 1, 0, 0, 0], Err(CdrError::Encapsulation(1, 1))),
+        ] {
+            assert_eq!(check_cdr(payload), expected, "{payload:?}");
+        }
+    }
+}

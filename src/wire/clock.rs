@@ -1,0 +1,231 @@
+//! The clock on the wire: `/clock` as ROS 2 publishes it, and a keeper that does not let it fall silent.
+//!
+//! The player's thread ticks. When it is stuck in a put of something else, the keeper repeats the last value,
+//! never a newer one; it does so too when somebody begins to follow. One lock around publisher and last
+//! value keeps the two in order: zenoh drops a sample that is stamped earlier than one it has seen.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use zenoh::qos::Priority;
+
+use crate::time::{Ros, Time};
+
+use super::cdr::encode_clock;
+use super::error::WireError;
+use super::event::Events;
+use super::now::steady;
+use super::options::ClockOptions;
+use super::publisher::{Spec, TopicPublisher};
+
+/// Ticks a second where the player was given none.
+const DEFAULT_HZ: f64 = 40.0;
+
+/// What the player's thread, the keeper and zenoh's threads share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// The player's thread is inside a put of a message.
+    is_putting: AtomicBool,
+    /// Somebody new follows: repeat the last value.
+    is_wanted: AtomicBool,
+    is_over: AtomicBool,
+}
+
+#[derive(Debug)]
+struct State {
+    last: Option<Time<Ros>>,
+    last_put: Instant,
+    /// Overtakes messages: what the keeper uses, and the player where no message asks for its own clock.
+    ahead: TopicPublisher,
+    /// Stays in line with messages; no token and no count of its own.
+    in_line: Option<Arc<TopicPublisher>>,
+    has_clamped: bool,
+}
+
+/// `/clock` while it is served. Dropping it ends the keeper.
+#[derive(Debug)]
+pub(super) struct Clock {
+    shared: Arc<Shared>,
+    events: Events,
+    keeper: Option<JoinHandle<()>>,
+}
+
+impl Clock {
+    /// Declares the publisher of `spec` and starts the keeper.
+    pub(super) fn start(
+        session: &zenoh::Session,
+        spec: &Spec,
+        options: ClockOptions,
+        events: &Events,
+    ) -> Result<Self, WireError> {
+        // Its own priority is its own queue: bulk messages ahead of it would delay it by milliseconds.
+        let ahead = Spec {
+            priority: Priority::RealTime,
+            ..spec.clone()
+        };
+        let ahead = TopicPublisher::declare(session, &ahead, events, None)?;
+        // With a clock before each message no link may let the message overtake it: one priority, one queue.
+        let in_line = if options.per_message {
+            let spec = Spec {
+                token: None,
+                ..spec.clone()
+            };
+            Some(Arc::new(TopicPublisher::declare(
+                session, &spec, events, None,
+            )?))
+        } else {
+            None
+        };
+        let state = State {
+            last: None,
+            last_put: steady(),
+            ahead,
+            in_line,
+            has_clamped: false,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            is_putting: AtomicBool::new(false),
+            is_wanted: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+        });
+        let silence = silence(options.hz);
+        let kept = Arc::clone(&shared);
+        let keeper = thread::Builder::new()
+            .name("clock-keeper".to_owned())
+            .spawn(move || kept.keep(silence))
+            .map_err(WireError::Thread)?;
+        Ok(Self {
+            shared,
+            events: events.clone(),
+            keeper: Some(keeper),
+        })
+    }
+
+    /// The clock shows `time`.
+    pub(super) fn tick(&self, time: Time<Ros>) {
+        let clock = encode_clock(time);
+        let payload = Bytes::copy_from_slice(&clock.bytes);
+        let mut state = self.shared.lock();
+        state.last = Some(time);
+        state.last_put = steady();
+        let stamp = state.ahead.stamp();
+        let is_news = clock.is_clamped && !state.has_clamped;
+        state.has_clamped |= clock.is_clamped;
+        // An error means that the session is closed: the player learns it from its messages.
+        if let Some(in_line) = state.in_line.clone() {
+            // Not under the lock: this queue is shared with messages and may make us wait.
+            drop(state);
+            drop(in_line.put_stamped(&payload, stamp));
+        } else {
+            drop(state.ahead.put_stamped(&payload, stamp));
+            drop(state);
+        }
+        if is_news {
+            self.events.warn(format!(
+                "{time} does not fit into /clock (32-bit seconds, years 1901 to 2038): its nearest end is sent"
+            ));
+        }
+    }
+
+    /// Tells the keeper that the player's thread enters or has left a put.
+    pub(super) fn set_putting(&self, is_putting: bool) {
+        self.shared.is_putting.store(is_putting, Ordering::Relaxed);
+    }
+
+    /// What to call when somebody begins to follow; waits for nothing.
+    pub(super) fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
+        let shared = Arc::clone(&self.shared);
+        Arc::new(move || {
+            shared.is_wanted.store(true, Ordering::Relaxed);
+            // Without the lock, as we are on zenoh's thread: a keeper about to wait sees it a tick later.
+            shared.changed.notify_all();
+        })
+    }
+
+    /// Ends the keeper and takes the token back.
+    pub(super) fn stop(&mut self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        let mut state = self.shared.lock();
+        state.ahead.undeclare_token();
+        self.shared.changed.notify_all();
+        drop(state);
+        if let Some(keeper) = self.keeper.take() {
+            // A panic of the keeper has been reported by its thread.
+            drop(keeper.join());
+        }
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, silence: Duration) {
+        let mut state = self.lock();
+        while !self.is_over.load(Ordering::Relaxed) {
+            let silent = steady().saturating_duration_since(state.last_put);
+            let is_stuck = silent >= silence && self.is_putting.load(Ordering::Relaxed);
+            if self.is_wanted.swap(false, Ordering::Relaxed) || is_stuck {
+                state.repeat();
+            }
+            let left = silence.saturating_sub(steady().saturating_duration_since(state.last_put));
+            let patience = if left.is_zero() { silence } else { left };
+            state = self
+                .changed
+                .wait_timeout(state, patience)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+}
+
+impl State {
+    fn repeat(&mut self) {
+        let Some(last) = self.last else { return };
+        let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);
+        self.last_put = steady();
+        // An error means that the session is closed, and nobody is left to hear it.
+        drop(self.ahead.put(&payload));
+    }
+}
+
+/// How long the clock may be silent: one and a half ticks.
+fn silence(hz: Option<f64>) -> Duration {
+    let hz = hz
+        .filter(|hz| hz.is_finite() && *hz > 0.0)
+        .unwrap_or(DEFAULT_HZ);
+    Duration::from_secs_f64(1.5 / hz.clamp(0.1, 10_000.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_one_and_a_half_ticks() {
+        assert_eq!(silence(Some(100.0)), Duration::from_millis(15));
+        for odd in [
+            None,
+            Some(0.0),
+            Some(-1.0),
+            Some(f64::NAN),
+            Some(f64::INFINITY),
+        ] {
+            assert_eq!(silence(odd), Duration::from_secs_f64(1.5 / 40.0));
+        }
+    }
+}

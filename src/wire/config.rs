@@ -1,0 +1,207 @@
+//! zenoh's configuration as `rmw_zenoh` has it, built in code.
+//!
+//! Set are exactly the keys whose value in rmw's own session file differs from zenoh's default, and those
+//! that make opening fast and coming back quick; every one is named here.
+
+use std::path::Path;
+use std::time::Duration;
+
+use zenoh::Config;
+
+use super::error::WireError;
+
+/// What our session is on the network.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// The router that others find.
+    Router { listen: Vec<String> },
+    /// A node among nodes on this host: direct links, found by gossip through the router.
+    /// `is_answered` = somebody takes connections at an endpoint to connect to.
+    Peer {
+        connect: Vec<String>,
+        listen: Vec<String>,
+        is_answered: bool,
+    },
+    /// A client of a router elsewhere, which forwards everything.
+    Client { connect: Vec<String> },
+}
+
+impl Role {
+    /// In a person's words.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Router { listen } => format!("router on {}", listen.join(", ")),
+            Self::Peer {
+                connect,
+                is_answered: true,
+                ..
+            }
+            | Self::Client { connect } => {
+                format!("connected to {}", connect.join(", "))
+            }
+            Self::Peer { connect, .. } => format!("waiting for {}", connect.join(", ")),
+        }
+    }
+}
+
+/// Where rmw's sessions differ from zenoh's defaults.
+const RMW: [(&str, &str); 15] = [
+    ("scouting/multicast/enabled", "false"),
+    (
+        "scouting/gossip/target",
+        r#"{router:["router","peer"],peer:["router"]}"#,
+    ),
+    (
+        "scouting/gossip/autoconnect",
+        r#"{router:[],peer:["router","peer"]}"#,
+    ),
+    (
+        "scouting/gossip/autoconnect_strategy",
+        r#"{peer:{to_router:"always",to_peer:"greater-zid"}}"#,
+    ),
+    (
+        "timestamping/enabled",
+        "{router:true,peer:true,client:true}",
+    ),
+    ("queries_default_timeout", "600000"),
+    ("transport/link/tx/lease", "60000"),
+    ("transport/link/tx/keep_alive", "2"),
+    ("transport/unicast/open_timeout", "60000"),
+    ("transport/unicast/accept_timeout", "60000"),
+    ("transport/unicast/accept_pending", "10000"),
+    ("transport/unicast/max_sessions", "10000"),
+    ("transport/shared_memory/enabled", "false"),
+    ("adminspace/enabled", "true"),
+    // Ours: a router that comes back is found within a tenth of a second, not one to four.
+    (
+        "connect/retry",
+        "{period_init_ms:100,period_max_ms:1000,period_increase_factor:2}",
+    ),
+];
+
+/// The built-in configuration.
+pub(super) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, WireError> {
+    let mut config = Config::default();
+    for (key, value) in RMW {
+        set(&mut config, key, value)?;
+    }
+    // rmw waits a minute for a stuck subscriber before it closes the link.
+    let micros = stall_timeout
+        .as_micros()
+        .clamp(1000, 3_600_000_000)
+        .to_string();
+    set(
+        &mut config,
+        "transport/link/tx/queue/congestion_control/block/wait_before_close",
+        &micros,
+    )?;
+    match role {
+        Role::Router { listen } => {
+            set(&mut config, "mode", "\"router\"")?;
+            set(&mut config, "listen/endpoints", &list(listen))?;
+            set(&mut config, "connect/endpoints", "[]")?;
+            // A router waits this long in `open`, for nothing if it connects to nobody.
+            set(&mut config, "scouting/delay", "0")?;
+        }
+        Role::Peer {
+            connect,
+            listen,
+            is_answered,
+        } => {
+            set(&mut config, "mode", "\"peer\"")?;
+            set(&mut config, "listen/endpoints", &list(listen))?;
+            set(&mut config, "connect/endpoints", &list(connect))?;
+            // `open` returns when linked; a router sends peers nothing that it could wait for beyond.
+            set(&mut config, "open/return_conditions/declares", "false")?;
+            if !is_answered {
+                set(&mut config, "scouting/delay", "0")?;
+            }
+        }
+        Role::Client { connect } => {
+            set(&mut config, "mode", "\"client\"")?;
+            set(&mut config, "connect/endpoints", &list(connect))?;
+            set(&mut config, "listen/endpoints", "[]")?;
+        }
+    }
+    Ok(config)
+}
+
+/// A configuration file, with the endpoints that were given besides.
+pub(super) fn from_file(
+    path: &Path,
+    connect: &[String],
+    listen: &[String],
+) -> Result<Config, WireError> {
+    let mut config = Config::from_file(path).map_err(|source| WireError::ConfigFile {
+        path: path.to_owned(),
+        source,
+    })?;
+    for (key, endpoints) in [("connect/endpoints", connect), ("listen/endpoints", listen)] {
+        if !endpoints.is_empty() {
+            set(&mut config, key, &list(endpoints))?;
+        }
+    }
+    Ok(config)
+}
+
+/// Sets one key to a JSON5 value.
+pub(super) fn set(config: &mut Config, key: &str, value: &str) -> Result<(), WireError> {
+    config
+        .insert_json5(key, value)
+        .map_err(|source| WireError::Setting {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            source,
+        })
+}
+
+/// Endpoints as a JSON list.
+fn list(endpoints: &[String]) -> String {
+    let quoted: Vec<String> = endpoints
+        .iter()
+        .map(|endpoint| format!("{endpoint:?}"))
+        .collect();
+    format!("[{}]", quoted.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_has_the_settings_of_rmw() {
+        let role = Role::Peer {
+            connect: vec!["tcp/localhost:7447".to_owned()],
+            listen: vec!["tcp/localhost:0".to_owned()],
+            is_answered: true,
+        };
+        let config = built_in(&role, Duration::from_secs(5)).unwrap();
+        for (key, value) in [
+            ("mode", "\"peer\""),
+            ("connect/endpoints", "[\"tcp/localhost:7447\"]"),
+            ("listen/endpoints", "[\"tcp/localhost:0\"]"),
+            ("scouting/multicast/enabled", "false"),
+            ("queries_default_timeout", "600000"),
+            ("transport/link/tx/lease", "60000"),
+            (
+                "transport/link/tx/queue/congestion_control/block/wait_before_close",
+                "5000000",
+            ),
+        ] {
+            assert_eq!(config.get_json(key).unwrap(), value, "{key}");
+        }
+    }
+
+    #[test]
+    fn every_role_has_a_configuration_zenoh_takes() {
+        let endpoint = vec!["tcp/127.0.0.1:1".to_owned()];
+        for role in [
+            Role::Router {
+                listen: endpoint.clone(),
+            },
+            Role::Client { connect: endpoint },
+        ] {
+            built_in(&role, Duration::ZERO).unwrap();
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! [`WireError`]: why the wire cannot be opened or a topic cannot be put on it.
+
+use std::path::PathBuf;
+
+/// What zenoh reports: it has one boxed error type for everything.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why the wire cannot be opened or a topic cannot be put on it.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// A topic whose name cannot be a zenoh key.
+    #[error(
+        "topic `{name}` cannot be put on zenoh: {reason}; hint: rename it with --remap '{name}:=/other'"
+    )]
+    Name {
+        /// The topic's name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A node name ROS would not take.
+    #[error("`{0}` is not a node name: letters, digits and `_`, not starting with a digit")]
+    NodeName(String),
+    /// An endpoint zenoh would not take.
+    #[error("`{0}` is not an endpoint; hint: write tcp/HOST:PORT, as in tcp/192.168.1.5:7447")]
+    Endpoint(String),
+    /// An environment variable that means nothing.
+    #[error("{name}={value} means nothing: {reason}")]
+    Environment {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What was expected.
+        reason: &'static str,
+    },
+    /// A zenoh configuration file that cannot be used.
+    #[error("zenoh configuration {path} cannot be used")]
+    ConfigFile {
+        /// The file.
+        path: PathBuf,
+        /// What zenoh says.
+        source: Cause,
+    },
+    /// A zenoh configuration value that zenoh does not take.
+    #[error("zenoh does not take the setting {key} = {value}")]
+    Setting {
+        /// The configuration key.
+        key: String,
+        /// The value, as JSON5.
+        value: String,
+        /// What zenoh says.
+        source: Cause,
+    },
+    /// Nobody answers where we were told to connect.
+    #[error(
+        "nobody answers at {endpoint}; hint: is the router running there, and is the port right?"
+    )]
+    Unreachable {
+        /// The endpoint.
+        endpoint: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The session could not be opened.
+    #[error("cannot open a zenoh session ({what})")]
+    Open {
+        /// What the session was to be.
+        what: String,
+        /// What zenoh says.
+        source: Cause,
+    },
+    /// Something could not be declared on the session.
+    #[error("cannot declare {what} on zenoh")]
+    Declare {
+        /// The key.
+        what: String,
+        /// What zenoh says.
+        source: Cause,
+    },
+    /// A thread could not be started.
+    #[error("cannot start the clock thread")]
+    Thread(#[source] std::io::Error),
+}

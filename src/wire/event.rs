@@ -1,0 +1,168 @@
+//! [`WireEvent`]: what happens on the network while we are on it. Its display is a message to act on.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What happens on the network. Told from zenoh's threads: a receiver hands it on and does not wait.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WireEvent {
+    /// A node subscribes to a topic of ours, with the type and hash we publish.
+    SubscriberJoined {
+        /// The topic.
+        topic: String,
+        /// The node.
+        node: String,
+    },
+    /// It does no longer.
+    SubscriberLeft {
+        /// The topic.
+        topic: String,
+        /// The node.
+        node: String,
+    },
+    /// Whether messages of a topic of ours have anywhere to go: the data path, not the wish.
+    Matching {
+        /// The topic.
+        topic: String,
+        /// Whether a subscriber's route is up.
+        matched: bool,
+    },
+    /// A node subscribes to the clock. The last value is sent again at once, unasked.
+    ClockSubscriber {
+        /// The node.
+        node: String,
+    },
+    /// The way to the network is gone: what is put now is lost.
+    PathLost,
+    /// It is back.
+    PathBack,
+    /// Somebody else publishes `/clock` while we serve it.
+    ForeignClock {
+        /// The node.
+        node: String,
+    },
+    /// Somebody else publishes a topic of ours.
+    ForeignPublisher {
+        /// The topic.
+        topic: String,
+        /// The node.
+        node: String,
+    },
+    /// Another node has our name.
+    SameNodeName {
+        /// The name.
+        node: String,
+        /// The other's session.
+        zid: String,
+    },
+    /// A node subscribes to a topic of ours with another type or hash: it gets nothing, and nothing else says so.
+    TypeMismatch {
+        /// The topic.
+        topic: String,
+        /// Our type and hash.
+        ours: String,
+        /// Theirs.
+        theirs: String,
+        /// The node.
+        node: String,
+    },
+    /// A put had to wait so long that zenoh closed the link it waited for.
+    Stalled {
+        /// The topic whose message waited.
+        topic: String,
+        /// How long it waited.
+        waited: Duration,
+        /// The nodes behind the link, as far as known.
+        nodes: Vec<String>,
+    },
+    /// Anything else worth telling.
+    Warning(String),
+}
+
+impl fmt::Display for WireEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SubscriberJoined { topic, node } => write!(f, "{node} subscribes to {topic}"),
+            Self::SubscriberLeft { topic, node } => {
+                write!(f, "{node} no longer subscribes to {topic}")
+            }
+            Self::Matching {
+                topic,
+                matched: true,
+            } => write!(f, "{topic} has a subscriber"),
+            Self::Matching {
+                topic,
+                matched: false,
+            } => write!(f, "{topic} has no subscriber"),
+            Self::ClockSubscriber { node } => write!(f, "{node} follows /clock"),
+            Self::PathLost => write!(
+                f,
+                "connection to the zenoh router lost; what is published now reaches nobody"
+            ),
+            Self::PathBack => write!(f, "connection to the zenoh router is up"),
+            Self::ForeignClock { node } => write!(
+                f,
+                "{node} publishes /clock too: time will jump to and fro for every node with use_sim_time; hint: stop it, or play without --clock"
+            ),
+            Self::ForeignPublisher { topic, node } => write!(
+                f,
+                "{node} publishes {topic} too: subscribers get both; hint: stop it, --exclude-topics {topic}, or --remap"
+            ),
+            Self::SameNodeName { node, zid } => write!(
+                f,
+                "another node is called {node} (session {zid}): both answer service calls; hint: --node-name"
+            ),
+            Self::TypeMismatch {
+                topic,
+                ours,
+                theirs,
+                node,
+            } => write!(
+                f,
+                "{node} gets nothing of {topic}: it wants {theirs}, the recording has {ours}; hint: rebuild it with the recorded definition, or --any-type-hash if only the hash differs"
+            ),
+            Self::Stalled {
+                topic,
+                waited,
+                nodes,
+            } => {
+                let whose = if nodes.is_empty() {
+                    "a subscriber".to_owned()
+                } else {
+                    nodes.join(", ")
+                };
+                write!(
+                    f,
+                    "{whose} took nothing for {:.1} s while {topic} was sent; its link was closed; hint: --congestion drop",
+                    waited.as_secs_f64()
+                )
+            }
+            Self::Warning(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Where events go; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Events(Arc<dyn Fn(WireEvent) + Send + Sync>);
+
+impl Events {
+    pub(super) fn new(receiver: impl Fn(WireEvent) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(receiver))
+    }
+
+    pub(super) fn tell(&self, event: WireEvent) {
+        (self.0)(event);
+    }
+
+    pub(super) fn warn(&self, text: String) {
+        self.tell(WireEvent::Warning(text));
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Events")
+    }
+}

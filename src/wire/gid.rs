@@ -1,0 +1,35 @@
+//! [`Gid`]: the identity of an endpoint, as ROS 2 shows it: XXH3-128 of its liveliness token.
+
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The identity of an endpoint. Remote nodes compute the same from the token they see.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Gid(pub [u8; 16]);
+
+impl Gid {
+    /// The identity that belongs to a complete liveliness key.
+    pub fn of(token: &str) -> Self {
+        // Low half first, each half little endian: that is the whole number, little endian.
+        Self(xxh3_128(token.as_bytes()).to_le_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equals_the_hash_of_rmw_zenoh() {
+        for (token, hex) in [
+            ("a", "1f4e961eb632c6e63468f15a70af6fa9"),
+            ("abcdefghijklmnop", "30632ff13f158e3e4b8c1b9b80fc581f"),
+            (
+                "@ros2_lv/0/aeba417f86191db88a1d8d201838fa03/0/0/NN/%/%/rosbag2_player",
+                "1eb4e23efbb6b8edd8b65d72a7ec25e2",
+            ),
+        ] {
+            let expected = u128::from_str_radix(hex, 16).unwrap().to_be_bytes();
+            assert_eq!(Gid::of(token), Gid(expected), "{token}");
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! [`Graph`]: who is on the network, from the liveliness tokens, and what of it concerns us.
+//!
+//! One watch with history feeds it from zenoh's thread; anybody asks it through clones. The lock is held
+//! for table work only and released before events are told, so a receiver may ask the graph.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::event::WireEvent;
+use super::names::{dds_type, ros_type};
+use super::token::{Endpoint, EntityKind, Token};
+use super::type_hash::{ANY, NONE};
+
+/// The clock's topic.
+pub(super) const CLOCK: &str = "/clock";
+/// Sessions whose nodes are remembered after they left.
+const MOST_SESSIONS: usize = 4096;
+
+/// What is told when somebody follows the clock.
+type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// A topic we publish.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Ours {
+    pub(super) name: String,
+    pub(super) dds_type: String,
+    /// `*` reaches every hash.
+    pub(super) hash: String,
+}
+
+impl Ours {
+    fn takes(&self, endpoint: &Endpoint) -> bool {
+        self.dds_type == endpoint.dds_type && (self.hash == ANY || self.hash == endpoint.hash)
+    }
+}
+
+/// The ROS graph as seen from our session. Cheap to clone; all clones see the same.
+#[derive(Clone)]
+pub struct Graph(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    zid: String,
+    node: String,
+    /// Of other sessions, by key.
+    tokens: HashMap<String, Token>,
+    ours: Vec<Ours>,
+    serves_clock: bool,
+    wake: Option<Wake>,
+    /// Names of the nodes of a session, also after they left: a closed link is to be named.
+    seen: HashMap<String, BTreeSet<String>>,
+}
+
+impl Graph {
+    /// Of session `zid`, whose node is `node`.
+    pub(super) fn new(zid: String, node: String) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            zid,
+            node,
+            ..State::default()
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many subscriptions of other sessions there are for a topic with a type (`std_msgs/msg/String`),
+    /// whatever their hash.
+    pub fn subscribers(&self, topic: &str, ros_type: &str) -> usize {
+        let Some(dds) = dds_type(ros_type) else {
+            return 0;
+        };
+        let state = self.state();
+        state
+            .endpoints(EntityKind::Subscription, topic)
+            .filter(|(_, end)| end.dds_type == dds)
+            .count()
+    }
+
+    /// How many subscriptions get what we publish on a topic: type and hash are ours.
+    pub fn reached(&self, topic: &str) -> usize {
+        let state = self.state();
+        let is_reached = |end: &Endpoint| {
+            state
+                .ours
+                .iter()
+                .any(|ours| ours.name == topic && ours.takes(end))
+        };
+        state
+            .endpoints(EntityKind::Subscription, topic)
+            .filter(|(_, end)| is_reached(end))
+            .count()
+    }
+
+    /// A node of another session that publishes `/clock`, if there is one.
+    pub fn foreign_clock(&self) -> Option<String> {
+        self.publisher(CLOCK)
+    }
+
+    /// A node of another session that publishes a topic, if there is one.
+    pub fn publisher(&self, topic: &str) -> Option<String> {
+        let state = self.state();
+        state
+            .endpoints(EntityKind::Publisher, topic)
+            .map(|(token, _)| token.node_path())
+            .min()
+    }
+
+    /// A node of another session with our name: its session, if there is one.
+    pub fn same_node_name(&self) -> Option<String> {
+        let state = self.state();
+        let mut others = state.tokens.values();
+        others
+            .find(|token| token.node_path() == state.node)
+            .map(|token| token.zid.clone())
+    }
+
+    /// The names of all nodes of other sessions, sorted.
+    pub fn nodes(&self) -> Vec<String> {
+        let names: BTreeSet<String> = self.state().tokens.values().map(Token::node_path).collect();
+        names.into_iter().collect()
+    }
+
+    /// All tokens of other sessions that are there now.
+    pub fn tokens(&self) -> Vec<Token> {
+        self.state().tokens.values().cloned().collect()
+    }
+
+    /// Whether the nodes that are there use Humble's form of hashes, and none another.
+    pub(super) fn is_humble(&self) -> bool {
+        let state = self.state();
+        let mut hashes = state
+            .tokens
+            .values()
+            .filter_map(|token| token.endpoint.as_ref())
+            .map(|end| end.hash == NONE);
+        hashes
+            .next()
+            .is_some_and(|first| first && hashes.all(|other| other))
+    }
+
+    /// The hash that a live subscription of a topic and type asks for.
+    pub(super) fn wanted_hash(&self, topic: &str, dds_type: &str) -> Option<String> {
+        let state = self.state();
+        let wanted = state.endpoints(EntityKind::Subscription, topic);
+        wanted
+            .filter(|(_, end)| end.dds_type == dds_type && end.hash != NONE)
+            .map(|(_, end)| end.hash.clone())
+            .min()
+    }
+
+    /// The nodes that a session has or had.
+    pub(super) fn nodes_of(&self, zid: &str) -> Vec<String> {
+        let state = self.state();
+        state
+            .seen
+            .get(zid)
+            .map_or_else(Vec::new, |nodes| nodes.iter().cloned().collect())
+    }
+
+    /// From now on these topics are ours. What is to be told about those who are there already.
+    pub(super) fn publish(&self, ours: Vec<Ours>, clock: Option<Wake>) -> Vec<WireEvent> {
+        let mut state = self.state();
+        state.serves_clock = clock.is_some();
+        state.wake = clock;
+        state.ours = ours;
+        let events = state
+            .tokens
+            .values()
+            .flat_map(|token| state.about_endpoint(token, true))
+            .collect();
+        drop(state);
+        events
+    }
+
+    /// Nothing is ours any more.
+    pub(super) fn retire(&self) {
+        let mut state = self.state();
+        state.ours.clear();
+        state.serves_clock = false;
+        state.wake = None;
+    }
+
+    /// A token appeared. What is to be told.
+    pub(super) fn appeared(&self, key: &str) -> Vec<WireEvent> {
+        let Some(token) = Token::parse(key) else {
+            return Vec::new();
+        };
+        let mut state = self.state();
+        if token.zid == state.zid || state.tokens.contains_key(key) {
+            return Vec::new();
+        }
+        if state.seen.len() >= MOST_SESSIONS {
+            state.seen.clear();
+        }
+        state
+            .seen
+            .entry(token.zid.clone())
+            .or_default()
+            .insert(token.node_path());
+        let events = state.about(&token, true);
+        state.tokens.insert(key.to_owned(), token);
+        let is_follower = events
+            .iter()
+            .any(|event| matches!(event, WireEvent::ClockSubscriber { .. }));
+        let wake = state.wake.clone().filter(|_| is_follower);
+        drop(state);
+        if let Some(wake) = wake {
+            wake();
+        }
+        events
+    }
+
+    /// A token is gone. What is to be told.
+    pub(super) fn vanished(&self, key: &str) -> Vec<WireEvent> {
+        let mut state = self.state();
+        let Some(token) = state.tokens.remove(key) else {
+            return Vec::new();
+        };
+        state.about(&token, false)
+    }
+}
+
+impl State {
+    fn endpoints<'a>(
+        &'a self,
+        kind: EntityKind,
+        topic: &'a str,
+    ) -> impl Iterator<Item = (&'a Token, &'a Endpoint)> {
+        let of_kind = self.tokens.values().filter(move |token| token.kind == kind);
+        of_kind
+            .filter_map(|token| Some((token, token.endpoint.as_ref()?)))
+            .filter(move |(_, end)| end.name == topic)
+    }
+
+    /// What a token that comes or goes means to us.
+    fn about(&self, token: &Token, is_coming: bool) -> Vec<WireEvent> {
+        let node = token.node_path();
+        if token.kind == EntityKind::Node && is_coming && node == self.node {
+            return vec![WireEvent::SameNodeName {
+                node,
+                zid: token.zid.clone(),
+            }];
+        }
+        self.about_endpoint(token, is_coming)
+    }
+
+    fn about_endpoint(&self, token: &Token, is_coming: bool) -> Vec<WireEvent> {
+        let Some(end) = &token.endpoint else {
+            return Vec::new();
+        };
+        let (node, topic) = (token.node_path(), end.name.clone());
+        let mut mine = self
+            .ours
+            .iter()
+            .filter(|ours| ours.name == topic)
+            .peekable();
+        let Some(first) = mine.peek().copied() else {
+            return Vec::new();
+        };
+        let is_clock = self.serves_clock && topic == CLOCK;
+        let event = match (token.kind, is_coming) {
+            (EntityKind::Publisher, true) if is_clock => WireEvent::ForeignClock { node },
+            (EntityKind::Publisher, true) => WireEvent::ForeignPublisher { topic, node },
+            (EntityKind::Subscription, is_coming) => {
+                match (mine.any(|ours| ours.takes(end)), is_coming) {
+                    (true, true) if is_clock => WireEvent::ClockSubscriber { node },
+                    (true, true) => WireEvent::SubscriberJoined { topic, node },
+                    (true, false) if !is_clock => WireEvent::SubscriberLeft { topic, node },
+                    (false, true) => WireEvent::TypeMismatch {
+                        topic,
+                        ours: type_and_hash(&first.dds_type, &first.hash),
+                        theirs: type_and_hash(&end.dds_type, &end.hash),
+                        node,
+                    },
+                    (_, false) => return Vec::new(),
+                }
+            }
+            _ => return Vec::new(),
+        };
+        vec![event]
+    }
+}
+
+fn type_and_hash(dds_type: &str, hash: &str) -> String {
+    match hash {
+        NONE => format!("{} (no type hash: ROS 2 Humble)", ros_type(dds_type)),
+        _ => format!("{} ({hash})", ros_type(dds_type)),
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Graph")
+            .field("zid", &state.zid)
+            .field("node", &state.node)
+            .field("tokens", &state.tokens.len())
+            .field("ours", &state.ours)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(kind: &str, name: &str, hash: &str) -> String {
+        format!(
+            "@ros2_lv/0/other/0/7/{kind}/%/%/them/{name}/std_msgs::msg::dds_::String_/{hash}/::,10:,:,:,,"
+        )
+    }
+
+    fn graph() -> Graph {
+        let graph = Graph::new("me".to_owned(), "/player".to_owned());
+        let ours = |name: &str| Ours {
+            name: name.to_owned(),
+            dds_type: "std_msgs::msg::dds_::String_".to_owned(),
+            hash: "H".to_owned(),
+        };
+        assert!(
+            graph
+                .publish(vec![ours("/a"), ours(CLOCK)], Some(Arc::new(|| ())))
+                .is_empty()
+        );
+        graph
+    }
+
+    #[test]
+    fn tokens_become_events_and_counts() {
+        let graph = graph();
+        let (topic, node) = ("/a".to_owned(), "/them".to_owned());
+        let sub = token("MS", "%a", "H");
+        assert_eq!(
+            graph.appeared(&sub),
+            [WireEvent::SubscriberJoined {
+                topic: topic.clone(),
+                node: node.clone()
+            }]
+        );
+        assert!(graph.appeared(&sub).is_empty(), "told once");
+        assert_eq!(
+            (
+                graph.reached("/a"),
+                graph.subscribers("/a", "std_msgs/msg/String")
+            ),
+            (1, 1)
+        );
+        assert_eq!(
+            graph.vanished(&sub),
+            [WireEvent::SubscriberLeft {
+                topic: topic.clone(),
+                node: node.clone()
+            }]
+        );
+        assert!(graph.vanished(&sub).is_empty());
+        assert_eq!(
+            graph.appeared(&token("MP", "%a", "H")),
+            [WireEvent::ForeignPublisher {
+                topic,
+                node: node.clone()
+            }]
+        );
+        assert_eq!(
+            graph.appeared(&token("MP", "%clock", "H")),
+            [WireEvent::ForeignClock { node: node.clone() }]
+        );
+        assert_eq!(graph.foreign_clock(), Some(node.clone()));
+        assert_eq!(
+            graph.appeared(&token("MS", "%clock", "H")),
+            [WireEvent::ClockSubscriber { node }]
+        );
+        assert!(
+            graph.appeared(&token("MS", "%b", "H")).is_empty(),
+            "not ours"
+        );
+        assert_eq!(graph.nodes(), ["/them"]);
+    }
+
+    #[test]
+    fn another_hash_is_told_and_not_counted() {
+        let graph = graph();
+        let events = graph.appeared(&token("MS", "%a", "TypeHashNotSupported"));
+        let [WireEvent::TypeMismatch { ours, theirs, .. }] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert_eq!(ours, "std_msgs/msg/String (H)");
+        assert_eq!(theirs, "std_msgs/msg/String (no type hash: ROS 2 Humble)");
+        assert_eq!(
+            (
+                graph.reached("/a"),
+                graph.subscribers("/a", "std_msgs/msg/String")
+            ),
+            (0, 1)
+        );
+        assert!(graph.is_humble());
+    }
+
+    #[test]
+    fn our_own_tokens_are_nobody_and_our_name_is_ours() {
+        let graph = graph();
+        assert!(graph.appeared("@ros2_lv/0/me/0/0/NN/%/%/player").is_empty());
+        assert_eq!(graph.same_node_name(), None);
+        let events = graph.appeared("@ros2_lv/0/other/0/0/NN/%/%/player");
+        assert!(matches!(&events[..], [WireEvent::SameNodeName { zid, .. }] if zid == "other"));
+        assert_eq!(graph.same_node_name().as_deref(), Some("other"));
+        assert_eq!(graph.nodes_of("other"), ["/player"]);
+    }
+
+    #[test]
+    fn what_is_there_when_we_begin_is_told_then() {
+        let graph = Graph::new("me".to_owned(), "/player".to_owned());
+        assert!(graph.appeared(&token("MS", "%a", "H")).is_empty());
+        let dds_type = "std_msgs::msg::dds_::String_".to_owned();
+        let any = Ours {
+            name: "/a".to_owned(),
+            dds_type,
+            hash: ANY.to_owned(),
+        };
+        assert_eq!(graph.publish(vec![any], None).len(), 1);
+        graph.retire();
+        assert!(graph.vanished(&token("MS", "%a", "H")).is_empty());
+    }
+}

@@ -1,0 +1,185 @@
+//! Joining the network: what to be on it, and the zenoh session that is it.
+
+use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::config::EndPoint;
+
+use super::config::{Role, built_in, from_file, set};
+use super::env::{Environment, RouterCheck};
+use super::error::WireError;
+use super::event::Events;
+use super::options::WireOptions;
+use super::path::Path;
+use super::probe::{ROUTER_PORT, answers, has_router, is_loopback, router_listeners};
+
+/// How long somebody elsewhere may take to accept a connection.
+const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A zenoh session and what it is.
+#[derive(Debug)]
+pub(super) struct Joined {
+    pub(super) zenoh: zenoh::Session,
+    pub(super) description: String,
+    /// To be kept up to date; `None` for a router, which is the way itself.
+    pub(super) path: Option<Path>,
+    /// Nobody can be there yet.
+    pub(super) is_alone: bool,
+}
+
+/// Opens the session that options and environment ask for.
+pub(super) fn join(
+    options: &WireOptions,
+    environment: &Environment,
+    events: &Events,
+) -> Result<Joined, WireError> {
+    for complaint in &environment.complaints {
+        events.warn(complaint.clone());
+    }
+    for endpoint in options.connect.iter().chain(&options.listen) {
+        endpoint
+            .parse::<EndPoint>()
+            .map_err(|_| WireError::Endpoint(endpoint.clone()))?;
+    }
+    if let Some(file) = options
+        .config_file
+        .as_ref()
+        .or(environment.config_file.as_ref())
+    {
+        let config = from_file(file, &options.connect, &options.listen)?;
+        return open(
+            config,
+            format!("configured by {}", file.display()),
+            environment,
+            Path::expected(),
+        );
+    }
+    let role = choose(options, environment.router_check)?;
+    match (open_role(&role, options, environment, events), &role) {
+        // Somebody else became the router between our look and our listening.
+        (Err(_), Role::Router { .. })
+            if options.listen.is_empty() && has_router(RouterCheck::Times(1), &local()) =>
+        {
+            open_role(&beside_router(true), options, environment, events)
+        }
+        (joined, _) => joined,
+    }
+}
+
+fn choose(options: &WireOptions, check: RouterCheck) -> Result<Role, WireError> {
+    let (connect, listen) = (options.connect.clone(), options.listen.clone());
+    if connect.is_empty() {
+        return Ok(match (listen.is_empty(), check) {
+            (false, _) => Role::Router { listen },
+            (true, RouterCheck::Skip) => beside_router(has_router(RouterCheck::Times(1), &local())),
+            (true, check) if has_router(check, &local()) => beside_router(true),
+            (true, _) => Role::Router {
+                listen: router_listeners(ROUTER_PORT),
+            },
+        });
+    }
+    if !listen.is_empty() || connect.iter().all(|endpoint| is_loopback(endpoint)) {
+        let is_answered = connect
+            .iter()
+            .any(|endpoint| answers(endpoint, REMOTE_PATIENCE).is_ok());
+        let listen = if listen.is_empty() {
+            anywhere()
+        } else {
+            listen
+        };
+        return Ok(Role::Peer {
+            connect,
+            listen,
+            is_answered,
+        });
+    }
+    // A client's session cannot open without its router: say why before zenoh says less.
+    let mut refused = None;
+    for endpoint in &connect {
+        match answers(endpoint, REMOTE_PATIENCE) {
+            Ok(()) => return Ok(Role::Client { connect }),
+            Err(source) => {
+                refused = Some(WireError::Unreachable {
+                    endpoint: endpoint.clone(),
+                    source,
+                });
+            }
+        }
+    }
+    Err(refused.expect("connect is not empty"))
+}
+
+fn local() -> String {
+    format!("tcp/localhost:{ROUTER_PORT}")
+}
+
+/// Nodes on this host find our listener by gossip.
+fn anywhere() -> Vec<String> {
+    vec!["tcp/localhost:0".to_owned()]
+}
+
+fn beside_router(is_answered: bool) -> Role {
+    Role::Peer {
+        connect: vec![local()],
+        listen: anywhere(),
+        is_answered,
+    }
+}
+
+fn open_role(
+    role: &Role,
+    options: &WireOptions,
+    environment: &Environment,
+    events: &Events,
+) -> Result<Joined, WireError> {
+    let config = built_in(role, options.stall_timeout)?;
+    let path = match role {
+        Role::Peer {
+            connect,
+            is_answered: false,
+            ..
+        } => {
+            let who = connect.join(", ");
+            events.warn(format!(
+                "nobody answers at {who} yet; it is tried again until somebody does"
+            ));
+            Path::default()
+        }
+        _ => Path::expected(),
+    };
+    let mut joined = open(config, role.describe(), environment, path)?;
+    joined.is_alone = matches!(
+        role,
+        Role::Router { .. }
+            | Role::Peer {
+                is_answered: false,
+                ..
+            }
+    );
+    Ok(joined)
+}
+
+fn open(
+    mut config: zenoh::Config,
+    description: String,
+    environment: &Environment,
+    path: Path,
+) -> Result<Joined, WireError> {
+    for (key, value) in &environment.overrides {
+        set(&mut config, key, value)?;
+    }
+    let is_router = config
+        .get_json("mode")
+        .is_ok_and(|mode| mode.contains("router"));
+    let zenoh = zenoh::open(config).wait();
+    let zenoh = zenoh.map_err(|source| WireError::Open {
+        what: description.clone(),
+        source,
+    })?;
+    Ok(Joined {
+        zenoh,
+        description,
+        path: (!is_router).then_some(path),
+        is_alone: false,
+    })
+}

@@ -1,0 +1,54 @@
+//! ROS 2 over zenoh: the only room that knows zenoh and CDR.
+//!
+//! The way out: a [`Session`] joins the network as an `rmw_zenoh` node does, [`Session::advertise`] turns
+//! recorded topics into publishers, and the player puts through the [`RosOutput`]. What happens on the
+//! network (subscribers coming and going, a lost router, a second clock) is told as [`WireEvent`]s and can
+//! be asked of the [`Graph`]. Pure codecs sit beside that, one a file, each against vectors of bytes that
+//! real nodes were seen to take.
+
+mod adapt;
+mod advertise;
+mod attachment;
+mod cdr;
+mod clock;
+mod config;
+mod env;
+mod error;
+mod event;
+mod gid;
+mod graph;
+mod join;
+mod monitor;
+mod names;
+mod now;
+mod options;
+mod output;
+mod path;
+mod probe;
+mod publisher;
+mod qos;
+mod raw;
+mod rihs01;
+mod ros2msg;
+mod session;
+mod stall;
+mod token;
+mod type_hash;
+mod watch;
+
+pub use adapt::{Adapted, adapt, latched_depth};
+pub use cdr::{CdrError, ClockBytes, check_cdr, encode_clock};
+pub use error::WireError;
+pub use event::WireEvent;
+pub use gid::Gid;
+pub use graph::Graph;
+pub use monitor::{Monitor, TopicState};
+pub use names::{check_name, dds_type, ros_type, topic_key};
+pub use options::{ClockOptions, Congestion, Distro, Played, Skipped, WireOptions};
+pub use output::RosOutput;
+pub use qos::{decode_qos, encode_qos};
+pub use raw::RawOutput;
+pub use rihs01::{Computed, message_hash, service_hash};
+pub use ros2msg::SchemaError;
+pub use session::Session;
+pub use token::{Endpoint, EntityKind, Token};

@@ -1,0 +1,103 @@
+//! [`Monitor`]: counts and readiness of our topics, for whoever watches while the player's thread publishes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::bag::TopicId;
+
+use super::graph::Graph;
+
+/// One topic, as it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TopicState {
+    /// The recorded topics that go out here.
+    pub ids: Vec<TopicId>,
+    /// The name on the wire.
+    pub name: String,
+    /// Messages handed to zenoh, refills included.
+    pub sent: u64,
+    /// Their payload bytes.
+    pub bytes: u64,
+    /// Messages not handed on: not CDR, or the session is closed. Not those that congestion drops, which
+    /// zenoh does not tell.
+    pub dropped: u64,
+    /// Puts that waited until zenoh closed the link they waited for.
+    pub stalled: u64,
+    /// Whether a subscriber's route is up.
+    pub has_match: bool,
+    /// Subscriptions with our type and hash, by their tokens.
+    pub subscribers: usize,
+}
+
+/// Counts of one topic: one writer, many readers, no order between them.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    pub(super) ids: Vec<TopicId>,
+    pub(super) name: String,
+    pub(super) sent: AtomicU64,
+    pub(super) bytes: AtomicU64,
+    pub(super) dropped: AtomicU64,
+    pub(super) stalled: AtomicU64,
+    pub(super) has_match: AtomicBool,
+}
+
+impl Row {
+    pub(super) fn new(ids: Vec<TopicId>, name: String) -> Self {
+        Self {
+            ids,
+            name,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn count_sent(&self, bytes: usize) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+/// A view of our topics. Cheap to clone, stays valid after the output is gone.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    rows: Arc<[Arc<Row>]>,
+    graph: Graph,
+}
+
+impl Monitor {
+    pub(super) fn new(rows: Vec<Arc<Row>>, graph: Graph) -> Self {
+        Self {
+            rows: rows.into(),
+            graph,
+        }
+    }
+
+    /// All topics on the wire, in the order they were asked for; `/clock` is not among them.
+    pub fn topics(&self) -> Vec<TopicState> {
+        self.rows.iter().map(|row| self.state(row)).collect()
+    }
+
+    /// The topic on the wire that a recorded topic goes to; `None` if it is skipped.
+    pub fn topic(&self, id: TopicId) -> Option<TopicState> {
+        let row = self.rows.iter().find(|row| row.ids.contains(&id))?;
+        Some(self.state(row))
+    }
+
+    /// Whether messages of a recorded topic have somebody to go to: a token says so and the route is up.
+    pub fn is_ready(&self, id: TopicId) -> bool {
+        self.topic(id)
+            .is_some_and(|topic| topic.has_match && topic.subscribers > 0)
+    }
+
+    fn state(&self, row: &Row) -> TopicState {
+        TopicState {
+            ids: row.ids.clone(),
+            name: row.name.clone(),
+            sent: row.sent.load(Ordering::Relaxed),
+            bytes: row.bytes.load(Ordering::Relaxed),
+            dropped: row.dropped.load(Ordering::Relaxed),
+            stalled: row.stalled.load(Ordering::Relaxed),
+            has_match: row.has_match.load(Ordering::Relaxed),
+            subscribers: self.graph.reached(&row.name),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What the wire is told: [`WireOptions`], [`Played`], [`ClockOptions`]; and what it could not do: [`Skipped`].
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::bag::{Qos, Topic, TopicId};
+
+/// What happens to a message of a reliable topic that a subscriber's link has no room for.
+///
+/// Messages of best effort topics are always dropped then. zenoh 1.10 reports a drop to nobody (its
+/// `put` returns `Ok` either way, statistics are per link and need another build of it), so messages
+/// dropped by congestion are *not* in any count of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Congestion {
+    /// Wait, at most the stall timeout; then zenoh closes that subscriber's link.
+    #[default]
+    Block,
+    /// Wait for one message at a time, drop those behind it.
+    BlockFirst,
+    /// Drop after a millisecond, as a ROS 2 node with a `keep_last` publisher does.
+    Drop,
+}
+
+/// Which form of type hash the ROS 2 nodes on the network use.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Distro {
+    /// As the nodes that are there: Humble's form if there are only Humble nodes, else RIHS01.
+    #[default]
+    Auto,
+    /// No type hashes.
+    Humble,
+    /// RIHS01, as all after Humble.
+    Jazzy,
+    /// As Jazzy.
+    Kilted,
+    /// As Jazzy.
+    Lyrical,
+    /// As Jazzy.
+    Rolling,
+}
+
+/// How to join the network.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WireOptions {
+    /// The ROS domain; `None` = `ROS_DOMAIN_ID`, else 0.
+    pub domain_id: Option<u32>,
+    /// Our node's name, with its namespace if it has one: `rosbag2_player`, `/robot1/player`.
+    pub node_name: String,
+    /// Endpoints to connect to, as `tcp/192.168.1.5:7447`; empty = look for a router on this host.
+    pub connect: Vec<String>,
+    /// Endpoints to listen on. Without `connect` we are a router there.
+    pub listen: Vec<String>,
+    /// A zenoh configuration file (JSON5); `None` = `ZENOH_SESSION_CONFIG_URI`, else built in.
+    pub config_file: Option<PathBuf>,
+    /// What happens to messages of reliable topics when there is no room.
+    pub congestion: Congestion,
+    /// How long a subscriber may take nothing before zenoh closes its link.
+    pub stall_timeout: Duration,
+    /// The form of type hashes.
+    pub distro: Distro,
+    /// Publish for every hash of a type at once. Nodes whose definition differs get bytes they cannot read.
+    pub any_type_hash: bool,
+}
+
+impl Default for WireOptions {
+    fn default() -> Self {
+        Self {
+            domain_id: None,
+            node_name: "rosbag2_player".to_owned(),
+            connect: Vec::new(),
+            listen: Vec::new(),
+            config_file: None,
+            congestion: Congestion::default(),
+            stall_timeout: Duration::from_secs(5),
+            distro: Distro::default(),
+            any_type_hash: false,
+        }
+    }
+}
+
+/// A topic to put on the wire.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// Which topic of the recording.
+    pub id: TopicId,
+    /// Its name on the wire.
+    pub name: String,
+    /// What the recording knows of it.
+    pub topic: Topic,
+    /// The profile to publish with; `None` = the recorded ones, adapted.
+    pub qos: Option<Qos>,
+}
+
+/// How `/clock` is served.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct ClockOptions {
+    /// Ticks a second of wall time; `None` without periodic ticks.
+    pub hz: Option<f64>,
+    /// Whether a clock precedes messages with their stamp: then it shares their priority, so that no
+    /// link lets a message overtake its clock.
+    pub per_message: bool,
+}
+
+/// A topic that is not on the wire.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Skipped {
+    /// Its name.
+    pub topic: String,
+    /// Why, and what can be done.
+    pub reason: String,
+}

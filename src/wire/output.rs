@@ -1,0 +1,171 @@
+//! [`RosOutput`]: the player's way out to ROS 2.
+//!
+//! The player's thread puts, and only it. Counts are read through the [`Monitor`].
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::bag::{Message, TopicId};
+use crate::output::{Delivery, Occasion, Output};
+use crate::time::{Ros, Segment, Time};
+
+use super::cdr::check_cdr;
+use super::clock::Clock;
+use super::event::{Events, WireEvent};
+use super::graph::Graph;
+use super::monitor::{Monitor, Row};
+use super::now::steady;
+use super::publisher::TopicPublisher;
+use super::stall::Stall;
+
+/// Puts messages where ROS 2 nodes on `rmw_zenoh` find them. Dropping it takes the topics off the graph,
+/// then the publishers down; the session stays.
+#[derive(Debug)]
+pub struct RosOutput(pub(super) Publishing);
+
+impl RosOutput {
+    /// Counts and readiness, to be read from other threads.
+    pub fn monitor(&self) -> Monitor {
+        self.0.monitor()
+    }
+
+    /// Whether messages of a recorded topic have somebody to go to.
+    pub fn is_ready(&self, id: TopicId) -> bool {
+        self.0.monitor().is_ready(id)
+    }
+}
+
+impl Output for RosOutput {
+    fn segment(&mut self, _: &Segment) {}
+
+    fn clock(&mut self, time: Time<Ros>) {
+        self.0.clock(time);
+    }
+
+    fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
+        self.0.message(message)
+    }
+
+    /// Nothing to forget: what was put is with zenoh, which has no way to take it back.
+    fn flush(&mut self) {}
+}
+
+/// One topic and its row of counts.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) publisher: TopicPublisher,
+    pub(super) row: Arc<Row>,
+    /// Whether payloads must be CDR.
+    pub(super) is_cdr: bool,
+    pub(super) has_complained: bool,
+}
+
+/// The publishers of a player, whatever their dialect.
+pub(super) struct Publishing {
+    pub(super) lines: Vec<Line>,
+    /// The line of each recorded topic, by its index.
+    pub(super) routes: Vec<Option<usize>>,
+    pub(super) clock: Option<Clock>,
+    pub(super) graph: Graph,
+    pub(super) events: Events,
+    pub(super) stall: Arc<Stall>,
+    pub(super) stall_timeout: Duration,
+    pub(super) is_closed: bool,
+}
+
+impl Publishing {
+    pub(super) fn monitor(&self) -> Monitor {
+        let rows = self
+            .lines
+            .iter()
+            .map(|line| Arc::clone(&line.row))
+            .collect();
+        Monitor::new(rows, self.graph.clone())
+    }
+
+    pub(super) fn clock(&mut self, time: Time<Ros>) {
+        if let Some(clock) = &self.clock {
+            clock.tick(time);
+        }
+    }
+
+    pub(super) fn message(&mut self, message: &Message) -> Delivery {
+        let route = self.routes.get(message.topic.index()).copied().flatten();
+        let Some(line) = route.and_then(|index| self.lines.get_mut(index)) else {
+            return Delivery::Dropped;
+        };
+        if line.is_cdr
+            && let Err(error) = check_cdr(&message.payload)
+        {
+            line.row.dropped.fetch_add(1, Ordering::Relaxed);
+            if !std::mem::replace(&mut line.has_complained, true) {
+                let (name, at) = (&line.row.name, message.log_time);
+                self.events.warn(format!(
+                    "message of {name} at {at} is skipped, and others like it: {error}"
+                ));
+            }
+            return Delivery::Dropped;
+        }
+        let before = steady();
+        if let Some(clock) = &self.clock {
+            clock.set_putting(true);
+        }
+        let put = line.publisher.put(&message.payload);
+        if let Some(clock) = &self.clock {
+            clock.set_putting(false);
+        }
+        let now = steady();
+        let waited = now.saturating_duration_since(before);
+        // zenoh gives up on the link a moment before or after the full time.
+        if waited >= self.stall_timeout.mul_f64(0.9) {
+            line.row.stalled.fetch_add(1, Ordering::Relaxed);
+            if let Some(zid) = self.stall.waited(now, &line.row.name, waited) {
+                let (topic, nodes) = (line.row.name.clone(), self.graph.nodes_of(&zid));
+                self.events.tell(WireEvent::Stalled {
+                    topic,
+                    waited,
+                    nodes,
+                });
+            }
+        }
+        if let Err(error) = put {
+            line.row.dropped.fetch_add(1, Ordering::Relaxed);
+            if !std::mem::replace(&mut self.is_closed, true) {
+                self.events
+                    .warn(format!("{} cannot be published: {error}", line.row.name));
+            }
+            return Delivery::Dropped;
+        }
+        line.row.count_sent(message.payload.len());
+        Delivery::Sent
+    }
+}
+
+impl Drop for Publishing {
+    fn drop(&mut self) {
+        self.graph.retire();
+        // All tokens before any entity: to others the topics go at once, and no path before its token.
+        for line in &mut self.lines {
+            line.publisher.undeclare_token();
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.stop();
+        }
+    }
+}
+
+impl fmt::Debug for Publishing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self
+            .lines
+            .iter()
+            .map(|line| line.row.name.as_str())
+            .collect();
+        f.debug_struct("Publishing")
+            .field("topics", &names)
+            .field("clock", &self.clock.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! Whether there is a way to the network: puts go on returning `Ok` when it is gone.
+//!
+//! Taken from zenoh's transport events, which come within milliseconds of a link's end.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::event::WireEvent;
+
+/// The links of a session that depends on others.
+#[derive(Debug, Default)]
+pub(super) struct Path(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    routers: BTreeSet<String>,
+    others: BTreeSet<String>,
+    /// Once a router was there, other links do not replace it: new nodes are found through it.
+    needs_router: bool,
+    is_up: bool,
+    /// The first link is what opening was for: not told.
+    is_first_silent: bool,
+}
+
+/// What is at the other end of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Far {
+    Router,
+    Other,
+}
+
+impl Path {
+    /// Of a session that found somebody when it opened, whose first link therefore is no news.
+    pub(super) fn expected() -> Self {
+        Self(Mutex::new(State {
+            is_first_silent: true,
+            ..State::default()
+        }))
+    }
+
+    /// A link to session `zid` opened.
+    pub(super) fn opened(&self, zid: &str, far: Far) -> Option<WireEvent> {
+        self.change(|state| {
+            match far {
+                Far::Router => state.routers.insert(zid.to_owned()),
+                Far::Other => state.others.insert(zid.to_owned()),
+            };
+            state.needs_router |= far == Far::Router;
+        })
+    }
+
+    /// A link to session `zid` closed.
+    pub(super) fn closed(&self, zid: &str) -> Option<WireEvent> {
+        self.change(|state| {
+            state.routers.remove(zid);
+            state.others.remove(zid);
+        })
+    }
+
+    /// Whether what is put now has a way out.
+    pub(super) fn is_up(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_up
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) -> Option<WireEvent> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_up = state.is_up;
+        change(&mut state);
+        state.is_up =
+            !state.routers.is_empty() || (!state.needs_router && !state.others.is_empty());
+        match (was_up, state.is_up) {
+            (false, true) if std::mem::take(&mut state.is_first_silent) => None,
+            (false, true) => Some(WireEvent::PathBack),
+            (true, false) => Some(WireEvent::PathLost),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_router_takes_the_path_with_it() {
+        let path = Path::expected();
+        assert_eq!(path.opened("r1", Far::Router), None);
+        assert_eq!(path.opened("r2", Far::Router), None);
+        assert_eq!(path.opened("p", Far::Other), None);
+        assert_eq!(path.closed("r1"), None);
+        assert_eq!(path.closed("r2"), Some(WireEvent::PathLost));
+        assert!(!path.is_up());
+        assert_eq!(path.opened("r3", Far::Router), Some(WireEvent::PathBack));
+        assert!(path.is_up());
+    }
+
+    #[test]
+    fn without_any_router_a_peer_will_do() {
+        let path = Path::default();
+        assert_eq!(path.opened("p", Far::Other), Some(WireEvent::PathBack));
+        assert_eq!(path.closed("p"), Some(WireEvent::PathLost));
+    }
+}

@@ -1,0 +1,210 @@
+//! [`TopicPublisher`]: one topic on the wire, as `rmw_zenoh` publishes it.
+//!
+//! Declares the zenoh entity, then its token; drops the token first. Its sequence numbers start at 1 and
+//! run on as long as it lives, through every jump: a remote counts every other step as lost messages. One
+//! thread puts.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::key_expr::KeyExpr;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::matching::MatchingStatus;
+use zenoh::pubsub::Publisher;
+use zenoh::qos::{CongestionControl, Priority, Reliability as ZenohReliability};
+use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, MissDetectionConfig};
+
+use crate::bag::{Durability, History, Qos, Reliability};
+
+use super::attachment::attachment;
+use super::error::WireError;
+use super::event::{Events, WireEvent};
+use super::gid::Gid;
+use super::monitor::Row;
+use super::now::unix_nanos;
+use super::options::Congestion;
+use super::token::Token;
+
+/// How often a latched publisher repeats its last sequence number, if it changed.
+const HEARTBEAT: Duration = Duration::from_millis(500);
+/// What a `keep_all` publisher keeps for late joiners, which can be no unbounded number.
+const KEEP_ALL_CACHE: usize = 1000;
+
+/// What to declare.
+#[derive(Clone, Debug)]
+pub(super) struct Spec {
+    /// The key to put on.
+    pub(super) key: String,
+    /// The token, whose display also makes the GID; `None` outside ROS, where puts carry no attachment.
+    pub(super) token: Option<Token>,
+    pub(super) qos: Qos,
+    pub(super) congestion: Congestion,
+    pub(super) priority: Priority,
+}
+
+/// A declared publisher and its token.
+#[derive(Debug)]
+pub(super) struct TopicPublisher {
+    // Fields drop in this order: the token goes before the entity.
+    token: Option<LivelinessToken>,
+    sink: Sink,
+    gid: Option<Gid>,
+    sequence: i64,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Volatile(Publisher<'static>),
+    Latched(Box<AdvancedPublisher<'static>>),
+}
+
+impl TopicPublisher {
+    /// Declares it. `row` and `events` learn when its messages have somebody to go to.
+    pub(super) fn declare(
+        session: &zenoh::Session,
+        spec: &Spec,
+        events: &Events,
+        row: Option<&Arc<Row>>,
+    ) -> Result<Self, WireError> {
+        let fail = |source| WireError::Declare {
+            what: spec.key.clone(),
+            source,
+        };
+        let key = KeyExpr::try_from(spec.key.clone()).map_err(fail)?;
+        let builder = session
+            .declare_publisher(key)
+            .reliability(match spec.qos.reliability {
+                Reliability::Reliable => ZenohReliability::Reliable,
+                Reliability::BestEffort => ZenohReliability::BestEffort,
+            })
+            .congestion_control(congestion_control(spec))
+            .priority(spec.priority);
+        let sink = if spec.qos.durability == Durability::TransientLocal {
+            let mut builder = builder
+                .cache(CacheConfig::default().max_samples(cache_size(&spec.qos)))
+                .publisher_detection();
+            if spec.qos.reliability == Reliability::Reliable {
+                builder = builder.sample_miss_detection(
+                    MissDetectionConfig::default().sporadic_heartbeat(HEARTBEAT),
+                );
+            }
+            Sink::Latched(Box::new(builder.wait().map_err(fail)?))
+        } else {
+            Sink::Volatile(builder.wait().map_err(fail)?)
+        };
+        if let Some(row) = row {
+            sink.watch(row, events).map_err(fail)?;
+        }
+        let key = spec.token.as_ref().map(Token::to_string);
+        let token = match &key {
+            Some(key) => Some(
+                session
+                    .liveliness()
+                    .declare_token(key.clone())
+                    .wait()
+                    .map_err(fail)?,
+            ),
+            None => None,
+        };
+        let gid = key.as_deref().map(Gid::of);
+        Ok(Self {
+            token,
+            sink,
+            gid,
+            sequence: 0,
+        })
+    }
+
+    /// Puts a payload. Blocks as long as congestion control says. An error means that the session is closed.
+    pub(super) fn put(&mut self, payload: &Bytes) -> zenoh::Result<()> {
+        let stamp = self.stamp();
+        self.put_stamped(payload, stamp)
+    }
+
+    /// The next attachment. Taken apart from the put so that two entities of one topic can share the count.
+    pub(super) fn stamp(&mut self) -> Option<[u8; super::attachment::LENGTH]> {
+        self.sequence += 1;
+        self.gid
+            .map(|gid| attachment(self.sequence, unix_nanos(), gid))
+    }
+
+    /// Puts a payload with an attachment of [`TopicPublisher::stamp`].
+    pub(super) fn put_stamped(
+        &self,
+        payload: &Bytes,
+        stamp: Option<[u8; super::attachment::LENGTH]>,
+    ) -> zenoh::Result<()> {
+        let stamp = stamp.map(|stamp| ZBytes::from(stamp.to_vec()));
+        match &self.sink {
+            // The slice keeps its chunk alive until it is sent: no copy.
+            Sink::Volatile(publisher) => publisher.put(payload.clone()).attachment(stamp).wait(),
+            // The cache keeps it for as long as we live: a slice would pin its whole chunk.
+            Sink::Latched(publisher) => publisher
+                .put(Bytes::copy_from_slice(payload))
+                .attachment(stamp)
+                .wait(),
+        }
+    }
+
+    /// Takes the token back, so that others see the topic go before its data path does.
+    pub(super) fn undeclare_token(&mut self) {
+        if let Some(token) = self.token.take() {
+            // An error means that the session is closed, and the token with it.
+            drop(token.undeclare().wait());
+        }
+    }
+}
+
+impl Sink {
+    fn watch(&self, row: &Arc<Row>, events: &Events) -> zenoh::Result<()> {
+        let (seen, events) = (Arc::clone(row), events.clone());
+        let tell = move |status: MatchingStatus| {
+            let matched = status.matching();
+            if seen.has_match.swap(matched, Ordering::Relaxed) != matched {
+                events.tell(WireEvent::Matching {
+                    topic: seen.name.clone(),
+                    matched,
+                });
+            }
+        };
+        match self {
+            Self::Volatile(publisher) => {
+                publisher
+                    .matching_listener()
+                    .callback(tell.clone())
+                    .background()
+                    .wait()?;
+                tell(publisher.matching_status().wait()?);
+            }
+            Self::Latched(publisher) => {
+                publisher
+                    .matching_listener()
+                    .callback(tell.clone())
+                    .background()
+                    .wait()?;
+                tell(publisher.matching_status().wait()?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn congestion_control(spec: &Spec) -> CongestionControl {
+    match (spec.qos.reliability, spec.congestion) {
+        (Reliability::BestEffort, _) | (_, Congestion::Drop) => CongestionControl::Drop,
+        (Reliability::Reliable, Congestion::Block) => CongestionControl::Block,
+        (Reliability::Reliable, Congestion::BlockFirst) => CongestionControl::BlockFirst,
+    }
+}
+
+fn cache_size(qos: &Qos) -> usize {
+    match qos.history {
+        History::KeepLast(0) => super::qos::DEFAULT_DEPTH as usize,
+        History::KeepLast(depth) => depth as usize,
+        History::KeepAll => KEEP_ALL_CACHE,
+    }
+}

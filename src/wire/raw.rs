@@ -1,0 +1,44 @@
+//! [`RawOutput`]: the player's way out to plain zenoh, for those who are no ROS 2 nodes.
+//!
+//! The key is the topic's name without its first slash, the payload the recorded bytes in whatever encoding,
+//! and there is nothing else: no tokens, no attachments.
+
+use crate::bag::{Message, TopicId};
+use crate::output::{Delivery, Occasion, Output};
+use crate::time::{Ros, Segment, Time};
+
+use super::monitor::Monitor;
+use super::output::Publishing;
+
+/// Puts payloads on plain keys. The clock, if served, is CDR on `clock`.
+#[derive(Debug)]
+pub struct RawOutput(pub(super) Publishing);
+
+impl RawOutput {
+    /// Counts, to be read from other threads. Subscribers are known only as matching: plain ones have no tokens.
+    pub fn monitor(&self) -> Monitor {
+        self.0.monitor()
+    }
+
+    /// Whether messages of a recorded topic have somebody to go to.
+    pub fn is_ready(&self, id: TopicId) -> bool {
+        self.0
+            .monitor()
+            .topic(id)
+            .is_some_and(|topic| topic.has_match)
+    }
+}
+
+impl Output for RawOutput {
+    fn segment(&mut self, _: &Segment) {}
+
+    fn clock(&mut self, time: Time<Ros>) {
+        self.0.clock(time);
+    }
+
+    fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
+        self.0.message(message)
+    }
+
+    fn flush(&mut self) {}
+}

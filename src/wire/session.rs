@@ -1,0 +1,326 @@
+//! [`Session`]: our place on the network: one zenoh session, one ROS node.
+//!
+//! Opening finds out what to be (the router of this host, a peer of the nodes here, a client of a router
+//! elsewhere) without ever waiting for nobody. Closing takes the node off the graph, then sends what is
+//! queued, for at most the stall timeout.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::qos::Priority;
+
+use crate::bag::{History, Qos, Reliability};
+
+use super::advertise::{OwnClock, Planned, plan_raw, plan_ros};
+use super::clock::Clock;
+use super::env::Environment;
+use super::error::WireError;
+use super::event::{Events, WireEvent};
+use super::graph::{CLOCK, Graph, Ours};
+use super::join::{Joined, join};
+use super::monitor::Row;
+use super::names::{split_node, topic_key};
+use super::options::{ClockOptions, Played, Skipped, WireOptions};
+use super::output::{Line, Publishing, RosOutput};
+use super::path::Path;
+use super::publisher::{Spec, TopicPublisher};
+use super::raw::RawOutput;
+use super::stall::Stall;
+use super::token::{Endpoint, EntityKind, Token};
+use super::type_hash::{ANY, Flavour, NONE};
+use super::watch::{Watches, settle};
+
+const CLOCK_TYPE: &str = "rosgraph_msgs::msg::dds_::Clock_";
+const CLOCK_HASH: &str = "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
+
+/// A zenoh session with a ROS node on it. Dropping it is closing it.
+pub struct Session {
+    options: WireOptions,
+    description: String,
+    node: Token,
+    next_id: AtomicU32,
+    graph: Graph,
+    events: Events,
+    stall: Arc<Stall>,
+    path: Option<Arc<Path>>,
+    // Fields are taken in this order when closing.
+    token: Option<LivelinessToken>,
+    watches: Option<Watches>,
+    zenoh: zenoh::Session,
+}
+
+impl Session {
+    /// Joins the network. `events` is called from zenoh's threads: it hands on and does not wait.
+    pub fn open(
+        options: &WireOptions,
+        events: impl Fn(WireEvent) + Send + Sync + 'static,
+    ) -> Result<Self, WireError> {
+        let events = Events::new(events);
+        let environment = Environment::read()?;
+        let domain = options.domain_id.or(environment.domain_id).unwrap_or(0);
+        let (namespace, name) = split_node(&options.node_name)?;
+        let Joined {
+            zenoh,
+            description,
+            path,
+            is_alone,
+        } = join(options, &environment, &events)?;
+        let node = Token {
+            domain,
+            zid: zenoh.zid().to_string(),
+            node_id: 0,
+            entity_id: 0,
+            kind: EntityKind::Node,
+            enclave: "/".to_owned(),
+            namespace,
+            node: name,
+            endpoint: None,
+        };
+        let key = node.to_string();
+        let token = zenoh.liveliness().declare_token(key.clone()).wait();
+        let token = token.map_err(|source| WireError::Declare { what: key, source })?;
+        let graph = Graph::new(node.zid.clone(), node.node_path());
+        let path = path.map(Arc::new);
+        let stall = Arc::new(Stall::default());
+        let watches = Watches::declare(&zenoh, domain, &graph, &events, path.as_ref(), &stall)?;
+        if !is_alone {
+            settle(&zenoh, domain);
+        }
+        Ok(Self {
+            options: options.clone(),
+            description,
+            node,
+            next_id: AtomicU32::new(1),
+            graph,
+            events,
+            stall,
+            path,
+            token: Some(token),
+            watches: Some(watches),
+            zenoh,
+        })
+    }
+
+    /// What we are on the network, in a person's words: `router on tcp/127.0.0.1:7447`,
+    /// `connected to tcp/localhost:7447`.
+    pub fn describe(&self) -> String {
+        self.description.clone()
+    }
+
+    /// Our session's id, as it stands in tokens.
+    pub fn zid(&self) -> String {
+        self.node.zid.clone()
+    }
+
+    /// Our node's full name.
+    pub fn node_name(&self) -> String {
+        self.node.node_path()
+    }
+
+    /// The ROS domain we are in.
+    pub fn domain_id(&self) -> u32 {
+        self.node.domain
+    }
+
+    /// The ROS graph, as a handle of its own.
+    pub fn graph(&self) -> Graph {
+        self.graph.clone()
+    }
+
+    /// Whether what is put now has a way out; always so for a router, which is the way.
+    pub fn has_path(&self) -> bool {
+        self.path.as_ref().is_none_or(|path| path.is_up())
+    }
+
+    /// Puts topics, and `/clock` if asked for, on the ROS graph. Those that ROS 2 nodes cannot read are
+    /// skipped and named; a name zenoh cannot carry is an error. One output at a time: the graph watches
+    /// the topics of the last one.
+    pub fn advertise(
+        &self,
+        played: &[Played],
+        clock: Option<ClockOptions>,
+    ) -> Result<(RosOutput, Vec<Skipped>), WireError> {
+        let flavour = Flavour::choose(self.options.distro, self.options.any_type_hash, &self.graph);
+        let own_clock = if clock.is_some() {
+            OwnClock::Served
+        } else {
+            OwnClock::NotServed
+        };
+        let (planned, skipped) = plan_ros(played, own_clock, flavour, &self.graph, &self.events)?;
+        let mut ours: Vec<Ours> = Vec::new();
+        let publishing = self.publishing(&planned, |planned| {
+            let key_hash = if flavour == Flavour::Any {
+                ANY
+            } else {
+                &planned.hash
+            };
+            ours.push(Ours {
+                name: planned.name.clone(),
+                dds_type: planned.dds_type.clone(),
+                hash: key_hash.to_owned(),
+            });
+            self.ros_spec(planned, key_hash)
+        })?;
+        let mut output = RosOutput(publishing);
+        if let Some(options) = clock {
+            let hash = if flavour == Flavour::Humble {
+                NONE
+            } else {
+                CLOCK_HASH
+            };
+            let clock = clock_topic(hash);
+            let key_hash = if flavour == Flavour::Any { ANY } else { hash };
+            let spec = self.ros_spec(&clock, key_hash);
+            output.0.clock = Some(Clock::start(&self.zenoh, &spec, options, &self.events)?);
+            ours.push(Ours {
+                name: clock.name,
+                dds_type: clock.dds_type,
+                hash: key_hash.to_owned(),
+            });
+        }
+        let waker = output.0.clock.as_ref().map(Clock::waker);
+        for event in self.graph.publish(ours, waker) {
+            self.events.tell(event);
+        }
+        Ok((output, skipped))
+    }
+
+    /// Puts topics on plain keys, without anything of ROS: any name, any encoding.
+    pub fn advertise_raw(
+        &self,
+        played: &[Played],
+        clock: Option<ClockOptions>,
+    ) -> Result<(RawOutput, Vec<Skipped>), WireError> {
+        let own_clock = if clock.is_some() {
+            OwnClock::Served
+        } else {
+            OwnClock::NotServed
+        };
+        let (planned, skipped) = plan_raw(played, own_clock, &self.events)?;
+        let spec = |planned: &Planned| Spec {
+            key: planned.name.trim_start_matches('/').to_owned(),
+            token: None,
+            qos: planned.qos,
+            congestion: self.options.congestion,
+            priority: Priority::Data,
+        };
+        let mut output = RawOutput(self.publishing(&planned, spec)?);
+        if let Some(options) = clock {
+            let spec = spec(&clock_topic(""));
+            output.0.clock = Some(Clock::start(&self.zenoh, &spec, options, &self.events)?);
+        }
+        Ok((output, skipped))
+    }
+
+    /// Leaves the network: off the graph, then what is queued is sent, then the links close. Outputs that
+    /// are still there can publish no more.
+    pub fn close(mut self) {
+        self.shut();
+    }
+
+    fn shut(&mut self) {
+        if let Some(token) = self.token.take() {
+            // An error means that the session is closed already.
+            drop(token.undeclare().wait());
+            self.watches = None;
+            let patience = self.options.stall_timeout.max(Duration::from_millis(100));
+            if let Err(error) = self.zenoh.close().timeout(patience).wait() {
+                self.events.warn(format!(
+                    "not everything was sent when the session closed: {error}"
+                ));
+            }
+        }
+    }
+
+    fn publishing(
+        &self,
+        planned: &[Planned],
+        mut spec: impl FnMut(&Planned) -> Spec,
+    ) -> Result<Publishing, WireError> {
+        let mut publishing = Publishing {
+            lines: Vec::with_capacity(planned.len()),
+            routes: Vec::new(),
+            clock: None,
+            graph: self.graph.clone(),
+            events: self.events.clone(),
+            stall: Arc::clone(&self.stall),
+            stall_timeout: self.options.stall_timeout,
+            is_closed: false,
+        };
+        for (index, one) in planned.iter().enumerate() {
+            let row = Arc::new(Row::new(one.ids.clone(), one.name.clone()));
+            let spec = spec(one);
+            let publisher = TopicPublisher::declare(&self.zenoh, &spec, &self.events, Some(&row))?;
+            let is_cdr = spec.token.is_some();
+            publishing.lines.push(Line {
+                publisher,
+                row,
+                is_cdr,
+                has_complained: false,
+            });
+            for id in &one.ids {
+                if publishing.routes.len() <= id.index() {
+                    publishing.routes.resize(id.index() + 1, None);
+                }
+                publishing.routes[id.index()] = Some(index);
+            }
+        }
+        Ok(publishing)
+    }
+
+    fn ros_spec(&self, planned: &Planned, key_hash: &str) -> Spec {
+        let token = Token {
+            entity_id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            kind: EntityKind::Publisher,
+            endpoint: Some(Endpoint {
+                name: planned.name.clone(),
+                dds_type: planned.dds_type.clone(),
+                hash: planned.hash.clone(),
+                qos: planned.qos,
+            }),
+            ..self.node.clone()
+        };
+        Spec {
+            key: topic_key(self.node.domain, &planned.name, &planned.dds_type, key_hash),
+            token: Some(token),
+            qos: planned.qos,
+            congestion: self.options.congestion,
+            priority: Priority::Data,
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.shut();
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("node", &self.node.node_path())
+            .field("zid", &self.node.zid)
+            .field("description", &self.description)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `/clock` with the profile ROS 2 has for it.
+fn clock_topic(hash: &str) -> Planned {
+    Planned {
+        ids: Vec::new(),
+        name: CLOCK.to_owned(),
+        dds_type: CLOCK_TYPE.to_owned(),
+        hash: hash.to_owned(),
+        qos: Qos {
+            reliability: Reliability::BestEffort,
+            history: History::KeepLast(1),
+            ..Qos::default()
+        },
+    }
+}

@@ -1,0 +1,131 @@
+//! What zenoh tells us by itself: tokens that come and go, links that open and close.
+//!
+//! Callbacks update a table and tell events; none waits.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::config::WhatAmI;
+use zenoh::pubsub::Subscriber;
+use zenoh::sample::SampleKind;
+use zenoh::session::{TransportEvent, TransportEventsListener};
+
+use super::error::WireError;
+use super::event::{Events, WireEvent};
+use super::graph::Graph;
+use super::now::steady;
+use super::path::{Far, Path};
+use super::stall::Stall;
+
+/// The watches of a session, ended by dropping them.
+#[derive(Debug)]
+pub(super) struct Watches {
+    _tokens: Subscriber<()>,
+    _links: TransportEventsListener<()>,
+}
+
+impl Watches {
+    pub(super) fn declare(
+        session: &zenoh::Session,
+        domain: u32,
+        graph: &Graph,
+        events: &Events,
+        path: Option<&Arc<Path>>,
+        stall: &Arc<Stall>,
+    ) -> Result<Self, WireError> {
+        let key = format!("@ros2_lv/{domain}/**");
+        let (seen, tell) = (graph.clone(), events.clone());
+        let tokens = session
+            .liveliness()
+            .declare_subscriber(key.clone())
+            .history(true)
+            .callback(move |sample| {
+                let key = sample.key_expr().as_str();
+                let told = match sample.kind() {
+                    SampleKind::Put => seen.appeared(key),
+                    SampleKind::Delete => seen.vanished(key),
+                };
+                for event in told {
+                    tell.tell(event);
+                }
+            })
+            .wait()
+            .map_err(|source| WireError::Declare { what: key, source })?;
+        let links = Links {
+            graph: graph.clone(),
+            events: events.clone(),
+            path: path.cloned(),
+            stall: Arc::clone(stall),
+        };
+        let links = session
+            .info()
+            .transport_events_listener()
+            .history(true)
+            .callback(move |event| links.changed(&event))
+            .wait()
+            .map_err(|source| WireError::Declare {
+                what: "a watch of links".to_owned(),
+                source,
+            })?;
+        Ok(Self {
+            _tokens: tokens,
+            _links: links,
+        })
+    }
+}
+
+struct Links {
+    graph: Graph,
+    events: Events,
+    path: Option<Arc<Path>>,
+    stall: Arc<Stall>,
+}
+
+impl Links {
+    fn changed(&self, event: &TransportEvent) {
+        let zid = event.transport().zid().to_string();
+        let change = match event.kind() {
+            SampleKind::Put => {
+                let is_router = event.transport().whatami() == WhatAmI::Router;
+                let far = if is_router { Far::Router } else { Far::Other };
+                self.path.as_ref().and_then(|path| path.opened(&zid, far))
+            }
+            SampleKind::Delete => {
+                if let Some((topic, waited)) = self.stall.closed(steady(), &zid) {
+                    let nodes = self.graph.nodes_of(&zid);
+                    self.events.tell(WireEvent::Stalled {
+                        topic,
+                        waited,
+                        nodes,
+                    });
+                }
+                self.path.as_ref().and_then(|path| path.closed(&zid))
+            }
+        };
+        if let Some(change) = change {
+            self.events.tell(change);
+        }
+    }
+}
+
+/// Gives the tokens that are there a moment to arrive, so that what is decided from them at once (Humble or
+/// not) is decided well. Ends as soon as all who are connected have answered.
+pub(super) fn settle(session: &zenoh::Session, domain: u32) {
+    const PATIENCE: Duration = Duration::from_millis(50);
+    // By callback: zenoh's own channel holds 256 replies and hangs with more.
+    let (alive, done) = sync_channel::<()>(0);
+    let get = session
+        .liveliness()
+        .get(format!("@ros2_lv/{domain}/**"))
+        .timeout(PATIENCE)
+        .callback(move |_| _ = &alive)
+        .wait();
+    if get.is_ok() {
+        // Nothing is ever sent: the end of the channel is the end of the answers.
+        if done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            tracing::debug!("not everybody has told of its nodes yet");
+        }
+    }
+}
