@@ -14,7 +14,10 @@ pub(crate) struct Failure {
 impl Failure {
     /// An error with its exit code.
     pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
-        Self { exit, error: error.into() }
+        Self {
+            exit,
+            error: error.into(),
+        }
     }
 
     /// Whether it is only that nobody reads our output any more, as with `play info … | head`.

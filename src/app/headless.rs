@@ -1,6 +1,6 @@
 //! The main thread of a run without the transport bar: it watches, tells, and passes on what comes.
 
-use bagplay::cli::{Ending, Exit, OnDisconnect, PlayArgs, Plan};
+use bagplay::cli::{Ending, Exit, OnDisconnect, Plan, PlayArgs};
 use bagplay::player::{Command, Gate, Running, Transport};
 use bagplay::time::{Steady, Time};
 use bagplay::wire::WireEvent;
@@ -29,10 +29,16 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    const WELL: Self = Self { how: Ending::End, exit: Exit::Done };
+    const WELL: Self = Self {
+        how: Ending::End,
+        exit: Exit::Done,
+    };
 
     const fn failed(exit: Exit) -> Self {
-        Self { how: Ending::Failed, exit }
+        Self {
+            how: Ending::Failed,
+            exit,
+        }
     }
 }
 
@@ -42,7 +48,11 @@ pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
     let mut ended = Ended::WELL;
     let mut awaits = Awaited::new(run);
     let draws = tick(Progress::INTERVAL);
-    let events = if run.network.session.is_some() { run.network.events.clone() } else { never() };
+    let events = if run.network.session.is_some() {
+        run.network.events.clone()
+    } else {
+        never()
+    };
     awaits.check(run);
     loop {
         select! {
@@ -87,7 +97,9 @@ fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
             tracing::error!("{event}");
             return Some(stop(run, Ended::failed(Exit::Failed)));
         }
-        WireEvent::PathLost if on_disconnect == OnDisconnect::Hold => Some(Command::CloseGate(Gate::Path)),
+        WireEvent::PathLost if on_disconnect == OnDisconnect::Hold => {
+            Some(Command::CloseGate(Gate::Path))
+        }
         WireEvent::PathBack => Some(Command::OpenGate(Gate::Path)),
         WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
             tracing::error!("{event}");
@@ -100,7 +112,10 @@ fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
         let _ = run.transport.send(command);
     }
     match event {
-        WireEvent::SubscriberJoined { .. } | WireEvent::SubscriberLeft { .. } | WireEvent::Matching { .. } | WireEvent::ClockSubscriber { .. } => {
+        WireEvent::SubscriberJoined { .. }
+        | WireEvent::SubscriberLeft { .. }
+        | WireEvent::Matching { .. }
+        | WireEvent::ClockSubscriber { .. } => {
             tracing::debug!("{event}");
         }
         WireEvent::PathBack => tracing::info!("{event}"),
@@ -118,11 +133,17 @@ struct Awaited {
 impl Awaited {
     fn new(run: &Run<'_>) -> Self {
         let names = run.plan.awaited.clone();
-        let deadline = run.transport.now().saturating_add(run.args.topics.wait_timeout);
+        let deadline = run
+            .transport
+            .now()
+            .saturating_add(run.args.topics.wait_timeout);
         if !names.is_empty() {
             tracing::info!("waiting for subscribers of {}", names.join(", "));
         }
-        Self { deadline: Some(deadline), names }
+        Self {
+            deadline: Some(deadline),
+            names,
+        }
     }
 
     /// Opens the gate once nobody is missing; without a network there is nobody to wait for.
@@ -138,7 +159,9 @@ impl Awaited {
     }
 
     fn timed_out(&self, run: &Run<'_>) -> Option<String> {
-        self.deadline.filter(|deadline| run.transport.now() >= *deadline).map(|_| self.names.join(", "))
+        self.deadline
+            .filter(|deadline| run.transport.now() >= *deadline)
+            .map(|_| self.names.join(", "))
     }
 
     fn gave_up(&mut self) {

@@ -23,7 +23,11 @@ pub(crate) struct Terminal {
 pub(crate) fn start(talk: &TalkArgs) -> Terminal {
     let is_terminal = io::stderr().is_terminal();
     let is_drawn = is_terminal && !talk.quiet;
-    let bars = MultiProgress::with_draw_target(if is_drawn { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+    let bars = MultiProgress::with_draw_target(if is_drawn {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    });
     let level = match (talk.quiet, talk.verbose) {
         (true, _) => "error",
         (false, 0) => "info",
@@ -33,16 +37,23 @@ pub(crate) fn start(talk: &TalkArgs) -> Terminal {
     let is_coloured = match talk.color {
         Color::Always => true,
         Color::Never => false,
-        Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        Color::Auto => {
+            is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        }
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(format!("off,bagplay={level},play={level}")));
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new(format!("off,bagplay={level},play={level}")));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(is_coloured)
         .event_format(Plain)
         .with_writer(AboveBars(bars.clone()))
         .init();
-    Terminal { bars, is_drawn, is_quiet: talk.quiet }
+    Terminal {
+        bars,
+        is_drawn,
+        is_quiet: talk.quiet,
+    }
 }
 
 /// `warning: text`, as command-line tools speak; no time, no target.
@@ -53,7 +64,12 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
-    fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
         let (label, colour) = match *event.metadata().level() {
             Level::ERROR => ("error: ", "\x1b[1;31m"),
             Level::WARN => ("warning: ", "\x1b[1;33m"),

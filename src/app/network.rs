@@ -1,11 +1,16 @@
 //! Between the command line and the wire: which session, which output, and what its events mean.
 
 use bagplay::bag::{Bag, Message};
-use bagplay::cli::{Chosen, CongestionArg, Exit, LeftOut, PlayArgs, Plan, RosDistro, Wire, WireArgs};
+use bagplay::cli::{
+    Chosen, CongestionArg, Exit, LeftOut, Plan, PlayArgs, RosDistro, Wire, WireArgs,
+};
 use bagplay::output::{Delivery, Null, Occasion, Output};
 use bagplay::player::Before;
 use bagplay::time::{Ros, Segment, Time};
-use bagplay::wire::{ClockOptions, Congestion, Distro, Monitor, Played, RawOutput, RosOutput, Session, Skipped, WireEvent, WireOptions};
+use bagplay::wire::{
+    ClockOptions, Congestion, Distro, Monitor, Played, RawOutput, RosOutput, Session, Skipped,
+    WireEvent, WireOptions,
+};
 use crossbeam_channel::{Receiver, bounded};
 
 use super::failure::{Failure, OrExit};
@@ -60,7 +65,12 @@ impl Network {
     pub(crate) fn join(args: &WireArgs) -> Result<Self, Failure> {
         let (sender, events) = bounded(EVENTS);
         if args.wire == Wire::Null {
-            return Ok(Self { session: None, events, monitor: None, is_ros: args.wire == Wire::RmwZenoh });
+            return Ok(Self {
+                session: None,
+                events,
+                monitor: None,
+                is_ros: args.wire == Wire::RmwZenoh,
+            });
         }
         let options = options(args);
         let tell = move |event| {
@@ -69,24 +79,46 @@ impl Network {
         };
         let session = Session::open(&options, tell).or_exit(Exit::Failed)?;
         tracing::info!("{}", session.describe());
-        Ok(Self { session: Some(session), events, monitor: None, is_ros: args.wire == Wire::RmwZenoh })
+        Ok(Self {
+            session: Some(session),
+            events,
+            monitor: None,
+            is_ros: args.wire == Wire::RmwZenoh,
+        })
     }
 
     /// Refuses to serve a second clock.
     pub(crate) fn require_sole_clock(&self) -> Result<(), Failure> {
-        match self.session.as_ref().and_then(|session| session.graph().foreign_clock()) {
+        match self
+            .session
+            .as_ref()
+            .and_then(|session| session.graph().foreign_clock())
+        {
             None => Ok(()),
             Some(node) => {
-                let error = anyhow::anyhow!("{node} publishes /clock already; hint: stop it, or play without --strict-clock");
+                let error = anyhow::anyhow!(
+                    "{node} publishes /clock already; hint: stop it, or play without --strict-clock"
+                );
                 Err(Failure::new(Exit::Failed, error))
             }
         }
     }
 
     /// Puts the chosen topics and the clock on the network. Those that it cannot carry leave the plan.
-    pub(crate) fn advertise(&mut self, args: &PlayArgs, bag: &Bag, plan: &mut Plan) -> Result<Exits, Failure> {
-        let Some(session) = &self.session else { return Ok(Exits::Null(Null)) };
-        let played: Vec<Played> = plan.chosen.iter().map(|chosen| played(chosen, bag)).collect();
+    pub(crate) fn advertise(
+        &mut self,
+        args: &PlayArgs,
+        bag: &Bag,
+        plan: &mut Plan,
+    ) -> Result<Exits, Failure> {
+        let Some(session) = &self.session else {
+            return Ok(Exits::Null(Null));
+        };
+        let played: Vec<Played> = plan
+            .chosen
+            .iter()
+            .map(|chosen| played(chosen, bag))
+            .collect();
         let clock = plan.options.clock.is_served().then(|| ClockOptions {
             hz: args.clock.clock,
             per_message: plan.options.clock.before != Before::None,
@@ -98,7 +130,9 @@ impl Network {
                 (Exits::Ros(output), skipped)
             }
             Wire::Zenoh => {
-                let (output, skipped) = session.advertise_raw(&played, clock).or_exit(Exit::Failed)?;
+                let (output, skipped) = session
+                    .advertise_raw(&played, clock)
+                    .or_exit(Exit::Failed)?;
                 self.monitor = Some(output.monitor());
                 (Exits::Raw(output), skipped)
             }
@@ -110,9 +144,14 @@ impl Network {
     /// Whether messages of an outgoing topic have somebody to go to. Without a network there is nobody
     /// to wait for.
     pub(crate) fn is_followed(&self, topic: &str) -> bool {
-        let Some(monitor) = &self.monitor else { return true };
+        let Some(monitor) = &self.monitor else {
+            return true;
+        };
         let is_ros = self.is_ros;
-        monitor.topics().iter().any(|row| row.name == topic && row.has_match && (row.subscribers > 0 || !is_ros))
+        monitor
+            .topics()
+            .iter()
+            .any(|row| row.name == topic && row.has_match && (row.subscribers > 0 || !is_ros))
     }
 
     /// Leaves the network: what is queued is sent first.
@@ -125,7 +164,12 @@ impl Network {
 
 fn played(chosen: &Chosen, bag: &Bag) -> Played {
     let topic = bag.topics()[chosen.id.index()].clone();
-    Played { id: chosen.id, name: chosen.name.clone(), topic, qos: None }
+    Played {
+        id: chosen.id,
+        name: chosen.name.clone(),
+        topic,
+        qos: None,
+    }
 }
 
 fn leave_out(plan: &mut Plan, skipped: Vec<Skipped>) {

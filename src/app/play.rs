@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use bagplay::bag::{Bag, Cues, Selection};
-use bagplay::cli::{Exit, Format, PlayArgs, Plan, Summary, TalkArgs, plan};
+use bagplay::cli::{Exit, Format, Plan, PlayArgs, Summary, TalkArgs, plan};
 use bagplay::player::{Player, Source};
 
 use super::failure::{Failure, OrExit};
@@ -23,7 +23,10 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     for damage in bag.damage() {
         tracing::warn!("{damage}");
     }
-    let recording = bag.range().ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args))).or_exit(Exit::Recording)?;
+    let recording = bag
+        .range()
+        .ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args)))
+        .or_exit(Exit::Recording)?;
     let mut plan = plan(args, recording, bag.topics()).or_exit(Exit::Usage)?;
     plan.options.digest = talk.format == Format::Json;
     for warning in &plan.warnings {
@@ -36,21 +39,46 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     }
     let out = network.advertise(args, &bag, &mut plan)?;
     let player = Player::new();
-    let (transport, source) = (player.transport(), source(&bag, &plan, args.time.read_ahead, &player));
-    let running = player.start(plan.options.clone(), source, out).or_exit(Exit::Failed)?;
-    let run = Run { args, plan: &plan, network: &network, terminal, transport, signals };
+    let (transport, source) = (
+        player.transport(),
+        source(&bag, &plan, args.time.read_ahead, &player),
+    );
+    let running = player
+        .start(plan.options.clone(), source, out)
+        .or_exit(Exit::Failed)?;
+    let run = Run {
+        args,
+        plan: &plan,
+        network: &network,
+        terminal,
+        transport,
+        signals,
+    };
     let ending = headless::watch(&run, &running);
     let (report, out) = running.join().or_exit(Exit::Failed)?;
     drop(out);
     network.leave();
 
-    let summary = Summary::new(args.bags.clone(), recording, bag.topics(), &plan, &report, ending.how);
+    let summary = Summary::new(
+        args.bags.clone(),
+        recording,
+        bag.topics(),
+        &plan,
+        &report,
+        ending.how,
+    );
     match talk.format {
         Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?),
         Format::Text => tracing::info!("{summary}"),
     }
     let has_damage = summary.has_damage() || !bag.damage().is_empty();
-    Ok(if ending.exit == Exit::Done && args.time.strict && has_damage { Exit::Recording } else { ending.exit })
+    Ok(
+        if ending.exit == Exit::Done && args.time.strict && has_damage {
+            Exit::Recording
+        } else {
+            ending.exit
+        },
+    )
 }
 
 /// What feeds the player: the read-ahead over the chosen topics.
@@ -61,7 +89,11 @@ fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> Source {
 }
 
 fn names(args: &PlayArgs) -> String {
-    let names: Vec<String> = args.bags.iter().map(|bag| bag.display().to_string()).collect();
+    let names: Vec<String> = args
+        .bags
+        .iter()
+        .map(|bag| bag.display().to_string())
+        .collect();
     names.join(", ")
 }
 

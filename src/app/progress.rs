@@ -26,15 +26,25 @@ impl Progress {
     /// Begins to show the run that `transport` drives.
     pub(crate) fn start(terminal: &Terminal, transport: Transport) -> Self {
         let bar = terminal.is_drawn.then(|| {
-            let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}").expect("the template is valid");
-            terminal.bars.add(ProgressBar::new(1000).with_style(style.progress_chars("━╸─")))
+            let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}")
+                .expect("the template is valid");
+            terminal
+                .bars
+                .add(ProgressBar::new(1000).with_style(style.progress_chars("━╸─")))
         });
-        Self { bar, transport, is_quiet: terminal.is_quiet, last_line: now() }
+        Self {
+            bar,
+            transport,
+            is_quiet: terminal.is_quiet,
+            last_line: now(),
+        }
     }
 
     /// Shows the state of this instant.
     pub(crate) fn draw(&mut self) {
-        let Some(status) = self.transport.status() else { return };
+        let Some(status) = self.transport.status() else {
+            return;
+        };
         let shown = Shown::new(&status, &self.transport);
         match &self.bar {
             Some(bar) => {
@@ -72,7 +82,12 @@ struct Shown {
 impl Shown {
     fn new(status: &Status, transport: &Transport) -> Self {
         let (segment, range) = (status.segment, status.segment.range());
-        let (elapsed, total) = (segment.position(transport.now()).saturating_since(range.start()), range.duration());
+        let (elapsed, total) = (
+            segment
+                .position(transport.now())
+                .saturating_since(range.start()),
+            range.duration(),
+        );
         let permille = i128::from(elapsed.as_nanos()) * 1000 / i128::from(total.as_nanos().max(1));
         let pace = match status.pace {
             Pace::At(speed) => format!("×{speed}"),
@@ -86,13 +101,24 @@ impl Shown {
             State::Ended => "at the end",
             State::Stopped => "stopped",
         };
-        let laps = if status.laps > 0 { format!("  lap {}", status.laps + 1) } else { String::new() };
-        let late = if status.late > 0 { format!("  {} late", count(status.late)) } else { String::new() };
+        let laps = if status.laps > 0 {
+            format!("  lap {}", status.laps + 1)
+        } else {
+            String::new()
+        };
+        let late = if status.late > 0 {
+            format!("  {} late", count(status.late))
+        } else {
+            String::new()
+        };
         let (elapsed, total) = (clock_face(elapsed), clock_face(total));
         Self {
             state: format!("{state} {pace}"),
             permille: u64::try_from(permille).unwrap_or(0).min(1000),
-            text: format!("{elapsed} / {total}  {} messages{laps}{late}", count(status.sent)),
+            text: format!(
+                "{elapsed} / {total}  {} messages{laps}{late}",
+                count(status.sent)
+            ),
         }
     }
 }
@@ -100,7 +126,16 @@ impl Shown {
 /// `1:02:03.4`, `02:03.4`.
 fn clock_face(span: bagplay::time::Duration) -> String {
     let tenths = span.as_nanos().max(0) / 100_000_000;
-    let (hours, minutes, seconds, tenth) = (tenths / 36_000, tenths / 600 % 60, tenths / 10 % 60, tenths % 10);
-    let hours = if hours > 0 { format!("{hours}:") } else { String::new() };
+    let (hours, minutes, seconds, tenth) = (
+        tenths / 36_000,
+        tenths / 600 % 60,
+        tenths / 10 % 60,
+        tenths % 10,
+    );
+    let hours = if hours > 0 {
+        format!("{hours}:")
+    } else {
+        String::new()
+    };
     format!("{hours}{minutes:02}:{seconds:02}.{tenth}")
 }

@@ -12,15 +12,21 @@ use signal_hook::iterator::Signals;
 pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let (sender, receiver) = bounded(1);
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        let mut has_asked = false;
-        for signal in &mut signals {
-            let exit = if signal == SIGINT { Exit::Interrupted } else { Exit::Terminated };
-            if has_asked || sender.send(exit).is_err() {
-                std::process::exit(exit.code().into());
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            let mut has_asked = false;
+            for signal in &mut signals {
+                let exit = if signal == SIGINT {
+                    Exit::Interrupted
+                } else {
+                    Exit::Terminated
+                };
+                if has_asked || sender.send(exit).is_err() {
+                    std::process::exit(exit.code().into());
+                }
+                has_asked = true;
             }
-            has_asked = true;
-        }
-    })?;
+        })?;
     Ok(receiver)
 }

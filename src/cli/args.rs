@@ -287,25 +287,7 @@ pub struct WireArgs {
     /// Zenoh configuration file, instead of the built-in one
     #[arg(long, value_name = "FILE")]
     pub zenoh_config: Option<PathBuf>,
-    /// The ROS distribution on the other side.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum RosDistro {
-    /// As the nodes that are there.
-    #[default]
-    Auto,
-    /// No type hashes on the wire.
-    Humble,
-    /// RIHS01 type hashes.
-    Jazzy,
-    /// As Jazzy.
-    Kilted,
-    /// As Jazzy.
-    Lyrical,
-    /// As Jazzy.
-    Rolling,
-}
-
-/// What a reliable topic does when a subscriber does not keep up
+    /// What a reliable topic does when a subscriber does not keep up
     #[arg(long, value_enum, default_value_t)]
     pub congestion: CongestionArg,
     /// How long a subscriber may take nothing before its link is closed
@@ -336,6 +318,24 @@ pub enum Wire {
     Zenoh,
     /// Nowhere.
     Null,
+}
+
+/// The ROS distribution on the other side.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum RosDistro {
+    /// As the nodes that are there.
+    #[default]
+    Auto,
+    /// No type hashes on the wire.
+    Humble,
+    /// RIHS01 type hashes.
+    Jazzy,
+    /// As Jazzy.
+    Kilted,
+    /// As Jazzy.
+    Lyrical,
+    /// As Jazzy.
+    Rolling,
 }
 
 /// What a reliable topic does when a subscriber does not keep up.

@@ -3,6 +3,7 @@
 mod args;
 mod argv;
 mod exit;
+mod info;
 mod plan;
 mod select;
 mod summary;
@@ -12,6 +13,7 @@ mod when;
 pub use args::*;
 pub use argv::spread_lists;
 pub use exit::{EXIT_CODES, Exit};
+pub use info::Info;
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use select::{Chosen, SelectError, choose, ids_of};
 pub use summary::{Ending, Summary};

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::plan::{LeftOut, Plan, pace_factor};
 use super::units::{bytes, count, millis};
-use crate::bag::Topic;
+use crate::bag::{Damage, Topic};
 use crate::player::Report;
 use crate::time::{Duration, TimeRange};
 
@@ -76,9 +76,11 @@ struct Held {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 struct Damaged {
-    kind: String,
+    kind: &'static str,
     file: PathBuf,
+    /// Of the first one.
     offset: u64,
+    detail: String,
     count: u64,
 }
 
@@ -166,12 +168,13 @@ impl Summary {
     }
 }
 
-fn damaged(damage: &crate::bag::Damage) -> Damaged {
+fn damaged((first, count): &(Damage, u64)) -> Damaged {
     Damaged {
-        kind: damage.detail.clone(),
-        file: damage.file.clone(),
-        offset: damage.offset,
-        count: 1,
+        kind: first.kind.name(),
+        file: first.file.clone(),
+        offset: first.offset,
+        detail: first.detail.clone(),
+        count: *count,
     }
 }
 

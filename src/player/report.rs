@@ -8,9 +8,6 @@ use crate::bag::{Damage, Message};
 use crate::output::Delivery;
 use crate::time::{Duration, Steady, Time};
 
-/// How many damaged places are kept with their details; the rest are only counted.
-const DAMAGE_KEPT: usize = 100;
-
 /// What went out on one topic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TopicCounts {
@@ -58,8 +55,8 @@ pub struct Report {
     pub jumps: u64,
     /// Times that the range was begun again at its end.
     pub laps: u64,
-    /// The first damaged places met.
-    pub damage: Vec<Damage>,
+    /// Damaged places met: of each kind in each file the first, and how many there were.
+    pub damage: Vec<(Damage, u64)>,
     /// How many damaged places were met in all.
     pub damaged: u64,
     /// What was due, summed up; `None` unless it was asked for.
@@ -129,8 +126,15 @@ impl Report {
     /// A place in the recording could not be read.
     pub(super) fn damaged_one(&mut self, damage: Damage) {
         self.damaged += 1;
-        if self.damage.len() < DAMAGE_KEPT {
-            self.damage.push(damage);
+        let is_alike = |(first, _): &&mut (Damage, u64)| {
+            first.kind == damage.kind && first.file == damage.file
+        };
+        match self.damage.iter_mut().find(is_alike) {
+            Some((_, count)) => *count += 1,
+            None => {
+                tracing::warn!("{damage}");
+                self.damage.push((damage, 1));
+            }
         }
     }
 
