@@ -53,6 +53,7 @@ pub struct Machine {
     pub(super) back: Option<StepBack>,
     /// The last message published in this generation.
     pub(super) last: Option<Key>,
+    pub(super) is_starved: bool,
     pub(super) is_ended: bool,
     pub(super) is_stopped: bool,
     pub(super) owes_clock: bool,
@@ -96,6 +97,7 @@ impl Machine {
             steps: 0,
             back: None,
             last: None,
+            is_starved: true,
             is_ended: false,
             is_stopped: false,
             owes_clock: false,
@@ -123,13 +125,13 @@ impl Machine {
             Wait::Until(wall) => wall,
             Wait::ForCue | Wait::ForGate | Wait::ForCommand | Wait::Over => Time::MAX,
         };
-        self.report.enter(self.state(), now);
         wait
     }
 
     fn act(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
         if self.is_stopped {
             self.change_to(self.held(now), now);
+            self.report.enter(State::Stopped, now);
             self.tell(out);
             return Wait::Over;
         }
@@ -160,6 +162,7 @@ impl Machine {
             return Wait::Now;
         }
         self.start_or_stop_rolling(now);
+        self.report.enter(self.state(), now);
         self.tell(out);
         self.earliest(now, out)
     }
@@ -199,7 +202,6 @@ impl Machine {
         match self.state() {
             State::Gated => Wait::ForGate,
             State::Starved => Wait::ForCue,
-            State::Playing if !self.reader.is_primed() => Wait::ForCue,
             State::Playing | State::Paused | State::Ended => Wait::ForCommand,
             State::Stopped => Wait::Over,
         }
@@ -232,7 +234,8 @@ impl Machine {
         if self.opens_at(now).is_some_and(|opens| opens <= now) {
             self.gates = self.gates.open(Gate::Delay);
         }
-        let may_roll = self.may_play() && self.reader.is_primed() && self.pace != Pace::Max;
+        self.is_starved = !self.reader.is_primed();
+        let may_roll = self.may_play() && !self.is_starved && self.pace != Pace::Max;
         match (self.segment.is_rolling(), may_roll) {
             // A lap starts where the last one ended, however late this was noticed.
             (false, true) => self.change_to(self.segment.roll(self.lap_from.unwrap_or(now)), now),
@@ -335,7 +338,7 @@ impl Machine {
             State::Paused
         } else if !self.gates.is_open() {
             State::Gated
-        } else if !self.reader.is_primed() {
+        } else if self.is_starved {
             State::Starved
         } else {
             State::Playing
