@@ -1,6 +1,6 @@
 //! Makes `testdata/demo.mcap`: 30 s of a small robot that drives a lap in a room.
 //!
-//! `cargo run --release --example make_demo [PATH]`. The file is the same, byte for byte, each time.
+//! `cargo run --example make_demo [PATH]`. The file is the same, byte for byte, each time.
 //! Read on in `drive` (who speaks when), `messages` (what they say), `course` and `room` (the world),
 //! `recorder` (the file).
 
