@@ -133,7 +133,7 @@ def test_rate_is_the_asked_one(run, demo):
 
 
 def test_summary_agrees_with_the_recording(run, demo):
-    checks.summary_agrees(run.summary, run.expected)
+    checks.summary_agrees(run.summary, run.expected, skipped=(CLOCK.name,))
     recording = run.summary["recording"]
     assert (recording["start_ns"], recording["end_ns"]) == (demo.start, demo.end)
 
@@ -150,5 +150,7 @@ def test_unpaced_clock_shows_the_stamps_of_the_messages(demo):
         checks.same_messages(node, expected)
         checks.summary_agrees(summary, expected)
         values = clock.values(node)
-        assert values == sorted(values) and values[-1] == expected[-1].log_time
+        assert values == sorted(values) and values[-1] >= expected[-1].log_time
+        # The start and the end of the recording belong to messages of other topics.
         assert set(values) <= {message.log_time for message in demo.messages}
+        clock.agrees_with_messages(node, expected)
