@@ -10,7 +10,7 @@ const HEIGHT: u16 = 128;
 /// Pixels per unit of slope: the focal length of a lens of about 75°.
 const FOCAL: f64 = 125.0;
 /// Metres: above the floor, of the walls, ahead of the robot's middle (as in the transforms).
-const EYE: f64 = 0.25;
+pub(crate) const EYE: f64 = 0.25;
 const WALL_TOP: f64 = 1.2;
 pub(crate) const AHEAD: f64 = 0.2;
 

@@ -14,9 +14,9 @@ pub(crate) const LENGTH: f64 = 30.0;
 /// Half the length and the whole height of the eight, in metres.
 const WIDE: f64 = 2.1;
 const HIGH: f64 = 2.4;
-/// Distance of a wheel from the middle, and its radius, in metres.
-const HALF_TRACK: f64 = 0.16;
-const WHEEL_RADIUS: f64 = 0.05;
+/// Distance of a wheel from the middle, and its radius, in metres (as in `robot.urdf`).
+pub(crate) const HALF_TRACK: f64 = 0.16;
+pub(crate) const WHEEL_RADIUS: f64 = 0.05;
 
 /// How the robot moves at an instant.
 pub(crate) struct Motion {

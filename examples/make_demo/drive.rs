@@ -142,8 +142,8 @@ fn latched() -> Result<Vec<Recorded>> {
     };
     let sent = NODES_STARTED + Duration::from_nanos(786_088_598);
     let sensors = [
-        ("imu_link", (0.0, 0.0, 0.1)),
-        ("laser_link", (0.12, 0.0, 0.18)),
+        ("imu_link", messages::IMU_AT),
+        ("laser_link", messages::LASER_AT),
     ];
     let state_publisher = Recorded {
         topic: &topics::TF_STATIC,
@@ -156,7 +156,7 @@ fn latched() -> Result<Vec<Recorded>> {
         topic: &topics::TF_STATIC,
         received: since_epoch(1.700_604_071),
         sent,
-        data: messages::tf_static(sent, &[("camera_link", (crate::camera::AHEAD, 0.0, 0.25))])?,
+        data: messages::tf_static(sent, &[("camera_link", messages::CAMERA_AT)])?,
     };
     Ok(vec![description, state_publisher, camera])
 }

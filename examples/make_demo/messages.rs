@@ -9,14 +9,17 @@ use anyhow::{Context, Result};
 
 use crate::camera;
 use crate::cdr::Cdr;
-use crate::course::{Motion, POWER_CUT, STOP_PRESSED, Wheels};
+use crate::course::{HALF_TRACK, Motion, POWER_CUT, STOP_PRESSED, WHEEL_RADIUS, Wheels};
 use crate::noise::{Noise, micro, quantised};
 use crate::room;
 
-/// Rays of one turn of the laser, how long the turn takes, and where the laser is on the robot.
+/// Where the sensors are on the robot, in metres (as in `robot.urdf`).
+pub(crate) const IMU_AT: (f64, f64, f64) = (0.0, 0.0, 0.1);
+pub(crate) const LASER_AT: (f64, f64, f64) = (0.12, 0.0, 0.18);
+pub(crate) const CAMERA_AT: (f64, f64, f64) = (camera::AHEAD, 0.0, camera::EYE);
+/// Rays of one turn of the laser, and how long the turn takes.
 const RAYS: u16 = 360;
 const SCAN_TIME: f64 = 0.1;
-const LASER_AHEAD: f64 = 0.12;
 
 /// `geometry_msgs/Vector3` and `Point`, then `Quaternion` of a turn about z.
 fn pose(cdr: &mut Cdr, (x, y, z): (f64, f64, f64), yaw: f64) {
@@ -77,15 +80,15 @@ pub(crate) fn tf(time: f64, stamp: Duration, wheels: &Wheels) -> Result<Vec<u8>>
     cdr.string("base_link")?;
     pose(&mut cdr, (x, y, 0.0), yaw);
     for (name, side, angle) in [
-        ("left_wheel", 0.16, wheels.left),
-        ("right_wheel", -0.16, wheels.right),
+        ("left_wheel", HALF_TRACK, wheels.left),
+        ("right_wheel", -HALF_TRACK, wheels.right),
     ] {
         cdr.header(stamp, "base_link")?;
         cdr.string(name)?;
         cdr.f64s(&[
             0.0,
             side,
-            0.05,
+            WHEEL_RADIUS,
             0.0,
             micro((angle / 2.0).sin()),
             0.0,
@@ -130,8 +133,8 @@ pub(crate) fn scan(time: f64, stamp: Duration, noise: &mut Noise) -> Result<Vec<
         let turned = f64::from(ray) / f64::from(RAYS);
         let motion = Motion::at(time + turned * SCAN_TIME);
         let angle = motion.yaw - TAU / 2.0 + turned * TAU;
-        let hit = room::cast(motion.point(LASER_AHEAD), angle)
-            .context("the laser is outside the room")?;
+        let hit =
+            room::cast(motion.point(LASER_AT.0), angle).context("the laser is outside the room")?;
         // A ray that does not come back reads infinite.
         let range = if noise.uniform() < 0.003 {
             f64::INFINITY
