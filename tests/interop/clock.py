@@ -1,0 +1,60 @@
+"""What has to hold for `/clock` while one generation is played forward."""
+
+from node import CLOCK, Node, Sample
+from recording import Message
+
+
+def value(sample: Sample) -> int:
+    """Nanoseconds; the payload is a `rosgraph_msgs/msg/Clock` in little-endian CDR."""
+    assert len(sample.payload) == 12 and sample.payload[:4] == bytes([0, 1, 0, 0])
+    seconds = int.from_bytes(sample.payload[4:8], "little", signed=True)
+    return seconds * 1_000_000_000 + int.from_bytes(sample.payload[8:12], "little")
+
+
+def values(node: Node) -> list[int]:
+    return [value(sample) for sample in node.of(CLOCK.name)]
+
+
+def stamped(node: Node, expected: list[Message]) -> list[tuple[Sample, int]]:
+    """All samples as they arrived with their time: the clock's value, or the message's log time.
+
+    The n-th sample of a topic is its n-th message, which `same_messages` has checked.
+    """
+    times = {topic: [] for topic in {message.topic for message in expected}}
+    for message in expected:
+        times[message.topic].append(message.log_time)
+    following = {topic: iter(list_) for topic, list_ in times.items()}
+    return [
+        (sample, value(sample) if sample.topic == CLOCK.name else next(following[sample.topic]))
+        for sample in node.samples
+    ]
+
+
+def agrees_with_messages(node: Node, expected: list[Message]) -> None:
+    """No tick is past a message that came after it, nor before one that came ahead of it.
+
+    Only samples of one priority are known to arrive in the order in which they were put.
+    """
+    walk = stamped(node, expected)
+    data = {sample.priority for sample, _ in walk if sample.topic != CLOCK.name}
+    ticks = {sample.priority for sample, _ in walk if sample.topic == CLOCK.name}
+    assert ticks and len(data) == 1
+    if ticks != data:
+        return
+    ahead, after = -1, None
+    for sample, time in walk:
+        if sample.topic == CLOCK.name:
+            assert time >= ahead, f"the clock shows {time} after a message of {ahead}"
+        else:
+            ahead = max(ahead, time)
+    for sample, time in reversed(walk):
+        if sample.topic != CLOCK.name:
+            after = time if after is None else min(after, time)
+        elif after is not None:
+            assert time <= after, f"the clock shows {time} before a message of {after}"
+
+
+def slope(samples: list[tuple[Sample, int]]) -> float:
+    """How much faster the stamps went than the receiver's time, first to last."""
+    (first, start), (last, end) = samples[0], samples[-1]
+    return (end - start) / (last.received - first.received)

@@ -1,0 +1,167 @@
+"""A ROS 2 node of our own on eclipse-zenoh: subscribes, shows itself in the graph, writes all down."""
+
+import json
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import xxhash
+import zenoh
+
+from recording import Topic
+
+CLOCK_TYPE = "rosgraph_msgs/msg/Clock"
+CLOCK_HASH = "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564"
+CLOCK = Topic("/clock", CLOCK_TYPE, "", CLOCK_HASH, "")
+
+
+@dataclass(frozen=True)
+class Sample:
+    # Monotonic nanoseconds.
+    received: int
+    topic: str
+    key: str
+    payload: bytes
+    attachment: bytes
+    priority: str
+
+    @property
+    def sequence(self) -> int:
+        return int.from_bytes(self.attachment[0:8], "little", signed=True)
+
+    @property
+    def source_time(self) -> int:
+        return int.from_bytes(self.attachment[8:16], "little", signed=True)
+
+    @property
+    def gid(self) -> bytes:
+        return self.attachment[17:33]
+
+
+def session(port: int, timeout: float = 15.0) -> zenoh.Session:
+    """A peer that knows nobody but the router on loopback port `port`, and is connected to it."""
+    config = zenoh.Config()
+    for key, value in {
+        "mode": "peer",
+        "connect/endpoints": [f"tcp/127.0.0.1:{port}"],
+        "connect/retry": {
+            "period_init_ms": 20,
+            "period_max_ms": 100,
+            "period_increase_factor": 1.5,
+        },
+        "listen/endpoints": [],
+        "scouting/multicast/enabled": False,
+        "scouting/gossip/enabled": False,
+        "scouting/delay": 1,
+        "timestamping/enabled": True,
+    }.items():
+        config.insert_json5(key, json.dumps(value))
+    opened = zenoh.open(config)
+    deadline = time.monotonic() + timeout
+    while not opened.info.routers_zid():
+        if time.monotonic() > deadline:
+            opened.close()
+            raise TimeoutError(f"no router on port {port}")
+        time.sleep(0.01)
+    return opened
+
+
+def token(zid: str, entity: int, topic: Topic) -> str:
+    """What a node called `interop` in that session declares for a subscription."""
+    name = topic.name.replace("/", "%")
+    qos = ":1:,10:,:,:,," if topic.latched else "::,10:,:,:,,"
+    return f"@ros2_lv/0/{zid}/0/{entity}/MS/%/%/interop/{name}/{topic.dds_type}/{topic.hash}/{qos}"
+
+
+class Node:
+    """Subscribes to `topics` on any type hash; `samples` is in the order of arrival on the link."""
+
+    def __init__(self, port: int, topics: Iterable[Topic]):
+        self.samples: list[Sample] = []
+        self.tokens: set[str] = set()
+        self._arrived = threading.Condition()
+        self._session = session(port)
+        self._entities = []
+        self._joined = 0
+        self._entities.append(
+            self._session.liveliness().declare_subscriber(
+                "@ros2_lv/0/**", self._seen, history=True
+            )
+        )
+        self._declare(f"@ros2_lv/0/{self._session.info.zid()}/0/0/NN/%/%/interop")
+        for topic in topics:
+            self.join(topic)
+
+    def join(self, topic: Topic) -> None:
+        """Subscribes to one more topic, first the data, then the token: as rmw_zenoh does."""
+        self._subscribe(topic)
+        self._joined += 1
+        self._declare(token(str(self._session.info.zid()), self._joined, topic))
+
+    def _declare(self, key: str) -> None:
+        self._entities.append(self._session.liveliness().declare_token(key))
+
+    def _subscribe(self, topic: Topic) -> None:
+        def record(sample: zenoh.Sample) -> None:
+            now = time.monotonic_ns()
+            attachment = sample.attachment.to_bytes() if sample.attachment else b""
+            got = Sample(
+                now,
+                topic.name,
+                str(sample.key_expr),
+                sample.payload.to_bytes(),
+                attachment,
+                str(sample.priority),
+            )
+            with self._arrived:
+                self.samples.append(got)
+                self._arrived.notify_all()
+
+        # A direct callback runs on the link's own thread: that keeps the order between topics.
+        handler = zenoh.handlers.Callback(record, indirect=False)
+        key = f"0/{topic.name.strip('/')}/{topic.dds_type}/*"
+        self._entities.append(self._session.declare_subscriber(key, handler))
+
+    def _seen(self, sample: zenoh.Sample) -> None:
+        # Tokens that go are kept: the tests look after the player has left.
+        if sample.kind == zenoh.SampleKind.PUT:
+            with self._arrived:
+                self.tokens.add(str(sample.key_expr))
+                self._arrived.notify_all()
+
+    def of(self, topic: str) -> list[Sample]:
+        return [sample for sample in self.samples if sample.topic == topic]
+
+    def publishers(self, topic: str) -> list[str]:
+        """The tokens of others that publish `topic`."""
+        name = topic.replace("/", "%")
+        chunks = ((token, token.split("/")) for token in self.tokens)
+        return [token for token, c in chunks if c[5] == "MP" and c[9] == name]
+
+    def wait_for(self, condition, timeout: float) -> None:
+        """Until `condition(self)` holds after something has arrived."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: condition(self), timeout):
+                raise TimeoutError(f"{len(self.samples)} samples and {len(self.tokens)} tokens so far")
+
+    def settle(self, count: int, timeout: float = 5.0) -> None:
+        """After the player has gone: until `count` samples are here, if they come at all."""
+        try:
+            self.wait_for(lambda node: len(node.samples) >= count, timeout)
+        except TimeoutError:
+            pass  # The caller compares and says what is missing.
+
+    def close(self) -> None:
+        self._session.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def gid(token: str) -> bytes:
+    """The id that rmw_zenoh derives from an endpoint's liveliness token."""
+    return xxhash.xxh3_128_intdigest(token.encode()).to_bytes(16, "little")

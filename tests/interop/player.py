@@ -1,0 +1,73 @@
+"""The player under test: the release binary, started as a user would start it in a script."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+HOUSE = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("PLAY_BIN", HOUSE / "target/release/play"))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Player:
+    """`play RECORDING ARGUMENTS… --listen …`; gone by the end of the `with` block, whatever happens."""
+
+    def __init__(self, recording: Path, *arguments: str):
+        assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
+        self.port = free_port()
+        command = [BINARY, recording, "--listen", f"tcp/127.0.0.1:{self.port}", "--no-tui"]
+        command += ["--format", "json", *arguments]
+        # Output goes to files: nobody has to empty a pipe while the player runs.
+        self._out, self._err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+        foreign = ("ZENOH_", "ROS_", "BAGPLAY_", "RUST_LOG")
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
+        self._process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=self._out,
+            stderr=self._err,
+            env=environment,
+        )
+
+    def finish(self, timeout: float) -> dict:
+        """Waits for a good end, returns the summary."""
+        assert self.exit_code(timeout) == 0, self.stderr()
+        summary = json.loads(self.stdout())
+        assert summary["ended"] == "end"
+        return summary
+
+    def exit_code(self, timeout: float) -> int:
+        try:
+            return self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {timeout} s\n{self.stderr()}") from None
+
+    def interrupt(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+    def stdout(self) -> str:
+        self._out.seek(0)
+        return self._out.read()
+
+    def stderr(self) -> str:
+        self._err.seek(0)
+        return self._err.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._out.close()
+        self._err.close()

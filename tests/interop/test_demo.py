@@ -1,0 +1,156 @@
+"""The demo recording, played at four times its speed with a clock of 100 Hz."""
+
+import statistics
+import time
+from types import SimpleNamespace
+
+import pytest
+
+import checks
+import clock
+from node import CLOCK, Node
+from player import Player
+
+RATE = 4.0
+HERTZ = 100.0
+LAST_TO_JOIN = "/scan"
+
+
+@pytest.fixture(scope="module")
+def run(demo):
+    """One run: who was told what, and what the player said in the end."""
+    arguments = ["--clock", f"{HERTZ:g}", "--rate", f"{RATE:g}", "--wait-for-subscribers"]
+    first = [topic for name, topic in demo.topics.items() if name != LAST_TO_JOIN]
+    expected = demo.without(CLOCK.name)
+    began = time.time_ns()
+    with Player(demo.path, *arguments) as player, Node(player.port, first) as node:
+        node.wait_for(lambda node: len(node.samples) >= 40, timeout=15)
+        waiting = list(node.samples)
+        node.join(demo.topics[LAST_TO_JOIN])
+        summary = player.finish(timeout=60)
+        ticks = len(node.of(CLOCK.name))
+        node.settle(len(expected) + ticks)
+        yield SimpleNamespace(
+            node=node,
+            summary=summary,
+            waiting=waiting,
+            expected=expected,
+            wall=(began, time.time_ns()),
+        )
+
+
+def test_every_message_is_decoded_by_its_own_definition(demo):
+    for message in demo.messages:
+        topic = demo.topics[message.topic]
+        again = topic.store.serialize_cdr(topic.decode(message.data), topic.type_name)
+        # The serialiser leaves the padding at the very end out.
+        assert message.data.startswith(bytes(again).rstrip(b"\0")), message.topic
+
+
+def test_recorded_hashes_are_those_of_the_definitions(demo):
+    for topic in demo.topics.values():
+        assert topic.recorded_hash == topic.store.hash_rihs01(topic.type_name), topic.name
+
+
+def test_it_waits_for_the_last_subscriber_with_the_clock_at_the_start(run, demo):
+    assert {sample.topic for sample in run.waiting} == {CLOCK.name}
+    assert {clock.value(sample) for sample in run.waiting} == {demo.start}
+
+
+def test_every_message_arrives_unchanged(run):
+    checks.same_messages(run.node, run.expected)
+
+
+def test_topics_keep_their_order_to_each_other(run):
+    checks.arrival_order(run.node, run.expected)
+
+
+def test_type_hashes_are_the_recorded_ones(run, demo):
+    checks.type_hashes(run.node, demo.topics.values())
+
+
+def test_offered_qos_is_the_recorded_one(run, demo):
+    for topic in demo.topics.values():
+        (token,) = run.node.publishers(topic.name)
+        reliability, durability, *_ = token.split("/")[12].split(":")
+        assert durability == ("1" if topic.latched else ""), topic.name
+        assert reliability == ("2" if "best_effort" in topic.qos else ""), topic.name
+
+
+def test_clock_token_is_that_of_a_clock(run):
+    (token,) = run.node.publishers(CLOCK.name)
+    assert token.split("/")[10:] == [CLOCK.dds_type, CLOCK.hash, "2::,1:,:,:,,"]
+
+
+def test_source_times_are_the_time_of_sending(run):
+    began, ended = run.wall
+    for topic in {sample.topic for sample in run.node.samples}:
+        times = [sample.source_time for sample in run.node.of(topic)]
+        assert began <= times[0] and times[-1] <= ended, topic
+        assert times == sorted(times), topic
+
+
+def test_clock_runs_from_the_start_to_the_end(run, demo):
+    values = clock.values(run.node)
+    assert values == sorted(values)
+    assert values[0] == demo.start
+    assert values[-1] == demo.end
+
+
+def test_recorded_clock_is_not_replayed(run, demo):
+    recorded = {message.data for message in demo.of(CLOCK.name)}
+    assert recorded and not recorded & {sample.payload for sample in run.node.of(CLOCK.name)}
+    checks.attached(run.node, CLOCK.name)
+
+
+def test_clock_and_messages_agree(run):
+    clock.agrees_with_messages(run.node, run.expected)
+
+
+def test_clock_ticks_as_often_as_asked(run, demo):
+    rolling = [s for s in run.node.of(CLOCK.name) if demo.start < clock.value(s) < demo.end]
+    steps = [b.received - a.received for a, b in zip(rolling, rolling[1:])]
+    assert statistics.median(steps) == pytest.approx(1e9 / HERTZ, rel=0.05)
+    seconds = (rolling[-1].received - rolling[0].received) / 1e9
+    assert len(steps) / seconds == pytest.approx(HERTZ, rel=0.02)
+
+
+def test_clock_ticks_through_the_silence(run, demo):
+    times = [message.log_time for message in demo.messages]
+    length, start = max((b - a, a) for a, b in zip(times, times[1:]))
+    inside = [value for value in clock.values(run.node) if start < value < start + length]
+    assert len(inside) >= 0.9 * HERTZ * (length / 1e9) / RATE
+
+
+def test_rate_is_the_asked_one(run, demo):
+    walk = clock.stamped(run.node, run.expected)
+    messages = [(sample, time) for sample, time in walk if sample.topic != CLOCK.name]
+    ticks = [(s, t) for s, t in walk if s.topic == CLOCK.name and demo.start < t < demo.end]
+    assert clock.slope(messages) == pytest.approx(RATE, rel=0.01)
+    assert clock.slope(ticks) == pytest.approx(RATE, rel=0.01)
+    assert run.summary["rate"]["asked"] == RATE
+    assert run.summary["rate"]["achieved"] == pytest.approx(RATE, rel=0.01)
+
+
+def test_summary_agrees_with_the_recording(run, demo):
+    checks.summary_agrees(run.summary, run.expected, skipped=(CLOCK.name,))
+    recording = run.summary["recording"]
+    assert (recording["start_ns"], recording["end_ns"]) == (demo.start, demo.end)
+
+
+def test_unpaced_clock_shows_the_stamps_of_the_messages(demo):
+    """`--rate max`: what is reliable arrives whole; each value of the clock is a message's log time."""
+    reliable = [t for t in demo.topics.values() if "best_effort" not in t.qos]
+    names = [topic.name for topic in reliable]
+    expected = [message for message in demo.messages if message.topic in names]
+    arguments = ["--rate", "max", "--clock", "--topics", *names, "--wait-for-subscribers"]
+    with Player(demo.path, *arguments) as player, Node(player.port, [*reliable, CLOCK]) as node:
+        summary = player.finish(timeout=60)
+        node.settle(len(expected) + 1)
+        checks.same_messages(node, expected)
+        checks.summary_agrees(summary, expected)
+        values = clock.values(node)
+        assert values == sorted(values) and values[-1] >= expected[-1].log_time
+        # The start and the end of the recording belong to messages of other topics.
+        assert set(values) <= {message.log_time for message in demo.messages}
+        clock.agrees_with_messages(node, expected)

@@ -1,0 +1,68 @@
+"""A late joiner is owed the latched messages: asked for as rmw_zenoh's subscriptions do."""
+
+import time
+
+import zenoh
+from zenoh import ext
+
+import clock
+from node import CLOCK, Node, session
+from player import Player
+
+RATE = 2
+# The camera's /tf_static comes at 1.7 s.
+LATE_NS = 3_000_000_000
+
+
+class LateSubscriber:
+    """Transient local and reliable, depth 10; collects payloads."""
+
+    def __init__(self, opened: zenoh.Session, topic):
+        self.payloads: list[bytes] = []
+        self.attachments: list[bytes] = []
+
+        def record(sample: zenoh.Sample) -> None:
+            self.attachments.append(sample.attachment.to_bytes())
+            self.payloads.append(sample.payload.to_bytes())
+
+        self._subscriber = ext.declare_advanced_subscriber(
+            opened,
+            f"0/{topic.name.strip('/')}/{topic.dds_type}/{topic.hash}",
+            record,
+            history=ext.HistoryConfig(detect_late_publishers=True, max_samples=10),
+            recovery=ext.RecoveryConfig(periodic_queries=None, heartbeat=True),
+            subscriber_detection=True,
+        )
+
+
+def test_a_late_joiner_gets_the_latched_messages(demo):
+    latched = [topic for topic in demo.topics.values() if topic.latched]
+    assert {topic.name for topic in latched} == {"/tf_static", "/robot_description"}
+    imu = demo.topics["/imu"]
+    arguments = ["--clock", "20", "--rate", str(RATE), "--wait-for-subscribers", "/imu"]
+    with Player(demo.path, *arguments) as player, Node(player.port, [imu, CLOCK]) as node:
+        late = demo.start + LATE_NS
+        node.wait_for(lambda node: arrived(node, late), timeout=30)
+        with session(player.port) as opened:
+            subscribers = {topic.name: LateSubscriber(opened, topic) for topic in latched}
+            deadline = time.monotonic() + 5
+            want = {name: [message.data for message in demo.of(name)] for name in subscribers}
+            while time.monotonic() < deadline:
+                if all(len(s.payloads) >= len(want[name]) for name, s in subscribers.items()):
+                    break
+                time.sleep(0.05)
+            # Long enough for a message too many to show.
+            time.sleep(0.3)
+            for name, subscriber in subscribers.items():
+                assert subscriber.payloads == want[name], name
+                numbers = [int.from_bytes(a[:8], "little") for a in subscriber.attachments]
+                assert numbers == list(range(1, len(numbers) + 1)), name
+        player.interrupt()
+        assert player.exit_code(timeout=10) == 130
+
+
+def arrived(node: Node, time_ns: int) -> bool:
+    """Whether the clock has come that far."""
+    return any(
+        sample.topic == CLOCK.name and clock.value(sample) >= time_ns for sample in node.samples[-30:]
+    )

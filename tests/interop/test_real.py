@@ -1,0 +1,70 @@
+"""Real recordings of $BAGPLAY_DATA: nothing is lost or changed, neither in time nor unpaced."""
+
+import pytest
+
+import checks
+import clock
+from node import CLOCK, Node
+from player import Player
+from recording import Recording
+
+UNPACED = [
+    "rosbag2/talker/talker.mcap",
+    "crazyflie/bag3",
+    "crazyflie/bag8",
+    "crazyflie/fly90bag",
+    "crazyflie/pitch45bag",
+    "crazyflie/roll45bag",
+    "crazyflie/yx4bag",
+    "humble_types",
+    "turtlesim_ros2",
+    "husky_ros2_v8",
+]
+
+
+def find(data, name: str) -> Recording:
+    """The recording of that name; of a folder, the one file in it."""
+    path = data / name
+    if path.is_dir():
+        (path,) = path.glob("*.mcap")
+    return Recording(path)
+
+
+@pytest.mark.parametrize("name", UNPACED)
+def test_unpaced_nothing_is_lost(data, name):
+    recording = find(data, name)
+    arguments = ["--rate", "max", "--wait-for-subscribers"]
+    with Player(recording.path, *arguments) as player:
+        with Node(player.port, recording.topics.values()) as node:
+            summary = player.finish(timeout=120)
+            node.settle(len(recording.messages))
+            checks.same_messages(node, recording.messages)
+            checks.arrival_order(node, recording.messages)
+            checks.type_hashes(node, recording.topics.values())
+            checks.summary_agrees(summary, recording.messages)
+            decoded(node, recording)
+
+
+@pytest.mark.parametrize("name", ["rosbag2/talker/talker.mcap", "humble_types"])
+def test_in_time_with_a_clock(data, name):
+    recording = find(data, name)
+    arguments = ["--clock", "50", "--rate", "1", "--wait-for-subscribers"]
+    with Player(recording.path, *arguments) as player:
+        with Node(player.port, [*recording.topics.values(), CLOCK]) as node:
+            summary = player.finish(timeout=60)
+            node.settle(len(recording.messages) + 1)
+            checks.same_messages(node, recording.messages)
+            checks.summary_agrees(summary, recording.messages)
+            clock.agrees_with_messages(node, recording.messages)
+            values = clock.values(node)
+            assert values == sorted(values)
+            assert (values[0], values[-1]) == (recording.start, recording.end)
+            walk = clock.stamped(node, recording.messages)
+            messages = [(sample, time) for sample, time in walk if sample.topic != CLOCK.name]
+            assert clock.slope(messages) == pytest.approx(1.0, rel=0.01)
+
+
+def decoded(node: Node, recording: Recording) -> None:
+    """`rosbags` decodes what arrived, with the definitions of the recording."""
+    for sample in node.samples:
+        recording.topics[sample.topic].decode(sample.payload)
