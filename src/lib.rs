@@ -1,4 +1,33 @@
-//! bagplay plays recorded robot logs to ROS 2 over zenoh and serves their clock.
+//! Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
+//!
+//! The way of one message: a [`bag::Bag`] is opened; a cue ([`bag::Cues`]) walks it ahead of the
+//! [`player::Machine`], which holds the next message until its instant by the [`time::Segment`] has come
+//! and then gives it to an [`output::Output`], its clock before it. The output that ROS 2 nodes listen
+//! to is in `wire`; the command line around it all is in `cli`.
+//!
+//! Everything is driven by one value, the [`time::Segment`], and one handle, the [`player::Transport`]:
+//!
+//! ```no_run
+//! use bagplay::bag::{Bag, Cues, Selection};
+//! use bagplay::output::Null;
+//! use bagplay::player::{Command, Options, Player};
+//!
+//! let bag = Bag::open(&["drive.mcap"])?;
+//! let recording = bag.range().ok_or("no messages")?;
+//! let player = Player::new();
+//! let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 64 << 20, player.waker());
+//! let transport = player.transport();
+//! let topics = bag.topics().iter().map(|topic| topic.name.clone()).collect();
+//! let running = player.start(Options::new(recording, topics), Box::new(move |at| cues.start(at)), Null)?;
+//! transport.send(Command::Seek(recording.stop()))?;
+//! let (report, _) = running.join()?;
+//! println!("{} messages", report.sent);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Features: `wire` (zenoh, the command `play`) and `tui`, both on by default. Without them the library
+//! is `time`, `bag`, `output` and `player`, with no network in it.
+
 pub mod bag;
 #[cfg(feature = "wire")]
 pub mod cli;

@@ -169,7 +169,13 @@ impl Work {
         if at.refill {
             let (messages, damage) = self.bag.latched(&self.topics, at.from.time());
             let damage = damage.into_iter().map(Cued::Damage);
-            let mut refills = damage.chain(messages.into_iter().map(Cued::Refill));
+            // Those that stand right at the start come in their turn.
+            let is_ahead = |message: &Message| match (at.from, at.direction) {
+                (StartAt::At(start), Direction::Forward) => message.key.time >= start,
+                (StartAt::At(_) | StartAt::After(_), _) => false,
+            };
+            let messages = messages.into_iter().filter(|message| !is_ahead(message));
+            let mut refills = damage.chain(messages.map(Cued::Refill));
             if self.meter.is_closed() || !refills.all(|item| feed.send(item)) {
                 return;
             }

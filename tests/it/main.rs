@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 mod bag_cursor;
+#[cfg(feature = "wire")]
+mod cli;
 mod house;
 mod machine;
 mod mcaps;
