@@ -1,5 +1,8 @@
 //! The command line of `play`, as clap types: what was typed, not yet what it means.
 
+#![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
+#![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -72,7 +72,7 @@ impl Info {
     pub fn page(&self, zone: &TimeZone) -> String {
         let mut page = String::new();
         for file in &self.files {
-            self.file_lines(&mut page, file);
+            file_lines(&mut page, file);
         }
         // Writing to a string does not fail.
         let _ = match (self.start_ns, self.end_ns, self.duration_s) {
@@ -92,35 +92,6 @@ impl Info {
         );
         self.table(&mut page);
         page
-    }
-
-    fn file_lines(&self, page: &mut String, file: &FileInfo) {
-        let name = printable(&file.path.display().to_string());
-        let profile = if file.profile.is_empty() {
-            "no profile".into()
-        } else {
-            printable(&file.profile)
-        };
-        let compression = if file.compression.is_empty() {
-            "no chunks".into()
-        } else {
-            printable(&file.compression.join(", "))
-        };
-        let ratio = match file.compressed_bytes {
-            0 => String::new(),
-            compressed => format!(", {:.2} : 1", ratio(file.uncompressed_bytes, compressed)),
-        };
-        let _ = writeln!(
-            page,
-            "file      {name}  {}, {profile}, by {}",
-            bytes(file.bytes),
-            printable(&file.library)
-        );
-        let _ = writeln!(
-            page,
-            "chunks    {} ({compression}{ratio})",
-            count(file.chunks as u64)
-        );
     }
 
     fn table(&self, page: &mut String) {
@@ -161,6 +132,35 @@ impl Info {
             let _ = writeln!(page, "{}", line.trim_end());
         }
     }
+}
+
+fn file_lines(page: &mut String, file: &FileInfo) {
+    let name = printable(&file.path.display().to_string());
+    let profile = if file.profile.is_empty() {
+        "no profile".into()
+    } else {
+        printable(&file.profile)
+    };
+    let compression = if file.compression.is_empty() {
+        "no chunks".into()
+    } else {
+        printable(&file.compression.join(", "))
+    };
+    let ratio = match file.compressed_bytes {
+        0 => String::new(),
+        compressed => format!(", {:.2} : 1", ratio(file.uncompressed_bytes, compressed)),
+    };
+    let _ = writeln!(
+        page,
+        "file      {name}  {}, {profile}, by {}",
+        bytes(file.bytes),
+        printable(&file.library)
+    );
+    let _ = writeln!(
+        page,
+        "chunks    {} ({compression}{ratio})",
+        count(file.chunks as u64)
+    );
 }
 
 #[expect(clippy::cast_precision_loss, reason = "two decimals are shown")]

@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn the_clock_is_set_up_as_asked() {
         let clock = |line: &str| planned(line).unwrap().options.clock;
-        assert_eq!(clock("").is_served(), false);
+        assert!(!clock("").is_served());
         assert_eq!(clock("--clock").period, Some(Duration::from_millis(25)));
         assert_eq!(clock("--clock 1000").period, Some(Duration::from_millis(1)));
         assert_eq!(clock("--clock-topics-all").before, Before::All);

@@ -115,12 +115,11 @@ fn decimal_seconds(text: &str) -> Option<i64> {
 pub fn parse_span(text: &str) -> Result<Duration, Unreadable> {
     let text = text.trim();
     let refuse = || unreadable(text, A_SPAN);
-    let span = match text.parse::<f64>() {
-        Ok(secs) => Duration::from_secs_f64(secs).ok_or_else(refuse)?,
-        Err(_) => {
-            let span: jiff::SignedDuration = text.parse().map_err(|_| refuse())?;
-            Duration::from_nanos(i64::try_from(span.as_nanos()).map_err(|_| refuse())?)
-        }
+    let span = if let Ok(secs) = text.parse::<f64>() {
+        Duration::from_secs_f64(secs).ok_or_else(refuse)?
+    } else {
+        let span: jiff::SignedDuration = text.parse().map_err(|_| refuse())?;
+        Duration::from_nanos(i64::try_from(span.as_nanos()).map_err(|_| refuse())?)
     };
     if span.is_negative() {
         Err(refuse())

@@ -54,8 +54,7 @@ pub struct Machine {
     /// The last message published in this generation.
     pub(super) last: Option<Key>,
     pub(super) is_starved: bool,
-    pub(super) is_ended: bool,
-    pub(super) is_stopped: bool,
+    pub(super) course: Course,
     pub(super) owes_clock: bool,
     ticker: Ticker,
     pub(super) shown: Option<Time<Ros>>,
@@ -64,6 +63,17 @@ pub struct Machine {
     pub(super) lap_from: Option<Time<Steady>>,
     expected: Time<Steady>,
     mark: Time<Ros>,
+}
+
+/// How far the run has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Course {
+    /// On its way, played or not.
+    Underway,
+    /// At the exit edge.
+    Ended,
+    /// No more.
+    Over,
 }
 
 /// A walk to the message `left` before the last one, in a cue that runs the other way.
@@ -98,8 +108,7 @@ impl Machine {
             back: None,
             last: None,
             is_starved: true,
-            is_ended: false,
-            is_stopped: false,
+            course: Course::Underway,
             owes_clock: false,
             ticker: Ticker::new(options.clock.period),
             shown: None,
@@ -129,7 +138,7 @@ impl Machine {
     }
 
     fn act(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
-        if self.is_stopped {
+        if self.course == Course::Over {
             self.change_to(self.held(now), now);
             self.report.enter(State::Stopped, now);
             self.tell(out);
@@ -246,7 +255,10 @@ impl Machine {
     }
 
     pub(super) fn may_play(&self) -> bool {
-        self.intent == Intent::Play && self.gates.is_open() && !self.is_ended && self.steps == 0
+        self.intent == Intent::Play
+            && self.gates.is_open()
+            && self.course == Course::Underway
+            && self.steps == 0
     }
 
     pub(super) fn is_unpaced(&self) -> bool {
@@ -330,9 +342,9 @@ impl Machine {
 
     /// What playback is doing.
     pub fn state(&self) -> State {
-        if self.is_stopped {
+        if self.course == Course::Over {
             State::Stopped
-        } else if self.is_ended {
+        } else if self.course == Course::Ended {
             State::Ended
         } else if self.intent == Intent::Pause {
             State::Paused

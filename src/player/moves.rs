@@ -4,7 +4,7 @@
 //! taken in a row cost one cue.
 
 use super::command::{Command, Pace};
-use super::machine::{Machine, StepBack};
+use super::machine::{Course, Machine, StepBack};
 use super::options::Intent;
 use crate::bag::{CueAt, CuePoll, Cued, Direction, StartAt};
 use crate::output::{Occasion, Output};
@@ -14,7 +14,9 @@ impl Machine {
     /// Takes a command; what follows from it is done by the next calls of [`Machine::advance`].
     pub fn apply(&mut self, command: Command, now: Time<Steady>) {
         match command {
-            Command::Toggle if self.intent == Intent::Play && !self.is_ended => self.pause(now),
+            Command::Toggle if self.intent == Intent::Play && self.course == Course::Underway => {
+                self.pause(now);
+            }
             Command::Play | Command::Toggle => self.play(now),
             Command::Pause => self.pause(now),
             Command::SetPace(pace) => self.set_pace(pace, now),
@@ -36,12 +38,12 @@ impl Machine {
             Command::CloseGate(gate) => self.gates = self.gates.close(gate),
             Command::ShowClock => self.owes_clock = true,
             Command::Query => {}
-            Command::Stop => self.is_stopped = true,
+            Command::Stop => self.course = Course::Over,
         }
     }
 
     fn play(&mut self, now: Time<Steady>) {
-        if self.is_ended {
+        if self.course == Course::Ended {
             self.jump(self.segment.seek(self.segment.entry()), now);
         }
         self.intent = Intent::Play;
@@ -86,7 +88,7 @@ impl Machine {
     }
 
     fn play_until(&mut self, stop: Time<Ros>, now: Time<Steady>) {
-        if !self.is_ended {
+        if self.course == Course::Underway {
             self.change_to(self.segment.play_until(Some(stop), now), now);
             self.intent = Intent::Play;
         }
@@ -203,6 +205,6 @@ impl Machine {
         };
         self.reader.jump(cue);
         (self.last, self.back, self.steps) = (None, None, 0);
-        (self.is_ended, self.owes_clock) = (false, true);
+        (self.course, self.owes_clock) = (Course::Underway, true);
     }
 }

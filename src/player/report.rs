@@ -129,13 +129,12 @@ impl Report {
         let is_alike = |(first, _): &&mut (Damage, u64)| {
             first.kind == damage.kind && first.file == damage.file
         };
-        match self.damage.iter_mut().find(is_alike) {
-            Some((_, count)) => *count += 1,
-            None => {
-                tracing::warn!("{damage}");
-                self.damage.push((damage, 1));
-            }
+        if let Some((_, count)) = self.damage.iter_mut().find(is_alike) {
+            *count += 1;
+            return;
         }
+        tracing::warn!("{damage}");
+        self.damage.push((damage, 1));
     }
 
     /// Playback is in `state` since now: the span before goes to the state before.

@@ -1,6 +1,6 @@
 //! What the machine sends: the message whose time has come, the clock, and the last words of a lap or run.
 
-use super::machine::{CATCH_UP, Machine, Wait};
+use super::machine::{CATCH_UP, Course, Machine, Wait};
 use super::options::{Intent, WhenDone};
 use crate::bag::StartAt;
 use crate::output::{Occasion, Output};
@@ -101,8 +101,10 @@ impl Machine {
             out.flush();
             return Wait::Now;
         }
-        self.is_ended = true;
-        self.is_stopped = self.options.when_done == WhenDone::Stop;
+        self.course = match self.options.when_done {
+            WhenDone::Stop => Course::Over,
+            WhenDone::Stay => Course::Ended,
+        };
         Wait::Now
     }
 }

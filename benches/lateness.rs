@@ -1,0 +1,170 @@
+//! How late messages go out at 1×, 1,000 a second, beside a loop that only sleeps to the same instants.
+//!
+//! `cargo bench --bench lateness [-- SECONDS]`. Both run in turns in one process on the same machine; the
+//! player reads a real file and serves a 100 Hz clock. Prints percentiles of (instant of the put − its
+//! due instant) in microseconds, and their ratio.
+
+use std::error::Error;
+use std::sync::mpsc;
+use std::time::Instant;
+
+use bagplay::bag::{Bag, Cues, Selection};
+use bagplay::output::{Event, Recording};
+use bagplay::player::{ClockOptions, Options, Player};
+use bagplay::time::Duration;
+use hdrhistogram::Histogram;
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use rustix::time::{Timespec, clock_gettime};
+
+const HZ: u64 = 1_000;
+const TURNS: usize = 5;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let seconds: u64 = std::env::args()
+        .skip(1)
+        .find_map(|arg| arg.parse().ok())
+        .unwrap_or(5);
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("kilohertz.mcap");
+    write_recording(&path, seconds * HZ)?;
+    let bag = Bag::open(&[path])?;
+    let (mut bare, mut player) = (histogram()?, histogram()?);
+    for turn in 1..=TURNS {
+        eprintln!("turn {turn} of {TURNS}: {seconds} s each");
+        bare.add(bare_loop(seconds * HZ)?)?;
+        player.add(play(&bag)?)?;
+    }
+    println!("lateness at 1x, {HZ} messages a second, {TURNS} turns of {seconds} s, microseconds");
+    println!(
+        "{:<28} {:>8} {:>8} {:>8} {:>9}",
+        "", "p50", "p99", "p99.9", "max"
+    );
+    show("bare absolute sleep loop", &bare);
+    show("player", &player);
+    let ratio =
+        |q| micros(player.value_at_quantile(q)) / micros(bare.value_at_quantile(q)).max(0.001);
+    println!(
+        "{:<28} {:>8.2} {:>8.2} {:>8.2}",
+        "player / bare",
+        ratio(0.5),
+        ratio(0.99),
+        ratio(0.999)
+    );
+    Ok(())
+}
+
+fn histogram() -> Result<Histogram<u64>, Box<dyn Error>> {
+    Ok(Histogram::new_with_bounds(1, 60_000_000_000, 3)?)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
+fn micros(nanos: u64) -> f64 {
+    nanos as f64 / 1e3
+}
+
+fn show(name: &str, late: &Histogram<u64>) {
+    let at = |q| micros(late.value_at_quantile(q));
+    println!(
+        "{name:<28} {:>8.2} {:>8.2} {:>8.2} {:>9.2}",
+        at(0.5),
+        at(0.99),
+        at(0.999),
+        micros(late.max())
+    );
+}
+
+/// Sleeps to each instant of a 1 kHz grid, with the finest timer slack, and nothing else.
+fn bare_loop(ticks: u64) -> Result<Histogram<u64>, Box<dyn Error>> {
+    rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))?;
+    let mut late = histogram()?;
+    let now = || {
+        let now = clock_gettime(ClockId::Monotonic);
+        now.tv_sec * 1_000_000_000 + now.tv_nsec
+    };
+    let start = now();
+    for tick in 0..ticks {
+        let due = start + i64::try_from(tick * 1_000_000_000 / HZ)?;
+        let deadline = Timespec {
+            tv_sec: due / 1_000_000_000,
+            tv_nsec: due % 1_000_000_000,
+        };
+        while clock_nanosleep_absolute(ClockId::Monotonic, &deadline).is_err() {}
+        late.saturating_record(u64::try_from(now() - due)?);
+    }
+    Ok(late)
+}
+
+/// Plays the recording and takes the instant of each message; the earliest anchors the schedule.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+fn play(bag: &Bag) -> Result<Histogram<u64>, Box<dyn Error>> {
+    let player = Player::new();
+    let mut cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
+    let topics = bag
+        .topics()
+        .iter()
+        .map(|topic| topic.name.clone())
+        .collect();
+    let recording = bag.range().ok_or("no messages")?;
+    let clock = ClockOptions {
+        period: Some(Duration::from_millis(10)),
+        ..ClockOptions::default()
+    };
+    let options = Options {
+        clock,
+        ..Options::new(recording, topics)
+    };
+    let (sender, sent) = mpsc::sync_channel(1 << 20);
+    let out = Recording(move |event| {
+        if let Event::Message(_, log_time, _) = event {
+            let _ = sender.send((Instant::now(), log_time));
+        }
+    });
+    player
+        .start(options, Box::new(move |at| cues.start(at)), out)?
+        .join()?;
+    let sent: Vec<_> = sent.try_iter().collect();
+    let (origin, first) = *sent.first().ok_or("nothing was played")?;
+    let offset = |(at, t): &(Instant, _)| {
+        let wall = i64::try_from(at.duration_since(origin).as_nanos()).unwrap_or(i64::MAX);
+        wall - first_to(first, *t)
+    };
+    let earliest = sent.iter().map(offset).min().unwrap_or(0);
+    let mut late = histogram()?;
+    for one in &sent {
+        late.saturating_record(u64::try_from(offset(one) - earliest)?);
+    }
+    Ok(late)
+}
+
+fn first_to(
+    first: bagplay::time::Time<bagplay::time::Ros>,
+    t: bagplay::time::Time<bagplay::time::Ros>,
+) -> i64 {
+    t.saturating_since(first).as_nanos()
+}
+
+fn write_recording(path: &std::path::Path, messages: u64) -> Result<(), Box<dyn Error>> {
+    let mut writer = mcap::Writer::new(std::io::BufWriter::new(std::fs::File::create(path)?))?;
+    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
+    let channel = writer.add_channel(
+        schema,
+        "/chatter",
+        "cdr",
+        &std::collections::BTreeMap::new(),
+    )?;
+    for n in 0..messages {
+        let time = 1_700_000_000_000_000_000 + n * 1_000_000_000 / HZ;
+        let header = mcap::records::MessageHeader {
+            channel_id: channel,
+            sequence: 0,
+            log_time: time,
+            publish_time: time,
+        };
+        writer.write_to_known_channel(
+            &header,
+            &[0, 1, 0, 0, 5, 0, 0, 0, b'd', b'a', b't', b'a', 0],
+        )?;
+    }
+    writer.finish()?;
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! Playing flat out to a subscriber, beside a loop that puts the same payloads from memory.
+//!
+//! `cargo bench --bench unpaced`. One process, two zenoh sessions on loopback, in turns. The loop has the
+//! payloads in memory already and puts them with a plain zenoh publisher of the same settings; `play`
+//! reads, decompresses, orders, keeps its clock and its counts. Prints both rates and their ratio, and
+//! checks that nothing was lost.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use bagplay::bag::{Bag, Cues, Direction, Selection, StartAt, TopicId};
+use bagplay::player::{Options, Pace, Player};
+use bagplay::wire::{Played, Session, WireEvent, WireOptions};
+use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::qos::CongestionControl;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const TURNS: usize = 5;
+
+/// What is played: its name, messages, bytes each, chunk size.
+const RECORDINGS: [(&str, u64, usize, u64); 3] = [
+    ("strings of 69 B", 400_000, 69, 1 << 20),
+    ("scans of 10 kB", 40_000, 10_000, 1 << 20),
+    ("images of 1 MB", 600, 1_000_000, 4 << 20),
+];
+
+fn main() -> Result<(), Failure> {
+    println!("flat out on loopback, median of {TURNS} turns");
+    println!(
+        "{:<18} {:>14} {:>14} {:>7} {:>6}",
+        "", "loop msg/s", "player msg/s", "ratio", "lost"
+    );
+    let dir = tempfile::tempdir()?;
+    for (name, messages, size, chunk) in RECORDINGS {
+        let path = dir.path().join("flat.mcap");
+        write_recording(&path, messages, size, chunk)?;
+        let bag = Bag::open(&[&path])?;
+        let (mut bare, mut player, mut lost) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..TURNS {
+            let (rate, missing) = turn(&bag, messages, put_from_memory)?;
+            bare.push(rate);
+            lost += missing;
+            let (rate, missing) = turn(&bag, messages, play)?;
+            player.push(rate);
+            lost += missing;
+        }
+        let (bare, player) = (median(bare), median(player));
+        println!(
+            "{name:<18} {bare:>14.0} {player:>14.0} {:>7.2} {lost:>6}",
+            player / bare
+        );
+    }
+    Ok(())
+}
+
+fn median(mut rates: Vec<f64>) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
+/// A session that listens on a free port of loopback, with what sends through it.
+type Sender = fn(&str, &Bag, &Listener) -> Result<(), Failure>;
+
+/// Counts what arrives, in a session of its own.
+struct Listener {
+    arrived: Arc<AtomicU64>,
+    began: std::cell::Cell<Option<Instant>>,
+}
+
+impl Listener {
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+    fn begin(&self) {
+        self.began.set(Some(Instant::now()));
+    }
+}
+
+/// One way of sending against a subscriber that counts: messages a second until the last has arrived,
+/// and how many have not.
+#[expect(
+    clippy::disallowed_methods,
+    clippy::cast_precision_loss,
+    reason = "a benchmark measures wall time"
+)]
+fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<(f64, u64), Failure> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?
+        .local_addr()?
+        .port();
+    let endpoint = format!("tcp/127.0.0.1:{port}");
+    let (tell, done) = crossbeam_channel::bounded(1);
+    let listener = Listener {
+        arrived: Arc::default(),
+        began: std::cell::Cell::default(),
+    };
+    let arrived = Arc::clone(&listener.arrived);
+    let subscribe = {
+        let endpoint = endpoint.clone();
+        std::thread::spawn(move || {
+            let session = open("client", "connect", &endpoint)?;
+            let count = move |_| {
+                if arrived.fetch_add(1, Ordering::Relaxed) + 1 == messages {
+                    let _ = tell.try_send(Instant::now());
+                }
+            };
+            let subscriber = session.declare_subscriber("**").callback(count).wait()?;
+            Ok::<_, Failure>((session, subscriber))
+        })
+    };
+    send(&endpoint, bag, &listener)?;
+    let ended = done
+        .recv_timeout(std::time::Duration::from_secs(10))
+        .unwrap_or_else(|_| Instant::now());
+    drop(subscribe.join().map_err(|_| "the subscriber panicked")??);
+    let lost = messages.saturating_sub(listener.arrived.load(Ordering::Relaxed));
+    let began = listener.began.get().ok_or("nothing was sent")?;
+    Ok((
+        messages as f64 / ended.duration_since(began).as_secs_f64(),
+        lost,
+    ))
+}
+
+fn open(mode: &str, role: &str, endpoint: &str) -> zenoh::Result<zenoh::Session> {
+    let mut config = zenoh::Config::default();
+    let settings = [
+        ("mode".to_owned(), format!("\"{mode}\"")),
+        (format!("{role}/endpoints"), format!("[\"{endpoint}\"]")),
+        ("scouting/multicast/enabled".to_owned(), "false".to_owned()),
+        ("connect/timeout_ms".to_owned(), "10000".to_owned()),
+    ];
+    for (key, value) in settings {
+        config.insert_json5(&key, &value)?;
+    }
+    zenoh::open(config).wait()
+}
+
+fn put_from_memory(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<(), Failure> {
+    let all = Selection::all(bag);
+    let first = bag.range().ok_or("no messages")?.start();
+    let messages: Vec<ZBytes> = bag
+        .cursor(&all, StartAt::At(first), Direction::Forward)
+        .map(|message| message.map(|message| ZBytes::from(message.payload.to_vec())))
+        .collect::<Result<_, _>>()
+        .map_err(|damage| damage.to_string())?;
+    let session = open("router", "listen", endpoint)?;
+    let publisher = session
+        .declare_publisher("chatter")
+        .congestion_control(CongestionControl::Block)
+        .wait()?;
+    let matching = publisher.matching_listener().wait()?;
+    while !publisher.matching_status().wait()?.matching() {
+        matching.recv()?;
+    }
+    listener.begin();
+    for payload in messages {
+        publisher.put(payload).attachment(&[0_u8; 33][..]).wait()?;
+    }
+    drop((matching, publisher));
+    session.close().wait()?;
+    Ok(())
+}
+
+fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<(), Failure> {
+    let (tell, matched) = crossbeam_channel::bounded(1);
+    let options = WireOptions {
+        listen: vec![endpoint.to_owned()],
+        ..WireOptions::default()
+    };
+    let session = Session::open(&options, move |event| {
+        if matches!(event, WireEvent::Matching { matched: true, .. }) {
+            let _ = tell.try_send(());
+        }
+    })?;
+    let topic = bag.topics()[0].clone();
+    let played = Played {
+        id: TopicId(0),
+        name: topic.name.clone(),
+        topic,
+        qos: None,
+    };
+    let (out, _) = session.advertise(&[played], None)?;
+    matched.recv_timeout(std::time::Duration::from_secs(10))?;
+    let flat_out = Player::new();
+    let mut cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, flat_out.waker());
+    let recording = bag.range().ok_or("no messages")?;
+    let options = Options {
+        pace: Pace::Max,
+        ..Options::new(recording, vec!["/chatter".into()])
+    };
+    listener.begin();
+    let (_, out) = flat_out
+        .start(options, Box::new(move |at| cues.start(at)), out)?
+        .join()?;
+    drop(out);
+    session.close();
+    Ok(())
+}
+
+fn write_recording(
+    path: &std::path::Path,
+    messages: u64,
+    size: usize,
+    chunk: u64,
+) -> Result<(), Failure> {
+    let options = mcap::WriteOptions::new()
+        .compression(None)
+        .chunk_size(Some(chunk))
+        .profile("ros2");
+    let mut writer = options.create(std::io::BufWriter::new(std::fs::File::create(path)?))?;
+    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
+    let channel = writer.add_channel(
+        schema,
+        "/chatter",
+        "cdr",
+        &std::collections::BTreeMap::new(),
+    )?;
+    let mut payload = vec![7_u8; size];
+    payload[..4].copy_from_slice(&[0, 1, 0, 0]);
+    for n in 0..messages {
+        let time = 1_700_000_000_000_000_000 + n * 1_000_000;
+        let header = mcap::records::MessageHeader {
+            channel_id: channel,
+            sequence: 0,
+            log_time: time,
+            publish_time: time,
+        };
+        writer.write_to_known_channel(&header, &payload)?;
+    }
+    writer.finish()?;
+    Ok(())
+}
