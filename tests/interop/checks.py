@@ -27,7 +27,10 @@ def attached(node: Node, topic: str) -> None:
     samples = node.of(topic)
     assert all(len(sample.attachment) == ATTACHMENT_LENGTH for sample in samples), topic
     assert all(sample.attachment[16] == 16 for sample in samples), topic
-    assert [sample.sequence for sample in samples] == list(range(1, len(samples) + 1)), topic
+    # The clock ticks before we join; of all else we are there for the first message.
+    first = samples[0].sequence if topic == CLOCK.name else 1
+    numbers = [sample.sequence for sample in samples]
+    assert numbers == list(range(first, first + len(samples))), f"{topic}: {numbers[:3]}…{numbers[-1]}"
     tokens = node.publishers(topic)
     assert len(tokens) == 1, f"{topic}: {tokens}"
     assert {sample.gid for sample in samples} == {gid(tokens[0])}, topic
