@@ -14,7 +14,10 @@ def same_messages(node: Node, expected: list[Message]) -> None:
     for topic in sorted(topics):
         got = [sample.payload for sample in node.of(topic)]
         want = [message.data for message in expected if message.topic == topic]
-        assert len(got) == len(want), f"{topic}: {len(got)} of {len(want)} messages"
+        numbers = {sample.sequence for sample in node.of(topic)}
+        missing = sorted(set(range(1, len(want) + 1)) - numbers)
+        lost = f"without {missing[0]} to {missing[-1]}" if missing else ""
+        assert len(got) == len(want), f"{topic}: {len(got)} of {len(want)} messages {lost}"
         wrong = [n for n, (a, b) in enumerate(zip(got, want)) if a != b]
         assert not wrong, f"{topic}: {len(wrong)} messages differ, first number {wrong[0]}"
         attached(node, topic)

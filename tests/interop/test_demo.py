@@ -1,4 +1,4 @@
-"""The demo recording, played at four times its speed with a clock of 100 Hz."""
+"""The demo recording, played at twice its speed with a clock of 100 Hz."""
 
 import statistics
 import time
@@ -11,7 +11,8 @@ import clock
 from node import CLOCK, Node
 from player import Player
 
-RATE = 4.0
+# 15 s: long enough for 1 % of the rate to be more than a busy machine takes away.
+RATE = 2.0
 HERTZ = 100.0
 LAST_TO_JOIN = "/scan"
 
@@ -144,7 +145,7 @@ def test_unpaced_clock_shows_the_stamps_of_the_messages(demo):
     names = [topic.name for topic in reliable]
     expected = [message for message in demo.messages if message.topic in names]
     arguments = ["--rate", "max", "--clock", "--topics", *names, "--wait-for-subscribers"]
-    with Player(demo.path, *arguments) as player, Node(player.port, [*reliable, CLOCK]) as node:
+    with Player(demo.path, *arguments) as player, Node(player.port, [CLOCK, *reliable]) as node:
         summary = player.finish(timeout=60)
         node.settle(len(expected) + 1)
         checks.same_messages(node, expected)
