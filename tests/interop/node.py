@@ -75,7 +75,10 @@ def token(zid: str, entity: int, topic: Topic) -> str:
 
 
 class Node:
-    """Subscribes to `topics` on any type hash; `samples` is in the order of arrival on the link."""
+    """Subscribes to `topics` on any type hash; `samples` is in the order of arrival on the link.
+
+    They are joined in that order: the player may begin with the last one, so the clock comes first.
+    """
 
     def __init__(self, port: int, topics: Iterable[Topic]):
         self.samples: list[Sample] = []

@@ -1,4 +1,4 @@
-"""The demo recording, played at four times its speed with a clock of 100 Hz."""
+"""The demo recording, played at twice its speed with a clock of 100 Hz."""
 
 import statistics
 import time
@@ -11,7 +11,8 @@ import clock
 from node import CLOCK, Node
 from player import Player
 
-RATE = 4.0
+# 15 s: long enough for 1 % of the rate to be more than a busy machine takes away.
+RATE = 2.0
 HERTZ = 100.0
 LAST_TO_JOIN = "/scan"
 
@@ -126,8 +127,10 @@ def test_rate_is_the_asked_one(run, demo):
     walk = clock.stamped(run.node, run.expected)
     messages = [(sample, time) for sample, time in walk if sample.topic != CLOCK.name]
     ticks = [(s, t) for s, t in walk if s.topic == CLOCK.name and demo.start < t < demo.end]
-    assert clock.slope(messages) == pytest.approx(RATE, rel=0.01)
-    assert clock.slope(ticks) == pytest.approx(RATE, rel=0.01)
+    # A machine that gives the player no time shows as "stalled".
+    held = run.summary["held_ms"]
+    assert clock.slope(messages) == pytest.approx(RATE, rel=0.01), held
+    assert clock.slope(ticks) == pytest.approx(RATE, rel=0.01), held
     assert run.summary["rate"]["asked"] == RATE
     assert run.summary["rate"]["achieved"] == pytest.approx(RATE, rel=0.01)
 
@@ -144,7 +147,7 @@ def test_unpaced_clock_shows_the_stamps_of_the_messages(demo):
     names = [topic.name for topic in reliable]
     expected = [message for message in demo.messages if message.topic in names]
     arguments = ["--rate", "max", "--clock", "--topics", *names, "--wait-for-subscribers"]
-    with Player(demo.path, *arguments) as player, Node(player.port, [*reliable, CLOCK]) as node:
+    with Player(demo.path, *arguments) as player, Node(player.port, [CLOCK, *reliable]) as node:
         summary = player.finish(timeout=60)
         node.settle(len(expected) + 1)
         checks.same_messages(node, expected)

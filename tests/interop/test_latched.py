@@ -8,6 +8,7 @@ from zenoh import ext
 import clock
 from node import CLOCK, Node, session
 from player import Player
+from recording import digest
 
 RATE = 2
 # The camera's /tf_static comes at 1.7 s.
@@ -40,7 +41,7 @@ def test_a_late_joiner_gets_the_latched_messages(demo):
     assert {topic.name for topic in latched} == {"/tf_static", "/robot_description"}
     imu = demo.topics["/imu"]
     arguments = ["--clock", "20", "--rate", str(RATE), "--wait-for-subscribers", "/imu"]
-    with Player(demo.path, *arguments) as player, Node(player.port, [imu, CLOCK]) as node:
+    with Player(demo.path, *arguments) as player, Node(player.port, [CLOCK, imu]) as node:
         late = demo.start + LATE_NS
         node.wait_for(lambda node: arrived(node, late), timeout=30)
         with session(player.port) as opened:
@@ -59,6 +60,28 @@ def test_a_late_joiner_gets_the_latched_messages(demo):
                 assert numbers == list(range(1, len(numbers) + 1)), name
         player.interrupt()
         assert player.exit_code(timeout=10) == 130
+
+
+def test_a_late_start_owes_the_latched_messages_too(demo):
+    latched = [topic for topic in demo.topics.values() if topic.latched]
+    start = demo.start + 10_000_000_000
+    expected = [message for message in demo.without(CLOCK.name) if message.log_time >= start]
+    imu = demo.topics["/imu"]
+    arguments = ["--start-offset", "10", "--clock", "--rate", "10", "--wait-for-subscribers", "/imu"]
+    with Player(demo.path, *arguments) as player, session(player.port) as opened:
+        subscribers = {topic.name: LateSubscriber(opened, topic) for topic in latched}
+        with Node(player.port, [CLOCK, imu]) as node:
+            summary = player.finish(timeout=30)
+            want = [message for message in expected if message.topic == imu.name]
+            node.settle(len(want) + 1)
+            assert [sample.payload for sample in node.of(imu.name)] == [m.data for m in want]
+            values = clock.values(node)
+            assert (values[0], values[-1]) == (start, demo.end) and values == sorted(values)
+        for name, subscriber in subscribers.items():
+            assert subscriber.payloads == [message.data for message in demo.of(name)], name
+    # What was sent again is not part of what was due.
+    assert summary["digest"] == digest(expected)
+    assert summary["messages_sent"] == len(expected)
 
 
 def arrived(node: Node, time_ns: int) -> bool:

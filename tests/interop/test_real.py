@@ -50,7 +50,7 @@ def test_in_time_with_a_clock(data, name):
     recording = find(data, name)
     arguments = ["--clock", "50", "--rate", "1", "--wait-for-subscribers"]
     with Player(recording.path, *arguments) as player:
-        with Node(player.port, [*recording.topics.values(), CLOCK]) as node:
+        with Node(player.port, [CLOCK, *recording.topics.values()]) as node:
             summary = player.finish(timeout=60)
             node.settle(len(recording.messages) + 1)
             checks.same_messages(node, recording.messages)
@@ -61,7 +61,7 @@ def test_in_time_with_a_clock(data, name):
             assert (values[0], values[-1]) == (recording.start, recording.end)
             walk = clock.stamped(node, recording.messages)
             messages = [(sample, time) for sample, time in walk if sample.topic != CLOCK.name]
-            assert clock.slope(messages) == pytest.approx(1.0, rel=0.01)
+            assert clock.slope(messages) == pytest.approx(1.0, rel=0.01), summary["held_ms"]
 
 
 def decoded(node: Node, recording: Recording) -> None:
