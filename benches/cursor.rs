@@ -212,7 +212,7 @@ fn decompress(path: &Path) -> Result<f64> {
 }
 
 fn cue(bag: &Bag, from: StartAt, direction: Direction) -> Result<usize> {
-    let (ring, rung) = bounded(1);
+    let (ring, bell) = bounded(1);
     let wake: Waker = Arc::new(move || {
         let _ = ring.try_send(());
     });
@@ -228,7 +228,7 @@ fn cue(bag: &Bag, from: StartAt, direction: Direction) -> Result<usize> {
         match cue.poll() {
             CuePoll::Item(Cued::Message(message)) => bytes += message.payload.len(),
             CuePoll::Item(other) => bail!("{other:?}"),
-            CuePoll::Pending => rung.recv()?,
+            CuePoll::Pending => bell.recv()?,
             CuePoll::End => return Ok(bytes),
         }
     }

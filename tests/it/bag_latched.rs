@@ -12,7 +12,7 @@ fn offers(name: &str, yaml: &str) -> TopicSpec {
     TopicSpec::named(name).with("offered_qos_profiles", yaml)
 }
 
-/// /map latched by one publisher, /pair by two, /tf_static by name, /odom not at all.
+/// `/map` latched by one publisher, `/pair` by two, `tf_static` by its name, `/odom` not at all.
 fn spec() -> Spec {
     let both = LOCAL.repeat(2);
     let chunks = vec![

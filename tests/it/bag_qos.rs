@@ -54,6 +54,6 @@ fn what_is_no_list_of_profiles_is_none() {
     for yaml in [
         "", " \n", "[]", "~", "{}", "word", "- [", "\u{0}", "&a [*a]", &long, &deep,
     ] {
-        assert_eq!(Qos::parse_offers(yaml), [], "{:.20}", yaml);
+        assert_eq!(Qos::parse_offers(yaml), [], "{yaml:.20}");
     }
 }
