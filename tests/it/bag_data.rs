@@ -131,7 +131,11 @@ fn recorded_profiles_hashes_and_latching_are_read() {
         let bag = Bag::open(&[path]).unwrap();
         let latched = bag.topics().iter().filter(|topic| topic.is_latched);
         let names: Vec<_> = latched.map(|topic| topic.name.as_str()).collect();
-        assert_eq!(names, ["/tf_static"], "{}", path.display());
+        assert!(
+            names.contains(&"/tf_static"),
+            "{}: {names:?}",
+            path.display()
+        );
         let (found, damage) = bag.latched(&all(&bag), bag.range().unwrap().stop());
         assert!(!found.is_empty() && damage.is_empty());
     }
