@@ -33,14 +33,18 @@ impl Random {
 
     fn time(&mut self, range: TimeRange) -> Time<Ros> {
         let span = range.duration().as_nanos() / 1_000;
-        range.start().saturating_add(Duration::from_micros(self.below(span.unsigned_abs()).cast_signed()))
+        range.start().saturating_add(Duration::from_micros(
+            self.below(span.unsigned_abs()).cast_signed(),
+        ))
     }
 
     fn command(&mut self, range: TimeRange) -> Command {
         let speeds = [0.1, 0.5, 1.0, 3.0, 20.0, 500.0, -0.5, -1.0, -20.0];
         match self.below(16) {
             0..=3 => Command::Seek(self.time(range)),
-            4 => Command::SeekBy(Duration::from_millis(self.below(10_000).cast_signed() - 5_000)),
+            4 => Command::SeekBy(Duration::from_millis(
+                self.below(10_000).cast_signed() - 5_000,
+            )),
             5..=7 => {
                 let speed = speeds[usize::try_from(self.below(9)).unwrap()];
                 Command::SetPace(Pace::At(Speed::from_f64(speed).unwrap()))
@@ -71,8 +75,14 @@ impl Laws {
     fn take(&mut self, event: &Event) {
         match *event {
             Event::Segment(next) => {
-                if self.segment.is_none_or(|segment| segment.generation() != next.generation()) {
-                    assert!(self.segment.is_none_or(|segment| segment.generation() < next.generation()));
+                if self
+                    .segment
+                    .is_none_or(|segment| segment.generation() != next.generation())
+                {
+                    assert!(
+                        self.segment
+                            .is_none_or(|segment| segment.generation() < next.generation())
+                    );
                     (self.clock, self.message, self.is_told) = (None, None, false);
                     self.jumps += 1;
                 }
@@ -80,21 +90,51 @@ impl Laws {
             }
             Event::Clock(t) => {
                 let segment = self.segment.expect("a segment comes first");
-                assert!(segment.range().contains(t), "clock {t} outside {:?}", segment.range());
-                assert!(!self.clock.is_some_and(|before| segment.is_before(t, before)), "clock {t} runs against the direction");
-                assert!(!self.message.is_some_and(|before| segment.is_before(t, before)), "clock {t} before a message that is out");
+                assert!(
+                    segment.range().contains(t),
+                    "clock {t} outside {:?}",
+                    segment.range()
+                );
+                assert!(
+                    !self
+                        .clock
+                        .is_some_and(|before| segment.is_before(t, before)),
+                    "clock {t} runs against the direction"
+                );
+                assert!(
+                    !self
+                        .message
+                        .is_some_and(|before| segment.is_before(t, before)),
+                    "clock {t} before a message that is out"
+                );
                 (self.clock, self.is_told) = (Some(t), true);
             }
             Event::Message(_, t, Occasion::Refill) => {
                 assert!(self.is_told, "a refill before the clock of its generation");
-                assert!(self.message.is_none(), "a refill at {t} after a message of its generation");
+                assert!(
+                    self.message.is_none(),
+                    "a refill at {t} after a message of its generation"
+                );
             }
             Event::Message(_, t, Occasion::Due) => {
                 let segment = self.segment.expect("a segment comes first");
                 assert!(self.is_told, "a message before the clock of its generation");
-                assert!(segment.range().contains(t), "a stale message: {t} outside {:?}", segment.range());
-                assert!(!self.message.is_some_and(|before| segment.is_before(t, before)), "message {t} out of order");
-                assert!(!self.clock.is_some_and(|clock| segment.is_before(t, clock)), "message {t} behind the clock {:?}", self.clock);
+                assert!(
+                    segment.range().contains(t),
+                    "a stale message: {t} outside {:?}",
+                    segment.range()
+                );
+                assert!(
+                    !self
+                        .message
+                        .is_some_and(|before| segment.is_before(t, before)),
+                    "message {t} out of order"
+                );
+                assert!(
+                    !self.clock.is_some_and(|clock| segment.is_before(t, clock)),
+                    "message {t} behind the clock {:?}",
+                    self.clock
+                );
                 (self.message, self.messages) = (Some(t), self.messages + 1);
             }
             Event::Flush => {}
@@ -109,17 +149,27 @@ fn resident() -> u64 {
 
 #[test]
 fn forty_commands_a_second_break_no_law_and_leak_nothing() {
-    let seconds: u64 = std::env::var("BAGPLAY_SOAK_SECONDS").map_or(10, |seconds| seconds.parse().unwrap());
+    let seconds: u64 =
+        std::env::var("BAGPLAY_SOAK_SECONDS").map_or(10, |seconds| seconds.parse().unwrap());
     let demo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap");
     let bag = Bag::open(&[demo]).unwrap();
     let recording = bag.range().unwrap();
     let player = Player::new();
     let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 4 << 20, player.waker());
     let options = Options {
-        clock: ClockOptions { period: Some(Duration::from_millis(5)), ..ClockOptions::default() },
+        clock: ClockOptions {
+            period: Some(Duration::from_millis(5)),
+            ..ClockOptions::default()
+        },
         when_done: WhenDone::Stay,
         at_end: AtEnd::Loop,
-        ..Options::new(recording, bag.topics().iter().map(|topic| topic.name.clone()).collect())
+        ..Options::new(
+            recording,
+            bag.topics()
+                .iter()
+                .map(|topic| topic.name.clone())
+                .collect(),
+        )
     };
     let (sender, events) = mpsc::sync_channel(1 << 12);
     let reader = thread::spawn(move || {
@@ -131,19 +181,26 @@ fn forty_commands_a_second_break_no_law_and_leak_nothing() {
     });
     let transport = player.transport();
     let out = Recording(move |event| sender.send(event).unwrap());
-    let running = player.start(options, Box::new(move |at| cues.start(at)), out).unwrap();
+    let running = player
+        .start(options, Box::new(move |at| cues.start(at)), out)
+        .unwrap();
 
     let (mut random, mut warm) = (Random(SEED), 0);
     let mut seen = 0;
     for n in 0..seconds * PER_SECOND {
         let status = transport.ask(random.command(recording)).unwrap();
-        assert!(status.segment.generation() >= seen, "a generation went back");
+        assert!(
+            status.segment.generation() >= seen,
+            "a generation went back"
+        );
         seen = status.segment.generation();
         if n == seconds * PER_SECOND / 3 {
             warm = resident();
         }
         // The pace of the commands; a player that ends early ends the wait.
-        let _ = running.done().recv_timeout(Std::from_millis(1_000 / PER_SECOND));
+        let _ = running
+            .done()
+            .recv_timeout(Std::from_millis(1_000 / PER_SECOND));
     }
     let grown = resident().saturating_sub(warm);
     transport.send(Command::Stop).unwrap();
@@ -152,5 +209,10 @@ fn forty_commands_a_second_break_no_law_and_leak_nothing() {
     let laws = reader.join().unwrap();
     assert!(grown < GROWTH, "grew by {grown} bytes");
     assert_eq!(report.sent, laws.messages);
-    assert!(laws.jumps > seconds * PER_SECOND / 4 && laws.messages > 1_000, "{} jumps, {} messages", laws.jumps, laws.messages);
+    assert!(
+        laws.jumps > seconds * PER_SECOND / 4 && laws.messages > 1_000,
+        "{} jumps, {} messages",
+        laws.jumps,
+        laws.messages
+    );
 }

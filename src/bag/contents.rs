@@ -129,7 +129,7 @@ impl Contents {
             input.channels = channels;
         }
         for (input, index) in (0..).zip(indexes) {
-            let used = index.chunks.into_iter().filter(|it| it.uncompressed > 0);
+            let used = index.chunks.into_iter().filter(|it| !it.is_empty());
             let used = used.map(|place| Chunk { input, place });
             contents.chunks.extend(used);
         }
@@ -201,7 +201,7 @@ fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
 
 /// The times of all chunks with messages. A chunk without any says 0 to 0 and has no message indexes.
 fn range(index: &FileIndex) -> Option<TimeRange> {
-    let is_told = |chunk: &&ChunkRef| chunk.uncompressed > 0 && !chunk.is_any_time();
+    let is_told = |chunk: &&ChunkRef| !chunk.is_empty() && !chunk.is_any_time();
     let all = || index.chunks.iter().filter(is_told);
     let is_stamped = |chunk: &&ChunkRef| {
         !chunk.message_indexes.is_empty() || chunk.start != Time::ZERO || chunk.end != Time::ZERO

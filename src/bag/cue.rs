@@ -75,7 +75,8 @@ pub struct Cues {
 
 impl Cues {
     /// `read_ahead_bytes` bounds the decompressed data that is open, queued, or still in use by the
-    /// receiver, up to two chunks more.
+    /// receiver, up to two chunks more. A receiver that keeps messages keeps their bytes out of it, so
+    /// one that hoards them starves itself.
     pub fn new(bag: Bag, topics: Selection, read_ahead_bytes: u64, wake: Waker) -> Self {
         let (alive, stop) = bounded(0);
         Self {

@@ -9,16 +9,16 @@
 use std::cmp::Ordering;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
-use std::ops::Bound;
 use std::sync::Arc;
 
 use super::budget::{Meter, Usage};
 use super::chunk::{Decoder, MAX_CHUNK};
-use super::contents::{Chunk, Contents, Order};
+use super::contents::{Chunk, Contents};
 use super::error::Damage;
 use super::message::{Key, Message};
 use super::open_chunk::{Keep, OpenChunk, View};
 use super::selection::{Bounds, Direction, Selection};
+use super::waiting::Waiting;
 
 /// What a cursor holds open at most unless told otherwise: 64 MiB.
 const HELD: u64 = 64 << 20;
@@ -29,12 +29,10 @@ pub struct Cursor {
     selection: Selection,
     direction: Direction,
     bounds: Bounds,
-    /// Chunks that cover the start, then all from `next` on in the order of the direction.
-    first: VecDeque<u32>,
-    next: usize,
-    /// The first of those that is wanted, and its first possible key.
-    waiting: Option<(u32, Key)>,
+    waiting: Waiting,
     open: Vec<Option<Slot>>,
+    /// Empty places in `open`.
+    free: Vec<usize>,
     heads: BinaryHeap<Head>,
     damage: VecDeque<Damage>,
     decoder: Decoder,
@@ -88,26 +86,22 @@ impl Cursor {
         direction: Direction,
         bounds: Bounds,
     ) -> Self {
-        let order = order(&contents, direction);
-        let (first, next) = covering(&contents, order, direction, bounds);
-        let mut cursor = Self {
+        let waiting = Waiting::new(&contents, &selection, direction, bounds);
+        Self {
             contents,
             selection,
             direction,
             bounds,
-            first,
-            next,
-            waiting: None,
+            waiting,
             open: Vec::new(),
+            free: Vec::new(),
             heads: BinaryHeap::new(),
             damage: VecDeque::new(),
             decoder: Decoder::default(),
             meter: Meter::unbounded(),
             held: 0,
             most_held: HELD,
-        };
-        cursor.waiting = cursor.find_waiting();
-        cursor
+        }
     }
 
     /// The same walk holding at most so many decompressed bytes, plus one chunk in the making.
@@ -152,7 +146,7 @@ impl Cursor {
                 None => Step::Opened,
             },
             Ahead::Open(id) => {
-                self.pass(id);
+                self.waiting.pass(&self.contents, &self.selection);
                 self.open(id);
                 Step::Opened
             }
@@ -173,8 +167,8 @@ impl Cursor {
             return Ahead::Damage;
         }
         let head = self.heads.peek();
-        if let Some((id, edge)) = self.waiting
-            && head.is_none_or(|head| !is_before(head.key, edge, self.direction))
+        if let Some((id, edge)) = self.waiting.next()
+            && head.is_none_or(|head| !self.direction.is_before(head.key, edge))
         {
             return Ahead::Open(id);
         }
@@ -183,61 +177,6 @@ impl Cursor {
         match self.slot(slot).map(|slot| &slot.chunk) {
             Some(chunk) if chunk.is_ready() => Ahead::Message(slot),
             _ => Ahead::Reload(slot),
-        }
-    }
-
-    /// The next chunk to be opened, if there is one; passes those without a wanted message.
-    fn find_waiting(&mut self) -> Option<(u32, Key)> {
-        while let Some(id) = self.first.front().copied() {
-            if self.is_wanted(id) {
-                return Some((id, self.edge(id)));
-            }
-            self.first.pop_front();
-        }
-        loop {
-            let order = order(&self.contents, self.direction);
-            let id = *order.chunks.get(self.next)?;
-            if self.is_wanted(id) {
-                return Some((id, self.edge(id)));
-            }
-            let is_beyond = match self.direction {
-                Direction::Forward => self.bounds.ends_before(self.edge(id)),
-                Direction::Reverse => self.bounds.starts_after(self.edge(id)),
-            };
-            // All others begin even further away.
-            self.next = if is_beyond {
-                order.chunks.len()
-            } else {
-                self.next + 1
-            };
-        }
-    }
-
-    fn pass(&mut self, id: u32) {
-        if self.first.front() == Some(&id) {
-            self.first.pop_front();
-        } else {
-            self.next += 1;
-        }
-        self.waiting = self.find_waiting();
-    }
-
-    fn is_wanted(&self, id: u32) -> bool {
-        let chunk = self.contents.chunk(id);
-        let is_selected = |channel| {
-            let topic = self.contents.topic_of(chunk.input, channel);
-            topic.is_some_and(|topic| self.selection.contains(topic))
-        };
-        !self.bounds.starts_after(chunk.high())
-            && !self.bounds.ends_before(chunk.low())
-            && chunk.channels().is_none_or(|mut ids| ids.any(is_selected))
-    }
-
-    /// The first key a message of the chunk can have in the direction of the walk.
-    fn edge(&self, id: u32) -> Key {
-        match self.direction {
-            Direction::Forward => self.contents.chunk(id).low(),
-            Direction::Reverse => self.contents.chunk(id).high(),
         }
     }
 
@@ -255,11 +194,10 @@ impl Cursor {
         };
         self.damage.extend(faults);
         let slot = Slot { chunk, last: None };
-        let free = self.open.iter().position(Option::is_none);
-        let at = free.unwrap_or(self.open.len());
-        if free.is_none() {
+        let at = self.free.pop().unwrap_or_else(|| {
             self.open.push(None);
-        }
+            self.open.len() - 1
+        });
         self.settle(at, slot);
     }
 
@@ -281,8 +219,9 @@ impl Cursor {
             Keep::Share(share)
         };
         // What was wrong with the chunk was said when it was opened first.
-        if let Some((chunk, _)) = self.load(id, bounds, keep) {
-            self.settle(at, Slot { chunk, last });
+        match self.load(id, bounds, keep) {
+            Some((chunk, _)) => self.settle(at, Slot { chunk, last }),
+            None => self.free.push(at),
         }
     }
 
@@ -313,14 +252,8 @@ impl Cursor {
 
     /// How much of the chunk is kept when all that overlap it have to share the other half.
     fn share(&self, id: u32) -> u64 {
-        let far = match self.direction {
-            Direction::Forward => self.contents.chunk(id).high(),
-            Direction::Reverse => self.contents.chunk(id).low(),
-        };
-        let order = order(&self.contents, self.direction);
-        let rest = order.chunks.get(self.next..).unwrap_or_default();
-        let coming = rest.partition_point(|id| !is_before(far, self.edge(*id), self.direction));
-        let count = self.heads.len() + self.first.len() + coming;
+        let coming = self.waiting.overlapping(&self.contents, id);
+        let count = self.heads.len() + coming;
         self.most_held / 2 / (count as u64 + 1)
     }
 
@@ -338,6 +271,7 @@ impl Cursor {
         }
         self.held -= slot.chunk.cost();
         self.open[at] = None;
+        self.free.push(at);
         message
     }
 
@@ -351,6 +285,8 @@ impl Cursor {
                 direction: self.direction,
             });
             self.open[at] = Some(slot);
+        } else {
+            self.free.push(at);
         }
     }
 
@@ -406,58 +342,7 @@ impl PartialOrd for Head {
     }
 }
 
-fn is_before(a: Key, b: Key, direction: Direction) -> bool {
-    match direction {
-        Direction::Forward => a < b,
-        Direction::Reverse => a > b,
-    }
-}
-
-fn order(contents: &Contents, direction: Direction) -> &Order {
-    match direction {
-        Direction::Forward => &contents.forward,
-        Direction::Reverse => &contents.reverse,
-    }
-}
-
 /// What opening the chunk takes, as far as its index can be believed.
 fn cost(chunk: &Chunk) -> u64 {
     chunk.place.uncompressed.min(MAX_CHUNK)
-}
-
-/// The chunks that begin before the walk's start and reach into it, and the place of the first that
-/// begins after it.
-fn covering(
-    contents: &Contents,
-    order: &Order,
-    direction: Direction,
-    bounds: Bounds,
-) -> (VecDeque<u32>, usize) {
-    let start = match direction {
-        Direction::Forward => bounds.low,
-        Direction::Reverse => bounds.high,
-    };
-    let (Bound::Included(start) | Bound::Excluded(start)) = start else {
-        return (VecDeque::new(), 0);
-    };
-    let edge = |id: u32| match direction {
-        Direction::Forward => contents.chunk(id).low(),
-        Direction::Reverse => contents.chunk(id).high(),
-    };
-    let far = |id: u32| match direction {
-        Direction::Forward => contents.chunk(id).high(),
-        Direction::Reverse => contents.chunk(id).low(),
-    };
-    let cut = order
-        .chunks
-        .partition_point(|id| !is_before(start, edge(*id), direction));
-    let before = order.chunks.iter().zip(&order.reach).take(cut).rev();
-    let reaching = before.take_while(|(_, reach)| !is_before(**reach, start, direction));
-    let mut first = VecDeque::new();
-    for (id, _) in reaching {
-        if !is_before(far(*id), start, direction) {
-            first.push_front(*id);
-        }
-    }
-    (first, cut)
 }

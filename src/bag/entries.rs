@@ -42,6 +42,15 @@ pub(super) struct Scan {
     pub(super) faults: Vec<Fault>,
 }
 
+impl Scan {
+    /// One fault of a kind stands for all in the chunk, which can be millions.
+    fn report(&mut self, fault: Fault) {
+        if self.faults.iter().all(|known| known.kind != fault.kind) {
+            self.faults.push(fault);
+        }
+    }
+}
+
 /// Lists the messages of the selected topics. What precedes a broken record is sound and stays.
 pub(super) fn scan(
     contents: &Contents,
@@ -58,14 +67,14 @@ pub(super) fn scan(
         let at = records.position();
         let Ok(record) = record else {
             let detail = format!("record {at} bytes into the chunk runs past its end");
-            scan.faults.push(Fault::framing(detail));
+            scan.report(Fault::framing(detail));
             break;
         };
         match record.opcode {
             op::MESSAGE => {
                 let Ok(header) = MessageHeader::parse(record.body) else {
                     let detail = format!("message {} bytes into the chunk is cut short", record.at);
-                    scan.faults.push(Fault::framing(detail));
+                    scan.report(Fault::framing(detail));
                     break;
                 };
                 let Some(topic) = contents.topic_of(chunk.input, header.channel) else {
@@ -83,12 +92,12 @@ pub(super) fn scan(
             }
             op::CHANNEL | op::SCHEMA => {
                 if let Err(fault) = check_definition(contents, chunk.input, record) {
-                    scan.faults.push(fault);
+                    scan.report(fault);
                 }
             }
             0 => {
                 let detail = format!("no record {} bytes into the chunk", record.at);
-                scan.faults.push(Fault::framing(detail));
+                scan.report(Fault::framing(detail));
                 break;
             }
             _ => {}
@@ -96,8 +105,7 @@ pub(super) fn scan(
     }
     if unknown > 0 {
         let detail = format!("{unknown} messages of undefined channels are skipped");
-        scan.faults
-            .push(Fault::new(DamageKind::UnknownChannel, detail));
+        scan.report(Fault::new(DamageKind::UnknownChannel, detail));
     }
     if !is_sorted {
         scan.entries.sort_unstable();

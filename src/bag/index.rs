@@ -44,6 +44,11 @@ pub(super) struct ChunkRef {
 }
 
 impl ChunkRef {
+    /// Whether its index says that there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.uncompressed == 0 && self.message_indexes.is_empty()
+    }
+
     /// Whether its index does not tell its times.
     pub(super) fn is_any_time(&self) -> bool {
         (self.start, self.end) == (Time::MIN, Time::MAX)

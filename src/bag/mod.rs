@@ -25,6 +25,7 @@ mod selection;
 mod source;
 mod topic;
 mod topics;
+mod waiting;
 
 pub use budget::Usage;
 pub use contents::FileSummary;

@@ -4,6 +4,7 @@
 //! policies as the middleware's integers (metadata version below 9) or as words (from 9 on).
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// The longest text that is parsed; a profile takes about 400 bytes.
 const MAX_YAML: usize = 1 << 20;
@@ -133,6 +134,8 @@ enum Word {
     Text(String),
     #[default]
     Nothing,
+    /// Anything else, a negative number for example, says nothing either.
+    Other(IgnoredAny),
 }
 
 #[derive(Deserialize, Default)]
@@ -186,7 +189,7 @@ impl Word {
         match self {
             Self::Number(number) => Some(*number),
             Self::Text(text) => text.trim().parse().ok(),
-            Self::Nothing => None,
+            Self::Nothing | Self::Other(_) => None,
         }
     }
 

@@ -27,6 +27,16 @@ pub enum Direction {
     Reverse,
 }
 
+impl Direction {
+    /// Whether `a` comes before `b` on the way.
+    pub(super) fn is_before(self, a: Key, b: Key) -> bool {
+        match self {
+            Self::Forward => a < b,
+            Self::Reverse => a > b,
+        }
+    }
+}
+
 /// Where a walk starts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StartAt {

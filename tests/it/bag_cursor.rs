@@ -86,11 +86,9 @@ fn compression() -> impl Strategy<Value = Option<Compression>> {
 
 /// Numbers the payloads, so that each is unique, and sorts as the law says.
 fn number_and_sort(files: &mut [Vec<Vec<Note>>]) -> Vec<Note> {
-    let mut number = 0_u32;
     let mut sorted = Vec::new();
-    for note in files.iter_mut().flatten().flatten() {
+    for (number, note) in (0_u32..).zip(files.iter_mut().flatten().flatten()) {
         note.payload.splice(0..0, number.to_le_bytes());
-        number += 1;
         sorted.push(note.clone());
     }
     sorted.sort_by_key(|note| note.time);

@@ -2,7 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod bag_cue;
 mod bag_cursor;
+mod bag_data;
+mod bag_hostile;
+mod bag_latched;
+mod bag_qos;
 #[cfg(feature = "wire")]
 mod cli;
 mod house;

@@ -12,15 +12,15 @@ use mcap::{Compression, WriteOptions, Writer};
 
 /// A message to be written.
 #[derive(Clone, Debug)]
-pub struct Note {
+pub(crate) struct Note {
     /// Index into the list of topics.
-    pub topic: usize,
-    pub time: u64,
-    pub payload: Vec<u8>,
+    pub(crate) topic: usize,
+    pub(crate) time: u64,
+    pub(crate) payload: Vec<u8>,
 }
 
 impl Note {
-    pub fn new(topic: usize, time: u64, payload: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(topic: usize, time: u64, payload: impl Into<Vec<u8>>) -> Self {
         let payload = payload.into();
         Self {
             topic,
@@ -32,20 +32,20 @@ impl Note {
 
 /// A topic to be written: name and channel metadata.
 #[derive(Clone, Debug, Default)]
-pub struct TopicSpec {
-    pub name: String,
-    pub metadata: BTreeMap<String, String>,
+pub(crate) struct TopicSpec {
+    pub(crate) name: String,
+    pub(crate) metadata: BTreeMap<String, String>,
 }
 
 impl TopicSpec {
-    pub fn named(name: &str) -> Self {
+    pub(crate) fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             ..Self::default()
         }
     }
 
-    pub fn with(mut self, key: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
         self.metadata.insert(key.to_owned(), value.to_owned());
         self
     }
@@ -53,15 +53,15 @@ impl TopicSpec {
 
 /// What is written and how. A chunk ends after every `chunk` messages.
 #[derive(Clone)]
-pub struct Spec {
-    pub topics: Vec<TopicSpec>,
-    pub chunks: Vec<Vec<Note>>,
-    pub compression: Option<Compression>,
-    pub options: WriteOptions,
+pub(crate) struct Spec {
+    pub(crate) topics: Vec<TopicSpec>,
+    pub(crate) chunks: Vec<Vec<Note>>,
+    pub(crate) compression: Option<Compression>,
+    pub(crate) options: WriteOptions,
 }
 
 impl Spec {
-    pub fn new(chunks: Vec<Vec<Note>>) -> Self {
+    pub(crate) fn new(chunks: Vec<Vec<Note>>) -> Self {
         let most = chunks.iter().flatten().map(|note| note.topic).max();
         let names = (0..=most.unwrap_or(0)).map(|i| TopicSpec::named(&format!("/t{i}")));
         Self {
@@ -72,14 +72,14 @@ impl Spec {
         }
     }
 
-    pub fn compression(self, compression: Option<Compression>) -> Self {
+    pub(crate) fn compression(self, compression: Option<Compression>) -> Self {
         Self {
             compression,
             ..self
         }
     }
 
-    pub fn options(self, change: impl FnOnce(WriteOptions) -> WriteOptions) -> Self {
+    pub(crate) fn options(self, change: impl FnOnce(WriteOptions) -> WriteOptions) -> Self {
         Self {
             options: change(self.options),
             ..self
@@ -87,7 +87,7 @@ impl Spec {
     }
 
     /// The file's bytes.
-    pub fn write(&self) -> Vec<u8> {
+    pub(crate) fn write(&self) -> Vec<u8> {
         let options = self.options.clone().chunk_size(None);
         let options = options.compression(self.compression);
         let mut writer = Writer::with_options(Cursor::new(Vec::new()), options).unwrap();
@@ -120,13 +120,13 @@ impl Spec {
 }
 
 /// Files that are gone with it.
-pub struct Files {
-    pub dir: tempfile::TempDir,
-    pub paths: Vec<PathBuf>,
+pub(crate) struct Files {
+    _dir: tempfile::TempDir,
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 impl Files {
-    pub fn of<'a>(files: impl IntoIterator<Item = impl Into<Cow<'a, [u8]>>>) -> Self {
+    pub(crate) fn of<'a>(files: impl IntoIterator<Item = impl Into<Cow<'a, [u8]>>>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut paths = Vec::new();
         for (i, bytes) in files.into_iter().enumerate() {
@@ -134,29 +134,57 @@ impl Files {
             std::fs::write(&path, &*bytes.into()).unwrap();
             paths.push(path);
         }
-        Self { dir, paths }
+        Self { _dir: dir, paths }
     }
 
-    pub fn bag(&self) -> Bag {
+    pub(crate) fn bag(&self) -> Bag {
         Bag::open(&self.paths).unwrap()
     }
 }
 
 /// Opens one file's bytes; the directory must outlive the bag's use only until it is open.
-pub fn bag(bytes: &[u8]) -> Bag {
+pub(crate) fn bag(bytes: &[u8]) -> Bag {
     Files::of([bytes]).bag()
 }
 
-pub fn all(bag: &Bag) -> Selection {
+pub(crate) fn all(bag: &Bag) -> Selection {
     Selection::all(bag)
 }
 
-pub fn at(nanos: u64) -> Time<Ros> {
+pub(crate) fn at(nanos: u64) -> Time<Ros> {
     Time::from_mcap(nanos)
 }
 
 /// The payloads as text, for short assertions.
-pub fn texts(messages: &[Message]) -> Vec<String> {
+pub(crate) fn texts(messages: &[Message]) -> Vec<String> {
     let text = |message: &Message| String::from_utf8_lossy(&message.payload).into_owned();
     messages.iter().map(text).collect()
+}
+
+/// A record in a file: opcode, where it starts, how long its body is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) opcode: u8,
+    pub(crate) at: usize,
+    pub(crate) body: usize,
+}
+
+/// The records of a sound file, chunks unopened.
+pub(crate) fn places(bytes: &[u8]) -> Vec<Place> {
+    let mut places = Vec::new();
+    let mut at = 8;
+    while at + 9 < bytes.len() - 8 {
+        let length = u64::from_le_bytes(bytes[at + 1..at + 9].try_into().unwrap());
+        let body = usize::try_from(length).unwrap();
+        let opcode = bytes[at];
+        places.push(Place { opcode, at, body });
+        at += 9 + body;
+    }
+    places
+}
+
+/// The nth record with that opcode.
+pub(crate) fn place(bytes: &[u8], opcode: u8, n: usize) -> Place {
+    let places = places(bytes);
+    *places.iter().filter(|p| p.opcode == opcode).nth(n).unwrap()
 }

@@ -1,0 +1,247 @@
+//! How fast recordings open, seek and play, beside bare decompression of the same chunks.
+//!
+//! `cargo bench --bench cursor -- [MB]…` (default 100 and 4000) writes synthetic recordings of about
+//! that size to `$BAGPLAY_BENCH_DIR` or a temporary directory and prints everything in one run.
+//! `BAGPLAY_BENCH_COMPRESSION` is `zstd` (default), `lz4` or `none`.
+
+#![expect(clippy::print_stdout, reason = "the output is its job")]
+#![expect(clippy::disallowed_methods, reason = "measures wall time")]
+#![expect(clippy::cast_precision_loss, reason = "prints rates")]
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use bagplay::bag::{Bag, CueAt, CuePoll, Cued, Cues, Direction, Selection, StartAt, Waker};
+use bagplay::time::{Time, TimeRange};
+use crossbeam_channel::bounded;
+use mcap::records::{MessageHeader, op};
+use mcap::{Compression, WriteOptions, Writer};
+
+const SEEKS: usize = 300;
+
+fn main() -> Result<()> {
+    let sizes: Vec<u64> = std::env::args()
+        .filter_map(|arg| arg.parse().ok())
+        .collect();
+    let sizes = if sizes.is_empty() {
+        vec![100, 4000]
+    } else {
+        sizes
+    };
+    let temporary = tempfile::tempdir()?;
+    let dir = std::env::var_os("BAGPLAY_BENCH_DIR").map_or(temporary.path().into(), PathBuf::from);
+    for megabytes in sizes {
+        let path = dir.join(format!("bench-{megabytes}.mcap"));
+        write(&path, megabytes * 1_000_000)?;
+        println!(
+            "{} MB: {}",
+            File::open(&path)?.metadata()?.len() / 1_000_000,
+            path.display()
+        );
+        measure(&path)?;
+    }
+    Ok(())
+}
+
+/// A small fast random number generator: the same file every time.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+/// 30 Hz images of 1 MB with three noisy bits a byte, 200 Hz of 320 bytes, 100 Hz of 100 bytes.
+fn write(path: &Path, bytes: u64) -> Result<()> {
+    let compression = match std::env::var("BAGPLAY_BENCH_COMPRESSION").as_deref() {
+        Ok("lz4") => Some(Compression::Lz4),
+        Ok("none") => None,
+        Ok("zstd") | Err(_) => Some(Compression::Zstd),
+        Ok(other) => bail!("unknown compression {other}"),
+    };
+    let options = WriteOptions::new().compression(compression);
+    let options = options.chunk_size(Some(768 << 10)).profile("ros2");
+    let mut writer = Writer::with_options(BufWriter::new(File::create(path)?), options)?;
+    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
+    let mut channel = |name| writer.add_channel(schema, name, "cdr", &[].into());
+    let (image, imu, tf) = (channel("/image")?, channel("/imu")?, channel("/tf")?);
+    let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
+    let image_data: Vec<u8> = (0..1_040_000 / 8)
+        .flat_map(|_| (noise.next() & 0x0707_0707_0707_0707).to_le_bytes())
+        .collect();
+    let mut raw = 0;
+    for tick in 0_u64.. {
+        let mut put = |id, sizes: std::ops::Range<usize>| -> Result<()> {
+            let header = MessageHeader {
+                channel_id: id,
+                sequence: 0,
+                log_time: tick * 5_000_000,
+                publish_time: tick * 5_000_000,
+            };
+            let data = image_data
+                .get(sizes)
+                .context("sizes are below the image's")?;
+            raw += data.len() as u64;
+            Ok(writer.write_to_known_channel(&header, data)?)
+        };
+        put(imu, 0..320)?;
+        if tick % 2 == 0 {
+            put(tf, 0..100)?;
+        }
+        if tick % 7 == 0 {
+            let from = usize::try_from(tick % 1000)?;
+            put(image, from..image_data.len())?;
+        }
+        // Three bits of eight, and what the codec makes of the rest.
+        let file = if compression.is_some() { raw / 2 } else { raw };
+        if file > bytes {
+            break;
+        }
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+fn measure(path: &Path) -> Result<()> {
+    let started = Instant::now();
+    let bag = Bag::open(&[path])?;
+    println!(
+        "  open {:.2} ms, {} chunks",
+        millis(started),
+        bag.files()[0].chunks
+    );
+
+    let bare = decompress(path)?;
+    let all = Selection::all(&bag);
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let from = match direction {
+            Direction::Forward => StartAt::At(Time::MIN),
+            Direction::Reverse => StartAt::At(Time::MAX),
+        };
+        let started = Instant::now();
+        let mut walked = 0;
+        for message in bag.cursor(&all, from, direction) {
+            walked += message
+                .map_err(|damage| anyhow::anyhow!("{damage}"))?
+                .payload
+                .len();
+        }
+        report(&format!("cursor {direction:?}"), walked, started, bare);
+        let started = Instant::now();
+        let cued = cue(&bag, from, direction)?;
+        report(&format!("cue {direction:?}"), cued, started, bare);
+    }
+
+    let range = bag.range().context("there are messages")?;
+    let span = u64::try_from(range.duration().as_nanos())?;
+    let mut noise = Noise(42);
+    let mut times = Vec::new();
+    for _ in 0..SEEKS {
+        let time = Time::from_mcap(range.start().to_mcap() + noise.next() % span.max(1));
+        let started = Instant::now();
+        let first = bag
+            .cursor(&all, StartAt::At(time), Direction::Forward)
+            .next();
+        times.push(millis(started));
+        first
+            .context("there is a message")?
+            .map_err(|it| anyhow::anyhow!("{it}"))?;
+    }
+    times.sort_by(f64::total_cmp);
+    println!(
+        "  seek p50 {:.2} ms, p99 {:.2} ms",
+        times[SEEKS / 2],
+        times[SEEKS * 99 / 100]
+    );
+    Ok(())
+}
+
+/// Reads and decompresses every chunk in one go, nothing else: MB a second of decompressed data.
+fn decompress(path: &Path) -> Result<f64> {
+    use std::os::unix::fs::FileExt;
+    let file = File::open(path)?;
+    let mut zstd = zstd::bulk::Decompressor::new()?;
+    let mut total = 0;
+    let mut spent = 0.0;
+    let mut at = 8;
+    let (mut frame, mut chunk) = ([0; 9], Vec::new());
+    let mut out = Vec::new();
+    loop {
+        file.read_exact_at(&mut frame, at)?;
+        let length = u64::from_le_bytes(frame[1..].try_into()?);
+        if frame[0] == op::DATA_END {
+            break;
+        }
+        if frame[0] == op::CHUNK {
+            let started = Instant::now();
+            chunk.resize(usize::try_from(length)?, 0);
+            file.read_exact_at(&mut chunk, at + 9)?;
+            let size = usize::try_from(u64::from_le_bytes(chunk[16..24].try_into()?))?;
+            let name = usize::try_from(u32::from_le_bytes(chunk[28..32].try_into()?))?;
+            let (name, data) = (&chunk[32..32 + name], &chunk[32 + name + 8..]);
+            out.clear();
+            out.reserve(size);
+            match name {
+                b"zstd" => {
+                    zstd.decompress_to_buffer(data, &mut out)?;
+                }
+                b"lz4" => {
+                    std::io::Read::read_to_end(
+                        &mut lz4_flex::frame::FrameDecoder::new(data),
+                        &mut out,
+                    )?;
+                }
+                _ => out.extend_from_slice(data),
+            }
+            spent += started.elapsed().as_secs_f64();
+            total += out.len();
+        }
+        at += 9 + length;
+    }
+    let rate = total as f64 / 1e6 / spent;
+    println!("  decompress {rate:.0} MB/s");
+    Ok(rate)
+}
+
+fn cue(bag: &Bag, from: StartAt, direction: Direction) -> Result<usize> {
+    let (ring, bell) = bounded(1);
+    let wake: Waker = Arc::new(move || {
+        let _ = ring.try_send(());
+    });
+    let mut cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, wake);
+    let cue = cues.start(CueAt {
+        from,
+        direction,
+        range: TimeRange::ALL,
+        refill: false,
+    });
+    let mut bytes = 0;
+    loop {
+        match cue.poll() {
+            CuePoll::Item(Cued::Message(message)) => bytes += message.payload.len(),
+            CuePoll::Item(other) => bail!("{other:?}"),
+            CuePoll::Pending => bell.recv()?,
+            CuePoll::End => return Ok(bytes),
+        }
+    }
+}
+
+fn report(what: &str, bytes: usize, started: Instant, bare: f64) {
+    let rate = bytes as f64 / 1e6 / started.elapsed().as_secs_f64();
+    println!(
+        "  {what} {rate:.0} MB/s, {:.2} of decompression",
+        rate / bare
+    );
+}
+
+fn millis(started: Instant) -> f64 {
+    started.elapsed().as_secs_f64() * 1e3
+}

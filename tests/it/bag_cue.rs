@@ -1,0 +1,260 @@
+//! The read-ahead: order, end, flush, and the byte bound.
+
+use std::sync::Arc;
+
+use bagplay::bag::{
+    Bag, Cue, CueAt, CuePoll, Cued, Cues, Direction, Message, Selection, StartAt, Waker,
+};
+use bagplay::time::{Time, TimeRange};
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, bounded};
+use mcap::Compression;
+
+use crate::mcaps::{Note, Spec, TopicSpec, all, at, bag, texts};
+
+/// A waker and what it rings.
+fn bell() -> (Waker, Receiver<()>) {
+    let (ring, bell) = bounded(1);
+    let wake: Waker = Arc::new(move || {
+        let _ = ring.try_send(());
+    });
+    (wake, bell)
+}
+
+/// Takes items until the end, waiting for the bell whenever there is nothing.
+fn drain(cue: &Cue, rung: &Receiver<()>, mut take: impl FnMut(Cued)) {
+    loop {
+        match cue.poll() {
+            CuePoll::Item(item) => take(item),
+            CuePoll::Pending => rung.recv().expect("the waker is held by the test"),
+            CuePoll::End => return,
+        }
+    }
+}
+
+fn messages(cue: &Cue, rung: &Receiver<()>) -> Vec<Message> {
+    let mut messages = Vec::new();
+    drain(cue, rung, |item| match item {
+        Cued::Message(message) => {
+            // A copy: what the receiver keeps alive counts against the bound.
+            let payload = Bytes::copy_from_slice(&message.payload);
+            messages.push(Message { payload, ..message });
+        }
+        other => panic!("{other:?}"),
+    });
+    messages
+}
+
+fn whole(direction: Direction) -> CueAt {
+    CueAt {
+        from: match direction {
+            Direction::Forward => StartAt::At(Time::MIN),
+            Direction::Reverse => StartAt::At(Time::MAX),
+        },
+        direction,
+        range: TimeRange::ALL,
+        refill: false,
+    }
+}
+
+/// `chunks` chunks of `each` messages, in order.
+fn long(chunks: u64, each: u64, size: usize) -> Spec {
+    let note = |i| Note::new(0, i, vec![7; size]);
+    let chunk = |c| (c * each..(c + 1) * each).map(note).collect();
+    Spec::new((0..chunks).map(chunk).collect()).compression(Some(Compression::Lz4))
+}
+
+#[test]
+fn it_yields_the_range_and_ends() {
+    let bag = bag(&long(40, 30, 100).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 20_000, wake);
+    for (direction, from) in [(Direction::Forward, 0), (Direction::Reverse, 5000)] {
+        let at = CueAt {
+            from: StartAt::At(at(from)),
+            range: TimeRange::between(at(100), at(900)),
+            ..whole(direction)
+        };
+        let mut times: Vec<_> = messages(&cues.start(at), &rung)
+            .iter()
+            .map(|message| message.log_time.as_nanos())
+            .collect();
+        if direction == Direction::Reverse {
+            times.reverse();
+        }
+        assert_eq!(times, (100..=900).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn live_bytes_stay_within_the_bound() {
+    let spec = long(60, 10, 10_000);
+    let bag = bag(&spec.write());
+    let (wake, rung) = bell();
+    let bound = 400_000;
+    let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+    let cue = cues.start(whole(Direction::Forward));
+    let mut count = 0;
+    let mut kept = None;
+    drain(&cue, &rung, |item| {
+        count += 1;
+        // What the receiver holds counts: one message keeps its chunk.
+        kept = Some(item);
+    });
+    assert_eq!(count, 600);
+    let usage = cues.usage();
+    assert!(usage.peak_bytes <= bound + 2 * 110_000, "{usage:?}");
+    assert_eq!(usage.decompressions, 60);
+    drop(kept);
+    drop(cue);
+    assert_eq!(cues.usage().live_bytes, 0);
+}
+
+#[test]
+fn hundreds_of_overlapping_chunks_stay_within_the_bound() {
+    // Each chunk spans the whole time: 64 messages of 64 KiB, a stamp in each of 64 rounds.
+    let (chunks, rounds) = (300, 64);
+    let note = |c: u64, r: u64| Note::new(0, r * chunks + c, vec![0; 64 << 10]);
+    let chunk = |c| (0..rounds).map(|r| note(c, r)).collect();
+    let spec = Spec::new((0..chunks).map(chunk).collect());
+    let spec = spec.compression(Some(Compression::Zstd));
+    let bag = bag(&spec.options(|o| o.calculate_chunk_crcs(false)).write());
+    let (wake, rung) = bell();
+    let bound = 256 << 20;
+    let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+    let mut count = 0;
+    let cue = cues.start(whole(Direction::Forward));
+    drain(&cue, &rung, |item| match item {
+        Cued::Message(message) => {
+            assert_eq!(message.log_time.as_nanos(), count);
+            count += 1;
+        }
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(count, 300 * 64);
+    let usage = cues.usage();
+    assert!(usage.peak_bytes <= bound + (10 << 20), "{usage:?}");
+    // A quarter of the bound is shared by 300 chunks: three messages each and more.
+    assert!(usage.decompressions <= 300 * 22, "{usage:?}");
+}
+
+#[test]
+fn a_cue_of_a_byte_still_plays() {
+    let bag = bag(&long(20, 5, 1000).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1, wake);
+    let cue = cues.start(whole(Direction::Reverse));
+    assert_eq!(messages(&cue, &rung).len(), 100);
+}
+
+#[test]
+fn flushing_frees_everything_and_stale_cues_end() {
+    // Far more messages than are queued and bytes than are allowed: the worker is always waiting.
+    let bag = bag(&long(100, 100, 100).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 100_000, wake);
+    for start in 0..50 {
+        let from = StartAt::At(at(start));
+        let cue = cues.start(CueAt {
+            from,
+            ..whole(Direction::Forward)
+        });
+        let first = loop {
+            match cue.poll() {
+                CuePoll::Item(Cued::Message(message)) => break message,
+                CuePoll::Pending => rung.recv().expect("the waker is held by the test"),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(first.log_time, at(start));
+    }
+    drop(cues);
+}
+
+#[test]
+fn dropping_cues_ends_a_cue_that_is_still_held() {
+    for read_ahead in [1, u64::MAX] {
+        let bag = bag(&long(100, 100, 100).write());
+        let (wake, rung) = bell();
+        let mut cues = Cues::new(bag.clone(), all(&bag), read_ahead, wake);
+        let cue = cues.start(whole(Direction::Forward));
+        rung.recv().expect("the waker is held by the test");
+        // Joins the worker, which waits for a place in the queue or in the budget.
+        drop(cues);
+        let mut count = 0;
+        drain(&cue, &rung, |_| count += 1);
+        assert!(count < 10_000);
+    }
+}
+
+#[test]
+fn refills_come_first() {
+    let spec = Spec {
+        topics: vec![
+            TopicSpec::named("/map").with("offered_qos_profiles", "- durability: 1"),
+            TopicSpec::named("/odom"),
+        ],
+        ..Spec::new(vec![
+            vec![Note::new(0, 1, "map1"), Note::new(1, 2, "odom2")],
+            vec![Note::new(1, 3, "odom3"), Note::new(0, 4, "map4")],
+        ])
+    };
+    let bag = bag(&spec.write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, wake);
+    for (direction, rest) in [
+        (Direction::Forward, ["odom3", "map4"]),
+        (Direction::Reverse, ["odom2", "map1"]),
+    ] {
+        let from = match direction {
+            Direction::Forward => 3,
+            Direction::Reverse => 2,
+        };
+        let cue = cues.start(CueAt {
+            from: StartAt::At(at(from)),
+            refill: true,
+            ..whole(direction)
+        });
+        let mut refills = Vec::new();
+        let mut played = Vec::new();
+        drain(&cue, &rung, |item| match item {
+            Cued::Refill(message) => {
+                assert!(played.is_empty());
+                refills.push(message);
+            }
+            Cued::Message(message) => played.push(message),
+            Cued::Damage(damage) => panic!("{damage}"),
+        });
+        assert_eq!(texts(&refills), ["map1"]);
+        assert_eq!(texts(&played), rest);
+    }
+}
+
+#[test]
+fn no_topics_is_the_end_at_once() {
+    let bag: Bag = bag(&long(3, 3, 3).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), Selection::of([], &bag), 1 << 20, wake);
+    assert_eq!(
+        messages(&cues.start(whole(Direction::Forward)), &rung).len(),
+        0
+    );
+    assert_eq!(cues.usage().decompressions, 0);
+}
+
+#[test]
+fn hands_can_feed_a_cue() {
+    let bag = bag(&long(1, 2, 3).write());
+    let walk = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
+    let items: Vec<_> = walk.map(|item| Cued::Message(item.unwrap())).collect();
+    let cue = Cue::hand_fed(items.clone());
+    assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
+    assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
+    assert!(matches!(cue.poll(), CuePoll::End));
+    let (feed, cue) = Cue::channel();
+    assert!(matches!(cue.poll(), CuePoll::Pending));
+    assert!(feed.push(items[0].clone()));
+    assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
+    feed.end();
+    assert!(matches!(cue.poll(), CuePoll::End));
+}

@@ -1,0 +1,59 @@
+//! Recorded QoS profiles, as the generations of rosbag2 and its relatives write them.
+
+use bagplay::bag::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+
+#[test]
+fn integers_and_words_say_the_same() {
+    let expected = Qos {
+        reliability: Reliability::BestEffort,
+        durability: Durability::TransientLocal,
+        history: History::KeepLast(7),
+        deadline: QosDuration { sec: 1, nsec: 5 },
+        lifespan: QosDuration { sec: 10, nsec: 0 },
+        liveliness: Liveliness::ManualByTopic,
+        lease: QosDuration::INFINITE,
+    };
+    let rest = "  deadline:\n    sec: 1\n    nsec: 5\n  lifespan:\n    sec: 10\n    nsec: 0\n  \
+                liveliness_lease_duration:\n    sec: 9223372036\n    nsec: 854775807\n  \
+                avoid_ros_namespace_conventions: false\n";
+    let humble = "- history: 1\n  depth: 7\n  reliability: 2\n  durability: 1\n  liveliness: 3\n";
+    let jazzy = "- history: keep_last\n  depth: 7\n  reliability: best_effort\n  \
+                 durability: transient_local\n  liveliness: manual_by_topic\n";
+    for head in [humble, jazzy] {
+        assert_eq!(Qos::parse_offers(&format!("{head}{rest}")), [expected]);
+    }
+    let two = format!("{humble}{rest}{jazzy}{rest}");
+    assert_eq!(Qos::parse_offers(&two), [expected, expected]);
+}
+
+#[test]
+fn what_is_not_known_is_the_default() {
+    for yaml in [
+        "- history: 3\n  depth: 0\n  reliability: 1\n  durability: 2\n  liveliness: 1\n",
+        "- history: unknown\n  depth: 5\n  reliability: reliable\n  durability: volatile\n",
+        "- history: keep_last\n  depth: 0\n",
+        "- history: keep_last\n  depth: -1\n",
+        "- history: 0\n  reliability: 0\n  durability: system_default\n  liveliness: 99\n",
+        "- reliability: best_available\n  durability: 4\n  flavour: sweet\n",
+        "- {}\n",
+        "- history: ~\n  depth: ~\n",
+        "- deadline: {sec: 2147483647, nsec: 4294967295}\n",
+        "- deadline: {sec: 9223372036, nsec: 854775807}\n  lifespan: {sec: 0, nsec: 0}\n",
+        "- deadline: {sec: 18446744073709551615, nsec: 0}\n",
+    ] {
+        assert_eq!(Qos::parse_offers(yaml), [Qos::default()], "{yaml}");
+    }
+    let all = Qos::parse_offers("- history: keep_all\n  depth: 0\n");
+    assert_eq!(all[0].history, History::KeepAll);
+}
+
+#[test]
+fn what_is_no_list_of_profiles_is_none() {
+    let long = "- depth: 1\n".repeat(1 << 17);
+    let deep = "[".repeat(100_000);
+    for yaml in [
+        "", " \n", "[]", "~", "{}", "word", "- [", "\u{0}", "&a [*a]", &long, &deep,
+    ] {
+        assert_eq!(Qos::parse_offers(yaml), [], "{yaml:.20}");
+    }
+}
