@@ -10,7 +10,7 @@ use super::env::{Environment, RouterCheck};
 use super::error::WireError;
 use super::event::Events;
 use super::options::WireOptions;
-use super::path::Path;
+use super::path::News;
 use super::probe::{ROUTER_PORT, answers, has_router, is_loopback, router_listeners};
 
 /// How long somebody elsewhere may take to accept a connection.
@@ -21,8 +21,8 @@ const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct Joined {
     pub(super) zenoh: zenoh::Session,
     pub(super) description: String,
-    /// To be kept up to date; `None` for a router, which is the way itself.
-    pub(super) path: Option<Path>,
+    /// Which changes of its links are worth telling.
+    pub(super) news: News,
     /// Nobody can be there yet.
     pub(super) is_alone: bool,
 }
@@ -51,7 +51,7 @@ pub(super) fn join(
             config,
             format!("configured by {}", file.display()),
             environment,
-            Path::expected(),
+            News::AllButFirst,
         );
     }
     let role = choose(options, environment.router_check)?;
@@ -133,7 +133,7 @@ fn open_role(
     events: &Events,
 ) -> Result<Joined, WireError> {
     let config = built_in(role, options.stall_timeout)?;
-    let path = match role {
+    let news = match role {
         Role::Peer {
             connect,
             is_answered: false,
@@ -143,11 +143,11 @@ fn open_role(
             events.warn(format!(
                 "nobody answers at {who} yet; it is tried again until somebody does"
             ));
-            Path::default()
+            News::All
         }
-        _ => Path::expected(),
+        _ => News::AllButFirst,
     };
-    let mut joined = open(config, role.describe(), environment, path)?;
+    let mut joined = open(config, role.describe(), environment, news)?;
     joined.is_alone = matches!(
         role,
         Role::Router { .. }
@@ -163,7 +163,7 @@ fn open(
     mut config: zenoh::Config,
     description: String,
     environment: &Environment,
-    path: Path,
+    news: News,
 ) -> Result<Joined, WireError> {
     for (key, value) in &environment.overrides {
         set(&mut config, key, value)?;
@@ -179,7 +179,7 @@ fn open(
     Ok(Joined {
         zenoh,
         description,
-        path: (!is_router).then_some(path),
+        news: if is_router { News::None } else { news },
         is_alone: false,
     })
 }

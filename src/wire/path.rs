@@ -7,19 +7,29 @@ use std::sync::{Mutex, PoisonError};
 
 use super::event::WireEvent;
 
-/// The links of a session that depends on others.
-#[derive(Debug, Default)]
+/// The links of a session, and whether they are a way out.
+#[derive(Debug)]
 pub(super) struct Path(Mutex<State>);
 
-#[derive(Debug, Default)]
+/// Which changes are news.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum News {
+    /// All: nobody was there when the session opened.
+    All,
+    /// All but the first link, which is what opening was for.
+    AllButFirst,
+    /// None: a router is the way itself.
+    None,
+}
+
+#[derive(Debug)]
 struct State {
     routers: BTreeSet<String>,
     others: BTreeSet<String>,
     /// Once a router was there, other links do not replace it: new nodes are found through it.
     needs_router: bool,
     is_up: bool,
-    /// The first link is what opening was for: not told.
-    is_first_silent: bool,
+    news: News,
 }
 
 /// What is at the other end of a link.
@@ -30,11 +40,13 @@ pub(super) enum Far {
 }
 
 impl Path {
-    /// Of a session that found somebody when it opened, whose first link therefore is no news.
-    pub(super) fn expected() -> Self {
+    pub(super) fn new(news: News) -> Self {
         Self(Mutex::new(State {
-            is_first_silent: true,
-            ..State::default()
+            routers: BTreeSet::new(),
+            others: BTreeSet::new(),
+            needs_router: false,
+            is_up: news == News::None,
+            news,
         }))
     }
 
@@ -66,10 +78,16 @@ impl Path {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let was_up = state.is_up;
         change(&mut state);
+        if state.news == News::None {
+            return None;
+        }
         state.is_up =
             !state.routers.is_empty() || (!state.needs_router && !state.others.is_empty());
         match (was_up, state.is_up) {
-            (false, true) if std::mem::take(&mut state.is_first_silent) => None,
+            (false, true) if state.news == News::AllButFirst => {
+                state.news = News::All;
+                None
+            }
             (false, true) => Some(WireEvent::PathBack),
             (true, false) => Some(WireEvent::PathLost),
             _ => None,
@@ -83,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_last_router_takes_the_path_with_it() {
-        let path = Path::expected();
+        let path = Path::new(News::AllButFirst);
         assert_eq!(path.opened("r1", Far::Router), None);
         assert_eq!(path.opened("r2", Far::Router), None);
         assert_eq!(path.opened("p", Far::Other), None);
@@ -96,8 +114,17 @@ mod tests {
 
     #[test]
     fn without_any_router_a_peer_will_do() {
-        let path = Path::default();
+        let path = Path::new(News::All);
         assert_eq!(path.opened("p", Far::Other), Some(WireEvent::PathBack));
         assert_eq!(path.closed("p"), Some(WireEvent::PathLost));
+    }
+
+    #[test]
+    fn a_router_is_its_own_way() {
+        let path = Path::new(News::None);
+        assert!(path.is_up());
+        assert_eq!(path.opened("p", Far::Other), None);
+        assert_eq!(path.closed("p"), None);
+        assert!(path.is_up());
     }
 }
