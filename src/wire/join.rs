@@ -51,6 +51,7 @@ pub(super) fn join(
             config,
             format!("configured by {}", file.display()),
             environment,
+            events,
             News::AllButFirst,
         );
     }
@@ -147,7 +148,7 @@ fn open_role(
         }
         _ => News::AllButFirst,
     };
-    let mut joined = open(config, role.describe(), environment, news)?;
+    let mut joined = open(config, role.describe(), environment, events, news)?;
     joined.is_alone = matches!(
         role,
         Role::Router { .. }
@@ -163,10 +164,14 @@ fn open(
     mut config: zenoh::Config,
     description: String,
     environment: &Environment,
+    events: &Events,
     news: News,
 ) -> Result<Joined, WireError> {
     for (key, value) in &environment.overrides {
-        set(&mut config, key, value)?;
+        // As ROS 2 nodes have it: what cannot be used is told and passed over.
+        if let Err(error) = set(&mut config, key, value) {
+            events.warn(format!("ZENOH_CONFIG_OVERRIDE: {error}"));
+        }
     }
     let is_router = config
         .get_json("mode")
@@ -182,4 +187,59 @@ fn open(
         news: if is_router { News::None } else { news },
         is_alone: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn role(connect: &[&str], listen: &[&str]) -> Result<Role, WireError> {
+        let own = |endpoints: &[&str]| {
+            endpoints
+                .iter()
+                .map(|&endpoint| endpoint.to_owned())
+                .collect()
+        };
+        let options = WireOptions {
+            connect: own(connect),
+            listen: own(listen),
+            ..WireOptions::default()
+        };
+        choose(&options, RouterCheck::Skip)
+    }
+
+    #[test]
+    fn what_we_are_follows_from_where_the_others_are() {
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        // Reaches this host, and is no loopback address by its looks.
+        let (here, elsewhere) = (
+            format!("tcp/127.0.0.1:{port}"),
+            format!("tcp/0.0.0.0:{port}"),
+        );
+        assert!(matches!(role(&[], &[&here]), Ok(Role::Router { .. })));
+        assert!(matches!(role(&[], &[]), Ok(Role::Peer { .. })));
+        assert!(matches!(
+            role(&[&here], &[]),
+            Ok(Role::Peer {
+                is_answered: true,
+                ..
+            })
+        ));
+        assert!(matches!(
+            role(&[&elsewhere], &[&here]),
+            Ok(Role::Peer { .. })
+        ));
+        assert!(matches!(role(&[&elsewhere], &[]), Ok(Role::Client { .. })));
+        drop(taken);
+        assert!(matches!(
+            role(&[&here], &[]),
+            Ok(Role::Peer {
+                is_answered: false,
+                ..
+            })
+        ));
+        let error = role(&[&elsewhere], &[]).unwrap_err();
+        assert!(error.to_string().contains(&elsewhere), "{error}");
+    }
 }

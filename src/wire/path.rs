@@ -3,13 +3,17 @@
 //! Taken from zenoh's transport events, which come within milliseconds of a link's end.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::event::WireEvent;
 
 /// The links of a session, and whether they are a way out.
 #[derive(Debug)]
-pub(super) struct Path(Mutex<State>);
+pub(super) struct Path {
+    state: Mutex<State>,
+    changed: Condvar,
+}
 
 /// Which changes are news.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,13 +45,17 @@ pub(super) enum Far {
 
 impl Path {
     pub(super) fn new(news: News) -> Self {
-        Self(Mutex::new(State {
+        let state = State {
             routers: BTreeSet::new(),
             others: BTreeSet::new(),
             needs_router: false,
             is_up: news == News::None,
             news,
-        }))
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
     }
 
     /// A link to session `zid` opened.
@@ -71,11 +79,24 @@ impl Path {
 
     /// Whether what is put now has a way out.
     pub(super) fn is_up(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_up
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_up
+    }
+
+    /// Waits until there is a way out, at most so long.
+    pub(super) fn wait(&self, patience: Duration) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Both outcomes are fine: who is not there in time is found later.
+        drop(
+            self.changed
+                .wait_timeout_while(state, patience, |state| !state.is_up),
+        );
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) -> Option<WireEvent> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let was_up = state.is_up;
         change(&mut state);
         if state.news == News::None {
@@ -83,6 +104,7 @@ impl Path {
         }
         state.is_up =
             !state.routers.is_empty() || (!state.needs_router && !state.others.is_empty());
+        self.changed.notify_all();
         match (was_up, state.is_up) {
             (false, true) if state.news == News::AllButFirst => {
                 state.news = News::All;

@@ -33,6 +33,8 @@ use super::token::{Endpoint, EntityKind, Token};
 use super::type_hash::{ANY, Flavour, NONE};
 use super::watch::{Watches, settle};
 
+/// How long a router that takes connections may take to speak zenoh.
+const LINK_PATIENCE: Duration = Duration::from_millis(500);
 const CLOCK_TYPE: &str = "rosgraph_msgs::msg::dds_::Clock_";
 const CLOCK_HASH: &str = "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 
@@ -85,6 +87,7 @@ impl Session {
         let path = Arc::new(Path::new(news));
         let watches = Watches::declare(&zenoh, domain, &graph, &events, &path)?;
         if !is_alone {
+            path.wait(LINK_PATIENCE);
             settle(&zenoh, domain);
         }
         Ok(Self {

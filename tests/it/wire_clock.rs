@@ -7,7 +7,8 @@ use crossbeam_channel::bounded;
 use zenoh::Wait;
 
 use crate::wire_net::{
-    CLOCK_HASH, CLOCK_KEY, PATIENCE, message, payload, peer, played, router, subscribe, take, token,
+    CLOCK_HASH, CLOCK_KEY, PATIENCE, message, number, payload, peer, played, router, subscribe,
+    take, token,
 };
 
 #[test]
@@ -107,6 +108,39 @@ fn the_clock_keeps_ticking_while_a_put_blocks() {
         drop(release);
         player.join().unwrap();
         assert_eq!(monitor.topics()[0].sent, 400);
+    }
+}
+
+#[test]
+fn with_a_clock_before_each_message_no_message_overtakes_its_clock() {
+    let (session, events, endpoint) = router(|_| ());
+    let options = ClockOptions {
+        hz: None,
+        per_message: true,
+    };
+    let (mut output, _) = session
+        .advertise(&[played(0, "/chatter", None)], Some(options))
+        .unwrap();
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "0/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    for n in 1..=500 {
+        output.clock(Time::from_nanos(i64::from(n)));
+        output.message(&message(0, payload(n, 10_000)), Occasion::Due);
+    }
+    let mut clock = 0;
+    let mut seen = 0;
+    while seen < 500 {
+        let sample = take(&samples);
+        let bytes = sample.payload().to_bytes();
+        if sample.key_expr().as_str() == CLOCK_KEY {
+            clock = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+        } else {
+            seen = number(sample.payload());
+            assert_eq!(seen, clock);
+        }
     }
 }
 

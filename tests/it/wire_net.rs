@@ -41,7 +41,7 @@ impl Events {
             match self.0.recv_timeout(PATIENCE) {
                 Ok(event) if is_wanted(&event) => return event,
                 Ok(event) => others.push(event),
-                Err(_) => panic!("no {what}, only {others:?}"),
+                Err(error) => panic!("no {what}, only {others:?}: {error}"),
             }
         }
     }
@@ -89,7 +89,7 @@ pub(crate) fn node(mode: &str, connect: &str, settings: &[(&str, &str)]) -> zeno
         ("connect/endpoints", connect.as_str()),
         ("listen/endpoints", "[\"tcp/127.0.0.1:0\"]"),
         ("scouting/multicast/enabled", "false"),
-        ("scouting/delay", "2000"),
+        ("open/return_conditions/connect_scouted", "false"),
         ("open/return_conditions/declares", "false"),
         (
             "timestamping/enabled",

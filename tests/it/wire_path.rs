@@ -24,7 +24,7 @@ fn a_router_that_dies_and_comes_back_is_told() {
         node("\"router\"", "", &settings)
     };
     let first = start();
-    let (session, events) = open(&options(&[], &[endpoint.clone()]));
+    let (session, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
     assert_eq!(session.describe(), format!("connected to {endpoint}"));
     assert!(session.has_path());
     drop(first);
@@ -38,7 +38,7 @@ fn a_router_that_dies_and_comes_back_is_told() {
 #[test]
 fn a_router_that_is_not_there_yet_is_found_later() {
     let endpoint = free_endpoint();
-    let (session, events) = open(&options(&[], &[endpoint.clone()]));
+    let (session, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
     assert_eq!(session.describe(), format!("waiting for {endpoint}"));
     assert!(!session.has_path());
     let (_router, _) = open(&options(&[endpoint], &[]));
@@ -48,7 +48,25 @@ fn a_router_that_is_not_there_yet_is_found_later() {
 #[test]
 fn two_peers_meet_through_the_player_that_is_the_router() {
     let (_session, _, endpoint) = router(|_| ());
-    let (player, events) = open(&options(&[], &[endpoint.clone()]));
+    let (player, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    let (mut output, _) = player
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    output.message(&message(0, payload(9, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 9);
+}
+
+#[test]
+fn a_router_elsewhere_makes_us_its_client() {
+    let (_router, _, endpoint) = router(|_| ());
+    // Reaches this host, and is no loopback address by its looks.
+    let elsewhere = endpoint.replace("127.0.0.1", "0.0.0.0");
+    let (player, events) = open(&options(&[], &[elsewhere]));
     let (mut output, _) = player
         .advertise(&[played(0, "/chatter", None)], None)
         .unwrap();
