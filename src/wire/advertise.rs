@@ -1,6 +1,6 @@
 //! From recorded topics to what is declared for them: names, types, hashes, profiles; who is left out and why.
 
-use crate::bag::{Durability, History, Qos, TopicId};
+use crate::bag::{Durability, History, Qos, Reliability, TopicId};
 
 use super::adapt::{Adapted, adapt, latched_depth};
 use super::error::WireError;
@@ -152,7 +152,7 @@ fn profile(name: &str, all: &[&Played], events: &Events) -> Qos {
         events.warn(format!(
             "publishers of {name} had different QoS profiles when it was recorded; it is published {}, {}; \
              hint: --qos-profile-overrides-path",
-            if qos.reliability == crate::bag::Reliability::Reliable { "reliable" } else { "best effort" },
+            if qos.reliability == Reliability::Reliable { "reliable" } else { "best effort" },
             if qos.durability == Durability::TransientLocal { "transient local" } else { "volatile" },
         ));
     }
@@ -164,7 +164,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::bag::{Reliability, Schema, Topic};
+    use crate::bag::{Schema, Topic};
 
     fn played(id: u32, name: &str, ros_type: Option<&str>, encoding: &str) -> Played {
         Played {

@@ -194,6 +194,8 @@ impl Shared {
 }
 
 impl State {
+    /// Overtakes messages that are stuck in a queue, also in per-message mode: those who wait for them see
+    /// the clock that stands behind them early, those who do not wait see it at all.
     fn repeat(&mut self) {
         let Some(last) = self.last else { return };
         let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);

@@ -104,18 +104,18 @@ pub(super) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, W
             set(&mut config, "scouting/delay", "0")?;
         }
         Role::Peer {
-            connect,
-            listen,
-            is_answered,
+            connect, listen, ..
         } => {
             set(&mut config, "mode", "\"peer\"")?;
             set(&mut config, "listen/endpoints", &list(listen))?;
             set(&mut config, "connect/endpoints", &list(connect))?;
-            // `open` returns when linked; a router sends peers nothing that it could wait for beyond.
-            set(&mut config, "open/return_conditions/declares", "false")?;
-            if !is_answered {
-                set(&mut config, "scouting/delay", "0")?;
-            }
+            // `open` would wait for links to all peers it hears of, half a second if one of them is to
+            // call us: the session waits for the link that counts.
+            set(
+                &mut config,
+                "open/return_conditions/connect_scouted",
+                "false",
+            )?;
         }
         Role::Client { connect } => {
             set(&mut config, "mode", "\"client\"")?;

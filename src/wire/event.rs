@@ -67,13 +67,13 @@ pub enum WireEvent {
         /// The node.
         node: String,
     },
-    /// A put had to wait so long that zenoh closed the link it waited for.
+    /// A put had to wait so long that zenoh gave up on the link it waited for.
     Stalled {
         /// The topic whose message waited.
         topic: String,
         /// How long it waited.
         waited: Duration,
-        /// The nodes behind the link, as far as known.
+        /// The topic's subscribers: it was one of them, or the router they are behind.
         nodes: Vec<String>,
     },
     /// Anything else worth telling.
@@ -127,14 +127,14 @@ impl fmt::Display for WireEvent {
                 waited,
                 nodes,
             } => {
-                let whose = if nodes.is_empty() {
-                    "a subscriber".to_owned()
-                } else {
-                    nodes.join(", ")
+                let whose = match &nodes[..] {
+                    [] => "a subscriber".to_owned(),
+                    [node] => node.clone(),
+                    nodes => format!("one of {}", nodes.join(", ")),
                 };
                 write!(
                     f,
-                    "{whose} took nothing for {:.1} s while {topic} was sent; its link was closed; hint: --congestion drop",
+                    "{whose} took nothing for {:.1} s while {topic} was sent and is left behind; hint: --congestion drop",
                     waited.as_secs_f64()
                 )
             }

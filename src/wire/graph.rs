@@ -14,8 +14,6 @@ use super::type_hash::{ANY, NONE};
 
 /// The clock's topic.
 pub(super) const CLOCK: &str = "/clock";
-/// Sessions whose nodes are remembered after they left.
-const MOST_SESSIONS: usize = 4096;
 
 /// What is told when somebody follows the clock.
 type Wake = Arc<dyn Fn() + Send + Sync>;
@@ -48,8 +46,6 @@ struct State {
     ours: Vec<Ours>,
     serves_clock: bool,
     wake: Option<Wake>,
-    /// Names of the nodes of a session, also after they left: a closed link is to be named.
-    seen: HashMap<String, BTreeSet<String>>,
 }
 
 impl Graph {
@@ -81,17 +77,7 @@ impl Graph {
 
     /// How many subscriptions get what we publish on a topic: type and hash are ours.
     pub fn reached(&self, topic: &str) -> usize {
-        let state = self.state();
-        let is_reached = |end: &Endpoint| {
-            state
-                .ours
-                .iter()
-                .any(|ours| ours.name == topic && ours.takes(end))
-        };
-        state
-            .endpoints(EntityKind::Subscription, topic)
-            .filter(|(_, end)| is_reached(end))
-            .count()
+        self.state().reached(topic).count()
     }
 
     /// A node of another session that publishes `/clock`, if there is one.
@@ -151,13 +137,11 @@ impl Graph {
             .min()
     }
 
-    /// The nodes that a session has or had.
-    pub(super) fn nodes_of(&self, zid: &str) -> Vec<String> {
+    /// The nodes that subscribe to a topic with our type and hash, sorted.
+    pub(super) fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
         let state = self.state();
-        state
-            .seen
-            .get(zid)
-            .map_or_else(Vec::new, |nodes| nodes.iter().cloned().collect())
+        let names: BTreeSet<String> = state.reached(topic).map(Token::node_path).collect();
+        names.into_iter().collect()
     }
 
     /// From now on these topics are ours. What is to be told about those who are there already.
@@ -192,14 +176,6 @@ impl Graph {
         if token.zid == state.zid || state.tokens.contains_key(key) {
             return Vec::new();
         }
-        if state.seen.len() >= MOST_SESSIONS {
-            state.seen.clear();
-        }
-        state
-            .seen
-            .entry(token.zid.clone())
-            .or_default()
-            .insert(token.node_path());
         let events = state.about(&token, true);
         state.tokens.insert(key.to_owned(), token);
         let is_follower = events
@@ -233,6 +209,19 @@ impl State {
         of_kind
             .filter_map(|token| Some((token, token.endpoint.as_ref()?)))
             .filter(move |(_, end)| end.name == topic)
+    }
+
+    /// The subscriptions that get what we publish on a topic.
+    fn reached<'a>(&'a self, topic: &'a str) -> impl Iterator<Item = &'a Token> {
+        let is_reached = move |end: &Endpoint| {
+            self.ours
+                .iter()
+                .any(|ours| ours.name == topic && ours.takes(end))
+        };
+        let subscriptions = self.endpoints(EntityKind::Subscription, topic);
+        subscriptions
+            .filter(move |(_, end)| is_reached(end))
+            .map(|(token, _)| token)
     }
 
     /// What a token that comes or goes means to us.
@@ -341,6 +330,7 @@ mod tests {
             }]
         );
         assert!(graph.appeared(&sub).is_empty(), "told once");
+        assert_eq!(graph.subscriber_nodes("/a"), ["/them"]);
         assert_eq!(
             (
                 graph.reached("/a"),
@@ -406,7 +396,6 @@ mod tests {
         let events = graph.appeared("@ros2_lv/0/other/0/0/NN/%/%/player");
         assert!(matches!(&events[..], [WireEvent::SameNodeName { zid, .. }] if zid == "other"));
         assert_eq!(graph.same_node_name().as_deref(), Some("other"));
-        assert_eq!(graph.nodes_of("other"), ["/player"]);
     }
 
     #[test]

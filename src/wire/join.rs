@@ -10,7 +10,7 @@ use super::env::{Environment, RouterCheck};
 use super::error::WireError;
 use super::event::Events;
 use super::options::WireOptions;
-use super::path::Path;
+use super::path::News;
 use super::probe::{ROUTER_PORT, answers, has_router, is_loopback, router_listeners};
 
 /// How long somebody elsewhere may take to accept a connection.
@@ -21,8 +21,8 @@ const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct Joined {
     pub(super) zenoh: zenoh::Session,
     pub(super) description: String,
-    /// To be kept up to date; `None` for a router, which is the way itself.
-    pub(super) path: Option<Path>,
+    /// Which changes of its links are worth telling.
+    pub(super) news: News,
     /// Nobody can be there yet.
     pub(super) is_alone: bool,
 }
@@ -51,7 +51,8 @@ pub(super) fn join(
             config,
             format!("configured by {}", file.display()),
             environment,
-            Path::expected(),
+            events,
+            News::AllButFirst,
         );
     }
     let role = choose(options, environment.router_check)?;
@@ -133,7 +134,7 @@ fn open_role(
     events: &Events,
 ) -> Result<Joined, WireError> {
     let config = built_in(role, options.stall_timeout)?;
-    let path = match role {
+    let news = match role {
         Role::Peer {
             connect,
             is_answered: false,
@@ -143,11 +144,11 @@ fn open_role(
             events.warn(format!(
                 "nobody answers at {who} yet; it is tried again until somebody does"
             ));
-            Path::default()
+            News::All
         }
-        _ => Path::expected(),
+        _ => News::AllButFirst,
     };
-    let mut joined = open(config, role.describe(), environment, path)?;
+    let mut joined = open(config, role.describe(), environment, events, news)?;
     joined.is_alone = matches!(
         role,
         Role::Router { .. }
@@ -163,10 +164,14 @@ fn open(
     mut config: zenoh::Config,
     description: String,
     environment: &Environment,
-    path: Path,
+    events: &Events,
+    news: News,
 ) -> Result<Joined, WireError> {
     for (key, value) in &environment.overrides {
-        set(&mut config, key, value)?;
+        // As ROS 2 nodes have it: what cannot be used is told and passed over.
+        if let Err(error) = set(&mut config, key, value) {
+            events.warn(format!("ZENOH_CONFIG_OVERRIDE: {error}"));
+        }
     }
     let is_router = config
         .get_json("mode")
@@ -179,7 +184,62 @@ fn open(
     Ok(Joined {
         zenoh,
         description,
-        path: (!is_router).then_some(path),
+        news: if is_router { News::None } else { news },
         is_alone: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn role(connect: &[&str], listen: &[&str]) -> Result<Role, WireError> {
+        let own = |endpoints: &[&str]| {
+            endpoints
+                .iter()
+                .map(|&endpoint| endpoint.to_owned())
+                .collect()
+        };
+        let options = WireOptions {
+            connect: own(connect),
+            listen: own(listen),
+            ..WireOptions::default()
+        };
+        choose(&options, RouterCheck::Skip)
+    }
+
+    #[test]
+    fn what_we_are_follows_from_where_the_others_are() {
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        // Reaches this host, and is no loopback address by its looks.
+        let (here, elsewhere) = (
+            format!("tcp/127.0.0.1:{port}"),
+            format!("tcp/0.0.0.0:{port}"),
+        );
+        assert!(matches!(role(&[], &[&here]), Ok(Role::Router { .. })));
+        assert!(matches!(role(&[], &[]), Ok(Role::Peer { .. })));
+        assert!(matches!(
+            role(&[&here], &[]),
+            Ok(Role::Peer {
+                is_answered: true,
+                ..
+            })
+        ));
+        assert!(matches!(
+            role(&[&elsewhere], &[&here]),
+            Ok(Role::Peer { .. })
+        ));
+        assert!(matches!(role(&[&elsewhere], &[]), Ok(Role::Client { .. })));
+        drop(taken);
+        assert!(matches!(
+            role(&[&here], &[]),
+            Ok(Role::Peer {
+                is_answered: false,
+                ..
+            })
+        ));
+        let error = role(&[&elsewhere], &[]).unwrap_err();
+        assert!(error.to_string().contains(&elsewhere), "{error}");
+    }
 }

@@ -31,7 +31,6 @@ mod raw;
 mod rihs01;
 mod ros2msg;
 mod session;
-mod stall;
 mod token;
 mod type_hash;
 mod watch;

@@ -18,7 +18,6 @@ use super::graph::Graph;
 use super::monitor::{Monitor, Row};
 use super::now::steady;
 use super::publisher::TopicPublisher;
-use super::stall::Stall;
 
 /// Puts messages where ROS 2 nodes on `rmw_zenoh` find them. Dropping it takes the topics off the graph,
 /// then the publishers down; the session stays.
@@ -70,7 +69,6 @@ pub(super) struct Publishing {
     pub(super) clock: Option<Clock>,
     pub(super) graph: Graph,
     pub(super) events: Events,
-    pub(super) stall: Arc<Stall>,
     pub(super) stall_timeout: Duration,
     pub(super) is_closed: bool,
 }
@@ -93,9 +91,10 @@ impl Publishing {
 
     pub(super) fn message(&mut self, message: &Message) -> Delivery {
         let route = self.routes.get(message.topic.index()).copied().flatten();
-        let Some(line) = route.and_then(|index| self.lines.get_mut(index)) else {
+        let Some(index) = route else {
             return Delivery::Dropped;
         };
+        let line = &mut self.lines[index];
         if line.is_cdr
             && let Err(error) = check_cdr(&message.payload)
         {
@@ -116,21 +115,13 @@ impl Publishing {
         if let Some(clock) = &self.clock {
             clock.set_putting(false);
         }
-        let now = steady();
-        let waited = now.saturating_duration_since(before);
+        let waited = steady().saturating_duration_since(before);
         // zenoh gives up on the link a moment before or after the full time.
         if waited >= self.stall_timeout.mul_f64(0.9) {
-            line.row.stalled.fetch_add(1, Ordering::Relaxed);
-            if let Some(zid) = self.stall.waited(now, &line.row.name, waited) {
-                let (topic, nodes) = (line.row.name.clone(), self.graph.nodes_of(&zid));
-                self.events.tell(WireEvent::Stalled {
-                    topic,
-                    waited,
-                    nodes,
-                });
-            }
+            self.stalled(index, waited);
         }
         if let Err(error) = put {
+            let line = &self.lines[index];
             line.row.dropped.fetch_add(1, Ordering::Relaxed);
             if !std::mem::replace(&mut self.is_closed, true) {
                 self.events
@@ -138,8 +129,20 @@ impl Publishing {
             }
             return Delivery::Dropped;
         }
-        line.row.count_sent(message.payload.len());
+        self.lines[index].row.count_sent(message.payload.len());
         Delivery::Sent
+    }
+
+    /// zenoh has given up on a link; it reports whose it was only when the lease is over, so those who
+    /// subscribe are named.
+    fn stalled(&self, index: usize, waited: Duration) {
+        let row = &self.lines[index].row;
+        row.stalled.fetch_add(1, Ordering::Relaxed);
+        self.events.tell(WireEvent::Stalled {
+            topic: row.name.clone(),
+            waited,
+            nodes: self.graph.subscriber_nodes(&row.name),
+        });
     }
 }
 

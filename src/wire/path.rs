@@ -3,23 +3,37 @@
 //! Taken from zenoh's transport events, which come within milliseconds of a link's end.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::event::WireEvent;
 
-/// The links of a session that depends on others.
-#[derive(Debug, Default)]
-pub(super) struct Path(Mutex<State>);
+/// The links of a session, and whether they are a way out.
+#[derive(Debug)]
+pub(super) struct Path {
+    state: Mutex<State>,
+    changed: Condvar,
+}
 
-#[derive(Debug, Default)]
+/// Which changes are news.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum News {
+    /// All: nobody was there when the session opened.
+    All,
+    /// All but the first link, which is what opening was for.
+    AllButFirst,
+    /// None: a router is the way itself.
+    None,
+}
+
+#[derive(Debug)]
 struct State {
     routers: BTreeSet<String>,
     others: BTreeSet<String>,
     /// Once a router was there, other links do not replace it: new nodes are found through it.
     needs_router: bool,
     is_up: bool,
-    /// The first link is what opening was for: not told.
-    is_first_silent: bool,
+    news: News,
 }
 
 /// What is at the other end of a link.
@@ -30,12 +44,18 @@ pub(super) enum Far {
 }
 
 impl Path {
-    /// Of a session that found somebody when it opened, whose first link therefore is no news.
-    pub(super) fn expected() -> Self {
-        Self(Mutex::new(State {
-            is_first_silent: true,
-            ..State::default()
-        }))
+    pub(super) fn new(news: News) -> Self {
+        let state = State {
+            routers: BTreeSet::new(),
+            others: BTreeSet::new(),
+            needs_router: false,
+            is_up: news == News::None,
+            news,
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
     }
 
     /// A link to session `zid` opened.
@@ -59,17 +79,37 @@ impl Path {
 
     /// Whether what is put now has a way out.
     pub(super) fn is_up(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_up
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_up
+    }
+
+    /// Waits until there is a way out, at most so long.
+    pub(super) fn wait(&self, patience: Duration) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Both outcomes are fine: who is not there in time is found later.
+        drop(
+            self.changed
+                .wait_timeout_while(state, patience, |state| !state.is_up),
+        );
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) -> Option<WireEvent> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let was_up = state.is_up;
         change(&mut state);
+        if state.news == News::None {
+            return None;
+        }
         state.is_up =
             !state.routers.is_empty() || (!state.needs_router && !state.others.is_empty());
+        self.changed.notify_all();
         match (was_up, state.is_up) {
-            (false, true) if std::mem::take(&mut state.is_first_silent) => None,
+            (false, true) if state.news == News::AllButFirst => {
+                state.news = News::All;
+                None
+            }
             (false, true) => Some(WireEvent::PathBack),
             (true, false) => Some(WireEvent::PathLost),
             _ => None,
@@ -83,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_last_router_takes_the_path_with_it() {
-        let path = Path::expected();
+        let path = Path::new(News::AllButFirst);
         assert_eq!(path.opened("r1", Far::Router), None);
         assert_eq!(path.opened("r2", Far::Router), None);
         assert_eq!(path.opened("p", Far::Other), None);
@@ -96,8 +136,17 @@ mod tests {
 
     #[test]
     fn without_any_router_a_peer_will_do() {
-        let path = Path::default();
+        let path = Path::new(News::All);
         assert_eq!(path.opened("p", Far::Other), Some(WireEvent::PathBack));
         assert_eq!(path.closed("p"), Some(WireEvent::PathLost));
+    }
+
+    #[test]
+    fn a_router_is_its_own_way() {
+        let path = Path::new(News::None);
+        assert!(path.is_up());
+        assert_eq!(path.opened("p", Far::Other), None);
+        assert_eq!(path.closed("p"), None);
+        assert!(path.is_up());
     }
 }

@@ -25,8 +25,14 @@ pub struct Computed {
 pub fn message_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
     let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
     let root = full_name(name)?;
+    // A recorder writes the service's own text for the events of service introspection.
+    if let Some(service) = root.strip_suffix("_Event")
+        && root.contains("/srv/")
+        && text.lines().any(|line| line.trim() == "---")
+    {
+        return finish(&root, service_definitions(service, text)?);
+    }
     let (body, others) = sections(text)?;
-    // An empty message is real and its text is empty; a schema of nothing but blanks is indistinguishable.
     let mut definitions = definitions(others)?;
     definitions.insert(root.clone(), fields(&root, &body)?);
     finish(&root, definitions)
@@ -35,10 +41,15 @@ pub fn message_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
 /// The hash of a service type from the text of its `.srv` file, followed, after lines of 80 `=`, by the
 /// messages it refers to.
 pub fn service_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
-    const EVENT_INFO: &str = "uint8 event_type\nbuiltin_interfaces/Time stamp\nchar[16] client_gid\nint64 sequence_number\n";
-    const TIME: &str = "int32 sec\nuint32 nanosec\n";
     let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
     let root = full_name(name)?;
+    let definitions = service_definitions(&root, text)?;
+    finish(&root, definitions)
+}
+
+fn service_definitions(root: &str, text: &str) -> Result<Definitions, SchemaError> {
+    const EVENT_INFO: &str = "uint8 event_type\nbuiltin_interfaces/Time stamp\nchar[16] client_gid\nint64 sequence_number\n";
+    const TIME: &str = "int32 sec\nuint32 nanosec\n";
     let (body, others) = sections(text)?;
     let cut = body
         .lines()
@@ -62,8 +73,8 @@ pub fn service_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
         definitions.insert(name.to_owned(), fields(name, text)?);
     }
     let part = |suffix: &str| format!("{root}_{suffix}");
-    definitions.insert(part("Request"), fields(&root, &request)?);
-    definitions.insert(part("Response"), fields(&root, &response)?);
+    definitions.insert(part("Request"), fields(root, &request)?);
+    definitions.insert(part("Response"), fields(root, &response)?);
     definitions.insert(
         part("Event"),
         vec![
@@ -73,14 +84,14 @@ pub fn service_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
         ],
     );
     definitions.insert(
-        root.clone(),
+        root.to_owned(),
         vec![
             nested("request_message", 1, 0, part("Request")),
             nested("response_message", 1, 0, part("Response")),
             nested("event_message", 1, 0, part("Event")),
         ],
     );
-    finish(&root, definitions)
+    Ok(definitions)
 }
 
 fn nested(name: &str, id: u8, capacity: u64, nested: String) -> Field {
@@ -295,6 +306,15 @@ mod tests {
             let computed = service_hash(name, &fixture(name, "srv")).unwrap();
             assert_eq!(computed.hash, format!("RIHS01_{hash}"), "{name}");
         }
+    }
+
+    #[test]
+    fn events_of_a_service_hash_from_the_service() {
+        let text = fixture("example_interfaces/srv/AddTwoInts", "srv");
+        let computed = message_hash("example_interfaces/srv/AddTwoInts_Event", &text).unwrap();
+        // As recorded by rosbag2 with this very schema.
+        let hash = "RIHS01_32c1d140259c71e5c355115942bcb31df98b4330e4d906b1b75ccb1c9b3ce6c8";
+        assert_eq!(computed.hash, hash);
     }
 
     #[test]

@@ -29,11 +29,12 @@ use super::output::{Line, Publishing, RosOutput};
 use super::path::Path;
 use super::publisher::{Spec, TopicPublisher};
 use super::raw::RawOutput;
-use super::stall::Stall;
 use super::token::{Endpoint, EntityKind, Token};
 use super::type_hash::{ANY, Flavour, NONE};
 use super::watch::{Watches, settle};
 
+/// How long a router that takes connections may take to speak zenoh.
+const LINK_PATIENCE: Duration = Duration::from_millis(500);
 const CLOCK_TYPE: &str = "rosgraph_msgs::msg::dds_::Clock_";
 const CLOCK_HASH: &str = "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 
@@ -45,8 +46,7 @@ pub struct Session {
     next_id: AtomicU32,
     graph: Graph,
     events: Events,
-    stall: Arc<Stall>,
-    path: Option<Arc<Path>>,
+    path: Arc<Path>,
     // Fields are taken in this order when closing.
     token: Option<LivelinessToken>,
     watches: Option<Watches>,
@@ -66,7 +66,7 @@ impl Session {
         let Joined {
             zenoh,
             description,
-            path,
+            news,
             is_alone,
         } = join(options, &environment, &events)?;
         let node = Token {
@@ -84,10 +84,10 @@ impl Session {
         let token = zenoh.liveliness().declare_token(key.clone()).wait();
         let token = token.map_err(|source| WireError::Declare { what: key, source })?;
         let graph = Graph::new(node.zid.clone(), node.node_path());
-        let path = path.map(Arc::new);
-        let stall = Arc::new(Stall::default());
-        let watches = Watches::declare(&zenoh, domain, &graph, &events, path.as_ref(), &stall)?;
+        let path = Arc::new(Path::new(news));
+        let watches = Watches::declare(&zenoh, domain, &graph, &events, &path)?;
         if !is_alone {
+            path.wait(LINK_PATIENCE);
             settle(&zenoh, domain);
         }
         Ok(Self {
@@ -97,7 +97,6 @@ impl Session {
             next_id: AtomicU32::new(1),
             graph,
             events,
-            stall,
             path,
             token: Some(token),
             watches: Some(watches),
@@ -133,7 +132,7 @@ impl Session {
 
     /// Whether what is put now has a way out; always so for a router, which is the way.
     pub fn has_path(&self) -> bool {
-        self.path.as_ref().is_none_or(|path| path.is_up())
+        self.path.is_up()
     }
 
     /// Puts topics, and `/clock` if asked for, on the ROS graph. Those that ROS 2 nodes cannot read are
@@ -247,7 +246,6 @@ impl Session {
             clock: None,
             graph: self.graph.clone(),
             events: self.events.clone(),
-            stall: Arc::clone(&self.stall),
             stall_timeout: self.options.stall_timeout,
             is_closed: false,
         };

@@ -13,11 +13,9 @@ use zenoh::sample::SampleKind;
 use zenoh::session::{TransportEvent, TransportEventsListener};
 
 use super::error::WireError;
-use super::event::{Events, WireEvent};
+use super::event::Events;
 use super::graph::Graph;
-use super::now::steady;
 use super::path::{Far, Path};
-use super::stall::Stall;
 
 /// The watches of a session, ended by dropping them.
 #[derive(Debug)]
@@ -32,33 +30,28 @@ impl Watches {
         domain: u32,
         graph: &Graph,
         events: &Events,
-        path: Option<&Arc<Path>>,
-        stall: &Arc<Stall>,
+        path: &Arc<Path>,
     ) -> Result<Self, WireError> {
         let key = format!("@ros2_lv/{domain}/**");
-        let (seen, tell) = (graph.clone(), events.clone());
+        let links = Arc::new(Links {
+            graph: graph.clone(),
+            events: events.clone(),
+            path: Arc::clone(path),
+        });
+        let seen = Arc::clone(&links);
         let tokens = session
             .liveliness()
             .declare_subscriber(key.clone())
             .history(true)
             .callback(move |sample| {
                 let key = sample.key_expr().as_str();
-                let told = match sample.kind() {
+                match sample.kind() {
                     SampleKind::Put => seen.appeared(key),
                     SampleKind::Delete => seen.vanished(key),
-                };
-                for event in told {
-                    tell.tell(event);
                 }
             })
             .wait()
             .map_err(|source| WireError::Declare { what: key, source })?;
-        let links = Links {
-            graph: graph.clone(),
-            events: events.clone(),
-            path: path.cloned(),
-            stall: Arc::clone(stall),
-        };
         let links = session
             .info()
             .transport_events_listener()
@@ -79,30 +72,31 @@ impl Watches {
 struct Links {
     graph: Graph,
     events: Events,
-    path: Option<Arc<Path>>,
-    stall: Arc<Stall>,
+    path: Arc<Path>,
 }
 
 impl Links {
+    fn appeared(&self, key: &str) {
+        for event in self.graph.appeared(key) {
+            self.events.tell(event);
+        }
+    }
+
+    fn vanished(&self, key: &str) {
+        for event in self.graph.vanished(key) {
+            self.events.tell(event);
+        }
+    }
+
     fn changed(&self, event: &TransportEvent) {
         let zid = event.transport().zid().to_string();
         let change = match event.kind() {
             SampleKind::Put => {
                 let is_router = event.transport().whatami() == WhatAmI::Router;
                 let far = if is_router { Far::Router } else { Far::Other };
-                self.path.as_ref().and_then(|path| path.opened(&zid, far))
+                self.path.opened(&zid, far)
             }
-            SampleKind::Delete => {
-                if let Some((topic, waited)) = self.stall.closed(steady(), &zid) {
-                    let nodes = self.graph.nodes_of(&zid);
-                    self.events.tell(WireEvent::Stalled {
-                        topic,
-                        waited,
-                        nodes,
-                    });
-                }
-                self.path.as_ref().and_then(|path| path.closed(&zid))
-            }
+            SampleKind::Delete => self.path.closed(&zid),
         };
         if let Some(change) = change {
             self.events.tell(change);

@@ -13,3 +13,13 @@ mod cli;
 mod house;
 mod machine;
 mod mcaps;
+#[cfg(feature = "wire")]
+mod wire_clock;
+#[cfg(feature = "wire")]
+mod wire_graph;
+#[cfg(feature = "wire")]
+mod wire_net;
+#[cfg(feature = "wire")]
+mod wire_path;
+#[cfg(feature = "wire")]
+mod wire_publish;

@@ -1,0 +1,175 @@
+//! `/clock` on the wire, and that it does not fall silent.
+
+use bagplay::output::{Occasion, Output};
+use bagplay::time::Time;
+use bagplay::wire::{ClockOptions, WireEvent, encode_clock};
+use crossbeam_channel::bounded;
+use zenoh::Wait;
+
+use crate::wire_net::{
+    CLOCK_HASH, CLOCK_KEY, PATIENCE, message, number, payload, peer, played, router, subscribe,
+    take, token,
+};
+
+#[test]
+fn ticks_arrive_as_clock_messages_with_one_sequence() {
+    for per_message in [false, true] {
+        let (session, events, endpoint) = router(|_| ());
+        let options = ClockOptions {
+            hz: Some(40.0),
+            per_message,
+        };
+        let (mut output, _) = session.advertise(&[], Some(options)).unwrap();
+        let node = peer(&endpoint);
+        let (_subscriber, samples) = subscribe(&node, CLOCK_KEY);
+        let token = token(
+            &node,
+            "MS",
+            "/clock",
+            "rosgraph_msgs::msg::dds_::Clock_",
+            CLOCK_HASH,
+        );
+        let _token = node.liveliness().declare_token(token).wait().unwrap();
+        events.wait("follower", |event| {
+            matches!(event, WireEvent::ClockSubscriber { .. })
+        });
+        let mut sequences = Vec::new();
+        let mut shown = Time::ZERO;
+        for second in 1..=100 {
+            let time = Time::from_nanos(second * 1_000_000_007);
+            output.clock(time);
+            // The repeat for the new follower may come in between: an earlier value, never a newer one.
+            loop {
+                let sample = take(&samples);
+                let attachment = sample.attachment().expect("an attachment").to_bytes();
+                sequences.push(i64::from_le_bytes(attachment[..8].try_into().unwrap()));
+                if sample.payload().to_bytes()[..] == encode_clock(time).bytes {
+                    break;
+                }
+                assert_eq!(sample.payload().to_bytes()[..], encode_clock(shown).bytes);
+            }
+            shown = time;
+        }
+        sequences.sort_unstable();
+        sequences.dedup();
+        let first = sequences[0];
+        let count = i64::try_from(sequences.len()).unwrap();
+        assert_eq!(sequences, (first..first + count).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_new_follower_gets_the_last_value_unasked() {
+    let (session, _, endpoint) = router(|_| ());
+    let options = ClockOptions {
+        hz: None,
+        per_message: true,
+    };
+    let (mut output, _) = session.advertise(&[], Some(options)).unwrap();
+    let time = Time::from_nanos(42);
+    output.clock(time);
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, CLOCK_KEY);
+    let token = token(
+        &node,
+        "MS",
+        "/clock",
+        "rosgraph_msgs::msg::dds_::Clock_",
+        CLOCK_HASH,
+    );
+    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    assert_eq!(
+        take(&samples).payload().to_bytes()[..],
+        encode_clock(time).bytes
+    );
+}
+
+#[test]
+fn the_clock_keeps_ticking_while_a_put_blocks() {
+    for per_message in [false, true] {
+        let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+        let options = ClockOptions {
+            hz: Some(200.0),
+            per_message,
+        };
+        let (mut output, _) = session
+            .advertise(&[played(0, "/image", None)], Some(options))
+            .unwrap();
+        let healthy = peer(&endpoint);
+        let (_subscriber, ticks) = subscribe(&healthy, CLOCK_KEY);
+        let stuck = peer(&endpoint);
+        let (release, released) = bounded::<()>(0);
+        let _subscriber = stuck
+            .declare_subscriber("0/image/**")
+            .callback(move |_| assert!(released.recv().is_err(), "held until released"))
+            .wait()
+            .unwrap();
+        events.wait("match", |event| {
+            matches!(event, WireEvent::Matching { matched: true, .. })
+        });
+        let last = encode_clock(Time::from_nanos(7));
+        output.clock(Time::from_nanos(7));
+        let monitor = output.monitor();
+        let player = std::thread::spawn(move || {
+            for n in 0..400 {
+                output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+            }
+        });
+        for _ in 0..50 {
+            assert_eq!(take(&ticks).payload().to_bytes()[..], last.bytes);
+        }
+        assert!(monitor.topics()[0].sent < 400, "the put did not block");
+        drop(release);
+        player.join().unwrap();
+        assert_eq!(monitor.topics()[0].sent, 400);
+    }
+}
+
+#[test]
+fn with_a_clock_before_each_message_no_message_overtakes_its_clock() {
+    let (session, events, endpoint) = router(|_| ());
+    let options = ClockOptions {
+        hz: None,
+        per_message: true,
+    };
+    let (mut output, _) = session
+        .advertise(&[played(0, "/chatter", None)], Some(options))
+        .unwrap();
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "0/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    for n in 1..=500 {
+        output.clock(Time::from_nanos(i64::from(n)));
+        output.message(&message(0, payload(n, 10_000)), Occasion::Due);
+    }
+    let mut clock = 0;
+    let mut seen = 0;
+    while seen < 500 {
+        let sample = take(&samples);
+        let bytes = sample.payload().to_bytes();
+        if sample.key_expr().as_str() == CLOCK_KEY {
+            clock = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+        } else {
+            seen = number(sample.payload());
+            assert_eq!(seen, clock);
+        }
+    }
+}
+
+#[test]
+fn a_time_that_does_not_fit_is_told_once() {
+    let (session, events, _) = router(|_| ());
+    let (mut output, _) = session
+        .advertise(&[], Some(ClockOptions::default()))
+        .unwrap();
+    output.clock(Time::MAX);
+    output.clock(Time::MAX);
+    let told = events.drain();
+    let warnings = told
+        .iter()
+        .filter(|event| matches!(event, WireEvent::Warning(_)))
+        .count();
+    assert_eq!(warnings, 1, "{told:?}");
+}

@@ -1,0 +1,261 @@
+//! Two sessions on loopback, and what the wire tests have in common. Ports are free ones, scouting is off,
+//! waiting is for conditions.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use bagplay::bag::{Key, Message, Qos, Schema, Topic, TopicId};
+use bagplay::time::Time;
+use bagplay::wire::{Played, Session, WireEvent, WireOptions};
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, bounded};
+use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::sample::Sample;
+
+/// Longer than anything here takes on a loaded machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const STRING: &str = "std_msgs::msg::dds_::String_";
+pub(crate) const STRING_HASH: &str =
+    "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
+pub(crate) const CLOCK_HASH: &str =
+    "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
+pub(crate) const CLOCK_KEY: &str = "0/clock/rosgraph_msgs::msg::dds_::Clock_/RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
+
+/// An endpoint nobody listens on.
+pub(crate) fn free_endpoint() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    format!("tcp/{}", listener.local_addr().expect("an address"))
+}
+
+/// Events as they come.
+pub(crate) struct Events(Receiver<WireEvent>);
+
+impl Events {
+    /// The first event, of those not yet taken, that is wanted.
+    pub(crate) fn wait(&self, what: &str, is_wanted: impl Fn(&WireEvent) -> bool) -> WireEvent {
+        let mut others = Vec::new();
+        loop {
+            match self.0.recv_timeout(PATIENCE) {
+                Ok(event) if is_wanted(&event) => return event,
+                Ok(event) => others.push(event),
+                Err(error) => panic!("no {what}, only {others:?}: {error}"),
+            }
+        }
+    }
+
+    /// What has come so far.
+    pub(crate) fn drain(&self) -> Vec<WireEvent> {
+        self.0.try_iter().collect()
+    }
+}
+
+pub(crate) fn options(listen: &[String], connect: &[String]) -> WireOptions {
+    WireOptions {
+        domain_id: Some(0),
+        listen: listen.to_vec(),
+        connect: connect.to_vec(),
+        ..WireOptions::default()
+    }
+}
+
+pub(crate) fn open(options: &WireOptions) -> (Session, Events) {
+    let (tell, events) = bounded(100_000);
+    let session = Session::open(options, move |event| drop(tell.try_send(event)));
+    (session.expect("a session"), Events(events))
+}
+
+/// A player that is the router, and where.
+pub(crate) fn router(change: impl FnOnce(&mut WireOptions)) -> (Session, Events, String) {
+    let endpoint = free_endpoint();
+    let mut options = options(std::slice::from_ref(&endpoint), &[]);
+    change(&mut options);
+    let (session, events) = open(&options);
+    (session, events, endpoint)
+}
+
+/// A plain zenoh session as a ROS 2 node has one, with what a test wants otherwise.
+pub(crate) fn node(mode: &str, connect: &str, settings: &[(&str, &str)]) -> zenoh::Session {
+    let mut config = zenoh::Config::default();
+    let connect = if connect.is_empty() {
+        "[]".to_owned()
+    } else {
+        format!("[{connect:?}]")
+    };
+    let usual = [
+        ("mode", mode),
+        ("connect/endpoints", connect.as_str()),
+        ("listen/endpoints", "[\"tcp/127.0.0.1:0\"]"),
+        ("scouting/multicast/enabled", "false"),
+        ("open/return_conditions/connect_scouted", "false"),
+        ("open/return_conditions/declares", "false"),
+        (
+            "timestamping/enabled",
+            "{router:true,peer:true,client:true}",
+        ),
+    ];
+    for (key, value) in usual.iter().chain(settings) {
+        if *key == "listen/endpoints" && mode.contains("client") {
+            continue;
+        }
+        config.insert_json5(key, value).expect(key);
+    }
+    zenoh::open(config).wait().expect("a node's session")
+}
+
+pub(crate) fn peer(connect: &str) -> zenoh::Session {
+    node("\"peer\"", connect, &[])
+}
+
+/// A string topic.
+pub(crate) fn played(id: u32, name: &str, qos: Option<Qos>) -> Played {
+    Played {
+        id: TopicId(id),
+        name: name.to_owned(),
+        topic: Topic {
+            name: name.to_owned(),
+            schema: Some(Schema {
+                name: "std_msgs/msg/String".to_owned(),
+                encoding: "ros2msg".to_owned(),
+                data: "string data".into(),
+            }),
+            encoding: "cdr".to_owned(),
+            offered_qos: Vec::new(),
+            type_hash: None,
+            is_latched: false,
+            message_count: None,
+        },
+        qos,
+    }
+}
+
+/// A CDR payload that tells its number.
+pub(crate) fn payload(number: u32, size: usize) -> Bytes {
+    let mut bytes = vec![0, 1, 0, 0];
+    bytes.extend(number.to_le_bytes());
+    bytes.resize(size.max(8), 0);
+    bytes.into()
+}
+
+pub(crate) fn number(payload: &ZBytes) -> u32 {
+    let bytes = payload.to_bytes();
+    u32::from_le_bytes(bytes[4..8].try_into().expect("four bytes"))
+}
+
+pub(crate) fn message(id: u32, payload: Bytes) -> Message {
+    let time = Time::from_nanos(5);
+    Message {
+        key: Key {
+            time,
+            input: 0,
+            chunk: 0,
+            record: 0,
+        },
+        topic: TopicId(id),
+        log_time: time,
+        publish_time: time,
+        sequence: 0,
+        payload,
+    }
+}
+
+/// A plain subscriber's samples.
+pub(crate) fn subscribe(
+    session: &zenoh::Session,
+    key: &str,
+) -> (zenoh::pubsub::Subscriber<()>, Receiver<Sample>) {
+    let (tell, samples) = bounded(1_000_000);
+    let subscriber = session.declare_subscriber(key.to_owned());
+    let subscriber = subscriber
+        .callback(move |sample| drop(tell.try_send(sample)))
+        .wait();
+    (subscriber.expect("a subscriber"), samples)
+}
+
+pub(crate) fn take(samples: &Receiver<Sample>) -> Sample {
+    samples.recv_timeout(PATIENCE).expect("a sample")
+}
+
+/// The token of a subscription as a node would declare it.
+pub(crate) fn token(
+    session: &zenoh::Session,
+    kind: &str,
+    topic: &str,
+    dds_type: &str,
+    hash: &str,
+) -> String {
+    let zid = session.zid();
+    let topic = topic.replace('/', "%");
+    format!("@ros2_lv/0/{zid}/0/1/{kind}/%/%/listener/{topic}/{dds_type}/{hash}/::,10:,:,:,,")
+}
+
+/// A TCP connection with a tap: what the far side sends can be held back, as if its reader were frozen.
+pub(crate) struct Pipe {
+    pub(crate) endpoint: String,
+    gate: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Pipe {
+    /// Takes one connection and carries it to `endpoint`.
+    pub(crate) fn to(endpoint: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let near = format!("tcp/{}", listener.local_addr().expect("an address"));
+        let target = endpoint.trim_start_matches("tcp/").to_owned();
+        let gate = Arc::new((Mutex::new(true), Condvar::new()));
+        let tap = Arc::clone(&gate);
+        std::thread::spawn(move || {
+            // Connections after the first are refused by nobody taking them.
+            let (near, _) = listener.accept().expect("a connection");
+            let far = TcpStream::connect(target).expect("the far side");
+            let up = (
+                near.try_clone().expect("a handle"),
+                far.try_clone().expect("a handle"),
+            );
+            std::thread::spawn(move || carry(up.0, up.1, || ()));
+            carry(far, near, || {
+                let (is_open, changed) = &*tap;
+                let is_open = is_open.lock().expect("no panic");
+                drop(
+                    changed
+                        .wait_while(is_open, |is_open| !*is_open)
+                        .expect("no panic"),
+                );
+            });
+        });
+        Self {
+            endpoint: near,
+            gate,
+        }
+    }
+
+    /// Holds back what the far side sends, for as long as the pipe lives.
+    pub(crate) fn block(&self) {
+        *self.gate.0.lock().expect("no panic") = false;
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        *self.gate.0.lock().expect("no panic") = true;
+        self.gate.1.notify_all();
+    }
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream, mut before: impl FnMut()) {
+    let mut buffer = vec![0; 65536];
+    loop {
+        before();
+        match from.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => {
+                if to.write_all(&buffer[..read]).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    // The other direction ends with this one.
+    drop((from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both)));
+}
