@@ -4,6 +4,8 @@
 //! player reads a real file and serves a 100 Hz clock. Prints percentiles of (instant of the put − its
 //! due instant) in microseconds, and their ratio.
 
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
 use std::error::Error;
 use std::sync::mpsc;
 use std::time::Instant;

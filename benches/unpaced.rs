@@ -5,6 +5,8 @@
 //! reads, decompresses, orders, keeps its clock and its counts. Prints both rates and their ratio, and
 //! checks that nothing was lost.
 
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
