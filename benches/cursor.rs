@@ -217,7 +217,7 @@ fn cue(bag: &Bag, from: StartAt, direction: Direction) -> Result<usize> {
         let _ = ring.try_send(());
     });
     let mut cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, wake);
-    let cue = cues.start(CueAt {
+    let mut cue = cues.start(CueAt {
         from,
         direction,
         range: TimeRange::ALL,

@@ -154,7 +154,14 @@ impl Network {
             .any(|row| row.name == topic && row.has_match && (row.subscribers > 0 || !is_ros))
     }
 
-    /// Leaves the network: what is queued is sent first.
+    /// Waits until what was sent has left: to be called while the topics are still declared.
+    pub(crate) fn drain(&self) {
+        if let Some(session) = &self.session {
+            session.drain();
+        }
+    }
+
+    /// Leaves the network.
     pub(crate) fn leave(self) {
         if let Some(session) = self.session {
             session.close();

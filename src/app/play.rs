@@ -56,6 +56,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     };
     let ending = headless::watch(&run, &running);
     let (report, out) = running.join().or_exit(Exit::Failed)?;
+    network.drain();
     drop(out);
     network.leave();
 

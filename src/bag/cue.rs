@@ -20,8 +20,11 @@ use super::recording::Bag;
 use super::selection::{Direction, Selection, StartAt};
 use crate::time::TimeRange;
 
-/// How many items are queued at most; bytes are the tighter bound unless messages are tiny.
-const QUEUE: usize = 4096;
+/// How many items are handed over at once while the receiver has enough: so that it need not wake the
+/// worker for each.
+const BATCH: usize = 64;
+/// How many batches are queued at most; bytes are the tighter bound unless messages are tiny.
+const QUEUE: usize = 64;
 
 /// Called when a cue that was found empty has an item, or ends. It must not block.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
@@ -97,10 +100,11 @@ impl Cues {
     pub fn start(&mut self, at: CueAt) -> Cue {
         self.reap();
         let meter = Meter::new(&self.budget);
-        let (send, items) = bounded(QUEUE);
+        let (send, batches) = bounded(QUEUE);
         let is_hungry = Arc::new(AtomicBool::new(true));
-        let feed = Feed {
-            items: Some(send),
+        let mut feed = Feed {
+            batch: Vec::with_capacity(BATCH),
+            batches: Some(send),
             is_hungry: Arc::clone(&is_hungry),
             wake: Arc::clone(&self.wake),
             stop: self.stop.clone(),
@@ -113,11 +117,12 @@ impl Cues {
         };
         let worker = std::thread::Builder::new()
             .name("bag-cue".to_owned())
-            .spawn(move || work.run(at, &feed))
+            .spawn(move || work.run(at, &mut feed))
             .expect("the system can start a thread");
         self.workers.push((worker, Arc::clone(&meter)));
         Cue {
-            items,
+            batch: Vec::new().into_iter(),
+            batches,
             is_hungry,
             meter: Some(meter),
         }
@@ -165,8 +170,17 @@ struct Work {
     most_held: u64,
 }
 
+/// Reading ahead is never urgent: on a busy machine it leaves the core to who sends.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 5) {
+        tracing::debug!("the read-ahead keeps its priority: {error}");
+    }
+}
+
 impl Work {
-    fn run(&self, at: CueAt, feed: &Feed) {
+    fn run(&self, at: CueAt, feed: &mut Feed) {
+        step_back();
         if at.refill {
             let (messages, damage) = self.bag.latched(&self.topics, at.from.time());
             let damage = damage.into_iter().map(Cued::Damage);
@@ -188,9 +202,11 @@ impl Work {
             .holding(self.most_held)
             .metered(Arc::clone(&self.meter));
         loop {
-            let cost = cursor.cost_ahead();
-            if cost.is_some_and(|cost| !self.meter.wait_for_room(cost, cursor.held())) {
-                return;
+            if let Some(cost) = cursor.cost_ahead() {
+                // Opening a chunk takes its time: what is read goes ahead.
+                if !feed.flush() || !self.meter.wait_for_room(cost, cursor.held()) {
+                    return;
+                }
             }
             let item = match cursor.step() {
                 Step::Opened => continue,
@@ -207,24 +223,36 @@ impl Work {
 
 /// The worker's end of a cue.
 struct Feed {
+    batch: Vec<Cued>,
     /// `None` only while it is dropped.
-    items: Option<Sender<Cued>>,
+    batches: Option<Sender<Vec<Cued>>>,
     is_hungry: Arc<AtomicBool>,
     wake: Waker,
     stop: Receiver<()>,
 }
 
 impl Feed {
-    /// Queues an item, waiting for a place; false once nobody wants it.
-    fn send(&self, item: Cued) -> bool {
-        let Some(items) = self.items.as_ref() else {
+    /// Queues an item, at once if the receiver has nothing; false once nobody wants it.
+    fn send(&mut self, item: Cued) -> bool {
+        self.batch.push(item);
+        let is_wanted = self.batch.len() >= BATCH || self.is_hungry.load(Ordering::SeqCst);
+        !is_wanted || self.flush()
+    }
+
+    /// Hands over what is queued here, waiting for a place; false once nobody wants it.
+    fn flush(&mut self) -> bool {
+        let Some(batches) = self.batches.as_ref() else {
             return false;
         };
-        let is_sent = match items.try_send(item) {
+        if self.batch.is_empty() {
+            return true;
+        }
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        let is_sent = match batches.try_send(batch) {
             Ok(()) => true,
             Err(TrySendError::Disconnected(_)) => false,
-            Err(TrySendError::Full(item)) => crossbeam_channel::select! {
-                send(items, item) -> sent => sent.is_ok(),
+            Err(TrySendError::Full(batch)) => crossbeam_channel::select! {
+                send(batches, batch) -> sent => sent.is_ok(),
                 recv(self.stop) -> _ => false,
             },
         };
@@ -238,46 +266,50 @@ impl Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        self.items = None;
+        self.flush();
+        self.batches = None;
         (self.wake)();
     }
 }
 
 /// What was read ahead, in order. Dropping it ends its worker.
 pub struct Cue {
-    items: Receiver<Cued>,
+    batch: std::vec::IntoIter<Cued>,
+    batches: Receiver<Vec<Cued>>,
     is_hungry: Arc<AtomicBool>,
     meter: Option<Arc<Meter>>,
 }
 
 impl Cue {
     /// The next item if there is one. Never blocks.
-    pub fn poll(&self) -> CuePoll {
-        match self.items.try_recv() {
-            Ok(item) => CuePoll::Item(item),
-            Err(TryRecvError::Disconnected) => CuePoll::End,
-            Err(TryRecvError::Empty) => {
+    pub fn poll(&mut self) -> CuePoll {
+        if let Some(item) = self.batch.next() {
+            return CuePoll::Item(item);
+        }
+        let received = self.batches.try_recv().or_else(|error| match error {
+            TryRecvError::Disconnected => Err(error),
+            TryRecvError::Empty => {
                 self.is_hungry.store(true, Ordering::SeqCst);
-                match self.items.try_recv() {
-                    Ok(item) => CuePoll::Item(item),
-                    Err(TryRecvError::Disconnected) => CuePoll::End,
-                    Err(TryRecvError::Empty) => CuePoll::Pending,
-                }
+                self.batches.try_recv()
             }
+        });
+        match received {
+            Ok(batch) => {
+                self.batch = batch.into_iter();
+                self.batch.next().map_or(CuePoll::Pending, CuePoll::Item)
+            }
+            Err(TryRecvError::Disconnected) => CuePoll::End,
+            Err(TryRecvError::Empty) => CuePoll::Pending,
         }
     }
 
     /// A cue of these items and then the end, without a bag: for tests.
-    ///
-    /// # Panics
-    /// Never: the queue is made as long as the list.
     pub fn hand_fed(items: impl IntoIterator<Item = Cued>) -> Self {
-        let items: Vec<_> = items.into_iter().collect();
-        let (send, receive) = bounded(items.len().max(1));
-        for item in items {
-            send.try_send(item).expect("there is a place for each");
-        }
-        Self::of(receive)
+        let (_, nothing) = bounded(0);
+        let batch = items.into_iter().collect::<Vec<_>>().into_iter();
+        let mut cue = Self::of(nothing);
+        cue.batch = batch;
+        cue
     }
 
     /// A cue and the end that feeds it, without a bag: for tests.
@@ -286,9 +318,10 @@ impl Cue {
         (CueFeed { items: send }, Self::of(receive))
     }
 
-    fn of(items: Receiver<Cued>) -> Self {
+    fn of(batches: Receiver<Vec<Cued>>) -> Self {
         Self {
-            items,
+            batch: Vec::new().into_iter(),
+            batches,
             is_hungry: Arc::default(),
             meter: None,
         }
@@ -306,7 +339,7 @@ impl Drop for Cue {
 impl fmt::Debug for Cue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cue")
-            .field("queued", &self.items.len())
+            .field("queued", &(self.batch.len() + BATCH * self.batches.len()))
             .finish_non_exhaustive()
     }
 }
@@ -314,13 +347,13 @@ impl fmt::Debug for Cue {
 /// Feeds a [`Cue::channel`]; dropping it ends the cue.
 #[derive(Clone, Debug)]
 pub struct CueFeed {
-    items: Sender<Cued>,
+    items: Sender<Vec<Cued>>,
 }
 
 impl CueFeed {
-    /// Queues an item. False if the cue is gone or full (4096 items).
+    /// Queues an item. False if the cue is gone or full (64 items).
     pub fn push(&self, item: Cued) -> bool {
-        self.items.try_send(item).is_ok()
+        self.items.try_send(vec![item]).is_ok()
     }
 
     /// Ends the cue once what was pushed has been taken.

@@ -33,7 +33,7 @@ pub use transport::{Stopped, Transport};
 use crate::bag::Waker;
 use crate::output::Output;
 use transport::Request;
-use wall::Wall;
+use wall::{Waiter, Wall};
 
 /// A player that has not started: its handles can be given out already.
 #[derive(Debug)]
@@ -102,12 +102,19 @@ impl Player {
 
     fn run<O: Output>(self, mut machine: Machine, mut out: O) -> (Report, O) {
         wall::wake_precisely();
+        let Self {
+            transport,
+            inbox,
+            parker,
+            wall,
+        } = self;
+        let mut waiter = Waiter::new(wall, parker);
         let mut stepping: Vec<Sender<Status>> = Vec::new();
         loop {
-            self.take_requests(&mut machine, &mut stepping);
-            let wait = machine.advance(self.wall.now(), &mut out);
+            take_requests(&inbox, wall, &mut machine, &mut stepping);
+            let wait = machine.advance(wall.now(), &mut out);
             let status = machine.status();
-            self.transport.publish(status);
+            transport.publish(status);
             if !machine.is_stepping() {
                 for reply in stepping.drain(..) {
                     // Who asked may have gone.
@@ -116,24 +123,30 @@ impl Player {
             }
             match wait {
                 Wait::Now => {}
-                Wait::Until(deadline) => self.wall.wait(deadline, &self.parker),
-                Wait::ForCue | Wait::ForGate | Wait::ForCommand => self.parker.park(),
+                Wait::Until(deadline) => waiter.wait_until(deadline),
+                Wait::ForCue | Wait::ForGate | Wait::ForCommand => waiter.wait(),
                 Wait::Over => break,
             }
         }
-        (machine.into_report(self.wall.now()), out)
+        (machine.into_report(wall.now()), out)
     }
+}
 
-    fn take_requests(&self, machine: &mut Machine, stepping: &mut Vec<Sender<Status>>) {
-        while let Ok(Request { command, reply }) = self.inbox.try_recv() {
-            machine.apply(command, self.wall.now());
-            match reply {
-                Some(reply) if machine.is_stepping() => stepping.push(reply),
-                Some(reply) => {
-                    let _ = reply.send(machine.status());
-                }
-                None => {}
+/// Takes all that is asked at once; steps are answered when they have been made.
+fn take_requests(
+    inbox: &Receiver<Request>,
+    wall: Wall,
+    machine: &mut Machine,
+    stepping: &mut Vec<Sender<Status>>,
+) {
+    while let Ok(Request { command, reply }) = inbox.try_recv() {
+        machine.apply(command, wall.now());
+        match reply {
+            Some(reply) if machine.is_stepping() => stepping.push(reply),
+            Some(reply) => {
+                let _ = reply.send(machine.status());
             }
+            None => {}
         }
     }
 }

@@ -80,7 +80,7 @@ impl Reader {
     /// Takes from the cue until a message is in hand, it is empty, or something else came out of it.
     pub(super) fn pull(&mut self) -> Option<Extra> {
         while self.next.is_none() && !self.is_read_out {
-            match self.cue.as_ref()?.poll() {
+            match self.cue.as_mut()?.poll() {
                 CuePoll::Item(Cued::Message(message)) => self.next = Some(message),
                 CuePoll::Item(Cued::Refill(message)) => return Some(Extra::Refill(message)),
                 CuePoll::Item(Cued::Damage(damage)) => return Some(Extra::Damage(damage)),

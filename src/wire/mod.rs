@@ -12,6 +12,7 @@ mod attachment;
 mod cdr;
 mod clock;
 mod config;
+mod drain;
 mod env;
 mod error;
 mod event;

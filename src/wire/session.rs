@@ -17,6 +17,7 @@ use crate::bag::{History, Qos, Reliability};
 
 use super::advertise::{OwnClock, Planned, plan_raw, plan_ros};
 use super::clock::Clock;
+use super::drain::drain;
 use super::env::Environment;
 use super::error::WireError;
 use super::event::{Events, WireEvent};
@@ -213,6 +214,11 @@ impl Session {
             output.0.clock = Some(Clock::start(&self.zenoh, &spec, options, &self.events)?);
         }
         Ok((output, skipped))
+    }
+
+    /// Waits until what was put has left, at most the stall timeout: before an output is dropped.
+    pub fn drain(&self) {
+        drain(&self.zenoh, self.options.stall_timeout);
     }
 
     /// Leaves the network: off the graph, then what is queued is sent, then the links close. Outputs that

@@ -22,7 +22,7 @@ fn bell() -> (Waker, Receiver<()>) {
 }
 
 /// Takes items until the end, waiting for the bell whenever there is nothing.
-fn drain(cue: &Cue, rung: &Receiver<()>, mut take: impl FnMut(Cued)) {
+fn drain(cue: &mut Cue, rung: &Receiver<()>, mut take: impl FnMut(Cued)) {
     loop {
         match cue.poll() {
             CuePoll::Item(item) => take(item),
@@ -32,7 +32,7 @@ fn drain(cue: &Cue, rung: &Receiver<()>, mut take: impl FnMut(Cued)) {
     }
 }
 
-fn messages(cue: &Cue, rung: &Receiver<()>) -> Vec<Message> {
+fn messages(cue: &mut Cue, rung: &Receiver<()>) -> Vec<Message> {
     let mut messages = Vec::new();
     drain(cue, rung, |item| match item {
         Cued::Message(message) => {
@@ -75,7 +75,7 @@ fn it_yields_the_range_and_ends() {
             range: TimeRange::between(at(100), at(900)),
             ..whole(direction)
         };
-        let mut times: Vec<_> = messages(&cues.start(at), &rung)
+        let mut times: Vec<_> = messages(&mut cues.start(at), &rung)
             .iter()
             .map(|message| message.log_time.as_nanos())
             .collect();
@@ -93,10 +93,10 @@ fn live_bytes_stay_within_the_bound() {
     let (wake, rung) = bell();
     let bound = 400_000;
     let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
-    let cue = cues.start(whole(Direction::Forward));
+    let mut cue = cues.start(whole(Direction::Forward));
     let mut count = 0;
     let mut kept = None;
-    drain(&cue, &rung, |item| {
+    drain(&mut cue, &rung, |item| {
         count += 1;
         // What the receiver holds counts: one message keeps its chunk.
         kept = Some(item);
@@ -123,8 +123,8 @@ fn hundreds_of_overlapping_chunks_stay_within_the_bound() {
     let bound = 256 << 20;
     let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
     let mut count = 0;
-    let cue = cues.start(whole(Direction::Forward));
-    drain(&cue, &rung, |item| match item {
+    let mut cue = cues.start(whole(Direction::Forward));
+    drain(&mut cue, &rung, |item| match item {
         Cued::Message(message) => {
             assert_eq!(message.log_time.as_nanos(), count);
             count += 1;
@@ -144,7 +144,7 @@ fn a_cue_of_a_byte_still_plays() {
     let (wake, rung) = bell();
     let mut cues = Cues::new(bag.clone(), all(&bag), 1, wake);
     let cue = cues.start(whole(Direction::Reverse));
-    assert_eq!(messages(&cue, &rung).len(), 100);
+    assert_eq!(messages(&mut cue, &rung).len(), 100);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn flushing_frees_everything_and_stale_cues_end() {
     let mut cues = Cues::new(bag.clone(), all(&bag), 100_000, wake);
     for start in 0..50 {
         let from = StartAt::At(at(start));
-        let cue = cues.start(CueAt {
+        let mut cue = cues.start(CueAt {
             from,
             ..whole(Direction::Forward)
         });
@@ -177,12 +177,12 @@ fn dropping_cues_ends_a_cue_that_is_still_held() {
         let bag = bag(&long(100, 100, 100).write());
         let (wake, rung) = bell();
         let mut cues = Cues::new(bag.clone(), all(&bag), read_ahead, wake);
-        let cue = cues.start(whole(Direction::Forward));
+        let mut cue = cues.start(whole(Direction::Forward));
         rung.recv().expect("the waker is held by the test");
         // Joins the worker, which waits for a place in the queue or in the budget.
         drop(cues);
         let mut count = 0;
-        drain(&cue, &rung, |_| count += 1);
+        drain(&mut cue, &rung, |_| count += 1);
         assert!(count < 10_000);
     }
 }
@@ -210,14 +210,14 @@ fn refills_come_first() {
             Direction::Forward => 3,
             Direction::Reverse => 2,
         };
-        let cue = cues.start(CueAt {
+        let mut cue = cues.start(CueAt {
             from: StartAt::At(at(from)),
             refill: true,
             ..whole(direction)
         });
         let mut refills = Vec::new();
         let mut played = Vec::new();
-        drain(&cue, &rung, |item| match item {
+        drain(&mut cue, &rung, |item| match item {
             Cued::Refill(message) => {
                 assert!(played.is_empty());
                 refills.push(message);
@@ -236,7 +236,7 @@ fn no_topics_is_the_end_at_once() {
     let (wake, rung) = bell();
     let mut cues = Cues::new(bag.clone(), Selection::of([], &bag), 1 << 20, wake);
     assert_eq!(
-        messages(&cues.start(whole(Direction::Forward)), &rung).len(),
+        messages(&mut cues.start(whole(Direction::Forward)), &rung).len(),
         0
     );
     assert_eq!(cues.usage().decompressions, 0);
@@ -247,11 +247,11 @@ fn hands_can_feed_a_cue() {
     let bag = bag(&long(1, 2, 3).write());
     let walk = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
     let items: Vec<_> = walk.map(|item| Cued::Message(item.unwrap())).collect();
-    let cue = Cue::hand_fed(items.clone());
+    let mut cue = Cue::hand_fed(items.clone());
     assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
     assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
     assert!(matches!(cue.poll(), CuePoll::End));
-    let (feed, cue) = Cue::channel();
+    let (feed, mut cue) = Cue::channel();
     assert!(matches!(cue.poll(), CuePoll::Pending));
     assert!(feed.push(items[0].clone()));
     assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
