@@ -83,11 +83,12 @@ pub struct TalkArgs {
         default_value_t,
         global = true,
         value_name = "WHEN",
-        help_heading = "Output"
+        help_heading = "Output",
+        hide_short_help = true
     )]
     pub color: Color,
     /// Say more (-vv: much more); RUST_LOG says it in detail
-    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Output")]
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Output", hide_short_help = true)]
     pub verbose: u8,
     /// Say only what went wrong
     #[arg(
@@ -95,7 +96,8 @@ pub struct TalkArgs {
         long,
         global = true,
         conflicts_with = "verbose",
-        help_heading = "Output"
+        help_heading = "Output",
+        hide_short_help = true
     )]
     pub quiet: bool,
 }
@@ -153,7 +155,7 @@ pub struct TimeArgs {
     #[arg(short = 'p', long)]
     pub start_paused: bool,
     /// Wait so long before the start (wall time)
-    #[arg(short, long, value_name = "SPAN", value_parser = parse_span)]
+    #[arg(short, long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true)]
     pub delay: Option<Duration>,
     /// Begin again at the end
     #[arg(short = 'l', long = "loop")]
@@ -173,31 +175,42 @@ pub struct TimeArgs {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub end: Option<When>,
     /// Start so long after the start of the recording
-    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true)]
     pub start_offset: Option<Duration>,
     /// Play so much of the recording
-    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true)]
     pub playback_duration: Option<Duration>,
     /// Play until this time, in seconds
-    #[arg(long, value_name = "SEC", conflicts_with = "playback_until_nsec")]
+    #[arg(
+        long,
+        value_name = "SEC",
+        conflicts_with = "playback_until_nsec",
+        hide_short_help = true
+    )]
     pub playback_until_sec: Option<f64>,
     /// Play until this time, in nanoseconds
-    #[arg(long, value_name = "NSEC")]
+    #[arg(long, value_name = "NSEC", hide_short_help = true)]
     pub playback_until_nsec: Option<i64>,
     /// Jump over gaps longer than this
-    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true)]
     pub skip_empty: Option<Duration>,
     /// Do not send latched topics again after a jump or a late start
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_refill: bool,
     /// Which stamp orders messages; only `received` so far
-    #[arg(long, value_enum, default_value_t, value_name = "ORDER")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "ORDER",
+        hide_short_help = true
+    )]
     pub message_order: MessageOrder,
     /// Bound of the read-ahead
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size, hide_short_help = true)]
     pub read_ahead: u64,
     /// Fail (exit 3) if anything in a recording could not be read
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub strict: bool,
 }
 
@@ -225,10 +238,10 @@ pub struct ClockArgs {
     #[arg(long)]
     pub clock_topics_all: bool,
     /// Let /clock start at this time instead of the recording's
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub clock_start: Option<When>,
     /// Refuse to start if somebody else publishes /clock
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub strict_clock: bool,
 }
 
@@ -246,7 +259,7 @@ pub struct TopicArgs {
     #[arg(short = 'e', long, value_name = "REGEX")]
     pub regex: Option<String>,
     /// Not topics whose whole name matches
-    #[arg(short = 'x', long, value_name = "REGEX")]
+    #[arg(short = 'x', long, value_name = "REGEX", hide_short_help = true)]
     pub exclude_regex: Option<String>,
     /// Publish topic A as B
     #[arg(short = 'm', long, value_name = "A:=B")]
@@ -255,13 +268,13 @@ pub struct TopicArgs {
     #[arg(long, value_name = "PREFIX")]
     pub prefix: Option<String>,
     /// QoS profiles by topic, as for ros2 bag (not supported yet)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub qos_profile_overrides_path: Option<PathBuf>,
     /// Wait at the start until these topics (none named: all) have a subscriber
     #[arg(long, value_name = "TOPIC")]
     pub wait_for_subscribers: Vec<String>,
     /// How long to wait for subscribers
-    #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span, hide_short_help = true)]
     pub wait_timeout: Duration,
 }
 
@@ -273,13 +286,24 @@ pub struct WireArgs {
     #[arg(long, value_enum, default_value_t)]
     pub wire: Wire,
     /// The ROS distribution on the other side; auto listens for it
-    #[arg(long, value_enum, default_value_t, value_name = "DISTRO")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "DISTRO",
+        hide_short_help = true
+    )]
     pub ros_distro: RosDistro,
     /// ROS domain [default: $ROS_DOMAIN_ID, else 0]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", hide_short_help = true)]
     pub domain_id: Option<u32>,
     /// Name of the node that plays
-    #[arg(long, value_name = "NAME", default_value = "rosbag2_player")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "rosbag2_player",
+        hide_short_help = true
+    )]
     pub node_name: String,
     /// Zenoh router or peer to connect to, as tcp/host:7447
     #[arg(long, value_name = "ENDPOINT")]
@@ -288,25 +312,25 @@ pub struct WireArgs {
     #[arg(long, value_name = "ENDPOINT")]
     pub listen: Vec<String>,
     /// Zenoh configuration file, instead of the built-in one
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub zenoh_config: Option<PathBuf>,
     /// What a reliable topic does when a subscriber does not keep up
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub congestion: CongestionArg,
     /// How long a subscriber may take nothing before its link is closed
-    #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true)]
     pub stall_timeout: Duration,
     /// What happens when the router is lost
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub on_disconnect: OnDisconnect,
     /// Reach subscribers whatever type hash they expect
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub any_type_hash: bool,
     /// Show the transport bar in the terminal (not in this version)
     #[arg(long, conflicts_with = "no_tui", hide = true)]
     pub tui: bool,
     /// Do not show the transport bar
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_tui: bool,
 }
 

@@ -143,7 +143,7 @@ fn a_cue_of_a_byte_still_plays() {
     let bag = bag(&long(20, 5, 1000).write());
     let (wake, rung) = bell();
     let mut cues = Cues::new(bag.clone(), all(&bag), 1, wake);
-    let cue = cues.start(whole(Direction::Reverse));
+    let mut cue = cues.start(whole(Direction::Reverse));
     assert_eq!(messages(&mut cue, &rung).len(), 100);
 }
 
