@@ -353,6 +353,29 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_would_show_zero_is_warned_of() {
+        let warnings = |line: &str, start: i64| {
+            let cli = Cli::parse_from(spread_lists(
+                format!("play x.mcap {line}").split(' ').map(Into::into),
+            ));
+            let recording = TimeRange::between(Time::from_nanos(start), Time::from_nanos(9));
+            plan(&cli.play, recording, &topics())
+                .unwrap()
+                .warnings
+                .len()
+        };
+        assert_eq!(
+            (
+                warnings("--clock", 0),
+                warnings("--clock", 1),
+                warnings("--rate 2", 0)
+            ),
+            (1, 0, 0)
+        );
+        assert_eq!(warnings("--clock --clock-start 100", 0), 0);
+    }
+
+    #[test]
     fn what_is_not_there_yet_is_said() {
         assert_eq!(
             planned("--message-order sent").unwrap_err().to_string(),

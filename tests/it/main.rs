@@ -22,4 +22,6 @@ mod wire_net;
 #[cfg(feature = "wire")]
 mod wire_path;
 #[cfg(feature = "wire")]
+mod wire_play;
+#[cfg(feature = "wire")]
 mod wire_publish;

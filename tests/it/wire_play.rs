@@ -1,0 +1,169 @@
+//! The whole way: a recording, the player, zenoh, a subscriber; and the binary when its router goes.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+
+use bagplay::bag::{Bag, Cues, Selection, TopicId};
+use bagplay::player::{ClockOptions, Command, Options, Pace, Player};
+use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+use bagplay::wire::{self, Played, WireEvent};
+use zenoh::Wait;
+use zenoh::sample::Sample;
+
+use crate::wire_net::{free_endpoint, node, peer, router, subscribe, take};
+
+fn demo() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
+}
+
+fn sequence(sample: &Sample) -> i64 {
+    let attachment = sample.attachment().expect("an attachment").to_bytes();
+    i64::from_le_bytes(attachment[..8].try_into().unwrap())
+}
+
+fn clock(sample: &Sample) -> Time<Ros> {
+    let bytes = sample.payload().to_bytes();
+    let sec = i32::from_le_bytes(bytes[4..8].try_into().unwrap());
+    let nanosec = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+    Time::from_nanos(i64::from(sec) * 1_000_000_000 + i64::from(nanosec))
+}
+
+#[test]
+fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
+    let (session, events, endpoint) = router(|_| ());
+    let bag = Bag::open(&[demo()]).unwrap();
+    let (id, imu) = (0..)
+        .map(TopicId)
+        .zip(bag.topics())
+        .find(|(_, topic)| topic.name == "/imu")
+        .unwrap();
+    let played = Played {
+        id,
+        name: "/imu".into(),
+        topic: imu.clone(),
+        qos: None,
+    };
+    let served = wire::ClockOptions {
+        hz: Some(200.0),
+        per_message: false,
+    };
+    let (out, _) = session.advertise(&[played], Some(served)).unwrap();
+    let listener = peer(&endpoint);
+    let (_imus, imus) = subscribe(&listener, "0/imu/**");
+    let (_clocks, clocks) = subscribe(&listener, "0/clock/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+
+    let start = bag.range().unwrap().start();
+    let range = TimeRange::between(start, start.saturating_add(Duration::from_millis(200)));
+    let player = Player::new();
+    let mut cues = Cues::new(
+        bag.clone(),
+        Selection::of([id], &bag),
+        1 << 20,
+        player.waker(),
+    );
+    let options = Options {
+        range,
+        at_end: AtEnd::Loop,
+        clock: ClockOptions {
+            period: Some(Duration::from_millis(5)),
+            ..ClockOptions::default()
+        },
+        pace: Pace::At(Speed::from_f64(10.0).unwrap()),
+        ..Options::new(
+            bag.range().unwrap(),
+            bag.topics()
+                .iter()
+                .map(|topic| topic.name.clone())
+                .collect(),
+        )
+    };
+    let transport = player.transport();
+    let running = player
+        .start(options, Box::new(move |at| cues.start(at)), out)
+        .unwrap();
+    let mut expected = 1;
+    let mut expect = |count: i64| {
+        for _ in 0..count {
+            assert_eq!(sequence(&take(&imus)), expected);
+            expected += 1;
+        }
+    };
+    expect(150); // 40 a lap
+    assert!(transport.status().unwrap().laps >= 2);
+    for command in [
+        Command::Seek(start.saturating_add(Duration::from_millis(100))),
+        Command::SetPace(Pace::At(Speed::from_f64(-10.0).unwrap())),
+        Command::SetPace(Pace::At(Speed::NORMAL)),
+    ] {
+        transport.ask(command).unwrap();
+        expect(5);
+    }
+    let paused = transport.ask(Command::Step(3)).unwrap();
+    let back = transport.ask(Command::Step(-2)).unwrap();
+    assert_eq!(
+        (back.sent, back.segment.generation()),
+        (paused.sent + 1, paused.segment.generation() + 1)
+    );
+    transport.send(Command::Stop).unwrap();
+    let (report, out) = running.join().unwrap();
+    session.drain();
+    drop(out);
+    let sent = i64::try_from(report.sent).unwrap();
+    expect(sent - 165);
+    // The clock's last word is where playback stood, and no value left the range.
+    let values: Vec<_> = clocks.try_iter().map(|sample| clock(&sample)).collect();
+    assert_eq!(values.last(), Some(&back.segment.position(transport.now())));
+    assert!(values.iter().all(|value| range.contains(*value)));
+}
+
+#[test]
+fn a_router_that_goes_holds_playback_until_one_is_back() {
+    let endpoint = free_endpoint();
+    let open = || {
+        let listen = format!("[\"{endpoint}\"]");
+        node("\"router\"", "", &[("listen/endpoints", listen.as_str())])
+    };
+    let first = open();
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(demo())
+        .args([
+            "--clock",
+            "--end",
+            "+2s",
+            "--connect",
+            &endpoint,
+            "--format",
+            "json",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let mut hear = |words: &str| {
+        assert!(
+            said.any(|line| line.contains(words)),
+            "nobody said `{words}`"
+        )
+    };
+    hear("connected to");
+    first.close().wait().unwrap();
+    hear("connection to the zenoh router lost");
+    let second = open();
+    hear("connection to the zenoh router is up");
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(0));
+    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(summary["ended"], "end");
+    assert!(
+        summary["held_ms"]["gated"].as_f64().unwrap() > 0.0,
+        "{summary}"
+    );
+    second.close().wait().unwrap();
+}
