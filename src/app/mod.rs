@@ -2,6 +2,7 @@
 
 pub(crate) mod failure;
 pub(crate) mod headless;
+pub(crate) mod keys;
 pub(crate) mod logging;
 pub(crate) mod network;
 pub(crate) mod play;

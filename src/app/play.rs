@@ -8,6 +8,7 @@ use bagplay::player::{Player, Source};
 
 use super::failure::{Failure, OrExit};
 use super::headless::{self, Run};
+use super::keys;
 use super::logging::Terminal;
 use super::network::Network;
 use super::signals;
@@ -46,6 +47,9 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     let running = player
         .start(plan.options.clone(), source, out)
         .or_exit(Exit::Failed)?;
+    if args.time.start_paused {
+        keys::listen(transport.clone());
+    }
     let run = Run {
         args,
         plan: &plan,

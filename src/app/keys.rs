@@ -1,0 +1,32 @@
+//! Enter, on a terminal: play or pause. All there is to hold before the transport bar.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use bagplay::player::{Command, Transport};
+
+/// Listens for Enter if somebody is there to press it. Only where playback starts paused: a program in
+/// the background that reads its terminal is stopped by the system.
+pub(crate) fn listen(transport: Transport) {
+    if !io::stdin().is_terminal() {
+        tracing::warn!(
+            "paused at the start, and no terminal to resume it from; hint: play without --start-paused"
+        );
+        return;
+    }
+    tracing::info!("paused at the start: press Enter to play and to pause");
+    let listen = move || {
+        let lines = io::stdin().lock().lines();
+        for _ in lines.map_while(Result::ok) {
+            if transport.send(Command::Toggle).is_err() {
+                return;
+            }
+        }
+    };
+    // Not joined: it waits for a key until the process ends.
+    if let Err(error) = std::thread::Builder::new()
+        .name("keys".into())
+        .spawn(listen)
+    {
+        tracing::warn!("keys are not heard: {error}");
+    }
+}
