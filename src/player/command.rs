@@ -86,12 +86,10 @@ pub enum Command {
     SetRange(TimeRange),
     /// Another behaviour at the end.
     SetAtEnd(AtEnd),
-    /// A gate has opened or closed.
+    /// A gate has opened.
     OpenGate(Gate),
     /// A gate has closed.
     CloseGate(Gate),
-    /// Somebody new listens to the clock: send it at once.
-    ShowClock,
     /// Nothing: for the answer.
     Query,
     /// End the run.

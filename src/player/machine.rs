@@ -51,7 +51,8 @@ pub struct Machine {
     pub(super) steps: u64,
     /// The walk back to an earlier message.
     pub(super) back: Option<StepBack>,
-    /// The last message published in this generation.
+    /// The last message published since what was read was last replaced; of messages that came out of
+    /// order, the furthest.
     pub(super) last: Option<Key>,
     pub(super) is_starved: bool,
     pub(super) course: Course,
@@ -61,6 +62,7 @@ pub struct Machine {
     told: Option<Segment>,
     begins_at: Option<Time<Steady>>,
     pub(super) lap_from: Option<Time<Steady>>,
+    pub(super) lap_began: Time<Steady>,
     expected: Time<Steady>,
     mark: Time<Ros>,
 }
@@ -115,6 +117,7 @@ impl Machine {
             told: None,
             begins_at: None,
             lap_from: None,
+            lap_began: Time::MIN,
             expected: Time::MAX,
             mark: segment.entry(),
             options,
@@ -231,7 +234,7 @@ impl Machine {
             Some(next) => self.segment.is_before(self.segment.limit(), next.key.time),
             None => self.reader.is_exhausted(),
         };
-        let is_stepping = self.steps > 0 && self.reader.is_exhausted();
+        let is_stepping = self.steps > 0 && is_next_beyond;
         if is_stepping || (self.is_unpaced() && is_next_beyond) {
             return Some(now);
         }
@@ -301,7 +304,11 @@ impl Machine {
             };
             self.covered_to(reached);
         }
-        self.report.jumps += segment.generation() - self.segment.generation();
+        let jumps = segment.generation() - self.segment.generation();
+        if jumps > 0 {
+            self.shown = None;
+        }
+        self.report.jumps += jumps;
         self.segment = segment;
         self.mark = segment.position(now);
     }
@@ -313,10 +320,11 @@ impl Machine {
     }
 
     /// A send blocked, or nobody ran this: the position holds for as long as that took.
-    fn make_up_for_stall(&mut self, now: Time<Steady>) {
+    pub(super) fn make_up_for_stall(&mut self, now: Time<Steady>) {
         let lost = now.saturating_since(self.expected);
         if lost > CATCH_UP && self.segment.is_rolling() {
             self.delay(lost);
+            self.expected = now;
         }
     }
 

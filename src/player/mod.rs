@@ -109,14 +109,18 @@ impl Player {
             wall,
         } = self;
         let mut waiter = Waiter::new(wall, parker);
-        let mut stepping: Vec<Sender<Status>> = Vec::new();
+        let mut asked: Vec<Sender<Status>> = Vec::new();
+        let mut told = None;
         loop {
-            take_requests(&inbox, wall, &mut machine, &mut stepping);
+            take_requests(&inbox, wall, &mut machine, &mut asked);
             let wait = machine.advance(wall.now(), &mut out);
             let status = machine.status();
-            transport.publish(status);
+            if told != Some(status) {
+                transport.publish(status);
+                told = Some(status);
+            }
             if !machine.is_stepping() {
-                for reply in stepping.drain(..) {
+                for reply in asked.drain(..) {
                     // Who asked may have gone.
                     let _ = reply.send(status);
                 }
@@ -132,22 +136,16 @@ impl Player {
     }
 }
 
-/// Takes all that is asked at once; steps are answered when they have been made.
+/// Takes all that is asked at once; who asked is answered when it took effect.
 fn take_requests(
     inbox: &Receiver<Request>,
     wall: Wall,
     machine: &mut Machine,
-    stepping: &mut Vec<Sender<Status>>,
+    asked: &mut Vec<Sender<Status>>,
 ) {
     while let Ok(Request { command, reply }) = inbox.try_recv() {
         machine.apply(command, wall.now());
-        match reply {
-            Some(reply) if machine.is_stepping() => stepping.push(reply),
-            Some(reply) => {
-                let _ = reply.send(machine.status());
-            }
-            None => {}
-        }
+        asked.extend(reply);
     }
 }
 

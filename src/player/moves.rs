@@ -13,6 +13,7 @@ use crate::time::{Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 impl Machine {
     /// Takes a command; what follows from it is done by the next calls of [`Machine::advance`].
     pub fn apply(&mut self, command: Command, now: Time<Steady>) {
+        self.make_up_for_stall(now);
         match command {
             Command::Toggle if self.intent == Intent::Play && self.course == Course::Underway => {
                 self.pause(now);
@@ -36,7 +37,6 @@ impl Machine {
             Command::SetAtEnd(at_end) => self.change_to(self.segment.with_at_end(at_end), now),
             Command::OpenGate(gate) => self.gates = self.gates.open(gate),
             Command::CloseGate(gate) => self.gates = self.gates.close(gate),
-            Command::ShowClock => self.owes_clock = true,
             Command::Query => {}
             Command::Stop => self.course = Course::Over,
         }
@@ -46,10 +46,16 @@ impl Machine {
         if self.course == Course::Ended {
             self.jump(self.segment.seek(self.segment.entry()), now);
         }
+        (self.steps, self.back) = (0, None);
         self.intent = Intent::Play;
     }
 
     fn pause(&mut self, now: Time<Steady>) {
+        (self.steps, self.back) = (0, None);
+        self.stand(now);
+    }
+
+    fn stand(&mut self, now: Time<Steady>) {
         self.intent = Intent::Pause;
         self.change_to(self.held(now), now);
     }
@@ -95,7 +101,7 @@ impl Machine {
     }
 
     fn step(&mut self, n: i64, now: Time<Steady>) {
-        self.pause(now);
+        self.stand(now);
         if n >= 0 {
             self.back = None;
             self.steps = self.steps.saturating_add(n.unsigned_abs());

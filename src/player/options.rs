@@ -116,8 +116,16 @@ impl Options {
         }
     }
 
-    /// The shift that makes `/clock` start at `start` where the range starts.
+    /// The shift that makes `/clock` start at `start` where playing starts.
     pub fn shift_to(&self, start: Time<Ros>) -> Duration {
-        start.saturating_since(self.range.start())
+        start.saturating_since(self.entry())
+    }
+
+    /// Where playing starts: the stop of the range if it goes backwards.
+    pub fn entry(&self) -> Time<Ros> {
+        match self.pace {
+            Pace::At(speed) if speed.is_reverse() => self.range.stop(),
+            Pace::At(_) | Pace::Max => self.range.start(),
+        }
     }
 }

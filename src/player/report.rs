@@ -65,6 +65,8 @@ pub struct Report {
     pub covered: Duration,
     /// Wall time spent playing or kept from it, pauses not counted.
     pub played: Duration,
+    /// Whether the exit edge was reached; else it was stopped on the way.
+    pub reached_end: bool,
     since: Option<(State, Time<Steady>)>,
     has_played: bool,
 }
@@ -88,6 +90,7 @@ impl Report {
             digest,
             covered: Duration::ZERO,
             played: Duration::ZERO,
+            reached_end: false,
             since: None,
             has_played: false,
         }

@@ -6,6 +6,9 @@ use crate::bag::StartAt;
 use crate::output::{Occasion, Output};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time};
 
+/// What is shorter is played again only so often.
+const SHORTEST_LAP: Duration = Duration::from_millis(1);
+
 impl Machine {
     /// Sends the message in hand, and its clock before it.
     pub(super) fn publish_next(&mut self, now: Time<Steady>, out: &mut dyn Output) {
@@ -34,7 +37,12 @@ impl Machine {
         {
             self.show_clock(message.key.time, out);
         }
-        self.last = Some(message.key);
+        if self
+            .last
+            .is_none_or(|last| !self.segment.is_before(message.key.time, last.time))
+        {
+            self.last = Some(message.key);
+        }
         let delivery = out.message(&message, Occasion::Due);
         self.report.sent_one(&message, delivery, late);
         if let (Some(digest), 0) = (&mut self.report.digest, self.report.laps) {
@@ -43,22 +51,25 @@ impl Machine {
         self.steps = self.steps.saturating_sub(1);
     }
 
-    /// Without a schedule the clock moves with the messages: when one is a period on, or stepped to.
+    /// Where no schedule moves the clock, messages do: unpaced a period at a time, stepped at once.
     fn has_moved_a_tick(&self, t: Time<Ros>) -> bool {
         let Some(period) = self.options.clock.period else {
             return false;
         };
-        let least = if self.is_unpaced() {
-            period
-        } else {
-            Duration::from_nanos(1)
-        };
-        self.shown
-            .is_none_or(|shown| t.saturating_since(shown).saturating_abs() >= least)
+        self.shown.is_none_or(|shown| {
+            let moved = t.saturating_since(shown).saturating_abs();
+            self.segment.is_before(shown, t) && (!self.is_unpaced() || moved >= period)
+        })
     }
 
+    /// Sends the clock: never less than it showed before in this generation, whatever a damaged recording
+    /// says of its times.
     pub(super) fn show_clock(&mut self, t: Time<Ros>, out: &mut dyn Output) {
         if self.options.clock.is_served() {
+            let t = self
+                .shown
+                .filter(|shown| self.segment.is_before(t, *shown))
+                .unwrap_or(t);
             self.shown = Some(t);
             let value = t.saturating_add(self.options.clock.shift);
             // Zero would mean "uninitialised" to every ROS client.
@@ -90,10 +101,13 @@ impl Machine {
         }
         self.change_to(arrived, now);
         self.show_clock(self.segment.exit(), out);
-        let is_empty = self.last.is_none() && self.segment.range().duration() == Duration::ZERO;
+        // A lap of nothing that takes no time would spin.
+        let takes_time = !self.is_unpaced() && self.segment.range().duration() > Duration::ZERO;
+        let is_empty = self.last.is_none() && !takes_time;
         if self.segment.at_end() == AtEnd::Loop && !is_empty {
             self.report.laps += 1;
-            self.lap_from = Some(end);
+            self.lap_began = end.max(self.lap_began.saturating_add(SHORTEST_LAP));
+            self.lap_from = Some(self.lap_began);
             let lap = self.cue_at(StartAt::At(self.segment.entry()));
             self.change_to(self.segment.wrap(), now);
             self.reader.begin_lap(lap);
@@ -101,6 +115,7 @@ impl Machine {
             out.flush();
             return Wait::Now;
         }
+        self.report.reached_end = true;
         self.course = match self.options.when_done {
             WhenDone::Stop => Course::Over,
             WhenDone::Stay => Course::Ended,

@@ -55,7 +55,8 @@ impl Transport {
         self.request(command, None)
     }
 
-    /// Sends a command and waits until it took effect: steps have been made, a jump has landed.
+    /// Sends a command and waits until it took effect: steps have been made, of a jump the segment and the
+    /// clock are out.
     pub fn ask(&self, command: Command) -> Result<Status, Stopped> {
         let (reply, answer) = bounded(1);
         self.request(command, Some(reply))?;

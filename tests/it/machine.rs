@@ -651,22 +651,6 @@ fn a_clock_of_its_own_goes_right_before_each_message_with_its_exact_time() {
 }
 
 #[test]
-fn a_new_listener_gets_the_clock_at_once() {
-    check(
-        options(),
-        &[],
-        &[(40, Command::ShowClock), (60, Command::Stop)],
-        "
-        0 flush
-        0 gen 0 held 1000
-        0 gen 0 rolls 1000 ×1
-        0 clock 1000
-        40 clock 1040
-        60 gen 0 held 1060",
-    );
-}
-
-#[test]
 fn a_clock_never_shows_zero_and_can_start_elsewhere() {
     let recording = TimeRange::between(ros(0), ros(100));
     let zero = Options {
@@ -760,7 +744,6 @@ fn a_message_a_little_late_goes_at_once_and_is_counted() {
         while machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event))))
             == Wait::Now
         {}
-        machine.apply(Command::ShowClock, wall(now));
     }
     assert_eq!(machine.report().late, 1);
     assert!((59_000_000..61_000_000).contains(&machine.report().lateness.max()));
@@ -771,7 +754,7 @@ fn a_message_a_little_late_goes_at_once_and_is_counted() {
 fn the_clock_is_never_past_an_unpublished_message() {
     let all = messages(&[1000, 1100]);
     let clock = ClockOptions {
-        period: Some(span(110)),
+        period: Some(span(90)),
         ..ClockOptions::default()
     };
     let mut machine = Machine::new(
@@ -779,18 +762,161 @@ fn the_clock_is_never_past_an_unpublished_message() {
         Box::new(move |at| Cue::hand_fed(cue(&all, at))),
     );
     let mut seen = Vec::new();
+    // Woken at 115 for the tick of 90: the message of 100 has not gone out.
     for now in [0, 115] {
         while machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event))))
             == Wait::Now
         {}
-        machine.apply(Command::ShowClock, wall(112));
     }
-    let at = |text: &str| seen.iter().position(|line| line == text).unwrap();
-    assert!(
-        at("clock 1100") < at("msg 1100")
-            && !seen[..at("msg 1100")]
-                .iter()
-                .any(|line| line == "clock 1115"),
+    assert_eq!(
+        seen[seen.len() - 2..],
+        ["clock 1100", "msg 1100"],
         "{seen:?}"
     );
+}
+
+#[test]
+fn a_command_after_a_stall_finds_the_position_held() {
+    let all = messages(&[1000, 1100, 1200]);
+    let mut machine = Machine::new(quiet(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
+    let mut sent = Vec::new();
+    for now in [0, 100, 600, 640, 650] {
+        if now == 600 {
+            // The message of 1200 was due at 200; nobody ran this until now.
+            machine.apply(pace(2.0), wall(now));
+        }
+        while machine.advance(wall(now), &mut Recording(|event| sent.push(line(&event))))
+            == Wait::Now
+        {}
+        sent.push(format!("-- {now}"));
+    }
+    let sent: Vec<&str> = sent
+        .iter()
+        .map(String::as_str)
+        .filter(|l| l.starts_with("msg") || l.starts_with("--"))
+        .collect();
+    assert_eq!(
+        sent,
+        [
+            "msg 1000", "-- 0", "msg 1100", "-- 100", "msg 1200", "-- 600", "-- 640", "-- 650"
+        ]
+    );
+    assert_eq!(machine.report().held.stalled, span(400));
+    assert!(machine.status().segment.position(wall(650)) <= ros(1300));
+}
+
+#[test]
+fn steps_end_where_playing_was_to_stop() {
+    let paused = Options {
+        when_done: WhenDone::Stay,
+        ..quiet()
+    };
+    let script = [
+        (0, Command::PlayUntil(ros(1250))),
+        (10, Command::Pause),
+        (20, Command::Step(5)),
+        (30, Command::Play),
+    ];
+    let machine = check(
+        paused,
+        &[1000, 1200, 1300],
+        &script,
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 msg 1000
+        10 gen 0 held 1010
+        20 gen 0 held 1200
+        20 msg 1200
+        30 gen 0 rolls 1200 ×1
+        80 gen 0 held 1250",
+    );
+    assert!(!machine.is_stepping());
+    assert_eq!(machine.state(), State::Paused);
+}
+
+#[test]
+fn a_pause_ends_steps_and_play_ends_a_walk_back() {
+    let (feed, first) = Cue::channel();
+    feed.push(Cued::Message(messages(&[1000]).remove(0)));
+    let (_walk, second) = Cue::channel();
+    let mut cues = vec![second, first];
+    let mut machine = Machine::new(quiet(), Box::new(move |_| cues.pop().unwrap()));
+    machine.apply(Command::Step(1_000_000), wall(0));
+    machine.apply(Command::Pause, wall(0));
+    assert!(!machine.is_stepping());
+    machine.apply(Command::Step(-1), wall(0));
+    assert!(machine.is_stepping());
+    machine.apply(Command::Play, wall(0));
+    assert!(!machine.is_stepping());
+}
+
+#[test]
+fn a_loop_over_nothing_ends_and_a_short_one_does_not_spin() {
+    let looped = Options {
+        at_end: AtEnd::Loop,
+        ..quiet()
+    };
+    let (_, machine) = run(
+        Options {
+            pace: Pace::Max,
+            ..looped.clone()
+        },
+        |_| Cue::hand_fed([]),
+        &[],
+    );
+    assert_eq!(
+        (machine.state(), machine.report().laps),
+        (State::Stopped, 0)
+    );
+    let point = Options {
+        range: TimeRange::between(ros(1500), ros(1500)),
+        ..looped
+    };
+    let all = messages(&[1500]);
+    let (_, machine) = run(
+        point,
+        move |at| Cue::hand_fed(cue(&all, at)),
+        &[(100, Command::Stop)],
+    );
+    assert!(
+        (99..=101).contains(&machine.report().laps),
+        "{} laps in 100 ms",
+        machine.report().laps
+    );
+}
+
+/// As from a chunk whose index lies about its times.
+#[test]
+fn messages_out_of_order_never_take_the_clock_back() {
+    let times: Vec<Cued> = messages(&[1000, 1990, 1500])
+        .into_iter()
+        .map(Cued::Message)
+        .collect();
+    let clock = ClockOptions {
+        before: Before::All,
+        period: Some(span(100)),
+        shift: Duration::ZERO,
+    };
+    for pace in [Pace::Max, Pace::At(Speed::NORMAL)] {
+        let items = times.clone();
+        let (transcript, _) = run(
+            Options {
+                clock: clock.clone(),
+                pace,
+                ..options()
+            },
+            move |_| Cue::hand_fed(items.clone()),
+            &[],
+        );
+        let clocks: Vec<i64> = transcript
+            .lines()
+            .filter_map(|l| l.split("clock ").nth(1)?.parse().ok())
+            .collect();
+        assert!(
+            clocks.is_sorted() && transcript.contains("msg 1500"),
+            "{transcript}"
+        );
+    }
 }
