@@ -8,10 +8,10 @@ use clap::{CommandFactory, Parser};
 
 use app::failure::Failure;
 use app::{logging, play, show};
-use bagplay::cli::{Cli, Exit, Verb, spread_lists};
+use bagplay::cli::{Cli, Exit, Verb, spread_lists, verb_first};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(spread_lists(std::env::args_os()));
+    let cli = Cli::parse_from(spread_lists(verb_first(std::env::args_os())));
     let terminal = logging::start(&cli.talk);
     let done = match &cli.command {
         None => play::run(&cli.play, &cli.talk, &terminal),

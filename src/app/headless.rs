@@ -1,6 +1,6 @@
 //! The main thread of a run without the transport bar: it watches, tells, and passes on what comes.
 
-use bagplay::cli::{Ending, Exit, OnDisconnect, Plan, PlayArgs};
+use bagplay::cli::{Chosen, Ending, Exit, OnDisconnect, Plan, PlayArgs};
 use bagplay::player::{Command, Gate, Running, Transport};
 use bagplay::time::{Steady, Time};
 use bagplay::wire::WireEvent;
@@ -73,7 +73,6 @@ pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
                 awaits.check(run);
                 if let Some(missing) = awaits.timed_out(run) {
                     tracing::error!("nobody subscribed to {missing} within {}; hint: --wait-timeout", run.args.topics.wait_timeout);
-                    awaits.gave_up();
                     ended = stop(run, Ended::failed(Exit::Timeout));
                 }
             }
@@ -126,45 +125,52 @@ fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
 
 /// The subscribers that must be there before the start.
 struct Awaited {
-    names: Vec<String>,
+    topics: Vec<Chosen>,
     deadline: Option<Time<Steady>>,
 }
 
 impl Awaited {
     fn new(run: &Run<'_>) -> Self {
-        let names = run.plan.awaited.clone();
+        let topics = run.plan.awaited.clone();
         let deadline = run
             .transport
             .now()
             .saturating_add(run.args.topics.wait_timeout);
-        if !names.is_empty() {
-            tracing::info!("waiting for subscribers of {}", names.join(", "));
+        let awaited = Self {
+            deadline: (!topics.is_empty()).then_some(deadline),
+            topics,
+        };
+        if awaited.deadline.is_some() {
+            tracing::info!("waiting for subscribers of {}", awaited.names());
         }
-        Self {
-            deadline: Some(deadline),
-            names,
-        }
+        awaited
     }
 
-    /// Opens the gate once nobody is missing; without a network there is nobody to wait for.
+    /// Opens the gate once nobody is missing.
     fn check(&mut self, run: &Run<'_>) {
         if self.deadline.is_none() {
             return;
         }
-        self.names.retain(|name| !run.network.is_followed(name));
-        if self.names.is_empty() {
+        self.topics
+            .retain(|topic| !run.network.is_followed(topic.id));
+        if self.topics.is_empty() {
             self.deadline = None;
             let _ = run.transport.send(Command::OpenGate(Gate::Subscribers));
         }
     }
 
-    fn timed_out(&self, run: &Run<'_>) -> Option<String> {
+    /// Who is missing when the time is up; told once.
+    fn timed_out(&mut self, run: &Run<'_>) -> Option<String> {
         self.deadline
-            .filter(|deadline| run.transport.now() >= *deadline)
-            .map(|_| self.names.join(", "))
+            .take_if(|deadline| run.transport.now() >= *deadline)
+            .map(|_| self.names())
     }
 
-    fn gave_up(&mut self) {
-        self.deadline = None;
+    fn names(&self) -> String {
+        self.topics
+            .iter()
+            .map(|topic| topic.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }

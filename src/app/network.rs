@@ -1,6 +1,6 @@
 //! Between the command line and the wire: which session, which output, and what its events mean.
 
-use bagplay::bag::{Bag, Message};
+use bagplay::bag::{Bag, Message, TopicId};
 use bagplay::cli::{
     Chosen, CongestionArg, Exit, LeftOut, Plan, PlayArgs, RosDistro, Wire, WireArgs,
 };
@@ -9,11 +9,11 @@ use bagplay::player::Before;
 use bagplay::time::{Ros, Segment, Time};
 use bagplay::wire::{
     ClockOptions, Congestion, Distro, Monitor, Played, RawOutput, RosOutput, Session, Skipped,
-    WireEvent, WireOptions,
+    WireError, WireEvent, WireOptions,
 };
 use crossbeam_channel::{Receiver, bounded};
 
-use super::failure::{Failure, OrExit};
+use super::failure::Failure;
 
 /// How many events may wait for the main thread; more are dropped, which only a flood brings about.
 const EVENTS: usize = 4096;
@@ -57,7 +57,6 @@ pub(crate) struct Network {
     pub(crate) session: Option<Session>,
     pub(crate) events: Receiver<WireEvent>,
     monitor: Option<Monitor>,
-    is_ros: bool,
 }
 
 impl Network {
@@ -69,7 +68,6 @@ impl Network {
                 session: None,
                 events,
                 monitor: None,
-                is_ros: args.wire == Wire::RmwZenoh,
             });
         }
         let options = options(args);
@@ -77,13 +75,11 @@ impl Network {
             // Full only if the main thread is stuck; an event is worth less than not waiting in zenoh.
             let _ = sender.try_send(event);
         };
-        let session = Session::open(&options, tell).or_exit(Exit::Failed)?;
-        tracing::info!("{}", session.describe());
+        let session = Session::open(&options, tell).map_err(failure)?;
         Ok(Self {
             session: Some(session),
             events,
             monitor: None,
-            is_ros: args.wire == Wire::RmwZenoh,
         })
     }
 
@@ -125,14 +121,12 @@ impl Network {
         });
         let (exits, skipped) = match args.wire.wire {
             Wire::RmwZenoh | Wire::Null => {
-                let (output, skipped) = session.advertise(&played, clock).or_exit(Exit::Failed)?;
+                let (output, skipped) = session.advertise(&played, clock).map_err(failure)?;
                 self.monitor = Some(output.monitor());
                 (Exits::Ros(output), skipped)
             }
             Wire::Zenoh => {
-                let (output, skipped) = session
-                    .advertise_raw(&played, clock)
-                    .or_exit(Exit::Failed)?;
+                let (output, skipped) = session.advertise_raw(&played, clock).map_err(failure)?;
                 self.monitor = Some(output.monitor());
                 (Exits::Raw(output), skipped)
             }
@@ -141,17 +135,21 @@ impl Network {
         Ok(exits)
     }
 
-    /// Whether messages of an outgoing topic have somebody to go to. Without a network there is nobody
-    /// to wait for.
-    pub(crate) fn is_followed(&self, topic: &str) -> bool {
-        let Some(monitor) = &self.monitor else {
-            return true;
-        };
-        let is_ros = self.is_ros;
-        monitor
-            .topics()
-            .iter()
-            .any(|row| row.name == topic && row.has_match && (row.subscribers > 0 || !is_ros))
+    /// Whether messages of a topic have somebody to go to. Without a network there is nobody to wait for.
+    pub(crate) fn is_followed(&self, topic: TopicId) -> bool {
+        self.monitor
+            .as_ref()
+            .is_none_or(|monitor| monitor.is_ready(topic))
+    }
+
+    /// What this session is on the network.
+    pub(crate) fn describe(&self) -> Option<String> {
+        self.session.as_ref().map(Session::describe)
+    }
+
+    /// Whether what is sent now has a way out.
+    pub(crate) fn has_path(&self) -> bool {
+        self.session.as_ref().is_none_or(Session::has_path)
     }
 
     /// Waits until what was sent has left: to be called while the topics are still declared.
@@ -169,6 +167,18 @@ impl Network {
     }
 }
 
+/// What was typed wrongly is told from what went wrong.
+fn failure(error: WireError) -> Failure {
+    let exit = match error {
+        WireError::Name { .. }
+        | WireError::NodeName(_)
+        | WireError::Endpoint(_)
+        | WireError::Environment { .. } => Exit::Usage,
+        _ => Exit::Failed,
+    };
+    Failure::new(exit, error)
+}
+
 fn played(chosen: &Chosen, bag: &Bag) -> Played {
     let topic = bag.topics()[chosen.id.index()].clone();
     Played {
@@ -183,7 +193,7 @@ fn leave_out(plan: &mut Plan, skipped: Vec<Skipped>) {
     for Skipped { topic, reason } in skipped {
         tracing::warn!("{topic} is not played: {reason}");
         plan.chosen.retain(|chosen| chosen.name != topic);
-        plan.awaited.retain(|name| *name != topic);
+        plan.awaited.retain(|chosen| chosen.name != topic);
         plan.left_out.push(LeftOut { topic, reason });
     }
 }

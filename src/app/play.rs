@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use bagplay::bag::{Bag, Cues, Selection};
-use bagplay::cli::{Exit, Format, Plan, PlayArgs, Summary, TalkArgs, plan};
-use bagplay::player::{Player, Source};
+use bagplay::cli::{Ending, Exit, Format, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan};
+use bagplay::player::{Gate, Player, Source};
 
 use super::failure::{Failure, OrExit};
 use super::headless::{self, Run};
@@ -19,7 +19,6 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         let error = anyhow::anyhow!("no recording named; hint: play BAG.mcap, or play --help");
         return Err(Failure::new(Exit::Usage, error));
     }
-    let signals = signals::listen().or_exit(Exit::Failed)?;
     let bag = Bag::open(&args.bags).or_exit(Exit::Recording)?;
     for damage in bag.damage() {
         tracing::warn!("{damage}");
@@ -35,6 +34,12 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     }
 
     let mut network = Network::join(&args.wire)?;
+    // Until here a signal simply ends the process: there is nothing to put in order yet.
+    let signals = signals::listen().or_exit(Exit::Failed)?;
+    if let Some(description) = network.describe() {
+        tracing::info!("{description}");
+    }
+    require_path(args, &network, &mut plan)?;
     if args.clock.strict_clock && plan.options.clock.is_served() {
         network.require_sole_clock()?;
     }
@@ -64,13 +69,17 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     drop(out);
     network.leave();
 
+    let how = match ending.how {
+        Ending::End if !report.reached_end => Ending::Stopped,
+        how => how,
+    };
     let summary = Summary::new(
         args.bags.clone(),
         recording,
         bag.topics(),
         &plan,
         &report,
-        ending.how,
+        how,
     );
     match talk.format {
         Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?),
@@ -84,6 +93,27 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
             ending.exit
         },
     )
+}
+
+/// Without a way out everything sent would be lost: playback waits for one, or does not begin.
+fn require_path(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Result<(), Failure> {
+    match args.wire.on_disconnect {
+        _ if network.has_path() => {}
+        OnDisconnect::Hold => {
+            tracing::warn!(
+                "nobody to play to yet: waiting; hint: --on-disconnect continue plays all the same"
+            );
+            plan.options.gates = plan.options.gates.close(Gate::Path);
+        }
+        OnDisconnect::Exit => {
+            return Err(Failure::new(
+                Exit::Failed,
+                anyhow::anyhow!("nobody to play to"),
+            ));
+        }
+        OnDisconnect::Continue => {}
+    }
+    Ok(())
 }
 
 /// What feeds the player: the read-ahead over the chosen topics.

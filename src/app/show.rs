@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::failure::{Failure, OrExit};
 
-/// `play info BAG…`: a page for each; all are shown, the first that is unreadable decides the exit code.
+/// `play info BAG…`: one page for all of them, as they would be played together.
 pub(crate) fn info(bags: &[PathBuf], talk: &TalkArgs) -> Result<Exit, Failure> {
     let bag = Bag::open(bags).or_exit(Exit::Recording)?;
     let info = Info::new(&bag);

@@ -185,9 +185,8 @@ pub struct TimeArgs {
         long,
         value_name = "SEC",
         conflicts_with = "playback_until_nsec",
-        hide_short_help = true
-    )]
-    pub playback_until_sec: Option<f64>,
+        hide_short_help = true, value_parser = parse_span)]
+    pub playback_until_sec: Option<Duration>,
     /// Play until this time, in nanoseconds
     #[arg(long, value_name = "NSEC", hide_short_help = true)]
     pub playback_until_nsec: Option<i64>,

@@ -19,6 +19,37 @@ const OPEN_LISTS: [&str; 1] = ["--wait-for-subscribers"];
 /// What bare `--clock` means, in hertz.
 const CLOCK_HZ: &str = "40";
 
+/// The verbs; a bag of such a name is reached as `./info`.
+const VERBS: [&str; 3] = ["info", "completions", "man"];
+/// Flags that may stand before a verb as well as behind it, with the number of words they take.
+const GLOBAL: [(&str, usize); 6] = [
+    ("--format", 2),
+    ("--color", 2),
+    ("-v", 1),
+    ("-vv", 1),
+    ("-q", 1),
+    ("--quiet", 1),
+];
+
+/// Puts a verb before the global flags that stand before it.
+pub fn verb_first(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let mut at = 1;
+    while let Some(word) = words.get(at).and_then(|word| word.to_str()) {
+        let flag = word.split('=').next().unwrap_or(word);
+        match GLOBAL.iter().find(|(name, _)| *name == flag) {
+            Some((_, takes)) => at += if flag == word { *takes } else { 1 },
+            None if VERBS.contains(&word) => {
+                let verb = words.remove(at);
+                words.insert(1, verb);
+                break;
+            }
+            None => break,
+        }
+    }
+    words
+}
+
 /// Rewrites lists as one `--flag=value` a value.
 pub fn spread_lists(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words = words.into_iter().peekable();
@@ -76,6 +107,22 @@ fn flag_with(flag: &str, value: &OsString) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_verb_is_one_also_behind_global_flags() {
+        let cases = [
+            ("play --format json info x", "play info --format json x"),
+            ("play -v --color=never man", "play man -v --color=never"),
+            ("play --rate 2 info", "play --rate 2 info"),
+            ("play ./info", "play ./info"),
+            ("play", "play"),
+        ];
+        for (typed, meant) in cases {
+            let words = verb_first(typed.split(' ').map(OsString::from));
+            let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            assert_eq!(words.join(" "), meant, "{typed}");
+        }
+    }
 
     #[test]
     fn a_list_ends_where_the_bag_begins() {

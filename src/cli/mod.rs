@@ -11,7 +11,7 @@ mod units;
 mod when;
 
 pub use args::*;
-pub use argv::spread_lists;
+pub use argv::{spread_lists, verb_first};
 pub use exit::{EXIT_CODES, Exit};
 pub use info::Info;
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};

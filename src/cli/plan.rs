@@ -1,5 +1,7 @@
 //! From what was typed to what is played: the one place that knows how flags combine.
 
+use std::cmp::Ordering;
+
 use super::args::{MessageOrder, PlayArgs, TimeArgs};
 use super::select::{Chosen, SelectError, choose, ids_of};
 use crate::bag::Topic;
@@ -38,8 +40,8 @@ pub struct Plan {
     pub chosen: Vec<Chosen>,
     /// Topics that were asked for and are not played, and why.
     pub left_out: Vec<LeftOut>,
-    /// Outgoing names of the topics that must have a subscriber before the start.
-    pub awaited: Vec<String>,
+    /// The topics that must have a subscriber before the start.
+    pub awaited: Vec<Chosen>,
     /// What the user should know beforehand.
     pub warnings: Vec<String>,
 }
@@ -48,6 +50,9 @@ pub struct Plan {
 pub fn plan(args: &PlayArgs, recording: TimeRange, topics: &[Topic]) -> Result<Plan, PlanError> {
     if args.topics.qos_profile_overrides_path.is_some() {
         return Err(PlanError::NotYet("--qos-profile-overrides-path"));
+    }
+    if args.wire.tui {
+        return Err(PlanError::NotYet("--tui"));
     }
     if args.time.message_order == MessageOrder::Sent {
         return Err(PlanError::NotYet("--message-order sent"));
@@ -134,24 +139,17 @@ fn without_clock(
     (chosen, left_out)
 }
 
-fn awaited(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> Result<Vec<String>, PlanError> {
-    let named: Vec<String> = args
-        .topics
-        .wait_for_subscribers
+fn awaited(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> Result<Vec<Chosen>, PlanError> {
+    let asked = &args.topics.wait_for_subscribers;
+    let named: Vec<String> = asked
         .iter()
         .filter(|name| !name.is_empty())
         .cloned()
         .collect();
-    if args.topics.wait_for_subscribers.is_empty() {
-        return Ok(Vec::new());
-    }
     let ids = ids_of("--wait-for-subscribers", &named, topics)?;
-    let is_awaited = |chosen: &&Chosen| named.is_empty() || ids.contains(&chosen.id);
-    Ok(chosen
-        .iter()
-        .filter(is_awaited)
-        .map(|chosen| chosen.name.clone())
-        .collect())
+    let is_awaited =
+        |chosen: &&Chosen| !asked.is_empty() && (named.is_empty() || ids.contains(&chosen.id));
+    Ok(chosen.iter().filter(is_awaited).cloned().collect())
 }
 
 /// What is played, both ends included; of several ends the earliest counts.
@@ -166,7 +164,6 @@ fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> 
     let start = within(from).or(offset).unwrap_or(recording.start());
     let until_sec = time
         .playback_until_sec
-        .and_then(Duration::from_secs_f64)
         .map(|span| Time::ZERO.saturating_add(span));
     let ends = [
         within(to),
@@ -196,14 +193,18 @@ fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> 
     Ok(TimeRange::between(start.max(first), stop.min(last)))
 }
 
+/// What ROS clients make of a clock at or before zero.
 fn zero_warning(options: &Options) -> Option<String> {
     let shown = options.range.start().saturating_add(options.clock.shift);
-    (options.clock.is_served() && shown <= Time::ZERO).then(|| {
-        format!(
-            "the recording starts at time {shown}, and zero means \"no time yet\" to ROS nodes: /clock starts \
-             at 1 ns; --clock-start TIME lets it start elsewhere"
-        )
-    })
+    let what = match shown.cmp(&Time::ZERO) {
+        _ if !options.clock.is_served() => return None,
+        Ordering::Greater => return None,
+        Ordering::Equal => "zero means \"no time yet\" to ROS nodes: /clock shows 1 ns instead",
+        Ordering::Less => "ROS nodes refuse negative times",
+    };
+    Some(format!(
+        "/clock goes down to {shown} s, and {what}; hint: --clock-start TIME lets it start elsewhere"
+    ))
 }
 
 /// How the pace reads in a summary: the factor, or that there is none.
@@ -336,7 +337,13 @@ mod tests {
 
     #[test]
     fn subscribers_are_awaited_by_name_or_all() {
-        let awaited = |line: &str| planned(line).unwrap().awaited;
+        let awaited = |line: &str| {
+            let awaited = planned(line).unwrap().awaited;
+            awaited
+                .into_iter()
+                .map(|chosen| chosen.name)
+                .collect::<Vec<_>>()
+        };
         assert!(awaited("").is_empty());
         assert_eq!(awaited("--wait-for-subscribers"), ["/imu", "/clock"]);
         assert_eq!(

@@ -43,7 +43,7 @@ fn summary(args: &[&str]) -> serde_json::Value {
 
 #[test]
 fn mistakes_on_the_command_line_end_with_2_and_say_what_is_wrong() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 14] = [
         (&["--rate", "0"], "rate 0 is not between 0.001 and 1000"),
         (&["--rate", "fast"], "rate `fast` is not between"),
         (
@@ -64,6 +64,11 @@ fn mistakes_on_the_command_line_end_with_2_and_say_what_is_wrong() {
         (&["--remap", "/imu"], "is not A:=B"),
         (&["--read-ahead", "much"], "`much` is not a size"),
         (&["--no-such-flag"], "unexpected argument"),
+        (
+            &["--playback-until-sec", "nan"],
+            "`nan` is not a span of time",
+        ),
+        (&["--tui"], "--tui is not supported yet"),
         (
             &["--message-order", "sent"],
             "--message-order sent is not supported yet",
@@ -285,27 +290,12 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 /// Sends a signal as a shell would, once the run says that it plays.
-fn signalled(signal: &str, args: &[&str]) -> Output {
-    use std::io::{BufRead, BufReader};
-    use std::process::{Command as Process, Stdio};
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg(demo())
-        .args(args)
-        .args(["--listen", "tcp/127.0.0.1:0", "--format", "json"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let first = said.next().unwrap().unwrap();
+fn signalled(name: &str, args: &[&str]) -> Output {
+    let (child, mut said) =
+        started(&[args, &["--listen", "tcp/127.0.0.1:0", "--format", "json"]].concat());
+    let first = said.next().unwrap();
     assert!(first.contains("router on"), "{first}");
-    assert!(
-        Process::new("kill")
-            .args([signal, &child.id().to_string()])
-            .status()
-            .unwrap()
-            .success()
-    );
+    signal(name, &child);
     child.wait_with_output().unwrap()
 }
 
@@ -338,4 +328,185 @@ fn nobody_listening_ends_with_4_and_names_who_is_missing() {
         .assert()
         .code(4)
         .stderr(contains("nobody subscribed to /imu within 0.2s"));
+}
+
+#[test]
+fn wrong_words_for_the_network_end_with_2_as_well() {
+    let cases: [&[&str]; 3] = [
+        &["--connect", "nonsense"],
+        &["--node-name", "a b"],
+        &["--listen", "tcp"],
+    ];
+    for args in cases {
+        play().arg(demo()).args(args).assert().code(2).stdout("");
+    }
+    play()
+        .arg(demo())
+        .env("ROS_DOMAIN_ID", "abc")
+        .assert()
+        .code(2)
+        .stderr(contains("ROS_DOMAIN_ID"));
+}
+
+/// An endpoint of this machine that nobody listens on.
+fn nobody() -> String {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    format!("tcp/127.0.0.1:{port}")
+}
+
+#[test]
+fn without_anybody_to_play_to_it_waits_ends_or_plays_as_told() {
+    let endpoint = nobody();
+    let rest = ["--connect", &endpoint, "--end", "+0.2s"];
+    play()
+        .arg(demo())
+        .args(rest)
+        .args(["--on-disconnect", "exit"])
+        .assert()
+        .code(1)
+        .stderr(contains("nobody to play to"));
+    play()
+        .arg(demo())
+        .args(rest)
+        .args(["--on-disconnect", "continue"])
+        .assert()
+        .code(0);
+    let (mut child, mut said) = started(&rest);
+    assert!(said.any(|line| line.contains("nobody to play to yet")));
+    signal("-INT", &child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn nobody_reading_what_is_said_does_not_end_a_run() {
+    use std::process::{Command as Process, Stdio};
+    for (closes_stdout, closes_stderr) in [(false, true), (true, false), (true, true)] {
+        let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+            .arg(demo())
+            .args([
+                "--wire",
+                "null",
+                "--rate",
+                "max",
+                "--format",
+                "json",
+                "--clock-start",
+                "0",
+                "--clock",
+                "-v",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take().filter(|_| closes_stdout));
+        drop(child.stderr.take().filter(|_| closes_stderr));
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn damage_is_counted_and_ends_with_3_only_when_asked_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("broken.mcap");
+    let mut bytes = std::fs::read(demo()).unwrap();
+    let chunks = mcap::Summary::read(&bytes).unwrap().unwrap().chunk_indexes;
+    let middle = usize::try_from(chunks[chunks.len() / 2].chunk_start_offset).unwrap() + 1_000;
+    bytes[middle..middle + 100].fill(0x55);
+    std::fs::write(&path, bytes).unwrap();
+    let play = |args: &[&str]| {
+        play()
+            .arg(&path)
+            .args(["--wire", "null", "--rate", "max", "--format", "json"])
+            .args(args)
+            .output()
+            .unwrap()
+    };
+    let lenient = play(&[]);
+    assert_eq!(lenient.status.code(), Some(0));
+    let summary: serde_json::Value = serde_json::from_slice(&lenient.stdout).unwrap();
+    assert_eq!(
+        (&summary["damaged"], &summary["damage"][0]["count"]),
+        (&1.into(), &1.into()),
+        "{summary}"
+    );
+    assert!(summary["messages_sent"].as_u64().unwrap() > 11_000);
+    assert!(String::from_utf8_lossy(&lenient.stderr).contains("broken.mcap"));
+    assert_eq!(play(&["--strict"]).status.code(), Some(3));
+}
+
+#[test]
+fn gaps_are_skipped_and_delays_waited_out() {
+    let skipped = summary(&[
+        "--start",
+        "+13.9s",
+        "--end",
+        "+18.1s",
+        "--skip-empty",
+        "1",
+        "--delay",
+        "0.1",
+    ]);
+    assert_eq!(skipped["jumps"], 1);
+    assert!(skipped["held_ms"]["gated"].as_f64().unwrap() >= 100.0);
+    let whole = summary(&["--start", "+13.9s", "--end", "+18.1s", "--rate", "50"]);
+    assert_eq!(skipped["digest"], whole["digest"]);
+}
+
+#[test]
+fn a_loop_goes_on_until_it_is_ended() {
+    let (mut child, mut said) = started(&[
+        "--listen",
+        "tcp/127.0.0.1:0",
+        "--loop-range",
+        "+1s..+1.05s",
+        "--format",
+        "json",
+    ]);
+    assert!(said.next().unwrap().contains("router on"));
+    // The wait that the tool itself offers: nobody follows, so this returns when its time is up.
+    let other = play()
+        .arg(demo())
+        .args(["--wire", "null", "--end", "+0.5s"])
+        .assert();
+    other.code(0);
+    signal("-INT", &child);
+    let mut out = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let (laps, jumps) = (
+        summary["laps"].as_u64().unwrap(),
+        summary["jumps"].as_u64().unwrap(),
+    );
+    assert!(laps >= 2 && laps == jumps, "{laps} laps, {jumps} jumps");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// A run with the lines that it says.
+fn started(args: &[&str]) -> (std::process::Child, impl Iterator<Item = String> + use<>) {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command as Process, Stdio};
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(demo())
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
+    (child, said)
+}
+
+fn signal(signal: &str, child: &std::process::Child) {
+    let kill = std::process::Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
 }
