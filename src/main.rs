@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use app::failure::Failure;
+use app::failure::{self, Failure};
 use app::{logging, play, show};
 use bagplay::cli::{Cli, Exit, Verb, spread_lists, verb_first};
 
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) if failure.is_closed_pipe() => Exit::Done.into(),
         Err(Failure { exit, error }) => {
-            tracing::error!("{error:#}");
+            tracing::error!("{}", failure::plain(&format!("{error:#}")));
             exit.into()
         }
     }

@@ -27,6 +27,12 @@ impl Failure {
     }
 }
 
+/// Without the places in its own source that zenoh puts into its errors.
+pub(crate) fn plain(text: &str) -> String {
+    let place = regex::Regex::new(r" at \S+\.rs:\d+\.?").expect("the expression is valid");
+    place.replace_all(text, "").into_owned()
+}
+
 /// Gives an error its exit code.
 pub(crate) trait OrExit<T> {
     /// The value, or a failure with this exit code.
@@ -36,5 +42,16 @@ pub(crate) trait OrExit<T> {
 impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
     fn or_exit(self, exit: Exit) -> Result<T, Failure> {
         self.map_err(|error| Failure::new(exit, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn places_in_source_are_left_out() {
+        let said = "tcp/1.2.3.4:1: refused at /x/zenoh-link-1/src/tcp.rs:61.: os error 98";
+        assert_eq!(plain(said), "tcp/1.2.3.4:1: refused: os error 98");
     }
 }

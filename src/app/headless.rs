@@ -1,8 +1,9 @@
 //! The main thread of a run without the transport bar: it watches, tells, and passes on what comes.
 
+use bagplay::bag::TopicId;
 use bagplay::cli::{Chosen, Ending, Exit, OnDisconnect, Plan, PlayArgs};
 use bagplay::player::{Command, Gate, Running, Transport};
-use bagplay::time::{Steady, Time};
+use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, never, select, tick};
 
@@ -47,6 +48,7 @@ pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
     let mut progress = Progress::start(run.terminal, run.transport.clone());
     let mut ended = Ended::WELL;
     let mut awaits = Awaited::new(run);
+    let mut followers = Followers::default();
     let draws = tick(Progress::INTERVAL);
     let events = if run.network.session.is_some() {
         run.network.events.clone()
@@ -63,13 +65,15 @@ pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
             }
             recv(events) -> event => {
                 let Ok(event) = event else { continue };
-                if let Some(how) = take_event(run, &event) {
+                if let Some(how) = take_event(run, &event, &mut followers) {
                     ended = how;
                 }
                 awaits.check(run);
+                followers.check(run);
             }
             recv(draws) -> _ => {
                 progress.draw();
+                followers.check(run);
                 awaits.check(run);
                 if let Some(missing) = awaits.timed_out(run) {
                     tracing::error!("nobody subscribed to {missing} within {}; hint: --wait-timeout", run.args.topics.wait_timeout);
@@ -89,26 +93,27 @@ fn stop(run: &Run<'_>, ended: Ended) -> Ended {
 }
 
 /// Passes an event on to the player and the user; `Some` if the run ends by it.
-fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
+fn take_event(run: &Run<'_>, event: &WireEvent, followers: &mut Followers) -> Option<Ended> {
     let on_disconnect = run.args.wire.on_disconnect;
-    let command = match event {
+    match event {
         WireEvent::PathLost if on_disconnect == OnDisconnect::Exit => {
             tracing::error!("{event}");
             return Some(stop(run, Ended::failed(Exit::Failed)));
         }
         WireEvent::PathLost if on_disconnect == OnDisconnect::Hold => {
-            Some(Command::CloseGate(Gate::Path))
+            // A player that has stopped needs nothing any more.
+            let _ = run.transport.send(Command::CloseGate(Gate::Path));
+            tracing::warn!(
+                "connection to the zenoh router lost: playback stands until it is back; hint: --on-disconnect continue|exit"
+            );
+            return None;
         }
-        WireEvent::PathBack => Some(Command::OpenGate(Gate::Path)),
+        WireEvent::PathBack => followers.path_is_back(run),
         WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
             tracing::error!("{event}");
             return Some(stop(run, Ended::failed(Exit::Failed)));
         }
-        _ => None,
-    };
-    if let Some(command) = command {
-        // A player that has stopped needs nothing any more.
-        let _ = run.transport.send(command);
+        _ => {}
     }
     match event {
         WireEvent::SubscriberJoined { .. }
@@ -172,5 +177,41 @@ impl Awaited {
             .map(|topic| topic.name.as_str())
             .collect::<Vec<_>>()
             .join(", ")
+    }
+}
+
+/// Who followed before the path was lost: playback goes on when they are there again, not before.
+#[derive(Default)]
+struct Followers {
+    topics: Vec<TopicId>,
+    deadline: Option<Time<Steady>>,
+}
+
+impl Followers {
+    /// How long they may take to come back.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    fn path_is_back(&mut self, run: &Run<'_>) {
+        self.deadline = Some(run.transport.now().saturating_add(Self::PATIENCE));
+    }
+
+    /// Remembers who is there while there is a path; afterwards waits for them.
+    fn check(&mut self, run: &Run<'_>) {
+        let now_there = run.network.followed();
+        let Some(deadline) = self.deadline else {
+            if run.network.has_path() && !now_there.is_empty() {
+                self.topics = now_there;
+            }
+            return;
+        };
+        let are_back = self.topics.iter().all(|topic| now_there.contains(topic));
+        if !are_back && run.transport.now() < deadline {
+            return;
+        }
+        if !are_back {
+            tracing::warn!("playing on, though not every subscriber is back");
+        }
+        self.deadline = None;
+        let _ = run.transport.send(Command::OpenGate(Gate::Path));
     }
 }

@@ -1,5 +1,7 @@
 //! Between the command line and the wire: which session, which output, and what its events mean.
 
+use std::collections::BTreeMap;
+
 use bagplay::bag::{Bag, Message, TopicId};
 use bagplay::cli::{
     Chosen, CongestionArg, Exit, LeftOut, Plan, PlayArgs, RosDistro, Wire, WireArgs,
@@ -142,6 +144,20 @@ impl Network {
             .is_none_or(|monitor| monitor.is_ready(topic))
     }
 
+    /// The topics that have somebody to go to now.
+    pub(crate) fn followed(&self) -> Vec<TopicId> {
+        let topics = self
+            .monitor
+            .as_ref()
+            .map(Monitor::topics)
+            .unwrap_or_default();
+        topics
+            .iter()
+            .filter(|topic| topic.has_match)
+            .flat_map(|topic| topic.ids.clone())
+            .collect()
+    }
+
     /// What this session is on the network.
     pub(crate) fn describe(&self) -> Option<String> {
         self.session.as_ref().map(Session::describe)
@@ -173,7 +189,9 @@ fn failure(error: WireError) -> Failure {
         WireError::Name { .. }
         | WireError::NodeName(_)
         | WireError::Endpoint(_)
-        | WireError::Environment { .. } => Exit::Usage,
+        | WireError::Environment { .. }
+        | WireError::ConfigFile { .. }
+        | WireError::Setting { .. } => Exit::Usage,
         _ => Exit::Failed,
     };
     Failure::new(exit, error)
@@ -189,9 +207,29 @@ fn played(chosen: &Chosen, bag: &Bag) -> Played {
     }
 }
 
+/// Takes topics that the wire cannot carry out of the plan, and says so once a reason.
 fn leave_out(plan: &mut Plan, skipped: Vec<Skipped>) {
+    const NAMED: usize = 5;
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for Skipped { topic, reason, .. } in &skipped {
+        by_reason.entry(reason).or_default().push(topic);
+    }
+    for (reason, topics) in by_reason {
+        let more = topics.len().saturating_sub(NAMED);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        let named = topics
+            .iter()
+            .take(NAMED)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", ");
+        tracing::warn!("not played: {named}{more}: {reason}");
+    }
     for Skipped { topic, reason } in skipped {
-        tracing::warn!("{topic} is not played: {reason}");
         plan.chosen.retain(|chosen| chosen.name != topic);
         plan.awaited.retain(|chosen| chosen.name != topic);
         plan.left_out.push(LeftOut { topic, reason });

@@ -44,6 +44,10 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         network.require_sole_clock()?;
     }
     let out = network.advertise(args, &bag, &mut plan)?;
+    if plan.chosen.is_empty() && !plan.options.clock.is_served() {
+        let error = anyhow::anyhow!("nothing to play: no topic of the recording can go this way");
+        return Err(Failure::new(Exit::Recording, error));
+    }
     let player = Player::new();
     let (transport, source) = (
         player.transport(),
@@ -73,26 +77,16 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         Ending::End if !report.reached_end => Ending::Stopped,
         how => how,
     };
-    let summary = Summary::new(
-        args.bags.clone(),
-        recording,
-        bag.topics(),
-        &plan,
-        &report,
-        how,
-    );
+    let summary = Summary::new(&bag, &plan, &report, how);
     match talk.format {
-        Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?),
+        Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?)?,
         Format::Text => tracing::info!("{summary}"),
     }
-    let has_damage = summary.has_damage() || !bag.damage().is_empty();
-    Ok(
-        if ending.exit == Exit::Done && args.time.strict && has_damage {
-            Exit::Recording
-        } else {
-            ending.exit
-        },
-    )
+    if ending.exit == Exit::Done && args.time.strict && summary.has_damage() {
+        let error = anyhow::anyhow!("something in the recording could not be read (--strict)");
+        return Err(Failure::new(Exit::Recording, error));
+    }
+    Ok(ending.exit)
 }
 
 /// Without a way out everything sent would be lost: playback waits for one, or does not begin.
@@ -132,7 +126,13 @@ fn names(args: &PlayArgs) -> String {
     names.join(", ")
 }
 
-/// The run is over and has its exit code; that nobody reads the result any more does not change it.
-fn print(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+/// A result that cannot be written is a failure; that nobody reads it any more is not.
+fn print(line: &str) -> Result<(), Failure> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
+            Exit::Failed,
+            anyhow::Error::from(error).context("the summary cannot be written"),
+        )),
+        _ => Ok(()),
+    }
 }

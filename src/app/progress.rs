@@ -26,7 +26,7 @@ impl Progress {
     /// Begins to show the run that `transport` drives.
     pub(crate) fn start(terminal: &Terminal, transport: Transport) -> Self {
         let bar = terminal.is_drawn.then(|| {
-            let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}")
+            let style = ProgressStyle::with_template("{prefix} [{bar:20}] {wide_msg}")
                 .expect("the template is valid");
             terminal
                 .bars

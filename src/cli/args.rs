@@ -5,12 +5,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 use super::exit::EXIT_CODES;
+use super::values::{
+    Color, CongestionArg, Format, MessageOrder, OnDisconnect, RosDistro, Wire, parse_hz, parse_pace,
+};
 use super::when::{When, WhenRange, parse_size, parse_span};
 use crate::player::Pace;
-use crate::time::{Duration, Speed};
+use crate::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -102,28 +105,6 @@ pub struct TalkArgs {
     pub quiet: bool,
 }
 
-/// How results are written.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// For programs.
-    Json,
-}
-
-/// When colours are used.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Color {
-    /// On terminals, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
 /// What to play, and how.
 #[derive(Args, Clone, Debug)]
 pub struct PlayArgs {
@@ -155,7 +136,7 @@ pub struct TimeArgs {
     #[arg(short = 'p', long)]
     pub start_paused: bool,
     /// Wait so long before the start (wall time)
-    #[arg(short, long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true)]
+    #[arg(short, long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub delay: Option<Duration>,
     /// Begin again at the end
     #[arg(short = 'l', long = "loop")]
@@ -175,23 +156,28 @@ pub struct TimeArgs {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub end: Option<When>,
     /// Start so long after the start of the recording
-    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub start_offset: Option<Duration>,
     /// Play so much of the recording
-    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub playback_duration: Option<Duration>,
     /// Play until this time, in seconds
     #[arg(
         long,
         value_name = "SEC",
         conflicts_with = "playback_until_nsec",
-        hide_short_help = true, value_parser = parse_span)]
+        hide_short_help = true, value_parser = parse_span, allow_hyphen_values = true)]
     pub playback_until_sec: Option<Duration>,
     /// Play until this time, in nanoseconds
-    #[arg(long, value_name = "NSEC", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NSEC",
+        hide_short_help = true,
+        allow_hyphen_values = true
+    )]
     pub playback_until_nsec: Option<i64>,
     /// Jump over gaps longer than this
-    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub skip_empty: Option<Duration>,
     /// Do not send latched topics again after a jump or a late start
     #[arg(long, hide_short_help = true)]
@@ -213,16 +199,6 @@ pub struct TimeArgs {
     pub strict: bool,
 }
 
-/// Which stamp orders messages.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum MessageOrder {
-    /// When they were received (MCAP log_time).
-    #[default]
-    Received,
-    /// When they were sent (MCAP publish_time).
-    Sent,
-}
-
 /// The clock that is served.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Clock")]
@@ -237,7 +213,12 @@ pub struct ClockArgs {
     #[arg(long)]
     pub clock_topics_all: bool,
     /// Let /clock start at this time instead of the recording's
-    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        hide_short_help = true,
+        allow_hyphen_values = true
+    )]
     pub clock_start: Option<When>,
     /// Refuse to start if somebody else publishes /clock
     #[arg(long, hide_short_help = true)]
@@ -273,7 +254,7 @@ pub struct TopicArgs {
     #[arg(long, value_name = "TOPIC")]
     pub wait_for_subscribers: Vec<String>,
     /// How long to wait for subscribers
-    #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span, hide_short_help = true)]
+    #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub wait_timeout: Duration,
 }
 
@@ -317,7 +298,7 @@ pub struct WireArgs {
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub congestion: CongestionArg,
     /// How long a subscriber may take nothing before its link is closed
-    #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true)]
+    #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub stall_timeout: Duration,
     /// What happens when the router is lost
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
@@ -331,74 +312,4 @@ pub struct WireArgs {
     /// Do not show the transport bar
     #[arg(long, hide_short_help = true)]
     pub no_tui: bool,
-}
-
-/// How messages are put on the network.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Wire {
-    /// As rmw_zenoh_cpp does: for ROS 2 nodes.
-    #[default]
-    #[value(name = "rmw_zenoh")]
-    RmwZenoh,
-    /// Plain: the topic name as key, the payload as it is.
-    Zenoh,
-    /// Nowhere.
-    Null,
-}
-
-/// The ROS distribution on the other side.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum RosDistro {
-    /// As the nodes that are there.
-    #[default]
-    Auto,
-    /// No type hashes on the wire.
-    Humble,
-    /// RIHS01 type hashes.
-    Jazzy,
-    /// As Jazzy.
-    Kilted,
-    /// As Jazzy.
-    Lyrical,
-    /// As Jazzy.
-    Rolling,
-}
-
-/// What a reliable topic does when a subscriber does not keep up.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum CongestionArg {
-    /// Wait for it.
-    #[default]
-    Block,
-    /// Wait with one message, drop what comes meanwhile.
-    BlockFirst,
-    /// Drop, as ros2 bag play does.
-    Drop,
-}
-
-/// What happens when the path to the network is lost.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum OnDisconnect {
-    /// Stand still until it is back.
-    #[default]
-    Hold,
-    /// Play on; messages are lost.
-    Continue,
-    /// End with exit code 1.
-    Exit,
-}
-
-fn parse_pace(text: &str) -> Result<Pace, crate::time::InvalidSpeed> {
-    if text == "max" {
-        Ok(Pace::Max)
-    } else {
-        text.parse::<Speed>().map(Pace::At)
-    }
-}
-
-fn parse_hz(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(hz) if (0.001..=100_000.0).contains(&hz) => Ok(hz),
-        _ => Err("a clock ticks at 0.001 to 100000 Hz".into()),
-    }
 }

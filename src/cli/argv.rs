@@ -61,10 +61,7 @@ pub fn spread_lists(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
                 spread.extend(words.by_ref());
             }
             Some("--clock") => {
-                let hz = words.next_if(|next| {
-                    next.to_str()
-                        .is_some_and(|next| next.parse::<f64>().is_ok())
-                });
+                let hz = words.next_if(is_list_value);
                 let hz = hz.unwrap_or_else(|| CLOCK_HZ.into());
                 spread.push(flag_with("--clock", &hz));
             }
@@ -143,6 +140,7 @@ mod tests {
             ),
             ("play --topics", "play --topics"),
             ("play --clock bag.mcap", "play --clock=40 bag.mcap"),
+            ("play --clock abc bag.mcap", "play --clock=abc bag.mcap"),
             ("play --clock 100 bag.mcap", "play --clock=100 bag.mcap"),
             (
                 "play bag.mcap --clock --rate 0.5",

@@ -8,6 +8,7 @@ mod plan;
 mod select;
 mod summary;
 mod units;
+mod values;
 mod when;
 
 pub use args::*;
@@ -18,4 +19,5 @@ pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use select::{Chosen, SelectError, choose, ids_of};
 pub use summary::{Ending, Summary};
 pub use units::{bytes, count};
+pub use values::{Color, CongestionArg, Format, MessageOrder, OnDisconnect, RosDistro, Wire};
 pub use when::{Unreadable, When, WhenRange, parse_size, parse_span};

@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::args::{MessageOrder, PlayArgs, TimeArgs};
+use super::args::{PlayArgs, TimeArgs};
 use super::select::{Chosen, SelectError, choose, ids_of};
+use super::values::MessageOrder;
 use crate::bag::Topic;
 use crate::player::{Before, ClockOptions, Gate, Gates, Intent, Options, Pace, WhenDone};
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
@@ -94,7 +95,10 @@ pub fn plan(args: &PlayArgs, recording: TimeRange, topics: &[Topic]) -> Result<P
     if let Some(start) = args.clock.clock_start {
         options.clock.shift = options.shift_to(start.in_range(recording));
     }
-    let warnings = zero_warning(&options).into_iter().collect();
+    let warnings = zero_warning(&options)
+        .into_iter()
+        .chain(shared_names(&chosen, topics))
+        .collect();
     Ok(Plan {
         options,
         chosen,
@@ -191,6 +195,19 @@ fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> 
         )));
     }
     Ok(TimeRange::between(start.max(first), stop.min(last)))
+}
+
+/// Names that topics of different types would share.
+fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
+    let type_of = |chosen: &Chosen| topics[chosen.id.index()].type_name();
+    let shared = chosen.iter().enumerate().filter_map(|(n, one)| {
+        let other = chosen[..n]
+            .iter()
+            .find(|other| other.name == one.name && type_of(other) != type_of(one))?;
+        let (name, a, b) = (&one.name, type_of(other), type_of(one));
+        Some(format!("{name} is published with two types, {a} and {b}"))
+    });
+    shared.collect()
 }
 
 /// What ROS clients make of a clock at or before zero.

@@ -36,8 +36,14 @@ pub enum SelectError {
         reason: String,
     },
     /// A rule that is not `A:=B`.
-    #[error("--remap: `{0}` is not A:=B with two topic names")]
+    #[error("--remap: `{0}` is not A:=B with two topic names (letters, digits, `_` and `/`)")]
     Remap(String),
+    /// Two rules for one topic.
+    #[error("--remap: two rules for `{0}`")]
+    Twice(String),
+    /// A prefix that is not a name.
+    #[error("--prefix: `{0}` is not a name (letters, digits, `_` and `/`)")]
+    Prefix(String),
 }
 
 /// The topics that the arguments choose, in the bag's order.
@@ -51,7 +57,13 @@ pub fn choose(topics: &[Topic], args: &TopicArgs) -> Result<Vec<Chosen>, SelectE
         .iter()
         .map(|rule| remap_rule(rule))
         .collect::<Result<Vec<_>, _>>()?;
-    for (from, _) in &remaps {
+    if let Some(prefix) = args.prefix.as_ref().filter(|prefix| !is_name(prefix)) {
+        return Err(SelectError::Prefix(prefix.clone()));
+    }
+    for (n, (from, _)) in remaps.iter().enumerate() {
+        if remaps[..n].iter().any(|(earlier, _)| earlier == from) {
+            return Err(SelectError::Twice(from.clone()));
+        }
         known("--remap", std::slice::from_ref(from), topics)?;
     }
     let takes_all = wanted.is_empty() && include.is_none();
@@ -146,9 +158,19 @@ fn outgoing(name: &str, remaps: &[(String, String)], prefix: Option<&str>) -> St
     }
 }
 
+/// Whether a name that is given, not recorded, is one that ROS 2 takes.
+fn is_name(name: &str) -> bool {
+    let parts = name.trim_matches('/').split('/');
+    let is_part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    parts.into_iter().all(is_part)
+}
+
 fn remap_rule(rule: &str) -> Result<(String, String), SelectError> {
     match rule.split_once(":=") {
-        Some((from, to)) if !from.trim().is_empty() && !to.trim().is_empty() => {
+        Some((from, to)) if !from.trim().is_empty() && is_name(to.trim()) => {
             Ok((absolute(from.trim()), absolute(to.trim())))
         }
         _ => Err(SelectError::Remap(rule.into())),
@@ -296,6 +318,31 @@ mod tests {
                 ..args()
             })
             .contains("is not A:=B")
+        );
+        for bad in ["/imu:=/a b", "/imu:=/1a", "/imu:=/a//b", "/imu:=/*"] {
+            assert!(
+                error(TopicArgs {
+                    remap: vec![bad.into()],
+                    ..args()
+                })
+                .contains("is not A:=B"),
+                "{bad}"
+            );
+        }
+        assert!(
+            error(TopicArgs {
+                prefix: Some("**".into()),
+                ..args()
+            })
+            .starts_with("--prefix")
+        );
+        let twice = vec!["/imu:=/a".into(), "imu:=/b".into()];
+        assert!(
+            error(TopicArgs {
+                remap: twice,
+                ..args()
+            })
+            .contains("two rules")
         );
         assert!(
             error(TopicArgs {

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::plan::{LeftOut, Plan, pace_factor};
 use super::units::{bytes, count, millis};
-use crate::bag::{Damage, Topic};
+use crate::bag::{Bag, Damage};
 use crate::player::Report;
-use crate::time::{Duration, TimeRange};
+use crate::time::Duration;
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -103,15 +103,10 @@ struct TopicSummary {
 }
 
 impl Summary {
-    /// Sums up the run of a plan over a recording of these files and topics.
-    pub fn new(
-        files: Vec<PathBuf>,
-        recording: TimeRange,
-        topics: &[Topic],
-        plan: &Plan,
-        report: &Report,
-        ended: Ending,
-    ) -> Self {
+    /// Sums up the run of a plan over a bag. Damage found when it was opened counts as well.
+    pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending) -> Self {
+        let (topics, recording) = (bag.topics(), plan.options.recording);
+        let direction = pace_factor(plan.options.pace).map_or(1.0, f64::signum);
         let micros = |nanos: u64| {
             Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX)).as_secs_f64() * 1e6
         };
@@ -129,7 +124,7 @@ impl Summary {
         });
         Self {
             recording: Recording {
-                files,
+                files: bag.files().iter().map(|file| file.path.clone()).collect(),
                 start_ns: recording.start().as_nanos(),
                 end_ns: recording.stop().as_nanos(),
             },
@@ -139,7 +134,7 @@ impl Summary {
             order: "received",
             rate: Rate {
                 asked: pace_factor(plan.options.pace),
-                achieved: report.achieved_rate(),
+                achieved: report.achieved_rate().map(|rate| rate * direction),
             },
             lateness_us: Lateness {
                 p50: micros(report.lateness.value_at_quantile(0.5)),
@@ -154,8 +149,18 @@ impl Summary {
             },
             jumps: report.jumps,
             laps: report.laps,
-            damaged: report.damaged,
-            damage: report.damage.iter().map(damaged).collect(),
+            damaged: report.damaged + bag.damage().len() as u64,
+            damage: bag
+                .damage()
+                .iter()
+                .map(|damage| damaged(damage, 1))
+                .chain(
+                    report
+                        .damage
+                        .iter()
+                        .map(|(first, count)| damaged(first, *count)),
+                )
+                .collect(),
             skipped: plan.left_out.iter().map(skipped).collect(),
             topics: played.collect(),
             ended,
@@ -168,13 +173,13 @@ impl Summary {
     }
 }
 
-fn damaged((first, count): &(Damage, u64)) -> Damaged {
+fn damaged(first: &Damage, count: u64) -> Damaged {
     Damaged {
         kind: first.kind.name(),
         file: first.file.clone(),
         offset: first.offset,
         detail: first.detail.clone(),
-        count: *count,
+        count,
     }
 }
 
@@ -218,11 +223,14 @@ impl fmt::Display for Summary {
             )?;
         }
         for (span, why) in [
-            (self.held_ms.starved, "waiting for the disk"),
-            (self.held_ms.gated, "waiting for the network"),
+            (self.held_ms.starved, "waiting for the recording"),
+            (
+                self.held_ms.gated,
+                "at a gate (delay, subscribers, network)",
+            ),
             (self.held_ms.stalled, "kept from running"),
         ] {
-            if span >= 1.0 {
+            if span >= 100.0 {
                 write!(f, "\nheld {:.1} s {why}", span / 1e3)?;
             }
         }

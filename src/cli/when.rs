@@ -19,7 +19,7 @@ fn unreadable(text: &str, wanted: &'static str) -> Unreadable {
     }
 }
 
-const A_TIME: &str = "a time: write nanoseconds, seconds, RFC 3339 (2026-01-31T12:00:00Z), \
+const A_TIME: &str = "a time: write nanoseconds, seconds, RFC 3339 (2026-01-31T12:00:00Z; without Z local time), \
                       +10s from the start, -5s from the end, or 50%";
 const A_SPAN: &str = "a span of time: write seconds (1.5), or with a unit (500ms, 2m, 1h30m)";
 const A_SIZE: &str = "a size: write bytes, or with a unit (64MiB, 500k, 1G)";
@@ -88,6 +88,14 @@ impl FromStr for When {
             return i64::try_from(stamp.as_nanosecond())
                 .map(|nanos| Self::At(Time::from_nanos(nanos)))
                 .map_err(|_| refuse());
+        }
+        if let Ok(local) = text.parse::<jiff::civil::DateTime>() {
+            let stamp = local
+                .to_zoned(jiff::tz::TimeZone::system())
+                .map_err(|_| refuse())?
+                .timestamp();
+            let nanos = i64::try_from(stamp.as_nanosecond()).map_err(|_| refuse())?;
+            return Ok(Self::At(Time::from_nanos(nanos)));
         }
         decimal_seconds(text)
             .map(|nanos| Self::At(Time::from_nanos(nanos)))

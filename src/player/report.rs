@@ -98,7 +98,7 @@ impl Report {
 
     /// Log time covered per wall time spent; `None` before anything has been played.
     pub fn achieved_rate(&self) -> Option<f64> {
-        (self.played > Duration::ZERO)
+        (self.played > Duration::ZERO && self.covered > Duration::ZERO)
             .then(|| self.covered.as_secs_f64() / self.played.as_secs_f64())
     }
 
