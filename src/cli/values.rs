@@ -40,7 +40,7 @@ pub enum MessageOrder {
 /// How messages are put on the network.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Wire {
-    /// As rmw_zenoh_cpp does: for ROS 2 nodes.
+    /// As `rmw_zenoh_cpp` does: for ROS 2 nodes.
     #[default]
     #[value(name = "rmw_zenoh")]
     RmwZenoh,
