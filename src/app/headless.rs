@@ -5,11 +5,14 @@ use bagplay::cli::{Chosen, Ending, Exit, OnDisconnect, Plan, PlayArgs};
 use bagplay::player::{Command, Gate, Running, Transport};
 use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::WireEvent;
-use crossbeam_channel::{Receiver, never, select, tick};
+use crossbeam_channel::{Receiver, after, never, select, tick};
 
 use super::logging::Terminal;
 use super::network::Network;
 use super::progress::Progress;
+
+/// An end that takes longer is explained: a send is stuck, and zenoh cannot be told to let go.
+const SLOW: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// What the main thread knows of a run.
 #[derive(Debug)]
@@ -50,6 +53,7 @@ pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
     let mut awaits = Awaited::new(run);
     let mut followers = Followers::default();
     let draws = tick(Progress::INTERVAL);
+    let mut is_slow = never();
     let events = if run.network.session.is_some() {
         run.network.events.clone()
     } else {
@@ -62,7 +66,11 @@ pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
             recv(run.signals) -> signal => {
                 let exit = signal.unwrap_or(Exit::Interrupted);
                 ended = stop(run, Ended { how: Ending::Interrupted, exit });
+                is_slow = after(SLOW);
             }
+            recv(is_slow) -> _ => tracing::warn!(
+                "still waiting for a subscriber that takes nothing, at most --stall-timeout; once more ends it now"
+            ),
             recv(events) -> event => {
                 let Ok(event) = event else { continue };
                 if let Some(how) = take_event(run, &event, &mut followers) {

@@ -69,7 +69,10 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     };
     let ending = headless::watch(&run, &running);
     let (report, out) = running.join().or_exit(Exit::Failed)?;
-    network.drain();
+    // Who asked for the end waits for nobody.
+    if ending.how != Ending::Interrupted {
+        network.drain();
+    }
     drop(out);
     network.leave();
 
