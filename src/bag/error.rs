@@ -10,6 +10,24 @@ use std::path::PathBuf;
 /// Why a recording cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BagError {
+    /// The file cannot be opened.
+    #[error("{}: cannot be opened", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is not a file that can be read at any place.
+    #[error("{}: {found}, not an MCAP recording; hint: {hint}", path.display())]
+    NotAFile {
+        /// What was named.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
     /// The file cannot be read.
     #[error("{}: cannot read at byte {offset}", path.display())]
     Io {

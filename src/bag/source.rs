@@ -21,27 +21,28 @@ pub(super) struct Source {
 impl Source {
     /// Opens a regular file.
     pub(super) fn open(path: &Path) -> Result<Self, BagError> {
-        let fail = |source| BagError::Io {
+        let fail = |source| BagError::Open {
             path: path.to_owned(),
-            offset: 0,
             source,
         };
-        if path.is_dir() {
-            return Err(BagError::NotMcap {
+        // Asked before opening: to open a pipe is to wait for its other end.
+        let kind = std::fs::metadata(path).map_err(fail)?;
+        if kind.is_dir() {
+            return Err(BagError::NotAFile {
                 path: path.to_owned(),
                 found: "a directory",
                 hint: "name the .mcap files inside it",
             });
         }
-        let file = File::open(path).map_err(fail)?;
-        let meta = file.metadata().map_err(fail)?;
-        if !meta.is_file() {
-            return Err(BagError::NotMcap {
+        if !kind.is_file() {
+            return Err(BagError::NotAFile {
                 path: path.to_owned(),
                 found: "a pipe or device",
                 hint: "a recording is read at many places at once, so save it to a file first",
             });
         }
+        let file = File::open(path).map_err(fail)?;
+        let meta = file.metadata().map_err(fail)?;
         Ok(Self {
             path: path.to_owned(),
             len: meta.len(),

@@ -118,6 +118,43 @@ fn an_unreadable_recording_ends_with_3_and_names_the_file() {
 }
 
 #[test]
+fn a_pipe_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    play()
+        .arg(&pipe)
+        .assert()
+        .code(3)
+        .stderr(contains("a pipe or device"));
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let full = || {
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
+    let mut run = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
+    let done = run
+        .arg(demo())
+        .args(["--wire", "null", "--rate", "max", "--format", "json"])
+        .stdout(full())
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&done.stderr).contains("the summary cannot be written"));
+}
+
+#[test]
 fn flat_out_into_nothing_sends_every_message_once() {
     let summary = summary(&["--rate", "max"]);
     assert_eq!(summary["messages_sent"], 12_247);

@@ -33,22 +33,22 @@ fn clock(sample: &Sample) -> Time<Ros> {
 fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
     let (session, events, endpoint) = router(|_| ());
     let bag = Bag::open(&[demo()]).unwrap();
-    let (id, imu) = (0..)
+    let (id, topic) = (0..)
         .map(TopicId)
         .zip(bag.topics())
         .find(|(_, topic)| topic.name == "/imu")
         .unwrap();
-    let played = Played {
+    let imu = Played {
         id,
         name: "/imu".into(),
-        topic: imu.clone(),
+        topic: topic.clone(),
         qos: None,
     };
     let served = wire::ClockOptions {
         hz: Some(200.0),
         per_message: false,
     };
-    let (out, _) = session.advertise(&[played], Some(served)).unwrap();
+    let (out, _) = session.advertise(&[imu], Some(served)).unwrap();
     let listener = peer(&endpoint);
     let (_imus, imus) = subscribe(&listener, "0/imu/**");
     let (_clocks, clocks) = subscribe(&listener, "0/clock/**");
@@ -150,7 +150,7 @@ fn a_router_that_goes_holds_playback_until_one_is_back() {
         assert!(
             said.any(|line| line.contains(words)),
             "nobody said `{words}`"
-        )
+        );
     };
     hear("connected to");
     first.close().wait().unwrap();
