@@ -423,7 +423,7 @@ fn other_files_are_named_for_what_they_are() {
         "{error}"
     );
     let error = Bag::open(&[dir.path().join("absent")]).expect_err("nothing");
-    assert!(error.to_string().contains("absent: cannot read"));
+    assert!(error.to_string().contains("absent: cannot be opened"));
 }
 
 #[test]
