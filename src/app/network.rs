@@ -229,9 +229,10 @@ fn leave_out(plan: &mut Plan, skipped: Vec<Skipped>) {
             .join(", ");
         tracing::warn!("not played: {named}{more}: {reason}");
     }
-    for Skipped { topic, reason } in skipped {
-        plan.chosen.retain(|chosen| chosen.name != topic);
-        plan.awaited.retain(|chosen| chosen.name != topic);
+    for Skipped { id, topic, reason } in skipped {
+        // By id: another topic of the same name may be one that is played.
+        plan.chosen.retain(|chosen| chosen.id != id);
+        plan.awaited.retain(|chosen| chosen.id != id);
         plan.left_out.push(LeftOut { topic, reason });
     }
 }

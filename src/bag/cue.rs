@@ -6,6 +6,7 @@
 //! when [`Cues`] is dropped.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -14,7 +15,7 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 
 use super::budget::{Budget, Meter, Usage};
 use super::cursor::Step;
-use super::error::Damage;
+use super::error::{Damage, DamageKind};
 use super::message::Message;
 use super::recording::Bag;
 use super::selection::{Direction, Selection, StartAt};
@@ -94,15 +95,19 @@ impl Cues {
     }
 
     /// Starts reading ahead. Drop the cue before to have the budget for the new one.
-    ///
-    /// # Panics
-    /// If the system cannot start a thread.
     pub fn start(&mut self, at: CueAt) -> Cue {
         self.reap();
         let meter = Meter::new(&self.budget);
         let (send, batches) = bounded(QUEUE);
         let is_hungry = Arc::new(AtomicBool::new(true));
+        let file = self
+            .bag
+            .files()
+            .first()
+            .map(|file| file.path.clone())
+            .unwrap_or_default();
         let mut feed = Feed {
+            file: file.clone(),
             batch: Vec::with_capacity(BATCH),
             batches: Some(send),
             is_hungry: Arc::clone(&is_hungry),
@@ -115,11 +120,33 @@ impl Cues {
             meter: Arc::clone(&meter),
             most_held: self.budget.limit / 2,
         };
+        let is_stale = |(_, meter): &mut (JoinHandle<()>, Arc<Meter>)| meter.is_closed();
+        let stale: Vec<_> = self
+            .workers
+            .extract_if(.., is_stale)
+            .map(|(worker, _)| worker)
+            .collect();
         let worker = std::thread::Builder::new()
             .name("bag-cue".to_owned())
-            .spawn(move || work.run(at, &mut feed))
-            .expect("the system can start a thread");
-        self.workers.push((worker, Arc::clone(&meter)));
+            .spawn(move || {
+                // Their chunks are gone before this one opens its first: scrubbing does not pile them up.
+                for worker in stale {
+                    let _ = worker.join();
+                }
+                work.run(at, &mut feed);
+            });
+        match worker {
+            Ok(worker) => self.workers.push((worker, Arc::clone(&meter))),
+            Err(error) => {
+                let detail = format!("the system does not start a thread to read ahead: {error}");
+                return Cue::hand_fed([Cued::Damage(Damage {
+                    file,
+                    offset: 0,
+                    kind: DamageKind::Internal,
+                    detail,
+                })]);
+            }
+        }
         Cue {
             batch: Vec::new().into_iter(),
             batches,
@@ -223,6 +250,8 @@ impl Work {
 
 /// The worker's end of a cue.
 struct Feed {
+    /// The first file, to be named if the worker fails.
+    file: PathBuf,
     batch: Vec<Cued>,
     /// `None` only while it is dropped.
     batches: Option<Sender<Vec<Cued>>>,
@@ -266,6 +295,16 @@ impl Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            // Else it would look like the end of the recording.
+            let detail = "reading ahead failed: a defect of this program".to_owned();
+            self.batch.push(Cued::Damage(Damage {
+                file: self.file.clone(),
+                offset: 0,
+                kind: DamageKind::Internal,
+                detail,
+            }));
+        }
         self.flush();
         self.batches = None;
         (self.wake)();

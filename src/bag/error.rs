@@ -98,6 +98,8 @@ pub enum DamageKind {
     Times,
     /// The index is wrong about this place.
     Index,
+    /// Not the file's fault: this program could not read on.
+    Internal,
 }
 
 impl DamageKind {
@@ -113,6 +115,7 @@ impl DamageKind {
             Self::ChannelConflict => "channel-conflict",
             Self::Times => "times",
             Self::Index => "index",
+            Self::Internal => "internal",
         }
     }
 }

@@ -62,21 +62,45 @@ pub fn adapt(offers: &[Qos]) -> Adapted {
     }
 }
 
-/// How many samples a latched topic keeps for late joiners: all that its recorded publishers kept
-/// together, at least 10, at most 1000; for `/tf_static`, whose every sample counts, all there are.
-pub fn latched_depth(name: &str, offers: &[Qos], message_count: Option<u64>) -> u32 {
+/// Which samples of a latched topic a late joiner is owed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Samples {
+    /// The last ones, as many as its publishers kept.
+    LastCounts,
+    /// Every one: they add up, as the transforms of `/tf_static` do.
+    AllCount,
+}
+
+/// Whether a topic, by its recorded name, is a `/tf_static`, also one in a namespace.
+pub fn is_tf_static(recorded_name: &str) -> bool {
+    recorded_name.rsplit('/').next() == Some("tf_static")
+}
+
+/// How many samples a latched topic keeps for late joiners. Where all count: as many as there are, at most
+/// 1000. Otherwise what its recorded publishers kept together, but at most 10 of each and never more than
+/// there are.
+///
+/// zenoh's cache counts samples and not bytes, and it holds copies: with maps of 10 MB, 1000 of them would
+/// be 10 GB. With this rule a latched topic takes at most 10 of its messages a publisher; only `/tf_static`,
+/// whose messages are a few hundred bytes, may take more. A profile that is given instead of the recorded
+/// ones is taken as it is.
+pub fn latched_depth(samples: Samples, offers: &[Qos], message_count: Option<u64>) -> u32 {
     const MOST: u32 = 1000;
-    let kept = offers.iter().fold(0_u32, |sum, offer| match offer.history {
-        History::KeepLast(depth) => sum.saturating_add(depth),
-        History::KeepAll => MOST,
-    });
-    let wanted = if name.ends_with("/tf_static") {
-        let all = message_count.map_or(MOST, |count| u32::try_from(count).unwrap_or(MOST));
-        kept.max(all)
-    } else {
-        kept
+    const MOST_EACH: u32 = 10;
+    let there_are = message_count.map_or(MOST, |count| u32::try_from(count).unwrap_or(MOST));
+    let kept = match (samples, offers) {
+        (Samples::AllCount, _) => MOST,
+        // Not recorded: what rclcpp has where nothing is said.
+        (Samples::LastCounts, []) => MOST_EACH,
+        (Samples::LastCounts, offers) => offers.iter().fold(0, |sum: u32, offer| {
+            sum.saturating_add(match offer.history {
+                History::KeepLast(depth @ 1..MOST_EACH) => depth,
+                // Zero is "as the system likes", which is ten.
+                History::KeepLast(_) | History::KeepAll => MOST_EACH,
+            })
+        }),
     };
-    wanted.clamp(10, MOST)
+    kept.min(there_are).clamp(1, MOST)
 }
 
 #[cfg(test)]
@@ -158,24 +182,49 @@ mod tests {
     }
 
     #[test]
-    fn a_latched_topic_keeps_enough_for_late_joiners() {
+    fn a_latched_topic_keeps_what_late_joiners_are_owed_and_no_more() {
+        use Samples::{AllCount, LastCounts};
         let keep = |depth| Qos {
             history: History::KeepLast(depth),
             ..Qos::default()
         };
-        for (name, offers, count, depth) in [
-            ("/map", vec![keep(1)], Some(5000), 10),
-            ("/map", vec![keep(30), keep(7)], None, 37),
-            ("/map", vec![keep(u32::MAX), keep(7)], None, 1000),
-            ("/tf_static", vec![keep(1)], Some(25), 25),
-            ("/robot1/tf_static", vec![], Some(1_000_000), 1000),
-            ("/tf_static", vec![], None, 1000),
+        let all = Qos {
+            history: History::KeepAll,
+            ..Qos::default()
+        };
+        for (samples, offers, count, depth) in [
+            (LastCounts, vec![keep(1)], Some(5000), 1),
+            (LastCounts, vec![keep(1), keep(3)], None, 4),
+            (LastCounts, vec![keep(30), keep(7)], None, 17),
+            (LastCounts, vec![all], Some(5000), 10),
+            (LastCounts, vec![all, all], Some(3), 3),
+            (LastCounts, vec![keep(0)], None, 10),
+            (LastCounts, vec![keep(10); 5000], None, 1000),
+            (LastCounts, vec![], Some(2), 2),
+            (LastCounts, vec![], Some(0), 1),
+            (AllCount, vec![keep(1)], Some(25), 25),
+            (AllCount, vec![], Some(1_000_000), 1000),
+            (AllCount, vec![], None, 1000),
         ] {
             assert_eq!(
-                latched_depth(name, &offers, count),
+                latched_depth(samples, &offers, count),
                 depth,
-                "{name} {count:?}"
+                "{samples:?} {} {count:?}",
+                offers.len()
             );
+        }
+    }
+
+    #[test]
+    fn a_tf_static_is_known_in_any_namespace() {
+        for (name, is_one) in [
+            ("/tf_static", true),
+            ("tf_static", true),
+            ("/robot1/tf_static", true),
+            ("/my_tf_static", false),
+            ("/tf_static/map", false),
+        ] {
+            assert_eq!(is_tf_static(name), is_one, "{name}");
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::bag::{Durability, History, Qos, Reliability, TopicId};
 
-use super::adapt::{Adapted, adapt, latched_depth};
+use super::adapt::{Adapted, Samples, adapt, is_tf_static, latched_depth};
 use super::error::WireError;
 use super::event::Events;
 use super::graph::{CLOCK, Graph};
-use super::names::{check_name, dds_type};
+use super::names::{check_name, dds_type, normal_name};
 use super::options::{Played, Skipped};
 use super::type_hash::{Flavour, resolve};
 
@@ -28,7 +28,7 @@ pub(super) enum OwnClock {
     NotServed,
 }
 
-/// For ROS 2: CDR topics with a type.
+/// For ROS 2: CDR topics with a type and a name that is a key.
 pub(super) fn plan_ros(
     played: &[Played],
     clock: OwnClock,
@@ -38,14 +38,14 @@ pub(super) fn plan_ros(
 ) -> Result<(Vec<Planned>, Vec<Skipped>), WireError> {
     let (mut kept, mut skipped) = (Vec::new(), Vec::new());
     for one in played {
-        let name = check_name(&one.name)?;
-        match ros_type_of(one, &name, clock) {
-            Ok(dds_type) => kept.push((name, dds_type, one)),
-            Err(reason) => skipped.push(Skipped {
-                topic: one.name.clone(),
-                reason,
-            }),
+        // The type first: the name of what cannot be played anyway is no fault.
+        match ros_type_of(one).and_then(|dds_type| Ok((name_of(one, clock)?, dds_type))) {
+            Ok((name, dds_type)) => kept.push((name, dds_type, one)),
+            Err(reason) => skipped.push(skip(one, reason)),
         }
+    }
+    if kept.is_empty() {
+        blame_name(played.iter().filter(|one| ros_type_of(one).is_ok()), clock)?;
     }
     let planned = group(&kept, events, |name, dds_type, one| {
         let resolved = resolve(flavour, graph, name, dds_type, &one.topic);
@@ -65,29 +65,58 @@ pub(super) fn plan_raw(
 ) -> Result<(Vec<Planned>, Vec<Skipped>), WireError> {
     let (mut kept, mut skipped) = (Vec::new(), Vec::new());
     for one in played {
-        let name = check_name(&one.name)?;
-        match displaced(&name, clock) {
-            None => kept.push((name, String::new(), one)),
-            Some(reason) => skipped.push(Skipped {
-                topic: one.name.clone(),
-                reason,
-            }),
+        match name_of(one, clock) {
+            Ok(name) => kept.push((name, String::new(), one)),
+            Err(reason) => skipped.push(skip(one, reason)),
         }
+    }
+    if kept.is_empty() {
+        blame_name(played, clock)?;
     }
     Ok((group(&kept, events, |_, _, _| String::new()), skipped))
 }
 
-fn displaced(name: &str, clock: OwnClock) -> Option<String> {
-    (clock == OwnClock::Served && name == CLOCK).then(|| {
-        "we serve the clock ourselves; hint: play without --clock to replay the recorded one"
-            .to_owned()
-    })
+fn skip(one: &Played, reason: String) -> Skipped {
+    Skipped {
+        id: one.id,
+        topic: one.name.clone(),
+        reason,
+    }
 }
 
-fn ros_type_of(one: &Played, name: &str, clock: OwnClock) -> Result<String, String> {
-    if let Some(reason) = displaced(name, clock) {
-        return Err(reason);
+/// That nothing is left because of a name is an error that names it, unless there is the clock to serve.
+fn blame_name<'a>(
+    playable: impl IntoIterator<Item = &'a Played>,
+    clock: OwnClock,
+) -> Result<(), WireError> {
+    if clock == OwnClock::Served {
+        return Ok(());
     }
+    let mut playable = playable.into_iter();
+    playable.try_for_each(|one| check_name(&one.name).map(drop))
+}
+
+/// The name on the wire, or why there is none.
+fn name_of(one: &Played, clock: OwnClock) -> Result<String, String> {
+    let name = normal_name(&one.name).map_err(|why| {
+        format!(
+            "zenoh cannot carry its name: {why}; hint: rename it with --remap '{}:=/other'",
+            one.topic.name
+        )
+    })?;
+    // The player's plan leaves a recorded clock out already, in its own words. This is the same rule where
+    // it cannot be passed by: whoever uses the library without that plan, or writes the name another way
+    // (`clock/`), gets no second clock either. A debug assertion would let one through in release.
+    if clock == OwnClock::Served && name == CLOCK {
+        return Err(
+            "we serve the clock ourselves; hint: play without --clock to replay the recorded one"
+                .to_owned(),
+        );
+    }
+    Ok(name)
+}
+
+fn ros_type_of(one: &Played) -> Result<String, String> {
     let encoding = &one.topic.encoding;
     if encoding != "cdr" {
         return Err(format!(
@@ -146,7 +175,13 @@ fn profile(name: &str, all: &[&Played], events: &Events) -> Qos {
         let count = all
             .iter()
             .try_fold(0_u64, |sum, one| sum.checked_add(one.topic.message_count?));
-        qos.history = History::KeepLast(latched_depth(name, &offers, count));
+        // By the recorded names: also under another name every sample of a /tf_static counts.
+        let samples = if all.iter().any(|one| is_tf_static(&one.topic.name)) {
+            Samples::AllCount
+        } else {
+            Samples::LastCounts
+        };
+        qos.history = History::KeepLast(latched_depth(samples, &offers, count));
     }
     if is_mixed {
         events.warn(format!(
@@ -234,19 +269,74 @@ mod tests {
             (vec![TopicId(0), TopicId(7)], "/a")
         );
         assert_eq!(one.qos.durability, Durability::TransientLocal);
-        assert_eq!(one.qos.history, History::KeepLast(20));
+        assert_eq!(
+            one.qos.history,
+            History::KeepLast(6),
+            "as many as there are"
+        );
         assert_eq!(told, 1, "the mixed profiles");
     }
 
     #[test]
-    fn a_name_that_is_no_key_is_an_error() {
+    fn skipped_topics_are_told_apart_by_id() {
+        let string = Some("std_msgs/msg/String");
+        let (planned, skipped, _) = plan(&[
+            played(0, "/diag", string, "json"),
+            played(1, "/diag", string, "cdr"),
+        ]);
+        assert_eq!(planned[0].ids, [TopicId(1)]);
+        let ids: Vec<TopicId> = skipped.iter().map(|one| one.id).collect();
+        assert_eq!(ids, [TopicId(0)]);
+    }
+
+    #[test]
+    fn a_name_that_is_no_key_is_skipped_with_a_way_out() {
+        let string = Some("std_msgs/msg/String");
+        let mut renamed = played(1, "/b*", string, "cdr");
+        renamed.topic.name = "/b".to_owned();
+        let (planned, skipped, _) = plan(&[
+            played(0, "/a", string, "cdr"),
+            renamed,
+            played(2, "/c*", string, "json"),
+        ]);
+        assert_eq!(planned.len(), 1);
+        assert!(skipped[0].reason.contains("--remap '/b:="), "{skipped:?}");
+        assert!(skipped[1].reason.contains("json"), "{skipped:?}");
+    }
+
+    #[test]
+    fn nothing_left_for_the_sake_of_a_name_is_an_error() {
         let events = Events::new(|_| ());
-        let error = plan_raw(
-            &[played(0, "/a*", None, "json")],
-            OwnClock::NotServed,
-            &events,
-        )
-        .unwrap_err();
+        let bad = [played(0, "/a*", None, "json")];
+        let error = plan_raw(&bad, OwnClock::NotServed, &events).unwrap_err();
         assert!(error.to_string().contains("/a*"));
+        let (planned, skipped) = plan_raw(&bad, OwnClock::Served, &events).unwrap();
+        assert_eq!((planned.len(), skipped.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_clock_beside_ours_is_skipped_however_it_is_written() {
+        let events = Events::new(|_| ());
+        for name in ["/clock", "clock", "/clock/"] {
+            let recorded = [played(0, name, None, "cdr")];
+            let (planned, skipped) = plan_raw(&recorded, OwnClock::Served, &events).unwrap();
+            assert_eq!((planned.len(), skipped.len()), (0, 1), "{name}");
+            let (planned, _) = plan_raw(&recorded, OwnClock::NotServed, &events).unwrap();
+            assert_eq!(planned.len(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_renamed_tf_static_keeps_all_there_is() {
+        let mut tf_static = played(0, "/static", Some("tf2_msgs/msg/TFMessage"), "cdr");
+        tf_static.topic.name = "/tf_static".to_owned();
+        tf_static.topic.is_latched = true;
+        tf_static.topic.message_count = Some(77);
+        let mut map = played(1, "/tf_static_map", Some("std_msgs/msg/String"), "cdr");
+        map.topic.is_latched = true;
+        map.topic.message_count = Some(77);
+        let (planned, _, _) = plan(&[tf_static, map]);
+        let depths: Vec<History> = planned.iter().map(|one| one.qos.history).collect();
+        assert_eq!(depths, [History::KeepLast(77), History::KeepLast(10)]);
     }
 }

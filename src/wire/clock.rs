@@ -5,11 +5,12 @@
 //! value keeps the two in order: zenoh drops a sample that is stamped earlier than one it has seen.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use zenoh::qos::Priority;
 
 use crate::time::{Ros, Time};
@@ -28,12 +29,8 @@ const DEFAULT_HZ: f64 = 40.0;
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
-    changed: Condvar,
     /// The player's thread is inside a put of a message.
     is_putting: AtomicBool,
-    /// Somebody new follows: repeat the last value.
-    is_wanted: AtomicBool,
-    is_over: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -43,14 +40,24 @@ struct State {
     /// Overtakes messages: what the keeper uses, and the player where no message asks for its own clock.
     ahead: TopicPublisher,
     /// Stays in line with messages; no token and no count of its own.
-    in_line: Option<Arc<TopicPublisher>>,
+    in_line: Option<TopicPublisher>,
     has_clamped: bool,
+}
+
+/// What the keeper is asked.
+#[derive(Clone, Copy, Debug)]
+enum Request {
+    /// Somebody new follows: send the last value again.
+    Repeat,
+    /// The clock is over.
+    End,
 }
 
 /// `/clock` while it is served. Dropping it ends the keeper.
 #[derive(Debug)]
 pub(super) struct Clock {
     shared: Arc<Shared>,
+    requests: Sender<Request>,
     events: Events,
     keeper: Option<JoinHandle<()>>,
 }
@@ -75,9 +82,7 @@ impl Clock {
                 token: None,
                 ..spec.clone()
             };
-            Some(Arc::new(TopicPublisher::declare(
-                session, &spec, events, None,
-            )?))
+            Some(TopicPublisher::declare(session, &spec, events, None)?)
         } else {
             None
         };
@@ -90,19 +95,18 @@ impl Clock {
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
-            changed: Condvar::new(),
             is_putting: AtomicBool::new(false),
-            is_wanted: AtomicBool::new(false),
-            is_over: AtomicBool::new(false),
         });
         let silence = silence(options.hz);
         let kept = Arc::clone(&shared);
+        let (requests, asked) = bounded(1);
         let keeper = thread::Builder::new()
             .name("clock-keeper".to_owned())
-            .spawn(move || kept.keep(silence))
+            .spawn(move || kept.keep(silence, &asked))
             .map_err(WireError::Thread)?;
         Ok(Self {
             shared,
+            requests,
             events: events.clone(),
             keeper: Some(keeper),
         })
@@ -118,15 +122,12 @@ impl Clock {
         let stamp = state.ahead.stamp();
         let is_news = clock.is_clamped && !state.has_clamped;
         state.has_clamped |= clock.is_clamped;
+        // Stamped and put under one lock, or a repeat of the keeper with the next number could go first.
+        // A clock drops when there is no room, after a millisecond, so nobody holds the lock for long.
         // An error means that the session is closed: the player learns it from its messages.
-        if let Some(in_line) = state.in_line.clone() {
-            // Not under the lock: this queue is shared with messages and may make us wait.
-            drop(state);
-            drop(in_line.put_stamped(&payload, stamp));
-        } else {
-            drop(state.ahead.put_stamped(&payload, stamp));
-            drop(state);
-        }
+        let publisher = state.in_line.as_ref().unwrap_or(&state.ahead);
+        drop(publisher.put_stamped(&payload, stamp));
+        drop(state);
         if is_news {
             self.events.warn(format!(
                 "{time} does not fit into /clock (32-bit seconds, years 1901 to 2038): its nearest end is sent"
@@ -141,22 +142,19 @@ impl Clock {
 
     /// What to call when somebody begins to follow; waits for nothing.
     pub(super) fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
-        let shared = Arc::clone(&self.shared);
+        let requests = self.requests.clone();
+        // A request that waits already says the same.
         Arc::new(move || {
-            shared.is_wanted.store(true, Ordering::Relaxed);
-            // Without the lock, as we are on zenoh's thread: a keeper about to wait sees it a tick later.
-            shared.changed.notify_all();
+            let _ = requests.try_send(Request::Repeat);
         })
     }
 
     /// Ends the keeper and takes the token back.
     pub(super) fn stop(&mut self) {
-        self.shared.is_over.store(true, Ordering::Relaxed);
-        let mut state = self.shared.lock();
-        state.ahead.undeclare_token();
-        self.shared.changed.notify_all();
-        drop(state);
+        self.shared.lock().ahead.undeclare_token();
         if let Some(keeper) = self.keeper.take() {
+            // An error means that the keeper is gone already.
+            let _ = self.requests.send(Request::End);
             // A panic of the keeper has been reported by its thread.
             drop(keeper.join());
         }
@@ -174,21 +172,22 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(&self, silence: Duration) {
-        let mut state = self.lock();
-        while !self.is_over.load(Ordering::Relaxed) {
+    fn keep(&self, silence: Duration, asked: &Receiver<Request>) {
+        let mut patience = silence;
+        loop {
+            let is_wanted = match asked.recv_timeout(patience) {
+                Ok(Request::Repeat) => true,
+                Err(RecvTimeoutError::Timeout) => false,
+                Ok(Request::End) | Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let mut state = self.lock();
             let silent = steady().saturating_duration_since(state.last_put);
             let is_stuck = silent >= silence && self.is_putting.load(Ordering::Relaxed);
-            if self.is_wanted.swap(false, Ordering::Relaxed) || is_stuck {
+            if is_wanted || is_stuck {
                 state.repeat();
             }
             let left = silence.saturating_sub(steady().saturating_duration_since(state.last_put));
-            let patience = if left.is_zero() { silence } else { left };
-            state = self
-                .changed
-                .wait_timeout(state, patience)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            patience = if left.is_zero() { silence } else { left };
         }
     }
 }

@@ -85,16 +85,7 @@ pub(super) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, W
     for (key, value) in RMW {
         set(&mut config, key, value)?;
     }
-    // rmw waits a minute for a stuck subscriber before it closes the link.
-    let micros = stall_timeout
-        .as_micros()
-        .clamp(1000, 3_600_000_000)
-        .to_string();
-    set(
-        &mut config,
-        "transport/link/tx/queue/congestion_control/block/wait_before_close",
-        &micros,
-    )?;
+    set_stall_timeout(&mut config, stall_timeout)?;
     match role {
         Role::Router { listen } => {
             set(&mut config, "mode", "\"router\"")?;
@@ -131,6 +122,7 @@ pub(super) fn from_file(
     path: &Path,
     connect: &[String],
     listen: &[String],
+    stall_timeout: Duration,
 ) -> Result<Config, WireError> {
     let mut config = Config::from_file(path).map_err(|source| WireError::ConfigFile {
         path: path.to_owned(),
@@ -141,7 +133,19 @@ pub(super) fn from_file(
             set(&mut config, key, &list(endpoints))?;
         }
     }
+    // Whatever the file says: our flag has a default of its own, and the output judges puts by it.
+    set_stall_timeout(&mut config, stall_timeout)?;
     Ok(config)
+}
+
+/// How long zenoh waits for a stuck subscriber before it closes the link; rmw waits a minute.
+fn set_stall_timeout(config: &mut Config, stall_timeout: Duration) -> Result<(), WireError> {
+    let micros = stall_timeout
+        .as_micros()
+        .clamp(1000, 3_600_000_000)
+        .to_string();
+    let key = "transport/link/tx/queue/congestion_control/block/wait_before_close";
+    set(config, key, &micros)
 }
 
 /// Sets one key to a JSON5 value.

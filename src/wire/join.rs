@@ -46,7 +46,12 @@ pub(super) fn join(
         .as_ref()
         .or(environment.config_file.as_ref())
     {
-        let config = from_file(file, &options.connect, &options.listen)?;
+        let config = from_file(
+            file,
+            &options.connect,
+            &options.listen,
+            options.stall_timeout,
+        )?;
         return open(
             config,
             format!("configured by {}", file.display()),

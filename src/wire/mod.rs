@@ -36,7 +36,7 @@ mod token;
 mod type_hash;
 mod watch;
 
-pub use adapt::{Adapted, adapt, latched_depth};
+pub use adapt::{Adapted, Samples, adapt, is_tf_static, latched_depth};
 pub use cdr::{CdrError, ClockBytes, check_cdr, encode_clock};
 pub use error::WireError;
 pub use event::WireEvent;

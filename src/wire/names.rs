@@ -4,6 +4,14 @@ use super::error::WireError;
 
 /// The name with exactly one leading and no trailing slash, or why zenoh cannot carry it.
 pub fn check_name(name: &str) -> Result<String, WireError> {
+    normal_name(name).map_err(|reason| WireError::Name {
+        name: name.to_owned(),
+        reason,
+    })
+}
+
+/// As [`check_name`], with the bare reason.
+pub(super) fn normal_name(name: &str) -> Result<String, &'static str> {
     let inner = name.strip_prefix('/').unwrap_or(name);
     let inner = inner.strip_suffix('/').unwrap_or(inner);
     let reason = if inner.is_empty() {
@@ -17,10 +25,7 @@ pub fn check_name(name: &str) -> Result<String, WireError> {
     } else {
         return Ok(format!("/{inner}"));
     };
-    Err(WireError::Name {
-        name: name.to_owned(),
-        reason,
-    })
+    Err(reason)
 }
 
 /// Namespace (`/` or `/a/b`) and name of a node, from `name`, `/name` or `/a/b/name`.

@@ -104,7 +104,9 @@ pub struct ClockOptions {
 /// A topic that is not on the wire.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Skipped {
-    /// Its name.
+    /// Which topic of the recording: several may come to share a name, and only this one is left out.
+    pub id: TopicId,
+    /// Its name on the wire.
     pub topic: String,
     /// Why, and what can be done.
     pub reason: String,

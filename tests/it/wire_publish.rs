@@ -111,12 +111,13 @@ fn a_late_joiner_of_a_latched_topic_gets_the_last_samples() {
 }
 
 #[test]
-fn a_recorded_tf_static_keeps_all_there_is() {
+fn a_recorded_tf_static_keeps_all_there_is_under_any_name() {
     let (session, _, endpoint) = router(|_| ());
     let mut map = played(0, "/map", None);
+    map.topic.name = "/tf_static".to_owned();
     map.topic.is_latched = true;
     map.topic.offered_qos = vec![Qos {
-        history: History::KeepLast(25),
+        history: History::KeepLast(1),
         durability: Durability::TransientLocal,
         ..Qos::default()
     }];
@@ -223,6 +224,19 @@ fn plain_zenoh_has_plain_keys_and_any_encoding() {
     let sample = take(&samples);
     assert_eq!(sample.payload().to_bytes()[..], *b"{}");
     assert!(sample.attachment().is_none());
+}
+
+#[test]
+fn only_the_skipped_one_of_two_topics_of_a_name_is_left_out() {
+    let (session, _, _) = router(|_| ());
+    let mut json = played(0, "/diag", None);
+    json.topic.encoding = "json".to_owned();
+    let played = [json, played(1, "/diag", None), played(2, "/a#b", None)];
+    let (mut output, skipped) = session.advertise(&played, None).unwrap();
+    let ids: Vec<TopicId> = skipped.iter().map(|one| one.id).collect();
+    assert_eq!(ids, [TopicId(0), TopicId(2)]);
+    let mut put = |id| output.message(&message(id, payload(0, 8)), Occasion::Due);
+    assert_eq!((put(0), put(1)), (Delivery::Dropped, Delivery::Sent));
 }
 
 #[test]
