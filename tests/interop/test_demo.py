@@ -157,3 +157,21 @@ def test_unpaced_clock_shows_the_stamps_of_the_messages(demo):
         # The start and the end of the recording belong to messages of other topics.
         assert set(values) <= {message.log_time for message in demo.messages}
         clock.agrees_with_messages(node, expected)
+
+
+def test_a_clock_before_each_message_has_its_exact_time(demo):
+    """`--clock-topics-all`: clocks and messages share a queue, so their order of arrival is that of the puts."""
+    end = demo.start + 2_000_000_000
+    topics = [topic for topic in demo.topics.values() if topic.name != CLOCK.name]
+    names = [topic.name for topic in topics]
+    expected = [m for m in demo.without(CLOCK.name) if m.log_time <= end]
+    arguments = ["--clock-topics-all", "--end", str(end), "--rate", "2", "--wait-for-subscribers"]
+    with Player(demo.path, *arguments, *names) as player, Node(player.port, [CLOCK, *topics]) as node:
+        player.finish(timeout=60)
+        node.settle(2 * len(expected))
+        shown = None
+        for sample, log_time in clock.stamped(node, expected):
+            if sample.topic == CLOCK.name:
+                shown = log_time
+            else:
+                assert shown == log_time, f"{sample.topic} at {log_time} under a clock of {shown}"
