@@ -45,7 +45,7 @@ impl Role {
 }
 
 /// Where rmw's sessions differ from zenoh's defaults.
-const RMW: [(&str, &str); 15] = [
+const RMW: [(&str, &str); 16] = [
     ("scouting/multicast/enabled", "false"),
     (
         "scouting/gossip/target",
@@ -77,6 +77,9 @@ const RMW: [(&str, &str); 15] = [
         "connect/retry",
         "{period_init_ms:100,period_max_ms:1000,period_increase_factor:2}",
     ),
+    // Ours: a megabyte fits into the send queue of a link (16 batches, not 2), so that putting an image is
+    // one copy and not a dance of two threads; 1.2 to 1.6 times as many a second.
+    ("transport/link/tx/queue/size/data", "16"),
 ];
 
 /// The built-in configuration.
@@ -187,6 +190,7 @@ mod tests {
             ("scouting/multicast/enabled", "false"),
             ("queries_default_timeout", "600000"),
             ("transport/link/tx/lease", "60000"),
+            ("transport/link/tx/queue/size/data", "16"),
             (
                 "transport/link/tx/queue/congestion_control/block/wait_before_close",
                 "5000000",
