@@ -80,6 +80,8 @@ pub enum DamageKind {
     Times,
     /// The index is wrong about this place.
     Index,
+    /// Nothing is wrong with the recording: the player itself could not read on.
+    Internal,
 }
 
 impl DamageKind {
@@ -95,6 +97,7 @@ impl DamageKind {
             Self::ChannelConflict => "channel-conflict",
             Self::Times => "times",
             Self::Index => "index",
+            Self::Internal => "internal",
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The read-ahead: order, end, flush, and the byte bound.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bagplay::bag::{
-    Bag, Cue, CueAt, CuePoll, Cued, Cues, Direction, Message, Selection, StartAt, Waker,
+    Bag, Cue, CueAt, CuePoll, Cued, Cues, DamageKind, Direction, Message, Selection, StartAt, Waker,
 };
 use bagplay::time::{Time, TimeRange};
 use bytes::Bytes;
@@ -185,6 +186,34 @@ fn dropping_cues_ends_a_cue_that_is_still_held() {
         drain(&mut cue, &rung, |_| count += 1);
         assert!(count < 10_000);
     }
+}
+
+#[test]
+fn a_worker_that_panics_is_damage_and_not_the_end() {
+    let bag = bag(&long(100, 100, 100).write());
+    let (wake, rung) = bell();
+    // The one thing in a worker that is not ours: the waker, called with the first item.
+    let is_first = AtomicBool::new(true);
+    let breaks_once: Waker = Arc::new(move || {
+        wake();
+        assert!(!is_first.swap(false, Ordering::SeqCst), "on purpose");
+    });
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, breaks_once);
+    let mut cue = cues.start(whole(Direction::Forward));
+    let (mut count, mut damage) = (0, Vec::new());
+    drain(&mut cue, &rung, |item| match item {
+        Cued::Message(_) => count += 1,
+        Cued::Damage(found) => damage.push(found),
+        Cued::Refill(refill) => panic!("{refill:?}"),
+    });
+    assert!(count < 10_000);
+    let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [DamageKind::Internal]);
+    assert!(damage[0].to_string().contains("missing"), "{}", damage[0]);
+    // The next one has nothing of it.
+    drop(cue);
+    let mut cue = cues.start(whole(Direction::Forward));
+    assert_eq!(messages(&mut cue, &rung).len(), 10_000);
 }
 
 #[test]
