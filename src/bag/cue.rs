@@ -76,7 +76,8 @@ pub struct Cues {
 
 impl Cues {
     /// `read_ahead_bytes` bounds the decompressed data that is open, queued, or still in use by the
-    /// receiver, up to two chunks more. A receiver that keeps messages keeps their bytes out of it, so
+    /// receiver, up to two chunks more, however fast cues follow each other. Refills take up to half of
+    /// it, but the newest is always given. A receiver that keeps messages keeps their bytes out of it, so
     /// one that hoards them starves itself.
     pub fn new(bag: Bag, topics: Selection, read_ahead_bytes: u64, wake: Waker) -> Self {
         let (alive, stop) = bounded(0);

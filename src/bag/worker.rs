@@ -53,7 +53,10 @@ fn step_back() {
 
 impl Work {
     /// Reads until the end, or until nobody wants it.
-    pub(super) fn run(&self, at: CueAt, mut feed: Feed) {
+    pub(super) fn run(&self, at: CueAt, feed: Feed) {
+        let _busy = self.meter.begin();
+        // Dropped before that, with what it holds.
+        let mut feed = feed;
         step_back();
         if !at.refill || self.refill(at, &mut feed) {
             self.walk(at, &mut feed);
@@ -62,12 +65,15 @@ impl Work {
 
     /// Queues what latched topics stand for; false once nobody wants it.
     fn refill(&self, at: CueAt, feed: &mut Feed) -> bool {
-        let (messages, damage) = self.bag.latched(&self.topics, at.from.time());
+        let (messages, damage) =
+            self.bag
+                .latched_metered(&self.topics, at.from.time(), &self.meter);
         let damage = damage.into_iter().map(Cued::Damage);
         // Those that stand right at the start come in their turn.
         let is_ahead = |message: &Message| match (at.from, at.direction) {
             (StartAt::At(start), Direction::Forward) => message.key.time >= start,
-            (StartAt::At(_) | StartAt::After(_), _) => false,
+            (StartAt::After(start), Direction::Forward) => message.key > start,
+            (_, Direction::Reverse) => false,
         };
         let messages = messages.into_iter().filter(|message| !is_ahead(message));
         let mut refills = damage.chain(messages.map(Cued::Refill));
