@@ -2,18 +2,21 @@
 //!
 //! A process of its own, so that its memory can be looked at. Ten seconds by default; CI sets
 //! `BAGPLAY_SOAK_SECONDS` to 60. A real recording, the real read-ahead, the real thread; only the
-//! network is left out, so that every call of the output is seen in order.
+//! network is left out, so that every call of the output is seen in order. Each generation is held
+//! against a plain walk from where it landed: nothing may be missing from it, or be there twice.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
-use std::sync::mpsc;
+use std::collections::BTreeSet;
+use std::iter::Peekable;
+use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 use std::time::Duration as Std;
 
-use bagplay::bag::{Bag, Cues, Selection};
-use bagplay::output::{Event, Occasion, Recording};
+use bagplay::bag::{Bag, Cues, Cursor, Direction, Key, Message, Selection, StartAt};
+use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::player::{ClockOptions, Command, Options, Pace, Player, WhenDone};
-use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
+use bagplay::time::{AtEnd, Duration, Motion, Ros, Segment, Speed, Time, TimeRange};
 
 const SEED: u64 = 0x00b4_6b1a_4902_6112;
 const PER_SECOND: u64 = 40;
@@ -60,84 +63,214 @@ impl Random {
     }
 }
 
-/// Reads a transcript and holds it against the laws.
-#[derive(Default)]
-struct Laws {
-    segment: Option<Segment>,
-    is_told: bool,
+/// One call of the output.
+enum Event {
+    Segment(Segment),
+    Clock(Time<Ros>),
+    Message(Key, Occasion),
+    Flush,
+}
+
+struct Transcript(SyncSender<Event>);
+
+impl Transcript {
+    /// A reader that found a law broken is gone; it says so when it is joined.
+    fn tell(&self, event: Event) {
+        let _ = self.0.send(event);
+    }
+}
+
+impl Output for Transcript {
+    fn segment(&mut self, segment: &Segment) {
+        self.tell(Event::Segment(*segment));
+    }
+    fn clock(&mut self, time: Time<Ros>) {
+        self.tell(Event::Clock(time));
+    }
+    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
+        self.tell(Event::Message(message.key, occasion));
+        Delivery::Sent
+    }
+    fn flush(&mut self) {
+        self.tell(Event::Flush);
+    }
+}
+
+/// What has been seen of one generation, and what a plain walk over the bag says about it.
+struct Generation {
+    segment: Segment,
+    landing: Time<Ros>,
+    /// What has to be sent next, in turn.
+    ahead: Peekable<Cursor>,
+    /// The refills that have to come next, once one came.
+    refills: Option<Peekable<std::vec::IntoIter<Key>>>,
     clock: Option<Time<Ros>>,
-    message: Option<Time<Ros>>,
+    last: Option<Time<Ros>>,
+}
+
+impl Generation {
+    fn new(bag: &Bag, segment: Segment) -> Self {
+        let Motion::Held(landing) = segment.motion() else {
+            panic!("a jump lands rolling: {segment:?}");
+        };
+        let direction = if segment.speed().is_reverse() {
+            Direction::Reverse
+        } else {
+            Direction::Forward
+        };
+        let from = StartAt::At(landing);
+        let walk = bag.cursor_within(&Selection::all(bag), from, direction, segment.range());
+        Self {
+            segment,
+            landing,
+            ahead: walk.peekable(),
+            refills: None,
+            clock: None,
+            last: None,
+        }
+    }
+
+    fn next_due(&mut self) -> Option<Key> {
+        self.ahead.peek().map(|next| next.as_ref().unwrap().key)
+    }
+
+    fn clock(&mut self, t: Time<Ros>) {
+        let segment = self.segment;
+        assert!(
+            segment.range().contains(t),
+            "clock {t} outside {:?}",
+            segment.range()
+        );
+        let is_behind = |before: Time<Ros>| segment.is_before(t, before);
+        assert!(
+            !self.clock.is_some_and(is_behind),
+            "clock {t} runs against the direction"
+        );
+        assert!(
+            !self.last.is_some_and(is_behind),
+            "clock {t} before a message that is out"
+        );
+        if let Some(next) = self.next_due() {
+            assert!(
+                !segment.is_before(next.time, t),
+                "clock {t} past a message that is not out: {next:?}"
+            );
+        }
+        self.clock = Some(t);
+    }
+
+    fn refill(&mut self, bag: &Bag, key: Key) {
+        assert!(
+            self.clock.is_some() && self.last.is_none(),
+            "a refill at {key:?} in the wrong place"
+        );
+        let landing = self.landing;
+        let is_reverse = self.segment.speed().is_reverse();
+        let refills = self.refills.get_or_insert_with(|| {
+            let (latched, damage) = bag.latched(&Selection::all(bag), landing);
+            assert_eq!(damage, []);
+            // What stands right at the landing comes in its turn, if it is still to come.
+            let keys = latched.iter().map(|message| message.key);
+            let keys = keys.filter(|key| is_reverse || key.time < landing);
+            keys.collect::<Vec<_>>().into_iter().peekable()
+        });
+        assert_eq!(refills.next(), Some(key), "refills at {landing}");
+    }
+
+    /// True if it was not the first at the place of landing: only a step back lands within a stamp.
+    fn due(&mut self, key: Key) -> bool {
+        assert!(
+            self.clock.is_some(),
+            "a message before the clock of its generation"
+        );
+        assert!(
+            self.refills.as_mut().is_none_or(|it| it.peek().is_none()),
+            "refills are missing"
+        );
+        let is_first = self.last.is_none();
+        let mut is_within = false;
+        while is_first
+            && self
+                .next_due()
+                .is_some_and(|next| next != key && next.time == self.landing)
+        {
+            self.ahead.next();
+            is_within = true;
+        }
+        let next = self.ahead.next().map(|next| next.unwrap().key);
+        assert_eq!(
+            Some(key),
+            next,
+            "not the next message of {:?}",
+            self.segment
+        );
+        let is_behind = |clock| self.segment.is_before(key.time, clock);
+        assert!(
+            !self.clock.is_some_and(is_behind),
+            "message {key:?} behind the clock {:?}",
+            self.clock
+        );
+        self.last = Some(key.time);
+        is_within
+    }
+}
+
+/// Reads a transcript and holds it against the laws.
+struct Laws {
+    bag: Bag,
+    now: Option<Generation>,
     messages: u64,
+    refills: u64,
     jumps: u64,
+    /// Generations that began after a message of the same stamp.
+    within: BTreeSet<u64>,
 }
 
 impl Laws {
+    fn new(bag: Bag) -> Self {
+        Self {
+            bag,
+            now: None,
+            messages: 0,
+            refills: 0,
+            jumps: 0,
+            within: BTreeSet::new(),
+        }
+    }
+
     fn take(&mut self, event: &Event) {
-        match *event {
-            Event::Segment(next) => {
-                if self
-                    .segment
-                    .is_none_or(|segment| segment.generation() != next.generation())
-                {
-                    assert!(
-                        self.segment
-                            .is_none_or(|segment| segment.generation() < next.generation())
-                    );
-                    (self.clock, self.message, self.is_told) = (None, None, false);
+        if let Event::Segment(next) = event {
+            match &mut self.now {
+                Some(now) if now.segment.generation() == next.generation() => {
+                    assert_eq!(now.segment.range(), next.range());
+                    now.segment = *next;
+                }
+                now => {
+                    let before = now.as_ref().map(|now| now.segment.generation());
+                    assert!(before < Some(next.generation()), "a generation went back");
+                    *now = Some(Generation::new(&self.bag, *next));
                     self.jumps += 1;
                 }
-                self.segment = Some(next);
             }
-            Event::Clock(t) => {
-                let segment = self.segment.expect("a segment comes first");
-                assert!(
-                    segment.range().contains(t),
-                    "clock {t} outside {:?}",
-                    segment.range()
-                );
-                assert!(
-                    !self
-                        .clock
-                        .is_some_and(|before| segment.is_before(t, before)),
-                    "clock {t} runs against the direction"
-                );
-                assert!(
-                    !self
-                        .message
-                        .is_some_and(|before| segment.is_before(t, before)),
-                    "clock {t} before a message that is out"
-                );
-                (self.clock, self.is_told) = (Some(t), true);
+            return;
+        }
+        if let Event::Flush = event {
+            return;
+        }
+        let now = self.now.as_mut().expect("a segment comes first");
+        match *event {
+            Event::Clock(t) => now.clock(t),
+            Event::Message(key, Occasion::Refill) => {
+                now.refill(&self.bag, key);
+                self.refills += 1;
             }
-            Event::Message(_, t, Occasion::Refill) => {
-                assert!(self.is_told, "a refill before the clock of its generation");
-                assert!(
-                    self.message.is_none(),
-                    "a refill at {t} after a message of its generation"
-                );
+            Event::Message(key, Occasion::Due) => {
+                if now.due(key) {
+                    self.within.insert(now.segment.generation());
+                }
+                self.messages += 1;
             }
-            Event::Message(_, t, Occasion::Due) => {
-                let segment = self.segment.expect("a segment comes first");
-                assert!(self.is_told, "a message before the clock of its generation");
-                assert!(
-                    segment.range().contains(t),
-                    "a stale message: {t} outside {:?}",
-                    segment.range()
-                );
-                assert!(
-                    !self
-                        .message
-                        .is_some_and(|before| segment.is_before(t, before)),
-                    "message {t} out of order"
-                );
-                assert!(
-                    !self.clock.is_some_and(|clock| segment.is_before(t, clock)),
-                    "message {t} behind the clock {:?}",
-                    self.clock
-                );
-                (self.message, self.messages) = (Some(t), self.messages + 1);
-            }
-            Event::Flush => {}
+            Event::Segment(_) | Event::Flush => {}
         }
     }
 }
@@ -172,28 +305,35 @@ fn forty_commands_a_second_break_no_law_and_leak_nothing() {
         )
     };
     let (sender, events) = mpsc::sync_channel(1 << 12);
+    let mut laws = Laws::new(bag.clone());
     let reader = thread::spawn(move || {
-        let mut laws = Laws::default();
         for event in events {
             laws.take(&event);
         }
         laws
     });
     let transport = player.transport();
-    let out = Recording(move |event| sender.send(event).unwrap());
+    let out = Transcript(sender);
     let running = player
         .start(options, Box::new(move |at| cues.start(at)), out)
         .unwrap();
 
     let (mut random, mut warm) = (Random(SEED), 0);
     let mut seen = 0;
+    // The generations in which a step back was asked for; it lands soon after.
+    let mut stepped = BTreeSet::new();
     for n in 0..seconds * PER_SECOND {
-        let status = transport.ask(random.command(recording)).unwrap();
+        let command = random.command(recording);
+        let is_back = matches!(command, Command::Step(n) if n < 0);
+        let status = transport.ask(command).unwrap();
         assert!(
             status.segment.generation() >= seen,
             "a generation went back"
         );
         seen = status.segment.generation();
+        if is_back {
+            stepped.insert(seen);
+        }
         if n == seconds * PER_SECOND / 3 {
             warm = resident();
         }
@@ -209,6 +349,14 @@ fn forty_commands_a_second_break_no_law_and_leak_nothing() {
     let laws = reader.join().unwrap();
     assert!(grown < GROWTH, "grew by {grown} bytes");
     assert_eq!(report.sent, laws.messages);
+    assert!(report.damage.is_empty() && laws.refills > 0);
+    for generation in &laws.within {
+        let before = generation.saturating_sub(3)..*generation;
+        assert!(
+            stepped.range(before).next().is_some(),
+            "generation {generation} lacks its first messages"
+        );
+    }
     assert!(
         laws.jumps > seconds * PER_SECOND / 4 && laws.messages > 1_000,
         "{} jumps, {} messages",

@@ -2,7 +2,8 @@
 //!
 //! A [`Permit`] stands for bytes that are alive and is dropped with them, wherever they end up: open in
 //! a cursor, queued, or in the network's hands. A [`Meter`] is one walk's account with the [`Budget`],
-//! which all walks of one player share.
+//! which all walks of one player share. A walk that is closed but still busy is *leaving*: nobody adds to
+//! the budget meanwhile, so however fast walks follow each other, they do not pile up.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +21,9 @@ pub struct Usage {
 #[derive(Debug)]
 struct State {
     usage: Usage,
-    /// Counts [`Meter::close`] calls and permits given back, to wake who waits.
+    /// How many walks are busy although they are closed.
+    leaving: usize,
+    /// Counts what may let somebody go on, to wake who waits.
     wakes: u64,
 }
 
@@ -38,6 +41,7 @@ impl Budget {
             limit,
             state: Mutex::new(State {
                 usage: Usage::default(),
+                leaving: 0,
                 wakes: 0,
             }),
             freed: Condvar::new(),
@@ -65,6 +69,7 @@ pub(super) struct Meter {
 struct Account {
     bytes: u64,
     is_closed: bool,
+    is_busy: bool,
 }
 
 impl Meter {
@@ -82,6 +87,11 @@ impl Meter {
 
     pub(super) fn usage(&self) -> Usage {
         self.budget.usage()
+    }
+
+    /// The bound that it shares with others, in bytes.
+    pub(super) fn limit(&self) -> u64 {
+        self.budget.limit
     }
 
     pub(super) fn count_decompression(&self) {
@@ -103,15 +113,21 @@ impl Meter {
     }
 
     /// Waits until `cost` more bytes fit the budget, or until nothing of this walk is alive beyond
-    /// `held`, what it holds open itself: then waiting could not help. False once it is closed.
+    /// `held`, what it holds open itself: then waiting could not help. In either case until the walks
+    /// that are closed have ended: what they are decompressing is more than the budget knows of. False
+    /// once this one is closed.
     pub(super) fn wait_for_room(&self, cost: u64, held: u64) -> bool {
         let mut state = self.budget.lock();
         loop {
-            let Account { bytes, is_closed } = *self.account();
+            let (bytes, is_closed) = {
+                let account = self.account();
+                (account.bytes, account.is_closed)
+            };
             if is_closed {
                 return false;
             }
-            if state.usage.live_bytes.saturating_add(cost) <= self.budget.limit || bytes <= held {
+            let is_fitting = state.usage.live_bytes.saturating_add(cost) <= self.budget.limit;
+            if state.leaving == 0 && (is_fitting || bytes <= held) {
                 return true;
             }
             let seen = state.wakes;
@@ -124,8 +140,17 @@ impl Meter {
 
     /// Ends waiting, now and later: nobody wants this walk any more.
     pub(super) fn close(&self) {
-        self.account().is_closed = true;
-        self.wake();
+        self.change(|state, account| {
+            state.leaving += usize::from(account.is_busy && !account.is_closed);
+            account.is_closed = true;
+        });
+    }
+
+    /// The walk is at work until what is returned is dropped, which has to outlive all that it opens.
+    pub(super) fn begin(self: &Arc<Self>) -> Busy {
+        // One that is closed by now will open nothing, so nobody has to wait for it.
+        self.change(|_, account| account.is_busy = !account.is_closed);
+        Busy(Arc::clone(self))
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -133,18 +158,36 @@ impl Meter {
     }
 
     fn give_back(&self, bytes: u64) {
-        self.account().bytes -= bytes;
-        self.budget.lock().usage.live_bytes -= bytes;
-        self.wake();
+        self.change(|state, account| {
+            account.bytes -= bytes;
+            state.usage.live_bytes -= bytes;
+        });
     }
 
-    fn wake(&self) {
-        self.budget.lock().wakes += 1;
+    /// Changes what others may be waiting for.
+    fn change(&self, change: impl FnOnce(&mut State, &mut Account)) {
+        let mut state = self.budget.lock();
+        change(&mut state, &mut self.account());
+        state.wakes += 1;
+        drop(state);
         self.budget.freed.notify_all();
     }
 
     fn account(&self) -> MutexGuard<'_, Account> {
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A walk at work.
+#[derive(Debug)]
+pub(super) struct Busy(Arc<Meter>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.change(|state, account| {
+            state.leaving -= usize::from(account.is_busy && account.is_closed);
+            account.is_busy = false;
+        });
     }
 }
 
@@ -195,6 +238,31 @@ mod tests {
         assert!(a.wait_for_room(10, 0));
         assert_eq!(budget.usage().live_bytes, 0);
         assert_eq!(budget.usage().peak_bytes, 10);
+    }
+
+    #[test]
+    fn nobody_adds_to_the_budget_while_a_closed_walk_is_busy() {
+        let budget = Budget::new(10);
+        let (old, unborn, new) = (
+            Meter::new(&budget),
+            Meter::new(&budget),
+            Meter::new(&budget),
+        );
+        let busy = old.begin();
+        assert!(new.wait_for_room(1, 0));
+        old.close();
+        old.close();
+        unborn.close();
+        let never = unborn.begin();
+        assert_eq!(budget.lock().leaving, 1);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| new.wait_for_room(1, 0));
+            assert!(!unborn.wait_for_room(1, 0));
+            drop(busy);
+            assert!(waiting.join().expect("no panic"));
+        });
+        drop(never);
+        assert_eq!(budget.lock().leaving, 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::chunk::MAX_CHUNK;
 use super::definitions;
 use super::error::{BagError, Damage, Fault};
 use super::index::{ChunkRef, FileIndex};
@@ -73,6 +74,11 @@ impl Chunk {
             chunk: self.place.offset,
             record: u32::MAX,
         }
+    }
+
+    /// What opening it takes in bytes, as far as its index can be believed.
+    pub(super) fn cost(&self) -> u64 {
+        self.place.uncompressed.min(MAX_CHUNK)
     }
 
     /// The channels that have messages in it; `None` if the index does not say.

@@ -6,24 +6,21 @@
 //! when [`Cues`] is dropped.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use super::budget::{Budget, Meter, Usage};
-use super::cursor::Step;
-use super::error::{Damage, DamageKind};
+use super::error::Damage;
 use super::message::Message;
 use super::recording::Bag;
 use super::selection::{Direction, Selection, StartAt};
+use super::worker::{BATCH, Feed, Job, Work, internal};
 use crate::time::TimeRange;
 
-/// How many items are handed over at once while the receiver has enough: so that it need not wake the
-/// worker for each.
-const BATCH: usize = 64;
 /// How many batches are queued at most; bytes are the tighter bound unless messages are tiny.
 const QUEUE: usize = 64;
 
@@ -79,7 +76,8 @@ pub struct Cues {
 
 impl Cues {
     /// `read_ahead_bytes` bounds the decompressed data that is open, queued, or still in use by the
-    /// receiver, up to two chunks more. A receiver that keeps messages keeps their bytes out of it, so
+    /// receiver, up to two chunks more, however fast cues follow each other. Refills take up to half of
+    /// it, but the newest is always given. A receiver that keeps messages keeps their bytes out of it, so
     /// one that hoards them starves itself.
     pub fn new(bag: Bag, topics: Selection, read_ahead_bytes: u64, wake: Waker) -> Self {
         let (alive, stop) = bounded(0);
@@ -94,20 +92,25 @@ impl Cues {
         }
     }
 
-    /// Starts reading ahead. Drop the cue before to have the budget for the new one.
+    /// Starts reading ahead. Drop the cue before to have the budget for the new one. If the system has no
+    /// thread left, the cue yields damage that says so, and ends.
     pub fn start(&mut self, at: CueAt) -> Cue {
+        let named = || std::thread::Builder::new().name("bag-cue".to_owned());
+        self.start_on(at, |job| named().spawn(job))
+    }
+
+    fn start_on(
+        &mut self,
+        at: CueAt,
+        spawn: impl FnOnce(Job) -> io::Result<JoinHandle<()>>,
+    ) -> Cue {
         self.reap();
         let meter = Meter::new(&self.budget);
         let (send, batches) = bounded(QUEUE);
         let is_hungry = Arc::new(AtomicBool::new(true));
-        let file = self
-            .bag
-            .files()
-            .first()
-            .map(|file| file.path.clone())
-            .unwrap_or_default();
-        let mut feed = Feed {
-            file: file.clone(),
+        let feed = Feed {
+            bag: self.bag.clone(),
+            last: None,
             batch: Vec::with_capacity(BATCH),
             batches: Some(send),
             is_hungry: Arc::clone(&is_hungry),
@@ -120,31 +123,12 @@ impl Cues {
             meter: Arc::clone(&meter),
             most_held: self.budget.limit / 2,
         };
-        let is_stale = |(_, meter): &mut (JoinHandle<()>, Arc<Meter>)| meter.is_closed();
-        let stale: Vec<_> = self
-            .workers
-            .extract_if(.., is_stale)
-            .map(|(worker, _)| worker)
-            .collect();
-        let worker = std::thread::Builder::new()
-            .name("bag-cue".to_owned())
-            .spawn(move || {
-                // Their chunks are gone before this one opens its first: scrubbing does not pile them up.
-                for worker in stale {
-                    let _ = worker.join();
-                }
-                work.run(at, &mut feed);
-            });
-        match worker {
+        match spawn(Box::new(move || work.run(at, feed))) {
             Ok(worker) => self.workers.push((worker, Arc::clone(&meter))),
             Err(error) => {
-                let detail = format!("the system does not start a thread to read ahead: {error}");
-                return Cue::hand_fed([Cued::Damage(Damage {
-                    file,
-                    offset: 0,
-                    kind: DamageKind::Internal,
-                    detail,
-                })]);
+                let detail = format!("nothing is read: no thread can be started: {error}");
+                let damage = internal(&self.bag, None, detail);
+                return Cue::hand_fed([Cued::Damage(damage)]);
             }
         }
         Cue {
@@ -165,7 +149,7 @@ impl Cues {
             .workers
             .extract_if(.., |(worker, _)| worker.is_finished());
         for (worker, _) in finished {
-            // A worker that panicked has said so on stderr; its cue has ended.
+            // A worker that panicked has said so, as damage and on stderr.
             let _ = worker.join();
         }
     }
@@ -187,127 +171,6 @@ impl fmt::Debug for Cues {
             .field("bag", &self.bag)
             .field("usage", &self.usage())
             .finish_non_exhaustive()
-    }
-}
-
-struct Work {
-    bag: Bag,
-    topics: Selection,
-    meter: Arc<Meter>,
-    most_held: u64,
-}
-
-/// Reading ahead is never urgent: on a busy machine it leaves the core to who sends.
-fn step_back() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 5) {
-        tracing::debug!("the read-ahead keeps its priority: {error}");
-    }
-}
-
-impl Work {
-    fn run(&self, at: CueAt, feed: &mut Feed) {
-        step_back();
-        if at.refill {
-            let (messages, damage) = self.bag.latched(&self.topics, at.from.time());
-            let damage = damage.into_iter().map(Cued::Damage);
-            // Those that stand right at the start come in their turn.
-            let is_ahead = |message: &Message| match (at.from, at.direction) {
-                (StartAt::At(start), Direction::Forward) => message.key.time >= start,
-                (StartAt::At(_) | StartAt::After(_), _) => false,
-            };
-            let messages = messages.into_iter().filter(|message| !is_ahead(message));
-            let mut refills = damage.chain(messages.map(Cued::Refill));
-            if self.meter.is_closed() || !refills.all(|item| feed.send(item)) {
-                return;
-            }
-        }
-        let cursor = self
-            .bag
-            .cursor_within(&self.topics, at.from, at.direction, at.range);
-        let mut cursor = cursor
-            .holding(self.most_held)
-            .metered(Arc::clone(&self.meter));
-        loop {
-            if let Some(cost) = cursor.cost_ahead() {
-                // Opening a chunk takes its time: what is read goes ahead.
-                if !feed.flush() || !self.meter.wait_for_room(cost, cursor.held()) {
-                    return;
-                }
-            }
-            let item = match cursor.step() {
-                Step::Opened => continue,
-                Step::Item(Ok(message)) => Cued::Message(message),
-                Step::Item(Err(damage)) => Cued::Damage(damage),
-                Step::End => return,
-            };
-            if !feed.send(item) {
-                return;
-            }
-        }
-    }
-}
-
-/// The worker's end of a cue.
-struct Feed {
-    /// The first file, to be named if the worker fails.
-    file: PathBuf,
-    batch: Vec<Cued>,
-    /// `None` only while it is dropped.
-    batches: Option<Sender<Vec<Cued>>>,
-    is_hungry: Arc<AtomicBool>,
-    wake: Waker,
-    stop: Receiver<()>,
-}
-
-impl Feed {
-    /// Queues an item, at once if the receiver has nothing; false once nobody wants it.
-    fn send(&mut self, item: Cued) -> bool {
-        self.batch.push(item);
-        let is_wanted = self.batch.len() >= BATCH || self.is_hungry.load(Ordering::SeqCst);
-        !is_wanted || self.flush()
-    }
-
-    /// Hands over what is queued here, waiting for a place; false once nobody wants it.
-    fn flush(&mut self) -> bool {
-        let Some(batches) = self.batches.as_ref() else {
-            return false;
-        };
-        if self.batch.is_empty() {
-            return true;
-        }
-        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-        let is_sent = match batches.try_send(batch) {
-            Ok(()) => true,
-            Err(TrySendError::Disconnected(_)) => false,
-            Err(TrySendError::Full(batch)) => crossbeam_channel::select! {
-                send(batches, batch) -> sent => sent.is_ok(),
-                recv(self.stop) -> _ => false,
-            },
-        };
-        // Whoever saw the queue empty said so before looking again, so one of both looks finds it.
-        if is_sent && self.is_hungry.swap(false, Ordering::SeqCst) {
-            (self.wake)();
-        }
-        is_sent
-    }
-}
-
-impl Drop for Feed {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            // Else it would look like the end of the recording.
-            let detail = "reading ahead failed: a defect of this program".to_owned();
-            self.batch.push(Cued::Damage(Damage {
-                file: self.file.clone(),
-                offset: 0,
-                kind: DamageKind::Internal,
-                detail,
-            }));
-        }
-        self.flush();
-        self.batches = None;
-        (self.wake)();
     }
 }
 
@@ -397,4 +260,36 @@ impl CueFeed {
 
     /// Ends the cue once what was pushed has been taken.
     pub fn end(self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::DamageKind;
+    use crate::time::Time;
+
+    #[test]
+    fn without_a_thread_a_cue_says_so_and_ends() {
+        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+        let bag = Bag::open(&[demo]).expect("the demo is sound");
+        let topics = Selection::all(&bag);
+        let mut cues = Cues::new(bag, topics, 1 << 20, Arc::new(|| {}));
+        let at = CueAt {
+            from: StartAt::At(Time::MIN),
+            direction: Direction::Forward,
+            range: TimeRange::ALL,
+            refill: true,
+        };
+        let mut cue = cues.start_on(at, |_| Err(io::ErrorKind::WouldBlock.into()));
+        let CuePoll::Item(Cued::Damage(damage)) = cue.poll() else {
+            panic!("no damage");
+        };
+        assert_eq!(damage.kind, DamageKind::Internal);
+        assert!(damage.to_string().starts_with(demo), "{damage}");
+        assert!(matches!(cue.poll(), CuePoll::End));
+        let mut cue = cues.start(at);
+        while !matches!(cue.poll(), CuePoll::Item(Cued::Message(_))) {
+            std::thread::yield_now();
+        }
+    }
 }

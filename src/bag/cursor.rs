@@ -12,8 +12,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use super::budget::{Meter, Usage};
-use super::chunk::{Decoder, MAX_CHUNK};
-use super::contents::{Chunk, Contents};
+use super::chunk::Decoder;
+use super::contents::Contents;
 use super::error::Damage;
 use super::message::{Key, Message};
 use super::open_chunk::{Keep, OpenChunk, View};
@@ -135,7 +135,7 @@ impl Cursor {
             Ahead::Reload(slot) => self.slot(slot)?.chunk.id,
             _ => return None,
         };
-        Some(cost(self.contents.chunk(id)))
+        Some(self.contents.chunk(id).cost())
     }
 
     /// Does one thing: opens a chunk, or yields an item.
@@ -181,7 +181,7 @@ impl Cursor {
     }
 
     fn open(&mut self, id: u32) {
-        let size = cost(self.contents.chunk(id));
+        let size = self.contents.chunk(id).cost();
         // The list of a chunk's messages is at most half as large again.
         let is_room = self.held + size + size / 2 <= self.most_held / 2;
         let keep = if self.held == 0 || is_room {
@@ -340,9 +340,4 @@ impl PartialOrd for Head {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
-}
-
-/// What opening the chunk takes, as far as its index can be believed.
-fn cost(chunk: &Chunk) -> u64 {
-    chunk.place.uncompressed.min(MAX_CHUNK)
 }

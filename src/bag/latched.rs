@@ -2,13 +2,15 @@
 //!
 //! For a latched topic the last message of each publisher is its state (transforms: all messages).
 //! The message indexes say where they are, newest chunk first; only chunks that hold one are
-//! decompressed, and the payloads are copied so that those chunks do not stay in memory.
+//! decompressed, and the payloads are copied so that those chunks do not stay in memory. Both are on the
+//! account of the walk that asks, which stops the search when it is closed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::budget::Meter;
+use super::budget::{Meter, Owned};
 use super::chunk::Decoder;
 use super::contents::{Chunk, Contents};
 use super::entries::{Entry, message, scan};
@@ -21,17 +23,20 @@ use crate::time::{Ros, Time};
 
 /// The most messages that are looked up, and the most bytes of payload: what is older is left out.
 const MOST_MESSAGES: usize = 100_000;
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: u64 = 64 << 20;
 
 /// The messages at or before `at` that the selected latched topics still stand for, in order.
 pub(super) fn latched(
     contents: &Contents,
     selection: &Selection,
     at: Time<Ros>,
+    meter: &Arc<Meter>,
 ) -> (Vec<Message>, Vec<Damage>) {
     let mut search = Search {
         contents,
         at,
+        meter,
+        copied: 0,
         keys: BTreeMap::new(),
         decoder: Decoder::default(),
         broken: BTreeSet::new(),
@@ -53,6 +58,9 @@ pub(super) fn latched(
 struct Search<'a> {
     contents: &'a Contents,
     at: Time<Ros>,
+    meter: &'a Arc<Meter>,
+    /// How many bytes were copied.
+    copied: u64,
     /// What was found for each topic, with the chunk's place in the table.
     keys: BTreeMap<TopicId, BTreeSet<(Key, u32)>>,
     decoder: Decoder,
@@ -65,6 +73,9 @@ impl Search<'_> {
     /// Looks through the chunks, from those that reach furthest on to the oldest.
     fn find(&mut self) {
         for id in &self.contents.reverse.chunks {
+            if self.meter.is_closed() {
+                break;
+            }
             let chunk = self.contents.chunk(*id);
             if chunk.place.start > self.at {
                 continue;
@@ -161,8 +172,13 @@ impl Search<'_> {
             by_chunk.entry((end, *id)).or_default().insert(*key);
         }
         let mut messages = Vec::new();
-        let mut left = MOST_BYTES;
+        let mut left_out = 0;
+        let most = MOST_BYTES.min(self.meter.limit() / 2);
         for ((_, id), keys) in by_chunk.into_iter().rev() {
+            if self.copied >= most && !messages.is_empty() {
+                left_out += keys.len();
+                continue;
+            }
             let chunk = self.contents.chunk(id);
             let Some(bytes) = self.open(id) else { continue };
             for key in keys.into_iter().rev() {
@@ -176,13 +192,20 @@ impl Search<'_> {
                     self.report(chunk, Fault::new(DamageKind::Index, detail));
                     continue;
                 };
-                if found.payload.len() > left {
-                    break;
+                let size = found.payload.len() as u64;
+                if self.copied + size > most && !messages.is_empty() {
+                    left_out += 1;
+                    continue;
                 }
-                left -= found.payload.len();
-                let payload = Bytes::copy_from_slice(&found.payload);
+                let permit = self.meter.permit(size);
+                self.copied += size;
+                let bytes = found.payload.to_vec();
+                let payload = Bytes::from_owner(Owned { bytes, permit });
                 messages.push(Message { payload, ..found });
             }
+        }
+        if left_out > 0 {
+            tracing::warn!("{left_out} latched messages are left out: more than {most} bytes");
         }
         messages.sort_unstable_by_key(|message| message.key);
         messages
@@ -195,7 +218,10 @@ impl Search<'_> {
         if self.broken.contains(&id) {
             return None;
         }
-        match self.decoder.read(source, place, &Meter::unbounded()) {
+        if !self.meter.wait_for_room(chunk.cost(), self.copied) {
+            return None;
+        }
+        match self.decoder.read(source, place, self.meter) {
             Ok(owned) => Some(Bytes::from_owner(owned)),
             Err(fault) => {
                 self.broken.insert(id);

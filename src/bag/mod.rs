@@ -26,6 +26,7 @@ mod source;
 mod topic;
 mod topics;
 mod waiting;
+mod worker;
 
 pub use budget::Usage;
 pub use contents::FileSummary;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::budget::Meter;
 use super::contents::{Contents, FileSummary};
 use super::cursor::Cursor;
 use super::error::{BagError, Damage};
@@ -76,7 +77,18 @@ impl Bag {
     /// What a late joiner of the selected latched topics would be given at `at`: of each the last
     /// message at or before it, as many as it had publishers; of static transforms all. In order.
     pub fn latched(&self, topics: &Selection, at: Time<Ros>) -> (Vec<Message>, Vec<Damage>) {
-        latched::latched(&self.contents, topics, at)
+        self.latched_metered(topics, at, &Meter::unbounded())
+    }
+
+    /// The same on another account: the newest that fit half of its budget, one at least. Once the
+    /// account is closed it stops, with what it has.
+    pub(super) fn latched_metered(
+        &self,
+        topics: &Selection,
+        at: Time<Ros>,
+        meter: &Arc<Meter>,
+    ) -> (Vec<Message>, Vec<Damage>) {
+        latched::latched(&self.contents, topics, at, meter)
     }
 }
 

@@ -146,8 +146,13 @@ fn is_tf_static(name: &str) -> bool {
     name.rsplit('/').next() == Some("tf_static")
 }
 
-/// Whether a recorded type hash says anything: recorders write nothing, or zeroes, for "unknown".
+/// Whether a recorded type hash is one, as `rmw` writes it: recorders put nothing, or zeroes, for
+/// "unknown", and a hash that is none must not stand in the way of a later channel's.
 fn is_meaningful(hash: &str) -> bool {
-    let digits = hash.rsplit('_').next().unwrap_or(hash);
-    !digits.is_empty() && digits.bytes().any(|digit| digit != b'0')
+    hash.strip_prefix("RIHS01_").is_some_and(|digits| {
+        let is_digit = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+        digits.len() == 64
+            && digits.bytes().all(is_digit)
+            && digits.bytes().any(|digit| digit != b'0')
+    })
 }

@@ -1,9 +1,10 @@
 //! The read-ahead: order, end, flush, and the byte bound.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bagplay::bag::{
-    Bag, Cue, CueAt, CuePoll, Cued, Cues, Direction, Message, Selection, StartAt, Waker,
+    Bag, Cue, CueAt, CuePoll, Cued, Cues, DamageKind, Direction, Message, Selection, StartAt, Waker,
 };
 use bagplay::time::{Time, TimeRange};
 use bytes::Bytes;
@@ -171,6 +172,130 @@ fn flushing_frees_everything_and_stale_cues_end() {
     drop(cues);
 }
 
+/// Bytes that take their time to decompress.
+fn noise(seed: u64, size: usize) -> Vec<u8> {
+    let mut state = seed | 1;
+    let byte = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        u8::try_from(state % 13).unwrap()
+    };
+    (0..size).map(byte).collect()
+}
+
+#[test]
+fn scrubbing_opens_no_more_than_two_chunks_beyond_the_bound() {
+    // Chunks that are soon read but take much longer to decompress than it takes to seek.
+    let (chunks, size) = (4, 16 << 20);
+    let note = |c| vec![Note::new(0, c, noise(c, 1024).repeat(size / 1024))];
+    let spec = Spec::new((0..chunks).map(note).collect());
+    let bag = bag(&spec.compression(Some(Compression::Zstd)).write());
+    for bound in [1, 40_u64 << 20] {
+        let (wake, rung) = bell();
+        let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+        for n in 0..16 {
+            let from = StartAt::At(at(n % chunks));
+            let before = cues.usage().decompressions;
+            let mut cue = cues.start(CueAt {
+                from,
+                ..whole(Direction::Forward)
+            });
+            // Dropped in the midst of a decompression, if it is not through by then.
+            while cues.usage().decompressions == before {
+                std::thread::yield_now();
+            }
+            match cue.poll() {
+                CuePoll::Item(Cued::Message(first)) => assert_eq!(first.log_time, at(n % chunks)),
+                CuePoll::Pending => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        let mut last = cues.start(CueAt {
+            from: StartAt::At(at(3)),
+            ..whole(Direction::Forward)
+        });
+        let mut times = Vec::new();
+        drain(&mut last, &rung, |item| match item {
+            Cued::Message(message) => times.push(message.log_time),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(times, (3..chunks).map(at).collect::<Vec<_>>());
+        let usage = cues.usage();
+        let chunk = size as u64 + 200;
+        assert!(usage.peak_bytes <= bound + 2 * chunk, "{bound}: {usage:?}");
+    }
+}
+
+/// Many latched messages, each in a chunk of its own with as much that is not.
+fn maps(count: u64, size: usize) -> Spec {
+    let noise = noise(9, size);
+    let chunk = |i| {
+        let map = Note::new(0, 2 * i, noise.clone());
+        vec![map, Note::new(1, 2 * i + 1, noise.clone())]
+    };
+    let tf = TopicSpec::named("/tf_static");
+    Spec {
+        topics: vec![tf, TopicSpec::named("/scan")],
+        ..Spec::new((0..count).map(chunk).collect()).compression(Some(Compression::Zstd))
+    }
+}
+
+#[test]
+fn refills_stay_within_the_bound_newest_first() {
+    let (count, size) = (40, 50_000);
+    let bag = bag(&maps(count, size).write());
+    for (bound, most) in [(1, 1), (1_200_000, 12), (1 << 30, 40)] {
+        let (wake, rung) = bell();
+        let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+        let mut cue = cues.start(CueAt {
+            refill: true,
+            ..whole(Direction::Reverse)
+        });
+        let (mut refills, mut played) = (Vec::new(), 0);
+        drain(&mut cue, &rung, |item| match item {
+            Cued::Refill(message) => refills.push(message.log_time),
+            Cued::Message(_) => played += 1,
+            Cued::Damage(damage) => panic!("{damage}"),
+        });
+        let newest = (count - most..count).map(|i| at(2 * i));
+        assert_eq!(refills, newest.collect::<Vec<_>>(), "{bound}");
+        assert_eq!(played, 80);
+        let usage = cues.usage();
+        let chunk = 2 * size as u64 + 500;
+        assert!(usage.peak_bytes <= bound + 2 * chunk, "{bound}: {usage:?}");
+        // Decompressed on the same account: those to refill, then all to play.
+        assert_eq!(usage.decompressions, most + count, "{bound}");
+        drop(cue);
+        assert_eq!(cues.usage().live_bytes, 0);
+    }
+}
+
+#[test]
+fn a_dropped_cue_stops_looking_for_refills() {
+    let bag = bag(&maps(60, 200_000).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 30, wake);
+    let cue = cues.start(CueAt {
+        refill: true,
+        ..whole(Direction::Reverse)
+    });
+    while cues.usage().decompressions == 0 {
+        std::thread::yield_now();
+    }
+    drop(cue);
+    // The next worker reads only once the one before has stopped.
+    let at = CueAt {
+        from: StartAt::At(at(119)),
+        ..whole(Direction::Forward)
+    };
+    let before = cues.usage().decompressions;
+    let mut next = cues.start(at);
+    assert_eq!(messages(&mut next, &rung).len(), 1);
+    let usage = cues.usage();
+    assert!(usage.decompressions <= before + 3, "{usage:?}");
+}
+
 #[test]
 fn dropping_cues_ends_a_cue_that_is_still_held() {
     for read_ahead in [1, u64::MAX] {
@@ -185,6 +310,34 @@ fn dropping_cues_ends_a_cue_that_is_still_held() {
         drain(&mut cue, &rung, |_| count += 1);
         assert!(count < 10_000);
     }
+}
+
+#[test]
+fn a_worker_that_panics_is_damage_and_not_the_end() {
+    let bag = bag(&long(100, 100, 100).write());
+    let (wake, rung) = bell();
+    // The one thing in a worker that is not ours: the waker, called with the first item.
+    let is_first = AtomicBool::new(true);
+    let breaks_once: Waker = Arc::new(move || {
+        wake();
+        assert!(!is_first.swap(false, Ordering::SeqCst), "on purpose");
+    });
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, breaks_once);
+    let mut cue = cues.start(whole(Direction::Forward));
+    let (mut count, mut damage) = (0, Vec::new());
+    drain(&mut cue, &rung, |item| match item {
+        Cued::Message(_) => count += 1,
+        Cued::Damage(found) => damage.push(found),
+        Cued::Refill(refill) => panic!("{refill:?}"),
+    });
+    assert!(count < 10_000);
+    let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [DamageKind::Internal]);
+    assert!(damage[0].to_string().contains("missing"), "{}", damage[0]);
+    // The next one has nothing of it.
+    drop(cue);
+    let mut cue = cues.start(whole(Direction::Forward));
+    assert_eq!(messages(&mut cue, &rung).len(), 10_000);
 }
 
 #[test]
@@ -227,6 +380,62 @@ fn refills_come_first() {
         });
         assert_eq!(texts(&refills), ["map1"]);
         assert_eq!(texts(&played), rest);
+    }
+}
+
+#[test]
+fn what_stands_at_the_start_comes_once_in_its_turn_forward_and_as_a_refill_in_reverse() {
+    let spec = Spec {
+        topics: vec![TopicSpec::named("/tf_static"), TopicSpec::named("/odom")],
+        ..Spec::new(vec![vec![
+            Note::new(0, 1, "tf1"),
+            Note::new(0, 3, "tf3a"),
+            Note::new(1, 3, "odom3"),
+            Note::new(0, 3, "tf3b"),
+            Note::new(0, 4, "tf4"),
+        ]])
+    };
+    let bag = bag(&spec.write());
+    let walk = bag.cursor(&all(&bag), StartAt::At(at(3)), Direction::Forward);
+    let odom = walk.map(Result::unwrap).nth(1).unwrap().key;
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, wake);
+    let mut started = |from, direction| {
+        let mut cue = cues.start(CueAt {
+            from,
+            refill: true,
+            ..whole(direction)
+        });
+        let (mut refills, mut played) = (Vec::new(), Vec::new());
+        drain(&mut cue, &rung, |item| match item {
+            Cued::Refill(message) => refills.push(message),
+            Cued::Message(message) => played.push(message),
+            Cued::Damage(damage) => panic!("{damage}"),
+        });
+        (texts(&refills).join(" "), texts(&played).join(" "))
+    };
+    for (from, direction, refills, played) in [
+        (
+            StartAt::At(at(3)),
+            Direction::Forward,
+            "tf1",
+            "tf3a odom3 tf3b tf4",
+        ),
+        (
+            StartAt::At(at(3)),
+            Direction::Reverse,
+            "tf1 tf3a tf3b",
+            "tf3b odom3 tf3a tf1",
+        ),
+        (
+            StartAt::After(odom),
+            Direction::Forward,
+            "tf1 tf3a",
+            "tf3b tf4",
+        ),
+    ] {
+        let found = started(from, direction);
+        assert_eq!(found, (refills.to_owned(), played.to_owned()), "{from:?}");
     }
 }
 

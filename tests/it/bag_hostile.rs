@@ -1,7 +1,7 @@
 //! Malformed and hostile files: an error or damage, the right count, never a panic or a huge buffer.
 
 use bagplay::bag::{Bag, DamageKind, Direction, Message, StartAt};
-use bagplay::time::Time;
+use bagplay::time::{Time, TimeRange};
 use mcap::Compression;
 use mcap::records::op;
 
@@ -267,6 +267,48 @@ fn what_only_the_index_says_wrong_costs_nothing() {
         put(b, at + 9 + 32 + 4 + 2, 1 << 60);
     };
     plays("message index past the file", &none, offsets, 100, &[]);
+}
+
+#[test]
+fn a_chunk_in_the_wrong_place_loses_nothing_and_stays_within_the_range() {
+    let millis = 1_000_000;
+    // The start and end that the index gives for the fourth chunk, of 60 to 79 ms.
+    for (start, end) in [(70, 79), (60, 65), (5, 20), (200, 300), (65, 66), (90, 95)] {
+        let mut bytes = base(Some(Compression::Zstd)).write();
+        let at = place(&bytes, op::CHUNK_INDEX, 3).at + 9;
+        put(&mut bytes, at, start * millis);
+        put(&mut bytes, at + 8, end * millis);
+        let bag = bag(&bytes);
+        for held in [u64::MAX, 1000, 0] {
+            for direction in [Direction::Forward, Direction::Reverse] {
+                let from = match direction {
+                    Direction::Forward => StartAt::At(Time::MIN),
+                    Direction::Reverse => StartAt::At(Time::MAX),
+                };
+                let walk = |range| {
+                    let walk = bag.cursor_within(&all(&bag), from, direction, range);
+                    let found = walk.holding(held).filter_map(Result::ok);
+                    let mut found: Vec<_> = found.map(|message| message.log_time).collect();
+                    found.sort_unstable();
+                    found
+                };
+                let whole: Vec<_> = (0..100).map(|i| crate::mcaps::at(i * millis)).collect();
+                assert_eq!(walk(TimeRange::ALL), whole, "{start} to {end}, {held}");
+                for (low, high) in [(0, 64), (62, 90), (66, 66), (71, 300)] {
+                    let range = TimeRange::between(whole[low], crate::mcaps::at(high * millis));
+                    let found = walk(range);
+                    let is_inside = |time: &&_| range.contains(**time);
+                    let due: Vec<_> = whole.iter().filter(is_inside).copied().collect();
+                    let is_reached = start * millis <= high * millis && low as u64 <= end;
+                    // Only what its index puts outside the range is not looked at.
+                    let is_sound = |time: &_| !whole[60..80].contains(time);
+                    let kept = due.iter().filter(|time| is_reached || is_sound(time));
+                    let kept: Vec<_> = kept.copied().collect();
+                    assert_eq!(found, kept, "{start} to {end}, {held}, {range:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
-//! Recorded QoS profiles, as the generations of rosbag2 and its relatives write them.
+//! Recorded QoS profiles and type hashes, as the generations of rosbag2 and its relatives write them.
 
 use bagplay::bag::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+
+use crate::mcaps::{Files, Note, Spec, TopicSpec};
 
 #[test]
 fn integers_and_words_say_the_same() {
@@ -55,5 +57,45 @@ fn what_is_no_list_of_profiles_is_none() {
         "", " \n", "[]", "~", "{}", "word", "- [", "\u{0}", "&a [*a]", &long, &deep,
     ] {
         assert_eq!(Qos::parse_offers(yaml), [], "{yaml:.20}");
+    }
+}
+
+#[test]
+fn the_first_type_hash_that_is_one_counts() {
+    let (ones, twos) = (
+        format!("RIHS01_{}", "1".repeat(64)),
+        format!("RIHS01_{}", "2f".repeat(32)),
+    );
+    let bad = [
+        String::new(),
+        "garbage".to_owned(),
+        "1".repeat(64),
+        "RIHS01_".to_owned(),
+        format!("RIHS01_{}", "0".repeat(64)),
+        format!("RIHS01_{}", "1".repeat(63)),
+        format!("RIHS01_{}", "1".repeat(65)),
+        format!("RIHS01_{}", "g".repeat(64)),
+        format!("RIHS01_{}", "F".repeat(64)),
+        format!("RIHS02_{}", "1".repeat(64)),
+    ];
+    let hashed = |hash: &str| TopicSpec::named("/a").with("topic_type_hash", hash);
+    // Channels of one topic, over two files.
+    let file = |topics: Vec<TopicSpec>| {
+        let notes = (0..topics.len()).map(|i| Note::new(i, 1, "x")).collect();
+        let spec = Spec::new(vec![notes]);
+        Spec { topics, ..spec }.write()
+    };
+    let bare = vec![TopicSpec::named("/a").with("callerid", "/x")];
+    for bad in &bad {
+        let files = Files::of([
+            file(vec![hashed(bad)]),
+            file(bare.clone()),
+            file(vec![hashed(bad), hashed(&twos), hashed(&ones)]),
+        ]);
+        let bag = files.bag();
+        assert_eq!(bag.topics().len(), 1);
+        assert_eq!(bag.topics()[0].type_hash.as_ref(), Some(&twos), "{bad}");
+        let bag = Files::of([file(vec![hashed(bad)])]).bag();
+        assert_eq!(bag.topics()[0].type_hash, None, "{bad}");
     }
 }
