@@ -140,6 +140,15 @@ impl Clock {
         self.shared.is_putting.store(is_putting, Ordering::Relaxed);
     }
 
+    /// Answers who begins to follow without a token: plain zenoh tells only of the first.
+    pub(super) fn answer_matches(&self) -> Result<(), WireError> {
+        let matching = self.shared.lock().ahead.on_match(self.waker());
+        matching.map_err(|source| WireError::Declare {
+            what: "the clock".to_owned(),
+            source,
+        })
+    }
+
     /// What to call when somebody begins to follow; waits for nothing.
     pub(super) fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
         let requests = self.requests.clone();

@@ -32,6 +32,8 @@ pub struct TopicState {
 /// Counts of one topic: one writer, many readers, no order between them.
 #[derive(Debug, Default)]
 pub(super) struct Row {
+    /// Whether its subscribers have tokens, as ROS 2 nodes have; plain ones are only routes.
+    pub(super) has_tokens: bool,
     pub(super) ids: Vec<TopicId>,
     pub(super) name: String,
     pub(super) sent: AtomicU64,
@@ -42,7 +44,16 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn new(ids: Vec<TopicId>, name: String) -> Self {
+    /// A row of a ROS topic.
+    pub(super) fn ros(ids: Vec<TopicId>, name: String) -> Self {
+        Self {
+            has_tokens: true,
+            ..Self::plain(ids, name)
+        }
+    }
+
+    /// A row of a plain key.
+    pub(super) fn plain(ids: Vec<TopicId>, name: String) -> Self {
         Self {
             ids,
             name,
@@ -82,10 +93,14 @@ impl Monitor {
         Some(self.state(row))
     }
 
-    /// Whether messages of a recorded topic have somebody to go to: a token says so and the route is up.
+    /// Whether messages of a recorded topic have somebody to go to: the route is up, and among ROS 2 nodes a
+    /// token says so too.
     pub fn is_ready(&self, id: TopicId) -> bool {
-        self.topic(id)
-            .is_some_and(|topic| topic.has_match && topic.subscribers > 0)
+        let row = self.rows.iter().find(|row| row.ids.contains(&id));
+        row.is_some_and(|row| {
+            let state = self.state(row);
+            state.has_match && (state.subscribers > 0 || !row.has_tokens)
+        })
     }
 
     fn state(&self, row: &Row) -> TopicState {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::bag::{Message, TopicId};
+use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
 use crate::time::{Ros, Segment, Time};
 
@@ -28,11 +28,6 @@ impl RosOutput {
     /// Counts and readiness, to be read from other threads.
     pub fn monitor(&self) -> Monitor {
         self.0.monitor()
-    }
-
-    /// Whether messages of a recorded topic have somebody to go to.
-    pub fn is_ready(&self, id: TopicId) -> bool {
-        self.0.monitor().is_ready(id)
     }
 }
 

@@ -150,6 +150,15 @@ impl TopicPublisher {
         }
     }
 
+    /// Calls `wake` whenever it comes to have somebody to send to.
+    pub(super) fn on_match(&self, wake: Arc<dyn Fn() + Send + Sync>) -> zenoh::Result<()> {
+        self.sink.listen(move |matched| {
+            if matched {
+                wake();
+            }
+        })
+    }
+
     /// Takes the token back, so that others see the topic go before its data path does.
     pub(super) fn undeclare_token(&mut self) {
         if let Some(token) = self.token.take() {
@@ -162,33 +171,33 @@ impl TopicPublisher {
 impl Sink {
     fn watch(&self, row: &Arc<Row>, events: &Events) -> zenoh::Result<()> {
         let (seen, events) = (Arc::clone(row), events.clone());
-        let tell = move |status: MatchingStatus| {
-            let matched = status.matching();
+        self.listen(move |matched| {
             if seen.has_match.swap(matched, Ordering::Relaxed) != matched {
                 events.tell(WireEvent::Matching {
                     topic: seen.name.clone(),
                     matched,
                 });
             }
-        };
-        match self {
+        })
+    }
+
+    /// Tells whether there is somebody to send to, now and whenever that changes.
+    fn listen(&self, tell: impl Fn(bool) + Clone + Send + Sync + 'static) -> zenoh::Result<()> {
+        let on_change = tell.clone();
+        let on_change = move |status: MatchingStatus| on_change(status.matching());
+        let now = match self {
             Self::Volatile(publisher) => {
-                publisher
-                    .matching_listener()
-                    .callback(tell.clone())
-                    .background()
-                    .wait()?;
-                tell(publisher.matching_status().wait()?);
+                let listener = publisher.matching_listener().callback(on_change);
+                listener.background().wait()?;
+                publisher.matching_status().wait()?
             }
             Self::Latched(publisher) => {
-                publisher
-                    .matching_listener()
-                    .callback(tell.clone())
-                    .background()
-                    .wait()?;
-                tell(publisher.matching_status().wait()?);
+                let listener = publisher.matching_listener().callback(on_change);
+                listener.background().wait()?;
+                publisher.matching_status().wait()?
             }
-        }
+        };
+        tell(now.matching());
         Ok(())
     }
 }

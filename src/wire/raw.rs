@@ -3,7 +3,7 @@
 //! The key is the topic's name without its first slash, the payload the recorded bytes in whatever encoding,
 //! and there is nothing else: no tokens, no attachments.
 
-use crate::bag::{Message, TopicId};
+use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
 use crate::time::{Ros, Segment, Time};
 
@@ -18,14 +18,6 @@ impl RawOutput {
     /// Counts, to be read from other threads. Subscribers are known only as matching: plain ones have no tokens.
     pub fn monitor(&self) -> Monitor {
         self.0.monitor()
-    }
-
-    /// Whether messages of a recorded topic have somebody to go to.
-    pub fn is_ready(&self, id: TopicId) -> bool {
-        self.0
-            .monitor()
-            .topic(id)
-            .is_some_and(|topic| topic.has_match)
     }
 }
 

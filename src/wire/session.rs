@@ -211,7 +211,9 @@ impl Session {
         let mut output = RawOutput(self.publishing(&planned, spec)?);
         if let Some(options) = clock {
             let spec = spec(&clock_topic(""));
-            output.0.clock = Some(Clock::start(&self.zenoh, &spec, options, &self.events)?);
+            let clock = Clock::start(&self.zenoh, &spec, options, &self.events)?;
+            clock.answer_matches()?;
+            output.0.clock = Some(clock);
         }
         Ok((output, skipped))
     }
@@ -256,8 +258,12 @@ impl Session {
             is_closed: false,
         };
         for (index, one) in planned.iter().enumerate() {
-            let row = Arc::new(Row::new(one.ids.clone(), one.name.clone()));
             let spec = spec(one);
+            let row = match spec.token {
+                Some(_) => Row::ros,
+                None => Row::plain,
+            };
+            let row = Arc::new(row(one.ids.clone(), one.name.clone()));
             let publisher = TopicPublisher::declare(&self.zenoh, &spec, &self.events, Some(&row))?;
             let is_cdr = spec.token.is_some();
             publishing.lines.push(Line {

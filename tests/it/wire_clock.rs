@@ -59,6 +59,22 @@ fn ticks_arrive_as_clock_messages_with_one_sequence() {
 }
 
 #[test]
+fn the_first_plain_follower_gets_the_last_value_unasked() {
+    let (session, _, endpoint) = router(|_| ());
+    let options = ClockOptions {
+        hz: None,
+        per_message: false,
+    };
+    let (mut output, _) = session.advertise_raw(&[], Some(options)).unwrap();
+    let time = Time::from_nanos(42);
+    output.clock(time);
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "clock");
+    let sample = take(&samples);
+    assert_eq!(sample.payload().to_bytes()[..], encode_clock(time).bytes);
+}
+
+#[test]
 fn a_new_follower_gets_the_last_value_unasked() {
     let (session, _, endpoint) = router(|_| ());
     let options = ClockOptions {

@@ -105,7 +105,7 @@ fn nodes_that_come_and_go_are_told() {
     assert_eq!(graph.subscribers("/chatter", "std_msgs/msg/String"), 1);
     assert_eq!(output.monitor().topics()[0].subscribers, 1);
     assert!(
-        !output.is_ready(bagplay::bag::TopicId(0)),
+        !output.monitor().is_ready(bagplay::bag::TopicId(0)),
         "a token is no route"
     );
     subscription.undeclare().wait().unwrap();

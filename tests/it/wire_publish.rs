@@ -217,9 +217,12 @@ fn plain_zenoh_has_plain_keys_and_any_encoding() {
     assert_eq!(skipped.len(), 1);
     let (mut output, skipped) = session.advertise_raw(&[json], None).unwrap();
     assert!(skipped.is_empty());
+    let monitor = output.monitor();
+    assert!(!monitor.is_ready(TopicId(0)));
     let node = peer(&endpoint);
     let (_subscriber, samples) = subscribe(&node, "web/log");
     events.wait("match", is_matched);
+    assert!(monitor.is_ready(TopicId(0)));
     output.message(&message(0, "{}".into()), Occasion::Due);
     let sample = take(&samples);
     assert_eq!(sample.payload().to_bytes()[..], *b"{}");
