@@ -12,11 +12,16 @@ use zstd::zstd_safe::get_frame_content_size;
 
 use super::budget::{Meter, Owned};
 use super::error::{DamageKind, Fault};
+use super::index::{ChunkRef, Form};
 use super::record::{ChunkRecord, Records, op};
 use super::source::Source;
 
 /// The largest chunk that is opened, decompressed: 1 GiB.
 pub(super) const MAX_CHUNK: u64 = 1 << 30;
+/// What a chunk may decompress to however small it is, and how many times its size beyond that: a bomb
+/// of zeros is refused, a chunk of huge messages is not.
+const MAX_SMALL: u64 = 128 << 20;
+const MAX_RATIO: u64 = 64;
 
 /// Reads chunks; keeps what can be used again for the next one.
 #[derive(Default)]
@@ -26,25 +31,32 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// The decompressed records of the chunk record at `offset`, `length` bytes long with its frame.
+    /// The records of a chunk, decompressed, or those of a run as they stand.
     pub(super) fn read(
         &mut self,
         source: &Source,
-        (offset, length): (u64, u64),
+        chunk: &ChunkRef,
         meter: &Arc<Meter>,
     ) -> Result<Owned, Fault> {
+        let (offset, length) = (chunk.offset, chunk.length);
         if !source.holds(offset, length) || length > MAX_CHUNK {
             let detail = format!("chunk of {length} bytes does not fit the file");
             return Err(Fault::new(DamageKind::TooLarge, detail));
         }
         let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if chunk.form == Form::Loose {
+            let permit = meter.permit(length as u64);
+            meter.count_decompression();
+            let mut bytes = vec![0; length];
+            source
+                .read_into(offset, &mut bytes)
+                .map_err(|error| unreadable(&error))?;
+            return Ok(Owned { bytes, permit });
+        }
         self.compressed.resize(length, 0);
         source
             .read_into(offset, &mut self.compressed)
-            .map_err(|error| {
-                let detail = format!("chunk cannot be read: {error}");
-                Fault::new(DamageKind::Unreadable, detail)
-            })?;
+            .map_err(|error| unreadable(&error))?;
         let record = Records::new(&self.compressed).next();
         let Some(Ok(record)) = record.filter(|_| length > 0) else {
             return Err(Fault::framing("chunk is longer than the index says"));
@@ -57,6 +69,11 @@ impl Decoder {
         meter.count_decompression();
         decompress(&mut self.zstd, chunk, meter)
     }
+}
+
+fn unreadable(error: &std::io::Error) -> Fault {
+    let detail = format!("chunk cannot be read: {error}");
+    Fault::new(DamageKind::Unreadable, detail)
 }
 
 fn decompress(
@@ -130,7 +147,8 @@ fn most(codec: Codec, compressed: usize) -> u64 {
         // A block costs at least three bytes and holds at most 128 KiB.
         Codec::Zstd => (compressed / 3 + 1).saturating_mul(128 << 10),
     };
-    bound.min(MAX_CHUNK)
+    let plausible = compressed.saturating_mul(MAX_RATIO).max(MAX_SMALL);
+    bound.min(plausible).min(MAX_CHUNK)
 }
 
 fn unlz4(compressed: &[u8], size: usize, bytes: &mut Vec<u8>) -> Result<(), Fault> {

@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use super::chunk::MAX_CHUNK;
-use super::definitions;
 use super::error::{BagError, Damage, Fault};
-use super::index::{ChunkRef, FileIndex};
+use super::index::{ChunkRef, FileIndex, Form, IndexOrigin};
 use super::message::{Key, TopicId};
-use super::message_index;
+use super::opening::{MessageOrder, Opening};
+use super::pool::{MOST_OPEN, Pool};
 use super::source::Source;
 use super::topic::Topic;
 use super::topics::{ChannelTable, Depth, Topics};
@@ -39,6 +39,8 @@ pub struct FileSummary {
     pub uncompressed_bytes: u64,
     /// The compressions in use, `none` among them, sorted.
     pub compressions: Vec<String>,
+    /// Who told what is in it.
+    pub origin: IndexOrigin,
 }
 
 /// An open file.
@@ -100,6 +102,8 @@ pub(super) struct Order {
 /// Everything that is known about the files of a bag.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
+    /// Which stamp orders the messages.
+    pub(super) order: MessageOrder,
     pub(super) inputs: Vec<Input>,
     pub(super) files: Vec<FileSummary>,
     pub(super) topics: Vec<Topic>,
@@ -112,14 +116,24 @@ pub(super) struct Contents {
 
 impl Contents {
     /// Opens the files; the first that cannot be played is the error.
-    pub(super) fn open(paths: &[impl AsRef<Path>]) -> Result<Self, BagError> {
-        let mut contents = Self::default();
+    pub(super) fn open(
+        paths: &[impl AsRef<Path>],
+        opening: &Opening<'_>,
+    ) -> Result<Self, BagError> {
+        let pool = Pool::new(MOST_OPEN);
+        let sources = paths.iter().map(|path| Source::open(path.as_ref(), &pool));
+        Self::of(sources.collect::<Result<_, _>>()?, opening)
+    }
+
+    /// Everything that is known of open files.
+    pub(super) fn of(sources: Vec<Source>, opening: &Opening<'_>) -> Result<Self, BagError> {
+        let mut contents = Self {
+            order: opening.order,
+            ..Self::default()
+        };
         let mut indexes = Vec::new();
-        for path in paths {
-            let source = Source::open(path.as_ref())?;
-            let mut index = FileIndex::read(&source)?;
-            definitions::complete(&source, &mut index);
-            message_index::refine(&source, &mut index.chunks);
+        for source in sources {
+            let mut index = FileIndex::read(&source, opening)?;
             contents.damage.append(&mut index.damage);
             contents.files.push(summarise(&source, &index));
             contents.inputs.push(Input {
@@ -189,6 +203,10 @@ impl Contents {
     }
 }
 
+fn is_chunk(chunk: &&ChunkRef) -> bool {
+    chunk.form == Form::Chunk
+}
+
 fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
     let messages = index.statistics.as_ref().map(|counts| counts.messages);
     FileSummary {
@@ -198,10 +216,11 @@ fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
         library: index.header.library.clone(),
         range: range(index),
         message_count: messages.or_else(|| index.chunks.is_empty().then_some(0)),
-        chunks: index.chunks.len(),
+        chunks: index.chunks.iter().filter(is_chunk).count(),
         compressed_bytes: index.compressed,
-        uncompressed_bytes: index.uncompressed,
+        uncompressed_bytes: index.uncompressed(),
         compressions: index.compressions.iter().cloned().collect(),
+        origin: index.origin,
     }
 }
 

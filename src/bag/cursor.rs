@@ -228,8 +228,7 @@ impl Cursor {
     fn load(&mut self, id: u32, bounds: Bounds, keep: Keep) -> Option<(OpenChunk, Vec<Damage>)> {
         let chunk = self.contents.chunk(id);
         let source = &self.contents.input(chunk.input).source;
-        let place = (chunk.place.offset, chunk.place.length);
-        match self.decoder.read(source, place, &self.meter) {
+        match self.decoder.read(source, &chunk.place, &self.meter) {
             Ok(owned) => {
                 let view = View {
                     contents: &self.contents,

@@ -7,12 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::budget::Meter;
 use super::chunk::Decoder;
-use super::index::FileIndex;
+use super::error::DamageKind;
+use super::index::{FileIndex, IndexOrigin};
 use super::record::{ChannelRecord, Records, SchemaRecord, op};
 use super::source::Source;
 
 /// How many chunks are opened for definitions at most, so that opening a file stays quick.
 const MOST_CHUNKS: usize = 256;
+/// The same for a file that was read through anyway.
+const MOST_SCANNED: usize = 4096;
 
 /// Adds what the summary uses but does not define.
 pub(super) fn complete(source: &Source, index: &mut FileIndex) {
@@ -21,26 +24,32 @@ pub(super) fn complete(source: &Source, index: &mut FileIndex) {
     for chunk in &index.chunks {
         for (channel, _) in &chunk.message_indexes {
             used.insert(*channel);
-            first
-                .entry(*channel)
-                .or_insert((chunk.offset, chunk.length));
+            first.entry(*channel).or_insert(chunk.offset);
         }
     }
     if let Some(statistics) = index.statistics.as_ref() {
         used.extend(statistics.per_channel.keys().copied());
     }
     used.extend(index.channels.keys().copied());
+    let most = match index.origin {
+        IndexOrigin::Summary => MOST_CHUNKS,
+        IndexOrigin::Scan => MOST_SCANNED,
+    };
     let mut decoder = Decoder::default();
     let mut opened = BTreeSet::new();
     // A channel that was fetched may lack its schema too, so look again after each chunk.
-    while opened.len() < MOST_CHUNKS {
+    while opened.len() < most {
         let places = used.iter().filter(|id| is_missing(index, **id));
         let mut places = places.filter_map(|id| first.get(id).copied());
         let Some(place) = places.find(|place| !opened.contains(place)) else {
             break;
         };
         opened.insert(place);
-        if let Ok(records) = decoder.read(source, place, &Meter::unbounded()) {
+        let chunks = &index.chunks;
+        let found = chunks.binary_search_by_key(&place, |chunk| chunk.offset);
+        let chunk = found.ok().and_then(|i| chunks.get(i));
+        let records = chunk.map(|chunk| decoder.read(source, chunk, &Meter::unbounded()));
+        if let Some(Ok(records)) = records {
             take(index, &records.bytes);
         }
     }
@@ -53,7 +62,7 @@ pub(super) fn complete(source: &Source, index: &mut FileIndex) {
                 found.schema, found.topic
             ),
         };
-        index.report(source, 0, detail);
+        index.report(source, 0, (DamageKind::Index, detail));
     }
 }
 
@@ -68,12 +77,12 @@ fn take(index: &mut FileIndex, records: &[u8]) {
         match record.opcode {
             op::SCHEMA => {
                 if let Ok(schema) = SchemaRecord::parse(record.body) {
-                    index.schemas.entry(schema.id).or_insert(schema);
+                    index.define_schema(schema);
                 }
             }
             op::CHANNEL => {
                 if let Ok(channel) = ChannelRecord::parse(record.body) {
-                    index.channels.entry(channel.id).or_insert(channel);
+                    index.define_channel(channel);
                 }
             }
             _ => {}

@@ -82,7 +82,7 @@ pub(super) fn scan(
                     continue;
                 };
                 if selection.contains(topic) {
-                    let time = Time::from_mcap(header.log_time);
+                    let time = contents.order.time(&header);
                     is_sorted &= last <= time;
                     last = time;
                     let record = u32::try_from(record.at).expect("chunks are below 1 GiB");
@@ -172,7 +172,7 @@ pub(super) fn message(
     let topic: TopicId = contents.topic_of(chunk.input, header.channel)?;
     let payload = at + FRAME + MESSAGE_HEADER..at + FRAME + record.body.len();
     let log_time = Time::from_mcap(header.log_time);
-    (log_time == entry.time).then(|| Message {
+    (contents.order.time(&header) == entry.time).then(|| Message {
         key: entry.key(chunk),
         topic,
         log_time,

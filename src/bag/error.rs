@@ -48,38 +48,15 @@ pub enum BagError {
         /// What to do.
         hint: &'static str,
     },
-    /// The file has no index that could be used: it was cut off, or written without one.
-    #[error("{}: no usable index: {detail} at byte {offset}; hint: {hint}", path.display())]
-    Unindexed {
-        /// The file.
-        path: PathBuf,
-        /// Where, in bytes from its start.
-        offset: u64,
-        /// What is missing.
-        detail: String,
-        /// What to do.
-        hint: &'static str,
-    },
-    /// The index is there but contradicts itself or the file.
-    #[error("{}: damaged index: {detail} at byte {offset}; hint: {hint}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Where, in bytes from its start.
-        offset: u64,
-        /// What is wrong.
-        detail: String,
-        /// What to do.
-        hint: &'static str,
-    },
 }
-
-/// The tool that rebuilds an index; named in the hints until bags without one open by themselves.
-pub(super) const RECOVER: &str = "`mcap recover` writes a copy with an index";
 
 /// What is wrong with a damaged place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DamageKind {
+    /// The end is missing: the recorder was killed, or the file was cut.
+    Truncated,
+    /// A part of the recording is not there at all.
+    Missing,
     /// The system could not read it.
     Unreadable,
     /// The checksum differs.
@@ -106,6 +83,8 @@ impl DamageKind {
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Truncated => "truncated",
+            Self::Missing => "missing",
             Self::Unreadable => "unreadable",
             Self::Checksum => "checksum",
             Self::Compression => "compression",

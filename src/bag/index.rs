@@ -1,45 +1,54 @@
-//! [`FileIndex`]: what one file holds and where, read from its summary.
+//! [`FileIndex`]: what one file holds and where.
 //!
-//! The summary is used only if it checks out against the file: magic at both ends, footer, checksum,
-//! every offset inside the data section. Files without a usable one are refused here; a header-only
-//! scan that yields the same type is to take over at [`BagError::Unindexed`] and
-//! [`BagError::Damaged`]. Memory is bounded by [`MAX_SUMMARY`] and by the bytes that are there.
+//! The same type whether the file's summary told it (`summary.rs`) or reading the file through found it
+//! (`scan.rs`). A summary is used only if it checks out against the file, and what lies between the
+//! chunks that it lists is looked at all the same, so that nothing goes missing that only the index
+//! does not know of. Memory grows with the number of chunks, never with a declared size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::error::{BagError, Damage, DamageKind, RECOVER};
-use super::record::{
-    ChannelRecord, ChunkIndexRecord, FRAME, Fields, Header, MAGIC, Records, SchemaRecord, Short,
-    Statistics, op,
-};
+use super::definitions;
+use super::error::{BagError, Damage, DamageKind};
+use super::message_index;
+use super::opening::{MessageOrder, Opening};
+use super::record::{ChannelRecord, FRAME, Fields, Header, MAGIC, SchemaRecord, Statistics, op};
+use super::scan::{End, Scan};
 use super::source::Source;
+use super::summary::{self, Summary, Usable, Why};
+use super::survey;
 use crate::time::{Ros, Time};
 
-/// The largest summary that is read: 256 MiB, a thousand times a usual one.
-const MAX_SUMMARY: u64 = 256 << 20;
 /// The largest header record that is read.
 const MAX_HEADER: u64 = 1 << 20;
-/// Footer record and magic at the end of every finished file.
-const TAIL: u64 = 9 + 20 + 8;
-/// How many records are looked at to tell an empty recording from one without an index.
-const LOOK_AHEAD: usize = 1000;
-
+/// The most bytes of schemas and channels that are kept: 64 MiB, a hundred times a large robot's.
+const MAX_DEFINITIONS: u64 = 64 << 20;
 /// How many faults of one index are reported.
 const MOST_REPORTS: usize = 100;
 
-/// Where a chunk is and which times it covers.
+/// How messages stand in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// In a chunk record.
+    Chunk,
+    /// One after the other without a chunk around them: a run of records.
+    Loose,
+}
+
+/// Where a chunk, or a run of loose records, is and which times it covers.
 #[derive(Clone, Debug)]
 pub(super) struct ChunkRef {
-    /// Offset of the chunk record in the file, and its length with the frame.
+    pub(super) form: Form,
+    /// Offset of the chunk record, or of the first loose one, and its length with frames.
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// First and last log time, as far as the index knows.
+    /// First and last stamp, as far as the index knows.
     pub(super) start: Time<Ros>,
     pub(super) end: Time<Ros>,
     /// Decompressed size, as declared by the index.
     pub(super) uncompressed: u64,
-    /// Channel and message index offset, by channel; empty if the writer left no message indexes.
+    /// The channels that have messages in it, each with the offset of its message index, 0 if it has none;
+    /// empty if nobody knows.
     pub(super) message_indexes: Box<[(u16, u64)]>,
 }
 
@@ -55,9 +64,20 @@ impl ChunkRef {
     }
 }
 
+/// Who told what is in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum IndexOrigin {
+    /// The summary at its end.
+    #[default]
+    Summary,
+    /// The file itself, read through when it was opened.
+    Scan,
+}
+
 /// What a file holds and where.
 #[derive(Debug, Default)]
 pub(super) struct FileIndex {
+    pub(super) origin: IndexOrigin,
     pub(super) header: Header,
     pub(super) schemas: BTreeMap<u16, SchemaRecord>,
     pub(super) channels: BTreeMap<u16, ChannelRecord>,
@@ -66,173 +86,181 @@ pub(super) struct FileIndex {
     pub(super) statistics: Option<Statistics>,
     pub(super) compressions: BTreeSet<String>,
     pub(super) compressed: u64,
-    pub(super) uncompressed: u64,
-    /// What the index is wrong about without being useless.
+    /// What was not as it should be.
     pub(super) damage: Vec<Damage>,
+    definition_bytes: u64,
 }
 
 impl FileIndex {
-    /// Reads the summary of a finished file.
-    pub(super) fn read(source: &Source) -> Result<Self, BagError> {
-        let unindexed = |offset, detail: &str| unindexed(source, offset, detail);
+    /// Reads the summary of a finished file, or else the file itself.
+    pub(super) fn read(source: &Source, opening: &Opening<'_>) -> Result<Self, BagError> {
         check_start(source)?;
-        if source.len < 8 + TAIL {
-            return Err(unindexed(source.len, "the file ends before its footer"));
-        }
-        let tail_at = source.len - TAIL;
-        let tail = read(source, tail_at, TAIL)?;
-        if tail.get(29..) != Some(&MAGIC) {
-            return Err(unindexed(
-                source.len,
-                "the file does not end with a footer, its recorder may have been killed",
-            ));
-        }
-        let footer = Records::new(&tail).next().and_then(Result::ok);
-        let Some(footer) = footer.filter(|r| r.opcode == op::FOOTER && r.body.len() == 20) else {
-            return Err(unindexed(tail_at, "there is no footer"));
+        let mut index = match summary::read(source)? {
+            Summary::Usable(usable) => Self::checked(*usable, source, opening),
+            Summary::Absent => Self::scanned(source, opening, None),
+            Summary::Unusable(why) => Self::scanned(source, opening, Some(why)),
         };
-        let mut fields = Fields(footer.body);
-        let (Ok(start), Ok(_), Ok(crc)) = (fields.u64(), fields.u64(), fields.u32()) else {
-            return Err(unindexed(tail_at, "the footer is cut short"));
-        };
-        let mut index = Self {
-            header: read_header(source)?,
-            ..Self::default()
-        };
-        if start != 0 {
-            if start < 8 || start > tail_at || tail_at - start > MAX_SUMMARY {
-                let detail = format!("the footer puts the summary at {start}");
-                return Err(damaged(source, tail_at, detail));
-            }
-            let mut summary = read(source, start, tail_at - start)?;
-            // The checksum covers the footer up to itself.
-            summary.extend_from_slice(tail.get(..FRAME + 16).unwrap_or_default());
-            if crc != 0 && crc32fast::hash(&summary) != crc {
-                let detail = "the summary fails its checksum".to_owned();
-                return Err(damaged(source, start, detail));
-            }
-            summary.truncate(summary.len() - FRAME - 16);
-            index.take_summary(source, start, &summary)?;
+        match read_header(source)? {
+            Some(header) => index.header = header,
+            None if source.len < 8 + FRAME as u64 => {}
+            None => index.report(source, 8, (DamageKind::Framing, "there is no header")),
         }
-        if index.chunks.is_empty() && !is_empty(source)? {
-            return Err(unindexed(start, "the summary lists no chunks"));
+        index.chunks.sort_by_key(|chunk| chunk.offset);
+        match opening.order {
+            MessageOrder::Received => message_index::refine(source, &mut index.chunks),
+            MessageOrder::Sent => drop(survey::all(source, &mut index, opening)),
         }
+        definitions::complete(source, &mut index);
         Ok(index)
     }
 
-    fn take_summary(
-        &mut self,
-        source: &Source,
-        start: u64,
-        summary: &[u8],
-    ) -> Result<(), BagError> {
-        let mut records = Records::new(summary);
-        while let Some(record) = records.next() {
-            let at = start + records.position() as u64;
-            let record = record
-                .map_err(|_| damaged(source, at, "a record runs past the summary".to_owned()))?;
-            let at = start + record.at as u64;
-            let taken = self.take(source, start, at, (record.opcode, record.body));
-            taken.map_err(|Short| {
-                let detail = format!("summary record {:#04x} is cut short", record.opcode);
-                damaged(source, at, detail)
-            })?;
-        }
-        self.chunks.sort_by_key(|chunk| chunk.offset);
-        self.chunks.dedup_by_key(|chunk| chunk.offset);
-        for chunk in &self.chunks {
-            self.uncompressed = self.uncompressed.saturating_add(chunk.uncompressed);
-        }
-        let listed = self.chunks.len();
-        if let Some(statistics) = self.statistics.as_ref()
-            && statistics.chunks as usize != listed
-        {
-            let detail = format!("index lists {listed} of {} chunks", statistics.chunks);
-            self.report(source, start, detail);
-        }
-        Ok(())
-    }
-
-    fn take(
-        &mut self,
-        source: &Source,
-        data_end: u64,
-        at: u64,
-        (opcode, body): (u8, &[u8]),
-    ) -> Result<(), Short> {
-        match opcode {
-            op::SCHEMA => {
-                let schema = SchemaRecord::parse(body)?;
-                self.schemas.entry(schema.id).or_insert(schema);
+    /// A summary's index, completed by what it leaves out.
+    fn checked(usable: Usable, source: &Source, opening: &Opening<'_>) -> Self {
+        let Usable {
+            mut index,
+            covered,
+            data_end,
+        } = usable;
+        let listed = index.chunks.len();
+        let mut at = 8;
+        let mut scan = Scan::new(source, &mut index, opening);
+        let mut rests = Vec::new();
+        for (start, end) in covered.into_iter().chain([(data_end, data_end)]) {
+            if start > at
+                && let End::Cut(cut) = scan.walk(at, start)
+            {
+                rests.push((cut, start - cut));
             }
-            op::CHANNEL => {
-                let channel = ChannelRecord::parse(body)?;
-                self.channels.entry(channel.id).or_insert(channel);
-            }
-            op::STATISTICS => self.statistics = Some(Statistics::parse(body)?),
-            op::CHUNK_INDEX => self.take_chunk(source, data_end, at, body)?,
-            _ => {}
+            at = at.max(end);
         }
-        Ok(())
+        for (at, length) in rests {
+            let detail = format!("{length} bytes that are no records are skipped");
+            index.report(source, at, (DamageKind::Framing, detail));
+        }
+        let found = index.chunks.len() - listed;
+        let is_chunk = |chunk: &ChunkRef| chunk.form == Form::Chunk;
+        if listed > 0 && index.chunks.iter().skip(listed).any(is_chunk) {
+            let detail =
+                format!("index lacks {found} of the chunks, which were found all the same");
+            index.report(source, data_end, (DamageKind::Index, detail));
+        }
+        if summary::is_wrong_about_times(source, &index.chunks) {
+            let detail = "index gives other times than the chunks: all were read to correct it";
+            index.report(source, data_end, (DamageKind::Index, detail));
+            survey::all(source, &mut index, opening);
+        }
+        index
     }
 
-    fn take_chunk(
-        &mut self,
-        source: &Source,
-        data_end: u64,
-        at: u64,
-        body: &[u8],
-    ) -> Result<(), Short> {
-        let record = ChunkIndexRecord::parse(body)?;
-        let (offset, length) = (record.offset, record.length);
-        let end = offset.checked_add(length);
-        if offset < 8 || length < FRAME as u64 || end.is_none_or(|end| end > data_end) {
-            let detail = format!("index puts a chunk of {length} bytes at {offset}: skipped");
-            self.report(source, at, detail);
-            return Ok(());
-        }
-        let (start, end) = times(record.start, record.end);
-        let mut message_indexes = record.message_indexes;
-        message_indexes.sort_unstable();
-        message_indexes.dedup_by_key(|(channel, _)| *channel);
-        self.compressed = self.compressed.saturating_add(record.compressed);
-        self.compressions.insert(match record.compression.as_str() {
-            "" => "none".to_owned(),
-            name => name.to_owned(),
-        });
-        self.chunks.push(ChunkRef {
+    /// The index of a file that has none, or none that can be used and `why`.
+    fn scanned(source: &Source, opening: &Opening<'_>, why: Option<Why>) -> Self {
+        let mut index = Self {
+            origin: IndexOrigin::Scan,
+            ..Self::default()
+        };
+        let mut scan = Scan::new(source, &mut index, opening);
+        let end = scan.walk(8, source.len);
+        let mut counts = scan.counts();
+        let truncated = |offset, detail| Why {
             offset,
-            length,
-            start,
-            end,
-            uncompressed: record.uncompressed,
-            message_indexes: message_indexes.into_boxed_slice(),
-        });
-        Ok(())
-    }
-
-    /// Notes that the index is wrong about something. Only so many: one bad summary can list millions.
-    pub(super) fn report(&mut self, source: &Source, offset: u64, detail: String) {
-        if self.damage.len() >= MOST_REPORTS {
-            return;
-        }
-        self.damage.push(Damage {
-            file: source.path.clone(),
-            offset,
-            kind: DamageKind::Index,
+            kind: DamageKind::Truncated,
             detail,
-        });
+        };
+        let rest = |from| source.len - from;
+        let loss = match end {
+            End::Footer(at) if at < source.len => {
+                let detail = format!("{} bytes follow the end of the recording", rest(at));
+                Some(truncated(at, detail))
+            }
+            End::Footer(_) => None,
+            End::Edge => {
+                let detail = "it ends without a footer, as when a recorder is killed".to_owned();
+                Some(truncated(source.len, detail))
+            }
+            End::Cut(at) => {
+                let detail = format!("its last {} bytes are no whole record", rest(at));
+                Some(truncated(at, detail))
+            }
+        };
+        // One thing is said once: that the end is missing is why there is no index.
+        let why = why.filter(|why| why.kind != DamageKind::Truncated || loss.is_none());
+        for Why {
+            offset,
+            kind,
+            detail,
+        } in why.into_iter().chain(loss)
+        {
+            index.report(source, offset, (kind, detail));
+        }
+        if let Some(more) = survey::untold(source, &mut index, opening) {
+            for (channel, count) in more {
+                *counts.entry(channel).or_default() += count;
+            }
+            index.statistics = Some(Statistics {
+                messages: counts.values().sum(),
+                per_channel: counts,
+            });
+        }
+        index
     }
-}
 
-/// The times of a chunk. A negative stamp is recorded as a huge one, so a chunk with stamps on both
-/// sides of zero has its ends the wrong way round, as has a damaged one: either may hold any time.
-fn times(start: u64, end: u64) -> (Time<Ros>, Time<Ros>) {
-    let (start, end) = (Time::from_mcap(start), Time::from_mcap(end));
-    if start <= end {
-        (start, end)
-    } else {
-        (Time::MIN, Time::MAX)
+    /// Keeps the first definition of a schema.
+    pub(super) fn define_schema(&mut self, schema: SchemaRecord) {
+        let size = schema.name.len() + schema.encoding.len() + schema.data.len();
+        if !self.schemas.contains_key(&schema.id) && self.is_room(size) {
+            self.schemas.insert(schema.id, schema);
+        }
+    }
+
+    /// Keeps the first definition of a channel.
+    pub(super) fn define_channel(&mut self, channel: ChannelRecord) {
+        let pairs = channel.metadata.iter();
+        let metadata: usize = pairs.map(|(key, value)| key.len() + value.len()).sum();
+        let size = channel.topic.len() + channel.encoding.len() + metadata;
+        if !self.channels.contains_key(&channel.id) && self.is_room(size) {
+            self.channels.insert(channel.id, channel);
+        }
+    }
+
+    fn is_room(&mut self, size: usize) -> bool {
+        let after = self.definition_bytes + size as u64;
+        let is_room = after <= MAX_DEFINITIONS;
+        if is_room {
+            self.definition_bytes = after;
+        }
+        is_room
+    }
+
+    /// Takes note of how a chunk is compressed.
+    pub(super) fn count_compression(&mut self, name: &str, compressed: u64) {
+        self.compressed = self.compressed.saturating_add(compressed);
+        let name = if name.is_empty() { "none" } else { name };
+        if self.compressions.len() < MOST_REPORTS {
+            self.compressions.insert(name.to_owned());
+        }
+    }
+
+    /// The size of all chunks decompressed, as declared.
+    pub(super) fn uncompressed(&self) -> u64 {
+        let sizes = self.chunks.iter().map(|chunk| chunk.uncompressed);
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    /// Notes what is wrong. Only so much: one bad file can be wrong about millions of things.
+    pub(super) fn report(
+        &mut self,
+        source: &Source,
+        offset: u64,
+        (kind, detail): (DamageKind, impl Into<String>),
+    ) {
+        if self.damage.len() < MOST_REPORTS {
+            self.damage.push(Damage {
+                file: source.path.clone(),
+                offset,
+                kind,
+                detail: detail.into(),
+            });
+        }
     }
 }
 
@@ -247,10 +275,6 @@ fn check_start(source: &Source) -> Result<(), BagError> {
         h if h.starts_with(&MAGIC[..5]) => (
             "an MCAP file of an unknown version",
             "a newer version of this program may read it",
-        ),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => (
-            "a zstd-compressed file",
-            "decompress it with `zstd -d` first",
         ),
         h if h.starts_with(b"#ROSBAG") => {
             ("a ROS 1 bag", "`mcap convert in.bag out.mcap` converts it")
@@ -272,59 +296,21 @@ fn check_start(source: &Source) -> Result<(), BagError> {
     })
 }
 
-fn read_header(source: &Source) -> Result<Header, BagError> {
-    let bad = |detail: &str| damaged(source, 8, detail.to_owned());
+fn read_header(source: &Source) -> Result<Option<Header>, BagError> {
+    if !source.holds(8, FRAME as u64) {
+        return Ok(None);
+    }
     let frame = read(source, 8, FRAME as u64)?;
     let length = Fields(frame.get(1..).unwrap_or_default()).u64();
-    let length = length.map_err(|Short| bad("there is no header"))?;
+    let length = length.unwrap_or(u64::MAX);
     if frame.first() != Some(&op::HEADER) || length > MAX_HEADER || !source.holds(17, length) {
-        return Err(bad("there is no header"));
+        return Ok(None);
     }
-    Header::parse(&read(source, 17, length)?).map_err(|Short| bad("the header is cut short"))
+    Ok(Header::parse(&read(source, 17, length)?).ok())
 }
 
-/// Whether the data section ends before any message: tells an empty recording from an unindexed one.
-fn is_empty(source: &Source) -> Result<bool, BagError> {
-    let mut at = 8_u64;
-    for _ in 0..LOOK_AHEAD {
-        if !source.holds(at, FRAME as u64) {
-            return Ok(false);
-        }
-        let frame = read(source, at, FRAME as u64)?;
-        match frame.first() {
-            Some(&op::DATA_END | &op::FOOTER) => return Ok(true),
-            None | Some(&op::MESSAGE | &op::CHUNK) => return Ok(false),
-            Some(_) => {}
-        }
-        let length = Fields(frame.get(1..).unwrap_or_default()).u64();
-        let next = length
-            .ok()
-            .and_then(|n| at.checked_add(n)?.checked_add(FRAME as u64));
-        let Some(next) = next else { return Ok(false) };
-        at = next;
-    }
-    Ok(false)
-}
-
-fn read(source: &Source, offset: u64, length: u64) -> Result<Vec<u8>, BagError> {
+/// Reads what is known to be there; a failure is one of the system.
+pub(super) fn read(source: &Source, offset: u64, length: u64) -> Result<Vec<u8>, BagError> {
     let bytes: io::Result<_> = source.read(offset, length);
     bytes.map_err(|error| source.error(offset, error))
-}
-
-fn unindexed(source: &Source, offset: u64, detail: &str) -> BagError {
-    BagError::Unindexed {
-        path: source.path.clone(),
-        offset,
-        detail: detail.to_owned(),
-        hint: RECOVER,
-    }
-}
-
-fn damaged(source: &Source, offset: u64, detail: String) -> BagError {
-    BagError::Damaged {
-        path: source.path.clone(),
-        offset,
-        detail,
-        hint: RECOVER,
-    }
 }

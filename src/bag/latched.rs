@@ -17,6 +17,7 @@ use super::entries::{Entry, message, scan};
 use super::error::{Damage, DamageKind, Fault};
 use super::message::{Key, Message, TopicId};
 use super::message_index;
+use super::opening::MessageOrder;
 use super::selection::Selection;
 use super::topics::Depth;
 use crate::time::{Ros, Time};
@@ -119,8 +120,15 @@ impl Search<'_> {
         let Some(channels) = chunk.channels() else {
             return self.scan(id, chunk, wanted);
         };
+        let mut channels = channels
+            .filter_map(|id| Some((id, is_wanted(id)?)))
+            .peekable();
+        if channels.peek().is_some() && self.contents.order == MessageOrder::Sent {
+            // Message indexes know only when messages were received.
+            return self.scan(id, chunk, wanted);
+        }
         let mut found = Vec::new();
-        for (channel, topic) in channels.filter_map(|id| Some((id, is_wanted(id)?))) {
+        for (channel, topic) in channels {
             let Some(entries) = message_index::read(source, &chunk.place, channel) else {
                 return self.scan(id, chunk, wanted);
             };
@@ -213,7 +221,6 @@ impl Search<'_> {
 
     fn open(&mut self, id: u32) -> Option<Bytes> {
         let chunk = self.contents.chunk(id);
-        let place = (chunk.place.offset, chunk.place.length);
         let source = &self.contents.input(chunk.input).source;
         if self.broken.contains(&id) {
             return None;
@@ -221,7 +228,7 @@ impl Search<'_> {
         if !self.meter.wait_for_room(chunk.cost(), self.copied) {
             return None;
         }
-        match self.decoder.read(source, place, self.meter) {
+        match self.decoder.read(source, &chunk.place, self.meter) {
             Ok(owned) => Some(Bytes::from_owner(owned)),
             Err(fault) => {
                 self.broken.insert(id);

@@ -27,6 +27,9 @@ pub(super) fn read(
         return Some(Vec::new());
     };
     let (_, offset) = *chunk.message_indexes.get(found)?;
+    if offset == 0 {
+        return None;
+    }
     let frame = source.read(offset, FRAME as u64).ok()?;
     let length = Fields(frame.get(1..)?).u64().ok()?;
     if frame.first() != Some(&op::MESSAGE_INDEX) || length > MAX_INDEX {

@@ -1,6 +1,6 @@
 //! Recordings: opening, the ordered walk, the read-ahead.
 //!
-//! [`Bag::open`] reads summaries; [`Bag::cursor`] walks messages in order, in either direction;
+//! [`Bag::open`] reads summaries, or files through that have none; [`Bag::cursor`] walks messages in order, in either direction;
 //! [`Cues`] does so ahead of the player on its own thread, within a byte budget; [`Bag::latched`]
 //! finds what a late joiner would be given. Nothing here trusts what a file declares: every length is
 //! checked against what encloses it, and damage is yielded and passed over.
@@ -18,14 +18,21 @@ mod latched;
 mod message;
 mod message_index;
 mod open_chunk;
+mod opening;
+mod pool;
 mod qos;
 mod record;
 mod recording;
+mod resync;
+mod scan;
 mod selection;
 mod source;
+mod summary;
+mod survey;
 mod topic;
 mod topics;
 mod waiting;
+mod window;
 mod worker;
 
 pub use budget::Usage;
@@ -33,7 +40,9 @@ pub use contents::FileSummary;
 pub use cue::{Cue, CueAt, CueFeed, CuePoll, Cued, Cues, Waker};
 pub use cursor::Cursor;
 pub use error::{BagError, Damage, DamageKind};
+pub use index::IndexOrigin;
 pub use message::{Key, Message, TopicId};
+pub use opening::{MessageOrder, Opening, Progress};
 pub use qos::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
 pub use recording::Bag;
 pub use selection::{Direction, Selection, StartAt};

@@ -191,6 +191,46 @@ impl ChannelRecord {
     }
 }
 
+/// What stands before a chunk's records, with everything that can be told without decompressing them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct ChunkHeader {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) uncompressed: u64,
+    pub(super) compression: String,
+    /// Length of the compressed records.
+    pub(super) compressed: u64,
+}
+
+impl ChunkHeader {
+    /// The longest that is believed: the name of a compression is a word.
+    pub(super) const LONGEST: usize = 8 + 8 + 8 + 4 + 4 + 32 + 8;
+
+    /// Reads the head of a chunk record's body, which is `length` bytes long. An error if it does not add up.
+    pub(super) fn parse(head: &[u8], length: u64) -> Result<Self, Short> {
+        let mut fields = Fields(head);
+        let (start, end) = (fields.u64()?, fields.u64()?);
+        let (uncompressed, _crc) = (fields.u64()?, fields.u32()?);
+        let name = fields.block()?;
+        let compression = String::from_utf8_lossy(name).into_owned();
+        let compressed = fields.u64()?;
+        let header = 8 + 8 + 8 + 4 + 4 + name.len() as u64 + 8;
+        if header
+            .checked_add(compressed)
+            .is_none_or(|end| end > length)
+        {
+            return Err(Short);
+        }
+        Ok(Self {
+            start,
+            end,
+            uncompressed,
+            compression,
+            compressed,
+        })
+    }
+}
+
 /// A chunk record: its header, and its still compressed records.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChunkRecord<'a> {
@@ -226,6 +266,8 @@ pub(super) struct ChunkIndexRecord {
     pub(super) length: u64,
     /// Channel and offset of its message index, as recorded.
     pub(super) message_indexes: Vec<(u16, u64)>,
+    /// How many bytes of message indexes follow the chunk.
+    pub(super) message_index_length: u64,
     pub(super) compression: String,
     pub(super) compressed: u64,
     pub(super) uncompressed: u64,
@@ -237,13 +279,14 @@ impl ChunkIndexRecord {
         let (start, end) = (fields.u64()?, fields.u64()?);
         let (offset, length) = (fields.u64()?, fields.u64()?);
         let message_indexes = pairs(fields.block()?)?;
-        let _message_index_length = fields.u64()?;
+        let message_index_length = fields.u64()?;
         Ok(Self {
             start,
             end,
             offset,
             length,
             message_indexes,
+            message_index_length,
             compression: fields.string()?,
             compressed: fields.u64()?,
             uncompressed: fields.u64()?,
@@ -278,7 +321,6 @@ pub(super) fn message_index(body: &[u8]) -> Result<(u16, Vec<(u64, u64)>), Short
 #[derive(Clone, Debug)]
 pub(super) struct Statistics {
     pub(super) messages: u64,
-    pub(super) chunks: u32,
     pub(super) per_channel: BTreeMap<u16, u64>,
 }
 
@@ -288,11 +330,10 @@ impl Statistics {
         let messages = fields.u64()?;
         let (_schemas, _channels) = (fields.u16()?, fields.u32()?);
         let (_attachments, _metadata) = (fields.u32()?, fields.u32()?);
-        let chunks = fields.u32()?;
+        let _chunks = fields.u32()?;
         let (_start, _end) = (fields.u64()?, fields.u64()?);
         Ok(Self {
             messages,
-            chunks,
             per_channel: pairs(fields.block()?)?.into_iter().collect(),
         })
     }

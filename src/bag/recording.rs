@@ -4,13 +4,17 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::budget::Meter;
 use super::contents::{Contents, FileSummary};
 use super::cursor::Cursor;
 use super::error::{BagError, Damage};
 use super::latched;
 use super::message::{Message, TopicId};
+use super::opening::Opening;
 use super::selection::{Bounds, Direction, Selection, StartAt};
+use super::source::Source;
 use super::topic::Topic;
 use crate::time::{Ros, Time, TimeRange};
 
@@ -21,10 +25,23 @@ pub struct Bag {
 }
 
 impl Bag {
-    /// Opens MCAP files by their summaries: milliseconds, whatever their size. Equal stamps keep the
-    /// order of the inputs.
+    /// Opens MCAP files: by their summaries, which takes milliseconds whatever their size, or by reading
+    /// them through if they have none that can be used. Equal stamps keep the order of the inputs.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, BagError> {
-        let contents = Arc::new(Contents::open(paths)?);
+        Self::open_with(paths, &Opening::default())
+    }
+
+    /// The same with another order, or with somebody who is told of progress.
+    pub fn open_with<P: AsRef<Path>>(paths: &[P], opening: &Opening<'_>) -> Result<Self, BagError> {
+        let contents = Arc::new(Contents::open(paths, opening)?);
+        Ok(Self { contents })
+    }
+
+    /// Opens an MCAP file that is in memory; `name` is what messages call it.
+    pub fn from_bytes(name: impl AsRef<Path>, bytes: Bytes) -> Result<Self, BagError> {
+        let source = Source::memory(name.as_ref(), bytes);
+        let contents = Contents::of(vec![source], &Opening::default())?;
+        let contents = Arc::new(contents);
         Ok(Self { contents })
     }
 

@@ -1,39 +1,47 @@
-//! [`Source`]: an open file that is read at positions, by many readers at once.
+//! [`Source`]: a recording that is read at positions, by many readers at once.
 //!
 //! Every read is checked against the length the file had when it was opened, so that nothing is
-//! allocated for bytes that are not there.
+//! allocated for bytes that are not there. Of hundreds of files only some are open at a time: see
+//! [`Pool`].
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
 
 use super::error::BagError;
+use super::pool::{Pool, Pooled};
 
 /// An open recording.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) path: PathBuf,
     pub(super) len: u64,
-    file: File,
+    store: Store,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+enum Store {
+    /// In a file that can be closed and opened again.
+    File(Pooled),
+    /// In a file that has no name any more.
+    Spool(File),
+    Memory(Bytes),
 }
 
 impl Source {
     /// Opens a regular file.
-    pub(super) fn open(path: &Path) -> Result<Self, BagError> {
+    pub(super) fn open(path: &Path, pool: &Arc<Pool>) -> Result<Self, BagError> {
         let fail = |source| BagError::Open {
             path: path.to_owned(),
             source,
         };
         // Asked before opening: to open a pipe is to wait for its other end.
         let kind = std::fs::metadata(path).map_err(fail)?;
-        if kind.is_dir() {
-            return Err(BagError::NotAFile {
-                path: path.to_owned(),
-                found: "a directory",
-                hint: "name the .mcap files inside it",
-            });
-        }
         if !kind.is_file() {
             return Err(BagError::NotAFile {
                 path: path.to_owned(),
@@ -41,18 +49,45 @@ impl Source {
                 hint: "a recording is read at many places at once, so save it to a file first",
             });
         }
-        let file = File::open(path).map_err(fail)?;
-        let meta = file.metadata().map_err(fail)?;
+        let file = pool.open(path).map_err(fail)?;
+        let len = file.get().and_then(|file| file.metadata()).map_err(fail)?;
         Ok(Self {
             path: path.to_owned(),
-            len: meta.len(),
-            file,
+            len: len.len(),
+            store: Store::File(file),
         })
+    }
+
+    /// What was decompressed from the file at `path`.
+    pub(super) fn spooled(path: &Path, file: File) -> io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            len: file.metadata()?.len(),
+            store: Store::Spool(file),
+        })
+    }
+
+    /// A recording in memory, called `name` in messages.
+    pub(super) fn memory(name: &Path, bytes: Bytes) -> Self {
+        Self {
+            path: name.to_owned(),
+            len: bytes.len() as u64,
+            store: Store::Memory(bytes),
+        }
     }
 
     /// Fills `buffer` from `offset` on.
     pub(super) fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(buffer, offset)
+        match &self.store {
+            Store::File(file) => file.get()?.read_exact_at(buffer, offset),
+            Store::Spool(file) => file.read_exact_at(buffer, offset),
+            Store::Memory(bytes) => {
+                let start = usize::try_from(offset).map_err(io::Error::other)?;
+                let from = bytes.get(start..).and_then(|rest| rest.get(..buffer.len()));
+                buffer.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+        }
     }
 
     /// The `length` bytes from `offset` on; an error before anything is allocated if the file has not got them.

@@ -8,7 +8,7 @@ use mcap::records::op;
 use crate::mcaps::{Files, Note, Spec, all, bag, place, texts};
 
 /// Five chunks of twenty messages, one a millisecond, without checksums that would hide the fault.
-fn base(compression: Option<Compression>) -> Spec {
+pub(crate) fn base(compression: Option<Compression>) -> Spec {
     let message = |i: u64| Note::new(usize::from(i.is_multiple_of(2)), i * 1_000_000, vec![1; 40]);
     let chunk = |c: u64| (c * 20..c * 20 + 20).map(message).collect();
     let spec = Spec::new((0..5).map(chunk).collect()).compression(compression);
@@ -18,7 +18,7 @@ fn base(compression: Option<Compression>) -> Spec {
     })
 }
 
-fn play(bag: &Bag, direction: Direction) -> (Vec<Message>, Vec<DamageKind>) {
+pub(crate) fn play(bag: &Bag, direction: Direction) -> (Vec<Message>, Vec<DamageKind>) {
     let from = match direction {
         Direction::Forward => StartAt::At(Time::MIN),
         Direction::Reverse => StartAt::At(Time::MAX),
@@ -40,11 +40,11 @@ fn play(bag: &Bag, direction: Direction) -> (Vec<Message>, Vec<DamageKind>) {
     (messages, damage)
 }
 
-type Change = fn(&mut Vec<u8>);
+pub(crate) type Change = fn(&mut Vec<u8>);
 
 /// Plays on with so many messages, in order, and this damage.
 #[track_caller]
-fn plays(name: &str, spec: &Spec, change: Change, count: usize, kinds: &[DamageKind]) {
+pub(crate) fn plays(name: &str, spec: &Spec, change: Change, count: usize, kinds: &[DamageKind]) {
     let mut bytes = spec.write();
     change(&mut bytes);
     let bag = bag(&bytes);
@@ -63,13 +63,6 @@ fn plays(name: &str, spec: &Spec, change: Change, count: usize, kinds: &[DamageK
 }
 
 #[track_caller]
-fn fails(name: &str, spec: &Spec, change: Change, message: &str) {
-    let mut bytes = spec.write();
-    change(&mut bytes);
-    refused(name, &bytes, message);
-}
-
-#[track_caller]
 fn refused(name: &str, bytes: &[u8], message: &str) {
     let files = Files::of([bytes]);
     let error = Bag::open(&files.paths).expect_err(name).to_string();
@@ -79,16 +72,16 @@ fn refused(name: &str, bytes: &[u8], message: &str) {
     }
 }
 
-fn put(bytes: &mut [u8], at: usize, value: u64) {
+pub(crate) fn put(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
 /// Where a chunk's declared sizes and its data are, for the compression `none` or `zstd`.
-fn chunk_field(bytes: &[u8], n: usize, field: usize) -> usize {
+pub(crate) fn chunk_field(bytes: &[u8], n: usize, field: usize) -> usize {
     place(bytes, op::CHUNK, n).at + 9 + field
 }
 
-const UNCOMPRESSED: usize = 16;
+pub(crate) const UNCOMPRESSED: usize = 16;
 const CRC: usize = 24;
 
 #[test]
@@ -117,7 +110,7 @@ fn sound_files_that_other_readers_trip_over() {
         );
         bytes.copy_within(a.at..a.at + 9 + a.body, b.at);
     };
-    plays("an index twice", &none, double, 80, &[DamageKind::Index]);
+    plays("an index twice", &none, double, 100, &[DamageKind::Index]);
 }
 
 #[test]
@@ -216,7 +209,7 @@ fn damaged_chunks_are_said_once_and_passed() {
         "chunk index past the file",
         &none,
         past,
-        80,
+        100,
         &[Index, Index],
     );
 }
@@ -232,36 +225,6 @@ fn what_only_the_index_says_wrong_costs_nothing() {
         let (messages, damage) = play(&bag(&bytes), Direction::Forward);
         assert_eq!((messages.len(), damage.len()), (100, 0));
     }
-    plays(
-        "early start",
-        &none,
-        |b| {
-            let at = place(b, op::CHUNK_INDEX, 3).at;
-            put(b, at + 9, 5);
-        },
-        100,
-        &[],
-    );
-    plays(
-        "late start",
-        &none,
-        |b| {
-            let at = place(b, op::CHUNK_INDEX, 3).at;
-            put(b, at + 9, 70_500_000);
-        },
-        100,
-        &[DamageKind::Times],
-    );
-    plays(
-        "start after end",
-        &none,
-        |b| {
-            let at = place(b, op::CHUNK_INDEX, 3).at;
-            put(b, at + 9, 1 << 62);
-        },
-        100,
-        &[],
-    );
     let offsets: Change = |b| {
         let at = place(b, op::CHUNK_INDEX, 3).at;
         put(b, at + 9 + 32 + 4 + 2, 1 << 60);
@@ -276,8 +239,11 @@ fn a_chunk_in_the_wrong_place_loses_nothing_and_stays_within_the_range() {
     for (start, end) in [(70, 79), (60, 65), (5, 20), (200, 300), (65, 66), (90, 95)] {
         let mut bytes = base(Some(Compression::Zstd)).write();
         let at = place(&bytes, op::CHUNK_INDEX, 3).at + 9;
-        put(&mut bytes, at, start * millis);
-        put(&mut bytes, at + 8, end * millis);
+        // The chunk itself tells the same lie, so that there is nothing to correct the index by.
+        for at in [at, place(&bytes, op::CHUNK, 3).at + 9] {
+            put(&mut bytes, at, start * millis);
+            put(&mut bytes, at + 8, end * millis);
+        }
         let bag = bag(&bytes);
         for held in [u64::MAX, 1000, 0] {
             for direction in [Direction::Forward, Direction::Reverse] {
@@ -326,120 +292,6 @@ fn a_bomb_is_not_set_off() {
 }
 
 #[test]
-fn files_without_a_usable_index_are_refused_with_a_hint() {
-    let zstd = base(Some(Compression::Zstd));
-    fails(
-        "cut in a chunk",
-        &zstd,
-        |b| {
-            let at = chunk_field(b, 2, 60);
-            b.truncate(at);
-        },
-        "does not end with a footer",
-    );
-    fails(
-        "cut after the magic",
-        &zstd,
-        |b| b.truncate(8),
-        "ends before its footer",
-    );
-    fails(
-        "no end magic",
-        &zstd,
-        |b| {
-            let n = b.len();
-            b.truncate(n - 8);
-        },
-        "does not end with a footer",
-    );
-    fails(
-        "bytes behind the end",
-        &zstd,
-        |b| b.extend([0; 1024]),
-        "does not end with a footer",
-    );
-    fails(
-        "footer opcode",
-        &zstd,
-        |b| {
-            let at = b.len() - 37;
-            b[at] = 9;
-        },
-        "there is no footer",
-    );
-    for start in [3, 1 << 40, u64::MAX] {
-        let mut bytes = zstd.write();
-        let at = bytes.len() - 28;
-        put(&mut bytes, at, start);
-        refused(
-            "summary elsewhere",
-            &bytes,
-            "the footer puts the summary at",
-        );
-    }
-    fails(
-        "no summary",
-        &zstd,
-        |b| {
-            let at = b.len() - 28;
-            put(b, at, 0);
-        },
-        "lists no chunks",
-    );
-    let mid: Change = |b| {
-        let at = place(b, op::CHUNK_INDEX, 1).at as u64 + 4;
-        let foot = b.len() - 28;
-        put(b, foot, at);
-    };
-    fails("summary starts in a record", &zstd, mid, "damaged index");
-    fails(
-        "summary record length",
-        &zstd,
-        |b| {
-            let at = place(b, op::CHUNK_INDEX, 1).at;
-            put(b, at + 1, u64::MAX);
-        },
-        "runs past the summary",
-    );
-    fails(
-        "summary record cut short",
-        &zstd,
-        |b| {
-            let at = place(b, op::CHUNK_INDEX, 1).at;
-            b[at + 9 + 32] = 0xff;
-        },
-        "cut short",
-    );
-    fails("header length", &zstd, |b| put(b, 9, u64::MAX), "no header");
-}
-
-#[test]
-fn summaries_that_do_not_check_out_are_refused_with_a_hint() {
-    let summed = base(None).options(|o| o.calculate_summary_section_crc(true));
-    fails(
-        "summary checksum",
-        &summed,
-        |b| {
-            let at = place(b, op::CHUNK_INDEX, 1).at;
-            b[at + 9] ^= 1;
-        },
-        "fails its checksum",
-    );
-    fails(
-        "unchunked",
-        &base(None).options(|o| o.use_chunks(false)),
-        |_| {},
-        "lists no chunks",
-    );
-    fails(
-        "no chunk index",
-        &base(None).options(|o| o.emit_chunk_indexes(false)),
-        |_| {},
-        "lists no chunks",
-    );
-}
-
-#[test]
 fn other_files_are_named_for_what_they_are() {
     for (bytes, message) in [
         (&b""[..], "an empty file"),
@@ -449,10 +301,8 @@ fn other_files_are_named_for_what_they_are() {
             b"version https://git-lfs.github.com/spec/v1",
             "git-lfs pointer",
         ),
-        (&[0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0, 0], "zstd-compressed"),
         (b"\x89MCAP1\r\n", "unknown version"),
         (b"hello", "unknown bytes"),
-        (b"\x89MCAP0\r\n", "ends before its footer"),
     ] {
         refused(message, bytes, message);
     }

@@ -1,0 +1,191 @@
+//! Opening chunks to learn what no index tells: definitions, channels, counts and times.
+//!
+//! Two threads share the work, since it is decompression; each holds one chunk at a time.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::budget::Meter;
+use super::chunk::Decoder;
+use super::index::{ChunkRef, FileIndex};
+use super::opening::{MessageOrder, Opening};
+use super::record::{ChannelRecord, Fields, MessageHeader, Records, SchemaRecord, op};
+use super::source::Source;
+use crate::time::{Ros, Time};
+
+/// How many threads decompress.
+const WORKERS: usize = 2;
+/// The most bytes of definitions that are held meanwhile: 64 MiB.
+const MOST_BYTES: usize = 64 << 20;
+
+/// What a chunk turned out to hold.
+#[derive(Debug)]
+struct Found {
+    /// How many messages of each channel.
+    counts: Counts,
+    first: Time<Ros>,
+    last: Time<Ros>,
+}
+
+/// How many messages each channel has.
+pub(super) type Counts = BTreeMap<u16, u64>;
+
+/// Opens every chunk: for times that the index has wrong, or has not at all.
+pub(super) fn all(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
+    survey(source, index, opening, |_| true);
+}
+
+/// Opens the chunks whose channels nobody told. The messages in them; `None` if one cannot be read.
+pub(super) fn untold(
+    source: &Source,
+    index: &mut FileIndex,
+    opening: &Opening<'_>,
+) -> Option<Counts> {
+    survey(source, index, opening, |chunk| {
+        chunk.message_indexes.is_empty() && !chunk.is_empty()
+    })
+}
+
+fn survey(
+    source: &Source,
+    index: &mut FileIndex,
+    opening: &Opening<'_>,
+    is_wanted: fn(&ChunkRef) -> bool,
+) -> Option<Counts> {
+    let wanted: Vec<usize> = (0..index.chunks.len())
+        .filter(|i| index.chunks.get(*i).is_some_and(is_wanted))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(BTreeMap::new());
+    let definitions = Mutex::new(Definitions::default());
+    let work = |chunks: &[ChunkRef]| {
+        let mut decoder = Decoder::default();
+        while let Some(place) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let Some(chunk) = chunks.get(*place) else {
+                break;
+            };
+            opening.tell(&source.path, chunk.offset, source.len);
+            // What cannot be read is said when it is played.
+            if let Ok(owned) = decoder.read(source, chunk, &Meter::unbounded()) {
+                let seen = count(&owned.bytes, opening.order);
+                lock(&definitions).note(&owned.bytes, *place);
+                lock(&found).insert(*place, seen);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..WORKERS.min(wanted.len()) {
+            scope.spawn(|| work(&index.chunks));
+        }
+        work(&index.chunks);
+    });
+    lock(&definitions).give(index);
+    let found = std::mem::take(&mut *lock(&found));
+    let is_whole = found.len() == wanted.len();
+    let mut counts = Counts::new();
+    for (place, seen) in found {
+        for (channel, count) in &seen.counts {
+            *counts.entry(*channel).or_default() += count;
+        }
+        if let Some(chunk) = index.chunks.get_mut(place) {
+            chunk.adopt(&seen);
+        }
+    }
+    is_whole.then_some(counts)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A thread that panics ends the survey, so nobody sees what it left.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first definition of each channel and schema, by chunk, whichever thread comes across it first.
+#[derive(Debug, Default)]
+struct Definitions {
+    schemas: BTreeMap<u16, (usize, SchemaRecord)>,
+    channels: BTreeMap<u16, (usize, ChannelRecord)>,
+    bytes: usize,
+}
+
+impl Definitions {
+    fn note(&mut self, bytes: &[u8], place: usize) {
+        for record in Records::new(bytes).map_while(Result::ok) {
+            let Ok(id) = Fields(record.body).u16() else {
+                continue;
+            };
+            let is_room = self.bytes + record.body.len() <= MOST_BYTES;
+            match record.opcode {
+                op::SCHEMA if is_room && is_first(&self.schemas, id, place) => {
+                    if let Ok(schema) = SchemaRecord::parse(record.body) {
+                        self.bytes += record.body.len();
+                        self.schemas.insert(id, (place, schema));
+                    }
+                }
+                op::CHANNEL if is_room && is_first(&self.channels, id, place) => {
+                    if let Ok(channel) = ChannelRecord::parse(record.body) {
+                        self.bytes += record.body.len();
+                        self.channels.insert(id, (place, channel));
+                    }
+                }
+                0 => break,
+                _ => {}
+            }
+        }
+    }
+
+    fn give(&mut self, index: &mut FileIndex) {
+        for (_, schema) in std::mem::take(&mut self.schemas).into_values() {
+            index.define_schema(schema);
+        }
+        for (_, channel) in std::mem::take(&mut self.channels).into_values() {
+            index.define_channel(channel);
+        }
+    }
+}
+
+fn is_first<T>(known: &BTreeMap<u16, (usize, T)>, id: u16, place: usize) -> bool {
+    known.get(&id).is_none_or(|(at, _)| place < *at)
+}
+
+impl ChunkRef {
+    /// What was found in it outranks what was said of it.
+    fn adopt(&mut self, seen: &Found) {
+        if seen.counts.is_empty() {
+            (self.uncompressed, self.message_indexes) = (0, Box::default());
+            return;
+        }
+        (self.start, self.end) = (seen.first, seen.last);
+        let known = std::mem::take(&mut self.message_indexes);
+        let place = |id: &u16| {
+            let found = known.binary_search_by_key(id, |(channel, _)| *channel).ok();
+            let at = found.and_then(|i| known.get(i)).map_or(0, |(_, at)| *at);
+            (*id, at)
+        };
+        self.message_indexes = seen.counts.keys().map(place).collect();
+    }
+}
+
+fn count(bytes: &[u8], order: MessageOrder) -> Found {
+    let mut found = Found {
+        counts: Counts::new(),
+        first: Time::MAX,
+        last: Time::MIN,
+    };
+    for record in Records::new(bytes).map_while(Result::ok) {
+        match record.opcode {
+            op::MESSAGE => {
+                let Ok(header) = MessageHeader::parse(record.body) else {
+                    break;
+                };
+                let time = order.time(&header);
+                found.first = found.first.min(time);
+                found.last = found.last.max(time);
+                *found.counts.entry(header.channel).or_default() += 1;
+            }
+            0 => break,
+            _ => {}
+        }
+    }
+    found
+}
