@@ -8,6 +8,7 @@ mod bag_data;
 mod bag_hostile;
 mod bag_latched;
 mod bag_qos;
+mod bag_rosbag2;
 #[cfg(feature = "wire")]
 mod cli;
 mod house;
