@@ -1,10 +1,12 @@
 //! rosbag2 directories: which files they are found to hold, and what is refused.
 
 use std::fs;
+use std::io::Read;
+use std::ops::ControlFlow;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use bagplay::bag::{Directory, DirectoryError, Note};
+use bagplay::bag::{Bag, Directory, DirectoryError, Note, spool};
 
 use crate::bag_data::data;
 
@@ -355,7 +357,7 @@ fn real_directories_hold_the_files_that_they_list() {
         if !directory.files.iter().all(plain) {
             continue;
         }
-        let bag = bagplay::bag::Bag::open(&directory.files).unwrap();
+        let bag = Bag::open(&directory.files).unwrap();
         for topic in bag.topics() {
             let said = metadata.topics.iter().find(|said| said.name == topic.name);
             let said = said.unwrap_or_else(|| panic!("{name}: {}", topic.name));
@@ -390,4 +392,30 @@ fn real_directories_hold_the_files_that_they_list() {
             .iter()
             .all(|topic| topic.offered_qos.len() == 1 && topic.type_hash.is_some())
     );
+}
+
+#[test]
+fn real_packed_recordings_unpack_to_what_was_packed() {
+    let Some(data) = data() else { return };
+    let unpack = |path: &Path| {
+        let mut spooled = spool(path, &mut |_, _| ControlFlow::Continue(())).unwrap();
+        assert_eq!(spooled.damage, None, "{}", path.display());
+        let mut bytes = Vec::new();
+        spooled.file.read_to_end(&mut bytes).unwrap();
+        bytes
+    };
+    let sample = data.join("truncated/test_sample.mcap");
+    assert_eq!(
+        unpack(&sample.with_extension("mcap.zstd")),
+        fs::read(&sample).unwrap()
+    );
+    let split = Directory::resolve(&data.join("derived/split_file_zstd")).unwrap();
+    let unpacked = tempfile::tempdir().unwrap();
+    let parts = split.files.iter().zip(0..).map(|(packed, n)| {
+        let path = unpacked.path().join(format!("{n}.mcap"));
+        fs::write(&path, unpack(packed)).unwrap();
+        path
+    });
+    let bag = Bag::open(&parts.collect::<Vec<_>>()).unwrap();
+    assert_eq!(bag.message_count(), split.metadata.unwrap().message_count);
 }
