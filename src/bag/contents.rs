@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use super::chunk::MAX_CHUNK;
 use super::error::{BagError, Damage, Fault};
 use super::index::{ChunkRef, FileIndex, Form, IndexOrigin};
+use super::inputs::{Inputs, Standing};
 use super::message::{Key, TopicId};
 use super::opening::{MessageOrder, Opening};
 use super::pool::{MOST_OPEN, Pool};
+use super::rosbag2::Note;
 use super::source::Source;
 use super::topic::Topic;
 use super::topics::{ChannelTable, Depth, Topics};
@@ -112,6 +114,7 @@ pub(super) struct Contents {
     pub(super) forward: Order,
     pub(super) reverse: Order,
     pub(super) damage: Vec<Damage>,
+    pub(super) notes: Vec<Note>,
 }
 
 impl Contents {
@@ -120,20 +123,26 @@ impl Contents {
         paths: &[impl AsRef<Path>],
         opening: &Opening<'_>,
     ) -> Result<Self, BagError> {
-        let pool = Pool::new(MOST_OPEN);
-        let sources = paths.iter().map(|path| Source::open(path.as_ref(), &pool));
-        Self::of(sources.collect::<Result<_, _>>()?, opening)
+        let inputs = Inputs::open(paths, opening, &Pool::new(MOST_OPEN))?;
+        Self::of(inputs, opening)
     }
 
     /// Everything that is known of open files.
-    pub(super) fn of(sources: Vec<Source>, opening: &Opening<'_>) -> Result<Self, BagError> {
+    pub(super) fn of(mut inputs: Inputs, opening: &Opening<'_>) -> Result<Self, BagError> {
         let mut contents = Self {
             order: opening.order,
             ..Self::default()
         };
         let mut indexes = Vec::new();
-        for source in sources {
-            let mut index = FileIndex::read(&source, opening)?;
+        for (source, standing) in std::mem::take(&mut inputs.sources) {
+            let mut index = match FileIndex::read(&source, opening) {
+                Ok(index) => index,
+                Err(error) if standing == Standing::Part => {
+                    inputs.refuse(&source.path, error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             contents.damage.append(&mut index.damage);
             contents.files.push(summarise(&source, &index));
             contents.inputs.push(Input {
@@ -142,7 +151,14 @@ impl Contents {
             });
             indexes.push(index);
         }
-        let topics = Topics::of(&indexes);
+        if indexes.is_empty()
+            && let Some(error) = inputs.refused.into_iter().next()
+        {
+            return Err(error);
+        }
+        inputs.damage.append(&mut contents.damage);
+        (contents.damage, contents.notes) = (inputs.damage, inputs.notes);
+        let topics = Topics::of(&indexes, &inputs.topics);
         contents.topics = topics.merged;
         contents.depths = topics.depths;
         for (input, channels) in contents.inputs.iter_mut().zip(topics.channels) {

@@ -7,6 +7,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use super::rosbag2::DirectoryError;
+use super::spool::SpoolError;
+
 /// Why a recording cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BagError {
@@ -48,6 +51,12 @@ pub enum BagError {
         /// What to do.
         hint: &'static str,
     },
+    /// A rosbag2 directory that cannot be played.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// A compressed recording that cannot be unpacked.
+    #[error(transparent)]
+    Packed(#[from] SpoolError),
 }
 
 /// What is wrong with a damaged place.

@@ -6,8 +6,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// The longest text that is parsed; a profile takes about 400 bytes.
-const MAX_YAML: usize = 1 << 20;
+use super::yaml;
 
 /// Whether the middleware repeats what got lost.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -104,10 +103,10 @@ impl Qos {
     /// the policies as integers or as words. What is missing or not known reads as the default; no
     /// text, and text that is not such a list, as no profiles.
     pub fn parse_offers(yaml: &str) -> Vec<Self> {
-        if yaml.len() > MAX_YAML || yaml.trim().is_empty() {
+        if yaml.trim().is_empty() {
             return Vec::new();
         }
-        let profiles = serde_saphyr::from_str::<Vec<Profile>>(yaml).unwrap_or_default();
+        let profiles = yaml::read::<Vec<Profile>>(yaml).unwrap_or_default();
         profiles.iter().map(Profile::qos).collect()
     }
 }
@@ -115,7 +114,7 @@ impl Qos {
 /// A profile as it is written.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Profile {
+pub(super) struct Profile {
     history: Word,
     depth: Word,
     reliability: Word,
@@ -146,7 +145,7 @@ struct Span {
 }
 
 impl Profile {
-    fn qos(&self) -> Qos {
+    pub(super) fn qos(&self) -> Qos {
         let default = Qos::default();
         let depth = match self.depth.number() {
             // Zero is "as the system likes", which is 10 for rclcpp.

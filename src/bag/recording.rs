@@ -10,9 +10,11 @@ use super::budget::Meter;
 use super::contents::{Contents, FileSummary};
 use super::cursor::Cursor;
 use super::error::{BagError, Damage};
+use super::inputs::{Inputs, Standing};
 use super::latched;
 use super::message::{Message, TopicId};
 use super::opening::Opening;
+use super::rosbag2::Note;
 use super::selection::{Bounds, Direction, Selection, StartAt};
 use super::source::Source;
 use super::topic::Topic;
@@ -25,7 +27,7 @@ pub struct Bag {
 }
 
 impl Bag {
-    /// Opens MCAP files: by their summaries, which takes milliseconds whatever their size, or by reading
+    /// Opens MCAP files, also those compressed as a whole, and rosbag2 directories: by their summaries, which takes milliseconds whatever their size, or by reading
     /// them through if they have none that can be used. Equal stamps keep the order of the inputs.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, BagError> {
         Self::open_with(paths, &Opening::default())
@@ -40,8 +42,11 @@ impl Bag {
     /// Opens an MCAP file that is in memory; `name` is what messages call it.
     pub fn from_bytes(name: impl AsRef<Path>, bytes: Bytes) -> Result<Self, BagError> {
         let source = Source::memory(name.as_ref(), bytes);
-        let contents = Contents::of(vec![source], &Opening::default())?;
-        let contents = Arc::new(contents);
+        let inputs = Inputs {
+            sources: vec![(source, Standing::Named)],
+            ..Inputs::default()
+        };
+        let contents = Arc::new(Contents::of(inputs, &Opening::default())?);
         Ok(Self { contents })
     }
 
@@ -67,9 +72,14 @@ impl Bag {
         counts.try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
     }
 
-    /// What the indexes were found to be wrong about when the files were opened.
+    /// What was found wrong when the files were opened.
     pub fn damage(&self) -> &[Damage] {
         &self.contents.damage
+    }
+
+    /// What a user should know of how directories were understood.
+    pub fn notes(&self) -> &[Note] {
+        &self.contents.notes
     }
 
     /// Walks the selected topics in order. Seeking is a new cursor. Forward from a time covers that

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::index::FileIndex;
 use super::message::TopicId;
+use super::metadata::MetadataTopic;
 use super::qos::{Durability, Qos};
 use super::record::ChannelRecord;
 use super::topic::{Schema, Topic};
@@ -42,7 +43,8 @@ pub(super) struct Topics {
 type Identity = (String, String, String);
 
 impl Topics {
-    pub(super) fn of(files: &[FileIndex]) -> Self {
+    /// `said` is what stands beside the files about topics; it fills in what they do not tell.
+    pub(super) fn of(files: &[FileIndex], said: &[MetadataTopic]) -> Self {
         let mut all = Self::default();
         let mut ids: HashMap<Identity, TopicId> = HashMap::new();
         for file in files {
@@ -66,6 +68,9 @@ impl Topics {
             all.take_offers(offers);
         }
         for topic in &mut all.merged {
+            for said in said {
+                topic.learn(said);
+            }
             // Where nothing was recorded the name decides: static transforms are always latched.
             topic.is_latched |= topic.offered_qos.is_empty() && is_tf_static(&topic.name);
         }
@@ -139,6 +144,21 @@ impl Topics {
                 topic.offered_qos = profiles;
             }
         }
+    }
+}
+
+impl Topic {
+    fn learn(&mut self, said: &MetadataTopic) {
+        if said.name != self.name {
+            return;
+        }
+        if self.offered_qos.is_empty() {
+            self.offered_qos.clone_from(&said.offered_qos);
+            let is_local = |qos: &Qos| qos.durability == Durability::TransientLocal;
+            self.is_latched |= self.offered_qos.iter().any(is_local);
+        }
+        let hash = said.type_hash.as_ref().filter(|hash| is_meaningful(hash));
+        self.type_hash = self.type_hash.take().or_else(|| hash.cloned());
     }
 }
 

@@ -34,6 +34,9 @@ impl<'a> Window<'a> {
     pub(super) fn get(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let there = self.source.len.saturating_sub(offset);
         let length = length.min(usize::try_from(there).unwrap_or(usize::MAX));
+        if length == 0 {
+            return Ok(&[]);
+        }
         let inside = |window: &Self| {
             let from = usize::try_from(offset.checked_sub(window.start)?).ok()?;
             let to = from.checked_add(length)?;

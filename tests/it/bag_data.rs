@@ -11,7 +11,7 @@ use bagplay::time::Time;
 
 use crate::mcaps::{all, at};
 
-fn data() -> Option<PathBuf> {
+pub(crate) fn data() -> Option<PathBuf> {
     std::env::var_os("BAGPLAY_DATA").map(PathBuf::from)
 }
 

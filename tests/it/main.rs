@@ -5,9 +5,11 @@
 mod bag_cue;
 mod bag_cursor;
 mod bag_data;
+mod bag_directories;
 mod bag_hostile;
 mod bag_latched;
 mod bag_qos;
+mod bag_rosbag2;
 mod bag_scan;
 #[cfg(feature = "wire")]
 mod cli;

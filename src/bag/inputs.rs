@@ -1,0 +1,126 @@
+//! From what a user names to recordings that can be read: files, whole rosbag2 directories, and files
+//! that were compressed as a whole.
+//!
+//! The parts of a directory stand or fall alone: one that is gone or is no recording is damage, and the
+//! rest plays.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::error::{BagError, Damage, DamageKind};
+use super::metadata::MetadataTopic;
+use super::opening::Opening;
+use super::pool::Pool;
+use super::rosbag2::{Directory, Note};
+use super::source::Source;
+use super::spool::spool;
+
+/// How a zstd frame begins.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Whether a recording was named itself, or found in a directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Standing {
+    Named,
+    Part,
+}
+
+/// What was named, opened.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    pub(super) sources: Vec<(Source, Standing)>,
+    /// Why parts of directories are not among them.
+    pub(super) refused: Vec<BagError>,
+    pub(super) damage: Vec<Damage>,
+    pub(super) notes: Vec<Note>,
+    /// What `metadata.yaml` says of topics, for what the recordings leave out.
+    pub(super) topics: Vec<MetadataTopic>,
+}
+
+impl Inputs {
+    /// Opens everything; a name that nothing can be made of is the error.
+    pub(super) fn open(
+        paths: &[impl AsRef<Path>],
+        opening: &Opening<'_>,
+        pool: &Arc<Pool>,
+    ) -> Result<Self, BagError> {
+        let mut inputs = Self::default();
+        for path in paths {
+            let path = path.as_ref();
+            if path.is_dir() {
+                inputs.take_directory(path, opening, pool)?;
+            } else {
+                let source = inputs.take_file(path, opening, pool)?;
+                inputs.sources.push((source, Standing::Named));
+            }
+        }
+        Ok(inputs)
+    }
+
+    fn take_directory(
+        &mut self,
+        path: &Path,
+        opening: &Opening<'_>,
+        pool: &Arc<Pool>,
+    ) -> Result<(), BagError> {
+        let directory = Directory::resolve(path)?;
+        self.notes.extend(directory.notes);
+        self.topics
+            .extend(directory.metadata.into_iter().flat_map(|it| it.topics));
+        self.damage
+            .extend(directory.missing.into_iter().map(|gone| Damage {
+                file: gone.path,
+                offset: 0,
+                kind: DamageKind::Missing,
+                detail: format!("a part of the recording is missing: {}", gone.detail),
+            }));
+        for path in directory.files {
+            match self.take_file(&path, opening, pool) {
+                Ok(source) => self.sources.push((source, Standing::Part)),
+                Err(error) => self.refuse(&path, error),
+            }
+        }
+        Ok(())
+    }
+
+    /// A part that cannot be played: the others can.
+    pub(super) fn refuse(&mut self, path: &Path, error: BagError) {
+        let name = format!("{}: ", path.display());
+        let text = error.to_string();
+        let why = text.strip_prefix(&name).unwrap_or(&text);
+        self.damage.push(Damage {
+            file: path.to_owned(),
+            offset: 0,
+            kind: DamageKind::Missing,
+            detail: format!("a part of the recording cannot be played: {why}"),
+        });
+        self.refused.push(error);
+    }
+
+    fn take_file(
+        &mut self,
+        path: &Path,
+        opening: &Opening<'_>,
+        pool: &Arc<Pool>,
+    ) -> Result<Source, BagError> {
+        let source = Source::open(path, pool)?;
+        let mut head = [0; ZSTD.len()];
+        if !source.holds(0, ZSTD.len() as u64) {
+            return Ok(source);
+        }
+        source
+            .read_into(0, &mut head)
+            .map_err(|error| source.error(0, error))?;
+        if head != ZSTD {
+            return Ok(source);
+        }
+        let mut told = |read, of| {
+            opening.tell(path, read, of);
+            ControlFlow::Continue(())
+        };
+        let spooled = spool(path, &mut told)?;
+        self.damage.extend(spooled.damage);
+        Source::spooled(path, spooled.file).map_err(|error| source.error(0, error))
+    }
+}
