@@ -50,6 +50,8 @@ pub struct FileSummary {
 pub(super) struct Input {
     pub(super) source: Source,
     pub(super) channels: ChannelTable,
+    /// Where the data end, and the checksum over all of them, 0 if there is none.
+    pub(super) data_end: Option<(u64, u32)>,
 }
 
 /// A chunk of one of the files.
@@ -88,7 +90,7 @@ impl Chunk {
     /// The channels that have messages in it; `None` if the index does not say.
     pub(super) fn channels(&self) -> Option<impl Iterator<Item = u16>> {
         let indexes = &self.place.message_indexes;
-        (!indexes.is_empty()).then(|| indexes.iter().map(|(channel, _)| *channel))
+        (!indexes.is_empty()).then(|| indexes.iter().map(|it| it.channel))
     }
 }
 
@@ -148,6 +150,7 @@ impl Contents {
             contents.inputs.push(Input {
                 source,
                 channels: ChannelTable::default(),
+                data_end: index.data_end,
             });
             indexes.push(index);
         }
@@ -219,12 +222,9 @@ impl Contents {
     }
 }
 
-fn is_chunk(chunk: &&ChunkRef) -> bool {
-    chunk.form == Form::Chunk
-}
-
 fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
     let messages = index.statistics.as_ref().map(|counts| counts.messages);
+    let is_chunk = |chunk: &&ChunkRef| chunk.form == Form::Chunk;
     FileSummary {
         path: source.path.clone(),
         bytes: source.len,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::budget::Meter;
 use super::chunk::Decoder;
 use super::error::DamageKind;
-use super::index::{FileIndex, IndexOrigin};
+use super::index::{FileIndex, IndexOrigin, Indexed};
 use super::record::{ChannelRecord, Records, SchemaRecord, op};
 use super::source::Source;
 
@@ -22,7 +22,7 @@ pub(super) fn complete(source: &Source, index: &mut FileIndex) {
     let mut used = BTreeSet::new();
     let mut first = BTreeMap::new();
     for chunk in &index.chunks {
-        for (channel, _) in &chunk.message_indexes {
+        for Indexed { channel, .. } in &chunk.message_indexes {
             used.insert(*channel);
             first.entry(*channel).or_insert(chunk.offset);
         }

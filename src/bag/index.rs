@@ -35,6 +35,16 @@ pub(super) enum Form {
     Loose,
 }
 
+/// What is known of one channel's messages in a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Indexed {
+    pub(super) channel: u16,
+    /// How many there are; 0 if only the message index tells.
+    pub(super) count: u32,
+    /// Where the message index is; 0 if there is none.
+    pub(super) offset: u64,
+}
+
 /// Where a chunk, or a run of loose records, is and which times it covers.
 #[derive(Clone, Debug)]
 pub(super) struct ChunkRef {
@@ -47,9 +57,8 @@ pub(super) struct ChunkRef {
     pub(super) end: Time<Ros>,
     /// Decompressed size, as declared by the index.
     pub(super) uncompressed: u64,
-    /// The channels that have messages in it, each with the offset of its message index, 0 if it has none;
-    /// empty if nobody knows.
-    pub(super) message_indexes: Box<[(u16, u64)]>,
+    /// The channels that have messages in it, by id; empty if nobody knows.
+    pub(super) message_indexes: Box<[Indexed]>,
 }
 
 impl ChunkRef {
@@ -88,6 +97,8 @@ pub(super) struct FileIndex {
     pub(super) compressed: u64,
     /// What was not as it should be.
     pub(super) damage: Vec<Damage>,
+    /// Where the data end, and the checksum over all of them, 0 if there is none.
+    pub(super) data_end: Option<(u64, u32)>,
     definition_bytes: u64,
 }
 
@@ -108,7 +119,7 @@ impl FileIndex {
         index.chunks.sort_by_key(|chunk| chunk.offset);
         match opening.order {
             MessageOrder::Received => message_index::refine(source, &mut index.chunks),
-            MessageOrder::Sent => drop(survey::all(source, &mut index, opening)),
+            MessageOrder::Sent => survey::all(source, &mut index, opening),
         }
         definitions::complete(source, &mut index);
         Ok(index)

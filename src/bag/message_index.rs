@@ -22,11 +22,11 @@ pub(super) fn read(
     }
     let found = chunk
         .message_indexes
-        .binary_search_by_key(&channel, |(id, _)| *id);
+        .binary_search_by_key(&channel, |it| it.channel);
     let Ok(found) = found else {
         return Some(Vec::new());
     };
-    let (_, offset) = *chunk.message_indexes.get(found)?;
+    let offset = chunk.message_indexes.get(found)?.offset;
     if offset == 0 {
         return None;
     }
@@ -58,7 +58,7 @@ const MOST_REFINED: usize = 1000;
 pub(super) fn refine(source: &Source, chunks: &mut [ChunkRef]) {
     let untold = chunks.iter_mut().filter(|chunk| chunk.is_any_time());
     for chunk in untold.take(MOST_REFINED) {
-        let ids = chunk.message_indexes.iter().map(|(channel, _)| *channel);
+        let ids = chunk.message_indexes.iter().map(|it| it.channel);
         let entries: Option<Vec<_>> = ids.map(|id| read(source, chunk, id)).collect();
         let times = entries.iter().flatten().flatten().map(|(time, _)| *time);
         if let Some((start, end)) = times.clone().min().zip(times.max()) {

@@ -6,6 +6,7 @@
 //! checked against what encloses it, and damage is yielded and passed over.
 
 mod budget;
+mod check;
 mod chunk;
 mod contents;
 mod cue;
@@ -22,6 +23,7 @@ mod message_index;
 mod metadata;
 mod open_chunk;
 mod opening;
+mod outline;
 mod pool;
 mod qos;
 mod record;
@@ -50,6 +52,7 @@ pub use index::IndexOrigin;
 pub use message::{Key, Message, TopicId};
 pub use metadata::{CompressionMode, Metadata, MetadataError, MetadataTopic};
 pub use opening::{MessageOrder, Opening, Progress};
+pub use outline::{Outline, TopicOutline};
 pub use qos::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
 pub use recording::Bag;
 pub use rosbag2::{Directory, DirectoryError, Missing, Note};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::budget::Meter;
+use super::check;
 use super::contents::{Contents, FileSummary};
 use super::cursor::Cursor;
 use super::error::{BagError, Damage};
@@ -14,6 +15,7 @@ use super::inputs::{Inputs, Standing};
 use super::latched;
 use super::message::{Message, TopicId};
 use super::opening::Opening;
+use super::outline::{self, Outline};
 use super::rosbag2::Note;
 use super::selection::{Bounds, Direction, Selection, StartAt};
 use super::source::Source;
@@ -80,6 +82,17 @@ impl Bag {
     /// What a user should know of how directories were understood.
     pub fn notes(&self) -> &[Note] {
         &self.contents.notes
+    }
+
+    /// What the recording looks like in so many equal parts of its time, told by its indexes.
+    pub fn outline(&self, parts: usize) -> Outline {
+        outline::outline(&self.contents, self.range(), parts.max(1))
+    }
+
+    /// Compares the data section of each file with its checksum, where it has one, which reads the whole
+    /// file. Chunks compare theirs whenever they are opened.
+    pub fn check_data_sections(&self) -> Vec<Damage> {
+        check::data_sections(&self.contents)
     }
 
     /// Walks the selected topics in order. Seeking is a new cursor. Forward from a time covers that

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::chunk::MAX_CHUNK;
 use super::error::DamageKind;
-use super::index::{ChunkRef, FileIndex, Form};
+use super::index::{ChunkRef, FileIndex, Form, Indexed};
 use super::opening::Opening;
 use super::record::{
     ChannelRecord, ChunkHeader, FRAME, Fields, MAGIC, MESSAGE_HEADER, MessageHeader, SchemaRecord,
@@ -125,7 +125,7 @@ impl<'a> Scan<'a> {
             let is_taken = fitting.is_some_and(|(frame, _)| self.take(frame));
             match fitting.filter(|_| is_taken) {
                 Some((frame, end)) if frame.opcode == op::FOOTER => {
-                    self.close_chunk(Indexed::All);
+                    self.close_chunk(Behind::All);
                     let magic = self.window.get(end, MAGIC.len()).unwrap_or_default();
                     let is_whole = magic == MAGIC;
                     break End::Footer(if is_whole { end + 8 } else { end });
@@ -133,7 +133,7 @@ impl<'a> Scan<'a> {
                 Some((_, end)) => at = end,
                 None => {
                     // Message indexes that break off do not tell of all channels.
-                    self.close_chunk(Indexed::Partly);
+                    self.close_chunk(Behind::Partly);
                     self.close_run();
                     let Some(next) = next_record(&mut self.window, &*self.index, at + 1, to) else {
                         break End::Cut(at);
@@ -148,9 +148,9 @@ impl<'a> Scan<'a> {
         // A file that ends without a footer may have been cut between two message indexes.
         let is_whole = to < self.source.len && end == End::Edge;
         self.close_chunk(if is_whole {
-            Indexed::All
+            Behind::All
         } else {
-            Indexed::Partly
+            Behind::Partly
         });
         self.close_run();
         end
@@ -167,12 +167,13 @@ impl<'a> Scan<'a> {
             0 => false,
             op::MESSAGE_INDEX => self.take_message_index(frame),
             _ => {
-                self.close_chunk(Indexed::All);
+                self.close_chunk(Behind::All);
                 match frame.opcode {
                     op::CHUNK => self.take_chunk(frame),
                     op::MESSAGE => self.take_message(frame),
                     op::SCHEMA | op::CHANNEL => self.take_definition(frame),
                     op::FOOTER => frame.length == 20,
+                    op::DATA_END => self.take_data_end(frame),
                     _ => {
                         self.close_run();
                         true
@@ -223,18 +224,22 @@ impl<'a> Scan<'a> {
     }
 
     /// The chunk's message indexes are behind us.
-    fn close_chunk(&mut self, indexed: Indexed) {
+    fn close_chunk(&mut self, behind: Behind) {
         let Some(Indexes(found)) = self.chunk.take() else {
             return;
         };
         let Some(chunk) = self.index.chunks.last_mut() else {
             return;
         };
-        if indexed == Indexed::Partly {
+        if behind == Behind::Partly {
             return;
         }
-        let places = found.iter().map(|(channel, (at, _))| (*channel, *at));
-        chunk.message_indexes = places.collect();
+        let indexed = found.iter().map(|(channel, (offset, count))| Indexed {
+            channel: *channel,
+            count: u32::try_from(*count).unwrap_or(u32::MAX),
+            offset: *offset,
+        });
+        chunk.message_indexes = indexed.collect();
         for (channel, (_, count)) in found {
             *self.counts.entry(channel).or_default() += count;
         }
@@ -262,6 +267,16 @@ impl<'a> Scan<'a> {
         *run.channels.entry(header.channel).or_default() += 1;
         *self.counts.entry(header.channel).or_default() += 1;
         true
+    }
+
+    fn take_data_end(&mut self, frame: Frame) -> bool {
+        self.close_run();
+        let body = self.window.get(frame.body(), 4).unwrap_or_default();
+        let Ok(checksum) = Fields(body).u32() else {
+            return false;
+        };
+        self.index.data_end.get_or_insert((frame.at, checksum));
+        frame.length >= 4
     }
 
     fn take_definition(&mut self, frame: Frame) -> bool {
@@ -305,6 +320,11 @@ impl<'a> Scan<'a> {
         let Some(run) = self.run.take().filter(|run| !run.channels.is_empty()) else {
             return;
         };
+        let indexed = run.channels.into_iter().map(|(channel, count)| Indexed {
+            channel,
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            offset: 0,
+        });
         self.index.chunks.push(ChunkRef {
             form: Form::Loose,
             offset: run.start,
@@ -312,7 +332,7 @@ impl<'a> Scan<'a> {
             start: run.first,
             end: run.last,
             uncompressed: run.end - run.start,
-            message_indexes: run.channels.into_keys().map(|id| (id, 0)).collect(),
+            message_indexes: indexed.collect(),
         });
     }
 
@@ -326,7 +346,7 @@ impl<'a> Scan<'a> {
 
 /// Whether the message indexes behind a chunk are all there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Indexed {
+enum Behind {
     All,
     Partly,
 }

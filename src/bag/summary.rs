@@ -5,7 +5,7 @@
 //! [`MAX_SUMMARY`] and by the bytes that are there.
 
 use super::error::{BagError, DamageKind};
-use super::index::{self, ChunkRef, FileIndex, Form};
+use super::index::{self, ChunkRef, FileIndex, Form, Indexed};
 use super::record::{
     ChannelRecord, ChunkHeader, ChunkIndexRecord, FRAME, Fields, MAGIC, Records, SchemaRecord,
     Short, Statistics, op,
@@ -168,6 +168,13 @@ impl Reading<'_> {
         let mut message_indexes = record.message_indexes;
         message_indexes.sort_unstable();
         message_indexes.dedup_by_key(|(channel, _)| *channel);
+        let message_indexes = message_indexes
+            .into_iter()
+            .map(|(channel, offset)| Indexed {
+                channel,
+                count: 0,
+                offset,
+            });
         self.index
             .count_compression(&record.compression, record.compressed);
         self.index.chunks.push(ChunkRef {
@@ -177,7 +184,7 @@ impl Reading<'_> {
             start,
             end,
             uncompressed: record.uncompressed,
-            message_indexes: message_indexes.into_boxed_slice(),
+            message_indexes: message_indexes.collect(),
         });
         Ok(())
     }

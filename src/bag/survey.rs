@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::budget::Meter;
 use super::chunk::Decoder;
-use super::index::{ChunkRef, FileIndex};
+use super::index::{ChunkRef, FileIndex, Indexed};
 use super::opening::{MessageOrder, Opening};
 use super::record::{ChannelRecord, Fields, MessageHeader, Records, SchemaRecord, op};
 use super::source::Source;
@@ -157,12 +157,15 @@ impl ChunkRef {
         }
         (self.start, self.end) = (seen.first, seen.last);
         let known = std::mem::take(&mut self.message_indexes);
-        let place = |id: &u16| {
-            let found = known.binary_search_by_key(id, |(channel, _)| *channel).ok();
-            let at = found.and_then(|i| known.get(i)).map_or(0, |(_, at)| *at);
-            (*id, at)
+        let indexed = |(id, count): (&u16, &u64)| {
+            let found = known.binary_search_by_key(id, |it| it.channel).ok();
+            Indexed {
+                channel: *id,
+                count: u32::try_from(*count).unwrap_or(u32::MAX),
+                offset: found.and_then(|i| known.get(i)).map_or(0, |it| it.offset),
+            }
         };
-        self.message_indexes = seen.counts.keys().map(place).collect();
+        self.message_indexes = seen.counts.iter().map(indexed).collect();
     }
 }
 
