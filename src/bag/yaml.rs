@@ -5,6 +5,7 @@
 //! that multiply, deep nesting and floods of nodes end in an error after bounded time and memory.
 
 use serde::de::DeserializeOwned;
+use serde_saphyr::MessageFormatter as _;
 
 /// The longest text that is read, in bytes. A profile takes about 400, a thousand splits 200 kB.
 pub(super) const MAX_TEXT: usize = 4 << 20;
@@ -54,15 +55,9 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let error = error.without_snippet();
         let line = error.location().map_or(0, |location| location.line());
-        let reason = error.to_string();
-        // The parser's own words end in the place, which is told in front.
-        let reason = reason.lines().next().unwrap_or_default();
-        let reason = reason
-            .rsplit_once(" at line ")
-            .map_or(reason, |(what, _)| what);
-        let reason = reason.to_owned();
+        let words = serde_saphyr::UserMessageFormatter.format_message(error.without_snippet());
+        let reason = words.lines().next().unwrap_or_default().to_owned();
         YamlError::Malformed { line, reason }
     })
 }
