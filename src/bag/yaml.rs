@@ -44,12 +44,15 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
             max_recorded_anchor_events: MAX_NODES,
             max_recorded_anchor_bytes: MAX_TEXT,
             max_depth: 32,
-            max_aliases: 1_000,
+            max_aliases: 10_000,
             max_anchors: 1_000,
+            // Writers of YAML put one profile that a hundred topics share once. The limits on what
+            // aliases unfold to are the ones that count.
+            enforce_alias_anchor_ratio: false,
             max_documents: 1,
         },
         alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: MAX_NODES / 10,
+            max_total_replayed_events: MAX_NODES,
             max_replay_stack_depth: 8,
         },
         with_snippet: false,
@@ -93,7 +96,8 @@ mod tests {
         let deep = format!("a: {}", "[".repeat(10_000));
         let nested = (0..2_000).fold(String::new(), |text, n| text + &" ".repeat(n) + "a:\n");
         let documents = "a: b\n---\n".repeat(10_000);
-        for text in [&bomb, &wide, &deep, &nested, &documents] {
+        let heavy = format!("a: [&x {}{}]", "y".repeat(100_000), ", *x".repeat(100));
+        for text in [&bomb, &wide, &deep, &nested, &documents, &heavy] {
             let error = read::<Tree>(text).unwrap_err();
             assert!(matches!(error, YamlError::Malformed { .. }), "{error}");
         }
@@ -103,7 +107,25 @@ mod tests {
             read::<Tree>(&long).unwrap_err(),
             YamlError::TooLong { bytes }
         );
-        assert!(read::<Tree>("a: &x [b]\nc: *x\nd: {e: f}\n").is_ok());
+    }
+
+    #[test]
+    fn what_writers_of_yaml_make_is_read() {
+        type Lists = BTreeMap<String, Vec<String>>;
+        let expected = Lists::from([("a".to_owned(), vec!["b".to_owned()])]);
+        for text in [
+            "a: [b]",
+            "---\na: [b]\n",
+            "%YAML 1.2\n---\na:\n- b\n...\n",
+            "\u{feff}a: ['b']\r\n",
+            "# of an older kind\na: [!!str \"b\"]\n",
+        ] {
+            assert_eq!(read::<Lists>(text), Ok(expected.clone()), "{text:?}");
+        }
+        let shared = (0..500).fold("a: &x [b]\n".to_owned(), |text, n| {
+            format!("{text}t{n}: *x\n")
+        });
+        assert_eq!(read::<Lists>(&shared).unwrap()["t499"], ["b"]);
     }
 
     #[test]

@@ -214,8 +214,8 @@ mod tests {
                         profiles.push(Qos {
                             reliability,
                             durability,
-                            liveliness,
                             deadline,
+                            liveliness,
                             lease,
                             ..Qos::default()
                         });
