@@ -203,7 +203,7 @@ fn played(chosen: &Chosen, bag: &Bag) -> Played {
         id: chosen.id,
         name: chosen.name.clone(),
         topic,
-        qos: None,
+        qos: chosen.qos,
     }
 }
 

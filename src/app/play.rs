@@ -1,8 +1,11 @@
 //! `play BAG…`: the whole of a run, in the order in which it happens.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
 
-use bagplay::bag::{Bag, Cues, Selection};
+use anyhow::Context;
+use bagplay::bag::{Bag, Cues, QosOverrides, Selection};
 use bagplay::cli::{Ending, Exit, Format, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan};
 use bagplay::player::{Gate, Player, Source};
 
@@ -19,6 +22,8 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         let error = anyhow::anyhow!("no recording named; hint: play BAG.mcap, or play --help");
         return Err(Failure::new(Exit::Usage, error));
     }
+    let profiles = args.topics.qos_profile_overrides_path.as_deref();
+    let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
     let bag = Bag::open(&args.bags).or_exit(Exit::Recording)?;
     for damage in bag.damage() {
         tracing::warn!("{damage}");
@@ -27,7 +32,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         .range()
         .ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args)))
         .or_exit(Exit::Recording)?;
-    let mut plan = plan(args, recording, bag.topics()).or_exit(Exit::Usage)?;
+    let mut plan = plan(args, &profiles, recording, bag.topics()).or_exit(Exit::Usage)?;
     plan.options.digest = talk.format == Format::Json;
     for warning in &plan.warnings {
         tracing::warn!("{warning}");
@@ -90,6 +95,21 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         return Err(Failure::new(Exit::Recording, error));
     }
     Ok(ending.exit)
+}
+
+/// The profiles that a file gives by topic.
+fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
+    // More than is parsed; what never ends, such as a device, is not read to its end.
+    const MOST: u64 = 8 << 20;
+    let read = || {
+        let mut text = String::new();
+        File::open(path)?.take(MOST).read_to_string(&mut text)?;
+        Ok(QosOverrides::parse(&text)?)
+    };
+    let profiles: anyhow::Result<QosOverrides> = read();
+    profiles
+        .with_context(|| format!("--qos-profile-overrides-path: {}", path.display()))
+        .or_exit(Exit::Usage)
 }
 
 /// Without a way out everything sent would be lost: playback waits for one, or does not begin.

@@ -55,7 +55,7 @@ pub enum SpoolError {
         limit: u64,
     },
     /// The unpacked recording cannot be stored.
-    #[error("{}: cannot unpack {} there; hint: let TMPDIR name a directory with more space", dir.display(), path.display())]
+    #[error("{}: cannot unpack {} there; hint: let TMPDIR name another directory, with enough space", dir.display(), path.display())]
     Store {
         /// The directory for temporary files.
         dir: PathBuf,

@@ -129,7 +129,7 @@ impl Topics {
         id
     }
 
-    /// The parts of a split recording repeat their publishers, so the longest list counts.
+    /// The parts of a split recording repeat their publishers: of each profile the file with most counts.
     fn take_offers(&mut self, offers: BTreeMap<TopicId, (Vec<Qos>, usize)>) {
         for (id, (profiles, publishers)) in offers {
             if let Some(Depth::Last(depth)) = self.depths.get_mut(id.index()) {
@@ -140,8 +140,15 @@ impl Topics {
             };
             let is_local = |qos: &Qos| qos.durability == Durability::TransientLocal;
             topic.is_latched |= profiles.iter().any(is_local);
-            if profiles.len() > topic.offered_qos.len() {
-                topic.offered_qos = profiles;
+            let mut known: HashMap<Qos, usize> = HashMap::new();
+            for qos in &topic.offered_qos {
+                *known.entry(*qos).or_default() += 1;
+            }
+            for qos in profiles {
+                match known.get_mut(&qos) {
+                    Some(left) if *left > 0 => *left -= 1,
+                    _ => topic.offered_qos.push(qos),
+                }
             }
         }
     }

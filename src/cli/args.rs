@@ -247,7 +247,7 @@ pub struct TopicArgs {
     /// Put this before every topic name
     #[arg(long, value_name = "PREFIX")]
     pub prefix: Option<String>,
-    /// QoS profiles by topic, as for ros2 bag (not supported yet)
+    /// QoS profiles by topic instead of the recorded ones, as YAML
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub qos_profile_overrides_path: Option<PathBuf>,
     /// Wait at the start until these topics (none named: all) have a subscriber

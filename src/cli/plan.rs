@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::args::{PlayArgs, TimeArgs};
 use super::select::{Chosen, SelectError, choose, ids_of};
 use super::values::MessageOrder;
-use crate::bag::Topic;
+use crate::bag::{QosOverrides, Topic};
 use crate::player::{Before, ClockOptions, Gate, Gates, Intent, Options, Pace, WhenDone};
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 
@@ -47,11 +47,14 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
-/// Resolves the arguments against a recording of these topics that covers `recording`.
-pub fn plan(args: &PlayArgs, recording: TimeRange, topics: &[Topic]) -> Result<Plan, PlanError> {
-    if args.topics.qos_profile_overrides_path.is_some() {
-        return Err(PlanError::NotYet("--qos-profile-overrides-path"));
-    }
+/// Resolves the arguments, and the profiles given besides, against a recording of these topics that
+/// covers `recording`.
+pub fn plan(
+    args: &PlayArgs,
+    profiles: &QosOverrides,
+    recording: TimeRange,
+    topics: &[Topic],
+) -> Result<Plan, PlanError> {
     if args.wire.tui {
         return Err(PlanError::NotYet("--tui"));
     }
@@ -59,8 +62,11 @@ pub fn plan(args: &PlayArgs, recording: TimeRange, topics: &[Topic]) -> Result<P
         return Err(PlanError::NotYet("--message-order sent"));
     }
     let clock = clock(args, topics)?;
-    let (chosen, left_out) =
+    let (mut chosen, left_out) =
         without_clock(choose(topics, &args.topics)?, topics, clock.is_served());
+    for one in &mut chosen {
+        one.qos = profiles.get(&topics[one.id.index()].name);
+    }
     if chosen.is_empty() && !clock.is_served() {
         return Err(PlanError::Empty("no topic is selected".into()));
     }
@@ -98,6 +104,7 @@ pub fn plan(args: &PlayArgs, recording: TimeRange, topics: &[Topic]) -> Result<P
     let warnings = zero_warning(&options)
         .into_iter()
         .chain(shared_names(&chosen, topics))
+        .chain(idle_profiles(profiles, &chosen, topics))
         .collect();
     Ok(Plan {
         options,
@@ -210,6 +217,24 @@ fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     shared.collect()
 }
 
+/// Names that a profile is given for and that are not played: misspelt, as a rule.
+fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
+    let bare = |name: &str| name.trim_start_matches('/').to_owned();
+    let recorded = |one: &Chosen| bare(&topics[one.id.index()].name);
+    let idle = profiles
+        .names()
+        .filter(|name| !chosen.iter().any(|one| recorded(one) == bare(name)));
+    let warning = |name: &str| {
+        let hint = if chosen.iter().any(|one| bare(&one.name) == bare(name)) {
+            "; hint: profiles go by recorded names"
+        } else {
+            ""
+        };
+        format!("--qos-profile-overrides-path: `{name}` has a profile and is not played{hint}")
+    };
+    idle.map(warning).collect()
+}
+
 /// What ROS clients make of a clock at or before zero.
 fn zero_warning(options: &Options) -> Option<String> {
     let shown = options.range.start().saturating_add(options.clock.shift);
@@ -237,6 +262,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::bag::History;
     use crate::cli::args::Cli;
     use crate::cli::argv::spread_lists;
 
@@ -254,6 +280,11 @@ mod tests {
     }
 
     fn planned(line: &str) -> Result<Plan, PlanError> {
+        planned_with(line, "")
+    }
+
+    fn planned_with(line: &str, profiles: &str) -> Result<Plan, PlanError> {
+        let profiles = QosOverrides::parse(profiles).unwrap();
         let words = format!("play x.mcap {line}");
         let cli = Cli::parse_from(spread_lists(words.split_whitespace().map(Into::into)));
         let second = 1_000_000_000;
@@ -261,7 +292,7 @@ mod tests {
             Time::from_nanos(100 * second),
             Time::from_nanos(200 * second),
         );
-        plan(&cli.play, recording, &topics())
+        plan(&cli.play, &profiles, recording, &topics())
     }
 
     fn secs(line: &str) -> Result<(i64, i64), String> {
@@ -383,7 +414,7 @@ mod tests {
                 format!("play x.mcap {line}").split(' ').map(Into::into),
             ));
             let recording = TimeRange::between(Time::from_nanos(start), Time::from_nanos(9));
-            plan(&cli.play, recording, &topics())
+            plan(&cli.play, &QosOverrides::default(), recording, &topics())
                 .unwrap()
                 .warnings
                 .len()
@@ -400,11 +431,66 @@ mod tests {
     }
 
     #[test]
+    fn profiles_go_to_topics_by_their_recorded_names() {
+        let depths = |line: &str, profiles: &str| {
+            let plan = planned_with(line, profiles).unwrap();
+            let depth = |one: Chosen| one.qos.map(|qos| qos.history);
+            (
+                plan.chosen.into_iter().map(depth).collect::<Vec<_>>(),
+                plan.warnings,
+            )
+        };
+        let one = Some(History::KeepLast(1));
+        let idle = |name: &str, hint: &str| {
+            vec![format!(
+                "--qos-profile-overrides-path: `{name}` has a profile and is not played{hint}"
+            )]
+        };
+        assert_eq!(depths("", ""), (vec![None, None], vec![]));
+        for (line, profiles, found, warnings) in [
+            ("", "/imu: {depth: 1}", vec![one, None], vec![]),
+            ("", "imu: {depth: 1}", vec![one, None], vec![]),
+            (
+                "-m /imu:=/i --prefix r",
+                "/imu: {depth: 1}",
+                vec![one, None],
+                vec![],
+            ),
+            (
+                "-m /imu:=/i",
+                "/i: {depth: 1}",
+                vec![None; 2],
+                idle("/i", "; hint: profiles go by recorded names"),
+            ),
+            ("", "lidar: {depth: 1}", vec![None; 2], idle("lidar", "")),
+            (
+                "--topics /imu",
+                "/clock: {depth: 1}",
+                vec![None],
+                idle("/clock", ""),
+            ),
+            (
+                "--clock",
+                "/clock: {depth: 1}",
+                vec![None],
+                idle("/clock", ""),
+            ),
+        ] {
+            assert_eq!(
+                depths(line, profiles),
+                (found, warnings),
+                "{line} {profiles}"
+            );
+        }
+        let awaited = planned_with("--wait-for-subscribers /imu", "/imu: {depth: 1}").unwrap();
+        assert_eq!(awaited.awaited[0].qos.map(|qos| qos.history), one);
+    }
+
+    #[test]
     fn what_is_not_there_yet_is_said() {
         assert_eq!(
             planned("--message-order sent").unwrap_err().to_string(),
             "--message-order sent is not supported yet"
         );
-        assert!(planned("--qos-profile-overrides-path q.yaml").is_err());
     }
 }

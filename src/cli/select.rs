@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use super::args::TopicArgs;
-use crate::bag::{Topic, TopicId};
+use crate::bag::{Qos, Topic, TopicId};
 
 /// A topic that is played.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,6 +12,8 @@ pub struct Chosen {
     pub id: TopicId,
     /// Its name on the way out.
     pub name: String,
+    /// The profile to publish it with; `None` = the recorded ones, adapted.
+    pub qos: Option<Qos>,
 }
 
 /// A selection that cannot be meant.
@@ -81,6 +83,7 @@ pub fn choose(topics: &[Topic], args: &TopicArgs) -> Result<Vec<Chosen>, SelectE
         .map(|(id, topic)| Chosen {
             id,
             name: outgoing(&topic.name, &remaps, args.prefix.as_deref()),
+            qos: None,
         })
         .collect())
 }

@@ -1,6 +1,8 @@
 //! From the profiles that a topic's publishers offered when it was recorded to the one we publish with.
 
-use crate::bag::{Durability, History, Qos, Reliability};
+use std::cmp;
+
+use crate::bag::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
 
 /// A profile, and whether it had to be made up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,8 +15,8 @@ pub struct Adapted {
 
 /// rosbag2's rule, and a better one where it gives up: offers that are equal (history and lifespan apart)
 /// are taken as they are with `keep_last` 10, none is the default. Mixed ones make rosbag2 fall back to the
-/// default, which unlatches a latched topic; here it stays latched if any offer was, and is reliable
-/// unless all were best effort.
+/// default, which unlatches a latched topic; here the profile is one that whoever subscribed to any of the
+/// publishers can subscribe to: of each policy the strongest offer.
 pub fn adapt(offers: &[Qos]) -> Adapted {
     let keep_ten = History::KeepLast(10);
     let Some(first) = offers.first() else {
@@ -28,37 +30,51 @@ pub fn adapt(offers: &[Qos]) -> Adapted {
         lifespan: first.lifespan,
         ..*offer
     };
-    if offers.iter().all(|offer| alike(offer) == alike(first)) {
-        return Adapted {
-            qos: Qos {
-                history: keep_ten,
-                ..*first
-            },
-            is_mixed: false,
-        };
+    let is_mixed = offers.iter().any(|offer| alike(offer) != alike(first));
+    let strongest = offers.iter().copied().reduce(strongest).unwrap_or(*first);
+    Adapted {
+        qos: Qos {
+            history: keep_ten,
+            ..if is_mixed { strongest } else { *first }
+        },
+        is_mixed,
     }
-    let is_latched = offers
-        .iter()
-        .any(|offer| offer.durability == Durability::TransientLocal);
-    let is_best_effort = offers
-        .iter()
-        .all(|offer| offer.reliability == Reliability::BestEffort);
-    let qos = Qos {
-        durability: if is_latched {
+}
+
+/// What satisfies every request that either offer does: a reliable publisher also serves who asks for best
+/// effort, a latched one who asks for volatile, a short deadline who asks for a longer one.
+fn strongest(a: Qos, b: Qos) -> Qos {
+    let by_length = |span: &QosDuration| match (span.sec, span.nsec) {
+        // Not set is no limit.
+        (0, 0) => (QosDuration::INFINITE.sec, QosDuration::INFINITE.nsec),
+        length => length,
+    };
+    let shorter = |a: QosDuration, b: QosDuration| cmp::min_by_key(a, b, by_length);
+    let longer = |a: QosDuration, b: QosDuration| cmp::max_by_key(a, b, by_length);
+    let is_reliable = [a, b].map(|qos| qos.reliability == Reliability::Reliable);
+    let is_latched = [a, b].map(|qos| qos.durability == Durability::TransientLocal);
+    let is_manual = [a, b].map(|qos| qos.liveliness == Liveliness::ManualByTopic);
+    Qos {
+        reliability: if is_reliable.contains(&true) {
+            Reliability::Reliable
+        } else {
+            Reliability::BestEffort
+        },
+        durability: if is_latched.contains(&true) {
             Durability::TransientLocal
         } else {
             Durability::Volatile
         },
-        reliability: if is_best_effort {
-            Reliability::BestEffort
+        liveliness: if is_manual.contains(&true) {
+            Liveliness::ManualByTopic
         } else {
-            Reliability::Reliable
+            Liveliness::Automatic
         },
-        ..Qos::default()
-    };
-    Adapted {
-        qos,
-        is_mixed: true,
+        history: a.history,
+        deadline: shorter(a.deadline, b.deadline),
+        lease: shorter(a.lease, b.lease),
+        // Nobody asks for a lifespan; with the longer one nothing is lost.
+        lifespan: longer(a.lifespan, b.lifespan),
     }
 }
 
@@ -106,7 +122,6 @@ pub fn latched_depth(samples: Samples, offers: &[Qos], message_count: Option<u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bag::QosDuration;
 
     #[test]
     fn equal_offers_are_taken_with_ten() {
@@ -179,6 +194,103 @@ mod tests {
                 (durability, reliability, true)
             );
         }
+    }
+
+    fn secs(sec: u64) -> QosDuration {
+        QosDuration { sec, nsec: 0 }
+    }
+
+    /// Profiles that differ in every policy that a subscriber can ask for.
+    fn profiles() -> Vec<Qos> {
+        let mut profiles = Vec::new();
+        for reliability in [Reliability::BestEffort, Reliability::Reliable] {
+            for durability in [Durability::Volatile, Durability::TransientLocal] {
+                for liveliness in [Liveliness::Automatic, Liveliness::ManualByTopic] {
+                    for (deadline, lease) in [
+                        (secs(1), QosDuration::INFINITE),
+                        (secs(2), secs(0)),
+                        (QosDuration::INFINITE, secs(3)),
+                    ] {
+                        profiles.push(Qos {
+                            reliability,
+                            durability,
+                            deadline,
+                            liveliness,
+                            lease,
+                            ..Qos::default()
+                        });
+                    }
+                }
+            }
+        }
+        profiles
+    }
+
+    /// Whether a subscriber that asks for `request` takes what `offer` says, by the rules of DDS.
+    fn suits(offer: &Qos, request: &Qos) -> bool {
+        let length = |span: QosDuration| match (span.sec, span.nsec) {
+            (0, 0) => (9_223_372_036, 854_775_807),
+            length => length,
+        };
+        (offer.reliability == Reliability::Reliable
+            || request.reliability == Reliability::BestEffort)
+            && (offer.durability == Durability::TransientLocal
+                || request.durability == Durability::Volatile)
+            && (offer.liveliness == Liveliness::ManualByTopic
+                || request.liveliness == Liveliness::Automatic)
+            && length(offer.deadline) <= length(request.deadline)
+            && length(offer.lease) <= length(request.lease)
+    }
+
+    #[test]
+    fn who_subscribed_to_any_publisher_can_subscribe_and_nothing_more_is_offered() {
+        let profiles = profiles();
+        for a in &profiles {
+            for b in &profiles {
+                let Adapted { qos, is_mixed } = adapt(&[*a, *b]);
+                assert_eq!(is_mixed, a != b);
+                let mut taken = profiles.iter().filter(|ask| suits(a, ask) || suits(b, ask));
+                assert!(taken.all(|request| suits(&qos, request)), "{a:?} {b:?}");
+                // Each policy is one of those that were offered.
+                assert!([a.reliability, b.reliability].contains(&qos.reliability));
+                assert!([a.durability, b.durability].contains(&qos.durability));
+                assert!([a.liveliness, b.liveliness].contains(&qos.liveliness));
+                assert!([a.deadline, b.deadline].contains(&qos.deadline));
+                assert!([a.lease, b.lease].contains(&qos.lease));
+                assert_eq!(adapt(&[*b, *a, *a]).qos.deadline, qos.deadline);
+            }
+        }
+    }
+
+    #[test]
+    fn what_mixed_offers_agree_on_is_kept_and_the_longest_lifespan_counts() {
+        let latched = Qos {
+            durability: Durability::TransientLocal,
+            deadline: secs(4),
+            lifespan: secs(5),
+            history: History::KeepLast(1),
+            ..Qos::default()
+        };
+        let lossy = Qos {
+            durability: Durability::Volatile,
+            reliability: Reliability::BestEffort,
+            lifespan: secs(7),
+            ..latched
+        };
+        let expected = Qos {
+            lifespan: secs(7),
+            history: History::KeepLast(10),
+            ..latched
+        };
+        for offers in [[latched, lossy, lossy], [lossy, lossy, latched]] {
+            let adapted = adapt(&offers);
+            assert_eq!((adapted.qos, adapted.is_mixed), (expected, true));
+        }
+        let unlimited = Qos {
+            lifespan: secs(0),
+            ..lossy
+        };
+        assert_eq!(adapt(&[latched, unlimited]).qos.lifespan, secs(0));
     }
 
     #[test]

@@ -56,25 +56,18 @@ struct Row {
 /// The rows of the list that describe single files; folders of several have no counts there.
 fn listed(data: &Path) -> Vec<Row> {
     let list = fs::read_to_string(data.join("README.md")).unwrap();
-    let number = |text: &str, before: &str| -> Option<f64> {
-        let end = text.find(before)?;
-        let digits = text[..end].trim_end().rsplit([' ', ';']).next()?;
-        digits.parse().ok()
-    };
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let facts = *cells.iter().rev().nth(1)?;
-        let after = |name: &str| -> Option<f64> {
-            let rest = facts.split_once(name)?.1.trim_start();
-            rest.split([' ', ';']).next()?.parse().ok()
-        };
+        let before = |unit: &str| facts.split_once(unit)?.0.rsplit([' ', ';']).next();
+        let after = |name: &str| facts.split_once(name)?.1.split([' ', ';']).next();
         Some(Row {
-            path: cells.get(1)?.to_string(),
-            messages: number(facts, "msgs,")? as usize,
-            topics: number(facts, "topics,")? as usize,
-            seconds: number(facts, "s; chunks")?,
-            chunks: after("chunks ")? as usize,
-            largest: after("max msg ")? as usize,
+            path: (*cells.get(1)?).to_owned(),
+            messages: before(" msgs,")?.parse().ok()?,
+            topics: before(" topics,")?.parse().ok()?,
+            seconds: before(" s; chunks")?.parse().ok()?,
+            chunks: after("chunks ")?.parse().ok()?,
+            largest: after("max msg ")?.parse().ok()?,
             is_finished: !facts.contains("UNFINISHED"),
         })
     };

@@ -61,6 +61,39 @@ fn what_is_no_list_of_profiles_is_none() {
 }
 
 #[test]
+fn files_that_share_a_topic_share_its_publishers_and_none_is_lost() {
+    let file = |profiles: &[&str]| {
+        let lines = profiles.iter().map(|one| format!("- reliability: {one}\n"));
+        let topic = TopicSpec::named("/a").with("offered_qos_profiles", &lines.collect::<String>());
+        let spec = Spec::new(vec![vec![Note::new(0, 1, "x")]]);
+        let topics = vec![topic];
+        Spec { topics, ..spec }.write()
+    };
+    let (sure, lossy) = ("reliable", "best_effort");
+    for (files, all) in [
+        (vec![vec![sure], vec![sure]], vec![sure]),
+        (vec![vec![lossy], vec![sure]], vec![lossy, sure]),
+        (vec![vec![sure], vec![lossy, sure]], vec![sure, lossy]),
+        (vec![vec![sure, sure], vec![sure]], vec![sure, sure]),
+        (vec![vec![sure], vec![sure, sure], vec![]], vec![sure, sure]),
+        (
+            vec![vec![], vec![lossy], vec![sure, sure], vec![lossy]],
+            vec![lossy, sure, sure],
+        ),
+    ] {
+        let bag = Files::of(files.iter().map(|profiles| file(profiles))).bag();
+        let offered = bag.topics()[0].offered_qos.iter();
+        let words: Vec<_> = offered
+            .map(|qos| match qos.reliability {
+                Reliability::Reliable => sure,
+                Reliability::BestEffort => lossy,
+            })
+            .collect();
+        assert_eq!(words, all, "{files:?}");
+    }
+}
+
+#[test]
 fn the_first_type_hash_that_is_one_counts() {
     let (ones, twos) = (
         format!("RIHS01_{}", "1".repeat(64)),

@@ -17,6 +17,8 @@ mod house;
 mod machine;
 mod mcaps;
 #[cfg(feature = "wire")]
+mod qos_overrides;
+#[cfg(feature = "wire")]
 mod wire_clock;
 #[cfg(feature = "wire")]
 mod wire_graph;
