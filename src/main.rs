@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let terminal = logging::start(&cli.talk);
     let done = match &cli.command {
         None => play::run(&cli.play, &cli.talk, &terminal),
-        Some(Verb::Info { bags }) => show::info(bags, &cli.talk),
+        Some(Verb::Info(args)) => show::info(args, &cli.talk, &terminal),
         Some(Verb::Completions { shell }) => show::completions(*shell, &mut Cli::command()),
         Some(Verb::Man) => show::man(Cli::command()),
     };

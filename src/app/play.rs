@@ -14,6 +14,7 @@ use super::headless::{self, Run};
 use super::keys;
 use super::logging::Terminal;
 use super::network::Network;
+use super::opening;
 use super::signals;
 
 /// Opens, connects, plays and sums up.
@@ -24,10 +25,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     }
     let profiles = args.topics.qos_profile_overrides_path.as_deref();
     let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
-    let bag = Bag::open(&args.bags).or_exit(Exit::Recording)?;
-    for damage in bag.damage() {
-        tracing::warn!("{damage}");
-    }
+    let bag = opening::open(&args.bags, args.time.message_order.into(), terminal)?;
     let recording = bag
         .range()
         .ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args)))
@@ -90,7 +88,11 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?)?,
         Format::Text => tracing::info!("{summary}"),
     }
-    if ending.exit == Exit::Done && args.time.strict && summary.has_damage() {
+    if ending.exit == Exit::Done && summary.damage().has_defect() {
+        let error = anyhow::anyhow!("not everything was played, through a defect of this program");
+        return Err(Failure::new(Exit::Failed, error));
+    }
+    if ending.exit == Exit::Done && args.time.strict && summary.damage().total() > 0 {
         let error = anyhow::anyhow!("something in the recording could not be read (--strict)");
         return Err(Failure::new(Exit::Recording, error));
     }

@@ -1,27 +1,33 @@
 //! The verbs that only print: `info`, `completions`, `man`.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
-use bagplay::bag::Bag;
-use bagplay::cli::{Exit, Format, Info, TalkArgs};
+use bagplay::bag::MessageOrder;
+use bagplay::cli::{Exit, Format, Info, InfoArgs, TalkArgs};
 use jiff::tz::TimeZone;
 
 use super::failure::{Failure, OrExit};
+use super::logging::Terminal;
+use super::opening;
 
 /// `play info BAG…`: one page for all of them, as they would be played together.
-pub(crate) fn info(bags: &[PathBuf], talk: &TalkArgs) -> Result<Exit, Failure> {
-    let bag = Bag::open(bags).or_exit(Exit::Recording)?;
-    let info = Info::new(&bag);
+pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, terminal: &Terminal) -> Result<Exit, Failure> {
+    let bag = opening::open(&args.bags, MessageOrder::Received, terminal)?;
+    let info = if args.check {
+        Info::checked(&bag)
+    } else {
+        Info::new(&bag)
+    };
     let text = match talk.format {
         Format::Text => info.page(&TimeZone::system()),
         Format::Json => serde_json::to_string(&info).or_exit(Exit::Failed)? + "\n",
     };
     print(text.as_bytes())?;
-    for damage in bag.damage() {
-        tracing::warn!("{damage}");
-    }
-    Ok(Exit::Done)
+    Ok(if args.check && !info.is_sound() {
+        Exit::Recording
+    } else {
+        Exit::Done
+    })
 }
 
 /// `play completions SHELL`.

@@ -14,7 +14,7 @@ use super::error::{BagError, Damage};
 use super::inputs::{Inputs, Standing};
 use super::latched;
 use super::message::{Message, TopicId};
-use super::opening::Opening;
+use super::opening::{MessageOrder, Opening};
 use super::outline::{self, Outline};
 use super::rosbag2::Note;
 use super::selection::{Bounds, Direction, Selection, StartAt};
@@ -57,10 +57,15 @@ impl Bag {
         &self.contents.topics
     }
 
-    /// First and last log time, both included; `None` if there are no messages.
+    /// First and last stamp of the bag's order, both included; `None` if there are no messages.
     pub fn range(&self) -> Option<TimeRange> {
         let ranges = self.files().iter().filter_map(|file| file.range);
         ranges.reduce(TimeRange::union)
+    }
+
+    /// Which stamp orders the messages.
+    pub fn order(&self) -> MessageOrder {
+        self.contents.order
     }
 
     /// The files, in the order they were given.

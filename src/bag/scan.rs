@@ -133,7 +133,14 @@ impl<'a> Scan<'a> {
                 Some((_, end)) => at = end,
                 None => {
                     // Message indexes that break off do not tell of all channels.
-                    self.close_chunk(Behind::Partly);
+                    let is_other = |frame: Frame| {
+                        frame.opcode != op::MESSAGE_INDEX && matches!(frame.opcode, 1..=0x0F)
+                    };
+                    self.close_chunk(if frame.is_some_and(is_other) {
+                        Behind::All
+                    } else {
+                        Behind::Partly
+                    });
                     self.close_run();
                     let Some(next) = next_record(&mut self.window, &*self.index, at + 1, to) else {
                         break End::Cut(at);

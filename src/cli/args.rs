@@ -52,11 +52,7 @@ fn after_help() -> String {
 #[derive(Subcommand, Clone, Debug)]
 pub enum Verb {
     /// Show what is inside recordings
-    Info {
-        /// Recordings to look into
-        #[arg(value_name = "BAG", required = true)]
-        bags: Vec<PathBuf>,
-    },
+    Info(InfoArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -64,6 +60,17 @@ pub enum Verb {
     },
     /// Print the manual page (try: play man | man -l -)
     Man,
+}
+
+/// What to look into, and how closely.
+#[derive(Args, Clone, Debug)]
+pub struct InfoArgs {
+    /// Recordings to look into: MCAP files and rosbag2 directories
+    #[arg(value_name = "BAG", required = true)]
+    pub bags: Vec<PathBuf>,
+    /// Read everything, and report all that is wrong (exit 3 if anything is)
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// How to speak, everywhere.
@@ -182,7 +189,7 @@ pub struct TimeArgs {
     /// Do not send latched topics again after a jump or a late start
     #[arg(long, hide_short_help = true)]
     pub no_refill: bool,
-    /// Which stamp orders messages; only `received` so far
+    /// Which stamp orders messages and drives the clock
     #[arg(
         long,
         value_enum,

@@ -1,61 +1,75 @@
-//! What is inside a recording, as a page for people and an object for programs.
+//! What is inside a recording, as an object for programs; `page.rs` writes it for people.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::units::{bytes, count};
-use crate::bag::{Bag, Durability, FileSummary, Qos, Reliability, Topic};
-use crate::time::{Ros, Time, TimeRange};
+use super::check::Check;
+use super::findings::Findings;
+use crate::bag::{
+    Bag, Durability, FileSummary, IndexOrigin, Outline, Qos, Reliability, Topic, TopicOutline,
+};
+use crate::time::TimeRange;
+
+/// In how many parts density is shown.
+pub(super) const PARTS: usize = 24;
 
 /// What is inside a recording, as `play info --format json` writes it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Info {
-    files: Vec<FileInfo>,
-    start_ns: Option<i64>,
-    end_ns: Option<i64>,
-    duration_s: Option<f64>,
-    message_count: Option<u64>,
-    topics: Vec<TopicInfo>,
+    pub(super) files: Vec<FileInfo>,
+    pub(super) start_ns: Option<i64>,
+    pub(super) end_ns: Option<i64>,
+    pub(super) duration_s: Option<f64>,
+    pub(super) message_count: Option<u64>,
+    pub(super) topics: Vec<TopicInfo>,
+    damage: Findings,
+    /// What reading everything brought, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) check: Option<Check>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-struct FileInfo {
-    path: PathBuf,
-    bytes: u64,
-    profile: String,
-    library: String,
-    chunks: usize,
-    compression: Vec<String>,
-    compressed_bytes: u64,
-    uncompressed_bytes: u64,
-    message_count: Option<u64>,
+pub(super) struct FileInfo {
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+    pub(super) profile: String,
+    pub(super) library: String,
+    /// Whether its summary could be used; else it was read through.
+    pub(super) indexed: bool,
+    pub(super) chunks: usize,
+    pub(super) compression: Vec<String>,
+    pub(super) compressed_bytes: u64,
+    pub(super) uncompressed_bytes: u64,
+    pub(super) message_count: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
-struct TopicInfo {
-    name: String,
+pub(super) struct TopicInfo {
+    pub(super) name: String,
     #[serde(rename = "type")]
-    type_name: String,
-    encoding: String,
-    message_count: Option<u64>,
-    hz: Option<f64>,
-    latched: bool,
-    qos: Vec<String>,
-    type_hash: Option<String>,
+    pub(super) type_name: String,
+    pub(super) encoding: String,
+    pub(super) message_count: Option<u64>,
+    pub(super) hz: Option<f64>,
+    /// Payload bytes: exact after a check, else as message indexes tell.
+    pub(super) bytes: Option<u64>,
+    /// Messages in each of 24 equal parts of the recording.
+    pub(super) density: Vec<f64>,
+    pub(super) latched: bool,
+    pub(super) qos: Vec<String>,
+    pub(super) type_hash: Option<String>,
 }
 
 impl Info {
     /// What is known of a bag without reading its messages.
     pub fn new(bag: &Bag) -> Self {
-        let range = bag.range();
+        let (range, Outline { topics: outlines }) = (bag.range(), bag.outline(PARTS));
         let mut topics: Vec<TopicInfo> = bag
             .topics()
             .iter()
-            .map(|topic| topic_info(topic, range))
+            .zip(outlines)
+            .map(|(topic, outline)| topic_info(topic, outline, range))
             .collect();
         topics.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
@@ -65,107 +79,33 @@ impl Info {
             duration_s: range.map(|range| range.duration().as_secs_f64()),
             message_count: bag.message_count(),
             topics,
+            damage: Findings::of(bag.damage()),
+            check: None,
         }
     }
 
-    /// The page for people, in local time and UTC.
-    pub fn page(&self, zone: &TimeZone) -> String {
-        let mut page = String::new();
-        for file in &self.files {
-            file_lines(&mut page, file);
+    /// The same after everything was read.
+    pub fn checked(bag: &Bag) -> Self {
+        let mut info = Self::new(bag);
+        let check = Check::new(bag);
+        for (topic, size) in bag.topics().iter().zip(check.sizes()) {
+            let is_it = |it: &&mut TopicInfo| {
+                it.name == topic.name
+                    && it.type_name == topic.type_name()
+                    && it.encoding == topic.encoding
+            };
+            if let Some(row) = info.topics.iter_mut().find(is_it) {
+                row.bytes = Some(*size);
+            }
         }
-        // Writing to a string does not fail.
-        let _ = match (self.start_ns, self.end_ns, self.duration_s) {
-            (Some(start), Some(end), Some(duration)) => writeln!(
-                page,
-                "duration  {duration:.3} s\nstart     {}\nend       {}",
-                moment(Time::from_nanos(start), zone),
-                moment(Time::from_nanos(end), zone)
-            ),
-            _ => writeln!(page, "duration  none: no messages"),
-        };
-        let messages = self.message_count.map_or("unknown".into(), count);
-        let _ = writeln!(
-            page,
-            "messages  {messages} on {} topics\n",
-            self.topics.len()
-        );
-        self.table(&mut page);
-        page
+        info.check = Some(check);
+        info
     }
 
-    fn table(&self, page: &mut String) {
-        let mut rows = vec![["topic", "type", "messages", "Hz", "QoS"].map(str::to_owned)];
-        rows.extend(self.topics.iter().map(|topic| {
-            let kind = if topic.encoding == "cdr" {
-                printable(&topic.type_name)
-            } else {
-                printable(&format!("{} ({})", topic.type_name, topic.encoding))
-            };
-            let qos = if topic.qos.is_empty() {
-                "not recorded".into()
-            } else {
-                topic.qos.join("; ")
-            };
-            let qos = if topic.latched {
-                format!("latched; {qos}")
-            } else {
-                qos
-            };
-            [
-                printable(&topic.name),
-                kind,
-                topic.message_count.map_or("?".into(), count),
-                topic.hz.map_or("–".into(), |hz| format!("{hz:.1}")),
-                qos,
-            ]
-        }));
-        let width = |column: usize| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let (a, b, c, d) = (width(0), width(1), width(2), width(3));
-        for [topic, kind, messages, hz, qos] in &rows {
-            let line = format!("{topic:<a$}  {kind:<b$}  {messages:>c$}  {hz:>d$}  {qos}");
-            let _ = writeln!(page, "{}", line.trim_end());
-        }
+    /// Whether nothing is known to be wrong.
+    pub fn is_sound(&self) -> bool {
+        self.damage.list().is_empty() && self.check.as_ref().is_none_or(Check::is_sound)
     }
-}
-
-fn file_lines(page: &mut String, file: &FileInfo) {
-    let name = printable(&file.path.display().to_string());
-    let profile = if file.profile.is_empty() {
-        "no profile".into()
-    } else {
-        printable(&file.profile)
-    };
-    let compression = if file.compression.is_empty() {
-        "no chunks".into()
-    } else {
-        printable(&file.compression.join(", "))
-    };
-    let ratio = match file.compressed_bytes {
-        0 => String::new(),
-        compressed => format!(", {:.2} : 1", ratio(file.uncompressed_bytes, compressed)),
-    };
-    let _ = writeln!(
-        page,
-        "file      {name}  {}, {profile}, by {}",
-        bytes(file.bytes),
-        printable(&file.library)
-    );
-    let _ = writeln!(
-        page,
-        "chunks    {} ({compression}{ratio})",
-        count(file.chunks as u64)
-    );
-}
-
-#[expect(clippy::cast_precision_loss, reason = "two decimals are shown")]
-fn ratio(uncompressed: u64, compressed: u64) -> f64 {
-    uncompressed as f64 / compressed as f64
 }
 
 fn file_info(file: &FileSummary) -> FileInfo {
@@ -174,6 +114,7 @@ fn file_info(file: &FileSummary) -> FileInfo {
         bytes: file.bytes,
         profile: file.profile.clone(),
         library: file.library.clone(),
+        indexed: file.origin == IndexOrigin::Summary,
         chunks: file.chunks,
         compression: file.compressions.clone(),
         compressed_bytes: file.compressed_bytes,
@@ -182,7 +123,7 @@ fn file_info(file: &FileSummary) -> FileInfo {
     }
 }
 
-fn topic_info(topic: &Topic, range: Option<TimeRange>) -> TopicInfo {
+fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) -> TopicInfo {
     let mut qos: Vec<String> = topic.offered_qos.iter().map(profile).collect();
     qos.dedup();
     TopicInfo {
@@ -191,6 +132,8 @@ fn topic_info(topic: &Topic, range: Option<TimeRange>) -> TopicInfo {
         encoding: topic.encoding.clone(),
         message_count: topic.message_count,
         hz: hz(topic.message_count, range),
+        bytes: outline.bytes,
+        density: outline.density,
         latched: topic.is_latched,
         qos,
         type_hash: topic.type_hash.clone(),
@@ -217,47 +160,10 @@ fn profile(qos: &Qos) -> String {
     }
 }
 
-fn moment(t: Time<Ros>, zone: &TimeZone) -> String {
-    let stamp = Timestamp::from_nanosecond(i128::from(t.as_nanos()))
-        .expect("64-bit nanoseconds are within the calendar");
-    let local = stamp
-        .to_zoned(zone.clone())
-        .strftime("%Y-%m-%d %H:%M:%S.%3f %Z");
-    format!("{local}  ({stamp:.3} UTC, {t})")
-}
-
-/// Names come from the file: nothing in them may steer the terminal.
-fn printable(name: &str) -> String {
-    const LONGEST: usize = 200;
-    let clean = name
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    let mut shown: String = clean.take(LONGEST).collect();
-    if name.chars().nth(LONGEST).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_cannot_steer_the_terminal_nor_flood_it() {
-        assert_eq!(printable("/a\x1b[2J\nb"), "/a\u{fffd}[2J\u{fffd}b");
-        assert_eq!(printable(&"x".repeat(1000)).chars().count(), 201);
-    }
-
-    #[test]
-    fn a_moment_is_shown_in_all_its_forms() {
-        let zone = TimeZone::get("Europe/Berlin").unwrap();
-        let shown = moment(Time::from_nanos(1_700_000_000_123_456_789), &zone);
-        assert_eq!(
-            shown,
-            "2023-11-14 23:13:20.123 CET  (2023-11-14T22:13:20.123Z UTC, 1700000000.123456789)"
-        );
-    }
+    use crate::time::Time;
 
     #[test]
     fn a_rate_needs_more_than_two_messages_and_some_time() {

@@ -2,8 +2,11 @@
 
 mod args;
 mod argv;
+mod check;
 mod exit;
+mod findings;
 mod info;
+mod page;
 mod plan;
 mod select;
 mod summary;
@@ -13,7 +16,9 @@ mod when;
 
 pub use args::*;
 pub use argv::{spread_lists, verb_first};
+pub use check::Check;
 pub use exit::{EXIT_CODES, Exit};
+pub use findings::{Finding, Findings};
 pub use info::Info;
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use select::{Chosen, SelectError, choose, ids_of};

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::findings::Findings;
 use super::plan::{LeftOut, Plan, pace_factor};
 use super::units::{bytes, count, millis};
-use crate::bag::{Bag, Damage};
+use crate::bag::{Bag, MessageOrder};
 use crate::player::Report;
 use crate::time::Duration;
 
@@ -39,7 +40,7 @@ pub struct Summary {
     jumps: u64,
     laps: u64,
     damaged: u64,
-    damage: Vec<Damaged>,
+    damage: Findings,
     skipped: Vec<Skipped>,
     topics: Vec<TopicSummary>,
     ended: Ending,
@@ -72,16 +73,6 @@ struct Held {
     gated: f64,
     paused: f64,
     stalled: f64,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-struct Damaged {
-    kind: &'static str,
-    file: PathBuf,
-    /// Of the first one.
-    offset: u64,
-    detail: String,
-    count: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -122,6 +113,10 @@ impl Summary {
                 refilled: counts.refilled,
             }
         });
+        let mut damage = Findings::of(bag.damage());
+        for (first, count) in &report.damage {
+            damage.add(first, *count);
+        }
         Self {
             recording: Recording {
                 files: bag.files().iter().map(|file| file.path.clone()).collect(),
@@ -131,7 +126,10 @@ impl Summary {
             messages_sent: report.sent,
             bytes_sent: report.bytes,
             digest: report.digest.as_ref().map(crate::player::Digest::hex),
-            order: "received",
+            order: match bag.order() {
+                MessageOrder::Received => "received",
+                MessageOrder::Sent => "sent",
+            },
             rate: Rate {
                 asked: pace_factor(plan.options.pace),
                 achieved: report.achieved_rate().map(|rate| rate * direction),
@@ -149,37 +147,17 @@ impl Summary {
             },
             jumps: report.jumps,
             laps: report.laps,
-            damaged: report.damaged + bag.damage().len() as u64,
-            damage: bag
-                .damage()
-                .iter()
-                .map(|damage| damaged(damage, 1))
-                .chain(
-                    report
-                        .damage
-                        .iter()
-                        .map(|(first, count)| damaged(first, *count)),
-                )
-                .collect(),
+            damaged: damage.total(),
+            damage,
             skipped: plan.left_out.iter().map(skipped).collect(),
             topics: played.collect(),
             ended,
         }
     }
 
-    /// Whether anything of the recording could not be read.
-    pub fn has_damage(&self) -> bool {
-        self.damaged > 0
-    }
-}
-
-fn damaged(first: &Damage, count: u64) -> Damaged {
-    Damaged {
-        kind: first.kind.name(),
-        file: first.file.clone(),
-        offset: first.offset,
-        detail: first.detail.clone(),
-        count,
+    /// What was wrong with the recording.
+    pub fn damage(&self) -> &Findings {
+        &self.damage
     }
 }
 

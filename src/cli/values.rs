@@ -37,6 +37,15 @@ pub enum MessageOrder {
     Sent,
 }
 
+impl From<MessageOrder> for crate::bag::MessageOrder {
+    fn from(order: MessageOrder) -> Self {
+        match order {
+            MessageOrder::Received => Self::Received,
+            MessageOrder::Sent => Self::Sent,
+        }
+    }
+}
+
 /// How messages are put on the network.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Wire {

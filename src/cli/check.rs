@@ -1,0 +1,89 @@
+//! [`Check`]: a whole recording read, and what is wrong with it.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::findings::Findings;
+use super::units::{bytes, count};
+use crate::bag::{Bag, Direction, Selection, StartAt};
+use crate::time::Time;
+
+/// What reading everything brought, as `play info --check --format json` writes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Check {
+    messages: u64,
+    /// As many as the recording says it has.
+    expected: Option<u64>,
+    bytes: u64,
+    damage: Findings,
+    /// Payload bytes of each topic, by its id.
+    #[serde(skip)]
+    sizes: Vec<u64>,
+}
+
+impl Check {
+    /// Reads every message of a bag and every checksum.
+    pub fn new(bag: &Bag) -> Self {
+        let mut check = Self {
+            messages: 0,
+            expected: bag.message_count(),
+            bytes: 0,
+            damage: Findings::of(bag.damage()),
+            sizes: vec![0; bag.topics().len()],
+        };
+        let start = StartAt::At(Time::MIN);
+        for item in bag.cursor(&Selection::all(bag), start, Direction::Forward) {
+            match item {
+                Ok(message) => {
+                    let size = message.payload.len() as u64;
+                    check.messages += 1;
+                    check.bytes += size;
+                    if let Some(sum) = check.sizes.get_mut(message.topic.index()) {
+                        *sum += size;
+                    }
+                }
+                Err(damage) => check.damage.add(&damage, 1),
+            }
+        }
+        for damage in bag.check_data_sections() {
+            check.damage.add(&damage, 1);
+        }
+        check
+    }
+
+    /// Whether everything could be read as it was written.
+    pub fn is_sound(&self) -> bool {
+        self.damage.list().is_empty() && !self.is_short()
+    }
+
+    /// Payload bytes of each topic, by its id.
+    pub(super) fn sizes(&self) -> &[u64] {
+        &self.sizes
+    }
+
+    fn is_short(&self) -> bool {
+        self.expected
+            .is_some_and(|expected| expected != self.messages)
+    }
+
+    /// What people read.
+    pub fn page(&self) -> String {
+        let (read, size) = (count(self.messages), bytes(self.bytes));
+        let of = match self.expected {
+            Some(expected) if self.is_short() => format!(" of {}", count(expected)),
+            _ => String::new(),
+        };
+        let verdict = if self.is_sound() {
+            "nothing is wrong"
+        } else {
+            "not everything is as it was written"
+        };
+        let mut page = format!("check     {read}{of} messages read, {size}: {verdict}\n");
+        for finding in self.damage.list() {
+            // Writing to a string does not fail.
+            let _ = writeln!(page, "{:<9} {finding}", finding.kind);
+        }
+        page
+    }
+}

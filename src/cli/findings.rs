@@ -1,0 +1,120 @@
+//! [`Findings`]: what is wrong with recordings, each kind in each file once, with how often it was met.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::units::count;
+use crate::bag::{Damage, DamageKind};
+
+/// A kind of damage in a file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Finding {
+    /// Its kind, in a word.
+    pub kind: &'static str,
+    /// The file.
+    pub file: PathBuf,
+    /// Where the first one is, in bytes from the start of the file.
+    pub offset: u64,
+    /// What is wrong there.
+    pub detail: String,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// What is wrong, in the order in which it was met.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(transparent)]
+pub struct Findings(Vec<Finding>);
+
+impl Findings {
+    /// Adds damage that was met so many times.
+    pub fn add(&mut self, damage: &Damage, times: u64) {
+        let (kind, file) = (damage.kind.name(), &damage.file);
+        let is_known = |it: &&mut Finding| it.kind == kind && it.file == *file;
+        match self.0.iter_mut().find(is_known) {
+            Some(known) => known.count = known.count.saturating_add(times),
+            None => self.0.push(Finding {
+                kind,
+                file: file.clone(),
+                offset: damage.offset,
+                detail: damage.detail.clone(),
+                count: times,
+            }),
+        }
+    }
+
+    /// All of these.
+    pub fn of(damage: &[Damage]) -> Self {
+        let mut findings = Self::default();
+        for one in damage {
+            findings.add(one, 1);
+        }
+        findings
+    }
+
+    /// What was found.
+    pub fn list(&self) -> &[Finding] {
+        &self.0
+    }
+
+    /// How much was found in all.
+    pub fn total(&self) -> u64 {
+        let counts = self.0.iter().map(|finding| finding.count);
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// Whether this program, and not a recording, is to blame for something.
+    pub fn has_defect(&self) -> bool {
+        let defect = DamageKind::Internal.name();
+        self.0.iter().any(|finding| finding.kind == defect)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, detail, .. } = self;
+        write!(f, "{}: {detail} at byte {offset}", self.file.display())?;
+        match self.count {
+            0 | 1 => Ok(()),
+            more => write!(
+                f,
+                ", and {} more of this kind ({})",
+                count(more - 1),
+                self.kind
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_said_once_a_file() {
+        let damage = |kind, file: &str, offset| Damage {
+            file: file.into(),
+            offset,
+            kind,
+            detail: "it is broken".into(),
+        };
+        let findings = Findings::of(&[
+            damage(DamageKind::Checksum, "a", 5),
+            damage(DamageKind::Checksum, "b", 6),
+            damage(DamageKind::Checksum, "a", 7),
+            damage(DamageKind::Internal, "a", 8),
+        ]);
+        let said: Vec<_> = findings.list().iter().map(Finding::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "a: it is broken at byte 5, and 1 more of this kind (checksum)",
+                "b: it is broken at byte 6",
+                "a: it is broken at byte 8"
+            ]
+        );
+        assert_eq!((findings.total(), findings.has_defect()), (4, true));
+    }
+}

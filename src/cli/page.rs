@@ -1,0 +1,247 @@
+//! [`Info`] as a page for people: what the recording is, then its topics in a table.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::info::{FileInfo, Info, TopicInfo};
+use super::units::{bytes, count};
+use crate::time::{Ros, Time};
+
+/// More files than these are shown as one line.
+const MOST_FILES: usize = 8;
+/// The longest name that is shown.
+const LONGEST: usize = 200;
+
+impl Info {
+    /// The page, with moments in local time and UTC.
+    pub fn page(&self, zone: &TimeZone) -> String {
+        let mut page = String::new();
+        if self.files.len() <= MOST_FILES {
+            for file in &self.files {
+                file_lines(&mut page, file);
+            }
+        } else {
+            files_line(&mut page, &self.files);
+        }
+        // Writing to a string does not fail.
+        let _ = match (self.start_ns, self.end_ns, self.duration_s) {
+            (Some(start), Some(end), Some(duration)) => writeln!(
+                page,
+                "duration  {duration:.3} s\nstart     {}\nend       {}",
+                moment(Time::from_nanos(start), zone),
+                moment(Time::from_nanos(end), zone)
+            ),
+            _ => writeln!(page, "duration  none: no messages"),
+        };
+        let messages = match self.message_count {
+            Some(1) => "1 message".into(),
+            Some(messages) => format!("{} messages", count(messages)),
+            None => "an unknown number of messages".into(),
+        };
+        let topics = match self.topics.len() {
+            1 => "1 topic".into(),
+            topics => format!("{topics} topics"),
+        };
+        let _ = writeln!(page, "content   {messages} on {topics}");
+        if let Some(check) = &self.check {
+            page.push_str(&check.page());
+        }
+        if !self.topics.is_empty() {
+            page.push('\n');
+            table(&mut page, &self.topics);
+        }
+        page
+    }
+}
+
+fn table(page: &mut String, topics: &[TopicInfo]) {
+    let head = ["topic", "type", "messages", "Hz", "size", "density", "QoS"];
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(topics.iter().map(row));
+    let mut widths = [0; 7];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    for row in &rows {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+            // Numbers end in line, words begin in line.
+            let _ = match column {
+                2..=4 => write!(line, "{cell:>width$}  "),
+                _ => write!(line, "{cell:<width$}  "),
+            };
+        }
+        let _ = writeln!(page, "{}", line.trim_end());
+    }
+}
+
+fn row(topic: &TopicInfo) -> [String; 7] {
+    let kind = match topic.encoding.as_str() {
+        "cdr" => printable(&topic.type_name),
+        encoding => printable(&format!("{} ({encoding})", topic.type_name)),
+    };
+    let mut qos = match topic.qos.len() {
+        0 => "not recorded".into(),
+        _ => topic.qos.join("; "),
+    };
+    if topic.latched {
+        qos = format!("latched; {qos}");
+    }
+    [
+        printable(&topic.name),
+        kind,
+        topic.message_count.map_or("?".into(), count),
+        topic.hz.map_or("–".into(), |hz| format!("{hz:.1}")),
+        topic.bytes.map_or("?".into(), bytes),
+        sparkline(&topic.density),
+        qos,
+    ]
+}
+
+/// One column a part; the highest is the fullest part of this topic. A part without a message is blank.
+fn sparkline(density: &[f64]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = density.iter().copied().fold(0.0, f64::max);
+    let bar = |share: &f64| {
+        if *share <= 0.0 {
+            return ' ';
+        }
+        let steps = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
+        let step = steps.iter().take_while(|step| share / most > **step);
+        BARS.get(step.count()).copied().unwrap_or('█')
+    };
+    density.iter().map(bar).collect()
+}
+
+fn file_lines(page: &mut String, file: &FileInfo) {
+    let name = printable(&file.path.display().to_string());
+    let _ = writeln!(
+        page,
+        "file      {name}  {}, {}{}",
+        bytes(file.bytes),
+        profile(file),
+        match file.library.as_str() {
+            "" => String::new(),
+            library => format!(", by {}", printable(library)),
+        }
+    );
+    let index = if file.indexed {
+        ""
+    } else {
+        "; no index that can be used, so it was read through"
+    };
+    if file.chunks == 0 {
+        let _ = writeln!(page, "chunks    none{index}");
+        return;
+    }
+    let ratio = match file.compressed_bytes {
+        0 => String::new(),
+        compressed => format!(", {:.2} : 1", ratio(file.uncompressed_bytes, compressed)),
+    };
+    let _ = writeln!(
+        page,
+        "chunks    {} ({}{ratio}){index}",
+        count(file.chunks as u64),
+        printable(&file.compression.join(", ")),
+    );
+}
+
+/// Hundreds of parts are told as one.
+fn files_line(page: &mut String, files: &[FileInfo]) {
+    let sum = |of: fn(&FileInfo) -> u64| files.iter().map(of).fold(0, u64::saturating_add);
+    let names = match files {
+        [first, .., last] => {
+            let name = |file: &FileInfo| printable(&file.path.display().to_string());
+            format!("{} … {}", name(first), name(last))
+        }
+        _ => String::new(),
+    };
+    let _ = writeln!(
+        page,
+        "files     {}: {names}  {}, {}",
+        count(files.len() as u64),
+        bytes(sum(|file| file.bytes)),
+        files.first().map(profile).unwrap_or_default(),
+    );
+    let (packed, unpacked) = (
+        sum(|file| file.compressed_bytes),
+        sum(|file| file.uncompressed_bytes),
+    );
+    let _ = writeln!(
+        page,
+        "chunks    {} ({:.2} : 1)",
+        count(sum(|file| file.chunks as u64)),
+        ratio(unpacked, packed.max(1)),
+    );
+}
+
+fn profile(file: &FileInfo) -> String {
+    match file.profile.as_str() {
+        "" => "no profile".into(),
+        profile => printable(profile),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "two decimals are shown")]
+fn ratio(uncompressed: u64, compressed: u64) -> f64 {
+    uncompressed as f64 / compressed as f64
+}
+
+fn moment(t: Time<Ros>, zone: &TimeZone) -> String {
+    let stamp = Timestamp::from_nanosecond(i128::from(t.as_nanos()))
+        .expect("64-bit nanoseconds are within the calendar");
+    let local = stamp.to_zoned(zone.clone());
+    let shown = local.strftime("%Y-%m-%d %H:%M:%S.%3f %Z");
+    if local.offset().is_zero() {
+        format!("{shown}  ({t})")
+    } else {
+        format!("{shown}  ({stamp:.3} UTC, {t})")
+    }
+}
+
+/// Names come from the file: nothing in them may steer the terminal.
+fn printable(name: &str) -> String {
+    let clean = name
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    let mut shown: String = clean.take(LONGEST).collect();
+    if name.chars().nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_steer_the_terminal_nor_flood_it() {
+        assert_eq!(printable("/a\x1b[2J\nb"), "/a\u{fffd}[2J\u{fffd}b");
+        assert_eq!(printable(&"x".repeat(1000)).chars().count(), 201);
+    }
+
+    #[test]
+    fn a_moment_is_shown_in_all_its_forms_and_in_none_twice() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let time = Time::from_nanos(1_700_000_000_123_456_789);
+        assert_eq!(
+            moment(time, &zone),
+            "2023-11-14 23:13:20.123 CET  (2023-11-14T22:13:20.123Z UTC, 1700000000.123456789)"
+        );
+        assert_eq!(
+            moment(time, &TimeZone::UTC),
+            "2023-11-14 22:13:20.123 UTC  (1700000000.123456789)"
+        );
+    }
+
+    #[test]
+    fn a_sparkline_shows_gaps_and_the_fullest_part() {
+        assert_eq!(sparkline(&[0.0, 1.0, 4.0, 8.0, 0.1]), " ▁▄█▁");
+        assert_eq!(sparkline(&[0.0; 3]), "   ");
+    }
+}
