@@ -138,6 +138,12 @@ impl Meter {
         }
     }
 
+    /// Whether `cost` more bytes fit the budget now.
+    pub(super) fn has_room(&self, cost: u64) -> bool {
+        let state = self.budget.lock();
+        state.leaving == 0 && state.usage.live_bytes.saturating_add(cost) <= self.budget.limit
+    }
+
     /// Ends waiting, now and later: nobody wants this walk any more.
     pub(super) fn close(&self) {
         self.change(|state, account| {

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::budget::{Meter, Usage};
 use super::chunk::Decoder;
@@ -17,6 +18,7 @@ use super::contents::Contents;
 use super::error::Damage;
 use super::message::{Key, Message};
 use super::open_chunk::{Keep, OpenChunk, View};
+use super::partner::Partner;
 use super::selection::{Bounds, Direction, Selection};
 use super::waiting::Waiting;
 
@@ -37,6 +39,7 @@ pub struct Cursor {
     damage: VecDeque<Damage>,
     decoder: Decoder,
     meter: Arc<Meter>,
+    partner: Option<Partner>,
     held: u64,
     most_held: u64,
 }
@@ -99,6 +102,7 @@ impl Cursor {
             damage: VecDeque::new(),
             decoder: Decoder::default(),
             meter: Meter::unbounded(),
+            partner: None,
             held: 0,
             most_held: HELD,
         }
@@ -118,6 +122,14 @@ impl Cursor {
         Self { meter, ..self }
     }
 
+    /// The same walk with a second core for chunks, used while `is_wanted` says so.
+    pub(super) fn with_partner(self, is_wanted: Arc<AtomicBool>) -> Self {
+        Self {
+            partner: Some(Partner::new(is_wanted)),
+            ..self
+        }
+    }
+
     /// What this walk has decompressed, and how much of that is alive, payloads handed out included.
     pub fn usage(&self) -> Usage {
         self.meter.usage()
@@ -131,6 +143,10 @@ impl Cursor {
     /// What the next step is going to decompress, in bytes as declared; `None` if nothing.
     pub(super) fn cost_ahead(&self) -> Option<u64> {
         let id = match self.ahead() {
+            // Its bytes are counted already.
+            Ahead::Open(id) if self.partner.as_ref().and_then(Partner::chunk) == Some(id) => {
+                return None;
+            }
             Ahead::Open(id) => id,
             Ahead::Reload(slot) => self.slot(slot)?.chunk.id,
             _ => return None,
@@ -182,6 +198,7 @@ impl Cursor {
 
     fn open(&mut self, id: u32) {
         let size = self.contents.chunk(id).cost();
+        self.engage(id, size);
         // The list of a chunk's messages is at most half as large again.
         let is_room = self.held + size + size / 2 <= self.most_held / 2;
         let keep = if self.held == 0 || is_room {
@@ -199,6 +216,24 @@ impl Cursor {
             self.open.len() - 1
         });
         self.settle(at, slot);
+    }
+
+    /// Has the chunk behind `id` decompressed meanwhile, if there is room for both.
+    fn engage(&mut self, id: u32, size: u64) {
+        let Some((next, _)) = self.waiting.next() else {
+            return;
+        };
+        let Some(partner) = self.partner.as_mut() else {
+            return;
+        };
+        let both = size + self.contents.chunk(next).cost();
+        if partner.chunk() != Some(id)
+            && partner.is_idle_and_wanted()
+            && self.held + both + both / 2 <= self.most_held / 2
+            && self.meter.has_room(both)
+        {
+            partner.begin(next, &self.contents, &self.meter);
+        }
     }
 
     /// Fetches the next share of a chunk that has nothing at hand, and at least its next message if
@@ -228,7 +263,9 @@ impl Cursor {
     fn load(&mut self, id: u32, bounds: Bounds, keep: Keep) -> Option<(OpenChunk, Vec<Damage>)> {
         let chunk = self.contents.chunk(id);
         let source = &self.contents.input(chunk.input).source;
-        match self.decoder.read(source, &chunk.place, &self.meter) {
+        let ready = self.partner.as_mut().and_then(|it| it.take(id));
+        let read = ready.unwrap_or_else(|| self.decoder.read(source, &chunk.place, &self.meter));
+        match read {
             Ok(owned) => {
                 let view = View {
                     contents: &self.contents,

@@ -24,6 +24,7 @@ mod metadata;
 mod open_chunk;
 mod opening;
 mod outline;
+mod partner;
 mod pool;
 mod qos;
 mod qos_overrides;

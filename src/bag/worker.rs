@@ -86,7 +86,8 @@ impl Work {
             .cursor_within(&self.topics, at.from, at.direction, at.range);
         let mut cursor = cursor
             .holding(self.most_held)
-            .metered(Arc::clone(&self.meter));
+            .metered(Arc::clone(&self.meter))
+            .with_partner(Arc::clone(&feed.is_hungry));
         loop {
             if let Some(cost) = cursor.cost_ahead() {
                 // Opening a chunk takes its time: what is read goes ahead.
