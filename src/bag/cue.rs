@@ -114,6 +114,7 @@ impl Cues {
             batch: Vec::with_capacity(BATCH),
             batches: Some(send),
             is_hungry: Arc::clone(&is_hungry),
+            is_short: Arc::new(AtomicBool::new(true)),
             wake: Arc::clone(&self.wake),
             stop: self.stop.clone(),
         };

@@ -15,10 +15,10 @@ use std::sync::atomic::AtomicBool;
 use super::budget::{Meter, Usage};
 use super::chunk::Decoder;
 use super::contents::Contents;
+use super::crew::Crew;
 use super::error::Damage;
 use super::message::{Key, Message};
 use super::open_chunk::{Keep, OpenChunk, View};
-use super::partner::Partner;
 use super::selection::{Bounds, Direction, Selection};
 use super::waiting::Waiting;
 
@@ -39,7 +39,9 @@ pub struct Cursor {
     damage: VecDeque<Damage>,
     decoder: Decoder,
     meter: Arc<Meter>,
-    partner: Option<Partner>,
+    crew: Option<Crew>,
+    /// Whether it has opened a chunk yet: a seek that is followed by another one needs no crew.
+    has_opened: bool,
     held: u64,
     most_held: u64,
 }
@@ -102,7 +104,8 @@ impl Cursor {
             damage: VecDeque::new(),
             decoder: Decoder::default(),
             meter: Meter::unbounded(),
-            partner: None,
+            crew: None,
+            has_opened: false,
             held: 0,
             most_held: HELD,
         }
@@ -122,10 +125,10 @@ impl Cursor {
         Self { meter, ..self }
     }
 
-    /// The same walk with a second core for chunks, used while `is_wanted` says so.
-    pub(super) fn with_partner(self, is_wanted: Arc<AtomicBool>) -> Self {
+    /// The same walk with more cores for chunks, used while `is_wanted` says so.
+    pub(super) fn with_crew(self, is_wanted: Arc<AtomicBool>) -> Self {
         Self {
-            partner: Some(Partner::new(is_wanted)),
+            crew: Some(Crew::new(is_wanted)),
             ..self
         }
     }
@@ -144,9 +147,7 @@ impl Cursor {
     pub(super) fn cost_ahead(&self) -> Option<u64> {
         let id = match self.ahead() {
             // Its bytes are counted already.
-            Ahead::Open(id) if self.partner.as_ref().and_then(Partner::chunk) == Some(id) => {
-                return None;
-            }
+            Ahead::Open(id) if self.has_begun(id) => return None,
             Ahead::Open(id) => id,
             Ahead::Reload(slot) => self.slot(slot)?.chunk.id,
             _ => return None,
@@ -198,7 +199,7 @@ impl Cursor {
 
     fn open(&mut self, id: u32) {
         let size = self.contents.chunk(id).cost();
-        self.engage(id, size);
+        self.read_ahead(id);
         // The list of a chunk's messages is at most half as large again.
         let is_room = self.held + size + size / 2 <= self.most_held / 2;
         let keep = if self.held == 0 || is_room {
@@ -218,21 +219,34 @@ impl Cursor {
         self.settle(at, slot);
     }
 
-    /// Has the chunk behind `id` decompressed meanwhile, if there is room for both.
-    fn engage(&mut self, id: u32, size: u64) {
-        let Some((next, _)) = self.waiting.next() else {
+    fn has_begun(&self, id: u32) -> bool {
+        let crew = self.crew.as_ref();
+        crew.is_some_and(|crew| crew.begun().any(|begun| begun == id))
+    }
+
+    /// Has the chunks behind `id` decompressed meanwhile, as far as there is room for them.
+    fn read_ahead(&mut self, id: u32) {
+        let is_first = !std::mem::replace(&mut self.has_opened, true);
+        let Some(crew) = self.crew.as_mut().filter(|_| !is_first) else {
             return;
         };
-        let Some(partner) = self.partner.as_mut() else {
+        let vacancies = crew.vacancies();
+        if vacancies == 0 {
             return;
-        };
-        let both = size + self.contents.chunk(next).cost();
-        if partner.chunk() != Some(id)
-            && partner.is_idle_and_wanted()
-            && self.held + both + both / 2 <= self.most_held / 2
-            && self.meter.has_room(both)
-        {
-            partner.begin(next, &self.contents, &self.meter);
+        }
+        let cost = |id: u32| self.contents.chunk(id).cost();
+        let known: Vec<u32> = crew.begun().filter(|begun| *begun != id).collect();
+        let mut sum = cost(id) + known.iter().map(|id| cost(*id)).sum::<u64>();
+        let upcoming = self.waiting.upcoming(&self.contents, &self.selection);
+        let next: Vec<u32> = upcoming.skip(known.len()).take(vacancies).collect();
+        for next in next {
+            sum += cost(next);
+            // The list of a chunk's messages is at most half as large again.
+            let is_room = self.held + sum + sum / 2 <= self.most_held / 2;
+            if !is_room || !self.meter.has_room(sum) {
+                break;
+            }
+            crew.begin(next, &self.contents, &self.meter);
         }
     }
 
@@ -263,7 +277,7 @@ impl Cursor {
     fn load(&mut self, id: u32, bounds: Bounds, keep: Keep) -> Option<(OpenChunk, Vec<Damage>)> {
         let chunk = self.contents.chunk(id);
         let source = &self.contents.input(chunk.input).source;
-        let ready = self.partner.as_mut().and_then(|it| it.take(id));
+        let ready = self.crew.as_mut().and_then(|it| it.take(id));
         let read = ready.unwrap_or_else(|| self.decoder.read(source, &chunk.place, &self.meter));
         match read {
             Ok(owned) => {

@@ -58,6 +58,18 @@ impl Waiting {
         self.next = self.find(contents, selection);
     }
 
+    /// The chunks in the order in which they come to be opened.
+    pub(super) fn upcoming<'a>(
+        &'a self,
+        contents: &'a Contents,
+        selection: &'a Selection,
+    ) -> impl Iterator<Item = u32> + use<'a> {
+        let rest = order(contents, self.direction).chunks.get(self.rest..);
+        let all = self.first.iter().chain(rest.unwrap_or_default());
+        all.copied()
+            .filter(|id| self.is_wanted(contents, selection, contents.chunk(*id)))
+    }
+
     /// How many of them begin before the chunk `id` ends.
     pub(super) fn overlapping(&self, contents: &Contents, id: u32) -> usize {
         let far = far(contents.chunk(id), self.direction);

@@ -87,7 +87,7 @@ impl Work {
         let mut cursor = cursor
             .holding(self.most_held)
             .metered(Arc::clone(&self.meter))
-            .with_partner(Arc::clone(&feed.is_hungry));
+            .with_crew(Arc::clone(&feed.is_short));
         loop {
             if let Some(cost) = cursor.cost_ahead() {
                 // Opening a chunk takes its time: what is read goes ahead.
@@ -117,6 +117,8 @@ pub(super) struct Feed {
     /// `None` only while it is dropped.
     pub(super) batches: Option<Sender<Vec<Cued>>>,
     pub(super) is_hungry: Arc<AtomicBool>,
+    /// Whether the receiver has next to nothing left to take.
+    pub(super) is_short: Arc<AtomicBool>,
     pub(super) wake: Waker,
     pub(super) stop: Receiver<()>,
 }
@@ -150,9 +152,12 @@ impl Feed {
             },
         };
         // Whoever saw the queue empty said so before looking again, so one of both looks finds it.
-        if is_sent && self.is_hungry.swap(false, Ordering::SeqCst) {
+        let was_hungry = is_sent && self.is_hungry.swap(false, Ordering::SeqCst);
+        if was_hungry {
             (self.wake)();
         }
+        let is_short = was_hungry || batches.len() <= 1;
+        self.is_short.store(is_short, Ordering::Relaxed);
         is_sent
     }
 }
