@@ -30,6 +30,10 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         .range()
         .ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args)))
         .or_exit(Exit::Recording)?;
+    if bag.topics().is_empty() {
+        let error = anyhow::anyhow!("no topic is defined in {}", names(args));
+        return Err(Failure::new(Exit::Recording, error));
+    }
     let mut plan = plan(args, &profiles, recording, bag.topics()).or_exit(Exit::Usage)?;
     plan.options.digest = talk.format == Format::Json;
     for warning in &plan.warnings {

@@ -18,6 +18,9 @@ pub(super) fn next_record(
     from: u64,
     to: u64,
 ) -> Option<u64> {
+    // Each look of a candidate at another place has a window of its own, since the next candidate's looks
+    // are a few bytes further on.
+    let mut looks = [(); 4].map(|()| window.another());
     let mut at = from;
     while at + (FRAME as u64) <= to {
         let left = usize::try_from(to - at).unwrap_or(usize::MAX);
@@ -27,7 +30,7 @@ pub(super) fn next_record(
             let is_maybe = block
                 .get(i..i + FRAME)
                 .is_some_and(|frame| matches!(frame[0], 1..=0x0F) && frame[5..] == [0; 4]);
-            if is_maybe && is_record(window, index, at + i as u64, to) {
+            if is_maybe && is_record(&mut looks, index, at + i as u64, to) {
                 return Some(at + i as u64);
             }
         }
@@ -36,20 +39,23 @@ pub(super) fn next_record(
     None
 }
 
-fn is_record(window: &mut Window<'_>, index: &FileIndex, at: u64, to: u64) -> bool {
-    let Some(frame) = Frame::read(window, at) else {
+/// Near a candidate, at its second and third block, and behind its end.
+type Looks<'a> = [Window<'a>; 4];
+
+fn is_record(looks: &mut Looks<'_>, index: &FileIndex, at: u64, to: u64) -> bool {
+    let Some(frame) = Frame::read(&mut looks[0], at) else {
         return false;
     };
     let Some(end) = frame.end(to) else {
         return false;
     };
-    adds_up(window, index, frame)
-        && (end == to || Frame::read(window, end).is_some_and(|next| is_likely(next, to)))
+    adds_up(looks, index, frame)
+        && (end == to || Frame::read(&mut looks[3], end).is_some_and(|next| is_likely(next, to)))
 }
 
 /// Whether the body is one of its kind.
-fn adds_up(window: &mut Window<'_>, index: &FileIndex, frame: Frame) -> bool {
-    let head = window.get(frame.body(), ChunkHeader::LONGEST);
+fn adds_up(looks: &mut Looks<'_>, index: &FileIndex, frame: Frame) -> bool {
+    let head = looks[0].get(frame.body(), ChunkHeader::LONGEST);
     let head = head.unwrap_or_default().to_vec();
     let mut fields = Fields(&head);
     match frame.opcode {
@@ -67,25 +73,25 @@ fn adds_up(window: &mut Window<'_>, index: &FileIndex, frame: Frame) -> bool {
             let entries = fields.u16().and_then(|_| fields.u32());
             entries.is_ok_and(|bytes| u64::from(bytes) + 6 == frame.length && bytes % 16 == 0)
         }
-        op::SCHEMA => fields.u16().is_ok() && blocks(window, frame, (2, 3)),
+        op::SCHEMA => fields.u16().is_ok() && blocks(looks, frame, 2),
         op::CHANNEL => {
             let ids = fields.u16().and_then(|_| fields.u16());
-            ids.is_ok() && blocks(window, frame, (4, 3))
+            ids.is_ok() && blocks(looks, frame, 4)
         }
         op::DATA_END => frame.length == 4,
         op::FOOTER => {
-            let magic = window.get(frame.body() + 20, MAGIC.len());
+            let magic = looks[3].get(frame.body() + 20, MAGIC.len());
             frame.length == 20 && magic.unwrap_or_default() == MAGIC
         }
         _ => false,
     }
 }
 
-/// Whether so many blocks with their lengths in front fill the body from an offset on.
-fn blocks(window: &mut Window<'_>, frame: Frame, (from, count): (u64, usize)) -> bool {
+/// Whether three blocks with their lengths in front fill the body from an offset on.
+fn blocks(looks: &mut Looks<'_>, frame: Frame, from: u64) -> bool {
     let mut at = frame.body() + from;
     let end = frame.body() + frame.length;
-    for _ in 0..count {
+    for window in looks.iter_mut().take(3) {
         let length = window.get(at, 4).unwrap_or_default();
         let Ok(length) = Fields(length).u32() else {
             return false;

@@ -64,6 +64,15 @@ pub(super) struct TopicInfo {
 impl Info {
     /// What is known of a bag without reading its messages.
     pub fn new(bag: &Bag) -> Self {
+        Self::with(bag, None)
+    }
+
+    /// The same after everything was read.
+    pub fn checked(bag: &Bag) -> Self {
+        Self::with(bag, Some(Check::new(bag)))
+    }
+
+    fn with(bag: &Bag, check: Option<Check>) -> Self {
         let (range, Outline { topics: outlines }) = (bag.range(), bag.outline(PARTS));
         let mut topics: Vec<TopicInfo> = bag
             .topics()
@@ -71,6 +80,11 @@ impl Info {
             .zip(outlines)
             .map(|(topic, outline)| topic_info(topic, outline, range))
             .collect();
+        if let Some(check) = &check {
+            for (topic, size) in topics.iter_mut().zip(check.sizes()) {
+                topic.bytes = Some(*size);
+            }
+        }
         topics.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             files: bag.files().iter().map(file_info).collect(),
@@ -80,26 +94,8 @@ impl Info {
             message_count: bag.message_count(),
             topics,
             damage: Findings::of(bag.damage()),
-            check: None,
+            check,
         }
-    }
-
-    /// The same after everything was read.
-    pub fn checked(bag: &Bag) -> Self {
-        let mut info = Self::new(bag);
-        let check = Check::new(bag);
-        for (topic, size) in bag.topics().iter().zip(check.sizes()) {
-            let is_it = |it: &&mut TopicInfo| {
-                it.name == topic.name
-                    && it.type_name == topic.type_name()
-                    && it.encoding == topic.encoding
-            };
-            if let Some(row) = info.topics.iter_mut().find(is_it) {
-                row.bytes = Some(*size);
-            }
-        }
-        info.check = Some(check);
-        info
     }
 
     /// Whether nothing is known to be wrong.
