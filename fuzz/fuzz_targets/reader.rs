@@ -5,6 +5,7 @@
 
 #![no_main]
 
+mod linear;
 mod mutation;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use bagplay::bag::{Bag, DamageKind, Direction, Key, MessageOrder, Opening, Selec
 use bagplay::time::{Ros, Time, TimeRange};
 use bytes::Bytes;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use linear::Content;
 
 /// More messages than this are not walked.
 const MOST_MESSAGES: usize = 20_000;
@@ -145,13 +147,23 @@ fn read(data: &[u8]) {
         order: treatment.order,
         ..Opening::default()
     };
-    let Ok(bag) = Bag::from_bytes_with("x.mcap", treatment.file(bytes), &opening) else {
+    let file = treatment.file(bytes);
+    let Ok(bag) = Bag::from_bytes_with("x.mcap", file.clone(), &opening) else {
         return;
     };
     let forward = walk(&bag, Direction::Forward, TimeRange::ALL, treatment.held);
     let reverse = walk(&bag, Direction::Reverse, TimeRange::ALL, treatment.held);
     let is_ordered = !forward.damage.contains_key(&DamageKind::Times);
     agree(&forward, &reverse, is_ordered);
+    if forward.is_whole() && forward.damage.is_empty() && bag.damage().is_empty() {
+        match linear::content(&file) {
+            Content::Sound(count) => {
+                assert_eq!(forward.keys.len(), count, "some are lost without a word");
+            }
+            Content::Broken => panic!("a broken record is passed over without a word"),
+            Content::Unknown => {}
+        }
+    }
     let third = |n: usize| {
         forward
             .keys
