@@ -174,7 +174,7 @@ impl Search<'_> {
 
     /// Reads what was found, each chunk once, newest first as long as the bound allows.
     fn fetch(&mut self) -> Vec<Message> {
-        let mut by_chunk: BTreeMap<(Time<Ros>, u32), BTreeSet<(Key, TopicId)>> = BTreeMap::new();
+        let mut by_chunk = BTreeMap::<_, BTreeSet<_>>::new();
         for (topic, found) in &self.keys {
             for (key, id) in found {
                 let end = self.contents.chunk(*id).place.end;
