@@ -132,6 +132,7 @@ impl FileIndex {
             covered,
             data_end,
         } = usable;
+        summary::correct_empty(source, &mut index.chunks);
         let listed = index.chunks.len();
         let mut at = 8;
         let mut scan = Scan::new(source, &mut index, opening);

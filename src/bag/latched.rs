@@ -174,10 +174,15 @@ impl Search<'_> {
 
     /// Reads what was found, each chunk once, newest first as long as the bound allows.
     fn fetch(&mut self) -> Vec<Message> {
-        let mut by_chunk: BTreeMap<(Time<Ros>, u32), BTreeSet<Key>> = BTreeMap::new();
-        for (key, id) in self.keys.values().flatten() {
-            let end = self.contents.chunk(*id).place.end;
-            by_chunk.entry((end, *id)).or_default().insert(*key);
+        let mut by_chunk = BTreeMap::<_, BTreeSet<_>>::new();
+        for (topic, found) in &self.keys {
+            for (key, id) in found {
+                let end = self.contents.chunk(*id).place.end;
+                by_chunk
+                    .entry((end, *id))
+                    .or_default()
+                    .insert((*key, *topic));
+            }
         }
         let mut messages = Vec::new();
         let mut left_out = 0;
@@ -189,13 +194,14 @@ impl Search<'_> {
             }
             let chunk = self.contents.chunk(id);
             let Some(bytes) = self.open(id) else { continue };
-            for key in keys.into_iter().rev() {
+            for (key, topic) in keys.into_iter().rev() {
                 let entry = Entry {
                     time: key.time,
                     record: key.record,
                     at: key.record,
                 };
-                let Some(found) = message(self.contents, chunk, &bytes, entry) else {
+                let found = message(self.contents, chunk, &bytes, entry);
+                let Some(found) = found.filter(|found| found.topic == topic) else {
                     let detail = "message index points at no such message";
                     self.report(chunk, Fault::new(DamageKind::Index, detail));
                     continue;

@@ -21,7 +21,8 @@ pub enum QosOverridesError {
     Yaml(#[from] YamlError),
     /// A topic has something else than a profile.
     #[error(
-        "line {line}: {topic}: not a profile; hint: a profile is as {{depth: 10, reliability: reliable}}"
+        "line {line}: {}: not a profile; hint: a profile is as {{depth: 10, reliability: reliable}}",
+        shown(topic)
     )]
     NoProfile {
         /// The topic, as it is written.
@@ -31,7 +32,8 @@ pub enum QosOverridesError {
     },
     /// Two entries for one topic.
     #[error(
-        "line {line}: {topic}: given twice; hint: names with and without a leading slash are the same"
+        "line {line}: {}: given twice; hint: names with and without a leading slash are the same",
+        shown(topic)
     )]
     Twice {
         /// The topic, as it is written the second time.
@@ -40,7 +42,11 @@ pub enum QosOverridesError {
         line: u64,
     },
     /// A profile has a field that none has.
-    #[error("line {line}: {topic}: no policy is called `{field}`; hint: there are {FIELDS}")]
+    #[error(
+        "line {line}: {}: no policy is called `{}`; hint: there are {FIELDS}",
+        shown(topic),
+        shown(field)
+    )]
     Unknown {
         /// The topic, as it is written.
         topic: String,
@@ -50,7 +56,10 @@ pub enum QosOverridesError {
         line: u64,
     },
     /// A policy has a value that it cannot have.
-    #[error("line {line}: {topic}: {field}: {found} is not one of its values; hint: {allowed}")]
+    #[error(
+        "line {line}: {}: {field}: {found} is not one of its values; hint: {allowed}",
+        shown(topic)
+    )]
     Value {
         /// The topic, as it is written.
         topic: String,
@@ -63,6 +72,11 @@ pub enum QosOverridesError {
         /// Where, from 1.
         line: u64,
     },
+}
+
+/// A name as an error shows it: on one line, and of a flood the beginning.
+fn shown(name: &str) -> String {
+    name.escape_debug().take(256).collect()
 }
 
 const FIELDS: &str = "history, depth, reliability, durability, deadline, lifespan, liveliness, \
@@ -531,5 +545,26 @@ mod tests {
                 "{text:.20}: {error}"
             );
         }
+    }
+
+    #[test]
+    fn errors_are_one_line_whatever_a_name_holds() {
+        let name = r#""a\n\e[31mb""#;
+        for text in [
+            format!("{name}: 7"),
+            format!("{name}: {{depth: x}}"),
+            format!("{name}: {{color: red}}"),
+            format!("/x: {{{name}: 1}}"),
+            format!("{name}: {{}}\n\"/a\\n\\e[31mb\": {{}}"),
+        ] {
+            let error = QosOverrides::parse(&text).unwrap_err().to_string();
+            assert!(!error.contains(char::is_control), "{text}: {error:?}");
+            assert!(
+                error.contains(r"\n\u{1b}[31mb") || error.contains("/x"),
+                "{text}: {error}"
+            );
+        }
+        let long = format!("/a: {{{}: 1}}", "x".repeat(10_000));
+        assert!(QosOverrides::parse(&long).unwrap_err().to_string().len() < 1000);
     }
 }

@@ -43,12 +43,21 @@ impl Bag {
 
     /// Opens an MCAP file that is in memory; `name` is what messages call it.
     pub fn from_bytes(name: impl AsRef<Path>, bytes: Bytes) -> Result<Self, BagError> {
+        Self::from_bytes_with(name, bytes, &Opening::default())
+    }
+
+    /// The same with another order, or with somebody who is told of progress.
+    pub fn from_bytes_with(
+        name: impl AsRef<Path>,
+        bytes: Bytes,
+        opening: &Opening<'_>,
+    ) -> Result<Self, BagError> {
         let source = Source::memory(name.as_ref(), bytes);
         let inputs = Inputs {
             sources: vec![(source, Standing::Named)],
             ..Inputs::default()
         };
-        let contents = Arc::new(Contents::of(inputs, &Opening::default())?);
+        let contents = Arc::new(Contents::of(inputs, opening)?);
         Ok(Self { contents })
     }
 

@@ -127,6 +127,12 @@ impl Reading<'_> {
             let at = self.start + records.position() as u64;
             let record = record.map_err(|_| (at, "a record runs past the summary".to_owned()))?;
             let at = self.start + record.at as u64;
+            if matches!(
+                record.opcode,
+                op::MESSAGE | op::CHUNK | op::MESSAGE_INDEX | op::DATA_END
+            ) {
+                return Err((at, "the summary begins among the data".to_owned()));
+            }
             let taken = self.take(at, (record.opcode, record.body));
             taken.map_err(|Short| {
                 let detail = format!("summary record {:#04x} is cut short", record.opcode);
@@ -190,6 +196,26 @@ impl Reading<'_> {
     }
 }
 
+/// Asks the chunks that the index calls empty: what is in one that is not would never be looked at.
+pub(super) fn correct_empty(source: &Source, chunks: &mut [ChunkRef]) {
+    for chunk in chunks.iter_mut().filter(|chunk| chunk.is_empty()) {
+        if let Some(header) = header(source, chunk) {
+            chunk.uncompressed = header.uncompressed;
+        }
+    }
+}
+
+/// What a listed chunk says of itself, if there is one.
+fn header(source: &Source, chunk: &ChunkRef) -> Option<ChunkHeader> {
+    let body = chunk.length - FRAME as u64;
+    let head = FRAME as u64 + body.min(ChunkHeader::LONGEST as u64);
+    let head = source.read(chunk.offset, head).ok()?;
+    if head.first() != Some(&op::CHUNK) {
+        return None;
+    }
+    ChunkHeader::parse(head.get(FRAME..)?, body).ok()
+}
+
 /// The times of a chunk. A negative stamp is recorded as a huge one, so a chunk with stamps on both
 /// sides of zero has its ends the wrong way round, as has a damaged one: either may hold any time.
 pub(super) fn times(start: u64, end: u64) -> (Time<Ros>, Time<Ros>) {
@@ -207,12 +233,7 @@ pub(super) fn is_wrong_about_times(source: &Source, chunks: &[ChunkRef]) -> bool
     let sample = chunks.iter().step_by(step).chain(chunks.last());
     let mut listed = sample.filter(|chunk| chunk.form == Form::Chunk);
     listed.any(|chunk| {
-        let body = chunk.length - FRAME as u64;
-        let head = FRAME as u64 + body.min(ChunkHeader::LONGEST as u64);
-        let head = source.read(chunk.offset, head).unwrap_or_default();
-        let is_chunk = head.first() == Some(&op::CHUNK);
-        let header = ChunkHeader::parse(head.get(FRAME..).unwrap_or_default(), body);
-        let said = header.map(|header| times(header.start, header.end));
-        is_chunk && said.is_ok_and(|said| said != (chunk.start, chunk.end))
+        let said = header(source, chunk).map(|header| times(header.start, header.end));
+        said.is_some_and(|said| said != (chunk.start, chunk.end))
     })
 }

@@ -26,6 +26,8 @@ struct Found {
     counts: Counts,
     first: Time<Ros>,
     last: Time<Ros>,
+    /// Whether it could be read to its end.
+    is_whole: bool,
 }
 
 /// How many messages each channel has.
@@ -152,7 +154,10 @@ impl ChunkRef {
     /// What was found in it outranks what was said of it.
     fn adopt(&mut self, seen: &Found) {
         if seen.counts.is_empty() {
-            (self.uncompressed, self.message_indexes) = (0, Box::default());
+            // One that is broken from the start stays, so that this is said when it is played.
+            if seen.is_whole {
+                (self.uncompressed, self.message_indexes) = (0, Box::default());
+            }
             return;
         }
         (self.start, self.end) = (seen.first, seen.last);
@@ -174,21 +179,24 @@ fn count(bytes: &[u8], order: MessageOrder) -> Found {
         counts: Counts::new(),
         first: Time::MAX,
         last: Time::MIN,
+        is_whole: false,
     };
-    for record in Records::new(bytes).map_while(Result::ok) {
+    for record in Records::new(bytes) {
+        let Ok(record) = record else { return found };
         match record.opcode {
             op::MESSAGE => {
                 let Ok(header) = MessageHeader::parse(record.body) else {
-                    break;
+                    return found;
                 };
                 let time = order.time(&header);
                 found.first = found.first.min(time);
                 found.last = found.last.max(time);
                 *found.counts.entry(header.channel).or_default() += 1;
             }
-            0 => break,
+            0 => return found,
             _ => {}
         }
     }
+    found.is_whole = true;
     found
 }

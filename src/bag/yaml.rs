@@ -60,7 +60,8 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().map_or(0, |location| location.line());
         let words = serde_saphyr::UserMessageFormatter.format_message(error.without_snippet());
-        let reason = words.lines().next().unwrap_or_default().to_owned();
+        let reason = words.lines().next().unwrap_or_default();
+        let reason = reason.replace(char::is_control, " ");
         YamlError::Malformed { line, reason }
     })
 }

@@ -6,10 +6,43 @@ import signal
 import socket
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("PLAY_BIN", HOUSE / "target/release/play"))
+
+
+# What a developer has set must not show.
+FOREIGN = ("ZENOH_", "ROS_", "BAGPLAY_", "RUST_LOG")
+
+
+def environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
+
+
+@dataclass(frozen=True)
+class Run:
+    exit: int
+    # None if it came to none.
+    summary: dict | None
+    stderr: str
+
+
+def play_to_nobody(recording: Path, *arguments: str, timeout: float = 60) -> Run:
+    """`play RECORDING ARGUMENTS… --wire null --rate max`, to its end."""
+    assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
+    command = [BINARY, recording, "--wire", "null", "--rate", "max", "--format", "json", *arguments]
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=timeout,
+    )
+    summary = json.loads(done.stdout) if done.stdout else None
+    return Run(done.returncode, summary, done.stderr)
 
 
 def free_port() -> int:
@@ -28,14 +61,12 @@ class Player:
         command += ["--format", "json", *arguments]
         # Output goes to files: nobody has to empty a pipe while the player runs.
         self._out, self._err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
-        foreign = ("ZENOH_", "ROS_", "BAGPLAY_", "RUST_LOG")
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
         self._process = subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.DEVNULL,
             stdout=self._out,
             stderr=self._err,
-            env=environment,
+            env=environment(),
         )
 
     def finish(self, timeout: float) -> dict:

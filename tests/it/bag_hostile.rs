@@ -5,7 +5,7 @@ use bagplay::time::{Time, TimeRange};
 use mcap::Compression;
 use mcap::records::op;
 
-use crate::mcaps::{Files, Note, Spec, all, bag, place, texts};
+use crate::mcaps::{Files, Note, Spec, TopicSpec, all, bag, place, texts};
 
 /// Five chunks of twenty messages, one a millisecond, without checksums that would hide the fault.
 pub(crate) fn base(compression: Option<Compression>) -> Spec {
@@ -289,6 +289,26 @@ fn a_bomb_is_not_set_off() {
     let (messages, damage) = play(&bag(&bytes), Direction::Forward);
     assert_eq!(texts(&messages), ["b"]);
     assert_eq!(damage, [DamageKind::Compression]);
+}
+
+#[test]
+fn an_index_that_names_a_message_of_another_topic_does_not_latch_it() {
+    let latched = TopicSpec::named("/map").with("latching", "1");
+    let notes = vec![Note::new(0, 5, "map"), Note::new(1, 5, "odom")];
+    let mut bytes = Spec {
+        topics: vec![latched, TopicSpec::named("/odom")],
+        ..Spec::new(vec![notes])
+    }
+    .write();
+    // The only entry of the second channel in place of that of the first.
+    let entry = |n| place(&bytes, op::MESSAGE_INDEX, n).at + 9 + 2 + 4;
+    let (to, from) = (entry(0), entry(1));
+    bytes.copy_within(from..from + 16, to);
+    let bag = bag(&bytes);
+    let (messages, damage) = bag.latched(&all(&bag), Time::MAX);
+    assert_eq!(texts(&messages), [""; 0]);
+    let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [DamageKind::Index]);
 }
 
 #[test]

@@ -458,3 +458,38 @@ fn who_waits_for_a_scan_is_told_how_far_it_is() {
     assert!(calls.into_inner() >= 3);
     assert!(most.into_inner() > 40 << 20);
 }
+
+#[test]
+fn a_summary_that_begins_among_the_data_hides_nothing() {
+    for chunked in [true, false] {
+        let spec = base(None).options(|o| o.use_chunks(chunked));
+        let first = if chunked { op::CHUNK } else { op::MESSAGE };
+        let mut bytes = spec.write();
+        let (begin, footer) = (place(&bytes, first, 0).at, place(&bytes, op::FOOTER, 0).at);
+        put(&mut bytes, footer + 9, begin as u64);
+        let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+        assert_eq!((messages.len(), damage), (100, vec![Index]), "{chunked}");
+    }
+}
+
+#[test]
+fn a_chunk_that_the_index_calls_empty_is_asked() {
+    let mut bytes = base(ZSTD)
+        .options(|o| o.emit_message_indexes(false))
+        .write();
+    // The last field of the record; the index tells no channels either.
+    let index = place(&bytes, op::CHUNK_INDEX, 1);
+    put(&mut bytes, index.at + 9 + index.body - 8, 0);
+    let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+    assert_eq!((messages.len(), damage), (100, vec![]));
+}
+
+#[test]
+fn a_chunk_that_is_broken_from_its_first_record_on_is_said() {
+    let spec = bare(None).options(|o| o.emit_message_indexes(false));
+    let zeros: Change = |b| {
+        let at = chunk_field(b, 2, 40);
+        b[at..at + 9].fill(0);
+    };
+    plays("zeros at a chunk's start", &spec, zeros, 80, &[Framing]);
+}
