@@ -7,11 +7,11 @@ use bagplay::cli::{
     Chosen, CongestionArg, Exit, LeftOut, Plan, PlayArgs, RosDistro, Wire, WireArgs,
 };
 use bagplay::output::{Delivery, Null, Occasion, Output};
-use bagplay::player::Before;
+use bagplay::player::{Before, Transport};
 use bagplay::time::{Ros, Segment, Time};
 use bagplay::wire::{
     ClockOptions, Congestion, Distro, Monitor, Played, RawOutput, RosOutput, Session, Skipped,
-    WireError, WireEvent, WireOptions,
+    StateTopic, WireError, WireEvent, WireOptions,
 };
 use crossbeam_channel::{Receiver, bounded};
 
@@ -135,6 +135,21 @@ impl Network {
         };
         leave_out(plan, skipped);
         Ok(exits)
+    }
+
+    /// Says on `~/clock_state` what the player does with the clock that it serves; only ROS 2 has a place
+    /// for it.
+    pub(crate) fn serve_state(
+        &self,
+        args: &PlayArgs,
+        plan: &Plan,
+        transport: &Transport,
+    ) -> Result<Option<StateTopic>, Failure> {
+        let clock = &plan.options.clock;
+        let is_said = args.wire.wire == Wire::RmwZenoh && clock.is_served();
+        let session = self.session.as_ref().filter(|_| is_said);
+        let serve = |session: &Session| session.serve_state(transport, clock.shift);
+        session.map(serve).transpose().map_err(failure)
     }
 
     /// Whether messages of a topic have somebody to go to. Without a network there is nobody to wait for.

@@ -60,6 +60,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         player.transport(),
         source(&bag, &plan, args.time.read_ahead, &player),
     );
+    let state = network.serve_state(args, &plan, &transport)?;
     let running = player
         .start(plan.options.clone(), source, out)
         .or_exit(Exit::Failed)?;
@@ -76,6 +77,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     };
     let ending = headless::watch(&run, &running);
     let (report, out) = running.join().or_exit(Exit::Failed)?;
+    drop(state);
     // Who asked for the end waits for nobody.
     if ending.how != Ending::Interrupted {
         network.drain();

@@ -3,6 +3,7 @@
 //! Cheap to clone; keys, services, signals and the command line each hold one. Commands go through a
 //! bounded channel, the answer is the status after the command took effect.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -10,6 +11,7 @@ use crossbeam_utils::sync::Unparker;
 
 use super::command::{Command, Status};
 use super::wall::Wall;
+use crate::bag::Waker;
 use crate::time::{Steady, Time};
 
 /// How many commands may wait; a player takes them between any two messages.
@@ -28,11 +30,12 @@ pub(super) struct Request {
 }
 
 /// Drives and watches a player from any thread.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Transport {
     requests: Sender<Request>,
     unparker: Unparker,
     status: Arc<Mutex<Option<Status>>>,
+    watchers: Arc<Mutex<Vec<Waker>>>,
     wall: Wall,
 }
 
@@ -44,6 +47,7 @@ impl Transport {
                 requests,
                 unparker,
                 status: Arc::default(),
+                watchers: Arc::default(),
                 wall,
             },
             inbox,
@@ -73,8 +77,25 @@ impl Transport {
         self.wall.now()
     }
 
+    /// Calls `wake` whenever playback moves otherwise than before: another segment, state or pace. It is
+    /// called by the player's thread and must not block.
+    pub fn on_change(&self, wake: Waker) {
+        let watchers = self.watchers.lock();
+        watchers.unwrap_or_else(PoisonError::into_inner).push(wake);
+    }
+
     pub(super) fn publish(&self, status: Status) {
-        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+        let mut known = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        let motion = |it: &Status| (it.segment, it.state, it.pace);
+        let has_changed = known.as_ref().map(motion) != Some(motion(&status));
+        *known = Some(status);
+        drop(known);
+        if has_changed {
+            let watchers = self.watchers.lock();
+            for wake in &*watchers.unwrap_or_else(PoisonError::into_inner) {
+                wake();
+            }
+        }
     }
 
     fn request(&self, command: Command, reply: Option<Sender<Status>>) -> Result<(), Stopped> {
@@ -83,5 +104,13 @@ impl Transport {
             .map_err(|_| Stopped)?;
         self.unparker.unpark();
         Ok(())
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transport")
+            .field("status", &self.status())
+            .finish_non_exhaustive()
     }
 }

@@ -15,7 +15,7 @@ use super::type_hash::{ANY, NONE};
 /// The clock's topic.
 pub(super) const CLOCK: &str = "/clock";
 
-/// What is told when somebody follows the clock.
+/// What is called when somebody begins to follow a topic.
 type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// A topic we publish.
@@ -45,7 +45,8 @@ struct State {
     tokens: HashMap<String, Token>,
     ours: Vec<Ours>,
     serves_clock: bool,
-    wake: Option<Wake>,
+    /// Topics whose new subscribers are told of, and who is told.
+    wakes: Vec<(String, Wake)>,
 }
 
 impl Graph {
@@ -148,7 +149,10 @@ impl Graph {
     pub(super) fn publish(&self, ours: Vec<Ours>, clock: Option<Wake>) -> Vec<WireEvent> {
         let mut state = self.state();
         state.serves_clock = clock.is_some();
-        state.wake = clock;
+        state.wakes = clock
+            .map(|wake| (CLOCK.to_owned(), wake))
+            .into_iter()
+            .collect();
         state.ours = ours;
         let events = state
             .tokens
@@ -159,12 +163,19 @@ impl Graph {
         events
     }
 
+    /// From now on this topic is ours too, and `wake` is called for each new subscriber.
+    pub(super) fn publish_also(&self, ours: Ours, wake: Wake) {
+        let mut state = self.state();
+        state.wakes.push((ours.name.clone(), wake));
+        state.ours.push(ours);
+    }
+
     /// Nothing is ours any more.
     pub(super) fn retire(&self) {
         let mut state = self.state();
         state.ours.clear();
         state.serves_clock = false;
-        state.wake = None;
+        state.wakes.clear();
     }
 
     /// A token appeared. What is to be told.
@@ -178,12 +189,17 @@ impl Graph {
         }
         let events = state.about(&token, true);
         state.tokens.insert(key.to_owned(), token);
-        let is_follower = events
-            .iter()
-            .any(|event| matches!(event, WireEvent::ClockSubscriber { .. }));
-        let wake = state.wake.clone().filter(|_| is_follower);
+        let follows = |topic: &str| {
+            events.iter().any(|event| match event {
+                WireEvent::ClockSubscriber { .. } => topic == CLOCK,
+                WireEvent::SubscriberJoined { topic: joined, .. } => topic == joined,
+                _ => false,
+            })
+        };
+        let wakes = state.wakes.iter().filter(|(topic, _)| follows(topic));
+        let wakes: Vec<Wake> = wakes.map(|(_, wake)| Arc::clone(wake)).collect();
         drop(state);
-        if let Some(wake) = wake {
+        for wake in wakes {
             wake();
         }
         events

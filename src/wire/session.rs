@@ -14,9 +14,12 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::qos::Priority;
 
 use crate::bag::{History, Qos, Reliability};
+use crate::player::Transport;
+use crate::time;
 
 use super::advertise::{OwnClock, Planned, plan_raw, plan_ros};
 use super::clock::Clock;
+use super::clock_state;
 use super::drain::drain;
 use super::env::Environment;
 use super::error::WireError;
@@ -25,11 +28,12 @@ use super::graph::{CLOCK, Graph, Ours};
 use super::join::{Joined, join};
 use super::monitor::Row;
 use super::names::{split_node, topic_key};
-use super::options::{ClockOptions, Played, Skipped, WireOptions};
+use super::options::{ClockOptions, Congestion, Played, Skipped, WireOptions};
 use super::output::{Line, Publishing, RosOutput};
 use super::path::Path;
 use super::publisher::{Spec, TopicPublisher};
 use super::raw::RawOutput;
+use super::state_topic::StateTopic;
 use super::token::{Endpoint, EntityKind, Token};
 use super::type_hash::{ANY, Flavour, NONE};
 use super::watch::{Watches, settle};
@@ -144,7 +148,7 @@ impl Session {
         played: &[Played],
         clock: Option<ClockOptions>,
     ) -> Result<(RosOutput, Vec<Skipped>), WireError> {
-        let flavour = Flavour::choose(self.options.distro, self.options.any_type_hash, &self.graph);
+        let flavour = self.flavour();
         let own_clock = if clock.is_some() {
             OwnClock::Served
         } else {
@@ -187,6 +191,46 @@ impl Session {
             self.events.tell(event);
         }
         Ok((output, skipped))
+    }
+
+    /// Says on `~/clock_state` what the player behind `transport` does with its time, `shift` added to log
+    /// time. Begin it after [`Session::advertise`], end it by dropping it.
+    pub fn serve_state(
+        &self,
+        transport: &Transport,
+        shift: time::Duration,
+    ) -> Result<StateTopic, WireError> {
+        let flavour = self.flavour();
+        // The text is ours, and a test computes its hash.
+        let computed = clock_state::hash().ok();
+        let hash = computed.filter(|_| flavour != Flavour::Humble);
+        let hash = hash.unwrap_or_else(|| NONE.to_owned());
+        let key_hash = if flavour == Flavour::Any { ANY } else { &hash };
+        let topic = Planned {
+            ids: Vec::new(),
+            name: format!("{}/clock_state", self.node.node_path()),
+            dds_type: clock_state::DDS_TYPE.to_owned(),
+            hash: hash.clone(),
+            qos: Qos::default(),
+        };
+        // A subscriber that takes nothing must not keep the others from hearing it.
+        let spec = Spec {
+            congestion: Congestion::Drop,
+            ..self.ros_spec(&topic, key_hash)
+        };
+        let publisher = TopicPublisher::declare(&self.zenoh, &spec, &self.events, None)?;
+        let served = StateTopic::start(publisher, transport.clone(), shift)?;
+        let ours = Ours {
+            name: topic.name,
+            dds_type: topic.dds_type,
+            hash: key_hash.to_owned(),
+        };
+        self.graph.publish_also(ours, served.waker());
+        Ok(served)
+    }
+
+    fn flavour(&self) -> Flavour {
+        Flavour::choose(self.options.distro, self.options.any_type_hash, &self.graph)
     }
 
     /// Puts topics on plain keys, without anything of ROS: any name, any encoding.

@@ -30,3 +30,5 @@ mod wire_path;
 mod wire_play;
 #[cfg(feature = "wire")]
 mod wire_publish;
+#[cfg(feature = "wire")]
+mod wire_state;
