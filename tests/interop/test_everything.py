@@ -123,3 +123,38 @@ def test_the_digest_is_that_of_an_independent_reading(data, name):
         assert run.summary["messages_sent"] == len(messages) > 0
         assert run.summary["bytes_sent"] == sum(len(message.data) for message in messages)
         assert run.summary["digest"] == digest(messages)
+
+
+# Whose messages were sent in another order than they were received, and some with nothing to reorder.
+SENT = [
+    "ais_protobuf/test.mcap",
+    "crazyflie/bag3",
+    "crazyflie/bag8/bag8_0.mcap",
+    "crazyflie/fly90bag",
+    "crazyflie/pitch45bag/pitch45bag_0.mcap",
+    "crazyflie/roll45bag",
+    "crazyflie/yx4bag",
+    "derived/bag8_clock_lz4.mcap",
+    "derived/bag8_fastwrite.mcap",
+    "derived/bag8_unfinished_no_footer.mcap",
+    "derived/ouster_unfinished_70pct.mcap",
+    "derived/split_file_zstd",
+    "derived/split_humble",
+    "derived/split_jazzy",
+    "json_unsorted/example_logs.mcap",
+    "rosbag2/wbag",
+    "truncated/test_sample.mcap.zstd",
+    "truncated/test_sample_truncated.mcap",
+]
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_by_the_time_of_sending_it_is_that_of_the_same_messages_reordered(data, name):
+    expected = TABLE[name]
+    messages = everything.sent(everything.messages(data / name, is_cut=expected == CUT))
+    run = play_to_nobody(data / name, "--message-order", "sent")
+    assert run.exit == expected.exit, run.stderr
+    assert run.summary["order"] == "sent"
+    assert [damage["kind"] for damage in run.summary["damage"]] == [*expected.damage]
+    assert run.summary["messages_sent"] == len(messages) > 0
+    assert run.summary["digest"] == digest(messages)
