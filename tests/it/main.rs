@@ -13,6 +13,7 @@ mod cli;
 mod house;
 mod machine;
 mod mcaps;
+mod time_values;
 #[cfg(feature = "wire")]
 mod wire_clock;
 #[cfg(feature = "wire")]
