@@ -13,6 +13,9 @@ mod cli;
 mod house;
 mod machine;
 mod mcaps;
+mod time_jump;
+mod time_sleep;
+mod time_timer;
 mod time_values;
 #[cfg(feature = "wire")]
 mod wire_clock;
