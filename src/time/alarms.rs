@@ -42,6 +42,8 @@ pub(super) struct Alarms {
     all: HashMap<AlarmId, Alarm>,
     /// Those that have not rung for their deadline yet.
     waiting: BTreeSet<(Time<Ros>, AlarmId)>,
+    /// How many sleepers a step forwards may end: without any, a tick looks at the queue's head alone.
+    watchful: usize,
     last_id: u64,
 }
 
@@ -53,6 +55,10 @@ impl Alarm {
             Job::Timer(schedule) => (!schedule.is_canceled).then_some(schedule.next),
         }
     }
+
+    const fn is_watchful(&self) -> bool {
+        matches!(&self.job, Job::Sleep(sleeper) if matches!(sleeper.on_jump, OnJump::ErrorOnAny { .. }))
+    }
 }
 
 impl Alarms {
@@ -60,14 +66,17 @@ impl Alarms {
         self.last_id += 1;
         let id = AlarmId(self.last_id);
         self.waiting.extend(alarm.deadline().map(|at| (at, id)));
+        self.watchful += usize::from(alarm.is_watchful());
         self.all.insert(id, alarm);
         id
     }
 
     pub(super) fn remove(&mut self, id: AlarmId) {
-        if let Some(alarm) = self.all.remove(&id)
-            && let Some(at) = alarm.deadline()
-        {
+        let Some(alarm) = self.all.remove(&id) else {
+            return;
+        };
+        self.watchful -= usize::from(alarm.is_watchful());
+        if let Some(at) = alarm.deadline() {
             self.waiting.remove(&(at, id));
         }
     }
@@ -151,12 +160,9 @@ impl Alarms {
         }
     }
 
-    /// Whether a step forwards of this size ends anybody's sleep; spares ticks the walk over all.
+    /// Whether the jump may concern anybody but those whose deadline it reaches.
     pub(super) fn minds(&self, event: JumpEvent) -> bool {
-        event.kind != JumpKind::Forward
-            || self.all.values().any(
-                |alarm| matches!(&alarm.job, Job::Sleep(sleeper) if sleeper.on_jump.minds(event)),
-            )
+        event.kind != JumpKind::Forward || self.watchful > 0
     }
 }
 

@@ -249,15 +249,13 @@ impl Core {
         state
     }
 
-    /// Returns once `count` threads wait on this clock.
-    pub(super) fn wait_asleep(&self, count: usize) {
-        let mut state = self.lock();
-        while state.waiters.asleep < count {
-            state = self
-                .dozed_off
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
+    /// Whether `count` threads came to wait on this clock, within `patience` of real time.
+    pub(super) fn wait_asleep(&self, count: usize, patience: std::time::Duration) -> bool {
+        let (_state, waited) = self
+            .dozed_off
+            .wait_timeout_while(self.lock(), patience, |state| state.waiters.asleep < count)
+            .unwrap_or_else(PoisonError::into_inner);
+        !waited.timed_out()
     }
 
     pub(super) fn waiters(&self) -> Waiters {

@@ -134,8 +134,14 @@ impl TestClock {
 
     /// Returns once `count` threads wait on `clock`: asleep, for a timer, or in a `now()` that waits for
     /// the handlers of a jump.
+    ///
+    /// # Panics
+    /// If they do not within 30 s of real time, so that a test fails in place of hanging.
     pub fn wait_asleep<K: Kind>(&self, clock: &Clock<K>, count: usize) {
-        clock.core.wait_asleep(count);
+        let came = clock
+            .core
+            .wait_asleep(count, Duration::from_secs(30).to_std());
+        assert!(came, "no {count} threads came to wait on {clock:?}");
     }
 
     /// How often threads that waited on `clock` were woken so far.

@@ -203,11 +203,13 @@ fn a_source_that_turns_round_is_announced() {
     assert_eq!(events(), ["Started 1000", "Backward -10"]);
 }
 
-/// rosbag2's sequences: (what is said before the steady time passes, how much passes, what is shown).
+/// (time and factor that are said, seconds that pass then, seconds that are shown after that)
+type Row<'a> = &'a [(Option<(i64, f64)>, i64, i64)];
+
+/// rosbag2's sequences.
 #[test]
 fn the_time_controllers_rows() {
     let how = Extrapolation::for_at_most(Duration::MAX);
-    type Row<'a> = &'a [(Option<(i64, f64)>, i64, i64)];
     let rows: [Row<'_>; 5] = [
         &[
             (Some((1, 0.0)), 1, 1),
