@@ -306,6 +306,8 @@ impl Core {
         for (handler, notice) in &called {
             handler.run(Phase::After, *notice);
         }
+        // What a handler owns that was dropped meanwhile may need the lock.
+        drop(called);
         let mut state = self.lock();
         state.handling = None;
         if is_gated {

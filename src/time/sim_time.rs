@@ -275,6 +275,8 @@ impl Hub {
             let (is_on, last) = (line.is_on, line.last);
             drop(line);
             hand(&action, &writers, is_on, last);
+            // The last handle of a writer that was released meanwhile calls handlers.
+            drop(writers);
             line = self.line();
             if let Action::Attach(writer) = action {
                 line.writers.push(writer);

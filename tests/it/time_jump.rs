@@ -7,7 +7,7 @@ use std::thread;
 
 use bagplay::time::{
     Clock, Duration, Fallback, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, NotStarted, Phase,
-    Ros, TestClock, Time,
+    Ros, TestClock, Time, Timer,
 };
 
 const SEC: i64 = 1_000_000_000;
@@ -499,4 +499,24 @@ fn every_message_is_a_tick() {
     test.writer().deactivate();
     test.set(at(5));
     assert_eq!(log.take(), ["2", "2", "1"]);
+}
+
+/// What a dropped handler owned goes away outside the clock's lock: it may be of the same clock.
+#[test]
+fn a_handler_may_own_handles_of_its_own_clock() {
+    let test = TestClock::new(at(100));
+    let clock = test.ros();
+    let own = Arc::new(Mutex::new(None));
+    let timer = Timer::new(&clock, ns(5)).unwrap();
+    let inner = clock.on_jump(JumpFilter::any(), |_, _| {}).unwrap();
+    let slot = Arc::clone(&own);
+    let handle = clock
+        .on_jump(JumpFilter::any(), move |_, _| {
+            let _owned = (&timer, &inner);
+            slot.lock().unwrap().take();
+        })
+        .unwrap();
+    *own.lock().unwrap() = Some(handle);
+    test.set(at(10));
+    assert_eq!(clock.now(), at(10));
 }

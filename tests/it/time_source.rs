@@ -301,3 +301,22 @@ fn a_sleeper_follows_a_feeding_thread() {
     assert!(!clock.is_active(), "its source is gone");
     source.time(1); // feeds nobody
 }
+
+/// A clock that is released in the middle of a jump is given back outside the source's lock.
+#[test]
+fn a_handler_may_release_its_clock() {
+    let (_test, source, sim) = set_up();
+    let clock = sim.clock();
+    let (inner, own) = (sim.clone(), clock.clone());
+    let _handle = clock
+        .on_jump(JumpFilter::any(), move |phase, _| {
+            if phase == Phase::Before && inner.is_enabled() {
+                inner.release(&own);
+                assert_eq!(inner.complaints(), []);
+            }
+        })
+        .unwrap();
+    sim.enable().unwrap();
+    source.time(5);
+    assert!(!clock.is_active());
+}
