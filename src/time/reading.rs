@@ -3,6 +3,8 @@
 //! Inside the room instants of every kind are written as ROS time; [`Clock`](super::clock::Clock) puts the
 //! kind back on. A reading fits into the words of a [`SeqLock`](super::seqlock::SeqLock).
 
+use std::sync::atomic::{Ordering, fence};
+
 use super::duration::Duration;
 use super::point::{Ros, Steady, Time};
 use super::range::TimeRange;
@@ -55,7 +57,13 @@ impl Reading {
             Self::Rest(rest) => wall.read(rest),
             Self::Unset => Time::ZERO,
             Self::Held(at) => at,
-            Self::Moving(line) => line.at(wall.steady()),
+            Self::Moving(line) => {
+                let now = wall.steady();
+                // The seqlock's check must not be made before the clock was read: else the answer could
+                // be later than the floor of a line that is written just then.
+                fence(Ordering::SeqCst);
+                line.at(now)
+            }
         }
     }
 

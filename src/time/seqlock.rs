@@ -47,7 +47,8 @@ impl SeqLock {
     pub(super) fn write(&self, make: impl FnOnce() -> Words) {
         let before = self.writes.load(Ordering::Relaxed);
         self.writes.store(before + 1, Ordering::Relaxed);
-        fence(Ordering::Release);
+        // Also before whatever `make` reads, a clock for one.
+        fence(Ordering::SeqCst);
         for (word, value) in self.words.iter().zip(make()) {
             word.store(value, Ordering::Relaxed);
         }

@@ -1,11 +1,12 @@
 //! Time between ticks: case j of 3.13 and rosbag2's time controller rows of 3.12.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bagplay::time::{
-    ClockState, Duration, Extrapolation, JumpFilter, JumpHandle, LateTick, OnJump, Phase, Ros,
-    Speed, TestClock, Time, Timer,
+    Clock, ClockState, Duration, Extrapolation, Fallback, JumpFilter, JumpHandle, LateTick, OnJump,
+    Phase, Ros, Speed, TestClock, Time, Timer,
 };
 
 fn at(nanos: i64) -> Time<Ros> {
@@ -275,11 +276,41 @@ fn sleepers_and_timers_follow_a_time_that_goes_on_by_itself() {
 /// On the machine's clock the sleeper wakes by itself.
 #[test]
 fn a_sleeper_on_the_machine_needs_no_tick() {
-    let (clock, writer) = bagplay::time::Clock::ros(bagplay::time::Fallback::Zero);
+    let (clock, writer) = Clock::ros(Fallback::Zero);
     let how = Extrapolation::for_at_most(Duration::from_secs(60));
     writer.set_state(ClockState::new(at(1), speed(10.0)), how);
     writer.activate();
     let target = clock.now() + Duration::from_millis(20);
     assert_eq!(clock.sleep_until(target, OnJump::Continue), Ok(()));
     assert!(clock.now() >= target);
+}
+
+/// No reader ever sees an earlier time than before, though every tick comes late by another while.
+#[test]
+fn late_ticks_never_turn_a_reader_back() {
+    let (clock, writer) = Clock::ros(Fallback::Zero);
+    let how = Extrapolation::for_at_most(Duration::from_secs(60));
+    let (steady, start) = (Clock::steady(), at(1_000_000_000));
+    let origin = steady.now();
+    writer.set_state(ClockState::new(start, speed(1.0)), how);
+    writer.activate();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut last = clock.now();
+                while !is_over.load(Ordering::Relaxed) {
+                    let now = clock.now();
+                    assert!(now >= last, "{now} after {last}");
+                    last = now;
+                }
+            });
+        }
+        for tick in 0..200_000 {
+            let late = ns(tick * 7_919 % 50_000);
+            let true_time = start + (steady.now() - origin);
+            writer.set_state(ClockState::new(true_time - late, speed(1.0)), how);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
