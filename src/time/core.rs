@@ -284,8 +284,9 @@ impl Core {
             self.show(outcome, &mut state);
             return state;
         }
-        let is_gated = outcome.event.is_some_and(makes_others_wait);
         let is_jump = |notice: &Notice| !matches!(notice, Notice::Tick(_));
+        let is_gated = outcome.event.is_some_and(makes_others_wait)
+            && called.iter().any(|(_, notice)| is_jump(notice));
         state.handling = Some(Handling {
             thread: thread::current().id(),
             is_gated,

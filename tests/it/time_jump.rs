@@ -520,3 +520,19 @@ fn a_handler_may_own_handles_of_its_own_clock() {
     test.set(at(10));
     assert_eq!(clock.now(), at(10));
 }
+
+/// Only handlers of jumps hold up `now()`; who listens to ticks does not.
+#[test]
+fn a_tick_hook_blocks_no_reader() {
+    let test = TestClock::new(at(100));
+    let clock = test.ros();
+    let (told, tell) = sync_channel(1);
+    let other = clock.clone();
+    let _handle = clock.on_tick(move |_| {
+        let other = other.clone();
+        told.send(thread::spawn(move || other.now()).join().unwrap())
+            .unwrap();
+    });
+    test.set(at(10));
+    assert_eq!(tell.recv().unwrap(), at(10));
+}

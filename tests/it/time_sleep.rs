@@ -217,7 +217,8 @@ fn a_sleep_can_be_cancelled() {
     let test = TestClock::new(at(1));
     let (inactive, _writer) = test.another_ros(Fallback::Zero);
     let (machine, _writer) = Clock::ros(Fallback::Zero);
-    for ros in [test.ros(), inactive, machine] {
+    let silent = TestClock::new(Time::ZERO); // active, and never a message
+    for ros in [test.ros(), silent.ros(), inactive, machine] {
         check(&test, &ros);
     }
     check(&test, &test.system());

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bagplay::time::{
-    Cancel, Clock, Cycle, Duration, InvalidPeriod, Kind, MissedTicks, OnJump, Rate, Ros,
-    SleepError, Start, TestClock, Time, Timer, TimerError, TimerOptions, Timers,
+    Cancel, Clock, Cycle, Duration, InvalidPeriod, JumpFilter, Kind, MissedTicks, OnJump, Rate,
+    Ros, SleepError, Start, TestClock, Time, Timer, TimerError, TimerOptions, Timers,
 };
 
 const SEC: i64 = 1_000_000_000;
@@ -424,4 +424,58 @@ fn rates() {
             Err(SleepError::TimeJumped(_))
         ));
     });
+}
+
+/// rcl's two timers: after a wait one of them is ready, and that is the shorter one.
+#[test]
+fn of_two_timers_the_shorter_one_is_ready() {
+    for short in [50, 10] {
+        let test = TestClock::new(at(1));
+        let clock = test.ros();
+        let periods = [short, 1_000].map(Duration::from_millis);
+        let [short, long] = periods.map(|period| Timer::new(&clock, period).unwrap());
+        test.advance(Duration::from_millis(100));
+        assert!(short.is_ready() && !long.is_ready());
+    }
+}
+
+/// A waiter keeps its wait over a change of source, on the machine of the test to its end.
+#[test]
+fn a_waiter_outlives_a_change_of_source() {
+    let test = TestClock::new(at(100 * SEC));
+    let clock = test.ros();
+    let timer = Timer::new(&clock, secs(5)).unwrap();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| timer.wait(OnJump::ErrorOnBackward));
+        test.wait_asleep(&clock, 1);
+        test.advance(secs(1));
+        test.writer().deactivate();
+        test.pass(secs(4) - ns(1));
+        assert!(!waiting.is_finished());
+        test.pass(ns(1));
+        let tick = waiting.join().unwrap().unwrap();
+        assert_eq!((tick.expected, tick.missed), (clock.now(), 0));
+    });
+}
+
+/// A step back is seen by timers and by `now()` at once, also from within the handlers of the jump.
+#[test]
+fn handlers_see_deadlines_that_fit_the_time_they_see() {
+    let test = TestClock::new(at(100));
+    let clock = test.ros();
+    let timer = Timer::new(&clock, ns(50)).unwrap();
+    let (told, tell) = std::sync::mpsc::sync_channel(2);
+    let seen = timer.clone();
+    let _handle = clock
+        .on_jump(JumpFilter::new().min_backward(ns(1)), move |_, _| {
+            told.send(seen.time_until()).unwrap();
+        })
+        .unwrap();
+    test.set(at(120));
+    test.set(at(10));
+    assert_eq!(
+        (tell.recv().unwrap(), tell.recv().unwrap()),
+        (Some(ns(30)), Some(ns(50)))
+    );
+    assert_eq!(timer.time_until(), Some(ns(50)));
 }
