@@ -4,7 +4,10 @@
 //! operators panic on overflow and say so. ±292 years fit.
 
 use std::fmt;
-use std::ops::{Add, Neg, Sub};
+use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
+use std::str::FromStr;
+
+use super::decimal::{InvalidSeconds, nanos};
 
 const NANOS_PER_SEC: i64 = 1_000_000_000;
 
@@ -43,15 +46,7 @@ impl Duration {
     /// A span of `secs` seconds, rounded to the nearest nanosecond; `None` if it is not a number or
     /// beyond ±292 years.
     pub fn from_secs_f64(secs: f64) -> Option<Self> {
-        let nanos = (secs * 1e9).round();
-        // 2^63 itself is representable as f64 but not as i64.
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "range checked on the line before"
-        )]
-        (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
-            .contains(&nanos)
-            .then_some(Self(nanos as i64))
+        nearest(secs * 1e9)
     }
 
     /// The span in nanoseconds.
@@ -84,6 +79,51 @@ impl Duration {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// The difference, or `None` on overflow.
+    pub const fn checked_sub(self, other: Self) -> Option<Self> {
+        match self.0.checked_sub(other.0) {
+            Some(nanos) => Some(Self(nanos)),
+            None => None,
+        }
+    }
+
+    /// The span in the other direction, or `None` for [`Duration::MIN`].
+    pub const fn checked_neg(self) -> Option<Self> {
+        match self.0.checked_neg() {
+            Some(nanos) => Some(Self(nanos)),
+            None => None,
+        }
+    }
+
+    /// The span without its sign, or `None` for [`Duration::MIN`].
+    pub const fn checked_abs(self) -> Option<Self> {
+        match self.0.checked_abs() {
+            Some(nanos) => Some(Self(nanos)),
+            None => None,
+        }
+    }
+
+    /// `factor` times the span, or `None` on overflow.
+    pub const fn checked_mul(self, factor: i64) -> Option<Self> {
+        match self.0.checked_mul(factor) {
+            Some(nanos) => Some(Self(nanos)),
+            None => None,
+        }
+    }
+
+    /// `factor` times the span, held at the ends of the range.
+    #[must_use]
+    pub const fn saturating_mul(self, factor: i64) -> Self {
+        Self(self.0.saturating_mul(factor))
+    }
+
+    /// `factor` times the span, rounded to the nearest nanosecond as far as `f64` is exact (2^53 ns);
+    /// `None` if the factor is not finite or the product beyond ±292 years.
+    #[expect(clippy::cast_precision_loss, reason = "the factor is a float")]
+    pub fn mul_f64(self, factor: f64) -> Option<Self> {
+        nearest(self.0 as f64 * factor).filter(|_| factor.is_finite())
+    }
+
     /// The difference, held at the ends of the range.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
@@ -100,6 +140,19 @@ impl Duration {
     pub fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_nanos(u64::try_from(self.0).unwrap_or(0))
     }
+}
+
+/// The whole nanoseconds nearest to a float, if they fit.
+fn nearest(nanos: f64) -> Option<Duration> {
+    let nanos = nanos.round();
+    // 2^63 itself is representable as f64 but not as i64.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "range checked on the line before"
+    )]
+    (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
+        .contains(&nanos)
+        .then_some(Duration(nanos as i64))
 }
 
 impl From<std::time::Duration> for Duration {
@@ -123,13 +176,36 @@ impl Sub for Duration {
     type Output = Self;
 
     /// # Panics
-    /// On overflow; see [`Duration::saturating_sub`].
+    /// On overflow; see [`Duration::checked_sub`].
     fn sub(self, other: Self) -> Self {
-        Self(
-            self.0
-                .checked_sub(other.0)
-                .expect("duration fits in 292 years"),
-        )
+        self.checked_sub(other).expect("duration fits in 292 years")
+    }
+}
+
+impl AddAssign for Duration {
+    /// # Panics
+    /// On overflow.
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Duration {
+    /// # Panics
+    /// On overflow.
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl Mul<i64> for Duration {
+    type Output = Self;
+
+    /// # Panics
+    /// On overflow; see [`Duration::checked_mul`].
+    fn mul(self, factor: i64) -> Self {
+        self.checked_mul(factor)
+            .expect("duration fits in 292 years")
     }
 }
 
@@ -153,6 +229,18 @@ impl fmt::Display for Duration {
             "" => write!(f, "{sign}{secs}s"),
             fraction => write!(f, "{sign}{secs}.{fraction}s"),
         }
+    }
+}
+
+impl FromStr for Duration {
+    type Err = InvalidSeconds;
+
+    /// Reads what [`Display`](fmt::Display) writes, the `s` being optional: `-1.5s`, `12`.
+    fn from_str(text: &str) -> Result<Self, InvalidSeconds> {
+        let trimmed = text.trim();
+        nanos(trimmed.strip_suffix('s').unwrap_or(trimmed))
+            .map(Self)
+            .map_err(|_| InvalidSeconds(text.to_owned()))
     }
 }
 

@@ -6,12 +6,23 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Add, Sub};
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::str::FromStr;
 
+use super::decimal::{InvalidSeconds, nanos};
 use super::duration::Duration;
 
-/// A kind of time: [`Ros`], [`System`] or [`Steady`].
-pub trait Kind: Copy + Ord + std::hash::Hash + fmt::Debug + Send + Sync + 'static {
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Ros {}
+    impl Sealed for super::System {}
+    impl Sealed for super::Steady {}
+}
+
+/// A kind of time: [`Ros`], [`System`] or [`Steady`]; there are no others (requirement T1).
+pub trait Kind:
+    sealed::Sealed + Copy + Ord + std::hash::Hash + fmt::Debug + Send + Sync + 'static
+{
     /// The kind's name, as it is shown in debug output.
     const NAME: &'static str;
 }
@@ -41,6 +52,21 @@ impl Kind for Steady {
 /// ```compile_fail
 /// use bagplay::time::{Ros, Steady, Time};
 /// let _ = Time::<Ros>::from_nanos(1) < Time::<Steady>::from_nanos(2); // different kinds
+/// ```
+///
+/// ```compile_fail
+/// use bagplay::time::{Ros, System, Time};
+/// let _ = Time::<Ros>::from_nanos(1) - Time::<System>::from_nanos(2); // see `Time::assume_ros`
+/// ```
+///
+/// ```compile_fail
+/// use bagplay::time::{Ros, Time};
+/// let _ = Time::<Ros>::from_nanos(1) + Time::<Ros>::from_nanos(2); // points do not add up (T8)
+/// ```
+///
+/// ```compile_fail
+/// use bagplay::time::{Ros, Time};
+/// let _ = Time::<Ros>::from_nanos(1) * 2; // nor do they multiply (T8)
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time<K: Kind> {
@@ -83,9 +109,42 @@ impl<K: Kind> Time<K> {
         Self::from_nanos(self.nanos.saturating_add(span.as_nanos()))
     }
 
+    /// The point `span` earlier, or `None` on overflow.
+    pub const fn checked_sub(self, span: Duration) -> Option<Self> {
+        match self.nanos.checked_sub(span.as_nanos()) {
+            Some(nanos) => Some(Self::from_nanos(nanos)),
+            None => None,
+        }
+    }
+
+    /// The point `span` earlier, held at the ends of the range.
+    #[must_use]
+    pub const fn saturating_sub(self, span: Duration) -> Self {
+        Self::from_nanos(self.nanos.saturating_sub(span.as_nanos()))
+    }
+
+    /// The span from `earlier` to `self`, or `None` on overflow.
+    pub const fn checked_since(self, earlier: Self) -> Option<Duration> {
+        match self.nanos.checked_sub(earlier.nanos) {
+            Some(nanos) => Some(Duration::from_nanos(nanos)),
+            None => None,
+        }
+    }
+
     /// The span from `earlier` to `self`, held at the ends of the range; negative if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.nanos.saturating_sub(earlier.nanos))
+    }
+
+    /// The point `secs` seconds after the start of the kind, rounded to the nearest nanosecond; `None` if
+    /// it is not a number or beyond ±292 years.
+    pub fn from_secs_f64(secs: f64) -> Option<Self> {
+        Duration::from_secs_f64(secs).map(|since| Self::from_nanos(since.as_nanos()))
+    }
+
+    /// Seconds since the start of the kind, rounded to the nearest `f64`: today that is 0.2 µs off at most.
+    pub fn as_secs_f64(self) -> f64 {
+        Duration::from_nanos(self.nanos).as_secs_f64()
     }
 
     /// Whole seconds (rounded down) and the nanoseconds on top of them, `0 ≤ nanosec < 1e9`.
@@ -98,7 +157,20 @@ impl<K: Kind> Time<K> {
     }
 }
 
+impl Time<System> {
+    /// The same instant as ROS time. True only of times taken while no time source is active, when ROS
+    /// time is system time (requirements T4, T16); nothing checks it, hence the name.
+    pub const fn assume_ros(self) -> Time<Ros> {
+        Time::from_nanos(self.nanos)
+    }
+}
+
 impl Time<Ros> {
+    /// The same instant on the system clock: the inverse of [`Time::assume_ros`], with its condition.
+    pub const fn assume_system(self) -> Time<System> {
+        Time::from_nanos(self.nanos)
+    }
+
     /// A stamp as MCAP stores it. rosbag2 casts a negative stamp to unsigned, so the upper half of
     /// the unsigned range reads as negative; [`Time::to_mcap`] is the exact inverse.
     #[expect(
@@ -126,17 +198,39 @@ impl<K: Kind> Add<Duration> for Time<K> {
     }
 }
 
+impl<K: Kind> Sub<Duration> for Time<K> {
+    type Output = Self;
+
+    /// # Panics
+    /// On overflow; see [`Time::checked_sub`].
+    fn sub(self, span: Duration) -> Self {
+        self.checked_sub(span).expect("time fits in 292 years")
+    }
+}
+
+impl<K: Kind> AddAssign<Duration> for Time<K> {
+    /// # Panics
+    /// On overflow.
+    fn add_assign(&mut self, span: Duration) {
+        *self = *self + span;
+    }
+}
+
+impl<K: Kind> SubAssign<Duration> for Time<K> {
+    /// # Panics
+    /// On overflow.
+    fn sub_assign(&mut self, span: Duration) {
+        *self = *self - span;
+    }
+}
+
 impl<K: Kind> Sub for Time<K> {
     type Output = Duration;
 
     /// # Panics
-    /// On overflow; see [`Time::saturating_since`].
+    /// On overflow; see [`Time::checked_since`].
     fn sub(self, earlier: Self) -> Duration {
-        Duration::from_nanos(
-            self.nanos
-                .checked_sub(earlier.nanos)
-                .expect("span fits in 292 years"),
-        )
+        self.checked_since(earlier).expect("span fits in 292 years")
     }
 }
 
@@ -151,6 +245,15 @@ impl<K: Kind> fmt::Display for Time<K> {
             magnitude / 1_000_000_000,
             magnitude % 1_000_000_000
         )
+    }
+}
+
+impl<K: Kind> FromStr for Time<K> {
+    type Err = InvalidSeconds;
+
+    /// Reads what [`Display`](fmt::Display) writes: seconds with at most nine decimals, exactly.
+    fn from_str(text: &str) -> Result<Self, InvalidSeconds> {
+        nanos(text).map(Self::from_nanos)
     }
 }
 

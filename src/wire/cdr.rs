@@ -49,6 +49,19 @@ pub fn encode_clock(time: Time<Ros>) -> ClockBytes {
     }
 }
 
+/// Reads a clock message in either byte order; `None` if it is none.
+pub fn decode_clock(payload: &[u8]) -> Option<Time<Ros>> {
+    let bytes: &[u8; 12] = payload.get(..12)?.try_into().ok()?;
+    let (sec, nanosec) = (bytes[4..8].try_into().ok()?, bytes[8..].try_into().ok()?);
+    let (sec, nanosec) = match bytes[..2] {
+        [0, 1] => (i32::from_le_bytes(sec), u32::from_le_bytes(nanosec)),
+        [0, 0] => (i32::from_be_bytes(sec), u32::from_be_bytes(nanosec)),
+        _ => return None,
+    };
+    let nanos = i64::from(sec) * 1_000_000_000 + i64::from(nanosec);
+    (nanosec < 1_000_000_000).then(|| Time::from_nanos(nanos))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +105,22 @@ mod tests {
         ] {
             assert_eq!(check_cdr(payload), expected, "{payload:?}");
         }
+    }
+
+    #[test]
+    fn a_clock_is_read_as_it_was_written_and_nothing_else_is() {
+        for nanos in [0, 1_000_000_002, -1, 2_147_483_647_999_999_999] {
+            let time = Time::from_nanos(nanos);
+            assert_eq!(decode_clock(&encode_clock(time).bytes), Some(time));
+        }
+        let big = [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2];
+        assert_eq!(decode_clock(&big), Some(Time::from_nanos(1_000_000_002)));
+        let sound = encode_clock(Time::from_nanos(5)).bytes;
+        for cut in 0..sound.len() {
+            assert_eq!(decode_clock(&sound[..cut]), None);
+        }
+        let full = [0, 1, 0, 0, 1, 0, 0, 0, 0, 0xca, 0x9a, 0x3b];
+        assert_eq!(decode_clock(&full), None, "a whole second of nanoseconds");
+        assert_eq!(decode_clock(&[0, 3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 }

@@ -18,6 +18,9 @@ pub(super) const CLOCK: &str = "/clock";
 /// What is called when somebody begins to follow a topic.
 type Wake = Arc<dyn Fn() + Send + Sync>;
 
+/// Told how many publish a topic; false once nobody wants to know.
+type Count = Box<dyn Fn(usize) -> bool + Send + Sync>;
+
 /// A topic we publish.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Ours {
@@ -47,6 +50,7 @@ struct State {
     serves_clock: bool,
     /// Topics whose new subscribers are told of, and who is told.
     wakes: Vec<(String, Wake)>,
+    counts: Vec<(String, Count)>,
 }
 
 impl Graph {
@@ -163,6 +167,15 @@ impl Graph {
         events
     }
 
+    /// Tells how many nodes of other sessions publish a topic, now and whenever that may have changed.
+    /// `tell` is called under the lock: it hands on and asks nothing.
+    pub(super) fn count_publishers(&self, topic: &str, tell: Count) {
+        let mut state = self.state();
+        if tell(state.endpoints(EntityKind::Publisher, topic).count()) {
+            state.counts.push((topic.to_owned(), tell));
+        }
+    }
+
     /// From now on this topic is ours too, and `wake` is called for each new subscriber.
     pub(super) fn publish_also(&self, ours: Ours, wake: Wake) {
         let mut state = self.state();
@@ -188,7 +201,11 @@ impl Graph {
             return Vec::new();
         }
         let events = state.about(&token, true);
+        let publishes = token.published().map(str::to_owned);
         state.tokens.insert(key.to_owned(), token);
+        if let Some(topic) = publishes {
+            state.recount(&topic);
+        }
         let follows = |topic: &str| {
             events.iter().any(|event| match event {
                 WireEvent::ClockSubscriber { .. } => topic == CLOCK,
@@ -211,6 +228,9 @@ impl Graph {
         let Some(token) = state.tokens.remove(key) else {
             return Vec::new();
         };
+        if let Some(topic) = token.published() {
+            state.recount(topic);
+        }
         state.about(&token, false)
     }
 }
@@ -225,6 +245,13 @@ impl State {
         of_kind
             .filter_map(|token| Some((token, token.endpoint.as_ref()?)))
             .filter(move |(_, end)| end.name == topic)
+    }
+
+    fn recount(&mut self, topic: &str) {
+        let mut counts = std::mem::take(&mut self.counts);
+        let count = self.endpoints(EntityKind::Publisher, topic).count();
+        counts.retain(|(watched, tell)| watched != topic || tell(count));
+        self.counts = counts;
     }
 
     /// The subscriptions that get what we publish on a topic.
@@ -293,6 +320,16 @@ fn type_and_hash(dds_type: &str, hash: &str) -> String {
     match hash {
         NONE => format!("{} (no type hash: ROS 2 Humble)", ros_type(dds_type)),
         _ => format!("{} ({hash})", ros_type(dds_type)),
+    }
+}
+
+impl Token {
+    /// The topic that it is a publisher of.
+    fn published(&self) -> Option<&str> {
+        let endpoint = self.endpoint.as_ref();
+        endpoint
+            .filter(|_| self.kind == EntityKind::Publisher)
+            .map(|endpoint| endpoint.name.as_str())
     }
 }
 

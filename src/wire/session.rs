@@ -34,6 +34,7 @@ use super::path::Path;
 use super::publisher::{Spec, TopicPublisher};
 use super::raw::RawOutput;
 use super::state_topic::StateTopic;
+use super::time_source::{ClockSource, Follow};
 use super::token::{Endpoint, EntityKind, Token};
 use super::type_hash::{ANY, Flavour, NONE};
 use super::watch::{Watches, settle};
@@ -191,6 +192,38 @@ impl Session {
             self.events.tell(event);
         }
         Ok((output, skipped))
+    }
+
+    /// The time of a clock server on this network, for a [`SimTime`](crate::time::SimTime): it drives
+    /// clocks as long as this session is open.
+    pub fn clock_source(&self, follow: Follow) -> ClockSource {
+        let flavour = self.flavour();
+        let is_humble = flavour == Flavour::Humble;
+        let mut topic = clock_topic(if is_humble { NONE } else { CLOCK_HASH });
+        if let Follow::State(name, _) = &follow {
+            let computed = clock_state::hash().ok().filter(|_| !is_humble);
+            topic = Planned {
+                name: name.clone(),
+                dds_type: clock_state::DDS_TYPE.to_owned(),
+                hash: computed.unwrap_or_else(|| NONE.to_owned()),
+                qos: Qos::default(),
+                ..topic
+            };
+        }
+        let spec = self.ros_spec(&topic, ANY);
+        let token = spec.token.map(|token| Token {
+            kind: EntityKind::Subscription,
+            ..token
+        });
+        ClockSource {
+            zenoh: self.zenoh.clone(),
+            graph: self.graph.clone(),
+            follow,
+            key: spec.key,
+            token: token.map(|token| token.to_string()).unwrap_or_default(),
+            mailbox: Arc::default(),
+            heard: None,
+        }
     }
 
     /// Says on `~/clock_state` what the player behind `transport` does with its time, `shift` added to log

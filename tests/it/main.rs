@@ -16,6 +16,13 @@ mod cli;
 mod house;
 mod machine;
 mod mcaps;
+mod time_extrapolate;
+mod time_jump;
+mod time_sleep;
+mod time_source;
+mod time_stress;
+mod time_timer;
+mod time_values;
 #[cfg(feature = "wire")]
 mod qos_overrides;
 #[cfg(feature = "wire")]

@@ -1,0 +1,125 @@
+//! What `now()` costs, and what a tick costs with many who wait.
+//!
+//! `cargo bench --bench time`. Nanoseconds for each call, the median of turns: `Instant::now()` beside the
+//! clocks of the time library, alone and by eight threads at once, while a source ticks at 1 kHz.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark looks at the watch")]
+#![expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration as StdDuration, Instant};
+
+use bagplay::time::{
+    Clock, ClockState, Duration, Extrapolation, Fallback, JumpFilter, Speed, Time, Timer,
+};
+
+const CALLS: u32 = 1_000_000;
+const TURNS: usize = 9;
+const READERS: usize = 8;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("{:<42} {:>8} {:>12}", "ns a call", "alone", "8 threads");
+    let (held, held_writer) = Clock::ros(Fallback::Zero);
+    held_writer.set(Time::from_nanos(1));
+    held_writer.activate();
+    let (moving, moving_writer) = Clock::ros(Fallback::Zero);
+    let state = ClockState::new(Time::from_nanos(1), Some(Speed::NORMAL));
+    let how = Extrapolation::for_at_most(Duration::from_secs(3_600));
+    moving_writer.set_state(state, how);
+    moving_writer.activate();
+    let (inactive, _inactive_writer) = Clock::ros(Fallback::Zero);
+    let steady = Clock::steady();
+    row("Instant::now()", || {
+        black_box(Instant::now());
+    });
+    row("ROS clock, active", || {
+        black_box(held.now());
+    });
+    row("ROS clock, extrapolating", || {
+        black_box(moving.now());
+    });
+    row("ROS clock, inactive (system time)", || {
+        black_box(inactive.now());
+    });
+    row("steady clock", || {
+        black_box(steady.now());
+    });
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for tick in 2.. {
+                held_writer.set(Time::from_nanos(tick));
+                thread::sleep(StdDuration::from_millis(1));
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        row("ROS clock, active, ticks at 1 kHz", || {
+            black_box(held.now());
+        });
+        is_over.store(true, Ordering::Relaxed);
+    });
+
+    println!("\n{:<42} {:>8}", "ns a tick", "");
+    let mut tick = 10_000_000;
+    let mut ticks = |name: &str| {
+        let cost = alone(100_000, || {
+            tick += 1;
+            held_writer.set(Time::from_nanos(tick));
+        });
+        println!("{name:<42} {cost:>8.1}");
+    };
+    ticks("nobody waits");
+    let handle = held.on_jump(
+        JumpFilter::new().min_backward(Duration::from_nanos(1)),
+        |_, _| {},
+    )?;
+    let timers: Vec<_> = (0..1_000)
+        .map(|_| Timer::new(&held, Duration::from_secs(3_600)))
+        .collect::<Result<_, _>>()?;
+    ticks("1,000 timers, a handler of backward jumps");
+    drop((timers, handle));
+    Ok(())
+}
+
+fn row(name: &str, call: impl Fn() + Sync) {
+    let (alone, together) = (alone(CALLS, &call), together(&call));
+    println!("{name:<42} {alone:>8.1} {together:>12.1}");
+}
+
+fn alone(calls: u32, mut call: impl FnMut()) -> f64 {
+    median(|| {
+        let began = Instant::now();
+        for _ in 0..calls {
+            call();
+        }
+        began.elapsed().as_nanos() as f64 / f64::from(calls)
+    })
+}
+
+/// Wall time of all threads together, by calls and by the cores that could share them.
+fn together(call: &(impl Fn() + Sync)) -> f64 {
+    let cores = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(READERS);
+    median(|| {
+        let began = Instant::now();
+        thread::scope(|scope| {
+            for _ in 0..READERS {
+                scope.spawn(|| (0..CALLS / 4).for_each(|_| call()));
+            }
+        });
+        let calls = f64::from(CALLS / 4) * READERS as f64;
+        began.elapsed().as_nanos() as f64 * cores as f64 / calls
+    })
+}
+
+fn median(mut turn: impl FnMut() -> f64) -> f64 {
+    let mut figures: Vec<f64> = (0..TURNS).map(|_| turn()).collect();
+    figures.sort_by(f64::total_cmp);
+    figures[TURNS / 2]
+}

@@ -1,0 +1,40 @@
+//! A time source of one's own, such as a GPS receiver. (To set the system's clock use NTP or PTP.)
+
+#![expect(clippy::print_stdout, reason = "an example shows what happens")]
+
+use bagplay::time::{Cancel, Clock, Duration, Feed, OnJump, SimTime, Time, TimeSource};
+
+const TENTH: Duration = Duration::from_millis(100);
+
+/// Says the time ten times a second, while it is wanted.
+#[derive(Default)]
+struct Gps(Cancel);
+
+impl TimeSource for Gps {
+    fn start(&mut self, feed: &Feed) -> Result<(), bagplay::time::SourceError> {
+        self.0 = Cancel::new();
+        let (feed, steady, until) = (feed.clone(), Clock::steady(), self.0.clone());
+        let mut fix = Time::from_nanos(1_400_000_000_000_000_000);
+        let wait = move || steady.sleep_for(TENTH, OnJump::Continue.unless(&until));
+        std::thread::spawn(move || {
+            while wait().is_ok() {
+                fix += TENTH;
+                feed.time(fix);
+            }
+        });
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.0.cancel(); // without waiting for the thread: it may be the one that asks
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let gps = SimTime::new(Gps::default());
+    let clock = gps.clock();
+    gps.enable()?;
+    println!("started: {}", clock.wait_started(Duration::from_secs(1)));
+    println!("it is {}", clock.now());
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Time that goes on between the ticks of a slow clock server that says its factor.
+//!
+//! `cargo run --example extrapolate`
+
+#![expect(clippy::print_stdout, reason = "an example shows what happens")]
+
+use bagplay::time::{Clock, ClockState, Duration, Extrapolation, Fallback, OnJump, Speed, Time};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (clock, server) = Clock::ros(Fallback::Zero);
+    server.activate();
+    // A tick is gone on from for 250 ms at most, so a dead server stops the time.
+    let how = Extrapolation::for_at_most(Duration::from_millis(250));
+    let start = Time::from_nanos(50_000_000_000);
+    let steady = Clock::steady();
+    let wait = |millis| steady.sleep_for(Duration::from_millis(millis), OnJump::Continue);
+
+    server.set_state(ClockState::new(start, Some(Speed::from_f64(2.0)?)), how);
+    wait(100)?;
+    println!("at double speed, 100 ms after the tick: {}", clock.now());
+    clock.sleep_until(start + Duration::from_millis(400), OnJump::Continue)?;
+    println!("slept until 400 ms without another tick: {}", clock.now());
+    wait(500)?;
+    println!("nothing heard for long, it stands: {}", clock.now());
+    server.set_state(ClockState::new(start + Duration::from_secs(1), None), how);
+    wait(50)?;
+    println!("paused: {}", clock.now());
+    Ok(())
+}

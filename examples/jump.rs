@@ -1,0 +1,38 @@
+//! A program that survives a looped recording: it clears what it knows before the time goes back.
+//!
+//! `cargo run --example jump`
+
+#![expect(clippy::print_stdout, reason = "an example shows what happens")]
+
+use std::sync::{Arc, Mutex};
+
+use bagplay::time::{Duration, JumpFilter, Phase, TestClock, Time};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let test = TestClock::new(Time::from_nanos(100_000_000_000));
+    let clock = test.ros();
+    let buffer = Arc::new(Mutex::new(Vec::new()));
+
+    let (doomed, view) = (Arc::clone(&buffer), clock.clone());
+    let filter = JumpFilter::new()
+        .min_backward(Duration::from_nanos(1))
+        .clock_changes();
+    let _handle = clock.on_jump(filter, move |phase, jump| {
+        println!("{phase:?} {:?}: the clock shows {}", jump.kind, view.now());
+        if phase == Phase::Before {
+            // Nobody sees the new time before this is done: other threads' now() waits for it.
+            doomed
+                .lock()
+                .expect("no panic in here")
+                .retain(|stamp| *stamp <= jump.after);
+        }
+    })?;
+
+    for _ in 0..3 {
+        buffer.lock().expect("no panic in here").push(clock.now());
+        test.advance(Duration::from_secs(1));
+    }
+    test.rewind(Duration::from_millis(2_500)); // the recording begins again
+    println!("kept: {:?}", buffer.lock().expect("no panic in here"));
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! [`Alarms`]: everybody who waits for a time of one clock, by deadline.
+//!
+//! A tick rings only those whose deadline has come. A jump goes to each alarm once: it ends a sleep that
+//! asked for that, and moves a timer's deadline. Kept under the lock of [`Core`](super::core::Core), as
+//! the bells' condition variables demand; so no wake-up is lost.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Condvar};
+
+use super::duration::Duration;
+use super::jump::{JumpEvent, JumpKind};
+use super::point::{Ros, Time};
+use super::schedule::Schedule;
+use super::sleep::{OnJump, SleepError};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct AlarmId(u64);
+
+#[derive(Debug)]
+pub(super) struct Alarm {
+    pub(super) bell: Arc<Condvar>,
+    pub(super) job: Job,
+}
+
+#[derive(Debug)]
+pub(super) enum Job {
+    Sleep(Sleeper),
+    Timer(Schedule),
+}
+
+#[derive(Debug)]
+pub(super) struct Sleeper {
+    pub(super) until: Time<Ros>,
+    /// A span that starts to count with the first time there is.
+    pub(super) once_started: Option<Duration>,
+    pub(super) on_jump: OnJump,
+    pub(super) ended: Option<SleepError>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Alarms {
+    all: HashMap<AlarmId, Alarm>,
+    /// Those that have not rung for their deadline yet.
+    waiting: BTreeSet<(Time<Ros>, AlarmId)>,
+    /// How many sleepers a step forwards may end: without any, a tick looks at the queue's head alone.
+    watchful: usize,
+    last_id: u64,
+}
+
+impl Alarm {
+    /// Never for a canceled timer.
+    pub(super) fn deadline(&self) -> Option<Time<Ros>> {
+        match &self.job {
+            Job::Sleep(sleeper) => Some(sleeper.until),
+            Job::Timer(schedule) => (!schedule.is_canceled).then_some(schedule.next),
+        }
+    }
+
+    const fn is_watchful(&self) -> bool {
+        matches!(&self.job, Job::Sleep(sleeper) if matches!(sleeper.on_jump, OnJump::ErrorOnAny { .. }))
+    }
+}
+
+impl Alarms {
+    pub(super) fn add(&mut self, alarm: Alarm) -> AlarmId {
+        self.last_id += 1;
+        let id = AlarmId(self.last_id);
+        self.waiting.extend(alarm.deadline().map(|at| (at, id)));
+        self.watchful += usize::from(alarm.is_watchful());
+        self.all.insert(id, alarm);
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: AlarmId) {
+        let Some(alarm) = self.all.remove(&id) else {
+            return;
+        };
+        self.watchful -= usize::from(alarm.is_watchful());
+        if let Some(at) = alarm.deadline() {
+            self.waiting.remove(&(at, id));
+        }
+    }
+
+    pub(super) fn sleeper(&self, id: AlarmId) -> &Sleeper {
+        match &self.all[&id].job {
+            Job::Sleep(sleeper) => sleeper,
+            Job::Timer(_) => unreachable!("the id is of a sleep"),
+        }
+    }
+
+    pub(super) fn schedule(&self, id: AlarmId) -> Schedule {
+        match &self.all[&id].job {
+            Job::Timer(schedule) => *schedule,
+            Job::Sleep(_) => unreachable!("the id is of a timer"),
+        }
+    }
+
+    /// Puts a timer's new schedule in place; whoever waits for it looks again.
+    pub(super) fn reschedule(&mut self, id: AlarmId, schedule: Schedule) {
+        let Some(alarm) = self.all.get_mut(&id) else {
+            return;
+        };
+        if let Some(at) = alarm.deadline() {
+            self.waiting.remove(&(at, id));
+        }
+        alarm.job = Job::Timer(schedule);
+        self.waiting.extend(alarm.deadline().map(|at| (at, id)));
+        alarm.bell.notify_all();
+    }
+
+    pub(super) fn bell(&self, id: AlarmId) -> Arc<Condvar> {
+        Arc::clone(&self.all[&id].bell)
+    }
+
+    /// Moves a timer to another bell: that of the set it belongs to now.
+    pub(super) fn rehang(&mut self, id: AlarmId, bell: &Arc<Condvar>) {
+        if let Some(alarm) = self.all.get_mut(&id) {
+            alarm.bell = Arc::clone(bell);
+        }
+    }
+
+    /// What a jump means to each.
+    pub(super) fn jump(&mut self, event: JumpEvent) {
+        for alarm in self.all.values_mut() {
+            match &mut alarm.job {
+                Job::Sleep(sleeper) => sleeper.jump(event),
+                Job::Timer(schedule) => *schedule = schedule.rebased(event),
+            }
+        }
+        self.waiting = self
+            .all
+            .iter()
+            .filter_map(|(id, alarm)| Some((alarm.deadline()?, *id)))
+            .collect();
+    }
+
+    /// Wakes who is due.
+    pub(super) fn ring_due(&mut self, now: Time<Ros>) {
+        while let Some((at, id)) = self.waiting.first().copied()
+            && at <= now
+        {
+            self.waiting.pop_first();
+            self.all[&id].bell.notify_all();
+        }
+    }
+
+    /// Wakes those whom a step forwards has ended.
+    pub(super) fn ring_ended(&self) {
+        for alarm in self.all.values() {
+            if matches!(&alarm.job, Job::Sleep(sleeper) if sleeper.ended.is_some()) {
+                alarm.bell.notify_all();
+            }
+        }
+    }
+
+    /// Wakes everybody, to look again.
+    pub(super) fn ring_all(&self) {
+        for alarm in self.all.values() {
+            alarm.bell.notify_all();
+        }
+    }
+
+    /// Whether the jump may concern anybody but those whose deadline it reaches.
+    pub(super) fn minds(&self, event: JumpEvent) -> bool {
+        event.kind != JumpKind::Forward || self.watchful > 0
+    }
+}
+
+impl Sleeper {
+    fn jump(&mut self, event: JumpEvent) {
+        let left_the_fallback = event.kind == JumpKind::Started && event.before != Time::ZERO;
+        if event.is_clock_change() || left_the_fallback {
+            self.ended = Some(SleepError::SourceChanged);
+        } else if event.kind == JumpKind::Started
+            && let Some(span) = self.once_started.take()
+        {
+            self.until = event.after.saturating_add(span);
+        } else if self.on_jump.minds(event) {
+            self.ended = Some(SleepError::TimeJumped(event));
+        }
+    }
+}

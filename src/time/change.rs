@@ -1,0 +1,184 @@
+//! What can happen to a ROS clock ([`Change`]) and what comes of it ([`Outcome`]): decided here, made in
+//! `core.rs`.
+
+use super::core::State;
+use super::extrapolate::{self, ClockState, Extrapolation, LateTick};
+use super::jump::{JumpEvent, JumpKind, Notice, Reversal};
+use super::point::{Ros, Time};
+use super::reading::Reading;
+use super::speed::Speed;
+use super::wall::{Rest, Wall};
+
+/// What an active ROS clock shows until its source has said something.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Fallback {
+    /// Zero, which means that there is no time (requirements T19, T20).
+    #[default]
+    Zero,
+    /// The system clock, or the steady one where there is none (requirement T23). The clock is not
+    /// started all the same, and what sleeps on it when the source starts ends with
+    /// [`SleepError::SourceChanged`](super::sleep::SleepError::SourceChanged).
+    Machine,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    Time(Time<Ros>),
+    State(ClockState, Extrapolation),
+    Activate,
+    Deactivate,
+    /// What was received is of no use any more.
+    Forget,
+    Shut,
+}
+
+/// What the source said last; kept while it is not active.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Received {
+    reading: Option<Reading>,
+    state: Option<ClockState>,
+    /// The last factor that was not zero.
+    heading: Option<Speed>,
+}
+
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) was: Reading,
+    pub(super) reading: Reading,
+    pub(super) is_active: bool,
+    pub(super) is_shut: bool,
+    /// Goes on in this direction from what is shown, and not behind it.
+    pub(super) continues: Option<Speed>,
+    pub(super) event: Option<JumpEvent>,
+    pub(super) notices: Vec<Notice>,
+}
+
+impl State {
+    /// `None` if nothing changes for anybody but in what was received.
+    pub(super) fn outcome_of(&mut self, change: Change, wall: &Wall) -> Option<Outcome> {
+        match change {
+            Change::Time(time) => self.received(time, Reading::Held(time), None, wall),
+            Change::State(state, how) => self.state_received(state, how, wall),
+            Change::Activate if !self.is_active => {
+                let unset = match self.fallback {
+                    Fallback::Zero => Reading::Unset,
+                    Fallback::Machine => Reading::Rest(Rest::System),
+                };
+                let reading = self.received.reading.unwrap_or(unset);
+                Some(self.switched(JumpKind::Activated, reading, wall))
+            }
+            Change::Deactivate if self.is_active => {
+                let reading = Reading::Rest(self.rest);
+                Some(self.switched(JumpKind::Deactivated, reading, wall))
+            }
+            Change::Activate | Change::Deactivate => None,
+            Change::Forget => {
+                self.received = Received::default();
+                None
+            }
+            Change::Shut => Some(Outcome {
+                is_shut: true,
+                ..self.unchanged()
+            }),
+        }
+    }
+
+    fn unchanged(&self) -> Outcome {
+        Outcome {
+            was: self.reading,
+            reading: self.reading,
+            is_active: self.is_active,
+            is_shut: false,
+            continues: None,
+            event: None,
+            notices: Vec::new(),
+        }
+    }
+
+    fn switched(&self, kind: JumpKind, reading: Reading, wall: &Wall) -> Outcome {
+        let event = JumpEvent {
+            kind,
+            before: self.now(wall),
+            after: reading.at(wall),
+        };
+        Outcome {
+            reading,
+            is_active: kind == JumpKind::Activated,
+            event: Some(event),
+            notices: vec![Notice::Jump(event)],
+            ..self.unchanged()
+        }
+    }
+
+    fn state_received(
+        &mut self,
+        state: ClockState,
+        how: Extrapolation,
+        wall: &Wall,
+    ) -> Option<Outcome> {
+        let before = self.received;
+        let same_generation =
+            before.state.map(|before| before.generation) == Some(state.generation);
+        let heading = state.speed.or(before.heading).unwrap_or(Speed::NORMAL);
+        let turned = before
+            .heading
+            .is_some_and(|before| before.is_reverse() != heading.is_reverse());
+        let continues =
+            (same_generation && !turned && how.late == LateTick::Wait).then_some(heading);
+        let reading = extrapolate::reading(state, how, wall);
+        let mut outcome = self.received(state.time, reading, continues, wall);
+        self.received.state = Some(state);
+        self.received.heading = Some(heading);
+        if let Some(outcome) = outcome.as_mut().filter(|_| turned) {
+            outcome.notices.insert(
+                0,
+                Notice::Reversal(Reversal {
+                    at: state.time,
+                    speed: heading,
+                }),
+            );
+        }
+        outcome
+    }
+
+    fn received(
+        &mut self,
+        time: Time<Ros>,
+        reading: Reading,
+        continues: Option<Speed>,
+        wall: &Wall,
+    ) -> Option<Outcome> {
+        // Zero is no time before there was another one (T20); after that it is where a simulation restarts.
+        if self.received.reading.is_none() && time == Time::ZERO {
+            return None;
+        }
+        self.received = Received {
+            reading: Some(reading),
+            ..Received::default()
+        };
+        if !self.is_active {
+            return None;
+        }
+        let before = self.now(wall);
+        let continues = continues.filter(|_| self.reading.is_set());
+        let event = match continues {
+            _ if !self.reading.is_set() => Some(JumpEvent {
+                kind: JumpKind::Started,
+                before,
+                after: reading.at(wall),
+            }),
+            // Running backwards is no jump, nor is a correction on the way.
+            Some(heading) if heading.is_reverse() => None,
+            Some(heading) => JumpEvent::step(before, reading.not_behind(before, heading).at(wall)),
+            None => JumpEvent::step(before, reading.at(wall)),
+        };
+        let notices = event.map(Notice::Jump).into_iter();
+        Some(Outcome {
+            reading,
+            continues,
+            event,
+            notices: notices.chain([Notice::Tick(time)]).collect(),
+            ..self.unchanged()
+        })
+    }
+}

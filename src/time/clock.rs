@@ -1,0 +1,232 @@
+//! [`Clock`]: what time is it? The same API for ROS, system and steady time.
+//!
+//! A clock is a cheap handle to share among threads; nobody can move the time with it. A ROS clock shows
+//! the system clock until a source is active (requirement T16), then what the source said last (T17), and
+//! zero before it said anything (T20). `now()` is a few atomic loads. The way on from here: `jump.rs`.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::change::Fallback;
+use super::core::Core;
+use super::duration::Duration;
+use super::jump::{
+    Handler, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, Notice, Phase, Reversal, Wanted,
+};
+use super::point::{Kind, Ros, Steady, System, Time};
+use super::sleep::{SleepError, SleepOptions, Target};
+use super::wall::{Rest, Wall};
+use super::writer::ClockWriter;
+
+/// A clock of kind `K` (requirements T1, T3). Clones show the same time.
+///
+/// ```
+/// use bagplay::time::Clock;
+/// let before = Clock::steady().now();
+/// assert!(Clock::system().now().as_nanos() > 0 && Clock::steady().now() >= before);
+/// ```
+pub struct Clock<K: Kind = Ros> {
+    pub(super) core: Arc<Core>,
+    kind: PhantomData<K>,
+}
+
+/// A source is active but has not said what time it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+#[error("the time source has not said anything yet")]
+pub struct NotStarted;
+
+impl Clock<Ros> {
+    /// A ROS clock and what moves it. Give the writer to a [`SimTime`](super::sim_time::SimTime), or move
+    /// the time with it; once it is dropped, the clock shows system time.
+    pub fn ros(fallback: Fallback) -> (Self, ClockWriter) {
+        Self::ros_on(Wall::Machine, fallback)
+    }
+
+    pub(super) fn ros_on(wall: Wall, fallback: Fallback) -> (Self, ClockWriter) {
+        let clock = Self::of(Core::new(wall, Rest::System, fallback));
+        let writer = ClockWriter::new(clock.clone());
+        (clock, writer)
+    }
+
+    /// Whether a source drives it (requirement T18).
+    pub fn is_active(&self) -> bool {
+        self.core.look(|shown, _| shown.is_active)
+    }
+}
+
+impl Clock<System> {
+    /// The machine's system clock; its steady clock if it has none (requirements T12, T13). Setting the
+    /// date is not reported as a jump; sleepers and timers follow it within a second.
+    pub fn system() -> Self {
+        Self::system_on(Wall::Machine)
+    }
+
+    pub(super) fn system_on(wall: Wall) -> Self {
+        Self::of(Core::new(wall, Rest::System, Fallback::Zero))
+    }
+}
+
+impl Clock<Steady> {
+    /// The machine's steady clock: it only increases and starts near boot (requirement T14).
+    pub fn steady() -> Self {
+        Self::steady_on(Wall::Machine)
+    }
+
+    pub(super) fn steady_on(wall: Wall) -> Self {
+        Self::of(Core::new(wall, Rest::Steady, Fallback::Zero))
+    }
+}
+
+impl<K: Kind> Clock<K> {
+    const fn of(core: Arc<Core>) -> Self {
+        Self {
+            core,
+            kind: PhantomData,
+        }
+    }
+
+    /// The time; zero if an active source has not said anything yet (requirement T20). While the handlers
+    /// of a backward jump or a change of source run in another thread, it waits for them (T50); in a
+    /// handler it never waits. Else it takes nanoseconds.
+    pub fn now(&self) -> Time<K> {
+        let seen = self
+            .core
+            .look(|shown, wall| (!shown.is_gated).then(|| shown.reading.at(wall)));
+        kinded(seen.unwrap_or_else(|| self.core.settled_now()))
+    }
+
+    /// The time, without ever waiting for handlers: while they run it is the one before the jump, but to
+    /// the thread that runs them. An error where [`Clock::now`] is zero or falls back.
+    pub fn try_now(&self) -> Result<Time<K>, NotStarted> {
+        let (time, is_started, is_gated) = self
+            .core
+            .look(|shown, wall| (shown.reading.at(wall), shown.is_started(), shown.is_gated));
+        let (time, is_started) = if is_gated {
+            let state = self.core.lock();
+            if state.is_handled_here() {
+                (state.now(self.core.wall()), state.shown().is_started())
+            } else {
+                (time, is_started)
+            }
+        } else {
+            (time, is_started)
+        };
+        is_started.then_some(kinded(time)).ok_or(NotStarted)
+    }
+
+    /// Whether there is a time: always but for a ROS clock whose active source has not said anything.
+    pub fn started(&self) -> bool {
+        self.try_now().is_ok()
+    }
+
+    /// Waits until there is a time, for `timeout` of the machine's steady clock at most (requirements T21,
+    /// T37). Whether there is one.
+    pub fn wait_started(&self, timeout: Duration) -> bool {
+        self.core.wait_started(timeout)
+    }
+
+    /// Blocks for a span of this clock's time (requirement T55); not at all for one that is not positive.
+    /// On a clock that is not started it counts from the first time there is (T21).
+    pub fn sleep_for(
+        &self,
+        span: Duration,
+        options: impl Into<SleepOptions>,
+    ) -> Result<(), SleepError> {
+        self.core.sleep(Target::In(span), &options.into())
+    }
+
+    /// Blocks until this clock shows `target` or later (requirement T55); not at all if it does.
+    ///
+    /// ```
+    /// use bagplay::time::{Clock, Duration, OnJump};
+    /// let clock = Clock::steady();
+    /// clock.sleep_until(clock.now() + Duration::from_millis(1), OnJump::Continue)?;
+    /// # Ok::<(), bagplay::time::SleepError>(())
+    /// ```
+    pub fn sleep_until(
+        &self,
+        target: Time<K>,
+        options: impl Into<SleepOptions>,
+    ) -> Result<(), SleepError> {
+        let target = Target::At(Time::from_nanos(target.as_nanos()));
+        self.core.sleep(target, &options.into())
+    }
+
+    /// Calls `handler` before and after each jump that `filter` lets through, until the handle is dropped
+    /// (requirements T51, T52). System and steady clocks have no source and never jump.
+    ///
+    /// ```
+    /// use bagplay::time::{Clock, Duration, Fallback, JumpFilter, Phase};
+    /// let (clock, writer) = Clock::ros(Fallback::Zero);
+    /// let filter = JumpFilter::new().min_backward(Duration::from_nanos(1));
+    /// let handle = clock.on_jump(filter, |phase, jump| match phase {
+    ///     Phase::Before => println!("clear what is later than {}", jump.after),
+    ///     Phase::After => println!("jumped by {}", jump.delta()),
+    /// })?;
+    /// # drop((writer, handle));
+    /// # Ok::<(), bagplay::time::InvalidFilter>(())
+    /// ```
+    pub fn on_jump(
+        &self,
+        filter: JumpFilter,
+        mut handler: impl FnMut(Phase, JumpEvent) + Send + 'static,
+    ) -> Result<JumpHandle, InvalidFilter> {
+        let wanted = Wanted::Jumps(filter.check()?);
+        Ok(self.register(wanted, move |phase, notice| {
+            if let Notice::Jump(event) = notice {
+                handler(phase, event);
+            }
+        }))
+    }
+
+    /// Calls `handler` before and after the source turns round (requirement T53).
+    pub fn on_reverse(
+        &self,
+        mut handler: impl FnMut(Phase, Reversal) + Send + 'static,
+    ) -> JumpHandle {
+        self.register(Wanted::Reversals, move |phase, notice| {
+            if let Notice::Reversal(reversal) = notice {
+                handler(phase, reversal);
+            }
+        })
+    }
+
+    /// Calls `handler` after each clock message that an active source received, also if it repeats the
+    /// time (requirement T53).
+    pub fn on_tick(&self, mut handler: impl FnMut(Time<Ros>) + Send + 'static) -> JumpHandle {
+        self.register(Wanted::Ticks, move |_, notice| {
+            if let Notice::Tick(time) = notice {
+                handler(time);
+            }
+        })
+    }
+
+    fn register(
+        &self,
+        wanted: Wanted,
+        call: impl FnMut(Phase, Notice) + Send + 'static,
+    ) -> JumpHandle {
+        let handler = Arc::new(Handler::new(wanted, Box::new(call)));
+        self.core.add(Arc::clone(&handler));
+        JumpHandle::new(handler, Arc::downgrade(&self.core))
+    }
+}
+
+/// Instants leave the room of [`Core`], where they are all written alike.
+pub(super) const fn kinded<K: Kind>(at: Time<Ros>) -> Time<K> {
+    Time::from_nanos(at.as_nanos())
+}
+
+impl<K: Kind> Clone for Clock<K> {
+    fn clone(&self) -> Self {
+        Self::of(Arc::clone(&self.core))
+    }
+}
+
+impl<K: Kind> fmt::Debug for Clock<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.core.look(|shown, _| shown);
+        write!(f, "Clock<{}>({shown:?})", K::NAME)
+    }
+}

@@ -1,0 +1,369 @@
+//! [`Core`]: one clock's state behind all its handles, and how it changes.
+//!
+//! Readers see the words of a [`SeqLock`]; everything else is under one lock, which is never held while
+//! user code runs. Changes are made one after another: one that arrives while handlers run is made right
+//! after them, by the thread that runs them, so that nobody waits for a handler but, on a backward jump or
+//! a change of source, other threads' `now()` (requirement T50).
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use super::alarms::Alarms;
+use super::change::{Change, Fallback, Outcome, Received};
+use super::jump::{Handler, JumpEvent, JumpKind, Notice, Phase, is_handling};
+use super::point::{Ros, Steady, Time};
+use super::reading::{Reading, Shown};
+use super::seqlock::SeqLock;
+use super::wall::{Rest, Resting, Wall};
+
+#[derive(Debug)]
+pub(super) struct Core {
+    shown: SeqLock,
+    wall: Wall,
+    state: Mutex<State>,
+    /// Rung when handlers have run for which `now()` waits.
+    settled: Condvar,
+    /// Rung when somebody begins to wait.
+    dozed_off: Condvar,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) reading: Reading,
+    pub(super) is_active: bool,
+    pub(super) rest: Rest,
+    pub(super) fallback: Fallback,
+    pub(super) received: Received,
+    pub(super) alarms: Alarms,
+    is_shut: bool,
+    handlers: Vec<Arc<Handler>>,
+    changes: VecDeque<Change>,
+    handling: Option<Handling>,
+    waiters: Waiters,
+}
+
+/// Threads that wait on this clock; for tests, which wait for that in place of a while.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waiters {
+    pub(super) asleep: usize,
+    pub(super) wakeups: u64,
+}
+
+/// A thread runs handlers.
+#[derive(Clone, Copy, Debug)]
+struct Handling {
+    thread: ThreadId,
+    is_gated: bool,
+}
+
+pub(super) type Locked<'a> = MutexGuard<'a, State>;
+
+/// What a waiter found.
+pub(super) enum Look<T> {
+    Done(T),
+    Again {
+        at: Option<Time<Ros>>,
+        steady: Option<Time<Steady>>,
+    },
+}
+
+impl<T> Look<T> {
+    pub(super) const fn at_the_next_change() -> Self {
+        Self::Again {
+            at: None,
+            steady: None,
+        }
+    }
+
+    pub(super) const fn at_time(at: Time<Ros>) -> Self {
+        Self::Again {
+            at: Some(at),
+            steady: None,
+        }
+    }
+
+    pub(super) const fn at_steady(steady: Time<Steady>) -> Self {
+        Self::Again {
+            at: None,
+            steady: Some(steady),
+        }
+    }
+}
+
+impl State {
+    pub(super) fn now(&self, wall: &Wall) -> Time<Ros> {
+        self.reading.at(wall)
+    }
+
+    pub(super) const fn shown(&self) -> Shown {
+        Shown {
+            reading: self.reading,
+            is_active: self.is_active,
+            is_gated: self.is_gated(),
+        }
+    }
+
+    pub(super) const fn is_shut(&self) -> bool {
+        self.is_shut
+    }
+
+    /// Whether this thread runs this clock's handlers.
+    pub(super) fn is_handled_here(&self) -> bool {
+        self.handling
+            .is_some_and(|handling| handling.thread == thread::current().id())
+    }
+
+    const fn is_gated(&self) -> bool {
+        matches!(self.handling, Some(Handling { is_gated: true, .. }))
+    }
+
+    fn who_wants(&self, notices: &[Notice]) -> Vec<(Arc<Handler>, Notice)> {
+        let pairs = self
+            .handlers
+            .iter()
+            .flat_map(|handler| notices.iter().map(move |notice| (handler, *notice)));
+        pairs
+            .filter(|(handler, notice)| handler.wants(*notice))
+            .map(|(handler, notice)| (Arc::clone(handler), notice))
+            .collect()
+    }
+}
+
+impl Core {
+    pub(super) fn new(wall: Wall, rest: Rest, fallback: Fallback) -> Arc<Self> {
+        let state = State {
+            reading: Reading::Rest(rest),
+            is_active: false,
+            rest,
+            fallback,
+            received: Received::default(),
+            alarms: Alarms::default(),
+            is_shut: false,
+            handlers: Vec::new(),
+            changes: VecDeque::new(),
+            handling: None,
+            waiters: Waiters::default(),
+        };
+        let core = Arc::new(Self {
+            shown: SeqLock::new(state.shown().to_words()),
+            wall,
+            state: Mutex::new(state),
+            settled: Condvar::new(),
+            dozed_off: Condvar::new(),
+        });
+        let resting: std::sync::Weak<Self> = Arc::downgrade(&core);
+        core.wall.notify(resting);
+        core
+    }
+
+    pub(super) const fn wall(&self) -> &Wall {
+        &self.wall
+    }
+
+    pub(super) fn lock(&self) -> Locked<'_> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What readers see, evaluated while nobody writes: so it never runs behind an earlier answer.
+    pub(super) fn look<T>(&self, make: impl Fn(Shown, &Wall) -> T) -> T {
+        self.shown
+            .read(|words| make(Shown::from_words(words), &self.wall))
+    }
+
+    /// The lock, once no handlers run for which one has to wait. Threads that run handlers, of any
+    /// clock, never wait.
+    pub(super) fn settled(&self) -> Locked<'_> {
+        let mut state = self.lock();
+        while state.is_gated() && !is_handling() {
+            state = self.doze(state, &self.settled, None);
+        }
+        state
+    }
+
+    /// The time once no handlers run; to the thread that runs them, the one that they are to see.
+    pub(super) fn settled_now(&self) -> Time<Ros> {
+        let state = self.settled();
+        if state.is_gated() && !state.is_handled_here() {
+            return self.look(|shown, wall| shown.reading.at(wall));
+        }
+        state.now(&self.wall)
+    }
+
+    pub(super) fn add(&self, handler: Arc<Handler>) {
+        self.lock().handlers.push(handler);
+    }
+
+    pub(super) fn remove(&self, handler: &Arc<Handler>) {
+        self.lock()
+            .handlers
+            .retain(|known| !Arc::ptr_eq(known, handler));
+    }
+
+    /// Wakes one waiter, under the lock: it is before its look or already waiting.
+    pub(super) fn ring(&self, bell: &Condvar) {
+        let _state = self.lock();
+        bell.notify_all();
+    }
+
+    /// Looks until it is done; between looks it waits for its bell or for the machine's clock to get
+    /// there. While handlers run that `now()` waits for, there is no time to look at.
+    pub(super) fn wait<'a, T>(
+        &'a self,
+        mut state: Locked<'a>,
+        bell: &Condvar,
+        mut look: impl FnMut(&mut State, Option<Time<Ros>>) -> Look<T>,
+    ) -> (Locked<'a>, T) {
+        loop {
+            let now = (!state.is_gated()).then(|| state.now(&self.wall));
+            match look(&mut state, now) {
+                Look::Done(found) => return (state, found),
+                Look::Again { at, steady } => {
+                    let at = at.and_then(|at| state.reading.wall_at(at, &self.wall));
+                    let until = at.into_iter().chain(steady).min();
+                    state = self.doze(state, bell, until);
+                }
+            }
+        }
+    }
+
+    fn doze<'a>(
+        &self,
+        mut state: Locked<'a>,
+        bell: &Condvar,
+        until: Option<Time<Steady>>,
+    ) -> Locked<'a> {
+        state.waiters.asleep += 1;
+        self.dozed_off.notify_all();
+        let mut state = match until {
+            Some(until) if !self.wall.is_manual() => {
+                let left = until.saturating_since(self.wall.steady()).to_std();
+                bell.wait_timeout(state, left)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+            _ => bell.wait(state).unwrap_or_else(PoisonError::into_inner),
+        };
+        state.waiters.asleep -= 1;
+        state.waiters.wakeups += 1;
+        state
+    }
+
+    /// Whether `count` threads came to wait on this clock, within `patience` of real time.
+    pub(super) fn wait_asleep(&self, count: usize, patience: std::time::Duration) -> bool {
+        let (_state, waited) = self
+            .dozed_off
+            .wait_timeout_while(self.lock(), patience, |state| state.waiters.asleep < count)
+            .unwrap_or_else(PoisonError::into_inner);
+        !waited.timed_out()
+    }
+
+    pub(super) fn waiters(&self) -> Waiters {
+        self.lock().waiters
+    }
+
+    /// Makes a change, or leaves it to the thread that runs handlers now.
+    pub(super) fn change(&self, change: Change) {
+        let mut state = self.lock();
+        state.changes.push_back(change);
+        if state.handling.is_some() {
+            return;
+        }
+        while let Some(change) = state.changes.pop_front() {
+            if let Some(outcome) = state.outcome_of(change, &self.wall) {
+                state = self.make(&outcome, state);
+            }
+        }
+    }
+
+    /// Before-handlers, the change, after-handlers. The lock is open while handlers run.
+    fn make<'a>(&'a self, outcome: &Outcome, mut state: Locked<'a>) -> Locked<'a> {
+        let called = state.who_wants(&outcome.notices);
+        if called.is_empty() {
+            self.commit(outcome, &mut state);
+            self.show(outcome, &mut state);
+            return state;
+        }
+        let is_jump = |notice: &Notice| !matches!(notice, Notice::Tick(_));
+        let is_gated = outcome.event.is_some_and(makes_others_wait)
+            && called.iter().any(|(_, notice)| is_jump(notice));
+        state.handling = Some(Handling {
+            thread: thread::current().id(),
+            is_gated,
+        });
+        if is_gated {
+            self.shown.write(|| state.shown().to_words());
+        }
+        drop(state);
+        for (handler, notice) in called.iter().filter(|(_, notice)| is_jump(notice)) {
+            handler.run(Phase::Before, *notice);
+        }
+        let mut state = self.lock();
+        self.commit(outcome, &mut state);
+        if !is_gated {
+            self.show(outcome, &mut state);
+        }
+        drop(state);
+        for (handler, notice) in &called {
+            handler.run(Phase::After, *notice);
+        }
+        // What a handler owns that was dropped meanwhile may need the lock.
+        drop(called);
+        let mut state = self.lock();
+        state.handling = None;
+        if is_gated {
+            self.show(outcome, &mut state);
+            self.settled.notify_all();
+        }
+        state
+    }
+
+    /// From here on the state is the one after the change; readers may not see it yet.
+    fn commit(&self, outcome: &Outcome, state: &mut State) {
+        let shown = state.now(&self.wall);
+        state.is_active = outcome.is_active;
+        state.is_shut |= outcome.is_shut;
+        state.reading = match outcome.continues {
+            Some(heading) => outcome.reading.not_behind(shown, heading),
+            None => outcome.reading,
+        };
+        if let Some(event) = outcome.event
+            && state.alarms.minds(event)
+        {
+            state.alarms.jump(event);
+            state.alarms.ring_ended();
+        }
+    }
+
+    /// Readers see it, and whoever is due wakes: at a plain tick nobody else.
+    fn show(&self, outcome: &Outcome, state: &mut State) {
+        self.shown.write(|| {
+            // Again, as somebody may have read the time since; nobody does while this is written.
+            if let Some(heading) = outcome.continues {
+                let shown = outcome.was.at(&self.wall);
+                state.reading = state.reading.not_behind(shown, heading);
+            }
+            state.shown().to_words()
+        });
+        let is_step = outcome
+            .event
+            .is_none_or(|event| event.kind == JumpKind::Forward);
+        if is_step && !state.reading.moves() && !outcome.is_shut {
+            let now = state.now(&self.wall);
+            state.alarms.ring_due(now);
+        } else {
+            state.alarms.ring_all();
+        }
+    }
+}
+
+impl Resting for Core {
+    fn wall_moved(&self) {
+        self.lock().alarms.ring_all();
+    }
+}
+
+/// Back in time, or onto another clock, where back and forth mean nothing.
+const fn makes_others_wait(event: JumpEvent) -> bool {
+    matches!(event.kind, JumpKind::Backward) || event.is_clock_change()
+}

@@ -1,0 +1,93 @@
+//! Time between two ticks, for those who ask for it: [`ClockState`] in, a reading that goes on out.
+//!
+//! By default time stands still between ticks, as a pause breaks every estimate (requirement T32). A
+//! source that declares its factor may opt in with an [`Extrapolation`] (T33–T35).
+
+use super::duration::Duration;
+use super::point::{Ros, System, Time};
+use super::reading::{Line, Reading};
+use super::speed::Speed;
+use super::wall::Wall;
+
+/// What a clock server says of its time (requirement T34): a tick, and how it goes on from there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ClockState {
+    /// The time when this was sent.
+    pub time: Time<Ros>,
+    /// The real-time factor, negative when playing backwards; `None` (factor 0) while paused.
+    pub speed: Option<Speed>,
+    /// Counts the jumps: another number than before means that the time is not a continuation.
+    pub generation: u64,
+    /// When this was sent by the sender's system clock, if it has one.
+    pub sent: Option<Time<System>>,
+}
+
+impl ClockState {
+    /// A tick of generation 0 without a stamp.
+    pub const fn new(time: Time<Ros>, speed: Option<Speed>) -> Self {
+        Self {
+            time,
+            speed,
+            generation: 0,
+            sent: None,
+        }
+    }
+}
+
+/// A late tick: one that lies behind what was extrapolated.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum LateTick {
+    /// Is waited for: the time stands until the tick's line has caught up, within one generation.
+    #[default]
+    Wait,
+    /// Is a backward jump, and reported as one.
+    Jump,
+}
+
+/// How to go on between ticks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Extrapolation {
+    /// How long a tick is gone on from, by this machine's steady clock; then the time stands. A tick that
+    /// was older than this when it came, by its stamp and this machine's system clock, is not gone on
+    /// from at all (T35): it may have been stored on its way.
+    pub max_age: Duration,
+    /// What a late tick is.
+    pub late: LateTick,
+}
+
+impl Extrapolation {
+    /// For `max_age` at most; late ticks are waited for.
+    pub const fn for_at_most(max_age: Duration) -> Self {
+        Self {
+            max_age,
+            late: LateTick::Wait,
+        }
+    }
+}
+
+/// The reading that follows from a state which comes in now.
+pub(super) fn reading(state: ClockState, how: Extrapolation, wall: &Wall) -> Reading {
+    match state.speed {
+        Some(speed) if !is_stale(state, how, wall) => {
+            let way = speed.scale(how.max_age.as_nanos().max(0).into());
+            let limit =
+                (i128::from(state.time.as_nanos()) + way).clamp(i64::MIN.into(), i64::MAX.into());
+            Reading::Moving(Line {
+                from: state.time,
+                since: wall.steady(),
+                speed,
+                limit: Time::from_nanos(i64::try_from(limit).expect("clamped to i64")),
+                floor: state.time,
+            })
+        }
+        _ => Reading::Held(state.time),
+    }
+}
+
+/// A stamp from the future says that the clocks differ, not that the tick is old.
+fn is_stale(state: ClockState, how: Extrapolation, wall: &Wall) -> bool {
+    match (state.sent, wall.system()) {
+        (Some(sent), Some(now)) => now.saturating_since(sent) > how.max_age,
+        _ => false,
+    }
+}

@@ -1,0 +1,295 @@
+//! Jumps: what happened to a clock's time ([`JumpEvent`]), who wants to know ([`JumpFilter`]) and for how
+//! long ([`JumpHandle`]).
+//!
+//! A handler is called before the jump and after it, in the order of registration, on the thread that
+//! moved the time, while no lock is held: it may read the clock (before: the old time, after: the new),
+//! add and drop handlers, move the time (that takes effect after this jump) and sleep on other clocks. A
+//! panic in it is caught, logged and counted; the others are called all the same. On a backward jump
+//! other threads' `now()` waits until the handlers are done (requirement T50).
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::core::Core;
+use super::duration::Duration;
+use super::point::{Ros, Time};
+use super::speed::Speed;
+
+/// What kind of jump it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum JumpKind {
+    /// The first value of an active source: until then the time was zero, which means none (T20, T21).
+    Started,
+    /// The source stepped forwards. Ticks are steps too; a filter says which ones count.
+    Forward,
+    /// The source stepped back.
+    Backward,
+    /// A source took over from the system clock.
+    Activated,
+    /// The system clock took over from the source.
+    Deactivated,
+}
+
+/// One jump of a ROS clock (requirement T51).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct JumpEvent {
+    /// What happened.
+    pub kind: JumpKind,
+    /// The time before it; zero if there was none.
+    pub before: Time<Ros>,
+    /// The time after it; zero if a source became active that has not said anything yet.
+    pub after: Time<Ros>,
+}
+
+impl JumpEvent {
+    /// From before to after, held at ±292 years; also where the clock changed and the number means little.
+    pub const fn delta(self) -> Duration {
+        self.after.saturating_since(self.before)
+    }
+
+    /// Whether the source changed, so that times before and after do not compare.
+    pub const fn is_clock_change(self) -> bool {
+        matches!(self.kind, JumpKind::Activated | JumpKind::Deactivated)
+    }
+
+    /// What a step of the source between two of its values is; nothing if they are the same.
+    pub(super) fn step(before: Time<Ros>, after: Time<Ros>) -> Option<Self> {
+        let kind = match after.cmp(&before) {
+            std::cmp::Ordering::Less => JumpKind::Backward,
+            std::cmp::Ordering::Equal => return None,
+            std::cmp::Ordering::Greater => JumpKind::Forward,
+        };
+        Some(Self {
+            kind,
+            before,
+            after,
+        })
+    }
+}
+
+/// A source that turns round: its factor changes sign (requirement T53).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Reversal {
+    /// The time at which it turns.
+    pub at: Time<Ros>,
+    /// The factor from here on.
+    pub speed: Speed,
+}
+
+/// Before or after the jump takes effect.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Phase {
+    /// The clock still shows the time before.
+    Before,
+    /// The clock shows the time after, to this thread.
+    After,
+}
+
+/// Which jumps a handler is called for: any that one of its parts asks for, once each (T52).
+///
+/// ```
+/// use bagplay::time::{Duration, JumpFilter};
+/// let filter = JumpFilter::new().min_backward(Duration::from_nanos(1)).clock_changes();
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct JumpFilter {
+    min_forward: Option<Duration>,
+    min_backward: Option<Duration>,
+    clock_changes: bool,
+    start: bool,
+}
+
+/// A filter that could never match, or a threshold that is not positive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InvalidFilter {
+    /// Thresholds are distances; leave one out to not be called for that direction.
+    #[error("a jump threshold of {0} is not positive\nhint: leave it out to ignore that direction")]
+    NotPositive(Duration),
+    /// It asks for nothing.
+    #[error("the jump filter asks for nothing")]
+    Empty,
+}
+
+impl JumpFilter {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self {
+            min_forward: None,
+            min_backward: None,
+            clock_changes: false,
+            start: false,
+        }
+    }
+
+    /// Every jump, tick or not.
+    pub const fn any() -> Self {
+        let least = Duration::from_nanos(1);
+        Self::new()
+            .min_forward(least)
+            .min_backward(least)
+            .clock_changes()
+            .start()
+    }
+
+    /// Steps forwards by `least` or more; positive.
+    #[must_use]
+    pub const fn min_forward(mut self, least: Duration) -> Self {
+        self.min_forward = Some(least);
+        self
+    }
+
+    /// Steps back by `least` or more; positive.
+    #[must_use]
+    pub const fn min_backward(mut self, least: Duration) -> Self {
+        self.min_backward = Some(least);
+        self
+    }
+
+    /// A source taking over from the system clock or giving back to it.
+    #[must_use]
+    pub const fn clock_changes(mut self) -> Self {
+        self.clock_changes = true;
+        self
+    }
+
+    /// The first value of an active source.
+    #[must_use]
+    pub const fn start(mut self) -> Self {
+        self.start = true;
+        self
+    }
+
+    /// Whether a handler with this filter is called for `event`.
+    pub fn matches(self, event: JumpEvent) -> bool {
+        let reaches =
+            |least: Option<Duration>, way: Duration| least.is_some_and(|least| way >= least);
+        match event.kind {
+            JumpKind::Started => self.start,
+            JumpKind::Forward => reaches(self.min_forward, event.delta()),
+            JumpKind::Backward => reaches(self.min_backward, -event.delta()),
+            JumpKind::Activated | JumpKind::Deactivated => self.clock_changes,
+        }
+    }
+
+    pub(super) fn check(self) -> Result<Self, InvalidFilter> {
+        let thresholds = [self.min_forward, self.min_backward];
+        if let Some(bad) = thresholds
+            .into_iter()
+            .flatten()
+            .find(|least| *least <= Duration::ZERO)
+        {
+            return Err(InvalidFilter::NotPositive(bad));
+        }
+        if self == Self::new() {
+            return Err(InvalidFilter::Empty);
+        }
+        Ok(self)
+    }
+}
+
+/// Keeps a handler registered; dropping it ends that. A call that is under way is not waited for. It may
+/// outlive its clock.
+#[must_use = "dropping the handle removes the handler"]
+#[derive(Debug)]
+pub struct JumpHandle {
+    handler: Arc<Handler>,
+    core: Weak<Core>,
+}
+
+impl JumpHandle {
+    pub(super) fn new(handler: Arc<Handler>, core: Weak<Core>) -> Self {
+        Self { handler, core }
+    }
+
+    /// How many calls of the handler have panicked.
+    pub fn panics(&self) -> u64 {
+        self.handler.panics.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for JumpHandle {
+    fn drop(&mut self) {
+        self.handler.is_gone.store(true, Ordering::Release);
+        if let Some(core) = self.core.upgrade() {
+            core.remove(&self.handler);
+        }
+    }
+}
+
+/// What handlers are told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Notice {
+    Jump(JumpEvent),
+    Reversal(Reversal),
+    Tick(Time<Ros>),
+}
+
+/// What a handler wants to be told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    Jumps(JumpFilter),
+    Reversals,
+    Ticks,
+}
+
+pub(super) struct Handler {
+    wanted: Wanted,
+    is_gone: AtomicBool,
+    panics: AtomicU64,
+    call: Mutex<Box<dyn FnMut(Phase, Notice) + Send>>,
+}
+
+thread_local! {
+    static HANDLING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether this thread is in a handler, of whichever clock. It then waits for no clock's handlers, so
+/// that handlers cannot wait for each other in a circle.
+pub(super) fn is_handling() -> bool {
+    HANDLING.get() > 0
+}
+
+impl Handler {
+    pub(super) fn new(wanted: Wanted, call: Box<dyn FnMut(Phase, Notice) + Send>) -> Self {
+        Self {
+            wanted,
+            is_gone: AtomicBool::new(false),
+            panics: AtomicU64::new(0),
+            call: Mutex::new(call),
+        }
+    }
+
+    pub(super) fn wants(&self, notice: Notice) -> bool {
+        match (self.wanted, notice) {
+            (Wanted::Jumps(filter), Notice::Jump(event)) => filter.matches(event),
+            (Wanted::Reversals, Notice::Reversal(_)) | (Wanted::Ticks, Notice::Tick(_)) => true,
+            _ => false,
+        }
+    }
+
+    pub(super) fn run(&self, phase: Phase, notice: Notice) {
+        if self.is_gone.load(Ordering::Acquire) {
+            return;
+        }
+        HANDLING.set(HANDLING.get() + 1);
+        let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = catch_unwind(AssertUnwindSafe(|| call(phase, notice)));
+        drop(call);
+        HANDLING.set(HANDLING.get() - 1);
+        if outcome.is_err() {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            tracing::error!("a handler of {notice:?} panicked; the others are called all the same");
+        }
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handler")
+            .field("wanted", &self.wanted)
+            .finish_non_exhaustive()
+    }
+}

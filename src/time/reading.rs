@@ -1,0 +1,215 @@
+//! [`Reading`]: how a clock's time follows from the machine's clocks; what `now()` evaluates.
+//!
+//! Inside the room instants of every kind are written as ROS time; [`Clock`](super::clock::Clock) puts the
+//! kind back on. A reading fits into the words of a [`SeqLock`](super::seqlock::SeqLock).
+
+use std::sync::atomic::{Ordering, fence};
+
+use super::duration::Duration;
+use super::point::{Ros, Steady, Time};
+use super::range::TimeRange;
+use super::segment::{AtEnd, Segment};
+use super::seqlock::Words;
+use super::speed::Speed;
+use super::wall::{Rest, Wall};
+
+/// The system's date can be set while somebody waits for a point of it; then the wait is too long by this
+/// at most. The standard library has no wait that follows the date.
+const LONGEST_WAIT_FOR_A_DATE: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reading {
+    /// One of the machine's clocks.
+    Rest(Rest),
+    /// A source is active and has not said anything: zero (requirement T20).
+    Unset,
+    /// What the source said last (requirement T17).
+    Held(Time<Ros>),
+    /// What it said last, gone on since (requirement T33).
+    Moving(Line),
+}
+
+/// Time that goes on from an anchor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Line {
+    pub(super) from: Time<Ros>,
+    pub(super) since: Time<Steady>,
+    pub(super) speed: Speed,
+    /// Where it stops if nothing more is heard.
+    pub(super) limit: Time<Ros>,
+    /// What was shown before; the line does not fall behind it.
+    pub(super) floor: Time<Ros>,
+}
+
+/// What readers see of a clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Shown {
+    pub(super) reading: Reading,
+    /// Whether a source drives the clock.
+    pub(super) is_active: bool,
+    /// Whether a jump is being handled for which `now()` has to wait.
+    pub(super) is_gated: bool,
+}
+
+impl Reading {
+    pub(super) fn at(self, wall: &Wall) -> Time<Ros> {
+        match self {
+            Self::Rest(rest) => wall.read(rest),
+            Self::Unset => Time::ZERO,
+            Self::Held(at) => at,
+            Self::Moving(line) => {
+                let now = wall.steady();
+                // The seqlock's check must not be made before the clock was read: else the answer could
+                // be later than the floor of a line that is written just then.
+                fence(Ordering::SeqCst);
+                line.at(now)
+            }
+        }
+    }
+
+    /// When to look whether `target`, which is still ahead, has come; `None` if only a change of the
+    /// reading can bring it.
+    pub(super) fn wall_at(self, target: Time<Ros>, wall: &Wall) -> Option<Time<Steady>> {
+        let ahead = || target.saturating_since(self.at(wall));
+        match self {
+            Self::Rest(Rest::Steady) => Some(Time::from_nanos(target.as_nanos())),
+            Self::Rest(Rest::System) => {
+                let wait = ahead().min(LONGEST_WAIT_FOR_A_DATE);
+                Some(wall.steady().saturating_add(wait))
+            }
+            Self::Unset | Self::Held(_) => None,
+            Self::Moving(line) => line.wall_at(target),
+        }
+    }
+
+    /// Whether it changes by itself.
+    pub(super) const fn moves(self) -> bool {
+        matches!(self, Self::Rest(_) | Self::Moving(_))
+    }
+
+    /// Whether a source has said something.
+    pub(super) const fn is_set(self) -> bool {
+        matches!(self, Self::Held(_) | Self::Moving(_))
+    }
+
+    /// The same, but going on from what was `shown` before: it stands until the line has caught up.
+    #[must_use]
+    pub(super) fn not_behind(self, shown: Time<Ros>, heading: Speed) -> Self {
+        match self {
+            Self::Held(at) if heading.is_reverse() => Self::Held(at.min(shown)),
+            Self::Held(at) => Self::Held(at.max(shown)),
+            Self::Moving(line) => Self::Moving(Line {
+                floor: shown,
+                ..line
+            }),
+            other => other,
+        }
+    }
+}
+
+impl Line {
+    /// The law of motion is the player's: from the anchor to the limit, then it stands.
+    fn segment(self) -> Segment {
+        let way = TimeRange::between(self.from, self.limit);
+        Segment::new(way, self.speed, AtEnd::Hold).roll(self.since)
+    }
+
+    fn at(self, now: Time<Steady>) -> Time<Ros> {
+        let at = self.segment().position(now);
+        if self.speed.is_reverse() {
+            at.min(self.floor)
+        } else {
+            at.max(self.floor)
+        }
+    }
+
+    fn wall_at(self, target: Time<Ros>) -> Option<Time<Steady>> {
+        if self.speed.is_reverse() {
+            return None;
+        }
+        self.segment().wall_at(target)
+    }
+}
+
+impl Shown {
+    /// Whether the time is one: a ROS clock's is not until its source has said something.
+    pub(super) const fn is_started(self) -> bool {
+        !self.is_active || self.reading.is_set()
+    }
+
+    pub(super) fn to_words(self) -> Words {
+        let flags = i64::from(self.is_active) << 8 | i64::from(self.is_gated) << 9;
+        match self.reading {
+            Reading::Rest(Rest::System) => [flags, 0, 0, 0, 0, 0],
+            Reading::Rest(Rest::Steady) => [flags | 1, 0, 0, 0, 0, 0],
+            Reading::Unset => [flags | 2, 0, 0, 0, 0, 0],
+            Reading::Held(at) => [flags | 3, at.as_nanos(), 0, 0, 0, 0],
+            Reading::Moving(line) => [
+                flags | 4,
+                line.from.as_nanos(),
+                line.since.as_nanos(),
+                line.speed.millionths().into(),
+                line.limit.as_nanos(),
+                line.floor.as_nanos(),
+            ],
+        }
+    }
+
+    pub(super) fn from_words(words: Words) -> Self {
+        let [tag, from, since, speed, limit, floor] = words;
+        let reading = match tag & 0xff {
+            0 => Reading::Rest(Rest::System),
+            1 => Reading::Rest(Rest::Steady),
+            3 => Reading::Held(Time::from_nanos(from)),
+            4 => Reading::Moving(Line {
+                from: Time::from_nanos(from),
+                since: Time::from_nanos(since),
+                // A torn read is thrown away by the seqlock after this; it must not panic.
+                speed: i32::try_from(speed)
+                    .ok()
+                    .and_then(|speed| Speed::from_millionths(speed).ok())
+                    .unwrap_or(Speed::NORMAL),
+                limit: Time::from_nanos(limit),
+                floor: Time::from_nanos(floor),
+            }),
+            _ => Reading::Unset,
+        };
+        Self {
+            reading,
+            is_active: tag & (1 << 8) != 0,
+            is_gated: tag & (1 << 9) != 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reading_survives_the_way_through_the_words() {
+        let line = Line {
+            from: Time::from_nanos(5),
+            since: Time::from_nanos(-6),
+            speed: Speed::NORMAL.reversed(),
+            limit: Time::MIN,
+            floor: Time::MAX,
+        };
+        for reading in [
+            Reading::Rest(Rest::System),
+            Reading::Rest(Rest::Steady),
+            Reading::Unset,
+            Reading::Held(Time::from_nanos(-7)),
+            Reading::Moving(line),
+        ] {
+            for (is_active, is_gated) in [(false, false), (true, false), (true, true)] {
+                let shown = Shown {
+                    reading,
+                    is_active,
+                    is_gated,
+                };
+                assert_eq!(Shown::from_words(shown.to_words()), shown);
+            }
+        }
+    }
+}

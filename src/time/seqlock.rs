@@ -1,0 +1,85 @@
+//! [`SeqLock`]: a few words that many read in nanoseconds while one writes; no reader sees half a write.
+//!
+//! A counter is odd while a write is under way, and a reader that finds it odd or changed reads again.
+//! All words are atomics, so that no unsafe code is needed. Writers take turns elsewhere (the lock of
+//! [`Core`](super::core::Core)).
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering, fence};
+
+/// Enough for the largest reading; see `reading.rs`.
+pub(super) const WORDS: usize = 6;
+pub(super) type Words = [i64; WORDS];
+
+#[derive(Debug)]
+pub(super) struct SeqLock {
+    writes: AtomicU64,
+    words: [AtomicI64; WORDS],
+}
+
+impl SeqLock {
+    pub(super) fn new(words: Words) -> Self {
+        Self {
+            writes: AtomicU64::new(0),
+            words: words.map(AtomicI64::new),
+        }
+    }
+
+    /// What `look` makes of the words. It may run several times; the answer is of a run within which
+    /// nothing was written.
+    pub(super) fn read<T>(&self, look: impl Fn(Words) -> T) -> T {
+        loop {
+            let before = self.writes.load(Ordering::Acquire);
+            if before.is_multiple_of(2) {
+                let seen = look(std::array::from_fn(|word| {
+                    self.words[word].load(Ordering::Relaxed)
+                }));
+                fence(Ordering::Acquire);
+                if self.writes.load(Ordering::Relaxed) == before {
+                    return seen;
+                }
+            }
+            // The writer may have been suspended; with few cores it needs this one.
+            std::thread::yield_now();
+        }
+    }
+
+    /// Writes what `make` says, which runs while readers wait. One writer at a time.
+    pub(super) fn write(&self, make: impl FnOnce() -> Words) {
+        let before = self.writes.load(Ordering::Relaxed);
+        self.writes.store(before + 1, Ordering::Relaxed);
+        // Also before whatever `make` reads, a clock for one.
+        fence(Ordering::SeqCst);
+        for (word, value) in self.words.iter().zip(make()) {
+            word.store(value, Ordering::Relaxed);
+        }
+        self.writes.store(before + 2, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn nobody_sees_half_a_write() {
+        let lock = SeqLock::new([0; WORDS]);
+        thread::scope(|scope| {
+            let reader = || {
+                let mut last = 0;
+                while last < 20_000 {
+                    let words = lock.read(|words| words);
+                    assert!(words.iter().all(|word| *word == words[0]), "{words:?}");
+                    assert!(words[0] >= last, "{} after {last}", words[0]);
+                    last = words[0];
+                }
+            };
+            scope.spawn(reader);
+            scope.spawn(reader);
+            for value in 1..=20_000 {
+                lock.write(|| [value; WORDS]);
+            }
+        });
+    }
+}

@@ -1,0 +1,232 @@
+//! Sleeping on a clock: what a jump means to the sleeper ([`OnJump`]), how to end a sleep early
+//! ([`Cancel`]) and why one ended ([`SleepError`]).
+//!
+//! A sleeper blocks its own thread and is woken by its deadline, a jump it minds or its cancellation, by
+//! nothing else. The time is looked at before waiting, under the lock that every change takes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::alarms::{Alarm, Job, Sleeper};
+use super::core::{Core, Look};
+use super::duration::Duration;
+use super::jump::{JumpEvent, JumpKind};
+use super::point::{Ros, Time};
+
+/// What a blocking call does when the time jumps (requirement T56).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum OnJump {
+    /// Goes on to wait for the target, which after a backward jump takes longer.
+    #[default]
+    Continue,
+    /// Ends with [`SleepError::TimeJumped`] on a step back of any size.
+    ErrorOnBackward,
+    /// Ends with [`SleepError::TimeJumped`] on a step back, or forwards by `min_forward` or more even if
+    /// that reaches the target. Ticks are steps too, so this says which ones are jumps.
+    ErrorOnAny {
+        /// The least step forwards that is a jump.
+        min_forward: Duration,
+    },
+}
+
+impl OnJump {
+    /// The same, and the sleep ends with [`SleepError::Cancelled`] when `cancel` is.
+    pub fn unless(self, cancel: &Cancel) -> SleepOptions {
+        SleepOptions {
+            on_jump: self,
+            cancel: Some(cancel.clone()),
+        }
+    }
+
+    pub(super) fn minds(self, event: JumpEvent) -> bool {
+        match (self, event.kind) {
+            (Self::ErrorOnBackward | Self::ErrorOnAny { .. }, JumpKind::Backward) => true,
+            (Self::ErrorOnAny { min_forward }, JumpKind::Forward) => event.delta() >= min_forward,
+            _ => false,
+        }
+    }
+}
+
+/// How to sleep: an [`OnJump`], and what may cancel it.
+#[derive(Clone, Debug, Default)]
+pub struct SleepOptions {
+    pub(super) on_jump: OnJump,
+    pub(super) cancel: Option<Cancel>,
+}
+
+impl From<OnJump> for SleepOptions {
+    fn from(on_jump: OnJump) -> Self {
+        Self {
+            on_jump,
+            cancel: None,
+        }
+    }
+}
+
+/// Why a sleep ended before its target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SleepError {
+    /// The time jumped, and [`OnJump`] asked to hear of it.
+    #[error("the time jumped by {} while asleep", .0.delta())]
+    TimeJumped(JumpEvent),
+    /// The source took over or gave back, so that the target means another instant.
+    #[error("the time source changed while asleep")]
+    SourceChanged,
+    /// The [`Cancel`] was cancelled, before or during the sleep.
+    #[error("the sleep was cancelled")]
+    Cancelled,
+    /// The clock's writer shut it down.
+    #[error("the clock was shut down")]
+    Shutdown,
+    /// A jump handler cannot sleep on the clock whose jump it handles: it would wait for itself.
+    #[error("asleep in a jump handler of the same clock, which would never end")]
+    InHandler,
+}
+
+/// Ends sleeps early. Clones are one and the same; once cancelled it stays so, for later sleeps too.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<Cancelled>);
+
+#[derive(Debug, Default)]
+struct Cancelled {
+    is_cancelled: AtomicBool,
+    asleep: Mutex<Vec<(Weak<Core>, Arc<Condvar>)>>,
+}
+
+impl Cancel {
+    /// Not cancelled yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Wakes all who sleep with it.
+    pub fn cancel(&self) {
+        self.0.is_cancelled.store(true, Ordering::SeqCst);
+        let asleep = self.lock().clone();
+        for (core, bell) in asleep {
+            if let Some(core) = core.upgrade() {
+                core.ring(&bell);
+            }
+        }
+    }
+
+    /// Whether it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Condvar>) -> Watch<'_> {
+        self.lock().push((Arc::downgrade(core), Arc::clone(bell)));
+        Watch {
+            cancel: self,
+            bell: Arc::clone(bell),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Weak<Core>, Arc<Condvar>)>> {
+        self.0.asleep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asleep with a [`Cancel`], until dropped.
+pub(super) struct Watch<'a> {
+    cancel: &'a Cancel,
+    bell: Arc<Condvar>,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let mut asleep = self.cancel.lock();
+        if let Some(at) = asleep
+            .iter()
+            .position(|(_, bell)| Arc::ptr_eq(bell, &self.bell))
+        {
+            asleep.swap_remove(at);
+        }
+    }
+}
+
+/// What to sleep for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target {
+    At(Time<Ros>),
+    /// Counted from now, or from the first time there is (requirement T21).
+    In(Duration),
+}
+
+impl Core {
+    /// Ends at once if the target lies behind.
+    pub(super) fn sleep(
+        self: &Arc<Self>,
+        target: Target,
+        options: &SleepOptions,
+    ) -> Result<(), SleepError> {
+        let bell = Arc::new(Condvar::new());
+        let cancel = options.cancel.as_ref();
+        let _watch = cancel.map(|cancel| cancel.watch(self, &bell));
+        let mut state = self.settled();
+        if state.is_handled_here() {
+            return Err(SleepError::InHandler);
+        }
+        let (until, once_started) = match target {
+            Target::At(until) => (until, None),
+            Target::In(span) if span <= Duration::ZERO => (Time::MIN, None),
+            Target::In(span) if state.shown().is_started() || state.shown().reading.moves() => {
+                (state.now(self.wall()).saturating_add(span), None)
+            }
+            Target::In(span) => (Time::MAX, Some(span)),
+        };
+        let alarm = state.alarms.add(Alarm {
+            bell: Arc::clone(&bell),
+            job: Job::Sleep(Sleeper {
+                until,
+                once_started,
+                on_jump: options.on_jump,
+                ended: None,
+            }),
+        });
+        let (mut state, outcome) = self.wait(state, &bell, |state, now| {
+            if cancel.is_some_and(Cancel::is_cancelled) {
+                return Look::Done(Err(SleepError::Cancelled));
+            }
+            let sleeper = state.alarms.sleeper(alarm);
+            match (sleeper.ended, now) {
+                (_, None) => Look::at_the_next_change(),
+                (Some(error), _) => Look::Done(Err(error)),
+                (None, Some(now)) if now >= sleeper.until => Look::Done(Ok(())),
+                _ if state.is_shut() => Look::Done(Err(SleepError::Shutdown)),
+                _ => Look::at_time(sleeper.until),
+            }
+        });
+        state.alarms.remove(alarm);
+        outcome
+    }
+
+    /// Whether a time came within `timeout` of the machine's steady clock.
+    pub(super) fn wait_started(self: &Arc<Self>, timeout: Duration) -> bool {
+        let bell = Arc::new(Condvar::new());
+        let deadline = self.wall().steady().saturating_add(timeout);
+        let mut state = self.settled();
+        let alarm = state.alarms.add(Alarm {
+            bell: Arc::clone(&bell),
+            job: Job::Sleep(Sleeper {
+                until: Time::MAX,
+                once_started: None,
+                on_jump: OnJump::Continue,
+                ended: None,
+            }),
+        });
+        let wall = self.wall();
+        let (mut state, is_started) = self.wait(state, &bell, |state, _| {
+            if state.shown().is_started() {
+                Look::Done(true)
+            } else if state.is_shut() || state.is_handled_here() || wall.steady() >= deadline {
+                Look::Done(false)
+            } else {
+                Look::at_steady(deadline)
+            }
+        });
+        state.alarms.remove(alarm);
+        is_started
+    }
+}

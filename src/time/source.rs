@@ -1,0 +1,135 @@
+//! [`TimeSource`]: who says what time it is, and [`Feed`]: to whom.
+//!
+//! The `/clock` subscription is one, a simulator in the same process or a GPS receiver may be others. A
+//! source is told when it is wanted and then feeds, from whatever thread it likes; a
+//! [`SimTime`](super::sim_time::SimTime) hands what it says to the clocks. What the machine's own clocks
+//! feed is here as well (requirement T38).
+
+use std::error::Error;
+use std::sync::{Arc, Weak};
+
+use super::duration::Duration;
+use super::extrapolate::{ClockState, Extrapolation};
+use super::point::{Ros, Time};
+use super::sim_time::{Action, Hub};
+use super::speed::Speed;
+use super::wall::{Rest, Wall};
+
+/// Something that knows the time (requirements T25, T40, T41).
+///
+/// [`SimTime`](super::sim_time::SimTime) calls these one at a time, never beside each other. They must not
+/// wait for a thread that feeds: it may be the one that asks, from a jump handler.
+pub trait TimeSource: Send {
+    /// Time is wanted: from now on feed it. Feeding right here is allowed.
+    ///
+    /// # Errors
+    /// If it cannot; the clocks then stay as they are.
+    fn start(&mut self, feed: &Feed) -> Result<(), SourceError>;
+
+    /// Time is wanted no more; what is fed now is ignored.
+    fn stop(&mut self);
+
+    /// Called once, before anything else: a source on a network begins to count who publishes the time
+    /// ([`Feed::publishers`]), wanted or not.
+    fn attached(&mut self, feed: &Feed) {
+        let _ = feed;
+    }
+}
+
+/// Why a source cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// It publishes system time on a machine without a system clock (requirement T13).
+    #[error("this machine has no system clock\nhint: use the steady clock's source")]
+    NoSystemClock,
+    /// Its own reason.
+    #[error("the time source cannot start")]
+    Failed(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// Where a source says what time it is. Clones feed the same clocks; after the source was replaced, or its
+/// clocks are gone, they feed nobody.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    hub: Weak<Hub>,
+    source: u64,
+}
+
+impl Feed {
+    pub(super) fn new(hub: &Arc<Hub>, source: u64) -> Self {
+        Self {
+            hub: Arc::downgrade(hub),
+            source,
+        }
+    }
+
+    /// It is `time`, and stays so until the next call (requirement T17).
+    pub fn time(&self, time: Time<Ros>) {
+        self.act(Action::Time(time));
+    }
+
+    /// It is as `state` says, and goes on so (requirement T33). With [`Feed::time`] the time would stand
+    /// between two calls.
+    pub fn state(&self, state: ClockState, how: Extrapolation) {
+        self.act(Action::State(state, how));
+    }
+
+    /// So many publish the time now. More than one is against the rule that there is one clock server
+    /// (requirement T27); one while the time is not wanted may mean that somebody forgot to want it (T22).
+    /// Each is complained of once.
+    pub fn publishers(&self, count: usize) {
+        self.act(Action::Publishers(count));
+    }
+
+    fn act(&self, action: Action) {
+        if let Some(hub) = self.hub.upgrade() {
+            hub.act(Some(self.source), action);
+        }
+    }
+
+    fn wall(&self) -> Option<Wall> {
+        self.hub.upgrade().map(|hub| hub.wall().clone())
+    }
+}
+
+/// Says nothing. What [`SimTime::process`](super::sim_time::SimTime::process) begins with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSource;
+
+impl TimeSource for NoSource {
+    fn start(&mut self, _: &Feed) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn stop(&mut self) {}
+}
+
+/// The machine's own clocks as a source (requirement T38). It says once what time it is and that it goes
+/// on at factor 1, by the steady clock; so it needs no thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MachineSource {
+    /// Starts at the system clock's time; does not follow when its date is set.
+    System,
+    /// The steady clock.
+    Steady,
+}
+
+impl TimeSource for MachineSource {
+    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+        let Some(wall) = feed.wall() else {
+            return Ok(());
+        };
+        let time = match self {
+            Self::System => wall
+                .system()
+                .ok_or(SourceError::NoSystemClock)?
+                .assume_ros(),
+            Self::Steady => wall.read(Rest::Steady),
+        };
+        let state = ClockState::new(time, Some(Speed::NORMAL));
+        feed.state(state, Extrapolation::for_at_most(Duration::MAX));
+        Ok(())
+    }
+
+    fn stop(&mut self) {}
+}

@@ -1,0 +1,147 @@
+//! [`Timers`]: callbacks on one clock, run by the thread that owns the set.
+//!
+//! `run` blocks that thread until the next deadline of the set; a tick of the clock that makes nobody
+//! here due does not wake it. Or call `run_due` from a loop of your own.
+
+use std::fmt;
+use std::sync::{Arc, Condvar};
+
+use super::clock::Clock;
+use super::core::Look;
+use super::duration::Duration;
+use super::point::{Kind, Ros};
+use super::schedule::Tick;
+use super::sleep::{Cancel, SleepError, SleepOptions};
+use super::timer::{InvalidPeriod, Timer, TimerOptions};
+
+type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
+
+/// Timers with callbacks (requirement T6).
+///
+/// ```
+/// use bagplay::time::{Duration, TestClock, Time, Timers};
+/// let test = TestClock::new(Time::from_nanos(1));
+/// let mut timers = Timers::new(&test.ros());
+/// timers.add(Duration::from_millis(100), |_, tick| println!("{}", tick.actual))?;
+/// test.drive(&mut timers, Duration::from_secs(1)); // prints ten lines
+/// # Ok::<(), bagplay::time::InvalidPeriod>(())
+/// ```
+pub struct Timers<K: Kind = Ros> {
+    clock: Clock<K>,
+    bell: Arc<Condvar>,
+    entries: Vec<(Timer<K>, Callback<K>)>,
+}
+
+impl<K: Kind> Timers<K> {
+    /// None yet.
+    pub fn new(clock: &Clock<K>) -> Self {
+        Self {
+            clock: clock.clone(),
+            bell: Arc::new(Condvar::new()),
+            entries: Vec::new(),
+        }
+    }
+
+    /// A timer whose ticks call `callback`, which may cancel or reset it. The handle does that from
+    /// anywhere; dropping it changes nothing.
+    ///
+    /// # Errors
+    /// If the period is negative.
+    pub fn add(
+        &mut self,
+        options: impl Into<TimerOptions>,
+        callback: impl FnMut(&Timer<K>, Tick<K>) + Send + 'static,
+    ) -> Result<Timer<K>, InvalidPeriod> {
+        let timer = Timer::new(&self.clock, options)?;
+        let core = &self.clock.core;
+        core.lock().alarms.rehang(timer.id(), &self.bell);
+        self.entries.push((timer.clone(), Box::new(callback)));
+        Ok(timer)
+    }
+
+    /// Ends a timer of this set; others are none of its business.
+    pub fn remove(&mut self, timer: &Timer<K>) {
+        self.entries.retain(|(known, _)| known.id() != timer.id());
+    }
+
+    /// How long until a tick is due, not positive if one is; `None` if all are canceled.
+    pub fn time_until(&self) -> Option<Duration> {
+        self.entries
+            .iter()
+            .filter_map(|(timer, _)| timer.time_until())
+            .min()
+    }
+
+    /// Calls back for each timer that is due, once, in the order of their deadlines. How many.
+    pub fn run_due(&mut self) -> usize {
+        let mut due: Vec<(Duration, usize)> = (0..self.entries.len())
+            .filter_map(|at| Some((self.entries[at].0.time_until()?, at)))
+            .filter(|(left, _)| *left <= Duration::ZERO)
+            .collect();
+        due.sort_unstable();
+        let mut called = 0;
+        for (_, at) in due {
+            let (timer, callback) = &mut self.entries[at];
+            // A callback before this one may have canceled or reset it, or moved the time.
+            if timer.is_ready()
+                && let Ok(tick) = timer.call()
+            {
+                callback(timer, tick);
+                called += 1;
+            }
+        }
+        called
+    }
+
+    /// Calls back whenever a timer is due, until the options' cancellation or the clock's end, which is
+    /// what comes back. Jumps do not end it.
+    pub fn run(&mut self, options: impl Into<SleepOptions>) -> SleepError {
+        let cancel = options.into().cancel;
+        loop {
+            if let Err(ended) = self.wait_due(cancel.as_ref()) {
+                return ended;
+            }
+            self.run_due();
+        }
+    }
+
+    fn wait_due(&self, cancel: Option<&Cancel>) -> Result<(), SleepError> {
+        let core = &self.clock.core;
+        let _watch = cancel.map(|cancel| cancel.watch(core, &self.bell));
+        let (_state, due) = core.wait(core.settled(), &self.bell, |state, now| {
+            if cancel.is_some_and(Cancel::is_cancelled) {
+                return Look::Done(Err(SleepError::Cancelled));
+            }
+            if state.is_handled_here() {
+                return Look::Done(Err(SleepError::InHandler));
+            }
+            if state.is_shut() {
+                return Look::Done(Err(SleepError::Shutdown));
+            }
+            let Some(now) = now else {
+                return Look::at_the_next_change();
+            };
+            let schedules = self
+                .entries
+                .iter()
+                .map(|(timer, _)| state.alarms.schedule(timer.id()).not_before_last(now));
+            match schedules
+                .filter(|schedule| !schedule.is_canceled)
+                .map(|schedule| schedule.next)
+                .min()
+            {
+                Some(next) if next <= now => Look::Done(Ok(())),
+                Some(next) => Look::at_time(next),
+                None => Look::at_the_next_change(),
+            }
+        });
+        due
+    }
+}
+
+impl<K: Kind> fmt::Debug for Timers<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timers = self.entries.iter().map(|(timer, _)| timer);
+        f.debug_list().entries(timers).finish()
+    }
+}

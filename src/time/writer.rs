@@ -1,0 +1,68 @@
+//! [`ClockWriter`]: the one handle that moves a ROS clock's time.
+//!
+//! A [`SimTime`](super::sim_time::SimTime) holds one for each of its clocks. It cannot be cloned; dropping
+//! it gives the clock back to the system's time.
+
+use super::change::Change;
+use super::clock::Clock;
+use super::extrapolate::{ClockState, Extrapolation};
+use super::point::{Ros, Time};
+
+/// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
+/// beside one in another thread: then right after it, in the order of the calls.
+#[derive(Debug)]
+pub struct ClockWriter {
+    clock: Clock<Ros>,
+}
+
+impl ClockWriter {
+    pub(super) const fn new(clock: Clock<Ros>) -> Self {
+        Self { clock }
+    }
+
+    /// The clock that it moves.
+    pub fn clock(&self) -> Clock<Ros> {
+        self.clock.clone()
+    }
+
+    /// The source drives the clock from now on; what it has said before counts (requirements T17, T18).
+    pub fn activate(&self) {
+        self.change(Change::Activate);
+    }
+
+    /// The clock shows system time from now on (requirement T16).
+    pub fn deactivate(&self) {
+        self.change(Change::Deactivate);
+    }
+
+    /// What the source says the time is. Kept, but not shown, while it is not active. A first zero is no
+    /// time (requirement T20).
+    pub fn set(&self, time: Time<Ros>) {
+        self.change(Change::Time(time));
+    }
+
+    /// What the source says the time is and how it goes on (requirement T33).
+    pub fn set_state(&self, state: ClockState, how: Extrapolation) {
+        self.change(Change::State(state, how));
+    }
+
+    /// Ends all sleeps with [`SleepError::Shutdown`](super::sleep::SleepError::Shutdown), now and later.
+    pub fn shut_down(&self) {
+        self.change(Change::Shut);
+    }
+
+    /// Forgets what the source has said; for another source.
+    pub(super) fn forget(&self) {
+        self.change(Change::Forget);
+    }
+
+    fn change(&self, change: Change) {
+        self.clock.core.change(change);
+    }
+}
+
+impl Drop for ClockWriter {
+    fn drop(&mut self) {
+        self.deactivate();
+    }
+}

@@ -1,0 +1,179 @@
+//! [`ClockSource`]: the `/clock` topic, or a server's `clock_state`, as a time source.
+//!
+//! zenoh's thread only puts what came into a mailbox where the newest counts; one thread of the source takes it
+//! from there and feeds the clocks, so that jump handlers run in no callback of the network.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use zenoh::Wait;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::Subscriber;
+use zenoh::sample::Sample;
+
+use crate::time::{ClockState, Extrapolation, Feed, Ros, SourceError, Speed, Time, TimeSource};
+
+use super::cdr::decode_clock;
+use super::clock_state::ClockStateMessage;
+use super::graph::{CLOCK, Graph};
+
+/// Which topic says what time it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Follow {
+    /// `/clock`: the time stands between two messages.
+    #[default]
+    Clock,
+    /// The state topic of a player, by its full name (`/rosbag2_player/clock_state`): the time goes on
+    /// between two messages as it says.
+    State(String, Extrapolation),
+}
+
+/// The time of a clock server on the network. For a [`SimTime`](crate::time::SimTime).
+#[derive(Debug)]
+pub struct ClockSource {
+    pub(super) zenoh: zenoh::Session,
+    pub(super) graph: Graph,
+    pub(super) follow: Follow,
+    /// The key to subscribe to, whatever its publisher's hash.
+    pub(super) key: String,
+    /// The token that tells others of the subscription.
+    pub(super) token: String,
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) heard: Option<Heard>,
+}
+
+/// A subscription; its token goes first.
+#[derive(Debug)]
+pub(super) struct Heard {
+    _token: LivelinessToken,
+    _subscriber: Subscriber<()>,
+}
+
+/// What came last and has not been fed yet.
+#[derive(Debug, Default)]
+pub(super) struct Mailbox {
+    letters: Mutex<Letters>,
+    has_come: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Letters {
+    said: Option<(Feed, Said)>,
+    publishers: Option<(Feed, usize)>,
+    is_over: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Said {
+    Time(Time<Ros>),
+    State(ClockState, Extrapolation),
+}
+
+impl TimeSource for ClockSource {
+    fn attached(&mut self, feed: &Feed) {
+        let mailbox = Arc::clone(&self.mailbox);
+        let work = move || mailbox.hand_on();
+        let named = std::thread::Builder::new().name("ros-clock".to_owned());
+        if let Err(error) = named.spawn(work) {
+            tracing::error!("nobody follows the clock: no thread can be started: {error}");
+        }
+        let (mailbox, feed) = (Arc::downgrade(&self.mailbox), feed.clone());
+        let tell = move |count| match mailbox.upgrade() {
+            Some(mailbox) => {
+                mailbox.put(|letters| letters.publishers = Some((feed.clone(), count)));
+                true
+            }
+            None => false,
+        };
+        self.graph.count_publishers(CLOCK, Box::new(tell));
+    }
+
+    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+        let fail = |source: zenoh::Error| SourceError::Failed(source);
+        let (mailbox, feed, follow) = (
+            Arc::clone(&self.mailbox),
+            feed.clone(),
+            self.follow.clone(),
+        );
+        let hear = move |sample: Sample| {
+            if let Some(said) = read(&follow, &sample.payload().to_bytes()) {
+                mailbox.put(|letters| letters.said = Some((feed.clone(), said)));
+            }
+        };
+        let subscriber = self.zenoh.declare_subscriber(self.key.clone());
+        let subscriber = subscriber.callback(hear).wait().map_err(fail)?;
+        let token = self.zenoh.liveliness().declare_token(self.token.clone());
+        self.heard = Some(Heard {
+            _token: token.wait().map_err(fail)?,
+            _subscriber: subscriber,
+        });
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.heard = None;
+        self.mailbox.put(|letters| letters.said = None);
+    }
+}
+
+/// What a message says; a broken one says nothing.
+fn read(follow: &Follow, payload: &[u8]) -> Option<Said> {
+    match follow {
+        Follow::Clock => decode_clock(payload).map(Said::Time),
+        Follow::State(_, how) => {
+            let message = ClockStateMessage::decode(payload)?;
+            let state = ClockState {
+                time: message.clock,
+                // Neither zero nor what nobody can tell is a speed: the time stands.
+                speed: Speed::from_f64(message.real_time_factor).ok(),
+                generation: message.generation,
+                sent: (message.system_nanos > 0)
+                    .then(|| Time::from_nanos(message.system_nanos)),
+            };
+            Some(Said::State(state, *how))
+        }
+    }
+}
+
+impl Mailbox {
+    fn letters(&self) -> MutexGuard<'_, Letters> {
+        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, change: impl FnOnce(&mut Letters)) {
+        change(&mut self.letters());
+        self.has_come.notify_one();
+    }
+
+    /// Feeds what comes until the source is gone.
+    fn hand_on(&self) {
+        let mut letters = self.letters();
+        loop {
+            let (said, publishers) = (letters.said.take(), letters.publishers.take());
+            if letters.is_over {
+                return;
+            }
+            if said.is_none() && publishers.is_none() {
+                let waited = self.has_come.wait(letters);
+                letters = waited.unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            drop(letters);
+            if let Some((feed, count)) = publishers {
+                feed.publishers(count);
+            }
+            match said {
+                Some((feed, Said::Time(time))) => feed.time(time),
+                Some((feed, Said::State(state, how))) => feed.state(state, how),
+                None => {}
+            }
+            letters = self.letters();
+        }
+    }
+}
+
+impl Drop for ClockSource {
+    fn drop(&mut self) {
+        // Not waited for: it may be the thread that drops this, in a jump handler.
+        self.mailbox.put(|letters| letters.is_over = true);
+    }
+}

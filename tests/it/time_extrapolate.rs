@@ -1,0 +1,316 @@
+//! Time between ticks: case j of 3.13 and rosbag2's time controller rows of 3.12.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use bagplay::time::{
+    Clock, ClockState, Duration, Extrapolation, Fallback, JumpFilter, JumpHandle, LateTick, OnJump,
+    Phase, Ros, Speed, TestClock, Time, Timer,
+};
+
+fn at(nanos: i64) -> Time<Ros> {
+    Time::from_nanos(nanos)
+}
+
+fn ns(nanos: i64) -> Duration {
+    Duration::from_nanos(nanos)
+}
+
+fn speed(factor: f64) -> Option<Speed> {
+    Speed::from_f64(factor).ok()
+}
+
+const HOW: Extrapolation = Extrapolation::for_at_most(Duration::from_nanos(1_000));
+const JUMPS: Extrapolation = Extrapolation {
+    late: LateTick::Jump,
+    ..HOW
+};
+
+fn say(test: &TestClock, time: i64, factor: f64, generation: u64) {
+    let state = ClockState {
+        generation,
+        ..ClockState::new(at(time), speed(factor))
+    };
+    test.writer().set_state(state, HOW);
+}
+
+/// All jumps of the clock, as kind and delta.
+fn events(test: &TestClock) -> (JumpHandle, impl Fn() -> Vec<String> + use<>) {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&log);
+    let handle = test
+        .ros()
+        .on_jump(JumpFilter::any(), move |phase, jump| {
+            if phase == Phase::After {
+                let line = format!("{:?} {}", jump.kind, jump.delta().as_nanos());
+                told.lock().unwrap().push(line);
+            }
+        })
+        .unwrap();
+    (handle, move || std::mem::take(&mut log.lock().unwrap()))
+}
+
+#[test]
+fn time_goes_on_at_the_factor_until_the_tick_is_too_old() {
+    // (factor, what a tick of 10,000 shows 100 ns, 1,000 ns and 5,000 ns later)
+    for (factor, shown) in [
+        (0.0, [10_000; 3]),
+        (1.0, [10_100, 11_000, 11_000]),
+        (2.0, [10_200, 12_000, 12_000]),
+        (0.5, [10_050, 10_500, 10_500]),
+        (-1.0, [9_900, 9_000, 9_000]),
+    ] {
+        let test = TestClock::new(Time::ZERO);
+        say(&test, 10_000, factor, 0);
+        assert_eq!(test.ros().now(), at(10_000));
+        let later = [100, 900, 4_000].map(|span| {
+            test.pass(ns(span));
+            test.ros().now().as_nanos()
+        });
+        assert_eq!(later, shown, "factor {factor}");
+    }
+}
+
+#[test]
+fn a_plain_tick_stands_still() {
+    let test = TestClock::new(at(5));
+    test.pass(ns(100));
+    assert_eq!(test.ros().now(), at(5));
+}
+
+#[test]
+fn pauses_and_jumps_take_effect_at_once() {
+    let test = TestClock::new(Time::ZERO);
+    let (clock, (_handle, events)) = (test.ros(), events(&test));
+    say(&test, 1_000, 1.0, 0);
+    test.pass(ns(100));
+    say(&test, 1_100, 0.0, 0); // paused, exactly where the time is
+    test.pass(ns(500));
+    assert_eq!(clock.now(), at(1_100));
+    say(&test, 1_100, 2.0, 0); // goes on
+    test.pass(ns(50));
+    assert_eq!(clock.now(), at(1_200));
+    assert_eq!(events(), ["Started 1000"], "none of this is a jump");
+    say(&test, 50, 2.0, 1);
+    test.pass(ns(5));
+    assert_eq!(
+        (clock.now(), events()),
+        (at(60), vec!["Backward -1150".into()])
+    );
+    say(&test, 5_000, 2.0, 2);
+    assert_eq!(
+        (clock.now(), events()),
+        (at(5_000), vec!["Forward 4940".into()])
+    );
+}
+
+/// A tick behind what was shown is waited for; with the other policy it is a jump.
+#[test]
+fn a_late_tick_is_no_backward_jump_unless_the_policy_says_so() {
+    for (how, shown, told) in [
+        (HOW, [1_100, 1_100, 1_120], &[][..]),
+        (JUMPS, [1_070, 1_090, 1_120], &["Backward -30"]),
+    ] {
+        let test = TestClock::new(Time::ZERO);
+        let (clock, (_handle, events)) = (test.ros(), events(&test));
+        let say = |time| {
+            let state = ClockState::new(at(time), speed(1.0));
+            test.writer().set_state(state, how);
+        };
+        say(1_000);
+        test.pass(ns(100));
+        events();
+        say(1_070);
+        let later = [0, 20, 30].map(|span| {
+            test.pass(ns(span));
+            clock.now().as_nanos()
+        });
+        assert_eq!(
+            (later, events()),
+            (shown, told.iter().map(ToString::to_string).collect())
+        );
+    }
+    // a pause behind what was shown holds that
+    let test = TestClock::new(Time::ZERO);
+    say(&test, 1_000, 1.0, 0);
+    test.pass(ns(100));
+    say(&test, 1_060, 0.0, 0);
+    assert_eq!(test.ros().now(), at(1_100));
+}
+
+#[test]
+fn a_tick_that_is_old_by_its_stamp_is_shown_but_not_gone_on_from() {
+    let test = TestClock::new(Time::ZERO);
+    let now = test.system().now();
+    for (age, later) in [
+        (0, 1_100),
+        (1_000, 1_100),
+        (1_001, 1_000),
+        (-1_000_000, 1_100),
+    ] {
+        let state = ClockState {
+            sent: Some(now - ns(age)),
+            generation: age.unsigned_abs(),
+            ..ClockState::new(at(1_000), speed(1.0))
+        };
+        test.set_system(Some(now));
+        test.writer().set_state(state, HOW);
+        test.pass(ns(100));
+        assert_eq!(test.ros().now(), at(later), "age {age}");
+    }
+    test.set_system(None); // nothing to compare the stamp with
+    let state = ClockState {
+        sent: Some(now - ns(1_001)),
+        generation: 7,
+        ..ClockState::new(at(1_000), speed(1.0))
+    };
+    test.writer().set_state(state, HOW);
+    test.pass(ns(100));
+    assert_eq!(test.ros().now(), at(1_100));
+}
+
+/// T53: turning round is told of apart from jumps; running backwards is not one jump after another.
+#[test]
+fn a_source_that_turns_round_is_announced() {
+    let test = TestClock::new(Time::ZERO);
+    let (clock, (_handle, events)) = (test.ros(), events(&test));
+    let turns = Arc::new(Mutex::new(Vec::new()));
+    let (log, seen) = (Arc::clone(&turns), clock.clone());
+    let _reversals = clock.on_reverse(move |phase, reversal| {
+        let now = seen.now().as_nanos();
+        log.lock().unwrap().push((
+            phase,
+            reversal.at.as_nanos(),
+            reversal.speed.as_f64() < 0.0,
+            now,
+        ));
+    });
+    say(&test, 1_000, 1.0, 0);
+    test.pass(ns(100));
+    say(&test, 1_090, -1.0, 1);
+    test.pass(ns(40));
+    assert_eq!(clock.now(), at(1_050));
+    say(&test, 1_050, -1.0, 1);
+    say(&test, 1_055, -1.0, 1); // late: it stands until the line is there
+    assert_eq!(clock.now(), at(1_050));
+    test.pass(ns(10));
+    assert_eq!(clock.now(), at(1_045));
+    let expected = [
+        (Phase::Before, 1_090, true, 1_100),
+        (Phase::After, 1_090, true, 1_090),
+    ];
+    assert_eq!(*turns.lock().unwrap(), expected);
+    assert_eq!(events(), ["Started 1000", "Backward -10"]);
+}
+
+/// (time and factor that are said, seconds that pass then, seconds that are shown after that)
+type Row<'a> = &'a [(Option<(i64, f64)>, i64, i64)];
+
+/// rosbag2's sequences.
+#[test]
+fn the_time_controllers_rows() {
+    let how = Extrapolation::for_at_most(Duration::MAX);
+    let rows: [Row<'_>; 5] = [
+        &[
+            (Some((1, 0.0)), 1, 1),
+            (Some((1, 1.0)), 1, 2),
+            (Some((2, 0.0)), 8, 2),
+        ],
+        &[
+            (Some((1, 1.0)), 1, 2),
+            (Some((2, 2.0)), 1, 4),
+            (Some((4, 0.0)), 1, 4),
+            (Some((4, 0.5)), 2, 5),
+        ],
+        &[
+            (Some((10, 1.0)), 10, 20),
+            (Some((100, 1.0)), 1, 101),
+            (Some((50, 1.0)), 2, 52),
+        ],
+        &[(Some((4, 1.5)), 6, 13)],
+        &[
+            (Some((1_234_567_890, 1.0)), 1, 1_234_567_891),
+            (None, 9, 1_234_567_900),
+        ],
+    ];
+    for row in rows {
+        let test = TestClock::new(Time::ZERO);
+        for (generation, (said, pass, shown)) in (0..).zip(row) {
+            if let Some((time, factor)) = said {
+                let state = ClockState {
+                    generation,
+                    ..ClockState::new(at(time * 1_000_000_000), speed(*factor))
+                };
+                test.writer().set_state(state, how);
+            }
+            test.pass(Duration::from_secs(*pass));
+            assert_eq!(test.ros().now(), at(shown * 1_000_000_000), "{row:?}");
+        }
+    }
+    // exact where a float product is not: 2^61 + 1
+    let test = TestClock::new(at(1));
+    test.writer()
+        .set_state(ClockState::new(at(1), speed(1.0)), how);
+    test.pass(ns(1 << 61));
+    assert_eq!(test.ros().now(), at((1 << 61) + 1));
+}
+
+#[test]
+fn sleepers_and_timers_follow_a_time_that_goes_on_by_itself() {
+    let test = TestClock::new(Time::ZERO);
+    say(&test, 1_000, 2.0, 0);
+    let clock = test.ros();
+    let timer = Timer::new(&clock, ns(100)).unwrap();
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(|| clock.sleep_until(at(1_100), OnJump::ErrorOnBackward));
+        test.wait_asleep(&clock, 1);
+        test.pass(ns(49));
+        assert!(!sleeper.is_finished() && !timer.is_ready());
+        test.pass(ns(1));
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
+    assert!(timer.is_ready());
+}
+
+/// On the machine's clock the sleeper wakes by itself.
+#[test]
+fn a_sleeper_on_the_machine_needs_no_tick() {
+    let (clock, writer) = Clock::ros(Fallback::Zero);
+    let how = Extrapolation::for_at_most(Duration::from_secs(60));
+    writer.set_state(ClockState::new(at(1), speed(10.0)), how);
+    writer.activate();
+    let target = clock.now() + Duration::from_millis(20);
+    assert_eq!(clock.sleep_until(target, OnJump::Continue), Ok(()));
+    assert!(clock.now() >= target);
+}
+
+/// No reader ever sees an earlier time than before, though every tick comes late by another while.
+#[test]
+fn late_ticks_never_turn_a_reader_back() {
+    let (clock, writer) = Clock::ros(Fallback::Zero);
+    let how = Extrapolation::for_at_most(Duration::from_secs(60));
+    let (steady, start) = (Clock::steady(), at(1_000_000_000));
+    let origin = steady.now();
+    writer.set_state(ClockState::new(start, speed(1.0)), how);
+    writer.activate();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut last = clock.now();
+                while !is_over.load(Ordering::Relaxed) {
+                    let now = clock.now();
+                    assert!(now >= last, "{now} after {last}");
+                    last = now;
+                }
+            });
+        }
+        for tick in 0..200_000 {
+            let late = ns(tick * 7_919 % 50_000);
+            let true_time = start + (steady.now() - origin);
+            writer.set_state(ClockState::new(true_time - late, speed(1.0)), how);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+}

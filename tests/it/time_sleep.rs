@@ -1,0 +1,325 @@
+//! Sleeping on a clock: the sleep rows of tables 3.3, 3.5, 3.10 and 3.12, 2c, and case e of 3.13.
+
+use std::sync::Arc;
+use std::thread;
+
+use bagplay::time::{
+    Cancel, Clock, Duration, Fallback, JumpEvent, JumpFilter, JumpKind, Kind, OnJump, Phase, Ros,
+    SleepError, SleepOptions, TestClock, Time,
+};
+
+fn at(nanos: i64) -> Time<Ros> {
+    Time::from_nanos(nanos)
+}
+
+fn ns(nanos: i64) -> Duration {
+    Duration::from_nanos(nanos)
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Sleeps until `target` in another thread; once it is asleep, `events` happen. How the sleep ended.
+fn asleep(
+    test: &TestClock,
+    target: Time<Ros>,
+    options: impl Into<SleepOptions>,
+    events: impl FnOnce(&TestClock),
+) -> Result<(), SleepError> {
+    let (clock, options) = (test.ros(), options.into());
+    thread::scope(|scope| {
+        let sleeper = clock.clone();
+        let sleeper = scope.spawn(move || sleeper.sleep_until(target, options));
+        test.wait_asleep(&clock, 1);
+        events(test);
+        sleeper.join().unwrap()
+    })
+}
+
+fn jumped(kind: JumpKind, before: i64, after: i64) -> Result<(), SleepError> {
+    let (before, after) = (at(before), at(after));
+    Err(SleepError::TimeJumped(JumpEvent {
+        kind,
+        before,
+        after,
+    }))
+}
+
+#[test]
+fn a_target_in_the_past_is_no_wait() {
+    let test = TestClock::new(at(100));
+    for active in [true, false] {
+        if !active {
+            test.writer().deactivate();
+        }
+        let clock = test.ros();
+        for target in [clock.now(), clock.now() - ns(1), Time::MIN] {
+            assert_eq!(clock.sleep_until(target, OnJump::Continue), Ok(()));
+        }
+        for span in [0, -1, i64::MIN] {
+            assert_eq!(clock.sleep_for(ns(span), OnJump::ErrorOnBackward), Ok(()));
+        }
+    }
+    let steady = test.steady();
+    assert_eq!(steady.sleep_until(steady.now(), OnJump::Continue), Ok(()));
+    let unset = TestClock::new(Time::ZERO).ros();
+    assert_eq!(unset.sleep_for(ns(-1), OnJump::Continue), Ok(()));
+}
+
+/// The last tick equals the target; a later one will do as well.
+#[test]
+fn a_sleep_ends_with_the_tick_that_reaches_it_and_not_before() {
+    for last in [200, 201] {
+        let test = TestClock::new(at(100));
+        let ended = asleep(&test, at(200), OnJump::Continue, |test| {
+            test.set(at(150));
+            test.set(at(199));
+            test.wait_asleep(&test.ros(), 1);
+            test.set(at(last));
+        });
+        assert_eq!(ended, Ok(()));
+        assert_eq!(test.wakeups(&test.ros()), 1, "a tick wakes only who is due");
+    }
+}
+
+/// Case e and table 2c: what a jump does, for each policy.
+#[test]
+fn a_jump_does_what_the_sleeper_asked_for() {
+    use JumpKind::{Backward, Forward};
+    let any = OnJump::ErrorOnAny {
+        min_forward: ns(50),
+    };
+    // (policy, where the time goes, how a sleep from 100 until 200 ends)
+    for (policy, way, ended) in [
+        (OnJump::Continue, &[10, 199, 200][..], Ok(())),
+        (OnJump::Continue, &[900], Ok(())),
+        (OnJump::ErrorOnBackward, &[99], jumped(Backward, 100, 99)),
+        (OnJump::ErrorOnBackward, &[900], Ok(())),
+        (any, &[99], jumped(Backward, 100, 99)),
+        (any, &[149, 198, 247], Ok(())),
+        (any, &[150], jumped(Forward, 100, 150)),
+        (any, &[149, 900], jumped(Forward, 149, 900)),
+    ] {
+        let outcome = asleep(&TestClock::new(at(100)), at(200), policy, |test| {
+            for time in way {
+                test.set(at(*time));
+            }
+        });
+        assert_eq!(outcome, ended, "{policy:?} by {way:?}");
+    }
+}
+
+/// 3.3 and 3.10: toggling ROS time either way ends every sleep, whatever the policy.
+#[test]
+fn a_change_of_source_ends_a_sleep() {
+    for policy in [OnJump::Continue, OnJump::ErrorOnBackward] {
+        let test = TestClock::new(at(100));
+        let ended = asleep(&test, at(200), policy, |test| test.writer().deactivate());
+        assert_eq!(ended, Err(SleepError::SourceChanged));
+        let later = test.ros().now() + MINUTE;
+        let ended = asleep(&test, later, policy, |test| test.writer().activate());
+        assert_eq!(ended, Err(SleepError::SourceChanged));
+        let unset = TestClock::new(Time::ZERO); // no /clock ever
+        let ended = asleep(&unset, at(200), policy, |test| test.writer().deactivate());
+        assert_eq!(ended, Err(SleepError::SourceChanged));
+    }
+}
+
+#[test]
+fn the_end_of_the_clock_ends_all_sleeps_and_later_ones() {
+    let test = TestClock::new(at(100));
+    let ended = asleep(&test, at(200), OnJump::Continue, |test| {
+        test.writer().shut_down();
+    });
+    assert_eq!(ended, Err(SleepError::Shutdown));
+    let later = test.ros().sleep_for(MINUTE, OnJump::Continue);
+    assert_eq!(later, Err(SleepError::Shutdown));
+}
+
+/// T21: spans are counted from the first time there is; points of time are what they are.
+#[test]
+fn a_sleep_that_began_without_a_time_counts_from_the_first() {
+    let test = TestClock::new(Time::ZERO);
+    let clock = test.ros();
+    thread::scope(|scope| {
+        let sleeper = clock.clone();
+        let sleeper = scope.spawn(move || sleeper.sleep_for(ns(100), OnJump::ErrorOnBackward));
+        test.wait_asleep(&clock, 1);
+        test.set(at(1_000));
+        test.set(at(1_099));
+        assert!(!sleeper.is_finished());
+        test.set(at(1_100));
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
+    let test = TestClock::new(Time::ZERO);
+    let ended = asleep(&test, at(2_000), OnJump::Continue, |test| {
+        test.set(at(1_999));
+        test.set(at(2_000));
+    });
+    assert_eq!(ended, Ok(()));
+}
+
+#[test]
+fn a_sleep_on_a_fallback_ends_when_the_source_starts() {
+    let test = TestClock::with_fallback(Time::ZERO, Fallback::Machine);
+    let target = test.ros().now() + MINUTE;
+    let ended = asleep(&test, target, OnJump::Continue, |test| test.set(at(5)));
+    assert_eq!(ended, Err(SleepError::SourceChanged));
+    let test = TestClock::with_fallback(Time::ZERO, Fallback::Machine);
+    let target = test.ros().now() + MINUTE;
+    let ended = asleep(&test, target, OnJump::Continue, |test| test.pass(MINUTE));
+    assert_eq!(ended, Ok(()));
+}
+
+/// The started rows of 3.3 and 3.12: a timeout, in time, and for clocks that always are.
+#[test]
+fn waiting_for_the_first_time() {
+    let test = TestClock::new(Time::ZERO);
+    let clock = test.ros();
+    let waits = |events: &dyn Fn()| {
+        thread::scope(|scope| {
+            let waiter = clock.clone();
+            let waiter = scope.spawn(move || waiter.wait_started(ns(50)));
+            test.wait_asleep(&clock, 1);
+            events();
+            waiter.join().unwrap()
+        })
+    };
+    assert!(!waits(&|| test.pass(ns(50))));
+    assert!(!waits(&|| test.writer().shut_down()));
+    let test = TestClock::new(Time::ZERO);
+    let clock = test.ros();
+    thread::scope(|scope| {
+        let waiter = clock.clone();
+        let waiter = scope.spawn(move || waiter.wait_started(ns(50)));
+        test.wait_asleep(&clock, 1);
+        test.set(at(1));
+        assert!(waiter.join().unwrap());
+    });
+    assert!(clock.wait_started(ns(0)) && test.steady().wait_started(ns(0)));
+    assert!(!TestClock::new(Time::ZERO).ros().wait_started(ns(0)));
+}
+
+/// 3.5: before the sleep or during it, on clocks of the test and of the machine.
+#[test]
+fn a_sleep_can_be_cancelled() {
+    fn check<K: Kind>(test: &TestClock, clock: &Clock<K>) {
+        let cancel = Cancel::new();
+        thread::scope(|scope| {
+            let options = OnJump::Continue.unless(&cancel);
+            let sleeper = scope.spawn(|| clock.sleep_for(MINUTE, options));
+            test.wait_asleep(clock, 1);
+            cancel.cancel();
+            assert_eq!(sleeper.join().unwrap(), Err(SleepError::Cancelled));
+        });
+        let options = OnJump::Continue.unless(&cancel);
+        assert_eq!(clock.sleep_for(MINUTE, options), Err(SleepError::Cancelled));
+    }
+    let test = TestClock::new(at(1));
+    let (inactive, _writer) = test.another_ros(Fallback::Zero);
+    let (machine, _writer) = Clock::ros(Fallback::Zero);
+    let silent = TestClock::new(Time::ZERO); // active, and never a message
+    for ros in [test.ros(), silent.ros(), inactive, machine] {
+        check(&test, &ros);
+    }
+    check(&test, &test.system());
+    check(&test, &test.steady());
+    check(&test, &Clock::system());
+    check(&test, &Clock::steady());
+}
+
+#[test]
+fn many_sleepers_end_together_at_the_clocks_end() {
+    let test = TestClock::new(at(1));
+    let clock = test.ros();
+    thread::scope(|scope| {
+        let sleepers: Vec<_> = (0..10)
+            .map(|_| scope.spawn(|| clock.sleep_for(MINUTE, OnJump::Continue)))
+            .collect();
+        test.wait_asleep(&clock, 10);
+        assert!(sleepers.iter().all(|sleeper| !sleeper.is_finished()));
+        test.writer().shut_down();
+        for sleeper in sleepers {
+            assert_eq!(sleeper.join().unwrap(), Err(SleepError::Shutdown));
+        }
+    });
+}
+
+#[test]
+fn a_tick_wakes_only_who_is_due() {
+    let test = TestClock::new(at(0) + ns(1));
+    let clock = test.ros();
+    thread::scope(|scope| {
+        for target in 1..=10 {
+            let sleeper = clock.clone();
+            scope.spawn(move || sleeper.sleep_until(at(target * 100), OnJump::Continue));
+        }
+        test.wait_asleep(&clock, 10);
+        for tick in 2..1_000 {
+            test.set(at(tick));
+        }
+        test.set(at(1_000));
+    });
+    assert_eq!(test.wakeups(&clock), 10);
+}
+
+#[test]
+fn sleeps_on_the_machines_clocks_end_on_their_own() {
+    fn check<K: Kind>(clock: &Clock<K>) {
+        let target = clock.now() + Duration::from_millis(3);
+        assert_eq!(clock.sleep_until(target, OnJump::Continue), Ok(()));
+        assert!(clock.now() >= target);
+        assert_eq!(
+            clock.sleep_for(Duration::from_millis(1), OnJump::Continue),
+            Ok(())
+        );
+        assert_eq!(
+            clock.sleep_for(Duration::from_secs(-1_000), OnJump::Continue),
+            Ok(())
+        );
+    }
+    check(&Clock::steady());
+    check(&Clock::system());
+    check(&Clock::ros(Fallback::Zero).0);
+}
+
+/// A system clock whose date is set past the target.
+#[test]
+fn a_date_that_is_set_ends_a_sleep_it_reaches() {
+    let test = TestClock::new(at(1));
+    let system = test.system();
+    thread::scope(|scope| {
+        let target = system.now() + MINUTE;
+        let sleeper = system.clone();
+        let sleeper = scope.spawn(move || sleeper.sleep_until(target, OnJump::Continue));
+        test.wait_asleep(&system, 1);
+        test.set_system(Some(target));
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
+}
+
+/// A handler sleeps on another clock; on its own it would wait for itself, and is told so.
+#[test]
+fn handlers_sleep_on_other_clocks_only() {
+    let test = Arc::new(TestClock::new(at(100)));
+    let (clock, steady) = (test.ros(), Clock::steady());
+    let own = clock.clone();
+    let (told, tell) = std::sync::mpsc::sync_channel(2);
+    let _handle = clock
+        .on_jump(JumpFilter::new().min_backward(ns(1)), move |phase, _| {
+            if phase == Phase::After {
+                told.send(steady.sleep_for(ns(1_000), OnJump::Continue))
+                    .unwrap();
+                told.send(own.sleep_for(ns(1), OnJump::Continue)).unwrap();
+            }
+        })
+        .unwrap();
+    test.set(at(10));
+    assert_eq!(tell.recv().unwrap(), Ok(()));
+    assert_eq!(tell.recv().unwrap(), Err(SleepError::InHandler));
+}
+
+#[test]
+fn errors_say_what_happened() {
+    let error = jumped(JumpKind::Backward, 1_500_000_000, 0).unwrap_err();
+    assert_eq!(error.to_string(), "the time jumped by -1.5s while asleep");
+}

@@ -1,0 +1,322 @@
+//! Time sources and the clocks they drive: tables 3.8 and 3.10 (time source), the process default, and
+//! cases d, g, k of 3.13 as far as they need no network.
+
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use bagplay::time::{
+    Clock, Complaint, Duration, Fallback, Feed, JumpFilter, MachineSource, NotStarted, OnJump,
+    Phase, SimTime, SourceError, TestClock, Time, TimeSource,
+};
+
+const SYSTEM: i64 = 1_000_000_000_000_000;
+
+/// A source whose feed the test holds; it logs what it is told.
+#[derive(Clone, Default)]
+struct Handed {
+    feed: Arc<Mutex<Option<Feed>>>,
+    log: Arc<Mutex<Vec<&'static str>>>,
+    /// Fed at once when it starts.
+    first: Option<i64>,
+    fails: bool,
+}
+
+impl Handed {
+    fn feed(&self) -> Feed {
+        self.feed.lock().unwrap().clone().unwrap()
+    }
+
+    fn time(&self, nanos: i64) {
+        self.feed().time(Time::from_nanos(nanos));
+    }
+
+    fn log(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.log.lock().unwrap())
+    }
+}
+
+impl TimeSource for Handed {
+    fn attached(&mut self, feed: &Feed) {
+        *self.feed.lock().unwrap() = Some(feed.clone());
+    }
+
+    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+        self.log.lock().unwrap().push("start");
+        if let Some(first) = self.first {
+            feed.time(Time::from_nanos(first));
+        }
+        if self.fails {
+            return Err(SourceError::Failed("no network".into()));
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.log.lock().unwrap().push("stop");
+    }
+}
+
+fn set_up() -> (TestClock, Handed, SimTime) {
+    let test = TestClock::new(Time::from_nanos(1));
+    let source = Handed::default();
+    let sim = SimTime::on_test_clock(&test, source.clone());
+    (test, source, sim)
+}
+
+fn nanos(clock: &Clock) -> i64 {
+    clock.now().as_nanos()
+}
+
+/// What happens to the clock, as kind and time after.
+fn events(clock: &Clock) -> (bagplay::time::JumpHandle, impl Fn() -> Vec<String> + use<>) {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&log);
+    let handle = clock
+        .on_jump(JumpFilter::any(), move |phase, jump| {
+            if phase == Phase::After {
+                let line = format!("{:?} {}", jump.kind, jump.after.as_nanos());
+                told.lock().unwrap().push(line);
+            }
+        })
+        .unwrap();
+    (handle, move || std::mem::take(&mut log.lock().unwrap()))
+}
+
+/// The parameter toggling rows; the source runs, and costs something, only while it is wanted.
+#[test]
+fn sim_time_goes_on_and_off() {
+    let (_test, source, sim) = set_up();
+    let clock = sim.clock();
+    assert!(!sim.is_enabled() && !clock.is_active());
+    source.time(5); // traffic while it is off
+    assert_eq!((nanos(&clock), source.log().len()), (SYSTEM, 0));
+    sim.enable().unwrap();
+    sim.enable().unwrap();
+    assert_eq!(source.log(), ["start"]);
+    assert_eq!(
+        (clock.is_active(), clock.try_now()),
+        (true, Err(NotStarted))
+    );
+    for time in 1_000..1_005 {
+        source.time(time);
+    }
+    assert_eq!(nanos(&clock), 1_004);
+    sim.disable();
+    sim.disable();
+    assert_eq!(source.log(), ["stop"]);
+    source.time(2_000);
+    assert_eq!((clock.is_active(), nanos(&clock)), (false, SYSTEM));
+    sim.enable().unwrap();
+    assert_eq!(
+        nanos(&clock),
+        1_004,
+        "what it said last while it counted (case g)"
+    );
+}
+
+/// Case k too: a clock that joins while the time stands gets it at once.
+#[test]
+fn every_clock_is_driven_whenever_it_joined() {
+    let (test, source, sim) = set_up();
+    let early = sim.clock();
+    sim.enable().unwrap();
+    source.time(7);
+    let late = sim.clock();
+    let (mine, writer) = test.another_ros(Fallback::Zero);
+    writer.set(Time::from_nanos(99)); // of no use to the source
+    let (_handle, events) = events(&mine);
+    sim.attach(writer);
+    assert_eq!([&early, &late, &mine].map(nanos), [7; 3]);
+    assert_eq!(events(), ["Activated 7"]);
+    source.time(8);
+    assert_eq!([&early, &late, &mine].map(nanos), [8; 3]);
+    sim.release(&mine);
+    sim.release(&mine);
+    source.time(9);
+    assert_eq!([&early, &late, &mine].map(nanos), [9, 9, SYSTEM]);
+}
+
+/// T40: the source of one clock, and of all.
+#[test]
+fn sources_are_replaced_for_one_clock_or_for_all() {
+    let (test, source, sim) = set_up();
+    let (clock, other) = (sim.clock(), sim.clock());
+    let (_handle, events) = events(&clock);
+    sim.enable().unwrap();
+    source.time(100);
+    let gps = Handed {
+        first: Some(50),
+        ..Handed::default()
+    };
+    let by_gps = SimTime::on_test_clock(&test, gps.clone());
+    by_gps.enable().unwrap();
+    sim.hand_over(&clock, &by_gps);
+    by_gps.hand_over(&other, &sim); // not its own: nothing happens
+    assert_eq!((nanos(&clock), nanos(&other)), (50, 100));
+    let back = format!("Deactivated {SYSTEM}");
+    assert_eq!(
+        events(),
+        ["Activated 0", "Started 100", &back, "Activated 50"]
+    );
+    gps.time(51);
+    let next = Handed::default();
+    by_gps.replace_source(next.clone()).unwrap();
+    gps.time(52); // it is out
+    assert_eq!(
+        (gps.log(), next.log()),
+        (vec!["start", "stop"], vec!["start"])
+    );
+    assert_eq!(clock.try_now(), Err(NotStarted));
+    next.time(1);
+    assert_eq!(events(), ["Forward 51", &back, "Activated 0", "Started 1"]);
+}
+
+#[test]
+fn a_source_that_cannot_start_leaves_the_clocks_alone() {
+    let (_test, _, sim) = set_up();
+    let clock = sim.clock();
+    let (_handle, events) = events(&clock);
+    let bad = Handed {
+        fails: true,
+        first: Some(5),
+        ..Handed::default()
+    };
+    sim.replace_source(bad).unwrap();
+    let error = sim.enable().unwrap_err();
+    assert_eq!(error.to_string(), "the time source cannot start");
+    assert!(!sim.is_enabled() && !clock.is_active() && events().is_empty());
+}
+
+/// T40: the process default begins with no source, and gets one.
+#[test]
+fn the_process_has_a_default_source() {
+    let sim = SimTime::process();
+    let clock = SimTime::process().clock();
+    sim.enable().unwrap();
+    assert_eq!(clock.try_now(), Err(NotStarted));
+    let source = Handed::default();
+    sim.replace_source(source.clone()).unwrap();
+    source.time(5);
+    assert_eq!(nanos(&clock), 5);
+    sim.disable();
+}
+
+/// T38 and T13: the machine's own clocks as sources.
+#[test]
+fn the_machines_clocks_are_sources() {
+    let test = TestClock::new(Time::from_nanos(1));
+    let (system, steady) = (test.system(), test.steady());
+    let sim = SimTime::on_test_clock(&test, MachineSource::System);
+    let clock = sim.clock();
+    sim.enable().unwrap();
+    for _ in 0..2 {
+        assert_eq!(nanos(&clock), system.now().as_nanos());
+        test.pass(Duration::from_secs(3));
+    }
+    sim.replace_source(MachineSource::Steady).unwrap();
+    for _ in 0..2 {
+        assert_eq!(nanos(&clock), steady.now().as_nanos());
+        test.pass(Duration::from_secs(3));
+    }
+    test.set_system(None);
+    let error = sim.replace_source(MachineSource::System).unwrap_err();
+    assert!(matches!(error, SourceError::NoSystemClock), "{error}");
+    assert!(!sim.is_enabled());
+}
+
+/// Case d, and the warning of T22; each once.
+#[test]
+fn publishers_are_counted_and_complained_of_once() {
+    let (_test, source, sim) = set_up();
+    let feed = source.feed();
+    assert!(sim.complaints().is_empty());
+    feed.publishers(1);
+    feed.publishers(1);
+    assert_eq!(sim.complaints(), [Complaint::Ignored]);
+    sim.enable().unwrap();
+    feed.publishers(2);
+    feed.publishers(3);
+    let both = [Complaint::SeveralPublishers, Complaint::Ignored];
+    assert_eq!((sim.complaints(), sim.publishers()), (both.into(), 3));
+
+    let (_test, source, sim) = set_up();
+    sim.enable().unwrap();
+    source.feed().publishers(1);
+    assert_eq!(sim.complaints(), []);
+    sim.disable();
+    assert_eq!(sim.complaints(), [Complaint::Ignored]);
+}
+
+/// A handler may come back to the source; what it feeds follows in line, to all clocks.
+#[test]
+fn handlers_may_feed_switch_and_make_clocks() {
+    let (_test, source, sim) = set_up();
+    let (clock, other) = (sim.clock(), sim.clock());
+    let (again, switch, made) = (source.clone(), sim.clone(), Arc::new(Mutex::new(None)));
+    let makes = Arc::clone(&made);
+    let _handle = clock
+        .on_jump(
+            JumpFilter::new().min_backward(Duration::from_nanos(1)),
+            move |phase, _| {
+                if phase == Phase::Before {
+                    again.time(20);
+                    *makes.lock().unwrap() = Some(switch.clock());
+                    switch.disable();
+                    switch.enable().unwrap();
+                    again.time(30);
+                }
+            },
+        )
+        .unwrap();
+    sim.enable().unwrap();
+    source.time(100);
+    source.time(10);
+    let made = made.lock().unwrap().take().unwrap();
+    assert_eq!([&clock, &other, &made].map(nanos), [30; 3]);
+    assert_eq!(source.log(), ["start", "stop", "start"]);
+}
+
+/// 3.8: sleeping while another thread feeds.
+#[test]
+fn a_sleeper_follows_a_feeding_thread() {
+    let (test, source, sim) = set_up();
+    let clock = sim.clock();
+    sim.enable().unwrap();
+    thread::scope(|scope| {
+        let sleeper = scope.spawn(|| {
+            assert!(clock.wait_started(Duration::from_secs(60)));
+            let target = clock.now() + Duration::from_nanos(500);
+            clock.sleep_until(target, OnJump::Continue)
+        });
+        test.wait_asleep(&clock, 1);
+        for tick in 1.. {
+            source.time(tick * 100);
+            if sleeper.is_finished() {
+                break;
+            }
+        }
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
+    drop(sim);
+    assert!(!clock.is_active(), "its source is gone");
+    source.time(1); // feeds nobody
+}
+
+/// A clock that is released in the middle of a jump is given back outside the source's lock.
+#[test]
+fn a_handler_may_release_its_clock() {
+    let (_test, source, sim) = set_up();
+    let clock = sim.clock();
+    let (inner, own) = (sim.clone(), clock.clone());
+    let _handle = clock
+        .on_jump(JumpFilter::any(), move |phase, _| {
+            if phase == Phase::Before && inner.is_enabled() {
+                inner.release(&own);
+                assert_eq!(inner.complaints(), []);
+            }
+        })
+        .unwrap();
+    sim.enable().unwrap();
+    source.time(5);
+    assert!(!clock.is_active());
+}
