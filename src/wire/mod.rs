@@ -12,6 +12,7 @@ mod attachment;
 mod cdr;
 mod clock;
 mod clock_state;
+mod clocks;
 mod config;
 mod drain;
 mod env;

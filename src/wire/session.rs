@@ -14,12 +14,9 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::qos::Priority;
 
 use crate::bag::{History, Qos, Reliability};
-use crate::player::Transport;
-use crate::time;
 
 use super::advertise::{OwnClock, Planned, plan_raw, plan_ros};
 use super::clock::Clock;
-use super::clock_state;
 use super::drain::drain;
 use super::env::Environment;
 use super::error::WireError;
@@ -28,13 +25,11 @@ use super::graph::{CLOCK, Graph, Ours};
 use super::join::{Joined, join};
 use super::monitor::Row;
 use super::names::{split_node, topic_key};
-use super::options::{ClockOptions, Congestion, Played, Skipped, WireOptions};
+use super::options::{ClockOptions, Played, Skipped, WireOptions};
 use super::output::{Line, Publishing, RosOutput};
 use super::path::Path;
 use super::publisher::{Spec, TopicPublisher};
 use super::raw::RawOutput;
-use super::state_topic::StateTopic;
-use super::time_source::{ClockSource, Follow};
 use super::token::{Endpoint, EntityKind, Token};
 use super::type_hash::{ANY, Flavour, NONE};
 use super::watch::{Watches, settle};
@@ -42,21 +37,22 @@ use super::watch::{Watches, settle};
 /// How long a router that takes connections may take to speak zenoh.
 const LINK_PATIENCE: Duration = Duration::from_millis(500);
 const CLOCK_TYPE: &str = "rosgraph_msgs::msg::dds_::Clock_";
-const CLOCK_HASH: &str = "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
+pub(super) const CLOCK_HASH: &str =
+    "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 
 /// A zenoh session with a ROS node on it. Dropping it is closing it.
 pub struct Session {
     options: WireOptions,
     description: String,
-    node: Token,
+    pub(super) node: Token,
     next_id: AtomicU32,
-    graph: Graph,
-    events: Events,
+    pub(super) graph: Graph,
+    pub(super) events: Events,
     path: Arc<Path>,
     // Fields are taken in this order when closing.
     token: Option<LivelinessToken>,
     watches: Option<Watches>,
-    zenoh: zenoh::Session,
+    pub(super) zenoh: zenoh::Session,
 }
 
 impl Session {
@@ -194,75 +190,7 @@ impl Session {
         Ok((output, skipped))
     }
 
-    /// The time of a clock server on this network, for a [`SimTime`](crate::time::SimTime): it drives
-    /// clocks as long as this session is open.
-    pub fn clock_source(&self, follow: Follow) -> ClockSource {
-        let flavour = self.flavour();
-        let is_humble = flavour == Flavour::Humble;
-        let mut topic = clock_topic(if is_humble { NONE } else { CLOCK_HASH });
-        if let Follow::State(name, _) = &follow {
-            let computed = clock_state::hash().ok().filter(|_| !is_humble);
-            topic = Planned {
-                name: name.clone(),
-                dds_type: clock_state::DDS_TYPE.to_owned(),
-                hash: computed.unwrap_or_else(|| NONE.to_owned()),
-                qos: Qos::default(),
-                ..topic
-            };
-        }
-        let spec = self.ros_spec(&topic, ANY);
-        let token = spec.token.map(|token| Token {
-            kind: EntityKind::Subscription,
-            ..token
-        });
-        ClockSource {
-            zenoh: self.zenoh.clone(),
-            graph: self.graph.clone(),
-            follow,
-            key: spec.key,
-            token: token.map(|token| token.to_string()).unwrap_or_default(),
-            mailbox: Arc::default(),
-            heard: None,
-        }
-    }
-
-    /// Says on `~/clock_state` what the player behind `transport` does with its time, `shift` added to log
-    /// time. Begin it after [`Session::advertise`], end it by dropping it.
-    pub fn serve_state(
-        &self,
-        transport: &Transport,
-        shift: time::Duration,
-    ) -> Result<StateTopic, WireError> {
-        let flavour = self.flavour();
-        // The text is ours, and a test computes its hash.
-        let computed = clock_state::hash().ok();
-        let hash = computed.filter(|_| flavour != Flavour::Humble);
-        let hash = hash.unwrap_or_else(|| NONE.to_owned());
-        let key_hash = if flavour == Flavour::Any { ANY } else { &hash };
-        let topic = Planned {
-            ids: Vec::new(),
-            name: format!("{}/clock_state", self.node.node_path()),
-            dds_type: clock_state::DDS_TYPE.to_owned(),
-            hash: hash.clone(),
-            qos: Qos::default(),
-        };
-        // A subscriber that takes nothing must not keep the others from hearing it.
-        let spec = Spec {
-            congestion: Congestion::Drop,
-            ..self.ros_spec(&topic, key_hash)
-        };
-        let publisher = TopicPublisher::declare(&self.zenoh, &spec, &self.events, None)?;
-        let served = StateTopic::start(publisher, transport.clone(), shift)?;
-        let ours = Ours {
-            name: topic.name,
-            dds_type: topic.dds_type,
-            hash: key_hash.to_owned(),
-        };
-        self.graph.publish_also(ours, served.waker());
-        Ok(served)
-    }
-
-    fn flavour(&self) -> Flavour {
+    pub(super) fn flavour(&self) -> Flavour {
         Flavour::choose(self.options.distro, self.options.any_type_hash, &self.graph)
     }
 
@@ -359,7 +287,7 @@ impl Session {
         Ok(publishing)
     }
 
-    fn ros_spec(&self, planned: &Planned, key_hash: &str) -> Spec {
+    pub(super) fn ros_spec(&self, planned: &Planned, key_hash: &str) -> Spec {
         let token = Token {
             entity_id: self.next_id.fetch_add(1, Ordering::Relaxed),
             kind: EntityKind::Publisher,
@@ -398,7 +326,7 @@ impl fmt::Debug for Session {
 }
 
 /// `/clock` with the profile ROS 2 has for it.
-fn clock_topic(hash: &str) -> Planned {
+pub(super) fn clock_topic(hash: &str) -> Planned {
     Planned {
         ids: Vec::new(),
         name: CLOCK.to_owned(),

@@ -89,11 +89,8 @@ impl TimeSource for ClockSource {
 
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
         let fail = |source: zenoh::Error| SourceError::Failed(source);
-        let (mailbox, feed, follow) = (
-            Arc::clone(&self.mailbox),
-            feed.clone(),
-            self.follow.clone(),
-        );
+        let (mailbox, feed, follow) =
+            (Arc::clone(&self.mailbox), feed.clone(), self.follow.clone());
         let hear = move |sample: Sample| {
             if let Some(said) = read(&follow, &sample.payload().to_bytes()) {
                 mailbox.put(|letters| letters.said = Some((feed.clone(), said)));
@@ -126,8 +123,7 @@ fn read(follow: &Follow, payload: &[u8]) -> Option<Said> {
                 // Neither zero nor what nobody can tell is a speed: the time stands.
                 speed: Speed::from_f64(message.real_time_factor).ok(),
                 generation: message.generation,
-                sent: (message.system_nanos > 0)
-                    .then(|| Time::from_nanos(message.system_nanos)),
+                sent: (message.system_nanos > 0).then(|| Time::from_nanos(message.system_nanos)),
             };
             Some(Said::State(state, *how))
         }

@@ -16,6 +16,8 @@ mod cli;
 mod house;
 mod machine;
 mod mcaps;
+#[cfg(feature = "wire")]
+mod qos_overrides;
 mod time_extrapolate;
 mod time_jump;
 mod time_sleep;
@@ -23,8 +25,6 @@ mod time_source;
 mod time_stress;
 mod time_timer;
 mod time_values;
-#[cfg(feature = "wire")]
-mod qos_overrides;
 #[cfg(feature = "wire")]
 mod wire_clock;
 #[cfg(feature = "wire")]
@@ -39,3 +39,5 @@ mod wire_play;
 mod wire_publish;
 #[cfg(feature = "wire")]
 mod wire_state;
+#[cfg(feature = "wire")]
+mod wire_time;
