@@ -13,14 +13,14 @@ use zstd::zstd_safe::get_frame_content_size;
 use super::budget::{Meter, Owned};
 use super::error::{DamageKind, Fault};
 use super::index::{ChunkRef, Form};
-use super::record::{ChunkRecord, Records, op};
+use super::record::{ChunkRecord, FRAME, Fields, op};
 use super::source::Source;
 
 /// The largest chunk that is opened, decompressed: 1 GiB.
 pub(super) const MAX_CHUNK: u64 = 1 << 30;
 /// What a chunk may decompress to however small it is, and how many times its size beyond that: a bomb
 /// of zeros is refused, a chunk of huge messages is not.
-const MAX_SMALL: u64 = 128 << 20;
+const MAX_SMALL: u64 = 64 << 20;
 const MAX_RATIO: u64 = 64;
 
 /// Reads chunks; keeps what can be used again for the next one.
@@ -57,14 +57,19 @@ impl Decoder {
         source
             .read_into(offset, &mut self.compressed)
             .map_err(|error| unreadable(&error))?;
-        let record = Records::new(&self.compressed).next();
-        let Some(Ok(record)) = record.filter(|_| length > 0) else {
-            return Err(Fault::framing("chunk is longer than the index says"));
-        };
-        if record.opcode != op::CHUNK {
+        let (frame, body) = self
+            .compressed
+            .split_at_checked(FRAME)
+            .ok_or_else(|| Fault::framing("there is no chunk where the index says"))?;
+        let mut fields = Fields(frame.get(1..).unwrap_or_default());
+        if frame.first() != Some(&op::CHUNK) {
             return Err(Fault::framing("no chunk where the index says"));
         }
-        let chunk = ChunkRecord::parse(record.body)
+        // A frame that says more than the index is no harm: the chunk's own header tells where it ends.
+        if fields.u64().is_ok_and(|said| said < body.len() as u64) {
+            return Err(Fault::framing("chunk is shorter than the index says"));
+        }
+        let chunk = ChunkRecord::parse(body)
             .map_err(|_| Fault::framing("chunk is shorter than its header says"))?;
         meter.count_decompression();
         decompress(&mut self.zstd, chunk, meter)

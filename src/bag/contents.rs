@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::chunk::MAX_CHUNK;
 use super::error::{BagError, Damage, Fault};
 use super::index::{ChunkRef, FileIndex, Form, IndexOrigin};
 use super::inputs::{Inputs, Standing};
@@ -29,7 +28,7 @@ pub struct FileSummary {
     pub profile: String,
     /// Who wrote it.
     pub library: String,
-    /// First and last log time, both included; `None` if it has no messages.
+    /// First and last stamp of the bag's order, both included; `None` if it has no messages.
     pub range: Option<TimeRange>,
     /// How many messages it says it holds.
     pub message_count: Option<u64>,
@@ -84,7 +83,7 @@ impl Chunk {
 
     /// What opening it takes in bytes, as far as its index can be believed.
     pub(super) fn cost(&self) -> u64 {
-        self.place.uncompressed.min(MAX_CHUNK)
+        self.place.cost()
     }
 
     /// The channels that have messages in it; `None` if the index does not say.

@@ -6,7 +6,6 @@
 //! many overlap and each chunk is decompressed once a share, never once a message. Seeking is a new
 //! cursor: it finds its first chunks by binary search and opens only those.
 
-use std::cmp::Ordering;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use super::chunk::Decoder;
 use super::contents::Contents;
 use super::crew::Crew;
 use super::error::Damage;
+use super::head::Head;
 use super::message::{Key, Message};
 use super::open_chunk::{Keep, OpenChunk, View};
 use super::selection::{Bounds, Direction, Selection};
@@ -143,13 +143,18 @@ impl Cursor {
         self.held
     }
 
-    /// What the next step is going to decompress, in bytes as declared; `None` if nothing.
-    pub(super) fn cost_ahead(&self) -> Option<u64> {
+    /// What the next step is going to decompress, in bytes as declared: nothing if that was begun; `None`
+    /// if it opens no chunk.
+    pub(super) fn cost_ahead(&mut self) -> Option<u64> {
         let id = match self.ahead() {
             // Its bytes are counted already.
-            Ahead::Open(id) if self.has_begun(id) => return None,
+            Ahead::Open(id) if self.has_begun(id) => return Some(0),
             Ahead::Open(id) => id,
-            Ahead::Reload(slot) => self.slot(slot)?.chunk.id,
+            Ahead::Reload(slot) => {
+                // Who has to fetch shares has no room to read ahead; what was begun would be in its way.
+                self.crew = None;
+                self.slot(slot)?.chunk.id
+            }
             _ => return None,
         };
         Some(self.contents.chunk(id).cost())
@@ -202,7 +207,7 @@ impl Cursor {
         self.read_ahead(id);
         // The list of a chunk's messages is at most half as large again.
         let is_room = self.held + size + size / 2 <= self.most_held / 2;
-        let keep = if self.held == 0 || is_room {
+        let keep = if self.held == 0 || is_room || self.is_sole_giant(size) {
             Keep::Whole
         } else {
             Keep::Share(self.share(id))
@@ -217,6 +222,14 @@ impl Cursor {
             self.open.len() - 1
         });
         self.settle(at, slot);
+    }
+
+    /// A chunk that is larger than the bound is held whole all the same, if it is the only one: its shares
+    /// would be fetched again and again.
+    fn is_sole_giant(&self, size: u64) -> bool {
+        let is_giant = |size: u64| size > self.most_held / 2;
+        let mut open = self.open.iter().flatten();
+        is_giant(size) && !open.any(|slot| is_giant(slot.chunk.cost()))
     }
 
     fn has_begun(&self, id: u32) -> bool {
@@ -275,6 +288,9 @@ impl Cursor {
     }
 
     fn load(&mut self, id: u32, bounds: Bounds, keep: Keep) -> Option<(OpenChunk, Vec<Damage>)> {
+        if self.meter.is_closed() {
+            return None;
+        }
         let chunk = self.contents.chunk(id);
         let source = &self.contents.input(chunk.input).source;
         let ready = self.crew.as_mut().and_then(|it| it.take(id));
@@ -366,28 +382,5 @@ impl std::fmt::Debug for Cursor {
             .field("bounds", &self.bounds)
             .field("held", &self.held)
             .finish_non_exhaustive()
-    }
-}
-
-/// The next key of an open chunk; the largest is the next of all.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Head {
-    key: Key,
-    slot: usize,
-    direction: Direction,
-}
-
-impl Ord for Head {
-    fn cmp(&self, other: &Self) -> Ordering {
-        match self.direction {
-            Direction::Forward => other.key.cmp(&self.key),
-            Direction::Reverse => self.key.cmp(&other.key),
-        }
-    }
-}
-
-impl PartialOrd for Head {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }

@@ -3,12 +3,12 @@
 //! The specification wants them repeated in an indexed file, but writers leave them out. Which ones
 //! there are is known from the message indexes and the statistics; each costs at most one chunk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::budget::Meter;
 use super::chunk::Decoder;
 use super::error::DamageKind;
-use super::index::{FileIndex, IndexOrigin, Indexed};
+use super::index::{FileIndex, IndexOrigin};
 use super::record::{ChannelRecord, Records, SchemaRecord, op};
 use super::source::Source;
 
@@ -19,14 +19,9 @@ const MOST_SCANNED: usize = 4096;
 
 /// Adds what the summary uses but does not define.
 pub(super) fn complete(source: &Source, index: &mut FileIndex) {
-    let mut used = BTreeSet::new();
-    let mut first = BTreeMap::new();
-    for chunk in &index.chunks {
-        for Indexed { channel, .. } in &chunk.message_indexes {
-            used.insert(*channel);
-            first.entry(*channel).or_insert(chunk.offset);
-        }
-    }
+    let chunks = index.chunks.iter();
+    let listed = chunks.flat_map(|chunk| chunk.message_indexes.iter());
+    let mut used: BTreeSet<u16> = listed.map(|it| it.channel).collect();
     if let Some(statistics) = index.statistics.as_ref() {
         used.extend(statistics.per_channel.keys().copied());
     }
@@ -35,22 +30,26 @@ pub(super) fn complete(source: &Source, index: &mut FileIndex) {
         IndexOrigin::Summary => MOST_CHUNKS,
         IndexOrigin::Scan => MOST_SCANNED,
     };
+    let mut missing = used.clone();
+    missing.retain(|id| is_missing(index, *id));
     let mut decoder = Decoder::default();
-    let mut opened = BTreeSet::new();
-    // A channel that was fetched may lack its schema too, so look again after each chunk.
-    while opened.len() < most {
-        let places = used.iter().filter(|id| is_missing(index, **id));
-        let mut places = places.filter_map(|id| first.get(id).copied());
-        let Some(place) = places.find(|place| !opened.contains(place)) else {
+    let mut opened = 0;
+    // A channel whose first chunk is broken may be defined again in a later one.
+    for place in 0..index.chunks.len() {
+        if missing.is_empty() || opened >= most {
+            break;
+        }
+        let Some(chunk) = index.chunks.get(place) else {
             break;
         };
-        opened.insert(place);
-        let chunks = &index.chunks;
-        let found = chunks.binary_search_by_key(&place, |chunk| chunk.offset);
-        let chunk = found.ok().and_then(|i| chunks.get(i));
-        let records = chunk.map(|chunk| decoder.read(source, chunk, &Meter::unbounded()));
-        if let Some(Ok(records)) = records {
+        let mut channels = chunk.message_indexes.iter().map(|it| it.channel);
+        if !channels.any(|channel| missing.contains(&channel)) {
+            continue;
+        }
+        opened += 1;
+        if let Ok(records) = decoder.read(source, chunk, &Meter::unbounded()) {
             take(index, &records.bytes);
+            missing.retain(|id| is_missing(index, *id));
         }
     }
     used.retain(|id| is_missing(index, *id));

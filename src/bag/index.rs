@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use super::chunk::MAX_CHUNK;
 use super::definitions;
 use super::error::{BagError, Damage, DamageKind};
 use super::message_index;
@@ -17,6 +18,7 @@ use super::scan::{End, Scan};
 use super::source::Source;
 use super::summary::{self, Summary, Usable, Why};
 use super::survey;
+use super::trust;
 use crate::time::{Ros, Time};
 
 /// The largest header record that is read.
@@ -67,6 +69,11 @@ impl ChunkRef {
         self.uncompressed == 0 && self.message_indexes.is_empty()
     }
 
+    /// What opening it takes in bytes, as far as its index can be believed.
+    pub(super) fn cost(&self) -> u64 {
+        self.uncompressed.min(MAX_CHUNK)
+    }
+
     /// Whether its index does not tell its times.
     pub(super) fn is_any_time(&self) -> bool {
         (self.start, self.end) == (Time::MIN, Time::MAX)
@@ -107,7 +114,17 @@ impl FileIndex {
     pub(super) fn read(source: &Source, opening: &Opening<'_>) -> Result<Self, BagError> {
         check_start(source)?;
         let mut index = match summary::read(source)? {
-            Summary::Usable(usable) => Self::checked(*usable, source, opening),
+            Summary::Usable(usable) => match trust::contradiction(source, &usable) {
+                None => Self::checked(*usable, source, opening),
+                Some(detail) => {
+                    let why = Why {
+                        offset: usable.data_end,
+                        kind: DamageKind::Index,
+                        detail: format!("{detail}, so the file was read through"),
+                    };
+                    Self::scanned(source, opening, Some(why))
+                }
+            },
             Summary::Absent => Self::scanned(source, opening, None),
             Summary::Unusable(why) => Self::scanned(source, opening, Some(why)),
         };
@@ -132,7 +149,7 @@ impl FileIndex {
             covered,
             data_end,
         } = usable;
-        summary::correct_empty(source, &mut index.chunks);
+        trust::correct_sizes(source, &mut index.chunks);
         let listed = index.chunks.len();
         let mut at = 8;
         let mut scan = Scan::new(source, &mut index, opening);
@@ -155,11 +172,6 @@ impl FileIndex {
             let detail =
                 format!("index lacks {found} of the chunks, which were found all the same");
             index.report(source, data_end, (DamageKind::Index, detail));
-        }
-        if summary::is_wrong_about_times(source, &index.chunks) {
-            let detail = "index gives other times than the chunks: all were read to correct it";
-            index.report(source, data_end, (DamageKind::Index, detail));
-            survey::all(source, &mut index, opening);
         }
         index
     }
@@ -210,28 +222,36 @@ impl FileIndex {
             }
             index.statistics = Some(Statistics {
                 messages: counts.values().sum(),
+                chunks: u32::try_from(index.chunks.len()).unwrap_or(u32::MAX),
                 per_channel: counts,
             });
         }
         index
     }
 
-    /// Keeps the first definition of a schema.
-    pub(super) fn define_schema(&mut self, schema: SchemaRecord) {
-        let size = schema.name.len() + schema.encoding.len() + schema.data.len();
-        if !self.schemas.contains_key(&schema.id) && self.is_room(size) {
+    /// Keeps the first definition of a schema. Whether `schema` is as it, or is it.
+    pub(super) fn define_schema(&mut self, schema: SchemaRecord) -> bool {
+        if let Some(known) = self.schemas.get(&schema.id) {
+            return *known == schema;
+        }
+        if self.is_room(schema.name.len() + schema.encoding.len() + schema.data.len()) {
             self.schemas.insert(schema.id, schema);
         }
+        true
     }
 
-    /// Keeps the first definition of a channel.
-    pub(super) fn define_channel(&mut self, channel: ChannelRecord) {
+    /// Keeps the first definition of a channel. Whether `channel` is as it, or is it.
+    pub(super) fn define_channel(&mut self, channel: ChannelRecord) -> bool {
+        if let Some(known) = self.channels.get(&channel.id) {
+            return (&known.topic, &known.encoding, known.schema)
+                == (&channel.topic, &channel.encoding, channel.schema);
+        }
         let pairs = channel.metadata.iter();
         let metadata: usize = pairs.map(|(key, value)| key.len() + value.len()).sum();
-        let size = channel.topic.len() + channel.encoding.len() + metadata;
-        if !self.channels.contains_key(&channel.id) && self.is_room(size) {
+        if self.is_room(channel.topic.len() + channel.encoding.len() + metadata) {
             self.channels.insert(channel.id, channel);
         }
+        true
     }
 
     fn is_room(&mut self, size: usize) -> bool {
@@ -254,8 +274,15 @@ impl FileIndex {
 
     /// The size of all chunks decompressed, as declared.
     pub(super) fn uncompressed(&self) -> u64 {
-        let sizes = self.chunks.iter().map(|chunk| chunk.uncompressed);
+        let packed = self.chunks.iter().filter(|it| it.form == Form::Chunk);
+        let sizes = packed.map(|chunk| chunk.uncompressed);
         sizes.fold(0, u64::saturating_add)
+    }
+
+    /// Notes that a schema or channel was defined before, and otherwise.
+    pub(super) fn report_conflict(&mut self, source: &Source, at: u64, (what, id): (&str, u16)) {
+        let detail = format!("{what} {id} is defined again, differently; the first one holds");
+        self.report(source, at, (DamageKind::ChannelConflict, detail));
     }
 
     /// Notes what is wrong. Only so much: one bad file can be wrong about millions of things.

@@ -7,6 +7,7 @@
 use super::contents::{Chunk, Contents};
 use super::message::TopicId;
 use super::message_index;
+use super::opening::MessageOrder;
 use super::record::{FRAME, MESSAGE_HEADER};
 use crate::time::{Ros, Time, TimeRange};
 
@@ -70,14 +71,24 @@ pub(super) fn outline(contents: &Contents, range: Option<TimeRange>, parts: usiz
         let bytes = (row.sized > 0)
             .then(|| u128::from(row.bytes) * u128::from(all) / u128::from(row.sized));
         let bytes = bytes.or((all == 0).then_some(0));
+        let seen: f64 = row.density.iter().sum();
+        let scale = match topic.message_count {
+            Some(count) if step > 1 && seen > 0.0 => precise(count) / seen,
+            _ => 1.0,
+        };
         TopicOutline {
-            density: row.density,
+            density: row.density.iter().map(|part| part * scale).collect(),
             bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
         }
     });
     Outline {
         topics: topics.collect(),
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
+fn precise(count: u64) -> f64 {
+    count as f64
 }
 
 /// The recording in equal parts.
@@ -109,7 +120,11 @@ fn take(contents: &Contents, chunk: &Chunk, grid: Grid, rows: &mut [Row]) {
             is_whole = false;
             continue;
         };
-        if let Some(entries) = message_index::read(source, &chunk.place, indexed.channel) {
+        // Message indexes know only when messages were received.
+        let entries = (contents.order == MessageOrder::Received)
+            .then(|| message_index::read(source, &chunk.place, indexed.channel))
+            .flatten();
+        if let Some(entries) = entries {
             let topic = topic.map_or(usize::MAX, TopicId::index);
             for (time, start) in entries {
                 row.add(grid.part(time), 1.0);

@@ -229,6 +229,14 @@ impl ChunkHeader {
             compressed,
         })
     }
+
+    /// How much of a body of `length` bytes follows its data.
+    pub(super) fn rest(&self, length: u64) -> u64 {
+        let header = 8 + 8 + 8 + 4 + 4 + self.compression.len() as u64 + 8;
+        length
+            .saturating_sub(header)
+            .saturating_sub(self.compressed)
+    }
 }
 
 /// A chunk record: its header, and its still compressed records.
@@ -321,6 +329,7 @@ pub(super) fn message_index(body: &[u8]) -> Result<(u16, Vec<(u64, u64)>), Short
 #[derive(Clone, Debug)]
 pub(super) struct Statistics {
     pub(super) messages: u64,
+    pub(super) chunks: u32,
     pub(super) per_channel: BTreeMap<u16, u64>,
 }
 
@@ -330,10 +339,11 @@ impl Statistics {
         let messages = fields.u64()?;
         let (_schemas, _channels) = (fields.u16()?, fields.u32()?);
         let (_attachments, _metadata) = (fields.u32()?, fields.u32()?);
-        let _chunks = fields.u32()?;
+        let chunks = fields.u32()?;
         let (_start, _end) = (fields.u64()?, fields.u64()?);
         Ok(Self {
             messages,
+            chunks,
             per_channel: pairs(fields.block()?)?.into_iter().collect(),
         })
     }

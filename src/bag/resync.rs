@@ -8,7 +8,8 @@ use super::record::{ChunkHeader, FRAME, Fields, MAGIC, MESSAGE_HEADER, op};
 use super::scan::Frame;
 use super::window::Window;
 
-/// How much is searched at once.
+/// How much is searched at first, and at once: most gaps are small.
+const FIRST: usize = 1 << 10;
 const STRIDE: usize = 256 << 10;
 
 /// The first place at or behind `from` where a record begins that ends by `to`.
@@ -22,9 +23,11 @@ pub(super) fn next_record(
     // are a few bytes further on.
     let mut looks = [(); 4].map(|()| window.another());
     let mut at = from;
+    let mut stride = FIRST;
     while at + (FRAME as u64) <= to {
         let left = usize::try_from(to - at).unwrap_or(usize::MAX);
-        let block = window.get(at, STRIDE.min(left)).ok()?.to_vec();
+        let block = window.get(at, stride.min(left)).ok()?.to_vec();
+        stride = (stride * 4).min(STRIDE);
         let last = block.len().checked_sub(FRAME)?;
         for i in 0..=last {
             let is_maybe = block

@@ -18,11 +18,14 @@ use super::resync::next_record;
 use super::source::Source;
 use super::summary::times;
 use super::survey::Counts;
+use super::trust::SLACK;
 use super::window::Window;
 use crate::time::{Ros, Time};
 
 /// A run of loose records ends after so many bytes: 1 MiB, about a chunk.
 const RUN: u64 = 1 << 20;
+/// The largest record of no meaning to us that may be in a run.
+const MAX_OTHER: u64 = 4 << 10;
 /// How often progress is told: every 16 MiB.
 const TELL: u64 = 16 << 20;
 
@@ -122,8 +125,8 @@ impl<'a> Scan<'a> {
             self.tell(at);
             let frame = Frame::read(&mut self.window, at);
             let fitting = frame.and_then(|frame| Some((frame, frame.end(to)?)));
-            let is_taken = fitting.is_some_and(|(frame, _)| self.take(frame));
-            match fitting.filter(|_| is_taken) {
+            let taken = fitting.and_then(|(frame, end)| Some((frame, self.take(frame, end)?)));
+            match taken {
                 Some((frame, end)) if frame.opcode == op::FOOTER => {
                     self.close_chunk(Behind::All);
                     let magic = self.window.get(end, MAGIC.len()).unwrap_or_default();
@@ -168,49 +171,64 @@ impl<'a> Scan<'a> {
         self.counts
     }
 
-    /// Notes a record; false if it cannot be one.
-    fn take(&mut self, frame: Frame) -> bool {
-        match frame.opcode {
+    /// Notes a record that says it ends at `end`. Where the next one begins; `None` if it cannot be one.
+    fn take(&mut self, frame: Frame, end: u64) -> Option<u64> {
+        if frame.opcode == op::MESSAGE_INDEX {
+            return self.take_message_index(frame).then_some(end);
+        }
+        self.close_chunk(Behind::All);
+        let is_taken = match frame.opcode {
             0 => false,
-            op::MESSAGE_INDEX => self.take_message_index(frame),
+            op::CHUNK => return self.take_chunk(frame, end),
+            op::MESSAGE => self.take_message(frame),
+            op::SCHEMA | op::CHANNEL => self.take_definition(frame),
+            op::FOOTER => frame.length == 20,
+            op::DATA_END => self.take_data_end(frame),
             _ => {
-                self.close_chunk(Behind::All);
-                match frame.opcode {
-                    op::CHUNK => self.take_chunk(frame),
-                    op::MESSAGE => self.take_message(frame),
-                    op::SCHEMA | op::CHANNEL => self.take_definition(frame),
-                    op::FOOTER => frame.length == 20,
-                    op::DATA_END => self.take_data_end(frame),
-                    _ => {
-                        self.close_run();
-                        true
-                    }
-                }
+                self.take_other(frame);
+                true
             }
+        };
+        is_taken.then_some(end)
+    }
+
+    /// A record that means nothing to us may stand between loose messages, if it is small.
+    fn take_other(&mut self, frame: Frame) {
+        if frame.length > MAX_OTHER {
+            self.close_run();
+        } else if self.run.is_some() {
+            self.extend(frame);
         }
     }
 
-    fn take_chunk(&mut self, frame: Frame) -> bool {
+    fn take_chunk(&mut self, frame: Frame, end: u64) -> Option<u64> {
         self.close_run();
         let head = self.window.get(frame.body(), ChunkHeader::LONGEST);
-        let head = head.unwrap_or_default();
-        let Ok(header) = ChunkHeader::parse(head, frame.length) else {
-            return false;
+        let header = ChunkHeader::parse(head.unwrap_or_default(), frame.length).ok()?;
+        // A length that goes on behind the data may swallow what follows the chunk.
+        let rest = header.rest(frame.length);
+        let length = if rest > SLACK {
+            let detail = format!("a chunk claims {rest} bytes behind its end");
+            self.index
+                .report(self.source, frame.at, (DamageKind::Framing, detail));
+            frame.length - rest
+        } else {
+            frame.length
         };
-        let (start, end) = times(header.start, header.end);
+        let (first, last) = times(header.start, header.end);
         self.index
             .count_compression(&header.compression, header.compressed);
         self.index.chunks.push(ChunkRef {
             form: Form::Chunk,
             offset: frame.at,
-            length: FRAME as u64 + frame.length,
-            start,
-            end,
+            length: end - frame.at - (frame.length - length),
+            start: first,
+            end: last,
             uncompressed: header.uncompressed,
             message_indexes: Box::default(),
         });
         self.chunk = Some(Indexes::default());
-        true
+        Some(end - (frame.length - length))
     }
 
     fn take_message_index(&mut self, frame: Frame) -> bool {
@@ -292,17 +310,26 @@ impl<'a> Scan<'a> {
             return false;
         }
         let body = self.window.get(frame.body(), length).unwrap_or_default();
-        let is_sound = if frame.opcode == op::SCHEMA {
+        let mut fields = Fields(body);
+        let id = fields.u16().unwrap_or(0);
+        let (what, taken) = if frame.opcode == op::SCHEMA {
             let schema = SchemaRecord::parse(body);
-            schema.map(|it| self.index.define_schema(it)).is_ok()
+            ("schema", schema.map(|it| self.index.define_schema(it)))
         } else {
             let channel = ChannelRecord::parse(body);
-            channel.map(|it| self.index.define_channel(it)).is_ok()
+            ("channel", channel.map(|it| self.index.define_channel(it)))
         };
-        if is_sound && self.run.is_some() {
+        let Ok(is_first) = taken else {
+            return false;
+        };
+        if !is_first {
+            self.index
+                .report_conflict(self.source, frame.at, (what, id));
+        }
+        if self.run.is_some() {
             self.extend(frame);
         }
-        is_sound
+        true
     }
 
     /// The run with a record more, or a new one.

@@ -1,24 +1,23 @@
 //! The summary at the end of a finished file, and whether it can be believed.
 //!
 //! It is used only if it checks out: magic at both ends, a footer, the checksum, every offset inside the
-//! data section. Then a sample of the chunks is asked for their times. Memory is bounded by
+//! data section; `trust.rs` compares what it says. Memory is bounded by
 //! [`MAX_SUMMARY`] and by the bytes that are there.
 
 use super::error::{BagError, DamageKind};
 use super::index::{self, ChunkRef, FileIndex, Form, Indexed};
 use super::record::{
-    ChannelRecord, ChunkHeader, ChunkIndexRecord, FRAME, Fields, MAGIC, Records, SchemaRecord,
-    Short, Statistics, op,
+    ChannelRecord, ChunkIndexRecord, FRAME, Fields, MAGIC, Records, SchemaRecord, Short,
+    Statistics, op,
 };
 use super::source::Source;
+use super::trust::most_indexes;
 use crate::time::{Ros, Time};
 
 /// The largest summary that is read: 256 MiB, a thousand times a usual one.
 const MAX_SUMMARY: u64 = 256 << 20;
 /// Footer record and magic at the end of every finished file.
 const TAIL: u64 = 9 + 20 + 8;
-/// How many chunks are asked for their times, evenly over the file: all of a small one.
-const SAMPLE: usize = 64;
 
 /// What the end of a file says.
 pub(super) enum Summary {
@@ -148,8 +147,20 @@ impl Reading<'_> {
 
     fn take(&mut self, at: u64, (opcode, body): (u8, &[u8])) -> Result<(), Short> {
         match opcode {
-            op::SCHEMA => self.index.define_schema(SchemaRecord::parse(body)?),
-            op::CHANNEL => self.index.define_channel(ChannelRecord::parse(body)?),
+            op::SCHEMA => {
+                let schema = SchemaRecord::parse(body)?;
+                let id = schema.id;
+                if !self.index.define_schema(schema) {
+                    self.index.report_conflict(self.source, at, ("schema", id));
+                }
+            }
+            op::CHANNEL => {
+                let channel = ChannelRecord::parse(body)?;
+                let id = channel.id;
+                if !self.index.define_channel(channel) {
+                    self.index.report_conflict(self.source, at, ("channel", id));
+                }
+            }
             op::STATISTICS => self.index.statistics = Some(Statistics::parse(body)?),
             op::CHUNK_INDEX => self.take_chunk(at, body)?,
             _ => {}
@@ -167,7 +178,9 @@ impl Reading<'_> {
                 .report(self.source, at, (DamageKind::Index, detail));
             return Ok(());
         };
-        let indexed = end.checked_add(record.message_index_length);
+        let most = most_indexes(record.uncompressed, record.message_indexes.len());
+        let indexes = Some(record.message_index_length).filter(|length| *length <= most);
+        let indexed = indexes.and_then(|length| end.checked_add(length));
         let indexed = indexed.filter(|indexed| *indexed <= self.start);
         self.covered.push((offset, indexed.unwrap_or(end)));
         let (start, end) = times(record.start, record.end);
@@ -196,26 +209,6 @@ impl Reading<'_> {
     }
 }
 
-/// Asks the chunks that the index calls empty: what is in one that is not would never be looked at.
-pub(super) fn correct_empty(source: &Source, chunks: &mut [ChunkRef]) {
-    for chunk in chunks.iter_mut().filter(|chunk| chunk.is_empty()) {
-        if let Some(header) = header(source, chunk) {
-            chunk.uncompressed = header.uncompressed;
-        }
-    }
-}
-
-/// What a listed chunk says of itself, if there is one.
-fn header(source: &Source, chunk: &ChunkRef) -> Option<ChunkHeader> {
-    let body = chunk.length - FRAME as u64;
-    let head = FRAME as u64 + body.min(ChunkHeader::LONGEST as u64);
-    let head = source.read(chunk.offset, head).ok()?;
-    if head.first() != Some(&op::CHUNK) {
-        return None;
-    }
-    ChunkHeader::parse(head.get(FRAME..)?, body).ok()
-}
-
 /// The times of a chunk. A negative stamp is recorded as a huge one, so a chunk with stamps on both
 /// sides of zero has its ends the wrong way round, as has a damaged one: either may hold any time.
 pub(super) fn times(start: u64, end: u64) -> (Time<Ros>, Time<Ros>) {
@@ -225,15 +218,4 @@ pub(super) fn times(start: u64, end: u64) -> (Time<Ros>, Time<Ros>) {
     } else {
         (Time::MIN, Time::MAX)
     }
-}
-
-/// Whether a chunk of the sample gives other times than its index. One that cannot be read does not.
-pub(super) fn is_wrong_about_times(source: &Source, chunks: &[ChunkRef]) -> bool {
-    let step = chunks.len().div_ceil(SAMPLE).max(1);
-    let sample = chunks.iter().step_by(step).chain(chunks.last());
-    let mut listed = sample.filter(|chunk| chunk.form == Form::Chunk);
-    listed.any(|chunk| {
-        let said = header(source, chunk).map(|header| times(header.start, header.end));
-        said.is_some_and(|said| said != (chunk.start, chunk.end))
-    })
 }

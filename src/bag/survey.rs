@@ -3,7 +3,7 @@
 //! Two threads share the work, since it is decompression; each holds one chunk at a time.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::budget::Meter;
@@ -16,14 +16,20 @@ use crate::time::{Ros, Time};
 
 /// How many threads decompress.
 const WORKERS: usize = 2;
+/// How many times its size a file may be decompressed to in all, and what any may: 4 GiB, two seconds of
+/// zeros. Chunks beyond are found out about when they are played.
+const MOST_TIMES: u64 = 64;
+const MOST_ALWAYS: u64 = 4 << 30;
 /// The most bytes of definitions that are held meanwhile: 64 MiB.
 const MOST_BYTES: usize = 64 << 20;
 
 /// What a chunk turned out to hold.
 #[derive(Debug)]
 struct Found {
-    /// How many messages of each channel.
-    counts: Counts,
+    /// How many messages of each channel, by channel.
+    counts: Box<[(u16, u32)]>,
+    /// How large it is, decompressed.
+    size: u64,
     first: Time<Ros>,
     last: Time<Ros>,
     /// Whether it could be read to its end.
@@ -59,6 +65,7 @@ fn survey(
         .filter(|i| index.chunks.get(*i).is_some_and(is_wanted))
         .collect();
     let next = AtomicUsize::new(0);
+    let left = AtomicU64::new(source.len.saturating_mul(MOST_TIMES).max(MOST_ALWAYS));
     let found = Mutex::new(BTreeMap::new());
     let definitions = Mutex::new(Definitions::default());
     let work = |chunks: &[ChunkRef]| {
@@ -68,6 +75,13 @@ fn survey(
                 break;
             };
             opening.tell(&source.path, chunk.offset, source.len);
+            let spent = |left: u64| left.checked_sub(chunk.cost());
+            if left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent)
+                .is_err()
+            {
+                continue;
+            }
             // What cannot be read is said when it is played.
             if let Ok(owned) = decoder.read(source, chunk, &Meter::unbounded()) {
                 let seen = count(&owned.bytes, opening.order);
@@ -83,16 +97,29 @@ fn survey(
         work(&index.chunks);
     });
     lock(&definitions).give(index);
-    let found = std::mem::take(&mut *lock(&found));
+    let mut found = std::mem::take(&mut *lock(&found));
     let is_whole = found.len() == wanted.len();
+    if !is_whole && let Some(first) = wanted.iter().find(|place| !found.contains_key(place)) {
+        let skipped = wanted.len() - found.len();
+        let at = index.chunks.get(*first).map_or(0, |chunk| chunk.offset);
+        tracing::debug!("{skipped} chunks from byte {at} on tell nothing of themselves");
+    }
     let mut counts = Counts::new();
-    for (place, seen) in found {
+    for place in wanted {
+        let Some(chunk) = index.chunks.get_mut(place) else {
+            continue;
+        };
+        let Some(seen) = found.remove(&place) else {
+            if opening.order == MessageOrder::Sent {
+                // Its stamps of receiving say nothing of when its messages were sent.
+                (chunk.start, chunk.end) = (Time::MIN, Time::MAX);
+            }
+            continue;
+        };
         for (channel, count) in &seen.counts {
-            *counts.entry(*channel).or_default() += count;
+            *counts.entry(*channel).or_default() += u64::from(*count);
         }
-        if let Some(chunk) = index.chunks.get_mut(place) {
-            chunk.adopt(&seen);
-        }
+        chunk.adopt(&seen);
     }
     is_whole.then_some(counts)
 }
@@ -162,11 +189,12 @@ impl ChunkRef {
         }
         (self.start, self.end) = (seen.first, seen.last);
         let known = std::mem::take(&mut self.message_indexes);
-        let indexed = |(id, count): (&u16, &u64)| {
-            let found = known.binary_search_by_key(id, |it| it.channel).ok();
+        self.uncompressed = seen.size;
+        let indexed = |(channel, count): &(u16, u32)| {
+            let found = known.binary_search_by_key(channel, |it| it.channel).ok();
             Indexed {
-                channel: *id,
-                count: u32::try_from(*count).unwrap_or(u32::MAX),
+                channel: *channel,
+                count: *count,
                 offset: found.and_then(|i| known.get(i)).map_or(0, |it| it.offset),
             }
         };
@@ -175,28 +203,38 @@ impl ChunkRef {
 }
 
 fn count(bytes: &[u8], order: MessageOrder) -> Found {
-    let mut found = Found {
-        counts: Counts::new(),
-        first: Time::MAX,
-        last: Time::MIN,
-        is_whole: false,
-    };
+    let mut counts: BTreeMap<u16, u32> = BTreeMap::new();
+    let (mut first, mut last) = (Time::MAX, Time::MIN);
+    let mut is_whole = true;
     for record in Records::new(bytes) {
-        let Ok(record) = record else { return found };
+        let Ok(record) = record else {
+            is_whole = false;
+            break;
+        };
         match record.opcode {
             op::MESSAGE => {
                 let Ok(header) = MessageHeader::parse(record.body) else {
-                    return found;
+                    is_whole = false;
+                    break;
                 };
                 let time = order.time(&header);
-                found.first = found.first.min(time);
-                found.last = found.last.max(time);
-                *found.counts.entry(header.channel).or_default() += 1;
+                first = first.min(time);
+                last = last.max(time);
+                let count = counts.entry(header.channel).or_default();
+                *count = count.saturating_add(1);
             }
-            0 => return found,
+            0 => {
+                is_whole = false;
+                break;
+            }
             _ => {}
         }
     }
-    found.is_whole = true;
-    found
+    Found {
+        counts: counts.into_iter().collect(),
+        size: bytes.len() as u64,
+        first,
+        last,
+        is_whole,
+    }
 }

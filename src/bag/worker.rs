@@ -91,7 +91,7 @@ impl Work {
         loop {
             if let Some(cost) = cursor.cost_ahead() {
                 // Opening a chunk takes its time: what is read goes ahead.
-                if !feed.flush() || !self.meter.wait_for_room(cost, cursor.held()) {
+                if !feed.flush() || (cost > 0 && !self.meter.wait_for_room(cost, cursor.held())) {
                     return;
                 }
             }

@@ -167,16 +167,18 @@ fn files_line(page: &mut String, files: &[FileInfo]) {
         bytes(sum(|file| file.bytes)),
         files.first().map(profile).unwrap_or_default(),
     );
-    let (packed, unpacked) = (
-        sum(|file| file.compressed_bytes),
-        sum(|file| file.uncompressed_bytes),
-    );
-    let _ = writeln!(
-        page,
-        "chunks    {} ({:.2} : 1)",
-        count(sum(|file| file.chunks as u64)),
-        ratio(unpacked, packed.max(1)),
-    );
+    let _ = match sum(|file| file.chunks as u64) {
+        0 => writeln!(page, "chunks    none"),
+        chunks => writeln!(
+            page,
+            "chunks    {} ({:.2} : 1)",
+            count(chunks),
+            ratio(
+                sum(|file| file.uncompressed_bytes),
+                sum(|file| file.compressed_bytes).max(1)
+            ),
+        ),
+    };
 }
 
 fn profile(file: &FileInfo) -> String {

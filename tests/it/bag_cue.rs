@@ -467,3 +467,36 @@ fn hands_can_feed_a_cue() {
     feed.end();
     assert!(matches!(cue.poll(), CuePoll::End));
 }
+
+#[test]
+fn a_giant_among_small_chunks_does_not_stop_the_read_ahead() {
+    // One chunk that lasts, sixty that overlap it, and a budget that is smaller than the giant.
+    let giant: Vec<Note> = (0..60)
+        .map(|i| Note::new(0, i * 100, vec![1; 20_000]))
+        .collect();
+    let small = |i: u64| -> Vec<Note> {
+        (0..10)
+            .map(|k| Note::new(1, i * 100 + k, vec![2; 1000]))
+            .collect()
+    };
+    let chunks = std::iter::once(giant).chain((0..60).map(small));
+    let spec = Spec::new(chunks.collect()).compression(Some(Compression::Zstd));
+    let bag = bag(&spec.write());
+    for budget in [1 << 10, 64 << 10, 1 << 20, 4 << 20] {
+        let (wake, rung) = bell();
+        let mut cues = Cues::new(bag.clone(), all(&bag), budget, wake);
+        let mut cue = cues.start(CueAt {
+            from: StartAt::At(Time::MIN),
+            direction: Direction::Forward,
+            range: TimeRange::ALL,
+            refill: false,
+        });
+        let mut keys = Vec::new();
+        drain(&mut cue, &rung, |item| match item {
+            Cued::Message(message) => keys.push(message.key),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(keys.len(), 660, "{budget}");
+        assert!(keys.is_sorted());
+    }
+}

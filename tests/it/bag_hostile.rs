@@ -178,12 +178,19 @@ fn damaged_chunks_are_said_once_and_passed() {
         80,
         &[Framing],
     );
-    for length in [0, 5, 1 << 30, u64::MAX - 8, u64::MAX] {
+    // Too short for the chunk, or so long that only its own header tells where it ends.
+    for (length, due) in [
+        (0, (80, vec![Framing])),
+        (5, (80, vec![Framing])),
+        (1 << 30, (100, vec![])),
+        (u64::MAX - 8, (100, vec![])),
+        (u64::MAX, (100, vec![])),
+    ] {
         let mut bytes = zstd.write();
         let at = place(&bytes, op::CHUNK, 4).at;
         put(&mut bytes, at + 1, length);
         let (messages, damage) = play(&bag(&bytes), Direction::Forward);
-        assert_eq!((messages.len(), damage), (80, vec![Framing]), "{length}");
+        assert_eq!((messages.len(), damage), due, "{length}");
     }
     // In an uncompressed chunk: the third record's length, its opcode, its channel.
     let long: Change = |b| {
@@ -205,13 +212,7 @@ fn damaged_chunks_are_said_once_and_passed() {
         let at = place(b, op::CHUNK_INDEX, 2).at;
         put(b, at + 9 + 16, 1 << 50);
     };
-    plays(
-        "chunk index past the file",
-        &none,
-        past,
-        100,
-        &[Index, Index],
-    );
+    plays("chunk index past the file", &none, past, 100, &[Index]);
 }
 
 #[test]

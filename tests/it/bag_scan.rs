@@ -493,3 +493,120 @@ fn a_chunk_that_is_broken_from_its_first_record_on_is_said() {
     };
     plays("zeros at a chunk's start", &spec, zeros, 80, &[Framing]);
 }
+
+/// Makes the frame of a chunk say that it ends where the chunk two further on does.
+fn swallow(bytes: &mut [u8]) {
+    let (first, last) = (place(bytes, op::CHUNK, 1), place(bytes, op::CHUNK, 3));
+    let length = last.at + 9 + last.body - first.at - 9;
+    put(bytes, first.at + 1, length as u64);
+}
+
+#[test]
+fn a_length_swallows_no_chunks() {
+    plays("no index", &bare(ZSTD), |b| swallow(b), 100, &[Framing]);
+    // The index is the same lie, and lists nothing of what it swallows.
+    for field in [24, 0] {
+        let mut bytes = base(ZSTD).write();
+        let end = place(&bytes, op::DATA_END, 0).at;
+        for n in 2..5 {
+            let entry = place(&bytes, op::CHUNK_INDEX, 2);
+            assert!(n >= 2 && entry.opcode == op::CHUNK_INDEX);
+            bytes[entry.at] = 0x90;
+        }
+        let entry = place(&bytes, op::CHUNK_INDEX, 1);
+        let chunk = place(&bytes, op::CHUNK, 1);
+        let all = (end - chunk.at) as u64;
+        if field == 24 {
+            put(&mut bytes, entry.at + 9 + 24, all);
+        } else {
+            let map = u32::from_le_bytes(bytes[entry.at + 41..entry.at + 45].try_into().unwrap());
+            put(&mut bytes, entry.at + 45 + map as usize, all - 100);
+        }
+        let (messages, _) = play(&bag(&bytes), Direction::Forward);
+        assert_eq!(messages.len(), 100, "{field}");
+    }
+}
+
+#[test]
+fn a_channel_that_no_chunk_is_listed_for_is_looked_for() {
+    let mut bytes = base(ZSTD).write();
+    for n in 0..5 {
+        // Of the two channels in the map only the first one stays, twice.
+        let map = place(&bytes, op::CHUNK_INDEX, n).at + 45;
+        let first: [u8; 10] = bytes[map..map + 10].try_into().unwrap();
+        bytes[map + 10..map + 20].copy_from_slice(&first);
+    }
+    let found = bag(&bytes);
+    let only = |id| {
+        let topics = bagplay::bag::Selection::of([bagplay::bag::TopicId(id)], &found);
+        let from = StartAt::At(Time::MIN);
+        found.cursor(&topics, from, Direction::Forward).count()
+    };
+    assert_eq!((only(0), only(1), found.damage().len()), (50, 50, 1));
+}
+
+#[test]
+fn who_defines_a_channel_again_is_told_of_it() {
+    let loose = bare(None).options(|o| o.use_chunks(false));
+    let mut bytes = loose.write();
+    let again = place(&bytes, op::CHANNEL, 0);
+    let mut other = bytes[again.at..again.at + 9 + again.body].to_vec();
+    // Its topic is one letter: /t0 becomes /x0.
+    other[9 + 8 + 1] = b'x';
+    let at = place(&bytes, op::MESSAGE, 40).at;
+    bytes.splice(at..at, other);
+    let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+    assert_eq!(
+        (messages.len(), damage),
+        (100, vec![DamageKind::ChannelConflict])
+    );
+}
+
+#[test]
+fn a_channel_is_taken_from_a_later_chunk_if_its_first_is_broken() {
+    let define = |n: u64| vec![Note::new(0, n, "a"), Note::new(1, n, "b")];
+    let spec = bare(None).options(|o| o.calculate_chunk_crcs(true));
+    let spec = Spec {
+        chunks: (0..3).map(define).collect(),
+        ..spec
+    };
+    let mut bytes = spec.write();
+    // The writer defines a channel once; here each later chunk does too.
+    let first = place(&bytes, op::CHUNK, 0);
+    let records = bytes[first.at + 9 + 40..first.at + 9 + first.body].to_vec();
+    let definitions = records.len() - 2 * (9 + 22 + 1);
+    assert!(definitions > 50);
+    let second = place(&bytes, op::CHUNK, 1);
+    let body = bytes[second.at + 9 + 40..second.at + 9 + second.body].to_vec();
+    let data = [&records[..definitions], &body].concat();
+    let mut chunk = vec![op::CHUNK];
+    chunk.extend((40 + data.len() as u64).to_le_bytes());
+    chunk.extend([1_u64.to_le_bytes(); 2].concat());
+    chunk.extend((data.len() as u64).to_le_bytes());
+    chunk.extend([0; 8]);
+    chunk.extend((data.len() as u64).to_le_bytes());
+    chunk.extend(data);
+    bytes.splice(second.at..second.at + 9 + second.body, chunk);
+    bytes[first.at + 9 + 40 + definitions + 25] ^= 1;
+    let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+    assert_eq!((messages.len(), damage), (4, vec![DamageKind::Checksum]));
+}
+
+#[test]
+fn in_the_order_of_sending_a_broken_chunk_says_nothing_of_time() {
+    let spec = base(None).options(|o| o.calculate_chunk_crcs(true));
+    let mut bytes = spec.write();
+    let data = chunk_field(&bytes, 0, 500);
+    bytes[data] ^= 1;
+    let files = Files::of([bytes]);
+    let opening = Opening {
+        order: MessageOrder::Sent,
+        ..Opening::default()
+    };
+    let bag = Bag::open_with(&files.paths, &opening).unwrap();
+    assert_eq!(bag.range().unwrap().start(), at(20_000_000));
+    let walk = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
+    let found: Vec<_> = walk.collect();
+    assert_eq!(found.iter().filter(|item| item.is_ok()).count(), 80);
+    assert_eq!(found.iter().filter(|item| item.is_err()).count(), 1);
+}
