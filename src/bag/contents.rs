@@ -14,7 +14,7 @@ use super::pool::{MOST_OPEN, Pool};
 use super::rosbag2::Note;
 use super::source::Source;
 use super::topic::Topic;
-use super::topics::{ChannelTable, Depth, Topics};
+use super::topics::{ChannelTable, Lane, LaneId, Topics};
 use crate::time::{Ros, Time, TimeRange};
 
 /// What one file of a bag holds.
@@ -110,7 +110,7 @@ pub(super) struct Contents {
     pub(super) inputs: Vec<Input>,
     pub(super) files: Vec<FileSummary>,
     pub(super) topics: Vec<Topic>,
-    pub(super) depths: Vec<Depth>,
+    pub(super) lanes: Vec<Lane>,
     pub(super) chunks: Vec<Chunk>,
     pub(super) forward: Order,
     pub(super) reverse: Order,
@@ -162,7 +162,7 @@ impl Contents {
         (contents.damage, contents.notes) = (inputs.damage, inputs.notes);
         let topics = Topics::of(&indexes, &inputs.topics);
         contents.topics = topics.merged;
-        contents.depths = topics.depths;
+        contents.lanes = topics.lanes;
         for (input, channels) in contents.inputs.iter_mut().zip(topics.channels) {
             input.channels = channels;
         }
@@ -208,6 +208,11 @@ impl Contents {
 
     pub(super) fn topic_of(&self, input: u32, channel: u16) -> Option<TopicId> {
         self.input(input).channels.topic(channel)
+    }
+
+    pub(super) fn lane_of(&self, input: u32, channel: u16) -> Option<LaneId> {
+        let lane = self.input(input).channels.lane(channel);
+        lane.map(|(_, lane)| lane)
     }
 
     /// Names the chunk in which a fault was met.

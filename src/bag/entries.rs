@@ -156,6 +156,13 @@ pub(super) fn record_length(bytes: &[u8], at: u32) -> usize {
     length.expect("entries point at records that were walked before")
 }
 
+/// The channel of the message at `entry`.
+pub(super) fn channel(bytes: &[u8], entry: Entry) -> Option<u16> {
+    let rest = bytes.get(entry.at as usize..)?;
+    let record = Records::new(rest).next()?.ok()?;
+    MessageHeader::parse(record.body).ok().map(|it| it.channel)
+}
+
 /// The message at `entry`; `None` if there is none, which a scan excludes but an index does not.
 pub(super) fn message(
     contents: &Contents,

@@ -13,13 +13,13 @@ use bytes::Bytes;
 use super::budget::{Meter, Owned};
 use super::chunk::Decoder;
 use super::contents::{Chunk, Contents};
-use super::entries::{Entry, message, scan};
+use super::entries::{Entry, channel, message, scan};
 use super::error::{Damage, DamageKind, Fault};
-use super::message::{Key, Message, TopicId};
+use super::message::{Key, Message};
 use super::message_index;
 use super::opening::MessageOrder;
 use super::selection::Selection;
-use super::topics::Depth;
+use super::topics::{Depth, LaneId};
 use crate::time::{Ros, Time};
 
 /// The most messages that are looked up, and the most bytes of payload: what is older is left out.
@@ -43,9 +43,10 @@ pub(super) fn latched(
         broken: BTreeSet::new(),
         damage: Vec::new(),
     };
-    for (topic, facts) in (0..).map(TopicId).zip(&contents.topics) {
-        if facts.is_latched && selection.contains(topic) {
-            search.keys.insert(topic, BTreeSet::new());
+    for (lane, facts) in (0..).map(LaneId::new).zip(&contents.lanes) {
+        let topic = contents.topics.get(facts.topic.index());
+        if topic.is_some_and(|it| it.is_latched) && selection.contains(facts.topic) {
+            search.keys.insert(lane, BTreeSet::new());
         }
     }
     if search.keys.is_empty() {
@@ -56,14 +57,17 @@ pub(super) fn latched(
     (messages, search.damage)
 }
 
+/// Where a message is: the end of its chunk, by which the newest are known, and the chunk; which it is, of whom.
+type Found = (Time<Ros>, u32, Key, LaneId);
+
 struct Search<'a> {
     contents: &'a Contents,
     at: Time<Ros>,
     meter: &'a Arc<Meter>,
     /// How many bytes were copied.
     copied: u64,
-    /// What was found for each topic, with the chunk's place in the table.
-    keys: BTreeMap<TopicId, BTreeSet<(Key, u32)>>,
+    /// What was found of each publisher, with the chunk's place in the table.
+    keys: BTreeMap<LaneId, BTreeSet<(Key, u32)>>,
     decoder: Decoder,
     /// Chunks that cannot be read.
     broken: BTreeSet<u32>,
@@ -82,9 +86,9 @@ impl Search<'_> {
                 continue;
             }
             let mut wanted = Vec::new();
-            for (topic, found) in &self.keys {
-                if !self.is_settled(*topic, found, chunk) {
-                    wanted.push(*topic);
+            for (lane, found) in &self.keys {
+                if !self.is_settled(*lane, found, chunk) {
+                    wanted.push(*lane);
                 }
             }
             if wanted.is_empty() && chunk.place.end <= self.at {
@@ -98,24 +102,25 @@ impl Search<'_> {
     }
 
     /// Whether nothing in the chunk can be newer than what was found.
-    fn is_settled(&self, topic: TopicId, found: &BTreeSet<(Key, u32)>, chunk: &Chunk) -> bool {
-        let most = self.most(topic);
+    fn is_settled(&self, lane: LaneId, found: &BTreeSet<(Key, u32)>, chunk: &Chunk) -> bool {
+        let most = self.most(lane);
         let oldest = found.first();
         found.len() >= most && oldest.is_some_and(|(key, _)| *key > chunk.high())
     }
 
-    fn most(&self, topic: TopicId) -> usize {
-        match self.contents.depths.get(topic.index()) {
-            Some(Depth::Last(depth)) => *depth,
+    fn most(&self, lane: LaneId) -> usize {
+        let lane = self.contents.lanes.get(lane.index());
+        match lane.map(|lane| lane.depth) {
+            Some(Depth::Last(depth)) => depth.min(MOST_MESSAGES),
             _ => MOST_MESSAGES,
         }
     }
 
-    fn search(&mut self, id: u32, chunk: &Chunk, wanted: &[TopicId]) {
+    fn search(&mut self, id: u32, chunk: &Chunk, wanted: &[LaneId]) {
         let source = &self.contents.input(chunk.input).source;
         let is_wanted = |channel: u16| {
-            let topic = self.contents.topic_of(chunk.input, channel);
-            topic.filter(|topic| wanted.contains(topic))
+            let lane = self.contents.lane_of(chunk.input, channel);
+            lane.filter(|lane| wanted.contains(lane))
         };
         let Some(channels) = chunk.channels() else {
             return self.scan(id, chunk, wanted);
@@ -128,40 +133,43 @@ impl Search<'_> {
             return self.scan(id, chunk, wanted);
         }
         let mut found = Vec::new();
-        for (channel, topic) in channels {
+        for (channel, lane) in channels {
             let Some(entries) = message_index::read(source, &chunk.place, channel) else {
                 return self.scan(id, chunk, wanted);
             };
             found.extend(entries.into_iter().map(|(time, record)| {
                 let at = record;
-                (topic, Entry { time, record, at })
+                (lane, Entry { time, record, at })
             }));
         }
-        for (topic, entry) in found {
-            self.keep(id, chunk, topic, entry);
+        for (lane, entry) in found {
+            self.keep(id, chunk, lane, entry);
         }
     }
 
     /// Without message indexes the chunk itself has to tell.
-    fn scan(&mut self, id: u32, chunk: &Chunk, wanted: &[TopicId]) {
+    fn scan(&mut self, id: u32, chunk: &Chunk, wanted: &[LaneId]) {
         let Some(bytes) = self.open(id) else { return };
         let mut only = vec![false; self.contents.topics.len()];
-        for topic in wanted {
-            if let Some(slot) = only.get_mut(topic.index()) {
+        for lane in wanted {
+            let topic = self.contents.lanes.get(lane.index()).map(|lane| lane.topic);
+            if let Some(slot) = topic.and_then(|topic| only.get_mut(topic.index())) {
                 *slot = true;
             }
         }
         let found = scan(self.contents, chunk, &Selection(only.into()), &bytes);
         for entry in found.entries {
-            if let Some(message) = message(self.contents, chunk, &bytes, entry) {
-                self.keep(id, chunk, message.topic, entry);
+            let lane = channel(&bytes, entry);
+            let lane = lane.and_then(|channel| self.contents.lane_of(chunk.input, channel));
+            if let Some(lane) = lane.filter(|lane| wanted.contains(lane)) {
+                self.keep(id, chunk, lane, entry);
             }
         }
     }
 
-    fn keep(&mut self, id: u32, chunk: &Chunk, topic: TopicId, entry: Entry) {
-        let most = self.most(topic);
-        let Some(found) = self.keys.get_mut(&topic) else {
+    fn keep(&mut self, id: u32, chunk: &Chunk, lane: LaneId, entry: Entry) {
+        let most = self.most(lane);
+        let Some(found) = self.keys.get_mut(&lane) else {
             return;
         };
         if entry.time <= self.at {
@@ -172,57 +180,91 @@ impl Search<'_> {
         }
     }
 
-    /// Reads what was found, each chunk once, newest first as long as the bound allows.
+    /// Reads what was found, each chunk once, newest first, as long as the bound allows; but a large message
+    /// only when all small ones are there: transforms matter more than an old map.
     fn fetch(&mut self) -> Vec<Message> {
-        let mut by_chunk = BTreeMap::<_, BTreeSet<_>>::new();
-        for (topic, found) in &self.keys {
-            for (key, id) in found {
+        let mut found: Vec<Found> = Vec::new();
+        for (lane, keys) in &self.keys {
+            for (key, id) in keys {
                 let end = self.contents.chunk(*id).place.end;
-                by_chunk
-                    .entry((end, *id))
-                    .or_default()
-                    .insert((*key, *topic));
+                found.push((end, *id, *key, *lane));
             }
         }
-        let mut messages = Vec::new();
-        let mut left_out = 0;
+        found.sort_unstable();
         let most = MOST_BYTES.min(self.meter.limit() / 2);
-        for ((_, id), keys) in by_chunk.into_iter().rev() {
-            if self.copied >= most && !messages.is_empty() {
-                left_out += keys.len();
-                continue;
-            }
-            let chunk = self.contents.chunk(id);
-            let Some(bytes) = self.open(id) else { continue };
-            for (key, topic) in keys.into_iter().rev() {
-                let entry = Entry {
-                    time: key.time,
-                    record: key.record,
-                    at: key.record,
-                };
-                let found = message(self.contents, chunk, &bytes, entry);
-                let Some(found) = found.filter(|found| found.topic == topic) else {
-                    let detail = "message index points at no such message";
-                    self.report(chunk, Fault::new(DamageKind::Index, detail));
-                    continue;
-                };
-                let size = found.payload.len() as u64;
-                if self.copied + size > most && !messages.is_empty() {
-                    left_out += 1;
-                    continue;
-                }
-                let permit = self.meter.permit(size);
-                self.copied += size;
-                let bytes = found.payload.to_vec();
-                let payload = Bytes::from_owner(Owned { bytes, permit });
-                messages.push(Message { payload, ..found });
-            }
-        }
-        if left_out > 0 {
-            tracing::warn!("{left_out} latched messages are left out: more than {most} bytes");
+        let mut messages = Vec::new();
+        let small = most / 8;
+        let large = if small > 0 {
+            self.fetch_up_to(&found, (small, most), &mut messages)
+        } else {
+            found
+        };
+        let left = self.fetch_up_to(&large, (u64::MAX, most), &mut messages);
+        if !left.is_empty() {
+            let lanes = left
+                .iter()
+                .filter_map(|(.., lane)| self.contents.lanes.get(lane.index()));
+            let topics = lanes.filter_map(|lane| self.contents.topics.get(lane.topic.index()));
+            let names: BTreeSet<&str> = topics.map(|topic| topic.name.as_str()).collect();
+            let names = Vec::from_iter(names).join(", ");
+            tracing::warn!(
+                "{} latched messages of {names} are not sent again, as all together have over {most} bytes; hint: --read-ahead",
+                left.len()
+            );
         }
         messages.sort_unstable_by_key(|message| message.key);
         messages
+    }
+
+    /// Copies those of up to `size` bytes, the last of the list first, until there are `most` bytes, but one
+    /// at least. Those that are left.
+    fn fetch_up_to(
+        &mut self,
+        found: &[Found],
+        (size, most): (u64, u64),
+        messages: &mut Vec<Message>,
+    ) -> Vec<Found> {
+        let mut left = Vec::new();
+        let mut open: Option<(u32, Bytes)> = None;
+        for one in found.iter().rev() {
+            let (_, id, key, lane) = *one;
+            if self.copied >= most && !messages.is_empty() {
+                left.push(*one);
+                continue;
+            }
+            if open.as_ref().is_none_or(|(known, _)| *known != id) {
+                // Before the next one is opened, so that two are never held.
+                drop(open.take());
+                open = self.open(id).map(|bytes| (id, bytes));
+            }
+            let Some((_, bytes)) = &open else { continue };
+            let chunk = self.contents.chunk(id);
+            let entry = Entry {
+                time: key.time,
+                record: key.record,
+                at: key.record,
+            };
+            let is_it = |channel| self.contents.lane_of(chunk.input, channel) == Some(lane);
+            let message = message(self.contents, chunk, bytes, entry);
+            let Some(message) = message.filter(|_| channel(bytes, entry).is_some_and(is_it)) else {
+                let detail = "message index points at no such message";
+                self.report(chunk, Fault::new(DamageKind::Index, detail));
+                continue;
+            };
+            let length = message.payload.len() as u64;
+            let is_last_chance = size == u64::MAX && messages.is_empty();
+            if length > size || (self.copied + length > most && !is_last_chance) {
+                left.push(*one);
+                continue;
+            }
+            let permit = self.meter.permit(length);
+            self.copied += length;
+            let bytes = message.payload.to_vec();
+            let payload = Bytes::from_owner(Owned { bytes, permit });
+            messages.push(Message { payload, ..message });
+        }
+        left.reverse();
+        left
     }
 
     fn open(&mut self, id: u32) -> Option<Bytes> {

@@ -111,6 +111,18 @@ impl Qos {
     }
 }
 
+/// What is given to a late joiner of a publisher that keeps everything.
+const KEEP_ALL: usize = 1000;
+
+/// How many messages the latched ones among a channel's publishers keep together, one each where the
+/// recorder could not see their history: in a channel's `offered_qos_profiles`.
+pub(super) fn latched_depth(yaml: &str) -> usize {
+    let profiles = yaml::read::<Vec<Profile>>(yaml).unwrap_or_default();
+    let is_local = |it: &&Profile| it.durability.is(1, "transient_local");
+    let depths = profiles.iter().filter(is_local).map(Profile::kept);
+    depths.fold(0_usize, usize::saturating_add).max(1)
+}
+
 /// A profile as it is written.
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -145,6 +157,17 @@ struct Span {
 }
 
 impl Profile {
+    fn kept(&self) -> usize {
+        if self.history.is(2, "keep_all") {
+            return KEEP_ALL;
+        }
+        let depth = self.depth.number();
+        let depth = depth.filter(|_| self.history.is(1, "keep_last"));
+        depth.map_or(1, |depth| {
+            usize::try_from(depth).unwrap_or(usize::MAX).max(1)
+        })
+    }
+
     pub(super) fn qos(&self) -> Qos {
         let default = Qos::default();
         let depth = match self.depth.number() {

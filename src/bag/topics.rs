@@ -5,27 +5,53 @@ use std::collections::{BTreeMap, HashMap};
 use super::index::FileIndex;
 use super::message::TopicId;
 use super::metadata::MetadataTopic;
-use super::qos::{Durability, Qos};
+use super::qos::{Durability, Qos, latched_depth};
 use super::record::ChannelRecord;
 use super::topic::{Schema, Topic};
 
-/// How many messages a late joiner of a latched topic would be given.
+/// How many messages of a publisher a late joiner would be given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Depth {
-    /// The last so many, one a publisher.
+    /// The last so many.
     Last(usize),
     /// All: transforms of several publishers complete each other.
     All,
 }
 
-/// Which topic each channel of a file belongs to.
+/// Those publishers of a topic that the recording can tell from others: each one by itself if its channels
+/// name it, else all of them together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct LaneId(u32);
+
+impl LaneId {
+    pub(super) const fn new(index: u32) -> Self {
+        Self(index)
+    }
+
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// See [`LaneId`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Lane {
+    pub(super) topic: TopicId,
+    pub(super) depth: Depth,
+}
+
+/// Which topic and lane each channel of a file belongs to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChannelTable {
-    by_id: Box<[Option<TopicId>]>,
+    by_id: Box<[Option<(TopicId, LaneId)>]>,
 }
 
 impl ChannelTable {
     pub(super) fn topic(&self, channel: u16) -> Option<TopicId> {
+        self.lane(channel).map(|(topic, _)| topic)
+    }
+
+    pub(super) fn lane(&self, channel: u16) -> Option<(TopicId, LaneId)> {
         self.by_id.get(usize::from(channel)).copied().flatten()
     }
 }
@@ -34,8 +60,8 @@ impl ChannelTable {
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     pub(super) merged: Vec<Topic>,
-    /// One a topic.
-    pub(super) depths: Vec<Depth>,
+    /// By [`LaneId`].
+    pub(super) lanes: Vec<Lane>,
     /// One a file.
     pub(super) channels: Vec<ChannelTable>,
 }
@@ -47,24 +73,34 @@ impl Topics {
     pub(super) fn of(files: &[FileIndex], said: &[MetadataTopic]) -> Self {
         let mut all = Self::default();
         let mut ids: HashMap<Identity, TopicId> = HashMap::new();
+        let mut lanes: HashMap<(TopicId, String), LaneId> = HashMap::new();
         for file in files {
-            let mut offers: BTreeMap<TopicId, (Vec<Qos>, usize)> = BTreeMap::new();
+            let mut offers: BTreeMap<TopicId, Vec<Qos>> = BTreeMap::new();
+            let mut depths: BTreeMap<LaneId, usize> = BTreeMap::new();
             let last = file.channels.keys().next_back();
             let mut by_id = vec![None; last.map_or(0, |id| usize::from(*id) + 1)];
             for channel in file.channels.values() {
                 let id = all.join(file, channel, &mut ids);
+                let caller = channel.metadata.get("callerid");
+                let caller = (id, caller.cloned().unwrap_or_default());
+                let lane = *lanes.entry(caller).or_insert_with(|| all.add_lane(id));
                 if let Some(slot) = by_id.get_mut(usize::from(channel.id)) {
-                    *slot = Some(id);
+                    *slot = Some((id, lane));
                 }
-                let (profiles, publishers) = offers.entry(id).or_default();
                 let offered = channel.metadata.get("offered_qos_profiles");
+                *depths.entry(lane).or_default() += offered.map_or(1, |yaml| latched_depth(yaml));
                 let offered = offered.map_or_else(Vec::new, |yaml| Qos::parse_offers(yaml));
-                *publishers += offered.len().max(1);
-                profiles.extend(offered);
+                offers.entry(id).or_default().extend(offered);
             }
             all.channels.push(ChannelTable {
                 by_id: by_id.into_boxed_slice(),
             });
+            // The parts of a split recording repeat their publishers, so the longest list counts.
+            for (lane, kept) in depths {
+                if let Some(Depth::Last(depth)) = all.depth_mut(lane) {
+                    *depth = kept.max(*depth);
+                }
+            }
             all.take_offers(offers);
         }
         for topic in &mut all.merged {
@@ -75,6 +111,21 @@ impl Topics {
             topic.is_latched |= topic.offered_qos.is_empty() && is_tf_static(&topic.name);
         }
         all
+    }
+
+    fn add_lane(&mut self, topic: TopicId) -> LaneId {
+        let id = LaneId(u32::try_from(self.lanes.len()).expect("65536 channels a file"));
+        let name = self.merged.get(topic.index()).map(|topic| &topic.name);
+        let depth = match name {
+            Some(name) if is_tf_static(name) => Depth::All,
+            _ => Depth::Last(1),
+        };
+        self.lanes.push(Lane { topic, depth });
+        id
+    }
+
+    fn depth_mut(&mut self, lane: LaneId) -> Option<&mut Depth> {
+        self.lanes.get_mut(lane.index()).map(|lane| &mut lane.depth)
     }
 
     fn join(
@@ -88,9 +139,6 @@ impl Topics {
         let identity = (channel.topic.clone(), type_name, channel.encoding.clone());
         let id = *ids.entry(identity).or_insert_with(|| {
             let id = TopicId(u32::try_from(self.merged.len()).expect("65536 channels a file"));
-            let all = is_tf_static(&channel.topic);
-            self.depths
-                .push(if all { Depth::All } else { Depth::Last(1) });
             self.merged.push(Topic {
                 name: channel.topic.clone(),
                 schema: None,
@@ -130,11 +178,8 @@ impl Topics {
     }
 
     /// The parts of a split recording repeat their publishers: of each profile the file with most counts.
-    fn take_offers(&mut self, offers: BTreeMap<TopicId, (Vec<Qos>, usize)>) {
-        for (id, (profiles, publishers)) in offers {
-            if let Some(Depth::Last(depth)) = self.depths.get_mut(id.index()) {
-                *depth = publishers.max(*depth);
-            }
+    fn take_offers(&mut self, offers: BTreeMap<TopicId, Vec<Qos>>) {
+        for (id, profiles) in offers {
             let Some(topic) = self.merged.get_mut(id.index()) else {
                 continue;
             };

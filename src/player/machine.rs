@@ -6,7 +6,7 @@
 //! the clock is never past an unpublished message; after a jump flush, segment, clock, refills,
 //! messages, in this order.
 
-use super::command::{Gate, Gates, Pace, State, Status};
+use super::command::{Gate, Gates, Pace, State};
 use super::digest::Digest;
 use super::options::{Intent, Options};
 use super::reader::{Extra, Reader, Source};
@@ -154,7 +154,12 @@ impl Machine {
         if std::mem::take(&mut self.owes_clock) {
             self.show_clock(self.here(now), out);
         }
-        match self.reader.pull() {
+        if self.opens_at(now).is_some_and(|opens| opens <= now) {
+            self.gates = self.gates.open(Gate::Delay);
+        }
+        // Those we wait for would miss the refills.
+        let may_send = self.gates.is_open() || self.is_stepping();
+        match may_send.then(|| self.reader.pull()).flatten() {
             Some(Extra::Refill(message)) => {
                 out.message(&message, Occasion::Refill);
                 self.report.topics[message.topic.index()].refilled += 1;
@@ -243,9 +248,6 @@ impl Machine {
 
     /// Rolling ⇔ meant to play ∧ cue primed ∧ gates open.
     fn start_or_stop_rolling(&mut self, now: Time<Steady>) {
-        if self.opens_at(now).is_some_and(|opens| opens <= now) {
-            self.gates = self.gates.open(Gate::Delay);
-        }
         self.is_starved = !self.reader.is_primed();
         let may_roll = self.may_play() && !self.is_starved && self.pace != Pace::Max;
         match (self.segment.is_rolling(), may_roll) {
@@ -348,45 +350,13 @@ impl Machine {
         }
     }
 
-    /// What playback is doing.
-    pub fn state(&self) -> State {
-        if self.course == Course::Over {
-            State::Stopped
-        } else if self.course == Course::Ended {
-            State::Ended
-        } else if self.intent == Intent::Pause {
-            State::Paused
-        } else if !self.gates.is_open() {
-            State::Gated
-        } else if self.is_starved {
-            State::Starved
-        } else {
-            State::Playing
-        }
-    }
-
-    /// A snapshot for everybody else.
-    pub fn status(&self) -> Status {
-        Status {
-            segment: self.segment,
-            state: self.state(),
-            pace: self.pace,
-            gates: self.gates,
-            sent: self.report.sent,
-            bytes: self.report.bytes,
-            late: self.report.late,
-            damaged: self.report.damaged,
-            laps: self.report.laps,
-        }
-    }
-
     /// Whether steps that were asked for are still to be made.
     pub fn is_stepping(&self) -> bool {
         self.steps > 0 || self.back.is_some()
     }
 
     /// What the run did so far.
-    pub fn report(&self) -> &Report {
+    pub const fn report(&self) -> &Report {
         &self.report
     }
 

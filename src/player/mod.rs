@@ -11,6 +11,7 @@ mod options;
 mod reader;
 mod report;
 mod sends;
+mod standing;
 mod ticker;
 mod transport;
 mod wall;

@@ -102,3 +102,75 @@ fn a_lying_message_index_is_damage() {
     let walk = bag.cursor(&all(&bag), StartAt::At(at(0)), Direction::Forward);
     assert!(walk.into_iter().all(|item| item.is_ok()));
 }
+
+#[test]
+fn each_publisher_that_can_be_told_keeps_its_own_last_message() {
+    let publisher = |id: &str| {
+        let topic = TopicSpec::named("/a").with("callerid", id);
+        topic.with("latching", "1")
+    };
+    let chatter: Vec<Note> = (2..9).map(|i| Note::new(1, i, format!("b{i}"))).collect();
+    for has_message_indexes in [true, false] {
+        let spec = Spec {
+            topics: vec![publisher("/a"), publisher("/b")],
+            ..Spec::new(vec![vec![Note::new(0, 1, "a1")], chatter.clone()])
+        };
+        let spec = spec.options(|o| o.emit_message_indexes(has_message_indexes));
+        let bag = bag(&spec.write());
+        assert_eq!(found(&bag, 6), ["a1", "b6"]);
+        assert_eq!(found(&bag, 50), ["a1", "b8"]);
+    }
+}
+
+#[test]
+fn as_many_are_given_as_a_publisher_kept() {
+    let yaml = |history: &str| format!("- {{{history}, durability: transient_local}}\n");
+    for (history, count) in [
+        ("history: keep_last, depth: 5", 5),
+        ("history: 1, depth: 3", 3),
+        ("history: keep_last, depth: 0", 1),
+        ("history: unknown, depth: 7", 1),
+        ("history: keep_all", 9),
+        ("depth: 4", 1),
+    ] {
+        let spec = Spec {
+            topics: vec![offers("/a", &yaml(history))],
+            ..Spec::new(vec![
+                (0..9).map(|i| Note::new(0, i, i.to_string())).collect(),
+            ])
+        };
+        assert_eq!(found(&bag(&spec.write()), 50).len(), count, "{history}");
+    }
+}
+
+#[test]
+fn a_large_message_costs_no_small_one_its_place() {
+    use bagplay::bag::{CueAt, CuePoll, Cued, Cues};
+    let spec = Spec {
+        topics: vec![offers("/tf_static", LOCAL), offers("/cloud", LOCAL)],
+        ..Spec::new(vec![
+            vec![Note::new(0, 1, "tf")],
+            vec![Note::new(1, 2, vec![7; 1 << 20])],
+            vec![Note::new(0, 50, "end")],
+        ])
+    };
+    let bag = bag(&spec.write());
+    for (budget, due) in [(1 << 20, vec![2]), (16 << 20, vec![2, 1 << 20])] {
+        let mut cues = Cues::new(bag.clone(), all(&bag), budget, std::sync::Arc::new(|| {}));
+        let mut cue = cues.start(CueAt {
+            from: StartAt::At(at(40)),
+            direction: Direction::Forward,
+            range: bagplay::time::TimeRange::ALL,
+            refill: true,
+        });
+        let mut refilled = Vec::new();
+        loop {
+            match cue.poll() {
+                CuePoll::Item(Cued::Refill(message)) => refilled.push(message.payload.len()),
+                CuePoll::Item(_) | CuePoll::End => break,
+                CuePoll::Pending => std::thread::yield_now(),
+            }
+        }
+        assert_eq!(refilled, due, "{budget}");
+    }
+}

@@ -556,9 +556,10 @@ fn who_defines_a_channel_again_is_told_of_it() {
     let at = place(&bytes, op::MESSAGE, 40).at;
     bytes.splice(at..at, other);
     let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+    // When it is found and when it is walked over.
     assert_eq!(
         (messages.len(), damage),
-        (100, vec![DamageKind::ChannelConflict])
+        (100, vec![DamageKind::ChannelConflict; 2])
     );
 }
 

@@ -323,6 +323,37 @@ fn a_seek_is_one_declared_jump_flush_segment_clock_refill_messages() {
 }
 
 #[test]
+fn refills_wait_for_whom_playback_waits() {
+    check(
+        Options {
+            refill: true,
+            gates: Gates::OPEN.close(Gate::Subscribers),
+            ..options()
+        },
+        &[1000, 1300, 1900],
+        &[
+            (100, Command::Seek(ros(1850))),
+            (600, Command::OpenGate(Gate::Subscribers)),
+        ],
+        "
+        0 flush
+        0 gen 0 held 1000
+        0 clock 1000
+        100 flush
+        100 gen 1 held 1850
+        100 clock 1850
+        250 clock 1850
+        500 clock 1850
+        600 refill 1300
+        600 gen 1 rolls 1850 ×1
+        650 msg 1900
+        750 clock 2000
+        750 clock 2000
+        750 gen 1 held 2000",
+    );
+}
+
+#[test]
 fn seeks_taken_together_start_one_cue() {
     let all = messages(&[1000, 1500]);
     let (sent, cues) = std::sync::mpsc::sync_channel(100);

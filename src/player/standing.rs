@@ -1,0 +1,39 @@
+//! What the machine tells of itself: its state in a word, and a snapshot for everybody else.
+
+use super::command::{State, Status};
+use super::machine::{Course, Machine};
+use super::options::Intent;
+
+impl Machine {
+    /// What playback is doing.
+    pub fn state(&self) -> State {
+        if self.course == Course::Over {
+            State::Stopped
+        } else if self.course == Course::Ended {
+            State::Ended
+        } else if self.intent == Intent::Pause {
+            State::Paused
+        } else if !self.gates.is_open() {
+            State::Gated
+        } else if self.is_starved {
+            State::Starved
+        } else {
+            State::Playing
+        }
+    }
+
+    /// A snapshot for everybody else.
+    pub fn status(&self) -> Status {
+        Status {
+            segment: self.segment,
+            state: self.state(),
+            pace: self.pace,
+            gates: self.gates,
+            sent: self.report.sent,
+            bytes: self.report.bytes,
+            late: self.report.late,
+            damaged: self.report.damaged,
+            laps: self.report.laps,
+        }
+    }
+}
