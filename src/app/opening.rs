@@ -41,10 +41,14 @@ pub(crate) fn open(
     for note in bag.notes() {
         tracing::warn!("{note}");
     }
+    Ok(bag)
+}
+
+/// Says what was found wrong when it was opened.
+pub(crate) fn warn(bag: &Bag) {
     for finding in Findings::of(bag.damage()).list() {
         tracing::warn!("{finding}");
     }
-    Ok(bag)
 }
 
 struct Watch<'a> {

@@ -26,6 +26,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     let profiles = args.topics.qos_profile_overrides_path.as_deref();
     let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
     let bag = opening::open(&args.bags, args.time.message_order.into(), terminal)?;
+    opening::warn(&bag);
     let recording = bag
         .range()
         .ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args)))

@@ -14,8 +14,10 @@ use super::opening;
 pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, terminal: &Terminal) -> Result<Exit, Failure> {
     let bag = opening::open(&args.bags, MessageOrder::Received, terminal)?;
     let info = if args.check {
+        // Which tells it all.
         Info::checked(&bag)
     } else {
+        opening::warn(&bag);
         Info::new(&bag)
     };
     let text = match talk.format {

@@ -1,11 +1,85 @@
-//! Checking a whole recording: every chunk opened, every message walked, every checksum compared.
+//! Checks that playing does not make: the checksums of data sections, and indexes against their chunks.
 
+use std::collections::BTreeMap;
+
+use super::budget::Meter;
+use super::chunk::Decoder;
 use super::contents::Contents;
-use super::error::{Damage, DamageKind};
+use super::error::{Damage, DamageKind, Fault};
+use super::index::ChunkRef;
+use super::message_index;
+use super::record::{MessageHeader, Records, op};
 use super::source::Source;
 
 /// How much is summed at once.
 const PIECE: u64 = 1 << 20;
+
+/// Opens every chunk, and compares what is in it with what its indexes say.
+pub(super) fn chunks(contents: &Contents) -> Vec<Damage> {
+    let mut damage = Vec::new();
+    let mut decoder = Decoder::default();
+    for chunk in &contents.chunks {
+        let source = &contents.input(chunk.input).source;
+        match decoder.read(source, &chunk.place, &Meter::unbounded()) {
+            Ok(owned) => {
+                let counts = count(&owned.bytes);
+                let wrong = wrong_index(source, &chunk.place, &counts);
+                damage.extend(wrong.map(|detail| {
+                    let fault = Fault::new(DamageKind::Index, detail);
+                    contents.damage(chunk, fault)
+                }));
+            }
+            Err(fault) => damage.push(contents.damage(chunk, fault)),
+        }
+    }
+    damage
+}
+
+/// What the indexes of a chunk are wrong about.
+fn wrong_index(source: &Source, place: &ChunkRef, counts: &BTreeMap<u16, u64>) -> Option<String> {
+    if place.message_indexes.is_empty() {
+        return None;
+    }
+    let listed = |channel: u16| {
+        let found = place.message_indexes.iter();
+        found.into_iter().any(|it| it.channel == channel)
+    };
+    if let Some(channel) = counts.keys().find(|channel| !listed(**channel)) {
+        return Some(format!(
+            "chunk has messages of channel {channel}, its index lists none"
+        ));
+    }
+    for indexed in place.message_indexes.iter().filter(|it| it.offset != 0) {
+        let channel = indexed.channel;
+        let there = counts.get(&channel).copied().unwrap_or(0);
+        match message_index::read(source, place, channel) {
+            Some(entries) if entries.len() as u64 == there => {}
+            Some(entries) => {
+                let told = entries.len();
+                return Some(format!(
+                    "message index of channel {channel} lists {told} of {there} messages"
+                ));
+            }
+            None => {
+                return Some(format!(
+                    "message index of channel {channel} is not where the index says"
+                ));
+            }
+        }
+    }
+    None
+}
+
+fn count(bytes: &[u8]) -> BTreeMap<u16, u64> {
+    let mut counts = BTreeMap::new();
+    let records = Records::new(bytes).map_while(Result::ok);
+    for record in records.filter(|record| record.opcode == op::MESSAGE) {
+        if let Ok(header) = MessageHeader::parse(record.body) {
+            *counts.entry(header.channel).or_default() += 1;
+        }
+    }
+    counts
+}
 
 /// Compares the data sections with their checksums, where they have one.
 pub(super) fn data_sections(contents: &Contents) -> Vec<Damage> {

@@ -10,7 +10,7 @@ use super::index::{ChunkRef, FileIndex, Form, IndexOrigin};
 use super::inputs::{Inputs, Standing};
 use super::message::{Key, TopicId};
 use super::opening::{MessageOrder, Opening};
-use super::pool::{MOST_OPEN, Pool};
+use super::pool::{Pool, most_open};
 use super::rosbag2::Note;
 use super::source::Source;
 use super::topic::Topic;
@@ -124,7 +124,7 @@ impl Contents {
         paths: &[impl AsRef<Path>],
         opening: &Opening<'_>,
     ) -> Result<Self, BagError> {
-        let inputs = Inputs::open(paths, opening, &Pool::new(MOST_OPEN))?;
+        let inputs = Inputs::open(paths, opening, &Pool::new(most_open()))?;
         Self::of(inputs, opening)
     }
 

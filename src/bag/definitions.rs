@@ -33,7 +33,7 @@ pub(super) fn complete(source: &Source, index: &mut FileIndex) {
     let mut missing = used.clone();
     missing.retain(|id| is_missing(index, *id));
     let mut decoder = Decoder::default();
-    let mut opened = 0;
+    let (mut opened, mut broken) = (0, Vec::new());
     // A channel whose first chunk is broken may be defined again in a later one.
     for place in 0..index.chunks.len() {
         if missing.is_empty() || opened >= most {
@@ -47,10 +47,17 @@ pub(super) fn complete(source: &Source, index: &mut FileIndex) {
             continue;
         }
         opened += 1;
-        if let Ok(records) = decoder.read(source, chunk, &Meter::unbounded()) {
-            take(index, &records.bytes);
-            missing.retain(|id| is_missing(index, *id));
+        match decoder.read(source, chunk, &Meter::unbounded()) {
+            Ok(records) => {
+                take(index, &records.bytes);
+                missing.retain(|id| is_missing(index, *id));
+            }
+            Err(fault) => broken.push((chunk.offset, fault)),
         }
+    }
+    // Nothing of these channels is going to be opened, so nobody else would say what was wrong.
+    for (at, fault) in broken.into_iter().filter(|_| !missing.is_empty()) {
+        index.report(source, at, (fault.kind, fault.detail));
     }
     used.retain(|id| is_missing(index, *id));
     for channel in used {

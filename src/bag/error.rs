@@ -124,7 +124,12 @@ pub struct Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, detail, .. } = self;
-        write!(f, "{}: {detail} at byte {offset}", self.file.display())
+        write!(f, "{}: {detail}", self.file.display())?;
+        match self.kind {
+            // All of it is.
+            DamageKind::Missing => Ok(()),
+            _ => write!(f, " at byte {offset}"),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::io;
 
 use super::chunk::MAX_CHUNK;
 use super::definitions;
-use super::error::{BagError, Damage, DamageKind};
+use super::error::{BagError, Damage, DamageKind, Fault};
 use super::message_index;
 use super::opening::{MessageOrder, Opening};
 use super::record::{ChannelRecord, FRAME, Fields, Header, MAGIC, SchemaRecord, Statistics, op};
@@ -23,10 +23,10 @@ use crate::time::{Ros, Time};
 
 /// The largest header record that is read.
 const MAX_HEADER: u64 = 1 << 20;
-/// The most bytes of schemas and channels that are kept: 64 MiB, a hundred times a large robot's.
-const MAX_DEFINITIONS: u64 = 64 << 20;
+/// The most bytes of schemas and channels that are kept: 32 MiB, fifty times a large robot's.
+const MAX_DEFINITIONS: u64 = 32 << 20;
 /// How many faults of one index are reported.
-const MOST_REPORTS: usize = 100;
+pub(super) const MOST_REPORTS: usize = 100;
 
 /// How messages stand in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +107,10 @@ pub(super) struct FileIndex {
     /// Where the data end, and the checksum over all of them, 0 if there is none.
     pub(super) data_end: Option<(u64, u32)>,
     definition_bytes: u64,
+    /// Chunks that could not be opened to learn what is in them, and why.
+    pub(super) unread: Vec<(u64, Fault)>,
+    /// Whether there are more definitions than are kept.
+    has_left_out: bool,
 }
 
 impl FileIndex {
@@ -139,6 +143,16 @@ impl FileIndex {
             MessageOrder::Sent => survey::all(source, &mut index, opening),
         }
         definitions::complete(source, &mut index);
+        if index.channels.is_empty() {
+            // Without a topic nothing is going to be played, so nobody else would say what is wrong.
+            for (at, fault) in std::mem::take(&mut index.unread) {
+                index.report(source, at, (fault.kind, fault.detail));
+            }
+        }
+        if index.has_left_out {
+            let detail = "schemas and channels beyond 32 MiB are not kept";
+            index.report(source, 0, (DamageKind::TooLarge, detail));
+        }
         Ok(index)
     }
 
@@ -259,6 +273,8 @@ impl FileIndex {
         let is_room = after <= MAX_DEFINITIONS;
         if is_room {
             self.definition_bytes = after;
+        } else {
+            self.has_left_out = true;
         }
         is_room
     }

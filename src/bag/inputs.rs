@@ -4,6 +4,7 @@
 //! The parts of a directory stand or fall alone: one that is gone or is no recording is damage, and the
 //! rest plays.
 
+use std::error::Error as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -88,7 +89,12 @@ impl Inputs {
     pub(super) fn refuse(&mut self, path: &Path, error: BagError) {
         let name = format!("{}: ", path.display());
         let text = error.to_string();
-        let why = text.strip_prefix(&name).unwrap_or(&text);
+        let mut why = text.strip_prefix(&name).unwrap_or(&text).to_owned();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            why = format!("{why}: {error}");
+            cause = error.source();
+        }
         self.damage.push(Damage {
             file: path.to_owned(),
             offset: 0,

@@ -10,7 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// How many files are open at most: far below the usual limit of 1024 a process.
-pub(super) const MOST_OPEN: usize = 128;
+const MOST_OPEN: usize = 128;
+
+/// How many files may be open: a quarter of what the system allows this process, and not more than
+/// [`MOST_OPEN`].
+pub(super) fn most_open() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let allowed = limit.current.and_then(|limit| usize::try_from(limit).ok());
+    allowed.map_or(MOST_OPEN, |allowed| (allowed / 4).clamp(4, MOST_OPEN))
+}
 
 /// The open files of a bag.
 #[derive(Debug)]

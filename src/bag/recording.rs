@@ -109,6 +109,12 @@ impl Bag {
         check::data_sections(&self.contents)
     }
 
+    /// Opens every chunk and compares it with what its indexes say: damage that a walk meets, and what it
+    /// does not come to.
+    pub fn check_chunks(&self) -> Vec<Damage> {
+        check::chunks(&self.contents)
+    }
+
     /// Walks the selected topics in order. Seeking is a new cursor. Forward from a time covers that
     /// time and later, in reverse that time and earlier.
     pub fn cursor(&self, topics: &Selection, from: StartAt, direction: Direction) -> Cursor {

@@ -14,14 +14,11 @@ const STRIDE: usize = 256 << 10;
 
 /// The first place at or behind `from` where a record begins that ends by `to`.
 pub(super) fn next_record(
-    window: &mut Window<'_>,
+    (window, looks): (&mut Window<'_>, &mut Looks<'_>),
     index: &FileIndex,
     from: u64,
     to: u64,
 ) -> Option<u64> {
-    // Each look of a candidate at another place has a window of its own, since the next candidate's looks
-    // are a few bytes further on.
-    let mut looks = [(); 4].map(|()| window.another());
     let mut at = from;
     let mut stride = FIRST;
     while at + (FRAME as u64) <= to {
@@ -33,7 +30,7 @@ pub(super) fn next_record(
             let is_maybe = block
                 .get(i..i + FRAME)
                 .is_some_and(|frame| matches!(frame[0], 1..=0x0F) && frame[5..] == [0; 4]);
-            if is_maybe && is_record(&mut looks, index, at + i as u64, to) {
+            if is_maybe && is_record(looks, index, at + i as u64, to) {
                 return Some(at + i as u64);
             }
         }
@@ -42,8 +39,9 @@ pub(super) fn next_record(
     None
 }
 
-/// Near a candidate, at its second and third block, and behind its end.
-type Looks<'a> = [Window<'a>; 4];
+/// Near a candidate, at its second and third block, and behind its end: each look has a window of its own,
+/// since the next candidate's looks are a few bytes further on.
+pub(super) type Looks<'a> = [Window<'a>; 4];
 
 fn is_record(looks: &mut Looks<'_>, index: &FileIndex, at: u64, to: u64) -> bool {
     let Some(frame) = Frame::read(&mut looks[0], at) else {

@@ -14,7 +14,7 @@ use super::record::{
     ChannelRecord, ChunkHeader, FRAME, Fields, MAGIC, MESSAGE_HEADER, MessageHeader, SchemaRecord,
     op,
 };
-use super::resync::next_record;
+use super::resync::{Looks, next_record};
 use super::source::Source;
 use super::summary::times;
 use super::survey::Counts;
@@ -77,6 +77,7 @@ pub(super) struct Scan<'a> {
     index: &'a mut FileIndex,
     opening: &'a Opening<'a>,
     window: Window<'a>,
+    looks: Looks<'a>,
     run: Option<Run>,
     chunk: Option<Indexes>,
     counts: Counts,
@@ -108,6 +109,7 @@ impl<'a> Scan<'a> {
             index,
             opening,
             window: Window::new(source),
+            looks: [(); 4].map(|()| Window::new(source)),
             run: None,
             chunk: None,
             counts: Counts::new(),
@@ -145,7 +147,8 @@ impl<'a> Scan<'a> {
                         Behind::Partly
                     });
                     self.close_run();
-                    let Some(next) = next_record(&mut self.window, &*self.index, at + 1, to) else {
+                    let windows = (&mut self.window, &mut self.looks);
+                    let Some(next) = next_record(windows, &*self.index, at + 1, to) else {
                         break End::Cut(at);
                     };
                     let detail = format!("{} bytes that are no records are skipped", next - at);

@@ -179,8 +179,8 @@ impl Reading<'_> {
             return Ok(());
         };
         let most = most_indexes(record.uncompressed, record.message_indexes.len());
-        let indexes = Some(record.message_index_length).filter(|length| *length <= most);
-        let indexed = indexes.and_then(|length| end.checked_add(length));
+        let told = Some(record.message_index_length).filter(|length| *length <= most);
+        let indexed = told.and_then(|length| end.checked_add(length));
         let indexed = indexed.filter(|indexed| *indexed <= self.start);
         self.covered.push((offset, indexed.unwrap_or(end)));
         let (start, end) = times(record.start, record.end);

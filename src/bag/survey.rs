@@ -8,7 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::budget::Meter;
 use super::chunk::Decoder;
-use super::index::{ChunkRef, FileIndex, Indexed};
+use super::error::Fault;
+use super::index::{ChunkRef, FileIndex, Indexed, MOST_REPORTS};
 use super::opening::{MessageOrder, Opening};
 use super::record::{ChannelRecord, Fields, MessageHeader, Records, SchemaRecord, op};
 use super::source::Source;
@@ -68,6 +69,7 @@ fn survey(
     let left = AtomicU64::new(source.len.saturating_mul(MOST_TIMES).max(MOST_ALWAYS));
     let found = Mutex::new(BTreeMap::new());
     let definitions = Mutex::new(Definitions::default());
+    let broken = Mutex::new(Vec::new());
     let work = |chunks: &[ChunkRef]| {
         let mut decoder = Decoder::default();
         while let Some(place) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -82,11 +84,14 @@ fn survey(
             {
                 continue;
             }
-            // What cannot be read is said when it is played.
-            if let Ok(owned) = decoder.read(source, chunk, &Meter::unbounded()) {
-                let seen = count(&owned.bytes, opening.order);
-                lock(&definitions).note(&owned.bytes, *place);
-                lock(&found).insert(*place, seen);
+            match decoder.read(source, chunk, &Meter::unbounded()) {
+                Ok(owned) => {
+                    let seen = count(&owned.bytes, opening.order);
+                    lock(&definitions).note(&owned.bytes, *place);
+                    lock(&found).insert(*place, seen);
+                }
+                // Said when it is played.
+                Err(fault) => note(&mut lock(&broken), chunk.offset, fault),
             }
         }
     };
@@ -99,11 +104,7 @@ fn survey(
     lock(&definitions).give(index);
     let mut found = std::mem::take(&mut *lock(&found));
     let is_whole = found.len() == wanted.len();
-    if !is_whole && let Some(first) = wanted.iter().find(|place| !found.contains_key(place)) {
-        let skipped = wanted.len() - found.len();
-        let at = index.chunks.get(*first).map_or(0, |chunk| chunk.offset);
-        tracing::debug!("{skipped} chunks from byte {at} on tell nothing of themselves");
-    }
+    index.unread.append(&mut lock(&broken));
     let mut counts = Counts::new();
     for place in wanted {
         let Some(chunk) = index.chunks.get_mut(place) else {
@@ -122,6 +123,12 @@ fn survey(
         chunk.adopt(&seen);
     }
     is_whole.then_some(counts)
+}
+
+fn note(broken: &mut Vec<(u64, Fault)>, at: u64, fault: Fault) {
+    if broken.len() < MOST_REPORTS {
+        broken.push((at, fault));
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

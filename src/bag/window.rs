@@ -30,11 +30,6 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Another one over the same file, for who looks at two places in turns.
-    pub(super) fn another(&self) -> Self {
-        Self::new(self.source)
-    }
-
     /// The `length` bytes from `offset` on, fewer if the file ends before.
     pub(super) fn get(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let there = self.source.len.saturating_sub(offset);

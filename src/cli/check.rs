@@ -1,12 +1,13 @@
 //! [`Check`]: a whole recording read, and what is wrong with it.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use super::findings::Findings;
-use super::units::{bytes, count};
-use crate::bag::{Bag, Direction, Selection, StartAt};
+use super::units::{bytes, count, plural};
+use crate::bag::{Bag, Damage, DamageKind, Direction, Selection, StartAt};
 use crate::time::Time;
 
 /// What reading everything brought, as `play info --check --format json` writes it.
@@ -32,6 +33,7 @@ impl Check {
             damage: Findings::of(bag.damage()),
             sizes: vec![0; bag.topics().len()],
         };
+        let mut walked = BTreeSet::new();
         let start = StartAt::At(Time::MIN);
         for item in bag.cursor(&Selection::all(bag), start, Direction::Forward) {
             match item {
@@ -43,10 +45,34 @@ impl Check {
                         *sum += size;
                     }
                 }
-                Err(damage) => check.damage.add(&damage, 1),
+                Err(damage) => {
+                    check.damage.add(&damage, 1);
+                    walked.insert((damage.file, damage.offset));
+                }
             }
         }
         for damage in bag.check_data_sections() {
+            check.damage.add(&damage, 1);
+        }
+        for damage in bag.check_chunks() {
+            // What walking has met is told by it; this adds what walking does not come to.
+            if !walked.contains(&(damage.file.clone(), damage.offset)) {
+                check.damage.add(&damage, 1);
+            }
+        }
+        if let Some(expected) = check.expected.filter(|_| check.is_short()) {
+            let file = bag.files().first().map(|file| file.path.clone());
+            let detail = format!(
+                "{} are told of, and {} there are",
+                count(expected),
+                count(check.messages)
+            );
+            let damage = Damage {
+                file: file.unwrap_or_default(),
+                offset: 0,
+                kind: DamageKind::Index,
+                detail: format!("messages: {detail}"),
+            };
             check.damage.add(&damage, 1);
         }
         check
@@ -55,6 +81,11 @@ impl Check {
     /// Whether everything could be read as it was written.
     pub fn is_sound(&self) -> bool {
         self.damage.list().is_empty() && !self.is_short()
+    }
+
+    /// How many messages there are.
+    pub(super) const fn messages(&self) -> u64 {
+        self.messages
     }
 
     /// Payload bytes of each topic, by its id.
@@ -69,17 +100,13 @@ impl Check {
 
     /// What people read.
     pub fn page(&self) -> String {
-        let (read, size) = (count(self.messages), bytes(self.bytes));
-        let of = match self.expected {
-            Some(expected) if self.is_short() => format!(" of {}", count(expected)),
-            _ => String::new(),
-        };
+        let (read, size) = (plural(self.messages, "message"), bytes(self.bytes));
         let verdict = if self.is_sound() {
             "nothing is wrong"
         } else {
             "not everything is as it was written"
         };
-        let mut page = format!("check     {read}{of} messages read, {size}: {verdict}\n");
+        let mut page = format!("check     {read} read, {size}: {verdict}\n");
         for finding in self.damage.list() {
             // Writing to a string does not fail.
             let _ = writeln!(page, "{:<9} {finding}", finding.kind);

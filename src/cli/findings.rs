@@ -75,7 +75,10 @@ impl Findings {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, detail, .. } = self;
-        write!(f, "{}: {detail} at byte {offset}", self.file.display())?;
+        write!(f, "{}: {detail}", self.file.display())?;
+        if self.kind != DamageKind::Missing.name() {
+            write!(f, " at byte {offset}")?;
+        }
         match self.count {
             0 | 1 => Ok(()),
             more => write!(

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::check::Check;
 use super::info::{FileInfo, Info, TopicInfo};
-use super::units::{bytes, count};
+use super::units::{bytes, count, plural};
 use crate::time::{Ros, Time};
 
 /// More files than these are shown as one line.
@@ -35,15 +36,13 @@ impl Info {
             ),
             _ => writeln!(page, "duration  none: no messages"),
         };
-        let messages = match self.message_count {
-            Some(1) => "1 message".into(),
-            Some(messages) => format!("{} messages", count(messages)),
-            None => "an unknown number of messages".into(),
-        };
-        let topics = match self.topics.len() {
-            1 => "1 topic".into(),
-            topics => format!("{topics} topics"),
-        };
+        let known = self
+            .message_count
+            .or(self.check.as_ref().map(Check::messages));
+        let messages = known.map_or("an unknown number of messages".into(), |messages| {
+            plural(messages, "message")
+        });
+        let topics = plural(self.topics.len() as u64, "topic");
         let _ = writeln!(page, "content   {messages} on {topics}");
         if let Some(check) = &self.check {
             page.push_str(&check.page());
@@ -209,12 +208,18 @@ fn moment(t: Time<Ros>, zone: &TimeZone) -> String {
 fn printable(name: &str) -> String {
     let clean = name
         .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c });
+        .map(|c| if is_steering(c) { '\u{fffd}' } else { c });
     let mut shown: String = clean.take(LONGEST).collect();
     if name.chars().nth(LONGEST).is_some() {
         shown.push('…');
     }
     shown
+}
+
+/// Controls, and what turns the direction of writing round.
+fn is_steering(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -224,6 +229,7 @@ mod tests {
     #[test]
     fn names_cannot_steer_the_terminal_nor_flood_it() {
         assert_eq!(printable("/a\x1b[2J\nb"), "/a\u{fffd}[2J\u{fffd}b");
+        assert_eq!(printable("/a\u{202e}b"), "/a\u{fffd}b");
         assert_eq!(printable(&"x".repeat(1000)).chars().count(), 201);
     }
 

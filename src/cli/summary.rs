@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::findings::Findings;
 use super::plan::{LeftOut, Plan, pace_factor};
-use super::units::{bytes, count, millis};
+use super::units::{bytes, count, millis, plural};
 use crate::bag::{Bag, MessageOrder};
 use crate::player::Report;
 use crate::time::Duration;
@@ -171,23 +171,24 @@ fn skipped(left_out: &LeftOut) -> Skipped {
 impl fmt::Display for Summary {
     /// One line for the run, one for its timing, and one each for what was not as it should be.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let topics = self.topics.iter().filter(|topic| topic.sent > 0).count();
+        let topics = self.topics.iter().filter(|topic| topic.sent > 0).count() as u64;
         let ended = match self.ended {
             Ending::End => "played",
             Ending::Stopped => "stopped after",
             Ending::Interrupted => "interrupted after",
             Ending::Failed => "failed after",
         };
-        let (sent, size) = (count(self.messages_sent), bytes(self.bytes_sent));
+        let (sent, topics) = (
+            plural(self.messages_sent, "message"),
+            plural(topics, "topic"),
+        );
+        let size = bytes(self.bytes_sent);
         let rate = match (self.rate.asked, self.rate.achieved) {
             (Some(asked), Some(achieved)) => format!(", rate {achieved:.4} of {asked} asked"),
             (None, Some(achieved)) => format!(", rate {achieved:.1}"),
             (_, None) => String::new(),
         };
-        write!(
-            f,
-            "{ended} {sent} messages on {topics} topics, {size}{rate}"
-        )?;
+        write!(f, "{ended} {sent} on {topics}, {size}{rate}")?;
         if self.rate.asked.is_some() && self.messages_sent > 0 {
             let late: u64 = self.topics.iter().map(|topic| topic.late).sum();
             let Lateness { p50, p99, max } = self.lateness_us;
@@ -214,10 +215,14 @@ impl fmt::Display for Summary {
         }
         let dropped: u64 = self.topics.iter().map(|topic| topic.dropped).sum();
         if dropped > 0 {
-            write!(f, "\n{} messages dropped", count(dropped))?;
+            write!(f, "\n{} dropped", plural(dropped, "message"))?;
         }
         if self.damaged > 0 {
-            write!(f, "\n{} damaged places skipped", count(self.damaged))?;
+            write!(
+                f,
+                "\n{} in the recording",
+                plural(self.damaged, "damaged place")
+            )?;
         }
         Ok(())
     }

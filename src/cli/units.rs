@@ -12,6 +12,12 @@ pub fn count(number: u64) -> String {
     groups.join(",")
 }
 
+/// `1 message`, `1,234 messages`.
+pub(super) fn plural(number: u64, word: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {word}{s}", count(number))
+}
+
 /// A size in bytes with a binary unit and three or four digits: `2.91 MiB`.
 #[expect(clippy::cast_precision_loss, reason = "four digits are shown")]
 pub fn bytes(number: u64) -> String {

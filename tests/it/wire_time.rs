@@ -9,7 +9,7 @@ use bagplay::time::{
     Phase, Ros, SimTime, SleepError, Speed, Time, TimeRange,
 };
 use bagplay::wire::{self, Follow, RosOutput, Session, encode_clock};
-use crossbeam_channel::{Receiver, unbounded};
+use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 
 use crate::wire_net::{CLOCK_HASH, CLOCK_KEY, PATIENCE, open, options, peer, router, token};
@@ -59,7 +59,7 @@ fn jumps(
     bagplay::time::JumpHandle,
     Receiver<bagplay::time::JumpEvent>,
 ) {
-    let (tell, jumps) = unbounded();
+    let (tell, jumps) = bounded(100_000);
     let filter = JumpFilter::new()
         .min_backward(Duration::from_nanos(1))
         .clock_changes()
@@ -213,7 +213,7 @@ fn whoever_publishes_a_clock_is_followed_and_broken_messages_are_not() {
     let sim = SimTime::new(node.clock_source(Follow::Clock));
     let clock = sim.clock();
     let ticks = Arc::new(Mutex::new(Vec::new()));
-    let (seen, (tell, told)) = (Arc::clone(&ticks), unbounded());
+    let (seen, (tell, told)) = (Arc::clone(&ticks), bounded(1000));
     let _handle = clock.on_tick(move |time| {
         seen.lock().unwrap().push(time);
         tell.send(time).unwrap();
