@@ -1,6 +1,7 @@
 //! From what was typed to what is played: the one place that knows how flags combine.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use super::args::{PlayArgs, TimeArgs};
 use super::select::{Chosen, SelectError, choose, ids_of};
@@ -203,12 +204,11 @@ fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> 
 /// Names that topics of different types would share.
 fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     let type_of = |chosen: &Chosen| topics[chosen.id.index()].type_name();
-    let shared = chosen.iter().enumerate().filter_map(|(n, one)| {
-        let other = chosen[..n]
-            .iter()
-            .find(|other| other.name == one.name && type_of(other) != type_of(one))?;
-        let (name, a, b) = (&one.name, type_of(other), type_of(one));
-        Some(format!("{name} is published with two types, {a} and {b}"))
+    let mut first: HashMap<&str, &str> = HashMap::new();
+    let shared = chosen.iter().filter_map(|one| {
+        let (name, b) = (one.name.as_str(), type_of(one));
+        let a = *first.entry(name).or_insert(b);
+        (a != b).then(|| format!("{name} is published with two types, {a} and {b}"))
     });
     shared.collect()
 }
