@@ -20,6 +20,9 @@ use super::selection::{Direction, Selection, StartAt};
 /// worker for each.
 pub(super) const BATCH: usize = 64;
 
+/// With fewer batches queued the receiver has next to nothing left: a wink of its time.
+const FEW: usize = 8;
+
 /// What a worker's thread does.
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
@@ -156,7 +159,7 @@ impl Feed {
         if was_hungry {
             (self.wake)();
         }
-        let is_short = was_hungry || batches.len() <= 1;
+        let is_short = was_hungry || batches.len() <= FEW;
         self.is_short.store(is_short, Ordering::Relaxed);
         is_sent
     }
