@@ -11,7 +11,7 @@ pub enum Exit {
     Failed,
     /// 2: the command line cannot be meant.
     Usage,
-    /// 3: a recording is unreadable, or was read with data loss under `--strict`.
+    /// 3: a recording is unreadable, or not all of it was as it should be under `--strict`.
     Recording,
     /// 4: nobody subscribed in time, or a gate timed out.
     Timeout,
@@ -54,7 +54,7 @@ Exit codes:
   0    done
   1    failed while running: the network was lost, or a defect of this program
   2    the command line cannot be meant
-  3    a recording is unreadable, or was read with data loss under --strict
+  3    a recording is unreadable, or not all as it should be under --strict
   4    nobody subscribed in time, or a gate timed out
   5    an expectation or a comparison failed
   6    the supervised program failed

@@ -4,6 +4,7 @@
 //! from there and feeds the clocks, so that jump handlers run in no callback of the network.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
@@ -15,6 +16,10 @@ use crate::time::{ClockState, Extrapolation, Feed, Ros, SourceError, Speed, Time
 use super::cdr::decode_clock;
 use super::clock_state::ClockStateMessage;
 use super::graph::{CLOCK, Graph};
+use super::now::steady;
+
+/// How long after it was made a source may be switched on without a complaint that the clock is ignored.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Which topic says what time it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -59,6 +64,8 @@ pub(super) struct Mailbox {
 struct Letters {
     said: Option<(Feed, Said)>,
     publishers: Option<(Feed, usize)>,
+    /// Whether time is wanted.
+    is_wanted: bool,
     is_over: bool,
 }
 
@@ -88,6 +95,7 @@ impl TimeSource for ClockSource {
     }
 
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+        self.mailbox.put(|letters| letters.is_wanted = true);
         let fail = |source: zenoh::Error| SourceError::Failed(source);
         let (mailbox, feed, follow) =
             (Arc::clone(&self.mailbox), feed.clone(), self.follow.clone());
@@ -108,7 +116,9 @@ impl TimeSource for ClockSource {
 
     fn stop(&mut self) {
         self.heard = None;
-        self.mailbox.put(|letters| letters.said = None);
+        self.mailbox.put(|letters| {
+            (letters.said, letters.is_wanted) = (None, false);
+        });
     }
 }
 
@@ -142,15 +152,25 @@ impl Mailbox {
 
     /// Feeds what comes until the source is gone.
     fn hand_on(&self) {
+        let begun = steady();
         let mut letters = self.letters();
         loop {
-            let (said, publishers) = (letters.said.take(), letters.publishers.take());
+            // That somebody publishes what nobody wants is told when there was time to want it.
+            let grace = GRACE.saturating_sub(steady().saturating_duration_since(begun));
+            let is_due = letters.is_wanted || grace.is_zero();
+            let publishers = letters.publishers.take_if(|_| is_due);
+            let said = letters.said.take();
             if letters.is_over {
                 return;
             }
             if said.is_none() && publishers.is_none() {
-                let waited = self.has_come.wait(letters);
-                letters = waited.unwrap_or_else(PoisonError::into_inner);
+                let patience = if letters.publishers.is_some() {
+                    grace
+                } else {
+                    Duration::MAX
+                };
+                let waited = self.has_come.wait_timeout(letters, patience);
+                (letters, _) = waited.unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
             drop(letters);

@@ -163,6 +163,12 @@ fn a_program_lives_on_a_players_time() {
     }
     assert_eq!((sim.publishers(), sim.complaints()), (1, vec![]));
 
+    // Half as fast, over the lap that the time goes back at.
+    let half = Pace::At(Speed::from_f64(0.5).unwrap());
+    transport.send(Command::SetPace(half)).unwrap();
+    let lap = clock.sleep_for(Duration::from_secs(1), OnJump::ErrorOnBackward);
+    assert!(matches!(lap, Err(SleepError::TimeJumped(_))), "{lap:?}");
+
     sim.disable();
     next(&jumps, JumpKind::Deactivated);
     assert!(clock.now() > range.stop(), "the system's time");
