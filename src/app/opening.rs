@@ -1,5 +1,6 @@
 //! Opening recordings: what takes longer than a moment is shown, what is odd is said.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,6 +41,16 @@ pub(crate) fn open(
     let bag = bag.or_exit(Exit::Recording)?;
     for note in bag.notes() {
         tracing::warn!("{note}");
+    }
+    let mut named = BTreeSet::new();
+    for file in bag.files() {
+        let place = file.path.canonicalize();
+        if !named.insert(place.unwrap_or_else(|_| file.path.clone())) {
+            tracing::warn!(
+                "{}: named twice, so it is played twice",
+                file.path.display()
+            );
+        }
     }
     Ok(bag)
 }

@@ -100,7 +100,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         return Err(Failure::new(Exit::Failed, error));
     }
     if ending.exit == Exit::Done && args.time.strict && summary.damage().total() > 0 {
-        let error = anyhow::anyhow!("something in the recording could not be read (--strict)");
+        let error = anyhow::anyhow!("not all of the recording is as it should be (--strict)");
         return Err(Failure::new(Exit::Recording, error));
     }
     Ok(ending.exit)

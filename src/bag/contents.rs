@@ -158,6 +158,9 @@ impl Contents {
         {
             return Err(error);
         }
+        let counted = inputs.counted.iter();
+        let wrong = counted.filter_map(|counted| counted.check(&contents.files));
+        inputs.notes.extend(wrong);
         inputs.damage.append(&mut contents.damage);
         (contents.damage, contents.notes) = (inputs.damage, inputs.notes);
         let topics = Topics::of(&indexes, &inputs.topics);

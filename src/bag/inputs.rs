@@ -6,9 +6,10 @@
 
 use std::error::Error as _;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::contents::FileSummary;
 use super::error::{BagError, Damage, DamageKind};
 use super::metadata::MetadataTopic;
 use super::opening::Opening;
@@ -35,8 +36,32 @@ pub(super) struct Inputs {
     pub(super) refused: Vec<BagError>,
     pub(super) damage: Vec<Damage>,
     pub(super) notes: Vec<Note>,
+    /// What directories count in which files.
+    pub(super) counted: Vec<Counted>,
     /// What `metadata.yaml` says of topics, for what the recordings leave out.
     pub(super) topics: Vec<MetadataTopic>,
+}
+
+/// How many messages a `metadata.yaml` counts in the files of its directory.
+#[derive(Debug)]
+pub(super) struct Counted {
+    dir: PathBuf,
+    told: u64,
+    files: Vec<PathBuf>,
+}
+
+impl Counted {
+    /// What to say if there are others than these files have.
+    pub(super) fn check(&self, files: &[FileSummary]) -> Option<Note> {
+        let mine = files.iter().filter(|file| self.files.contains(&file.path));
+        let counts: Option<Vec<u64>> = mine.map(|file| file.message_count).collect();
+        let there = counts?.into_iter().fold(0, u64::saturating_add);
+        (there != self.told).then(|| Note::Counts {
+            dir: self.dir.clone(),
+            told: self.told,
+            there,
+        })
+    }
 }
 
 impl Inputs {
@@ -67,6 +92,16 @@ impl Inputs {
     ) -> Result<(), BagError> {
         let directory = Directory::resolve(path)?;
         self.notes.extend(directory.notes);
+        let told = directory.metadata.as_ref().and_then(|it| it.message_count);
+        // That a part is missing is said anyway.
+        self.counted.extend(
+            told.filter(|_| directory.missing.is_empty())
+                .map(|told| Counted {
+                    dir: path.to_owned(),
+                    told,
+                    files: directory.files.clone(),
+                }),
+        );
         self.topics
             .extend(directory.metadata.into_iter().flat_map(|it| it.topics));
         self.damage

@@ -17,7 +17,7 @@ use super::yaml::{self, YamlError};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum QosOverridesError {
     /// It is not YAML, or not a mapping of topics to profiles.
-    #[error("no QoS profiles by topic: {0}")]
+    #[error("no QoS profiles by topic")]
     Yaml(#[from] YamlError),
     /// A topic has something else than a profile.
     #[error(

@@ -42,6 +42,15 @@ pub enum Note {
         /// What is wrong with it.
         reason: String,
     },
+    /// `metadata.yaml` counts other messages than there are: something is missing, or was added.
+    Counts {
+        /// The directory.
+        dir: PathBuf,
+        /// How many messages it counts.
+        told: u64,
+        /// How many there are.
+        there: u64,
+    },
     /// Files that `metadata.yaml` does not list; they come after those that it does.
     Unlisted {
         /// The directory.
@@ -59,6 +68,11 @@ impl fmt::Display for Note {
                 f,
                 "{}: {reason}; the recordings beside it are taken by their names",
                 path.display()
+            ),
+            Self::Counts { dir, told, there } => write!(
+                f,
+                "{}: {METADATA} counts {told} messages, and {there} are there",
+                dir.display()
             ),
             Self::Unlisted { dir, names } => {
                 let named = names[..names.len().min(NAMED)].join(", ");

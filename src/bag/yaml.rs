@@ -16,7 +16,7 @@ const MAX_NODES: usize = 250_000;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum YamlError {
     /// It is longer than anything that is meant for us.
-    #[error("it has {bytes} bytes, more than the {MAX_TEXT} that are read")]
+    #[error("it is longer than the {MAX_TEXT} bytes that are read")]
     TooLong {
         /// How long it is, in bytes.
         bytes: usize,

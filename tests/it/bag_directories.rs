@@ -104,3 +104,25 @@ fn hundreds_of_parts_are_merged_with_few_files_open() {
     assert_eq!(played(&bag), due);
     assert!(open() <= 128, "{}", open());
 }
+
+#[test]
+fn another_count_than_the_metadata_has_is_said() {
+    let listing = |count: u64| {
+        format!(
+            "rosbag2_bagfile_information:\n  storage_identifier: mcap\n  relative_file_paths: [r_0.mcap]\n  \
+             message_count: {count}\n"
+        )
+    };
+    for (count, notes) in [(1, 0), (2, 1)] {
+        let dir = split(&[("r_0.mcap", "a")], Some(&listing(count)));
+        let bag = Bag::open(&[dir.path()]).unwrap();
+        assert_eq!(bag.notes().len(), notes);
+        for note in bag.notes() {
+            let said = note.to_string();
+            assert!(
+                said.ends_with("counts 2 messages, and 1 are there"),
+                "{said}"
+            );
+        }
+    }
+}
