@@ -57,7 +57,7 @@ pub use message::{Key, Message, TopicId};
 pub use metadata::{CompressionMode, Metadata, MetadataError, MetadataTopic};
 pub use opening::{MessageOrder, Opening, Progress};
 pub use outline::{Outline, TopicOutline};
-pub use qos::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+pub use qos::{Durability, History, Liveliness, MOST_KEPT, Qos, QosDuration, Reliability};
 pub use qos_overrides::{QosOverrides, QosOverridesError};
 pub use recording::Bag;
 pub use rosbag2::{Directory, DirectoryError, Missing, Note};

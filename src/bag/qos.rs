@@ -111,8 +111,9 @@ impl Qos {
     }
 }
 
-/// What is given to a late joiner of a publisher that keeps everything.
-const KEEP_ALL: usize = 1000;
+/// How many messages of a latched publisher count at most, however many it kept: `/rosout` keeps a thousand,
+/// and maps can take megabytes each.
+pub const MOST_KEPT: u32 = 10;
 
 /// How many messages the latched ones among a channel's publishers keep together, one each where the
 /// recorder could not see their history: in a channel's `offered_qos_profiles`.
@@ -158,13 +159,14 @@ struct Span {
 
 impl Profile {
     fn kept(&self) -> usize {
+        let most = MOST_KEPT as usize;
         if self.history.is(2, "keep_all") {
-            return KEEP_ALL;
+            return most;
         }
         let depth = self.depth.number();
         let depth = depth.filter(|_| self.history.is(1, "keep_last"));
         depth.map_or(1, |depth| {
-            usize::try_from(depth).unwrap_or(usize::MAX).max(1)
+            usize::try_from(depth).unwrap_or(most).clamp(1, most)
         })
     }
 

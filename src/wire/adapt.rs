@@ -2,7 +2,7 @@
 
 use std::cmp;
 
-use crate::bag::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+use crate::bag::{Durability, History, Liveliness, MOST_KEPT, Qos, QosDuration, Reliability};
 
 /// A profile, and whether it had to be made up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,17 +102,16 @@ pub fn is_tf_static(recorded_name: &str) -> bool {
 /// ones is taken as it is.
 pub fn latched_depth(samples: Samples, offers: &[Qos], message_count: Option<u64>) -> u32 {
     const MOST: u32 = 1000;
-    const MOST_EACH: u32 = 10;
     let there_are = message_count.map_or(MOST, |count| u32::try_from(count).unwrap_or(MOST));
     let kept = match (samples, offers) {
         (Samples::AllCount, _) => MOST,
         // Not recorded: what rclcpp has where nothing is said.
-        (Samples::LastCounts, []) => MOST_EACH,
+        (Samples::LastCounts, []) => MOST_KEPT,
         (Samples::LastCounts, offers) => offers.iter().fold(0, |sum: u32, offer| {
             sum.saturating_add(match offer.history {
-                History::KeepLast(depth @ 1..MOST_EACH) => depth,
+                History::KeepLast(depth @ 1..MOST_KEPT) => depth,
                 // Zero is "as the system likes", which is ten.
-                History::KeepLast(_) | History::KeepAll => MOST_EACH,
+                History::KeepLast(_) | History::KeepAll => MOST_KEPT,
             })
         }),
     };

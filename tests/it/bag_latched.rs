@@ -130,13 +130,14 @@ fn as_many_are_given_as_a_publisher_kept() {
         ("history: 1, depth: 3", 3),
         ("history: keep_last, depth: 0", 1),
         ("history: unknown, depth: 7", 1),
-        ("history: keep_all", 9),
+        ("history: keep_all", 10),
+        ("history: keep_last, depth: 1000", 10),
         ("depth: 4", 1),
     ] {
         let spec = Spec {
             topics: vec![offers("/a", &yaml(history))],
             ..Spec::new(vec![
-                (0..9).map(|i| Note::new(0, i, i.to_string())).collect(),
+                (0..19).map(|i| Note::new(0, i, i.to_string())).collect(),
             ])
         };
         assert_eq!(found(&bag(&spec.write()), 50).len(), count, "{history}");
