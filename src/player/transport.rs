@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use crossbeam_utils::sync::Unparker;
 
-use super::command::{Command, Status};
+use super::command::{Command, Pace, Status};
 use super::wall::Wall;
 use crate::bag::Waker;
 use crate::time::{Steady, Time};
@@ -86,7 +86,11 @@ impl Transport {
 
     pub(super) fn publish(&self, status: Status) {
         let mut known = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        let motion = |it: &Status| (it.segment, it.state, it.pace);
+        // Unpaced, each message moves the segment a little: that is no other motion.
+        let motion = |it: &Status| {
+            let segment = Some(it.segment).filter(|_| it.pace != Pace::Max);
+            (segment, it.segment.generation(), it.state, it.pace)
+        };
         let has_changed = known.as_ref().map(motion) != Some(motion(&status));
         *known = Some(status);
         drop(known);

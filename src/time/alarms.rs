@@ -40,7 +40,7 @@ pub(super) struct Sleeper {
 #[derive(Debug, Default)]
 pub(super) struct Alarms {
     all: HashMap<AlarmId, Alarm>,
-    /// Those that have not rung for their deadline yet.
+    /// By their deadlines.
     waiting: BTreeSet<(Time<Ros>, AlarmId)>,
     /// How many sleepers a step forwards may end: without any, a tick looks at the queue's head alone.
     watchful: usize,
@@ -95,6 +95,17 @@ impl Alarms {
         }
     }
 
+    /// The schedule as it is at `now`: the date of a system clock may have been set back since the last look,
+    /// which nobody tells.
+    pub(super) fn schedule_at(&mut self, id: AlarmId, now: Time<Ros>) -> Schedule {
+        let known = self.schedule(id);
+        let schedule = known.not_before_last(now);
+        if schedule != known {
+            self.reschedule(id, schedule);
+        }
+        schedule
+    }
+
     /// Puts a timer's new schedule in place; whoever waits for it looks again.
     pub(super) fn reschedule(&mut self, id: AlarmId, schedule: Schedule) {
         let Some(alarm) = self.all.get_mut(&id) else {
@@ -134,13 +145,11 @@ impl Alarms {
             .collect();
     }
 
-    /// Wakes who is due.
-    pub(super) fn ring_due(&mut self, now: Time<Ros>) {
-        while let Some((at, id)) = self.waiting.first().copied()
-            && at <= now
-        {
-            self.waiting.pop_first();
-            self.all[&id].bell.notify_all();
+    /// Wakes who is due. They stay in the queue until they have looked: time that goes on by itself may have
+    /// turned back meanwhile, and then they wait on.
+    pub(super) fn ring_due(&self, now: Time<Ros>) {
+        for (_, id) in self.waiting.iter().take_while(|(at, _)| *at <= now) {
+            self.all[id].bell.notify_all();
         }
     }
 

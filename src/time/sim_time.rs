@@ -165,8 +165,10 @@ impl SimTime {
         if control.is_on {
             control.is_on = false;
             control.source.stop();
+            // In line before anybody else can switch it on again.
+            self.hub.line().actions.push_back((None, Action::Off));
             drop(control);
-            self.hub.act(None, Action::Off);
+            self.hub.hand_on();
         }
     }
 
@@ -246,7 +248,14 @@ impl Hub {
             (Ok(()), true) => {}
             (Ok(()), false) => line.actions.insert(place, (None, Action::On)),
             (Err(_), true) => line.actions.push_back((None, Action::Off)),
-            (Err(_), false) => line.actions.truncate(place),
+            (Err(_), false) => {
+                // What it fed counts for nothing; what others asked meanwhile stays.
+                let mut at = 0;
+                line.actions.retain(|(source, _)| {
+                    at += 1;
+                    at <= place || *source != Some(control.number)
+                });
+            }
         }
         if !others_hand_on {
             line.is_busy = false;
@@ -288,8 +297,16 @@ impl Hub {
     fn take(&self, clock: &Clock<Ros>) -> Option<Arc<ClockWriter>> {
         let mut line = self.line();
         let is_it = |writer: &Arc<ClockWriter>| Arc::ptr_eq(&writer.clock().core, &clock.core);
-        let at = line.writers.iter().position(is_it)?;
-        Some(line.writers.swap_remove(at))
+        if let Some(at) = line.writers.iter().position(is_it) {
+            return Some(line.writers.swap_remove(at));
+        }
+        // One that was made in a handler still waits in line.
+        let waits = |(_, action): &(_, Action)| matches!(action, Action::Attach(it) if is_it(it));
+        let at = line.actions.iter().position(waits)?;
+        match line.actions.remove(at)? {
+            (_, Action::Attach(writer)) => Some(writer),
+            _ => None,
+        }
     }
 }
 

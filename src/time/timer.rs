@@ -202,7 +202,7 @@ impl<K: Kind> Timer<K> {
             let Some(now) = now else {
                 return Look::at_the_next_change();
             };
-            let schedule = state.alarms.schedule(id).not_before_last(now);
+            let schedule = state.alarms.schedule_at(id, now);
             if schedule.is_canceled {
                 Look::Done(Err(TimerError::Canceled))
             } else if now >= schedule.next {
@@ -261,9 +261,9 @@ impl<K: Kind> Timer<K> {
 
     /// The schedule as it is now. A system clock's date may have been set back since the last look.
     fn look(&self) -> (Locked<'_>, Time<Ros>, Schedule) {
-        let state = self.hook.core.settled();
+        let mut state = self.hook.core.settled();
         let now = state.now(self.hook.core.wall());
-        let schedule = state.alarms.schedule(self.hook.id).not_before_last(now);
+        let schedule = state.alarms.schedule_at(self.hook.id, now);
         (state, now, schedule)
     }
 

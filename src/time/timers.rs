@@ -124,7 +124,7 @@ impl<K: Kind> Timers<K> {
             let schedules = self
                 .entries
                 .iter()
-                .map(|(timer, _)| state.alarms.schedule(timer.id()).not_before_last(now));
+                .map(|(timer, _)| state.alarms.schedule_at(timer.id(), now));
             match schedules
                 .filter(|schedule| !schedule.is_canceled)
                 .map(|schedule| schedule.next)

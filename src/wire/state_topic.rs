@@ -43,6 +43,8 @@ struct Work {
     transport: Transport,
     /// From log time to what the clock shows.
     shift: time::Duration,
+    /// Where generations begin, so that those of two runs are not taken for each other.
+    first: u64,
 }
 
 impl StateTopic {
@@ -57,6 +59,7 @@ impl StateTopic {
             publisher,
             transport,
             shift,
+            first: unix_nanos().unsigned_abs(),
         };
         let named = thread::Builder::new().name("clock-state".to_owned());
         let thread = named.spawn(move || work.run(&asked));
@@ -99,7 +102,11 @@ impl Work {
             return;
         };
         let now = self.transport.now();
-        let message = ClockStateMessage::of(&status, now, self.shift, unix_nanos());
+        let state = ClockStateMessage::of(&status, now, self.shift, unix_nanos());
+        let message = ClockStateMessage {
+            generation: self.first.wrapping_add(state.generation),
+            ..state
+        };
         // An error means that the session is closed, and nobody is left to hear it.
         drop(
             self.publisher

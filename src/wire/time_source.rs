@@ -91,11 +91,14 @@ impl TimeSource for ClockSource {
             }
             None => false,
         };
-        self.graph.count_publishers(CLOCK, Box::new(tell));
+        let topic = match &self.follow {
+            Follow::Clock => CLOCK,
+            Follow::State(topic, _) => topic,
+        };
+        self.graph.count_publishers(topic, Box::new(tell));
     }
 
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
-        self.mailbox.put(|letters| letters.is_wanted = true);
         let fail = |source: zenoh::Error| SourceError::Failed(source);
         let (mailbox, feed, follow) =
             (Arc::clone(&self.mailbox), feed.clone(), self.follow.clone());
@@ -111,6 +114,7 @@ impl TimeSource for ClockSource {
             _token: token.wait().map_err(fail)?,
             _subscriber: subscriber,
         });
+        self.mailbox.put(|letters| letters.is_wanted = true);
         Ok(())
     }
 

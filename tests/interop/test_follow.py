@@ -3,6 +3,7 @@
 import os
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -93,8 +94,10 @@ def test_a_clock_from_elsewhere_is_followed_through_its_jumps(router):
         publisher = session.declare_publisher(KEY)
         # It is slept for a second of the clock's time, whatever the wall says.
         tick = 100 * 10**9
+        deadline = time.monotonic() + PATIENCE
         while not publisher.matching_status.matching:
-            pass
+            assert time.monotonic() < deadline, "nobody subscribes"
+            time.sleep(0.01)
         publisher.put(message(tick))
         assert follower.next("Started") == "Started 0.000000000 100.000000000"
         publisher.put(message(tick + 999_999_999))
@@ -102,7 +105,6 @@ def test_a_clock_from_elsewhere_is_followed_through_its_jumps(router):
         assert follower.next("now") == "now 101.000000000"
         publisher.put(message(7 * 10**9))
         assert follower.next("Backward") == "Backward 101.000000000 7.000000000"
-        follower.next("slept no longer")
         publisher.put(b"\x00\x01broken")
         publisher.put(message(8 * 10**9 + 1))
         assert follower.next("now") == "now 8.000000001"

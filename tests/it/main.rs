@@ -20,6 +20,7 @@ mod mcaps;
 mod qos_overrides;
 mod time_extrapolate;
 mod time_jump;
+mod time_races;
 mod time_sleep;
 mod time_source;
 mod time_stress;

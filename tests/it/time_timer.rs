@@ -84,6 +84,10 @@ fn a_step_back_never_makes_a_wait_longer_than_a_period() {
     let timer = Timer::new(&system, secs(5)).unwrap();
     test.set_system(Some(system.now() - secs(86_400)));
     assert_eq!(timer.time_until(), Some(secs(5)));
+    test.pass(secs(3));
+    assert_eq!(timer.time_until(), Some(secs(2)));
+    test.pass(secs(2));
+    assert!(timer.is_ready());
 }
 
 #[test]

@@ -65,6 +65,9 @@ fn every_change_of_motion_is_said() {
     assert!(rolling.clock >= range.start() + shift && rolling.clock < range.stop() + shift);
     assert!(rolling.system_nanos > 1_700_000_000_000_000_000);
 
+    let half = Pace::At(Speed::from_f64(0.5).unwrap());
+    transport.send(Command::SetPace(half)).unwrap();
+    state(&samples, |it| it.real_time_factor == 0.5);
     transport.send(Command::Pause).unwrap();
     let held = state(&samples, |it| it.motion == ClockMotion::Held);
     assert_eq!(
