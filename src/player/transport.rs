@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use crossbeam_utils::sync::Unparker;
 
-use super::command::{Command, Pace, Status};
+use super::command::{Command, Pace, State, Status};
 use super::wall::Wall;
 use crate::bag::Waker;
 use crate::time::{Steady, Time};
@@ -86,10 +86,16 @@ impl Transport {
 
     pub(super) fn publish(&self, status: Status) {
         let mut known = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        // Unpaced, each message moves the segment a little: that is no other motion.
+        // Unpaced, each message moves the segment a little, and may have to be read first: that is no other
+        // motion.
         let motion = |it: &Status| {
-            let segment = Some(it.segment).filter(|_| it.pace != Pace::Max);
-            (segment, it.segment.generation(), it.state, it.pace)
+            let is_paced = it.pace != Pace::Max;
+            let segment = Some(it.segment).filter(|_| is_paced);
+            let state = match it.state {
+                State::Starved if !is_paced => State::Playing,
+                state => state,
+            };
+            (segment, it.segment.generation(), state, it.pace)
         };
         let has_changed = known.as_ref().map(motion) != Some(motion(&status));
         *known = Some(status);

@@ -21,6 +21,9 @@ use super::publisher::TopicPublisher;
 /// How often it is said although nothing changes.
 const EVERY: Duration = Duration::from_secs(1);
 
+/// How long after saying it more changes wait for each other.
+const WINK: Duration = Duration::from_millis(5);
+
 /// What the thread is asked.
 #[derive(Clone, Copy, Debug)]
 enum Request {
@@ -85,11 +88,24 @@ fn waker(requests: &Sender<Request>) -> Arc<dyn Fn() + Send + Sync> {
 
 impl Work {
     fn run(mut self, asked: &Receiver<Request>) {
+        let is_over = |request| {
+            matches!(
+                request,
+                Ok(Request::End) | Err(RecvTimeoutError::Disconnected)
+            )
+        };
         loop {
             self.say();
-            match asked.recv_timeout(EVERY) {
-                Ok(Request::Say) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Request::End) | Err(RecvTimeoutError::Disconnected) => break,
+            // What follows at once is said together.
+            let first = asked.recv_timeout(WINK);
+            if is_over(first) {
+                break;
+            }
+            if first.is_err() && is_over(asked.recv_timeout(EVERY)) {
+                break;
+            }
+            if first.is_ok() && is_over(asked.recv_timeout(WINK)) {
+                break;
             }
         }
         // The last word: it has ended.

@@ -173,7 +173,6 @@ fn a_message_is_no_other_motion_when_playing_as_fast_as_possible() {
     };
     let running = player.start(options, Box::new(move |at| cues.start(at)), Null);
     let (report, _) = running.unwrap().join().unwrap();
-    // Starved and fed again in turns, at most once a batch.
     let changes = changes.load(Ordering::Relaxed);
-    assert!(changes > 1 && changes < report.sent / 8, "{changes}");
+    assert!((1..100).contains(&changes), "{changes} of {}", report.sent);
 }
