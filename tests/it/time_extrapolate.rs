@@ -314,3 +314,30 @@ fn late_ticks_never_turn_a_reader_back() {
         is_over.store(true, Ordering::Relaxed);
     });
 }
+
+#[test]
+fn the_time_controllers_rows_are_exact() {
+    const SEC: i64 = 1_000_000_000;
+    let start = 1_234_567_890;
+    for (factor, passed, due) in [
+        (1.0, SEC, SEC),
+        (1.0, 10 * SEC, 10 * SEC),
+        (1.0, 100 * SEC, 100 * SEC),
+        (1.0, 1 << 61, 1 << 61),
+        // Within 10 ns where the product is one of floats.
+        (1.0, (1 << 61) + 1, (1 << 61) + 1),
+        (2.5, 3 * SEC, 7_500_000_000),
+        (0.4, 12 * SEC, 4_800_000_000),
+    ] {
+        let test = TestClock::new(at(1));
+        let state = ClockState::new(at(start), speed(factor));
+        let how = Extrapolation::for_at_most(Duration::MAX);
+        test.writer().set_state(state, how);
+        test.pass(ns(passed));
+        assert_eq!(
+            test.ros().now(),
+            at(start + due),
+            "{factor} for {passed} ns"
+        );
+    }
+}

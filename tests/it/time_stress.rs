@@ -10,8 +10,9 @@ use std::thread;
 use std::time::Duration as StdDuration;
 
 use bagplay::time::{
-    Cancel, Clock, Duration, JumpFilter, JumpHandle, OnJump, Phase, Ros, SleepError, Steady,
-    TestClock, Time, Timers,
+    Cancel, Clock, ClockState, Duration, Extrapolation, Feed, JumpFilter, JumpHandle, OnJump,
+    Phase, Ros, SimTime, SleepError, SourceError, Speed, Steady, TestClock, Time, TimeSource,
+    Timers,
 };
 
 const SYSTEM: i64 = 1_000_000_000_000_000;
@@ -177,6 +178,102 @@ fn nobody_hangs_and_nothing_is_torn() {
     for seed in [3, 0x5eed, 0xdead_beef] {
         let (done, is_done) = std::sync::mpsc::sync_channel(1);
         thread::spawn(move || done.send(storm(seed)));
+        let slept = is_done
+            .recv_timeout(StdDuration::from_secs(120))
+            .unwrap_or_else(|error| panic!("seed {seed:#x}: hangs or failed: {error}"));
+        assert!(slept > 0, "seed {seed:#x}: nobody ever slept to the end");
+    }
+}
+
+/// Gives its feed away; what is fed after it was stopped or replaced counts for nothing.
+struct Open(Arc<Mutex<Option<Feed>>>);
+
+impl TimeSource for Open {
+    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+        *self.0.lock().unwrap() = Some(feed.clone());
+        Ok(())
+    }
+
+    fn stop(&mut self) {}
+}
+
+/// Switches sim time on and off and its source out while sleepers come, go and are cancelled.
+fn toggle(seed: u64) -> u64 {
+    let test = TestClock::new(Time::from_nanos(7));
+    let feed = Arc::new(Mutex::new(None));
+    let sim = SimTime::on_test_clock(&test, Open(Arc::clone(&feed)));
+    let clocks: Vec<Clock> = (0..4).map(|_| sim.clock()).collect();
+    let how = Extrapolation::for_at_most(Duration::from_secs(1));
+    let (is_over, slept) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for (number, clock) in (0..).zip(&clocks) {
+            let (is_over, slept) = (&is_over, &slept);
+            scope.spawn(move || {
+                let mut dice = Dice(seed + 50 + number);
+                while !is_over.load(Ordering::SeqCst) {
+                    let cancel = Cancel::new();
+                    if dice.below(3) == 0 {
+                        cancel.cancel();
+                    }
+                    let options = OnJump::Continue.unless(&cancel);
+                    match clock.sleep_until(dice.time(), options) {
+                        Ok(()) => slept.fetch_add(1, Ordering::Relaxed),
+                        Err(SleepError::Cancelled | SleepError::SourceChanged) => 0,
+                        Err(error) => panic!("{error}"),
+                    };
+                }
+            });
+        }
+        let feeders = [1, 2].map(|number| {
+            let (feed, mut dice) = (Arc::clone(&feed), Dice(seed + number));
+            scope.spawn(move || {
+                for _ in 0..MOVES {
+                    let Some(feed) = feed.lock().unwrap().clone() else {
+                        continue;
+                    };
+                    let state = ClockState {
+                        generation: dice.below(3),
+                        ..ClockState::new(dice.time(), Speed::from_f64(-1.0).ok())
+                    };
+                    match dice.below(3) {
+                        0 => feed.state(state, how),
+                        _ => feed.time(dice.time()),
+                    }
+                }
+            })
+        });
+        let switches = [3, 4].map(|number| {
+            let (sim, feed, mut dice) = (sim.clone(), Arc::clone(&feed), Dice(seed + number));
+            scope.spawn(move || {
+                for _ in 0..MOVES / 4 {
+                    match dice.below(8) {
+                        0 => sim.disable(),
+                        1 => sim.replace_source(Open(Arc::clone(&feed))).unwrap(),
+                        2 => drop(sim.clock()),
+                        _ => sim.enable().unwrap(),
+                    }
+                }
+            })
+        });
+        for worker in feeders.into_iter().chain(switches) {
+            worker.join().unwrap();
+        }
+        is_over.store(true, Ordering::SeqCst);
+        sim.enable().unwrap();
+        let last = feed.lock().unwrap().clone().unwrap();
+        last.time(Time::from_nanos(END));
+        for clock in &clocks {
+            assert!(clock.is_active() && clock.now() == Time::from_nanos(END));
+        }
+    });
+    slept.into_inner()
+}
+
+#[test]
+fn a_source_that_comes_and_goes_leaves_nobody_asleep() {
+    for seed in [5, 0xfeed, 0xbeef] {
+        let (done, is_done) = std::sync::mpsc::sync_channel(1);
+        thread::spawn(move || done.send(toggle(seed)));
         let slept = is_done
             .recv_timeout(StdDuration::from_secs(120))
             .unwrap_or_else(|error| panic!("seed {seed:#x}: hangs or failed: {error}"));
