@@ -8,8 +8,8 @@ use super::contents::Contents;
 use super::error::{Damage, DamageKind, Fault};
 use super::index::ChunkRef;
 use super::message_index;
-use super::record::{MessageHeader, Records, op};
 use super::source::Source;
+use super::survey::count;
 
 /// How much is summed at once.
 const PIECE: u64 = 1 << 20;
@@ -22,7 +22,11 @@ pub(super) fn chunks(contents: &Contents) -> Vec<Damage> {
         let source = &contents.input(chunk.input).source;
         match decoder.read(source, &chunk.place, &Meter::unbounded()) {
             Ok(owned) => {
-                let counts = count(&owned.bytes);
+                let counts = count(&owned.bytes, contents.order).counts;
+                let counts = counts
+                    .iter()
+                    .map(|(id, count)| (*id, u64::from(*count)))
+                    .collect();
                 let wrong = wrong_index(source, &chunk.place, &counts);
                 damage.extend(wrong.map(|detail| {
                     let fault = Fault::new(DamageKind::Index, detail);
@@ -68,17 +72,6 @@ fn wrong_index(source: &Source, place: &ChunkRef, counts: &BTreeMap<u16, u64>) -
         }
     }
     None
-}
-
-fn count(bytes: &[u8]) -> BTreeMap<u16, u64> {
-    let mut counts = BTreeMap::new();
-    let records = Records::new(bytes).map_while(Result::ok);
-    for record in records.filter(|record| record.opcode == op::MESSAGE) {
-        if let Ok(header) = MessageHeader::parse(record.body) {
-            *counts.entry(header.channel).or_default() += 1;
-        }
-    }
-    counts
 }
 
 /// Compares the data sections with their checksums, where they have one.

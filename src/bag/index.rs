@@ -118,7 +118,7 @@ impl FileIndex {
     pub(super) fn read(source: &Source, opening: &Opening<'_>) -> Result<Self, BagError> {
         check_start(source)?;
         let mut index = match summary::read(source)? {
-            Summary::Usable(usable) => match trust::contradiction(source, &usable) {
+            Summary::Usable(mut usable) => match trust::contradiction(source, &mut usable) {
                 None => Self::checked(*usable, source, opening),
                 Some(detail) => {
                     let why = Why {
@@ -163,7 +163,6 @@ impl FileIndex {
             covered,
             data_end,
         } = usable;
-        trust::correct_sizes(source, &mut index.chunks);
         let listed = index.chunks.len();
         let mut at = 8;
         let mut scan = Scan::new(source, &mut index, opening);

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use zstd::stream::read::Decoder;
 
 use super::error::{Damage, DamageKind};
+use super::record::MAGIC;
 
-const MAGIC: &[u8; 8] = b"\x89MCAP0\r\n";
 /// What any stream may unpack to, in bytes.
 const ALWAYS: u64 = 64 << 20;
 /// How many times its own size a larger one may: zstd makes less than that of any recording.
@@ -149,12 +149,12 @@ impl Work<'_> {
             Err(SpoolError::NotMcap { path, found, hint })
         };
         let head = input.get_mut().fill_buf();
-        if head.is_ok_and(|head| head.starts_with(MAGIC)) {
+        if head.is_ok_and(|head| head.starts_with(&MAGIC)) {
             return refuse("it is not compressed".into(), "let its name end in .mcap");
         }
         let mut first = [0; MAGIC.len()];
         match input.read_exact(&mut first) {
-            Ok(()) if first == *MAGIC => Ok(()),
+            Ok(()) if first == MAGIC => Ok(()),
             Ok(()) => refuse("it unpacks to something else".into(), OTHER),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                 refuse("it ends before anything is unpacked".into(), AGAIN)
@@ -173,7 +173,7 @@ impl Work<'_> {
     ) -> Result<(u64, Option<Damage>), SpoolError> {
         let mut piece = vec![0; PIECE];
         let mut filled = MAGIC.len();
-        piece[..filled].copy_from_slice(MAGIC);
+        piece[..filled].copy_from_slice(&MAGIC);
         let mut bytes = 0_u64;
         loop {
             bytes = bytes.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
@@ -298,7 +298,7 @@ mod tests {
         let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
         let frames = [&skippable, &frames[..], &skippable, &packed(&[])].concat();
         assert_eq!(unpack(&frames).unwrap(), (whole, None));
-        assert_eq!(unpack(&packed(MAGIC)).unwrap(), (MAGIC.to_vec(), None));
+        assert_eq!(unpack(&packed(&MAGIC)).unwrap(), (MAGIC.to_vec(), None));
     }
 
     #[test]
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn a_bomb_is_refused() {
         let zeros = vec![0; usize::try_from(ALWAYS).unwrap()];
-        let bomb = packed(&[MAGIC, &zeros[..]].concat());
+        let bomb = packed(&[&MAGIC[..], &zeros[..]].concat());
         let error = unpack(&bomb).unwrap_err();
         assert!(
             matches!(error, SpoolError::TooLarge { limit: ALWAYS, .. }),

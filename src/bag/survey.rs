@@ -26,9 +26,9 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// What a chunk turned out to hold.
 #[derive(Debug)]
-struct Found {
+pub(super) struct Found {
     /// How many messages of each channel, by channel.
-    counts: Box<[(u16, u32)]>,
+    pub(super) counts: Box<[(u16, u32)]>,
     /// How large it is, decompressed.
     size: u64,
     first: Time<Ros>,
@@ -209,7 +209,8 @@ impl ChunkRef {
     }
 }
 
-fn count(bytes: &[u8], order: MessageOrder) -> Found {
+/// Looks through the records of a chunk, as far as they are sound.
+pub(super) fn count(bytes: &[u8], order: MessageOrder) -> Found {
     let mut counts: BTreeMap<u16, u32> = BTreeMap::new();
     let (mut first, mut last) = (Time::MAX, Time::MIN);
     let mut is_whole = true;
