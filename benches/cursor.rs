@@ -222,6 +222,7 @@ fn cue(bag: &Bag, from: StartAt, direction: Direction) -> Result<usize> {
         direction,
         range: TimeRange::ALL,
         refill: false,
+        only: None,
     });
     let mut bytes = 0;
     loop {

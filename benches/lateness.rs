@@ -6,6 +6,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod recording;
+
 use std::error::Error;
 use std::sync::mpsc;
 use std::time::Instant;
@@ -28,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .unwrap_or(5);
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("kilohertz.mcap");
-    write_recording(&path, seconds * HZ)?;
+    recording::write(&path, seconds * HZ, HZ)?;
     let bag = Bag::open(&[path])?;
     let (mut bare, mut player) = (histogram()?, histogram()?);
     for turn in 1..=TURNS {
@@ -143,30 +145,4 @@ fn first_to(
     t: bagplay::time::Time<bagplay::time::Ros>,
 ) -> i64 {
     t.saturating_since(first).as_nanos()
-}
-
-fn write_recording(path: &std::path::Path, messages: u64) -> Result<(), Box<dyn Error>> {
-    let mut writer = mcap::Writer::new(std::io::BufWriter::new(std::fs::File::create(path)?))?;
-    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
-    let channel = writer.add_channel(
-        schema,
-        "/chatter",
-        "cdr",
-        &std::collections::BTreeMap::new(),
-    )?;
-    for n in 0..messages {
-        let time = 1_700_000_000_000_000_000 + n * 1_000_000_000 / HZ;
-        let header = mcap::records::MessageHeader {
-            channel_id: channel,
-            sequence: 0,
-            log_time: time,
-            publish_time: time,
-        };
-        writer.write_to_known_channel(
-            &header,
-            &[0, 1, 0, 0, 5, 0, 0, 0, b'd', b'a', b't', b'a', 0],
-        )?;
-    }
-    writer.finish()?;
-    Ok(())
 }

@@ -26,13 +26,16 @@
 //! ```
 //!
 //! Features: `wire` (zenoh, the command `play`) and `tui`, both on by default. Without them the library
-//! is `time`, `bag`, `output` and `player`, with no network in it.
+//! is `time`, `bag`, `decode`, `output` and `player`, with no network in it.
 
 pub mod bag;
 #[cfg(feature = "wire")]
 pub mod cli;
+pub mod decode;
 pub mod output;
 pub mod player;
 pub mod time;
+#[cfg(feature = "tui")]
+pub mod tui;
 #[cfg(feature = "wire")]
 pub mod wire;

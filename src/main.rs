@@ -7,17 +7,18 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use app::failure::{self, Failure};
-use app::{logging, play, show};
+use app::logging::{self, Terminal};
+use app::{play, show};
 use bagplay::cli::{Cli, Exit, Verb, spread_lists, verb_first};
 
 fn main() -> ExitCode {
     let cli = Cli::parse_from(spread_lists(verb_first(std::env::args_os())));
-    let terminal = logging::start(&cli.talk);
-    let done = match &cli.command {
-        None => play::run(&cli.play, &cli.talk, &terminal),
-        Some(Verb::Info(args)) => show::info(args, &cli.talk, &terminal),
-        Some(Verb::Completions { shell }) => show::completions(*shell, &mut Cli::command()),
-        Some(Verb::Man) => show::man(Cli::command()),
+    let done = match logging::open_file(&cli.talk) {
+        Ok(file) => run(&cli, &logging::start(&cli.talk, file)),
+        Err(failure) => {
+            logging::start(&cli.talk, None);
+            Err(failure)
+        }
     };
     match done {
         Ok(exit) => exit.into(),
@@ -26,5 +27,14 @@ fn main() -> ExitCode {
             tracing::error!("{}", failure::plain(&format!("{error:#}")));
             exit.into()
         }
+    }
+}
+
+fn run(cli: &Cli, terminal: &Terminal) -> Result<Exit, Failure> {
+    match &cli.command {
+        None => play::run(&cli.play, &cli.talk, terminal),
+        Some(Verb::Info(args)) => show::info(args, &cli.talk, terminal),
+        Some(Verb::Completions { shell }) => show::completions(*shell, &mut Cli::command()),
+        Some(Verb::Man) => show::man(Cli::command()),
     }
 }

@@ -1,15 +1,26 @@
-//! What is said on stderr: log lines, and a progress bar that they never run across.
+//! What is said: log lines on stderr, above a progress bar that they never run across, or in the event log of
+//! the transport bar while that has the screen; and in a file, if one is named.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bagplay::cli::{Color, TalkArgs};
+use anyhow::Context;
+use bagplay::cli::{Color, Exit, TalkArgs};
 use indicatif::{MultiProgress, ProgressDrawTarget};
-use tracing::{Event, Level, Subscriber};
+use jiff::Timestamp;
+use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
+
+use super::failure::{Failure, OrExit};
+
+/// How many lines a screen that opens later is told of.
+const BACKLOG: usize = 100;
 
 /// The terminal that progress is drawn on.
 #[derive(Clone, Debug)]
@@ -17,10 +28,36 @@ pub(crate) struct Terminal {
     pub(crate) bars: MultiProgress,
     pub(crate) is_drawn: bool,
     pub(crate) is_quiet: bool,
+    #[cfg(feature = "tui")]
+    pub(crate) log: Log,
 }
 
-/// Starts logging to stderr. Zenoh's own log stays off unless `RUST_LOG` asks for it.
-pub(crate) fn start(talk: &TalkArgs) -> Terminal {
+/// A line that was said.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) at: Timestamp,
+    pub(crate) level: Level,
+    pub(crate) text: String,
+}
+
+/// Takes a line; it must not wait, nor say anything itself.
+pub(crate) type Listener = Box<dyn Fn(Said) + Send>;
+
+/// Opens the file to log to, if one is named.
+pub(crate) fn open_file(talk: &TalkArgs) -> Result<Option<File>, Failure> {
+    let open = |path: &std::path::Path| {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        file.with_context(|| format!("--log-file {}", path.display()))
+    };
+    talk.log_file
+        .as_deref()
+        .map(open)
+        .transpose()
+        .or_exit(Exit::Usage)
+}
+
+/// Starts logging. Zenoh's own log stays off unless `RUST_LOG` asks for it.
+pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Terminal {
     let is_terminal = io::stderr().is_terminal();
     let is_drawn = is_terminal && !talk.quiet;
     let bars = MultiProgress::with_draw_target(if is_drawn {
@@ -43,20 +80,145 @@ pub(crate) fn start(talk: &TalkArgs) -> Terminal {
     };
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new(format!("off,bagplay={level},play={level}")));
+    let log = Log(Arc::new(Mutex::new(Sinks {
+        bars: bars.clone(),
+        is_coloured,
+        is_terminal,
+        file,
+        backlog: VecDeque::new(),
+        screen: None,
+        unread: VecDeque::new(),
+    })));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(is_coloured)
+        .with_ansi(false)
         .event_format(Plain)
-        .with_writer(AboveBars(bars.clone()))
+        .with_writer(log.clone())
         .init();
     Terminal {
         bars,
         is_drawn,
         is_quiet: talk.quiet,
+        #[cfg(feature = "tui")]
+        log,
     }
 }
 
-/// `warning: text`, as command-line tools speak; no time, no target.
+/// Where lines go.
+#[derive(Clone)]
+pub(crate) struct Log(Arc<Mutex<Sinks>>);
+
+struct Sinks {
+    bars: MultiProgress,
+    is_coloured: bool,
+    is_terminal: bool,
+    file: Option<File>,
+    backlog: VecDeque<Said>,
+    screen: Option<Listener>,
+    /// Warnings and errors that only the screen has seen.
+    unread: VecDeque<Said>,
+}
+
+impl Log {
+    /// Lines go to `screen` from now on, those that were said before first; to stderr only if that is not
+    /// the terminal.
+    #[cfg(feature = "tui")]
+    pub(crate) fn divert(&self, screen: Listener) {
+        let mut sinks = self.sinks();
+        sinks.backlog.drain(..).for_each(&screen);
+        sinks.screen = Some(screen);
+    }
+
+    /// Lines go to stderr again; warnings and errors that only the screen has seen are said once more.
+    #[cfg(feature = "tui")]
+    pub(crate) fn bring_back(&self) {
+        let mut sinks = self.sinks();
+        sinks.screen = None;
+        for said in std::mem::take(&mut sinks.unread) {
+            sinks.to_stderr(&said);
+        }
+    }
+
+    fn sinks(&self) -> MutexGuard<'_, Sinks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sinks {
+    fn say(&mut self, said: Said) {
+        self.write_down(&said);
+        if self.screen.is_none() || !self.is_terminal {
+            self.to_stderr(&said);
+        }
+        match &self.screen {
+            Some(screen) => {
+                screen(said.clone());
+                if self.is_terminal && said.level <= Level::WARN {
+                    keep(&mut self.unread, said);
+                }
+            }
+            None => keep(&mut self.backlog, said),
+        }
+    }
+
+    /// Never fails: that nobody listens must not end a run.
+    fn to_stderr(&self, said: &Said) {
+        let (label, colour) = label(said.level);
+        let line = if self.is_coloured && !label.is_empty() {
+            format!("{colour}{label}\x1b[0m{}\n", said.text)
+        } else {
+            format!("{label}{}\n", said.text)
+        };
+        let _ = self
+            .bars
+            .suspend(|| io::stderr().write_all(line.as_bytes()));
+    }
+
+    fn write_down(&mut self, said: &Said) {
+        if let Some(file) = &mut self.file {
+            let line = format!("{:.3} {}{}\n", said.at, label(said.level).0, said.text);
+            if let Err(error) = file.write_all(line.as_bytes()) {
+                self.file = None;
+                let text = format!("the log file cannot be written any more: {error}");
+                self.say(Said {
+                    level: Level::WARN,
+                    text,
+                    ..*said
+                });
+            }
+        }
+    }
+}
+
+/// The last different lines.
+fn keep(lines: &mut VecDeque<Said>, said: Said) {
+    let is_known = |known: &Said| known.level == said.level && known.text == said.text;
+    if lines.iter().any(is_known) {
+        return;
+    }
+    if lines.len() == BACKLOG {
+        lines.pop_front();
+    }
+    lines.push_back(said);
+}
+
+fn label(level: Level) -> (&'static str, &'static str) {
+    match level {
+        Level::ERROR => ("error: ", "\x1b[1;31m"),
+        Level::WARN => ("warning: ", "\x1b[1;33m"),
+        Level::INFO => ("", ""),
+        Level::DEBUG => ("debug: ", "\x1b[2m"),
+        Level::TRACE => ("trace: ", "\x1b[2m"),
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Log")
+    }
+}
+
+/// The text alone; its label is put before it where it goes.
 struct Plain;
 
 impl<S, N> FormatEvent<S, N> for Plain
@@ -70,31 +232,24 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let (label, colour) = match *event.metadata().level() {
-            Level::ERROR => ("error: ", "\x1b[1;31m"),
-            Level::WARN => ("warning: ", "\x1b[1;33m"),
-            Level::INFO => ("", ""),
-            Level::DEBUG => ("debug: ", "\x1b[2m"),
-            Level::TRACE => ("trace: ", "\x1b[2m"),
-        };
-        if writer.has_ansi_escapes() && !label.is_empty() {
-            write!(writer, "{colour}{label}\x1b[0m")?;
-        } else {
-            write!(writer, "{label}")?;
-        }
-        context.format_fields(writer.by_ref(), event)?;
-        writeln!(writer)
+        context.format_fields(writer.by_ref(), event)
     }
 }
 
-/// Writes lines above the bar.
-#[derive(Clone)]
-struct AboveBars(MultiProgress);
+/// One event's text on its way.
+pub(crate) struct Saying {
+    log: Log,
+    level: Level,
+}
 
-impl Write for AboveBars {
-    /// Never fails: that nobody listens must not end a run.
+impl Write for Saying {
+    /// The whole of an event comes at once.
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let _ = self.0.suspend(|| io::stderr().write_all(text));
+        self.log.sinks().say(Said {
+            at: Timestamp::now(),
+            level: self.level,
+            text: String::from_utf8_lossy(text).into_owned(),
+        });
         Ok(text.len())
     }
 
@@ -103,10 +258,20 @@ impl Write for AboveBars {
     }
 }
 
-impl<'a> MakeWriter<'a> for AboveBars {
-    type Writer = Self;
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Saying;
 
-    fn make_writer(&'a self) -> Self {
-        self.clone()
+    fn make_writer(&'a self) -> Saying {
+        Saying {
+            log: self.clone(),
+            level: Level::INFO,
+        }
+    }
+
+    fn make_writer_for(&'a self, about: &Metadata<'_>) -> Saying {
+        Saying {
+            log: self.clone(),
+            level: *about.level(),
+        }
     }
 }

@@ -1,12 +1,20 @@
 //! The program around the library: what `main` calls.
 
+#[cfg(feature = "tui")]
+pub(crate) mod bar;
 pub(crate) mod failure;
+pub(crate) mod folders;
 pub(crate) mod headless;
+#[cfg(feature = "tui")]
+pub(crate) mod keeper;
 pub(crate) mod keys;
 pub(crate) mod logging;
 pub(crate) mod network;
 pub(crate) mod opening;
 pub(crate) mod play;
 pub(crate) mod progress;
+#[cfg(feature = "tui")]
+pub(crate) mod scene;
 pub(crate) mod show;
 pub(crate) mod signals;
+pub(crate) mod warden;

@@ -11,9 +11,9 @@ use bagplay::player::{Before, Transport};
 use bagplay::time::{Ros, Segment, Time};
 use bagplay::wire::{
     ClockOptions, Congestion, Distro, Monitor, Played, RawOutput, RosOutput, Session, Skipped,
-    StateTopic, WireError, WireEvent, WireOptions,
+    StateTopic, TopicState, WireError, WireEvent, WireOptions,
 };
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, bounded, never};
 
 use super::failure::Failure;
 
@@ -57,7 +57,7 @@ impl Exits {
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) session: Option<Session>,
-    pub(crate) events: Receiver<WireEvent>,
+    events: Receiver<WireEvent>,
     monitor: Option<Monitor>,
 }
 
@@ -161,16 +161,38 @@ impl Network {
 
     /// The topics that have somebody to go to now.
     pub(crate) fn followed(&self) -> Vec<TopicId> {
-        let topics = self
-            .monitor
-            .as_ref()
-            .map(Monitor::topics)
-            .unwrap_or_default();
-        topics
+        self.topics()
             .iter()
             .filter(|topic| topic.has_match)
             .flat_map(|topic| topic.ids.clone())
             .collect()
+    }
+
+    /// What happens; never anything without a network.
+    pub(crate) fn events(&self) -> Receiver<WireEvent> {
+        match self.session {
+            Some(_) => self.events.clone(),
+            None => never(),
+        }
+    }
+
+    /// The state of each topic on the wire.
+    pub(crate) fn topics(&self) -> Vec<TopicState> {
+        self.monitor
+            .as_ref()
+            .map(Monitor::topics)
+            .unwrap_or_default()
+    }
+
+    /// How many follow the clock; `None` without a network.
+    #[cfg(feature = "tui")]
+    pub(crate) fn clock_followers(&self) -> Option<usize> {
+        let session = self.session.as_ref()?;
+        Some(
+            session
+                .graph()
+                .subscribers("/clock", "rosgraph_msgs/msg/Clock"),
+        )
     }
 
     /// What this session is on the network.

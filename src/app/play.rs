@@ -5,17 +5,20 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use bagplay::bag::{Bag, Cues, QosOverrides, Selection};
+use bagplay::bag::{Bag, Cues, QosOverrides, Reach, Selection};
 use bagplay::cli::{Ending, Exit, Format, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan};
-use bagplay::player::{Gate, Player, Source};
+use bagplay::player::{Command, Gate, Player, Running, Source, WhenDone};
 
+#[cfg(feature = "tui")]
+use super::bar;
 use super::failure::{Failure, OrExit};
-use super::headless::{self, Run};
+use super::headless;
 use super::keys;
 use super::logging::Terminal;
 use super::network::Network;
 use super::opening;
 use super::signals;
+use super::warden::{Ended, Run};
 
 /// Opens, connects, plays and sums up.
 pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Result<Exit, Failure> {
@@ -23,6 +26,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         let error = anyhow::anyhow!("no recording named; hint: play BAG.mcap, or play --help");
         return Err(Failure::new(Exit::Usage, error));
     }
+    let face = Face::choose(args, talk)?;
     let profiles = args.topics.qos_profile_overrides_path.as_deref();
     let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
     let bag = opening::open(&args.bags, args.time.message_order.into(), terminal)?;
@@ -37,6 +41,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     }
     let mut plan = plan(args, &profiles, recording, bag.topics()).or_exit(Exit::Usage)?;
     plan.options.digest = talk.format == Format::Json;
+    plan.options.when_done = face.when_done();
     for warning in &plan.warnings {
         tracing::warn!("{warning}");
     }
@@ -57,17 +62,12 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         return Err(Failure::new(Exit::Recording, error));
     }
     let player = Player::new();
-    let (transport, source) = (
-        player.transport(),
-        source(&bag, &plan, args.time.read_ahead, &player),
-    );
+    let transport = player.transport();
+    let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player);
     let state = network.serve_state(args, &plan, &transport)?;
     let running = player
         .start(plan.options.clone(), source, out)
         .or_exit(Exit::Failed)?;
-    if args.time.start_paused {
-        keys::listen(transport.clone());
-    }
     let run = Run {
         args,
         plan: &plan,
@@ -76,11 +76,16 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         transport,
         signals,
     };
-    let ending = headless::watch(&run, &running);
+    let ending = face.watch(&run, &running, &bag, reach);
+    if ending.is_err() {
+        // What is watched goes on by itself; without a watch it must not. One that has stopped is as good.
+        let _ = run.transport.send(Command::Stop);
+    }
     let (report, out) = running.join().or_exit(Exit::Failed)?;
+    let ending = ending?;
     drop(state);
     // Who asked for the end waits for nobody.
-    if ending.how != Ending::Interrupted {
+    if matches!(ending.how, Ending::End | Ending::Failed) {
         network.drain();
     }
     drop(out);
@@ -88,6 +93,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
 
     let how = match ending.how {
         Ending::End if !report.reached_end => Ending::Stopped,
+        Ending::Stopped if report.reached_end => Ending::End,
         how => how,
     };
     let summary = Summary::new(&bag, &plan, &report, how);
@@ -104,6 +110,66 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         return Err(Failure::new(Exit::Recording, error));
     }
     Ok(ending.exit)
+}
+
+/// What the user sees of a run.
+enum Face {
+    /// A line of progress, and what is said.
+    Headless,
+    /// The transport bar.
+    #[cfg(feature = "tui")]
+    Bar(Box<bar::Setup>),
+}
+
+impl Face {
+    #[cfg(feature = "tui")]
+    fn choose(args: &PlayArgs, talk: &TalkArgs) -> Result<Self, Failure> {
+        Ok(bar::setup(args, talk)?.map_or(Self::Headless, |setup| Self::Bar(Box::new(setup))))
+    }
+
+    #[cfg(not(feature = "tui"))]
+    fn choose(args: &PlayArgs, _: &TalkArgs) -> Result<Self, Failure> {
+        if args.screen.tui {
+            let error = anyhow::anyhow!("--tui: this program was built without the transport bar");
+            return Err(Failure::new(Exit::Usage, error));
+        }
+        Ok(Self::Headless)
+    }
+
+    /// With a bar nothing ends by itself.
+    const fn when_done(&self) -> WhenDone {
+        match self {
+            Self::Headless => WhenDone::Stop,
+            #[cfg(feature = "tui")]
+            Self::Bar(_) => WhenDone::Stay,
+        }
+    }
+
+    /// Watches until the player is done; returns how that came about.
+    #[cfg_attr(
+        not(feature = "tui"),
+        expect(clippy::unnecessary_wraps, reason = "the bar can fail")
+    )]
+    fn watch<O>(
+        self,
+        run: &Run<'_>,
+        running: &Running<O>,
+        bag: &Bag,
+        reach: Reach,
+    ) -> Result<Ended, Failure> {
+        match self {
+            Self::Headless => {
+                #[cfg(not(feature = "tui"))]
+                let _ = (bag, reach);
+                if run.args.time.start_paused {
+                    keys::listen(run.transport.clone());
+                }
+                Ok(headless::watch(run, running))
+            }
+            #[cfg(feature = "tui")]
+            Self::Bar(setup) => bar::watch(run, running, bag, reach, *setup),
+        }
+    }
 }
 
 /// The profiles that a file gives by topic.
@@ -142,11 +208,12 @@ fn require_path(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Result<(
     Ok(())
 }
 
-/// What feeds the player: the read-ahead over the chosen topics.
-fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> Source {
+/// What feeds the player: the read-ahead over the chosen topics, and how far it has come.
+fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> (Source, Reach) {
     let topics = Selection::of(plan.chosen.iter().map(|chosen| chosen.id), bag);
     let mut cues = Cues::new(bag.clone(), topics, read_ahead, player.waker());
-    Box::new(move |at| cues.start(at))
+    let reach = cues.reach();
+    (Box::new(move |at| cues.start(at)), reach)
 }
 
 fn names(args: &PlayArgs) -> String {

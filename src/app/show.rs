@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use bagplay::bag::MessageOrder;
+use bagplay::bag::{Marks, MessageOrder};
 use bagplay::cli::{Exit, Format, Info, InfoArgs, TalkArgs};
 use jiff::tz::TimeZone;
 
 use super::failure::{Failure, OrExit};
+use super::folders;
 use super::logging::Terminal;
 use super::opening;
 
@@ -19,6 +20,13 @@ pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, terminal: &Terminal) -> Res
     } else {
         opening::warn(&bag);
         Info::new(&bag)
+    };
+    let info = match Marks::of(&args.bags, folders::state().as_deref()) {
+        Ok(marks) => info.marked(&marks),
+        Err(error) => {
+            tracing::warn!("{error}");
+            info
+        }
     };
     let text = match talk.format {
         Format::Text => info.page(&TimeZone::system()),

@@ -15,7 +15,8 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use super::budget::{Budget, Meter, Usage};
 use super::error::Damage;
-use super::message::Message;
+use super::message::{Message, TopicId};
+use super::reach::{Front, Reach};
 use super::recording::Bag;
 use super::selection::{Direction, Selection, StartAt};
 use super::worker::{BATCH, Feed, Job, Work, internal};
@@ -34,10 +35,13 @@ pub struct CueAt {
     pub from: StartAt,
     /// The direction of play.
     pub direction: Direction,
-    /// Only messages in this closed range.
+    /// Only messages in this closed range; none if it lies behind `from`.
     pub range: TimeRange,
-    /// Whether the latched messages at or before `from` come first, whichever the direction.
+    /// Whether the latched messages at or before `from` come first, whichever the direction and the range.
     pub refill: bool,
+    /// Only this topic, refills too; nothing if it is none of those that the cues are over. Chunks that
+    /// have no message of it by their index are not opened.
+    pub only: Option<TopicId>,
 }
 
 /// What a cue yields.
@@ -68,6 +72,7 @@ pub struct Cues {
     topics: Selection,
     budget: Arc<Budget>,
     wake: Waker,
+    reach: Reach,
     workers: Vec<(JoinHandle<()>, Arc<Meter>)>,
     /// Dropped to stop workers that wait for a place in their queue.
     alive: Option<Sender<()>>,
@@ -86,6 +91,7 @@ impl Cues {
             topics,
             budget: Budget::new(read_ahead_bytes),
             wake,
+            reach: Reach::default(),
             workers: Vec::new(),
             alive: Some(alive),
             stop,
@@ -108,9 +114,12 @@ impl Cues {
         let meter = Meter::new(&self.budget);
         let (send, batches) = bounded(QUEUE);
         let is_hungry = Arc::new(AtomicBool::new(true));
+        let front = Front::new();
         let feed = Feed {
             bag: self.bag.clone(),
             last: None,
+            come_to: None,
+            front: Arc::clone(&front),
             batch: Vec::with_capacity(BATCH),
             batches: Some(send),
             is_hungry: Arc::clone(&is_hungry),
@@ -120,7 +129,7 @@ impl Cues {
         };
         let work = Work {
             bag: self.bag.clone(),
-            topics: self.topics.clone(),
+            topics: self.selected(at.only),
             meter: Arc::clone(&meter),
             most_held: self.budget.limit / 2,
         };
@@ -137,7 +146,23 @@ impl Cues {
             batches,
             is_hungry,
             meter: Some(meter),
+            lead: Some((self.reach.clone(), front)),
         }
+    }
+
+    fn selected(&self, only: Option<TopicId>) -> Selection {
+        match only {
+            None => self.topics.clone(),
+            Some(topic) => {
+                let topic = Some(topic).filter(|topic| self.topics.contains(*topic));
+                Selection::of(topic, &self.bag)
+            }
+        }
+    }
+
+    /// How far the cue that is played has read ahead; see [`Cue::lead`].
+    pub fn reach(&self) -> Reach {
+        self.reach.clone()
     }
 
     /// How much decompressed data the cues have alive.
@@ -181,9 +206,18 @@ pub struct Cue {
     batches: Receiver<Vec<Cued>>,
     is_hungry: Arc<AtomicBool>,
     meter: Option<Arc<Meter>>,
+    lead: Option<(Reach, Arc<Front>)>,
 }
 
 impl Cue {
+    /// This is the cue that is played: from now on [`Cues::reach`] tells how far it has read, until it is
+    /// dropped or another one leads.
+    pub fn lead(&self) {
+        if let Some((reach, front)) = &self.lead {
+            reach.follow(front);
+        }
+    }
+
     /// The next item if there is one. Never blocks.
     pub fn poll(&mut self) -> CuePoll {
         if let Some(item) = self.batch.next() {
@@ -227,6 +261,7 @@ impl Cue {
             batches,
             is_hungry: Arc::default(),
             meter: None,
+            lead: None,
         }
     }
 }
@@ -235,6 +270,9 @@ impl Drop for Cue {
     fn drop(&mut self) {
         if let Some(meter) = &self.meter {
             meter.close();
+        }
+        if let Some((reach, front)) = &self.lead {
+            reach.leave(front);
         }
     }
 }
@@ -280,6 +318,7 @@ mod tests {
             direction: Direction::Forward,
             range: TimeRange::ALL,
             refill: true,
+            only: None,
         };
         let mut cue = cues.start_on(at, |_| Err(io::ErrorKind::WouldBlock.into()));
         let CuePoll::Item(Cued::Damage(damage)) = cue.poll() else {

@@ -2,53 +2,125 @@
 //!
 //! They are hints that save work. One that cannot be right is not there: the chunk is opened instead.
 
-use super::index::ChunkRef;
-use super::record::{FRAME, Fields, message_index, op};
+use super::index::{ChunkRef, Indexed};
+use super::record::{FRAME, Fields, index_entries, message_index, op};
 use super::source::Source;
 use crate::time::{Ros, Time};
 
 /// The largest message index that is read: 64 MiB, 4 million messages of one channel in one chunk.
 const MAX_INDEX: u64 = 64 << 20;
 
+/// What stands before the entries: the channel and their size. What each takes.
+const HEAD: u64 = 6;
+const ENTRY: u64 = 16;
+/// How many entries are read in one go where only some are, 256 bytes, and how often at least.
+const BLOCK: u64 = 16;
+const FEWEST_BLOCKS: u64 = 4;
+
+/// Log time and record offset in the decompressed chunk of a message.
+type Entry = (Time<Ros>, u32);
+
+/// Some entries of a message index that stand for all.
+pub(super) struct Sample {
+    pub(super) entries: Vec<Entry>,
+    /// How many there are.
+    pub(super) all: u64,
+}
+
+impl Sample {
+    /// Whether the entries are all there are.
+    pub(super) fn is_whole(&self) -> bool {
+        self.entries.len() as u64 == self.all
+    }
+}
+
+/// A message index record in its file.
+struct Place {
+    offset: u64,
+    /// Of what follows the frame.
+    length: u64,
+}
+
 /// Log time and record offset in the decompressed chunk of each message of `channel`, unsorted; empty
 /// if the chunk has none, `None` if the index does not say or cannot be right.
-pub(super) fn read(
+pub(super) fn read(source: &Source, chunk: &ChunkRef, channel: u16) -> Option<Vec<Entry>> {
+    if !chunk.message_indexes.is_empty() && listed(chunk, channel).is_none() {
+        return Some(Vec::new());
+    }
+    whole(source, chunk, channel, &place(source, chunk, channel)?)
+}
+
+/// The same of a channel that is listed: all entries if there are at most `most`, or hardly more than
+/// `share`; else about `share` from all over.
+pub(super) fn sample(
     source: &Source,
     chunk: &ChunkRef,
     channel: u16,
-) -> Option<Vec<(Time<Ros>, u32)>> {
-    if chunk.message_indexes.is_empty() {
+    (most, share): (u64, u64),
+) -> Option<Sample> {
+    let place = place(source, chunk, channel)?;
+    let start = place.offset.checked_add(FRAME as u64)?;
+    let head = source.read(start, HEAD).ok()?;
+    let mut head = Fields(&head);
+    let (id, size) = (head.u16().ok()?, u64::from(head.u32().ok()?));
+    let all = size / ENTRY;
+    let blocks = (share / BLOCK).max(FEWEST_BLOCKS);
+    if all <= most.max(blocks * BLOCK) {
+        let entries = whole(source, chunk, channel, &place)?;
+        let all = entries.len() as u64;
+        return Some(Sample { entries, all });
+    }
+    if id != channel || HEAD + size > place.length {
         return None;
     }
-    let found = chunk
-        .message_indexes
-        .binary_search_by_key(&channel, |it| it.channel);
-    let Ok(found) = found else {
-        return Some(Vec::new());
-    };
-    let offset = chunk.message_indexes.get(found)?.offset;
+    let stride = all / blocks;
+    let mut entries = Vec::new();
+    for block in 0..blocks {
+        // In the middle of what it stands for.
+        let first = block * stride + (stride - BLOCK) / 2;
+        let at = start.checked_add(HEAD + first * ENTRY)?;
+        let bytes = source.read(at, BLOCK * ENTRY).ok()?;
+        entries.extend(checked(chunk, index_entries(&bytes).ok()?)?);
+    }
+    Some(Sample { entries, all })
+}
+
+/// Where the message index of `channel` is, if there is one.
+fn place(source: &Source, chunk: &ChunkRef, channel: u16) -> Option<Place> {
+    let offset = listed(chunk, channel)?.offset;
     if offset == 0 {
         return None;
     }
     let frame = source.read(offset, FRAME as u64).ok()?;
     let length = Fields(frame.get(1..)?).u64().ok()?;
-    if frame.first() != Some(&op::MESSAGE_INDEX) || length > MAX_INDEX {
+    let is_one = frame.first() == Some(&op::MESSAGE_INDEX);
+    is_one.then_some(Place { offset, length })
+}
+
+fn listed(chunk: &ChunkRef, channel: u16) -> Option<&Indexed> {
+    let indexes = &chunk.message_indexes;
+    let found = indexes.binary_search_by_key(&channel, |it| it.channel);
+    indexes.get(found.ok()?)
+}
+
+fn whole(source: &Source, chunk: &ChunkRef, channel: u16, place: &Place) -> Option<Vec<Entry>> {
+    if place.length > MAX_INDEX {
         return None;
     }
-    let body = source
-        .read(offset.checked_add(FRAME as u64)?, length)
-        .ok()?;
+    let start = place.offset.checked_add(FRAME as u64)?;
+    let body = source.read(start, place.length).ok()?;
     let (id, entries) = message_index(&body).ok()?;
+    checked(chunk, entries).filter(|_| id == channel)
+}
+
+/// The entries, unless one lies outside the chunk.
+fn checked(chunk: &ChunkRef, entries: Vec<(u64, u64)>) -> Option<Vec<Entry>> {
     let entry = |(stamp, at): (u64, u64)| {
         let inside = at < chunk.uncompressed;
         let at = u32::try_from(at).ok().filter(|_| inside)?;
         Some((Time::from_mcap(stamp), at))
     };
-    entries
-        .into_iter()
-        .map(entry)
-        .collect::<Option<Vec<_>>>()
-        .filter(|_| id == channel)
+    entries.into_iter().map(entry).collect()
 }
 
 /// How many chunks without usable times are looked into when a file is opened.

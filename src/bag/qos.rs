@@ -3,6 +3,8 @@
 //! The text in a channel's `offered_qos_profiles` is YAML: a list of profiles, one a publisher, with the
 //! policies as the middleware's integers (metadata version below 9) or as words (from 9 on).
 
+use std::fmt;
+
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -94,6 +96,30 @@ impl Default for Qos {
             lifespan: QosDuration::INFINITE,
             liveliness: Liveliness::default(),
             lease: QosDuration::INFINITE,
+        }
+    }
+}
+
+/// `reliable`, `best effort, transient local`: what a subscriber has to fit.
+impl fmt::Display for Qos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.reliability {
+            Reliability::Reliable => "reliable",
+            Reliability::BestEffort => "best effort",
+        })?;
+        match self.durability {
+            Durability::Volatile => Ok(()),
+            Durability::TransientLocal => f.write_str(", transient local"),
+        }
+    }
+}
+
+/// `keep last 10`, `keep all`.
+impl fmt::Display for History {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeepLast(depth) => write!(f, "keep last {depth}"),
+            Self::KeepAll => f.write_str("keep all"),
         }
     }
 }

@@ -316,13 +316,17 @@ fn pairs(block: &[u8]) -> Result<Vec<(u16, u64)>, Short> {
 pub(super) fn message_index(body: &[u8]) -> Result<(u16, Vec<(u64, u64)>), Short> {
     let mut fields = Fields(body);
     let channel = fields.u16()?;
-    let block = fields.block()?;
+    Ok((channel, index_entries(fields.block()?)?))
+}
+
+/// The same of nothing but entries.
+pub(super) fn index_entries(block: &[u8]) -> Result<Vec<(u64, u64)>, Short> {
     let mut entries = Vec::with_capacity(block.len() / 16);
     let mut fields = Fields(block);
     while !fields.0.is_empty() {
         entries.push((fields.u64()?, fields.u64()?));
     }
-    Ok((channel, entries))
+    Ok(entries)
 }
 
 /// The statistics record of the summary.

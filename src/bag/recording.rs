@@ -1,6 +1,7 @@
 //! [`Bag`]: one or more recordings, open: what is in them, and the ways to walk them.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::inputs::{Inputs, Standing};
 use super::latched;
 use super::message::{Message, TopicId};
 use super::opening::{MessageOrder, Opening};
-use super::outline::{self, Outline};
+use super::outline::{self, Outline, TopicOutline};
 use super::rosbag2::Note;
 use super::selection::{Bounds, Direction, Selection, StartAt};
 use super::source::Source;
@@ -100,7 +101,27 @@ impl Bag {
 
     /// What the recording looks like in so many equal parts of its time, told by its indexes.
     pub fn outline(&self, parts: usize) -> Outline {
-        outline::outline(&self.contents, self.range(), parts.max(1))
+        let mut last = Outline {
+            topics: vec![TopicOutline::default(); self.topics().len()],
+        };
+        let range = self.range().unwrap_or(TimeRange::ALL);
+        self.outline_within(range, parts, &mut |outline| {
+            last.clone_from(outline);
+            ControlFlow::Continue(())
+        });
+        last
+    }
+
+    /// What a range of it looks like in so many equal parts, told while it grows: every time as the whole
+    /// is expected to be, the last time as far as it is known. Messages outside do not count, chunks that
+    /// lie outside are not looked at. It ends early when it is told to break.
+    pub fn outline_within(
+        &self,
+        range: TimeRange,
+        parts: usize,
+        tell: &mut dyn FnMut(&Outline) -> ControlFlow<()>,
+    ) {
+        outline::outline(&self.contents, (range, parts.max(1)), tell);
     }
 
     /// Compares the data section of each file with its checksum, where it has one, which reads the whole

@@ -98,6 +98,18 @@ impl Bounds {
         Self { low, high }
     }
 
+    /// Whether no key can be among them.
+    pub(super) fn is_empty(&self) -> bool {
+        match (self.low, self.high) {
+            (Bound::Included(low), Bound::Included(high)) => low > high,
+            (
+                Bound::Included(low) | Bound::Excluded(low),
+                Bound::Included(high) | Bound::Excluded(high),
+            ) => low >= high,
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        }
+    }
+
     /// Those that are still ahead once `key` has been passed.
     pub(super) fn after(self, key: Key, direction: Direction) -> Self {
         match direction {

@@ -51,6 +51,11 @@ impl ChannelTable {
         self.lane(channel).map(|(topic, _)| topic)
     }
 
+    /// One a channel, in no order.
+    pub(super) fn topics(&self) -> impl Iterator<Item = TopicId> {
+        self.by_id.iter().flatten().map(|(topic, _)| *topic)
+    }
+
     pub(super) fn lane(&self, channel: u16) -> Option<(TopicId, LaneId)> {
         self.by_id.get(usize::from(channel)).copied().flatten()
     }

@@ -117,7 +117,8 @@ impl Waiting {
             let topic = contents.topic_of(chunk.input, channel);
             topic.is_some_and(|topic| selection.contains(topic))
         };
-        !self.bounds.starts_after(chunk.high())
+        !self.bounds.is_empty()
+            && !self.bounds.starts_after(chunk.high())
             && !self.bounds.ends_before(chunk.low())
             && chunk.channels().is_none_or(|mut ids| ids.any(is_selected))
     }

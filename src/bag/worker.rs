@@ -13,8 +13,11 @@ use super::cue::{CueAt, Cued, Waker};
 use super::cursor::Step;
 use super::error::{Damage, DamageKind};
 use super::message::{Key, Message};
+use super::priority::step_back;
+use super::reach::Front;
 use super::recording::Bag;
 use super::selection::{Direction, Selection, StartAt};
+use crate::time::{Ros, Time};
 
 /// How many items are handed over at once while the receiver has enough: so that it need not wake the
 /// worker for each.
@@ -44,14 +47,6 @@ pub(super) struct Work {
     pub(super) topics: Selection,
     pub(super) meter: Arc<Meter>,
     pub(super) most_held: u64,
-}
-
-/// Reading ahead is never urgent: on a busy machine it leaves the core to who sends.
-fn step_back() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 5) {
-        tracing::debug!("the read-ahead keeps its priority: {error}");
-    }
 }
 
 impl Work {
@@ -102,7 +97,13 @@ impl Work {
                 Step::Opened => continue,
                 Step::Item(Ok(message)) => Cued::Message(message),
                 Step::Item(Err(damage)) => Cued::Damage(damage),
-                Step::End => return,
+                Step::End => {
+                    let exit = match at.direction {
+                        Direction::Forward => at.range.stop(),
+                        Direction::Reverse => at.range.start(),
+                    };
+                    return feed.read_out(exit);
+                }
             };
             if !feed.send(item) {
                 return;
@@ -116,6 +117,9 @@ pub(super) struct Feed {
     pub(super) bag: Bag,
     /// How far reading has come.
     pub(super) last: Option<Key>,
+    /// The last message that is to be played, and what has been queued of them.
+    pub(super) come_to: Option<Time<Ros>>,
+    pub(super) front: Arc<Front>,
     pub(super) batch: Vec<Cued>,
     /// `None` only while it is dropped.
     pub(super) batches: Option<Sender<Vec<Cued>>>,
@@ -132,9 +136,19 @@ impl Feed {
         if let Cued::Message(message) | Cued::Refill(message) = &item {
             self.last = Some(message.key);
         }
+        if let Cued::Message(message) = &item {
+            self.come_to = Some(message.key.time);
+        }
         self.batch.push(item);
         let is_wanted = self.batch.len() >= BATCH || self.is_hungry.load(Ordering::SeqCst);
         !is_wanted || self.flush()
+    }
+
+    /// Hands over the rest: there is nothing more up to `exit`.
+    fn read_out(&mut self, exit: Time<Ros>) {
+        if self.flush() {
+            self.front.set(exit);
+        }
     }
 
     /// Hands over what is queued here, waiting for a place; false once nobody wants it.
@@ -154,6 +168,9 @@ impl Feed {
                 recv(self.stop) -> _ => false,
             },
         };
+        if let Some(time) = self.come_to.filter(|_| is_sent) {
+            self.front.set(time);
+        }
         // Whoever saw the queue empty said so before looking again, so one of both looks finds it.
         let was_hungry = is_sent && self.is_hungry.swap(false, Ordering::SeqCst);
         if was_hungry {

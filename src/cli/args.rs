@@ -110,6 +110,15 @@ pub struct TalkArgs {
         hide_short_help = true
     )]
     pub quiet: bool,
+    /// Write what is said to this file too, each line with its time
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
+    pub log_file: Option<PathBuf>,
 }
 
 /// What to play, and how.
@@ -130,6 +139,9 @@ pub struct PlayArgs {
     /// Where to.
     #[command(flatten)]
     pub wire: WireArgs,
+    /// What is drawn.
+    #[command(flatten)]
+    pub screen: ScreenArgs,
 }
 
 /// When and how fast.
@@ -213,7 +225,7 @@ pub struct ClockArgs {
     /// Serve /clock on a fixed grid [bare: 40 Hz]
     #[arg(long, value_name = "HZ", value_parser = parse_hz)]
     pub clock: Option<f64>,
-    /// Send /clock right before each message of these topics, with its exact time
+    /// Send /clock before each message of these topics, with its exact time
     #[arg(long, value_name = "TOPIC")]
     pub clock_topics: Vec<String>,
     /// The same for every topic
@@ -313,10 +325,19 @@ pub struct WireArgs {
     /// Reach subscribers whatever type hash they expect
     #[arg(long, hide_short_help = true)]
     pub any_type_hash: bool,
-    /// Show the transport bar in the terminal (not in this version)
-    #[arg(long, conflicts_with = "no_tui", hide = true)]
+}
+
+/// The transport bar.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct ScreenArgs {
+    /// Show the transport bar, as is done on a terminal unless $CI is set
+    #[arg(long, conflicts_with = "no_tui", hide_short_help = true)]
     pub tui: bool,
     /// Do not show the transport bar
-    #[arg(long, hide_short_help = true)]
+    #[arg(long)]
     pub no_tui: bool,
+    /// Draw with ASCII characters only
+    #[arg(long, hide_short_help = true)]
+    pub ascii: bool,
 }

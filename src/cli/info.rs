@@ -6,9 +6,7 @@ use serde::Serialize;
 
 use super::check::Check;
 use super::findings::Findings;
-use crate::bag::{
-    Bag, Durability, FileSummary, IndexOrigin, Outline, Qos, Reliability, Topic, TopicOutline,
-};
+use crate::bag::{Bag, FileSummary, IndexOrigin, Mark, Marks, Outline, Qos, Topic, TopicOutline};
 use crate::time::TimeRange;
 
 /// In how many parts density is shown.
@@ -23,6 +21,7 @@ pub struct Info {
     pub(super) duration_s: Option<f64>,
     pub(super) message_count: Option<u64>,
     pub(super) topics: Vec<TopicInfo>,
+    pub(super) marks: Vec<MarkInfo>,
     damage: Findings,
     /// What reading everything brought, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,6 +41,12 @@ pub(super) struct FileInfo {
     pub(super) compressed_bytes: u64,
     pub(super) uncompressed_bytes: u64,
     pub(super) message_count: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(super) struct MarkInfo {
+    pub(super) time_ns: i64,
+    pub(super) name: String,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -72,6 +77,19 @@ impl Info {
         Self::with(bag, Some(Check::new(bag)))
     }
 
+    /// The same with the marks that are kept with it.
+    #[must_use]
+    pub fn marked(self, marks: &Marks) -> Self {
+        let mark = |mark: &Mark| MarkInfo {
+            time_ns: mark.time.as_nanos(),
+            name: mark.name.clone(),
+        };
+        Self {
+            marks: marks.list().iter().map(mark).collect(),
+            ..self
+        }
+    }
+
     fn with(bag: &Bag, check: Option<Check>) -> Self {
         let (range, Outline { topics: outlines }) = (bag.range(), bag.outline(PARTS));
         let mut topics: Vec<TopicInfo> = bag
@@ -93,6 +111,7 @@ impl Info {
             duration_s: range.map(|range| range.duration().as_secs_f64()),
             message_count: bag.message_count(),
             topics,
+            marks: Vec::new(),
             damage: Findings::of(bag.damage()),
             check,
         }
@@ -120,7 +139,7 @@ fn file_info(file: &FileSummary) -> FileInfo {
 }
 
 fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) -> TopicInfo {
-    let mut qos: Vec<String> = topic.offered_qos.iter().map(profile).collect();
+    let mut qos: Vec<String> = topic.offered_qos.iter().map(Qos::to_string).collect();
     qos.dedup();
     TopicInfo {
         name: topic.name.clone(),
@@ -143,17 +162,6 @@ fn hz(messages: Option<u64>, range: Option<TimeRange>) -> Option<f64> {
     messages
         .filter(|messages| *messages > 2 && secs > 0.0)
         .map(|messages| (messages - 1) as f64 / secs)
-}
-
-fn profile(qos: &Qos) -> String {
-    let reliability = match qos.reliability {
-        Reliability::Reliable => "reliable",
-        Reliability::BestEffort => "best effort",
-    };
-    match qos.durability {
-        Durability::Volatile => reliability.into(),
-        Durability::TransientLocal => format!("{reliability}, transient local"),
-    }
 }
 
 #[cfg(test)]

@@ -6,12 +6,14 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::check::Check;
-use super::info::{FileInfo, Info, TopicInfo};
+use super::info::{FileInfo, Info, MarkInfo, TopicInfo};
 use super::units::{bytes, count, plural};
 use crate::time::{Ros, Time};
 
 /// More files than these are shown as one line.
 const MOST_FILES: usize = 8;
+/// More marks than these are not listed.
+const MOST_MARKS: usize = 100;
 /// The longest name that is shown.
 const LONGEST: usize = 200;
 
@@ -44,6 +46,7 @@ impl Info {
         });
         let topics = plural(self.topics.len() as u64, "topic");
         let _ = writeln!(page, "content   {messages} on {topics}");
+        mark_lines(&mut page, &self.marks, self.start_ns);
         if let Some(check) = &self.check {
             page.push_str(&check.page());
         }
@@ -52,6 +55,25 @@ impl Info {
             table(&mut page, &self.topics);
         }
         page
+    }
+}
+
+/// When each is, from the start, as `--start` takes it.
+fn mark_lines(page: &mut String, marks: &[MarkInfo], start_ns: Option<i64>) {
+    if marks.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "marks     {}", count(marks.len() as u64));
+    let start = Time::from_nanos(start_ns.unwrap_or(0));
+    for mark in marks.iter().take(MOST_MARKS) {
+        let time: Time<Ros> = Time::from_nanos(mark.time_ns);
+        let into = time.saturating_since(start).as_secs_f64();
+        let name = printable(&mark.name);
+        let line = format!("          {into:+12.3} s  {name}");
+        let _ = writeln!(page, "{}", line.trim_end());
+    }
+    if let Some(more @ 1..) = marks.len().checked_sub(MOST_MARKS) {
+        let _ = writeln!(page, "          and {} more", count(more as u64));
     }
 }
 

@@ -18,9 +18,6 @@ pub enum PlanError {
     /// The part to play lies outside.
     #[error("nothing to play: {0}")]
     Empty(String),
-    /// A flag that this version does not honour: said before anything is played wrongly.
-    #[error("{0} is not supported yet")]
-    NotYet(&'static str),
 }
 
 /// A topic that was recorded and is not played.
@@ -55,9 +52,6 @@ pub fn plan(
     recording: TimeRange,
     topics: &[Topic],
 ) -> Result<Plan, PlanError> {
-    if args.wire.tui {
-        return Err(PlanError::NotYet("--tui"));
-    }
     let clock = clock(args, topics)?;
     let (mut chosen, left_out) =
         without_clock(choose(topics, &args.topics)?, topics, clock.is_served());
@@ -480,13 +474,5 @@ mod tests {
         }
         let awaited = planned_with("--wait-for-subscribers /imu", "/imu: {depth: 1}").unwrap();
         assert_eq!(awaited.awaited[0].qos.map(|qos| qos.history), one);
-    }
-
-    #[test]
-    fn what_is_not_there_yet_is_said() {
-        assert_eq!(
-            planned("--tui").unwrap_err().to_string(),
-            "--tui is not supported yet"
-        );
     }
 }

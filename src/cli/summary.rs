@@ -91,6 +91,7 @@ struct TopicSummary {
     late: u64,
     dropped: u64,
     refilled: u64,
+    muted: u64,
 }
 
 impl Summary {
@@ -101,8 +102,9 @@ impl Summary {
         let micros = |nanos: u64| {
             Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX)).as_secs_f64() * 1e6
         };
+        let counted = report.topics();
         let played = plan.chosen.iter().map(|chosen| {
-            let (topic, counts) = (&topics[chosen.id.index()], report.topics[chosen.id.index()]);
+            let (topic, counts) = (&topics[chosen.id.index()], counted[chosen.id.index()]);
             TopicSummary {
                 name: chosen.name.clone(),
                 type_name: topic.type_name().to_owned(),
@@ -111,6 +113,7 @@ impl Summary {
                 late: counts.late,
                 dropped: counts.dropped,
                 refilled: counts.refilled,
+                muted: counts.muted,
             }
         });
         let mut damage = Findings::of(bag.damage());

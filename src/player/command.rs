@@ -3,6 +3,7 @@
 //! [`Command`]s cannot fail once they are built: their times and speeds are parsed at the edge.
 //! [`Status`] is one small value that everybody may copy.
 
+use crate::bag::TopicId;
 use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 
 /// How fast messages go out.
@@ -76,8 +77,12 @@ pub enum Command {
     /// Jump by a span of log time, as [`Command::Seek`].
     SeekBy(Duration),
     /// Pause, and publish the next so many messages in the direction of play; negative: jump to the
-    /// message that many before the last one published, and publish it.
+    /// message that many before the last one published, and publish it. Those of muted topics do not count.
     Step(i64),
+    /// Pause, and publish all up to and including the nth next message of a topic in the direction of play,
+    /// the last one if there are fewer; if there is none, nothing goes out. Negative: jump to the topic's
+    /// message that many before the last one published, and publish it.
+    StepTopic(TopicId, i64),
     /// Play, and pause on arrival at a time that lies ahead.
     PlayUntil(Time<Ros>),
     /// Play for a span of log time, and pause.
@@ -86,6 +91,10 @@ pub enum Command {
     SetRange(TimeRange),
     /// Another behaviour at the end.
     SetAtEnd(AtEnd),
+    /// Hand out nothing of a topic any more. It is played all the same: position and clock are no others.
+    Mute(TopicId),
+    /// Hand out a topic again; what it is latched to now goes first.
+    Unmute(TopicId),
     /// A gate has opened.
     OpenGate(Gate),
     /// A gate has closed.
@@ -134,6 +143,8 @@ pub struct Status {
     pub damaged: u64,
     /// Times that the range was played to its end and begun again.
     pub laps: u64,
+    /// Seeks that were taken: who asked for one knows by it that this status is from after it.
+    pub seeks: u64,
 }
 
 /// From here on a message counts as late.

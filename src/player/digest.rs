@@ -1,8 +1,10 @@
-//! [`Digest`]: one number for everything a run was due to send, that anyone can compute from the file.
+//! [`Digest`]: one number for all that a run sent. That of a run from the start, without seeks, steps back
+//! and muted topics, anyone can compute from the file.
 //!
-//! XXH3-128 over, for each recorded message in the order it was due: topic in UTF-8, one zero byte,
-//! log time, publish time and payload length as 64-bit little-endian, payload. Refills, repeats of a
-//! lap and the clock do not count.
+//! XXH3-128 over each message in the order it was sent: topic in UTF-8, one zero byte, log time, publish
+//! time and payload length as 64-bit little-endian, payload. What an output dropped counts too, and
+//! after a jump what is played again counts again. Muted topics, messages that a step back lands on,
+//! refills, repeats of a lap and the clock do not count.
 
 use xxhash_rust::xxh3::Xxh3;
 

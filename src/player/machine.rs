@@ -8,12 +8,14 @@
 
 use super::command::{Gate, Gates, Pace, State};
 use super::digest::Digest;
+use super::mute::Rejoins;
 use super::options::{Intent, Options};
 use super::reader::{Extra, Reader, Source};
 use super::report::Report;
+use super::steps::{Look, Steps};
 use super::ticker::Ticker;
-use crate::bag::{Cue, CueAt, Direction, Key, StartAt};
-use crate::output::{Occasion, Output};
+use crate::bag::{CueAt, Direction, Key, StartAt};
+use crate::output::Output;
 use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time};
 
 /// Playback that was kept from running for longer than this holds its position for that time instead
@@ -47,16 +49,19 @@ pub struct Machine {
     pub(super) gates: Gates,
     pub(super) reader: Reader,
     pub(super) report: Report,
-    /// Steps forward that are still to be made.
-    pub(super) steps: u64,
-    /// The walk back to an earlier message.
-    pub(super) back: Option<StepBack>,
-    /// The last message published since what was read was last replaced; of messages that came out of
+    pub(super) steps: Steps,
+    /// The look for where a step leads.
+    pub(super) look: Option<Look>,
+    pub(super) rejoins: Rejoins,
+    /// The last message taken since what was read was last replaced; of messages that came out of
     /// order, the furthest.
     pub(super) last: Option<Key>,
+    /// The same of those that were handed out.
+    pub(super) sent: Option<Key>,
     pub(super) is_starved: bool,
     pub(super) course: Course,
     pub(super) owes_clock: bool,
+    pub(super) seeks: u64,
     ticker: Ticker,
     pub(super) shown: Option<Time<Ros>>,
     told: Option<Segment>,
@@ -76,14 +81,6 @@ pub(super) enum Course {
     Ended,
     /// No more.
     Over,
-}
-
-/// A walk to the message `left` before the last one, in a cue that runs the other way.
-#[derive(Debug)]
-pub(super) struct StepBack {
-    pub(super) left: u64,
-    pub(super) cue: Cue,
-    pub(super) landed: Option<crate::bag::Message>,
 }
 
 impl Machine {
@@ -106,12 +103,15 @@ impl Machine {
             },
             reader: Reader::new(source),
             report,
-            steps: 0,
-            back: None,
+            steps: Steps::None,
+            look: None,
+            rejoins: Rejoins::default(),
             last: None,
+            sent: None,
             is_starved: true,
             course: Course::Underway,
             owes_clock: false,
+            seeks: 0,
             ticker: Ticker::new(options.clock.period),
             shown: None,
             told: None,
@@ -161,8 +161,7 @@ impl Machine {
         let may_send = self.gates.is_open() || self.is_stepping();
         match may_send.then(|| self.reader.pull()).flatten() {
             Some(Extra::Refill(message)) => {
-                out.message(&message, Occasion::Refill);
-                self.report.topics[message.topic.index()].refilled += 1;
+                self.refill(&message, out);
                 return Wait::Now;
             }
             Some(Extra::Damage(damage)) => {
@@ -171,11 +170,14 @@ impl Machine {
             }
             None => {}
         }
+        if may_send && self.rejoins(now, out) {
+            return Wait::Now;
+        }
         if self.segment.at_end() == AtEnd::Loop {
             self.reader
                 .prepare_lap(self.cue_at(StartAt::At(self.segment.entry())));
         }
-        if self.steps_back(now, out) || self.skips_gap(now) {
+        if self.looks(now, out) || self.skips_gap(now) {
             return Wait::Now;
         }
         self.start_or_stop_rolling(now);
@@ -226,8 +228,8 @@ impl Machine {
 
     /// The instant at which the message in hand goes out.
     fn message_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
-        let next = self.reader.next()?;
-        if self.steps > 0 || self.is_unpaced() {
+        let next = self.reader.next().filter(|_| !self.rejoins.are_left())?;
+        if self.steps.are_left() || self.is_unpaced() {
             return (!self.segment.is_before(self.segment.limit(), next.key.time)).then_some(now);
         }
         self.segment.wall_at(next.key.time)
@@ -236,10 +238,11 @@ impl Machine {
     /// The instant at which playback comes to its limit, if it gets there without another message.
     fn end_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
         let is_next_beyond = match self.reader.next() {
+            _ if self.rejoins.are_left() => false,
             Some(next) => self.segment.is_before(self.segment.limit(), next.key.time),
             None => self.reader.is_exhausted(),
         };
-        let is_stepping = self.steps > 0 && is_next_beyond;
+        let is_stepping = self.steps.are_left() && is_next_beyond;
         if is_stepping || (self.is_unpaced() && is_next_beyond) {
             return Some(now);
         }
@@ -248,7 +251,7 @@ impl Machine {
 
     /// Rolling ⇔ meant to play ∧ cue primed ∧ gates open.
     fn start_or_stop_rolling(&mut self, now: Time<Steady>) {
-        self.is_starved = !self.reader.is_primed();
+        self.is_starved = !self.is_ready();
         let may_roll = self.may_play() && !self.is_starved && self.pace != Pace::Max;
         match (self.segment.is_rolling(), may_roll) {
             // A lap starts where the last one ended, however late this was noticed.
@@ -259,11 +262,16 @@ impl Machine {
         self.lap_from = None;
     }
 
+    /// Whether it is known what goes out next.
+    pub(super) fn is_ready(&self) -> bool {
+        self.reader.is_primed() && !self.rejoins.are_left()
+    }
+
     pub(super) fn may_play(&self) -> bool {
         self.intent == Intent::Play
             && self.gates.is_open()
             && self.course == Course::Underway
-            && self.steps == 0
+            && !self.steps.are_left()
     }
 
     pub(super) fn is_unpaced(&self) -> bool {
@@ -347,12 +355,13 @@ impl Machine {
             direction,
             range: self.segment.range(),
             refill: self.options.refill,
+            only: None,
         }
     }
 
     /// Whether steps that were asked for are still to be made.
     pub fn is_stepping(&self) -> bool {
-        self.steps > 0 || self.back.is_some()
+        self.steps.are_left() || self.look.is_some()
     }
 
     /// What the run did so far.

@@ -7,11 +7,14 @@ mod command;
 mod digest;
 mod machine;
 mod moves;
+mod mute;
 mod options;
 mod reader;
 mod report;
 mod sends;
 mod standing;
+mod steps;
+mod tally;
 mod ticker;
 mod transport;
 mod wall;
@@ -28,7 +31,8 @@ pub use digest::Digest;
 pub use machine::{Machine, Wait};
 pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
 pub use reader::Source;
-pub use report::{HeldTimes, Report, TopicCounts};
+pub use report::{HeldTimes, Report};
+pub use tally::TopicCounts;
 pub use transport::{Stopped, Transport};
 
 use crate::bag::Waker;
@@ -93,9 +97,11 @@ impl Player {
         O: Output + Send + 'static,
     {
         let (alive, done) = crossbeam_channel::bounded(0);
+        let machine = Machine::new(options, source);
+        self.transport.follow(&machine.report().tally);
         let run = move || {
             let _alive: Sender<Infallible> = alive;
-            self.run(Machine::new(options, source), out)
+            self.run(machine, out)
         };
         let thread = thread::Builder::new().name("player".into()).spawn(run)?;
         Ok(Running { thread, done })

@@ -1,14 +1,13 @@
-//! How the machine takes commands, and the moves that are more than a line: jumps, steps back, gaps.
+//! How the machine takes commands, and the moves that are more than a line: jumps and gaps.
 //!
 //! Commands only set where to read and what to do; the next `advance` does it. So any number of seeks
 //! taken in a row cost one cue.
 
 use super::command::{Command, Pace};
-use super::machine::{Course, Machine, StepBack};
+use super::machine::{Course, Machine};
 use super::options::Intent;
-use crate::bag::{CueAt, CuePoll, Cued, Direction, StartAt};
-use crate::output::{Occasion, Output};
-use crate::time::{Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
+use crate::bag::{CueAt, StartAt};
+use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
 
 impl Machine {
     /// Takes a command; what follows from it is done by the next calls of [`Machine::advance`].
@@ -24,6 +23,7 @@ impl Machine {
             Command::Seek(to) => self.seek(to, now),
             Command::SeekBy(span) => self.seek(self.here(now).saturating_add(span), now),
             Command::Step(n) => self.step(n, now),
+            Command::StepTopic(topic, n) => self.step_topic(topic, n, now),
             Command::PlayUntil(stop) => self.play_until(stop, now),
             Command::PlayFor(span) => {
                 let span = if self.segment.speed().is_reverse() {
@@ -35,6 +35,8 @@ impl Machine {
             }
             Command::SetRange(range) => self.set_range(range, now),
             Command::SetAtEnd(at_end) => self.change_to(self.segment.with_at_end(at_end), now),
+            Command::Mute(topic) => self.mute(topic),
+            Command::Unmute(topic) => self.unmute(topic),
             Command::OpenGate(gate) => self.gates = self.gates.open(gate),
             Command::CloseGate(gate) => self.gates = self.gates.close(gate),
             Command::Query => {}
@@ -46,16 +48,16 @@ impl Machine {
         if self.course == Course::Ended {
             self.jump(self.segment.seek(self.segment.entry()), now);
         }
-        (self.steps, self.back) = (0, None);
+        self.stop_steps();
         self.intent = Intent::Play;
     }
 
     fn pause(&mut self, now: Time<Steady>) {
-        (self.steps, self.back) = (0, None);
+        self.stop_steps();
         self.stand(now);
     }
 
-    fn stand(&mut self, now: Time<Steady>) {
+    pub(super) fn stand(&mut self, now: Time<Steady>) {
         self.intent = Intent::Pause;
         self.change_to(self.held(now), now);
     }
@@ -76,6 +78,7 @@ impl Machine {
 
     /// Seeks within the recording; what is played grows to its edge if the target lies outside.
     fn seek(&mut self, to: Time<Ros>, now: Time<Steady>) {
+        self.seeks += 1;
         let (to, range) = (self.options.recording.clamp(to), self.segment.range());
         let range = if to < range.start() {
             TimeRange::between(self.options.recording.start(), range.stop())
@@ -94,82 +97,11 @@ impl Machine {
     }
 
     fn play_until(&mut self, stop: Time<Ros>, now: Time<Steady>) {
+        self.stop_steps();
         if self.course == Course::Underway {
             self.change_to(self.segment.play_until(Some(stop), now), now);
             self.intent = Intent::Play;
         }
-    }
-
-    fn step(&mut self, n: i64, now: Time<Steady>) {
-        self.stand(now);
-        if n >= 0 {
-            self.back = None;
-            self.steps = self.steps.saturating_add(n.unsigned_abs());
-            return;
-        }
-        self.steps = 0;
-        let backwards = !self.segment.speed().is_reverse();
-        let from = match self.last {
-            Some(last) => StartAt::After(last),
-            None => StartAt::At(
-                self.here(now)
-                    .saturating_add(Duration::from_nanos(if backwards { -1 } else { 1 })),
-            ),
-        };
-        let direction = if backwards {
-            Direction::Reverse
-        } else {
-            Direction::Forward
-        };
-        let cue = self.reader.look(CueAt {
-            from,
-            direction,
-            range: self.segment.range(),
-            refill: false,
-        });
-        self.back = Some(StepBack {
-            left: n.unsigned_abs(),
-            cue,
-            landed: None,
-        });
-    }
-
-    /// Walks back as far as the cue has come; `true` if there is more to do at once.
-    pub(super) fn steps_back(&mut self, now: Time<Steady>, out: &mut dyn Output) -> bool {
-        let Some(back) = &mut self.back else {
-            return false;
-        };
-        match back.cue.poll() {
-            CuePoll::Pending => return false,
-            CuePoll::Item(Cued::Message(message)) => {
-                back.left -= 1;
-                back.landed = Some(message);
-                if back.left > 0 {
-                    return true;
-                }
-            }
-            CuePoll::Item(Cued::Damage(damage)) => {
-                self.report.damaged_one(damage);
-                return true;
-            }
-            CuePoll::Item(Cued::Refill(_)) => return true,
-            // The first message is as far back as it goes.
-            CuePoll::End => {}
-        }
-        let Some(message) = self.back.take().and_then(|back| back.landed) else {
-            return true;
-        };
-        let landed = self.segment.seek(message.key.time);
-        self.read_from(StartAt::After(message.key), landed, now, false);
-        self.owes_clock = false;
-        self.reader.begin();
-        out.flush();
-        self.tell(out);
-        self.show_clock(message.key.time, out);
-        self.last = Some(message.key);
-        let delivery = out.message(&message, Occasion::Due);
-        self.report.sent_one(&message, delivery, None);
-        true
     }
 
     /// Jumps over a gap that is longer than asked for; the cue stays, the next message is in hand.
@@ -177,7 +109,7 @@ impl Machine {
         let Some(longest) = self.options.skip_empty else {
             return false;
         };
-        if !self.may_play() || !self.reader.is_primed() {
+        if !self.may_play() || !self.is_ready() {
             return false;
         }
         let (limit, here) = (self.segment.limit(), self.here(now));
@@ -203,14 +135,22 @@ impl Machine {
         );
     }
 
-    fn read_from(&mut self, from: StartAt, segment: Segment, now: Time<Steady>, refill: bool) {
+    pub(super) fn read_from(
+        &mut self,
+        from: StartAt,
+        segment: Segment,
+        now: Time<Steady>,
+        refill: bool,
+    ) {
         self.change_to(segment, now);
         let cue = CueAt {
             refill,
             ..self.cue_at(from)
         };
         self.reader.jump(cue);
-        (self.last, self.back, self.steps) = (None, None, 0);
+        self.rejoins.jumped(refill);
+        self.stop_steps();
+        (self.last, self.sent) = (None, None);
         (self.course, self.owes_clock) = (Course::Underway, true);
     }
 }

@@ -50,7 +50,9 @@ impl Reader {
         let Some(at) = self.wanted.take() else {
             return false;
         };
-        self.cue = Some((self.source)(at));
+        let cue = (self.source)(at);
+        cue.lead();
+        self.cue = Some(cue);
         true
     }
 
@@ -71,6 +73,7 @@ impl Reader {
         match self.lap.take() {
             Some(lap) => {
                 self.jump(at);
+                lap.lead();
                 (self.wanted, self.cue) = (None, Some(lap));
             }
             None => self.jump(at),

@@ -4,24 +4,10 @@ use hdrhistogram::Histogram;
 
 use super::command::{LATE, State};
 use super::digest::Digest;
+use super::tally::{Tally, TopicCounts};
 use crate::bag::{Damage, Message};
 use crate::output::Delivery;
 use crate::time::{Duration, Steady, Time};
-
-/// What went out on one topic.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TopicCounts {
-    /// Messages sent in their turn.
-    pub sent: u64,
-    /// Their payload bytes.
-    pub bytes: u64,
-    /// Those of them that were late.
-    pub late: u64,
-    /// Messages that the output could not take.
-    pub dropped: u64,
-    /// Latched messages sent again after a jump.
-    pub refilled: u64,
-}
 
 /// How long playback stood, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,8 +25,6 @@ pub struct HeldTimes {
 /// What a run did.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One row a topic of the bag.
-    pub topics: Vec<TopicCounts>,
     /// Messages sent in their turn, all topics.
     pub sent: u64,
     /// Their payload bytes.
@@ -67,6 +51,7 @@ pub struct Report {
     pub played: Duration,
     /// Whether the exit edge was reached; else it was stopped on the way.
     pub reached_end: bool,
+    pub(super) tally: Tally,
     since: Option<(State, Time<Steady>)>,
     has_played: bool,
 }
@@ -75,7 +60,6 @@ impl Report {
     /// Nothing done yet.
     pub(super) fn new(topics: usize, digest: Option<Digest>) -> Self {
         Self {
-            topics: vec![TopicCounts::default(); topics],
             sent: 0,
             bytes: 0,
             late: 0,
@@ -91,9 +75,15 @@ impl Report {
             covered: Duration::ZERO,
             played: Duration::ZERO,
             reached_end: false,
+            tally: Tally::new(topics),
             since: None,
             has_played: false,
         }
+    }
+
+    /// What went out on each topic: one row a topic of the bag.
+    pub fn topics(&self) -> Vec<TopicCounts> {
+        self.tally.counts()
     }
 
     /// Log time covered per wall time spent; `None` before anything has been played.
@@ -109,20 +99,39 @@ impl Report {
         delivery: Delivery,
         late: Option<Duration>,
     ) {
-        let counts = &mut self.topics[message.topic.index()];
+        let Some(counts) = self.tally.row(message.topic) else {
+            return;
+        };
         match delivery {
             Delivery::Sent => {
                 let bytes = message.payload.len() as u64;
-                (counts.sent, counts.bytes) = (counts.sent + 1, counts.bytes + bytes);
+                counts.sent.add(1);
+                counts.bytes.add(bytes);
                 (self.sent, self.bytes) = (self.sent + 1, self.bytes + bytes);
             }
-            Delivery::Dropped => counts.dropped += 1,
+            Delivery::Dropped => counts.dropped.add(1),
         }
         if let Some(late) = late {
-            let is_late = u64::from(late > LATE);
-            (counts.late, self.late) = (counts.late + is_late, self.late + is_late);
+            if late > LATE {
+                counts.late.add(1);
+                self.late += 1;
+            }
             self.lateness
                 .saturating_record(u64::try_from(late.as_nanos()).unwrap_or(0));
+        }
+    }
+
+    /// A message of a muted topic was not handed out.
+    pub(super) fn muted_one(&self, message: &Message) {
+        if let Some(counts) = self.tally.row(message.topic) {
+            counts.muted.add(1);
+        }
+    }
+
+    /// A latched message went out again.
+    pub(super) fn refilled_one(&self, message: &Message) {
+        if let Some(counts) = self.tally.row(message.topic) {
+            counts.refilled.add(1);
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::machine::{CATCH_UP, Course, Machine, Wait};
 use super::options::{Intent, WhenDone};
-use crate::bag::StartAt;
+use super::steps::Steps;
+use crate::bag::{Key, Message, StartAt};
 use crate::output::{Occasion, Output};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time};
 
@@ -37,18 +38,45 @@ impl Machine {
         {
             self.show_clock(message.key.time, out);
         }
-        if self
-            .last
-            .is_none_or(|last| !self.segment.is_before(message.key.time, last.time))
-        {
-            self.last = Some(message.key);
-        }
-        let delivery = out.message(&message, Occasion::Due);
-        self.report.sent_one(&message, delivery, late);
-        if let (Some(digest), 0) = (&mut self.report.digest, self.report.laps) {
+        self.last = self.further(self.last, message.key);
+        let went_out = self.hand_out(&message, late, out);
+        if let (true, Some(digest), 0) = (went_out, &mut self.report.digest, self.report.laps) {
             digest.add(&self.options.topics[message.topic.index()], &message);
         }
-        self.steps = self.steps.saturating_sub(1);
+        self.steps = self.steps.after(message.key, went_out, self.segment);
+    }
+
+    /// Sends a message that was taken, unless its topic is muted.
+    pub(super) fn hand_out(
+        &mut self,
+        message: &Message,
+        late: Option<Duration>,
+        out: &mut dyn Output,
+    ) -> bool {
+        if self.report.tally.is_muted(message.topic) {
+            self.report.muted_one(message);
+            return false;
+        }
+        self.sent = self.further(self.sent, message.key);
+        let delivery = out.message(message, Occasion::Due);
+        self.report.sent_one(message, delivery, late);
+        true
+    }
+
+    /// The one further on the way of play, of two at the same time the one that came last.
+    fn further(&self, known: Option<Key>, key: Key) -> Option<Key> {
+        let is_short = |known: &Key| self.segment.is_before(key.time, known.time);
+        known.filter(is_short).or(Some(key))
+    }
+
+    /// Sends what a late joiner would have, unless the topic is muted.
+    pub(super) fn refill(&mut self, message: &Message, out: &mut dyn Output) {
+        if self.report.tally.is_muted(message.topic) {
+            self.report.muted_one(message);
+        } else {
+            out.message(message, Occasion::Refill);
+            self.report.refilled_one(message);
+        }
     }
 
     /// Where no schedule moves the clock, messages do: unpaced a period at a time, stepped at once.
@@ -88,8 +116,8 @@ impl Machine {
         now: Time<Steady>,
         out: &mut dyn Output,
     ) -> Wait {
-        if self.steps > 0 {
-            self.steps = 0;
+        if self.steps.are_left() {
+            self.steps = Steps::None;
             return Wait::Now;
         }
         let arrived = self.segment.advance_to(self.segment.limit(), now);
@@ -111,7 +139,7 @@ impl Machine {
             let lap = self.cue_at(StartAt::At(self.segment.entry()));
             self.change_to(self.segment.wrap(), now);
             self.reader.begin_lap(lap);
-            (self.last, self.owes_clock) = (None, true);
+            (self.last, self.sent, self.owes_clock) = (None, None, true);
             out.flush();
             return Wait::Now;
         }

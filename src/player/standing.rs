@@ -34,6 +34,7 @@ impl Machine {
             late: self.report.late,
             damaged: self.report.damaged,
             laps: self.report.laps,
+            seeks: self.seeks,
         }
     }
 }

@@ -4,14 +4,15 @@
 //! bounded channel, the answer is the status after the command took effect.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use crossbeam_utils::sync::Unparker;
 
 use super::command::{Command, Pace, State, Status};
+use super::tally::{Tally, TopicCounts};
 use super::wall::Wall;
-use crate::bag::Waker;
+use crate::bag::{TopicId, Waker};
 use crate::time::{Steady, Time};
 
 /// How many commands may wait; a player takes them between any two messages.
@@ -35,6 +36,7 @@ pub struct Transport {
     requests: Sender<Request>,
     unparker: Unparker,
     status: Arc<Mutex<Option<Status>>>,
+    tally: Arc<OnceLock<Tally>>,
     watchers: Arc<Mutex<Vec<Waker>>>,
     wall: Wall,
 }
@@ -47,6 +49,7 @@ impl Transport {
                 requests,
                 unparker,
                 status: Arc::default(),
+                tally: Arc::default(),
                 watchers: Arc::default(),
                 wall,
             },
@@ -57,6 +60,26 @@ impl Transport {
     /// Sends a command; waits only if hundreds are before it.
     pub fn send(&self, command: Command) -> Result<(), Stopped> {
         self.request(command, None)
+    }
+
+    /// Sends a command, unless dozens are before it: then `false`. Never waits, and leaves room for who has to
+    /// be heard, such as whoever ends the run.
+    pub fn try_send(&self, command: Command) -> Result<bool, Stopped> {
+        let request = Request {
+            command,
+            reply: None,
+        };
+        if self.requests.len() >= INBOX / 4 {
+            return Ok(false);
+        }
+        match self.requests.try_send(request) {
+            Ok(()) => {
+                self.unparker.unpark();
+                Ok(true)
+            }
+            Err(TrySendError::Full(_)) => Ok(false),
+            Err(TrySendError::Disconnected(_)) => Err(Stopped),
+        }
     }
 
     /// Sends a command and waits until it took effect: steps have been made, of a jump the segment and the
@@ -72,16 +95,33 @@ impl Transport {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What went out on each topic so far, one row a topic of the bag: read from the player's own counts,
+    /// at any time and without disturbing it. Empty before it was started.
+    pub fn topic_counts(&self) -> Vec<TopicCounts> {
+        self.tally.get().map(Tally::counts).unwrap_or_default()
+    }
+
+    /// Whether a topic is muted, as the player sees it.
+    pub fn is_muted(&self, topic: TopicId) -> bool {
+        self.tally.get().is_some_and(|tally| tally.is_muted(topic))
+    }
+
     /// The instant that the player calls now: what [`Status::segment`] is read with.
     pub fn now(&self) -> Time<Steady> {
         self.wall.now()
     }
 
     /// Calls `wake` whenever playback moves otherwise than before: another segment, state or pace. It is
-    /// called by the player's thread and must not block.
+    /// called by the player's thread and must not block. It is kept as long as the player's handles are.
     pub fn on_change(&self, wake: Waker) {
         let watchers = self.watchers.lock();
         watchers.unwrap_or_else(PoisonError::into_inner).push(wake);
+    }
+
+    /// Shows the counts of the player that is being started.
+    pub(super) fn follow(&self, tally: &Tally) {
+        // A player is started once.
+        let _ = self.tally.set(tally.clone());
     }
 
     pub(super) fn publish(&self, status: Status) {
@@ -95,7 +135,9 @@ impl Transport {
                 State::Starved if !is_paced => State::Playing,
                 state => state,
             };
-            (segment, it.segment.generation(), state, it.pace)
+            // While it stands nothing else tells that a step was made.
+            let steps = Some((it.sent, it.seeks)).filter(|_| is_paced && !it.segment.is_rolling());
+            (segment, it.segment.generation(), state, it.pace, steps)
         };
         let has_changed = known.as_ref().map(motion) != Some(motion(&status));
         *known = Some(status);

@@ -4,14 +4,15 @@
 //! asked for that, and moves a timer's deadline. Kept under the lock of [`Core`](super::core::Core), as
 //! the bells' condition variables demand; so no wake-up is lost.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Condvar};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::duration::Duration;
 use super::jump::{JumpEvent, JumpKind};
 use super::point::{Ros, Time};
 use super::schedule::Schedule;
 use super::sleep::{OnJump, SleepError};
+use super::sync::Condvar;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct AlarmId(u64);
@@ -39,7 +40,8 @@ pub(super) struct Sleeper {
 
 #[derive(Debug, Default)]
 pub(super) struct Alarms {
-    all: HashMap<AlarmId, Alarm>,
+    /// By age: who came first is woken first.
+    all: BTreeMap<AlarmId, Alarm>,
     /// By their deadlines.
     waiting: BTreeSet<(Time<Ros>, AlarmId)>,
     /// How many sleepers a step forwards may end: without any, a tick looks at the queue's head alone.

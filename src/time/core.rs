@@ -6,8 +6,7 @@
 //! a change of source, other threads' `now()` (requirement T50).
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
+use std::sync::{Arc, PoisonError, Weak};
 
 use super::alarms::Alarms;
 use super::change::{Change, Fallback, Outcome, Received};
@@ -15,6 +14,7 @@ use super::jump::{Handler, JumpEvent, JumpKind, Notice, Phase, is_handling};
 use super::point::{Ros, Steady, Time};
 use super::reading::{Reading, Shown};
 use super::seqlock::SeqLock;
+use super::sync::{self, Condvar, Mutex, MutexGuard, ThreadId};
 use super::wall::{Rest, Resting, Wall};
 
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub(super) struct State {
     pub(super) received: Received,
     pub(super) alarms: Alarms,
     is_shut: bool,
+    /// How often the clock has changed hands.
+    owner: u64,
     handlers: Vec<Arc<Handler>>,
     changes: VecDeque<Change>,
     handling: Option<Handling>,
@@ -111,7 +113,7 @@ impl State {
     /// Whether this thread runs this clock's handlers.
     pub(super) fn is_handled_here(&self) -> bool {
         self.handling
-            .is_some_and(|handling| handling.thread == thread::current().id())
+            .is_some_and(|handling| handling.thread == sync::current().id())
     }
 
     const fn is_gated(&self) -> bool {
@@ -140,6 +142,7 @@ impl Core {
             received: Received::default(),
             alarms: Alarms::default(),
             is_shut: false,
+            owner: 0,
             handlers: Vec::new(),
             changes: VecDeque::new(),
             handling: None,
@@ -152,7 +155,7 @@ impl Core {
             settled: Condvar::new(),
             dozed_off: Condvar::new(),
         });
-        let resting: std::sync::Weak<Self> = Arc::downgrade(&core);
+        let resting: Weak<Self> = Arc::downgrade(&core);
         core.wall.notify(resting);
         core
     }
@@ -251,11 +254,9 @@ impl Core {
 
     /// Whether `count` threads came to wait on this clock, within `patience` of real time.
     pub(super) fn wait_asleep(&self, count: usize, patience: std::time::Duration) -> bool {
-        let (_state, waited) = self
-            .dozed_off
-            .wait_timeout_while(self.lock(), patience, |state| state.waiters.asleep < count)
-            .unwrap_or_else(PoisonError::into_inner);
-        !waited.timed_out()
+        sync::wait_while(&self.dozed_off, self.lock(), patience, |state| {
+            state.waiters.asleep < count
+        })
     }
 
     pub(super) fn waiters(&self) -> Waiters {
@@ -264,8 +265,28 @@ impl Core {
 
     /// Makes a change, or leaves it to the thread that runs handlers now.
     pub(super) fn change(&self, change: Change) {
+        self.change_all(self.lock(), [change]);
+    }
+
+    /// The same for one of several owners: nothing if the clock has changed hands since.
+    pub(super) fn change_by(&self, owner: u64, change: Change) {
+        let state = self.lock();
+        if state.owner == owner {
+            self.change_all(state, [change]);
+        }
+    }
+
+    /// The clock is left to the system's time, and to the new owner of the number that comes back.
+    pub(super) fn change_hands(&self) -> u64 {
         let mut state = self.lock();
-        state.changes.push_back(change);
+        state.owner += 1;
+        let owner = state.owner;
+        self.change_all(state, [Change::Deactivate, Change::Forget]);
+        owner
+    }
+
+    fn change_all<'a, const N: usize>(&'a self, mut state: Locked<'a>, changes: [Change; N]) {
+        state.changes.extend(changes);
         if state.handling.is_some() {
             return;
         }
@@ -288,7 +309,7 @@ impl Core {
         let is_gated = outcome.event.is_some_and(makes_others_wait)
             && called.iter().any(|(_, notice)| is_jump(notice));
         state.handling = Some(Handling {
-            thread: thread::current().id(),
+            thread: sync::current().id(),
             is_gated,
         });
         if is_gated {

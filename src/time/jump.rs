@@ -10,13 +10,13 @@
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 use super::core::Core;
 use super::duration::Duration;
 use super::point::{Ros, Time};
 use super::speed::Speed;
+use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
 
 /// What kind of jump it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -242,14 +242,20 @@ pub(super) struct Handler {
     call: Mutex<Box<dyn FnMut(Phase, Notice) + Send>>,
 }
 
+#[cfg(not(model))]
 thread_local! {
     static HANDLING: Cell<u32> = const { Cell::new(0) };
+}
+
+#[cfg(model)]
+loom::thread_local! {
+    static HANDLING: Cell<u32> = Cell::new(0);
 }
 
 /// Whether this thread is in a handler, of whichever clock. It then waits for no clock's handlers, so
 /// that handlers cannot wait for each other in a circle.
 pub(super) fn is_handling() -> bool {
-    HANDLING.get() > 0
+    HANDLING.with(Cell::get) > 0
 }
 
 impl Handler {
@@ -274,11 +280,11 @@ impl Handler {
         if self.is_gone.load(Ordering::Acquire) {
             return;
         }
-        HANDLING.set(HANDLING.get() + 1);
+        HANDLING.with(|depth| depth.set(depth.get() + 1));
         let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = catch_unwind(AssertUnwindSafe(|| call(phase, notice)));
         drop(call);
-        HANDLING.set(HANDLING.get() - 1);
+        HANDLING.with(|depth| depth.set(depth.get() - 1));
         if outcome.is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
             tracing::error!("a handler of {notice:?} panicked; the others are called all the same");

@@ -13,6 +13,18 @@ mod decimal;
 mod duration;
 mod extrapolate;
 mod jump;
+#[cfg(test)]
+#[cfg(model)]
+mod model;
+#[cfg(test)]
+#[cfg(model)]
+mod model_jumps;
+#[cfg(test)]
+#[cfg(model)]
+mod model_sources;
+#[cfg(test)]
+#[cfg(model)]
+mod model_waits;
 mod point;
 mod range;
 mod rate;
@@ -24,6 +36,7 @@ mod sim_time;
 mod sleep;
 mod source;
 mod speed;
+mod sync;
 mod test_clock;
 mod timer;
 mod timers;

@@ -3,14 +3,13 @@
 //! Inside the room instants of every kind are written as ROS time; [`Clock`](super::clock::Clock) puts the
 //! kind back on. A reading fits into the words of a [`SeqLock`](super::seqlock::SeqLock).
 
-use std::sync::atomic::{Ordering, fence};
-
 use super::duration::Duration;
 use super::point::{Ros, Steady, Time};
 use super::range::TimeRange;
 use super::segment::{AtEnd, Segment};
 use super::seqlock::Words;
 use super::speed::Speed;
+use super::sync::{Ordering, fence};
 use super::wall::{Rest, Wall};
 
 /// The system's date can be set while somebody waits for a point of it; then the wait is too long by this

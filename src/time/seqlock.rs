@@ -4,20 +4,20 @@
 //! All words are atomics, so that no unsafe code is needed. Writers take turns elsewhere (the lock of
 //! [`Core`](super::core::Core)).
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering, fence};
+use super::sync::{AtomicI64, AtomicU64, Ordering, fence, yield_now};
 
 /// Enough for the largest reading; see `reading.rs`.
 pub(super) const WORDS: usize = 6;
 pub(super) type Words = [i64; WORDS];
 
 #[derive(Debug)]
-pub(super) struct SeqLock {
+pub(super) struct SeqLock<const N: usize = WORDS> {
     writes: AtomicU64,
-    words: [AtomicI64; WORDS],
+    words: [AtomicI64; N],
 }
 
-impl SeqLock {
-    pub(super) fn new(words: Words) -> Self {
+impl<const N: usize> SeqLock<N> {
+    pub(super) fn new(words: [i64; N]) -> Self {
         Self {
             writes: AtomicU64::new(0),
             words: words.map(AtomicI64::new),
@@ -26,7 +26,7 @@ impl SeqLock {
 
     /// What `look` makes of the words. It may run several times; the answer is of a run within which
     /// nothing was written.
-    pub(super) fn read<T>(&self, look: impl Fn(Words) -> T) -> T {
+    pub(super) fn read<T>(&self, look: impl Fn([i64; N]) -> T) -> T {
         loop {
             let before = self.writes.load(Ordering::Acquire);
             if before.is_multiple_of(2) {
@@ -39,18 +39,21 @@ impl SeqLock {
                 }
             }
             // The writer may have been suspended; with few cores it needs this one.
-            std::thread::yield_now();
+            yield_now();
         }
     }
 
     /// Writes what `make` says, which runs while readers wait. One writer at a time.
-    pub(super) fn write(&self, make: impl FnOnce() -> Words) {
+    pub(super) fn write(&self, make: impl FnOnce() -> [i64; N]) {
         let before = self.writes.load(Ordering::Relaxed);
         self.writes.store(before + 1, Ordering::Relaxed);
         // Also before whatever `make` reads, a clock for one.
         fence(Ordering::SeqCst);
         for (word, value) in self.words.iter().zip(make()) {
-            word.store(value, Ordering::Relaxed);
+            // Most words stay as they are; each store is one more that a model has to try.
+            if word.load(Ordering::Relaxed) != value {
+                word.store(value, Ordering::Relaxed);
+            }
         }
         self.writes.store(before + 2, Ordering::Release);
     }

@@ -5,16 +5,18 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, OnceLock, PoisonError};
 
-use super::change::Fallback;
+use super::change::{Change, Fallback};
 use super::clock::Clock;
 use super::extrapolate::{ClockState, Extrapolation};
 use super::point::{Ros, Time};
 use super::source::{Feed, NoSource, SourceError, TimeSource};
+use super::sync::{Mutex, MutexGuard};
 use super::test_clock::TestClock;
 use super::wall::Wall;
-use super::writer::ClockWriter;
+use super::writer::{Attached, ClockWriter};
 
 /// A time source and its clocks (requirement T25). Clones are one and the same. Off at first, as the
 /// parameter `use_sim_time` is: the clocks show system time (T16, T18).
@@ -51,18 +53,13 @@ struct Line {
     actions: VecDeque<(Option<u64>, Action)>,
     /// A thread hands on, or the source is being started: what it feeds then waits.
     is_busy: bool,
-    writers: Vec<Arc<ClockWriter>>,
+    clocks: Vec<Attached>,
     source: u64,
     is_on: bool,
-    last: Option<Said>,
+    /// What the source said last.
+    last: Option<Change>,
     publishers: usize,
     complaints: BTreeSet<Complaint>,
-}
-
-#[derive(Clone, Copy)]
-enum Said {
-    Time(Time<Ros>),
-    State(ClockState, Extrapolation),
 }
 
 pub(super) enum Action {
@@ -73,8 +70,11 @@ pub(super) enum Action {
     Off,
     /// Another source, of this number; nothing of the old one counts.
     Source(u64),
-    Attach(Arc<ClockWriter>),
+    Attach(Attached),
 }
+
+/// What came of the start of a source; a panic in it goes on where no lock is held.
+type Started = std::thread::Result<Result<(), SourceError>>;
 
 impl SimTime {
     /// `source` is told to start by [`SimTime::enable`].
@@ -122,24 +122,21 @@ impl SimTime {
         clock
     }
 
-    /// The source drives this clock, too, from what it said last on. (Clocks of other kinds have no
-    /// writer.)
+    /// The source drives this clock, too, from what it said last on; what it showed before is forgotten.
+    /// (Clocks of other kinds have no writer.)
     pub fn attach(&self, writer: ClockWriter) {
-        writer.forget();
-        self.hub.act(None, Action::Attach(Arc::new(writer)));
+        self.hub.act(None, Action::Attach(Attached::new(writer)));
     }
 
     /// The clock is left to the system's time; nothing if it is not of these.
     pub fn release(&self, clock: &Clock<Ros>) {
-        drop(self.hub.take(clock));
+        drop(self.hub.take(clock).map(Attached::changes_hands));
     }
 
     /// Another source drives this clock from now on (requirement T40); nothing if it is not of these.
     pub fn hand_over(&self, clock: &Clock<Ros>, to: &Self) {
-        if let Some(writer) = self.hub.take(clock) {
-            writer.deactivate();
-            writer.forget();
-            to.hub.act(None, Action::Attach(writer));
+        if let Some(clock) = self.hub.take(clock) {
+            to.hub.act(None, Action::Attach(clock.changes_hands()));
         }
     }
 
@@ -156,7 +153,7 @@ impl SimTime {
         let started = hub.start(&mut control);
         drop(control);
         hub.hand_on();
-        started
+        started.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Sim time is off: the clocks show system time. Nothing if it is off.
@@ -200,11 +197,11 @@ impl SimTime {
         let started = if was_on {
             hub.start(&mut control)
         } else {
-            Ok(())
+            Ok(Ok(()))
         };
         drop(control);
         hub.hand_on();
-        started
+        started.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// How many publish the time, as far as the source says.
@@ -232,7 +229,7 @@ impl Hub {
     }
 
     /// Starts the source. The clocks hear that it is on before what it feeds meanwhile.
-    fn start(self: &Arc<Self>, control: &mut Control) -> Result<(), SourceError> {
+    fn start(self: &Arc<Self>, control: &mut Control) -> Started {
         let mut line = self.line();
         let place = line.actions.len();
         let others_hand_on = std::mem::replace(&mut line.is_busy, true);
@@ -241,14 +238,14 @@ impl Hub {
         }
         drop(line);
         let feed = Feed::new(self, control.number);
-        let started = control.source.start(&feed);
-        control.is_on = started.is_ok();
+        let started = catch_unwind(AssertUnwindSafe(|| control.source.start(&feed)));
+        control.is_on = matches!(started, Ok(Ok(())));
         let mut line = self.line();
-        match (&started, others_hand_on) {
-            (Ok(()), true) => {}
-            (Ok(()), false) => line.actions.insert(place, (None, Action::On)),
-            (Err(_), true) => line.actions.push_back((None, Action::Off)),
-            (Err(_), false) => {
+        match (control.is_on, others_hand_on) {
+            (true, true) => {}
+            (true, false) => line.actions.insert(place, (None, Action::On)),
+            (false, true) => line.actions.push_back((None, Action::Off)),
+            (false, false) => {
                 // What it fed counts for nothing; what others asked meanwhile stays.
                 let mut at = 0;
                 line.actions.retain(|(source, _)| {
@@ -279,32 +276,33 @@ impl Hub {
             if source.is_some_and(|source| source != line.source) {
                 continue;
             }
-            let writers = line.writers.clone();
+            let clocks = line.clocks.clone();
+            if let Action::Attach(clock) = &action {
+                // Before it is told, so that its handlers may release it and hand it over.
+                line.clocks.push(clock.clone());
+            }
             line.note(&action);
             let (is_on, last) = (line.is_on, line.last);
             drop(line);
-            hand(&action, &writers, is_on, last);
-            // The last handle of a writer that was released meanwhile calls handlers.
-            drop(writers);
+            hand(&action, &clocks, is_on, last);
+            // The last handle of a clock that was released meanwhile may own whatever its handlers own.
+            drop((clocks, action));
             line = self.line();
-            if let Action::Attach(writer) = action {
-                line.writers.push(writer);
-            }
         }
         line.is_busy = false;
     }
 
-    fn take(&self, clock: &Clock<Ros>) -> Option<Arc<ClockWriter>> {
+    fn take(&self, clock: &Clock<Ros>) -> Option<Attached> {
         let mut line = self.line();
-        let is_it = |writer: &Arc<ClockWriter>| Arc::ptr_eq(&writer.clock().core, &clock.core);
-        if let Some(at) = line.writers.iter().position(is_it) {
-            return Some(line.writers.swap_remove(at));
+        if let Some(at) = line.clocks.iter().position(|it| it.is_of(clock)) {
+            return Some(line.clocks.swap_remove(at));
         }
         // One that was made in a handler still waits in line.
-        let waits = |(_, action): &(_, Action)| matches!(action, Action::Attach(it) if is_it(it));
+        let waits =
+            |(_, action): &(_, Action)| matches!(action, Action::Attach(it) if it.is_of(clock));
         let at = line.actions.iter().position(waits)?;
         match line.actions.remove(at)? {
-            (_, Action::Attach(writer)) => Some(writer),
+            (_, Action::Attach(clock)) => Some(clock),
             _ => None,
         }
     }
@@ -313,8 +311,8 @@ impl Hub {
 impl Line {
     fn note(&mut self, action: &Action) {
         match *action {
-            Action::Time(time) if self.is_on => self.last = Some(Said::Time(time)),
-            Action::State(state, how) if self.is_on => self.last = Some(Said::State(state, how)),
+            Action::Time(time) if self.is_on => self.last = Some(Change::Time(time)),
+            Action::State(state, how) if self.is_on => self.last = Some(Change::State(state, how)),
             Action::Publishers(count) => self.publishers = count,
             Action::On => self.is_on = true,
             Action::Off => self.is_on = false,
@@ -346,27 +344,24 @@ impl Line {
     }
 }
 
-fn hand(action: &Action, writers: &[Arc<ClockWriter>], is_on: bool, last: Option<Said>) {
-    match action {
-        Action::Time(_) | Action::State(..) if !is_on => {}
-        Action::Time(time) => writers.iter().for_each(|writer| writer.set(*time)),
-        Action::State(state, how) => writers
-            .iter()
-            .for_each(|writer| writer.set_state(*state, *how)),
-        Action::On => writers.iter().for_each(|writer| writer.activate()),
-        Action::Off => writers.iter().for_each(|writer| writer.deactivate()),
-        Action::Source(_) => writers.iter().for_each(|writer| writer.forget()),
-        Action::Publishers(_) => {}
-        Action::Attach(writer) => {
-            match last {
-                Some(Said::Time(time)) => writer.set(time),
-                Some(Said::State(state, how)) => writer.set_state(state, how),
-                None => {}
+fn hand(action: &Action, clocks: &[Attached], is_on: bool, last: Option<Change>) {
+    let change = match action {
+        Action::Time(_) | Action::State(..) if !is_on => return,
+        Action::Time(time) => Change::Time(*time),
+        Action::State(state, how) => Change::State(*state, *how),
+        Action::On => Change::Activate,
+        Action::Off => Change::Deactivate,
+        Action::Source(_) => Change::Forget,
+        Action::Publishers(_) => return,
+        Action::Attach(clock) => {
+            for change in last.into_iter().chain(is_on.then_some(Change::Activate)) {
+                clock.change(change);
             }
-            if is_on {
-                writer.activate();
-            }
+            return;
         }
+    };
+    for clock in clocks {
+        clock.change(change);
     }
 }
 
@@ -375,7 +370,7 @@ impl fmt::Debug for Hub {
         let line = self.line();
         f.debug_struct("SimTime")
             .field("is_on", &line.is_on)
-            .field("clocks", &line.writers.len())
+            .field("clocks", &line.clocks.len())
             .field("publishers", &line.publishers)
             .finish_non_exhaustive()
     }

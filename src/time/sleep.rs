@@ -4,14 +4,14 @@
 //! A sleeper blocks its own thread and is woken by its deadline, a jump it minds or its cancellation, by
 //! nothing else. The time is looked at before waiting, under the lock that every change takes.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 use super::alarms::{Alarm, Job, Sleeper};
 use super::core::{Core, Look};
 use super::duration::Duration;
 use super::jump::{JumpEvent, JumpKind};
 use super::point::{Ros, Time};
+use super::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 
 /// What a blocking call does when the time jumps (requirement T56).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

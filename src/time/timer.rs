@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Condvar};
+use std::sync::Arc;
 
 use super::alarms::{Alarm, AlarmId, Job};
 use super::clock::{Clock, kinded};
@@ -14,6 +14,7 @@ use super::duration::Duration;
 use super::point::{Kind, Ros, Time};
 use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
 use super::sleep::{Cancel, SleepError, SleepOptions};
+use super::sync::Condvar;
 
 /// Whether a timer runs from the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

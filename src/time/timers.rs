@@ -4,7 +4,7 @@
 //! here due does not wake it. Or call `run_due` from a loop of your own.
 
 use std::fmt;
-use std::sync::{Arc, Condvar};
+use std::sync::Arc;
 
 use super::clock::Clock;
 use super::core::Look;
@@ -12,6 +12,7 @@ use super::duration::Duration;
 use super::point::{Kind, Ros};
 use super::schedule::Tick;
 use super::sleep::{Cancel, SleepError, SleepOptions};
+use super::sync::Condvar;
 use super::timer::{InvalidPeriod, Timer, TimerOptions};
 
 type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;

@@ -4,12 +4,12 @@
 //! clocks while no source is active. The one that a [`TestClock`](super::test_clock::TestClock) makes is
 //! moved by hand and tells those who rest on it.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::duration::Duration;
 use super::point::{Ros, Steady, System, Time};
+use super::sync::{AtomicBool, AtomicI64, Mutex, MutexGuard, Ordering};
 
 /// Which of the machine's clocks a clock shows when no source drives it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,7 +116,7 @@ impl Manual {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Weak<dyn Resting>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn Resting>>> {
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

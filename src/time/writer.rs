@@ -3,6 +3,8 @@
 //! A [`SimTime`](super::sim_time::SimTime) holds one for each of its clocks. It cannot be cloned; dropping
 //! it gives the clock back to the system's time.
 
+use std::sync::Arc;
+
 use super::change::Change;
 use super::clock::Clock;
 use super::extrapolate::{ClockState, Extrapolation};
@@ -51,11 +53,6 @@ impl ClockWriter {
         self.change(Change::Shut);
     }
 
-    /// Forgets what the source has said; for another source.
-    pub(super) fn forget(&self) {
-        self.change(Change::Forget);
-    }
-
     fn change(&self, change: Change) {
         self.clock.core.change(change);
     }
@@ -64,5 +61,39 @@ impl ClockWriter {
 impl Drop for ClockWriter {
     fn drop(&mut self) {
         self.deactivate();
+    }
+}
+
+/// A clock in the hands of a source, until it changes hands: what was said on behalf of the one before counts no
+/// more from then on, in whichever thread it is on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Attached {
+    writer: Arc<ClockWriter>,
+    owner: u64,
+}
+
+impl Attached {
+    /// The clock shows system time at first, and nothing is known of the time that it showed.
+    pub(super) fn new(writer: ClockWriter) -> Self {
+        Self::of(Arc::new(writer))
+    }
+
+    fn of(writer: Arc<ClockWriter>) -> Self {
+        let owner = writer.clock.core.change_hands();
+        Self { writer, owner }
+    }
+
+    /// In other hands, or in nobody's if it is dropped: as it was at first.
+    #[must_use]
+    pub(super) fn changes_hands(self) -> Self {
+        Self::of(self.writer)
+    }
+
+    pub(super) fn is_of(&self, clock: &Clock<Ros>) -> bool {
+        Arc::ptr_eq(&self.writer.clock.core, &clock.core)
+    }
+
+    pub(super) fn change(&self, change: Change) {
+        self.writer.clock.core.change_by(self.owner, change);
     }
 }

@@ -3,11 +3,11 @@
 //! The definition is in `share/bagplay_interfaces`, to be built into a ROS 2 workspace by who wants to read
 //! it there; its hash is computed from that very text.
 
+use crate::decode::SchemaError;
 use crate::player::{Pace, State, Status};
 use crate::time::{Duration, Ros, Steady, Time};
 
 use super::rihs01::message_hash;
-use super::ros2msg::SchemaError;
 
 /// The name of the type on the wire.
 pub(super) const DDS_TYPE: &str = "bagplay_interfaces::msg::dds_::ClockState_";

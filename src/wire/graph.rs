@@ -171,6 +171,8 @@ impl Graph {
     /// `tell` is called under the lock: it hands on and asks nothing.
     pub(super) fn count_publishers(&self, topic: &str, tell: Count) {
         let mut state = self.state();
+        // Who wants to know no more says so when told: on a quiet network they would gather.
+        state.recount(|_| true);
         if tell(state.endpoints(EntityKind::Publisher, topic).count()) {
             state.counts.push((topic.to_owned(), tell));
         }
@@ -204,7 +206,7 @@ impl Graph {
         let publishes = token.published().map(str::to_owned);
         state.tokens.insert(key.to_owned(), token);
         if let Some(topic) = publishes {
-            state.recount(&topic);
+            state.recount(|changed| changed == topic);
         }
         let follows = |topic: &str| {
             events.iter().any(|event| match event {
@@ -229,7 +231,7 @@ impl Graph {
             return Vec::new();
         };
         if let Some(topic) = token.published() {
-            state.recount(topic);
+            state.recount(|changed| changed == topic);
         }
         state.about(&token, false)
     }
@@ -247,10 +249,13 @@ impl State {
             .filter(move |(_, end)| end.name == topic)
     }
 
-    fn recount(&mut self, topic: &str) {
+    /// Tells the counts of the topics that `concerns`, and forgets who does not want to know.
+    fn recount(&mut self, concerns: impl Fn(&str) -> bool) {
         let mut counts = std::mem::take(&mut self.counts);
-        let count = self.endpoints(EntityKind::Publisher, topic).count();
-        counts.retain(|(watched, tell)| watched != topic || tell(count));
+        counts.retain(|(topic, tell)| {
+            let count = || self.endpoints(EntityKind::Publisher, topic).count();
+            !concerns(topic) || tell(count())
+        });
         self.counts = counts;
     }
 
@@ -449,6 +454,18 @@ mod tests {
         let events = graph.appeared("@ros2_lv/0/other/0/0/NN/%/%/player");
         assert!(matches!(&events[..], [WireEvent::SameNodeName { zid, .. }] if zid == "other"));
         assert_eq!(graph.same_node_name().as_deref(), Some("other"));
+    }
+
+    #[test]
+    fn who_wants_no_count_any_more_is_forgotten() {
+        let graph = graph();
+        for _ in 0..3 {
+            let wanted = Arc::new(());
+            let asked = Arc::downgrade(&wanted);
+            let tell = move |_| asked.upgrade().is_some();
+            graph.count_publishers(CLOCK, Box::new(tell));
+            assert_eq!(graph.state().counts.len(), 1);
+        }
     }
 
     #[test]

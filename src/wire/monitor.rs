@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::bag::TopicId;
+use crate::bag::{Qos, TopicId};
 
 use super::graph::Graph;
 
@@ -14,6 +14,8 @@ pub struct TopicState {
     pub ids: Vec<TopicId>,
     /// The name on the wire.
     pub name: String,
+    /// The profile it is offered with; `None` outside ROS.
+    pub qos: Option<Qos>,
     /// Messages handed to zenoh, refills included.
     pub sent: u64,
     /// Their payload bytes.
@@ -32,8 +34,8 @@ pub struct TopicState {
 /// Counts of one topic: one writer, many readers, no order between them.
 #[derive(Debug, Default)]
 pub(super) struct Row {
-    /// Whether its subscribers have tokens, as ROS 2 nodes have; plain ones are only routes.
-    pub(super) has_tokens: bool,
+    /// The profile of a ROS topic, whose subscribers have tokens; plain ones are only routes.
+    pub(super) qos: Option<Qos>,
     pub(super) ids: Vec<TopicId>,
     pub(super) name: String,
     pub(super) sent: AtomicU64,
@@ -45,9 +47,9 @@ pub(super) struct Row {
 
 impl Row {
     /// A row of a ROS topic.
-    pub(super) fn ros(ids: Vec<TopicId>, name: String) -> Self {
+    pub(super) fn ros(ids: Vec<TopicId>, name: String, qos: Qos) -> Self {
         Self {
-            has_tokens: true,
+            qos: Some(qos),
             ..Self::plain(ids, name)
         }
     }
@@ -99,7 +101,7 @@ impl Monitor {
         let row = self.rows.iter().find(|row| row.ids.contains(&id));
         row.is_some_and(|row| {
             let state = self.state(row);
-            state.has_match && (state.subscribers > 0 || !row.has_tokens)
+            state.has_match && (state.subscribers > 0 || row.qos.is_none())
         })
     }
 
@@ -107,6 +109,7 @@ impl Monitor {
         TopicState {
             ids: row.ids.clone(),
             name: row.name.clone(),
+            qos: row.qos,
             sent: row.sent.load(Ordering::Relaxed),
             bytes: row.bytes.load(Ordering::Relaxed),
             dropped: row.dropped.load(Ordering::Relaxed),

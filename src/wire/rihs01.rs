@@ -9,7 +9,10 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::ros2msg::{Definitions, Field, FieldType, SchemaError, fields, full_name, sections};
+use crate::decode::SchemaError;
+use crate::decode::definition::{
+    Array, Base, Definitions, Dialect, Field, Number, read_message, read_service,
+};
 
 /// A computed hash.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,109 +26,25 @@ pub struct Computed {
 
 /// The hash of a message type from its `ros2msg` schema text.
 pub fn message_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
-    let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
-    let root = full_name(name)?;
-    // A recorder writes the service's own text for the events of service introspection.
-    if let Some(service) = root.strip_suffix("_Event")
-        && root.contains("/srv/")
-        && text.lines().any(|line| line.trim() == "---")
-    {
-        return finish(&root, service_definitions(service, text)?);
-    }
-    let (body, others) = sections(text)?;
-    let mut definitions = definitions(others)?;
-    definitions.insert(root.clone(), fields(&root, &body)?);
-    finish(&root, definitions)
+    hash(&read_message(Dialect::Ros2, name, text)?)
 }
 
 /// The hash of a service type from the text of its `.srv` file, followed, after lines of 80 `=`, by the
 /// messages it refers to.
 pub fn service_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
-    let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
-    let root = full_name(name)?;
-    let definitions = service_definitions(&root, text)?;
-    finish(&root, definitions)
+    hash(&read_service(name, text)?)
 }
 
-fn service_definitions(root: &str, text: &str) -> Result<Definitions, SchemaError> {
-    const EVENT_INFO: &str = "uint8 event_type\nbuiltin_interfaces/Time stamp\nchar[16] client_gid\nint64 sequence_number\n";
-    const TIME: &str = "int32 sec\nuint32 nanosec\n";
-    let (body, others) = sections(text)?;
-    let cut = body
-        .lines()
-        .position(|line| line.trim() == "---")
-        .ok_or(SchemaError::NoText)?;
-    let request: String = body
-        .lines()
-        .take(cut)
-        .flat_map(|line| [line, "\n"])
-        .collect();
-    let response: String = body
-        .lines()
-        .skip(cut + 1)
-        .flat_map(|line| [line, "\n"])
-        .collect();
-    let mut definitions = definitions(others)?;
-    for (name, text) in [
-        ("service_msgs/msg/ServiceEventInfo", EVENT_INFO),
-        ("builtin_interfaces/msg/Time", TIME),
-    ] {
-        definitions.insert(name.to_owned(), fields(name, text)?);
-    }
-    let part = |suffix: &str| format!("{root}_{suffix}");
-    definitions.insert(part("Request"), fields(root, &request)?);
-    definitions.insert(part("Response"), fields(root, &response)?);
-    definitions.insert(
-        part("Event"),
-        vec![
-            nested("info", 1, 0, "service_msgs/msg/ServiceEventInfo".to_owned()),
-            nested("request", 97, 1, part("Request")),
-            nested("response", 97, 1, part("Response")),
-        ],
-    );
-    definitions.insert(
-        root.to_owned(),
-        vec![
-            nested("request_message", 1, 0, part("Request")),
-            nested("response_message", 1, 0, part("Response")),
-            nested("event_message", 1, 0, part("Event")),
-        ],
-    );
-    Ok(definitions)
-}
-
-fn nested(name: &str, id: u8, capacity: u64, nested: String) -> Field {
-    Field {
-        name: name.to_owned(),
-        kind: FieldType {
-            id,
-            capacity,
-            string_capacity: 0,
-            nested,
-        },
-    }
-}
-
-fn definitions(sections: Vec<(String, String)>) -> Result<Definitions, SchemaError> {
-    let mut definitions = Definitions::new();
-    for (name, body) in sections {
-        let read = fields(&name, &body)?;
-        definitions.entry(name).or_insert(read);
-    }
-    Ok(definitions)
-}
-
-fn finish(root: &str, mut definitions: Definitions) -> Result<Computed, SchemaError> {
-    let is_header_guessed = guess_header(&mut definitions);
-    let referred = closure(root, &definitions)?;
+fn hash(definitions: &Definitions) -> Result<Computed, SchemaError> {
+    let referred = closure(definitions)?;
     let mut json = String::from("{\"type_description\": ");
-    write_definition(&mut json, root, &definitions);
+    write_definition(&mut json, &definitions.root, definitions);
     json.push_str(", \"referenced_type_descriptions\": [");
     for (index, name) in referred.iter().enumerate() {
         if index > 0 {
             json.push_str(", ");
         }
-        write_definition(&mut json, name, &definitions);
+        write_definition(&mut json, name, definitions);
     }
     json.push_str("]}");
     let mut hash = String::from("RIHS01_");
@@ -134,39 +53,24 @@ fn finish(root: &str, mut definitions: Definitions) -> Result<Computed, SchemaEr
     }
     Ok(Computed {
         hash,
-        is_header_guessed,
+        is_header_guessed: definitions.is_header_guessed,
     })
 }
 
-/// Lets `pkg/msg/Header`, which nobody defined, mean `std_msgs/msg/Header`, which somebody did.
-fn guess_header(definitions: &mut Definitions) -> bool {
-    const HEADER: &str = "std_msgs/msg/Header";
-    if !definitions.contains_key(HEADER) {
-        return false;
-    }
-    let defined: BTreeSet<String> = definitions.keys().cloned().collect();
-    let mut is_guessed = false;
-    for field in definitions.values_mut().flatten() {
-        let nested = &mut field.kind.nested;
-        if nested.ends_with("/msg/Header") && !defined.contains(nested) {
-            HEADER.clone_into(nested);
-            is_guessed = true;
-        }
-    }
-    is_guessed
-}
-
-/// The names of all types referred to from `root`, itself excluded.
-fn closure(root: &str, definitions: &Definitions) -> Result<BTreeSet<String>, SchemaError> {
+/// The names of all types referred to from the root, itself excluded.
+fn closure(definitions: &Definitions) -> Result<BTreeSet<String>, SchemaError> {
+    let Definitions { root, types, .. } = definitions;
     let mut found = BTreeSet::new();
-    let mut open = vec![root.to_owned()];
+    let mut open = vec![root.clone()];
     while let Some(name) = open.pop() {
-        let fields = definitions
+        let fields = types
             .get(&name)
             .ok_or_else(|| SchemaError::Missing(name.clone()))?;
         for field in fields {
-            let nested = &field.kind.nested;
-            if !nested.is_empty() && nested != root && found.insert(nested.clone()) {
+            if let Base::Message(nested) = &field.base
+                && nested != root
+                && found.insert(nested.clone())
+            {
                 open.push(nested.clone());
             }
         }
@@ -176,13 +80,13 @@ fn closure(root: &str, definitions: &Definitions) -> Result<BTreeSet<String>, Sc
 
 fn write_definition(json: &mut String, name: &str, definitions: &Definitions) {
     write!(json, "{{\"type_name\": \"{name}\", \"fields\": [").expect("a string takes everything");
-    for (index, field) in definitions[name].iter().enumerate() {
+    for (index, field) in definitions.types[name].iter().enumerate() {
         let FieldType {
             id,
             capacity,
             string_capacity,
             nested,
-        } = &field.kind;
+        } = FieldType::of(field);
         write!(
             json,
             "{}{{\"name\": \"{}\", \"type\": {{\"type_id\": {id}, \"capacity\": {capacity}, \
@@ -195,9 +99,88 @@ fn write_definition(json: &mut String, name: &str, definitions: &Definitions) {
     json.push_str("]}");
 }
 
+/// The type of a field in the numbers of RIHS01.
+struct FieldType<'a> {
+    id: u8,
+    capacity: u64,
+    string_capacity: u64,
+    /// `package/msg/Name`, or empty.
+    nested: &'a str,
+}
+
+impl<'a> FieldType<'a> {
+    fn of(field: &'a Field) -> Self {
+        let (id, string_capacity, nested) = match &field.base {
+            Base::Message(name) => (1, 0, name.as_str()),
+            Base::Number(number) => (number_id(*number), 0, ""),
+            Base::Text(None) => (17, 0, ""),
+            Base::WideText(None) => (18, 0, ""),
+            Base::Text(Some(bound)) => (21, *bound, ""),
+            Base::WideText(Some(bound)) => (22, *bound, ""),
+            Base::Stamp(_) => unreachable!("only definitions of ROS 1 have them"),
+        };
+        let (offset, capacity) = match field.array {
+            Array::One => (0, 0),
+            Array::Fixed(size) => (48, size),
+            Array::Bounded(bound) => (96, bound),
+            Array::Unbounded => (144, 0),
+        };
+        Self {
+            id: id + offset,
+            capacity,
+            string_capacity,
+            nested,
+        }
+    }
+}
+
+fn number_id(number: Number) -> u8 {
+    match number {
+        Number::I8 => 2,
+        Number::U8 => 3,
+        Number::I16 => 4,
+        Number::U16 => 5,
+        Number::I32 => 6,
+        Number::U32 => 7,
+        Number::I64 => 8,
+        Number::U64 => 9,
+        Number::F32 => 10,
+        Number::F64 => 11,
+        Number::WideChar => 14,
+        Number::Bool => 15,
+        Number::Byte => 16,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn field_types_have_their_numbers() {
+        for (text, id, capacity, string_capacity, nested) in [
+            ("bool", 15, 0, 0, ""),
+            ("char", 3, 0, 0, ""),
+            ("byte[4]", 64, 4, 0, ""),
+            ("float64[9]", 59, 9, 0, ""),
+            ("int32[<=5]", 102, 5, 0, ""),
+            ("uint8[]", 147, 0, 0, ""),
+            ("string<=10", 21, 0, 10, ""),
+            ("wstring<=3[<=2]", 118, 2, 3, ""),
+            ("Other[]", 145, 0, 0, "pkg/msg/Other"),
+            ("std_msgs/Header", 1, 0, 0, "std_msgs/msg/Header"),
+            ("a/srv/X_Request[<=1]", 97, 1, 0, "a/srv/X_Request"),
+        ] {
+            let text = format!("{text} x");
+            let read = read_message(Dialect::Ros2, "pkg/msg/Root", text.as_bytes()).unwrap();
+            let kind = FieldType::of(&read.types["pkg/msg/Root"][0]);
+            assert_eq!(
+                (kind.id, kind.capacity, kind.string_capacity, kind.nested),
+                (id, capacity, string_capacity, nested),
+                "{text}"
+            );
+        }
+    }
 
     fn fixture(name: &str, extension: &str) -> Vec<u8> {
         let file = name.replace("/msg/", ".").replace("/srv/", ".");

@@ -264,11 +264,11 @@ impl Session {
         };
         for (index, one) in planned.iter().enumerate() {
             let spec = spec(one);
-            let row = match spec.token {
-                Some(_) => Row::ros,
-                None => Row::plain,
-            };
-            let row = Arc::new(row(one.ids.clone(), one.name.clone()));
+            let (ids, name) = (one.ids.clone(), one.name.clone());
+            let row = Arc::new(match spec.token {
+                Some(_) => Row::ros(ids, name, one.qos),
+                None => Row::plain(ids, name),
+            });
             let publisher = TopicPublisher::declare(&self.zenoh, &spec, &self.events, Some(&row))?;
             let is_cdr = spec.token.is_some();
             publishing.lines.push(Line {

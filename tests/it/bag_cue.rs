@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bagplay::bag::{
-    Bag, Cue, CueAt, CuePoll, Cued, Cues, DamageKind, Direction, Message, Selection, StartAt, Waker,
+    Bag, Cue, CueAt, CuePoll, Cued, Cues, DamageKind, Direction, Message, Selection, StartAt,
+    TopicId, Waker,
 };
 use bagplay::time::{Time, TimeRange};
 use bytes::Bytes;
@@ -55,6 +56,7 @@ fn whole(direction: Direction) -> CueAt {
         direction,
         range: TimeRange::ALL,
         refill: false,
+        only: None,
     }
 }
 
@@ -490,6 +492,7 @@ fn a_giant_among_small_chunks_does_not_stop_the_read_ahead() {
             direction: Direction::Forward,
             range: TimeRange::ALL,
             refill: false,
+            only: None,
         });
         let mut keys = Vec::new();
         drain(&mut cue, &rung, |item| match item {
@@ -499,4 +502,117 @@ fn a_giant_among_small_chunks_does_not_stop_the_read_ahead() {
         assert_eq!(keys.len(), 660, "{budget}");
         assert!(keys.is_sorted());
     }
+}
+
+#[test]
+fn a_look_at_one_topic_opens_only_chunks_that_hold_it() {
+    // Ten chunks; /t1 is in the third and in the eighth.
+    let chunk = |c: u64| {
+        let mut notes: Vec<Note> = (1..6).map(|i| Note::new(0, 10 * c + i, "x")).collect();
+        if c == 2 || c == 7 {
+            notes.insert(0, Note::new(1, 10 * c, format!("b{c}")));
+        }
+        notes
+    };
+    let local = "- durability: transient_local\n";
+    let topics =
+        ["/t0", "/t1"].map(|name| TopicSpec::named(name).with("offered_qos_profiles", local));
+    let spec = Spec {
+        topics: topics.into(),
+        ..Spec::new((0..10).map(chunk).collect())
+    };
+    let bag = bag(&spec.write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, Arc::clone(&wake));
+    let only = |at| CueAt {
+        only: Some(TopicId(1)),
+        ..at
+    };
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let before = cues.usage().decompressions;
+        let mut found = texts(&messages(&mut cues.start(only(whole(direction))), &rung));
+        found.sort();
+        assert_eq!(found, ["b2", "b7"]);
+        assert_eq!(cues.usage().decompressions - before, 2);
+    }
+    // A range behind the start: what a late joiner would be given, and no walk.
+    for (direction, behind) in [(Direction::Forward, 72), (Direction::Reverse, 74)] {
+        let before = cues.usage().decompressions;
+        let mut found = Vec::new();
+        let behind = at(behind);
+        let mut cue = cues.start(only(CueAt {
+            from: StartAt::At(at(73)),
+            direction,
+            range: TimeRange::between(behind, behind),
+            refill: true,
+            only: None,
+        }));
+        drain(&mut cue, &rung, |item| match item {
+            Cued::Refill(message) => found.push(message),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(texts(&found), ["b7"]);
+        assert_eq!(cues.usage().decompressions - before, 1);
+    }
+    // One that the cues are not over.
+    let mut cues = Cues::new(
+        bag.clone(),
+        Selection::of([TopicId(0)], &bag),
+        1 << 20,
+        wake,
+    );
+    let look = only(CueAt {
+        refill: true,
+        ..whole(Direction::Forward)
+    });
+    assert!(messages(&mut cues.start(look), &rung).is_empty());
+    assert_eq!(cues.usage().decompressions, 0);
+}
+
+#[test]
+fn how_far_the_cue_in_play_has_read_is_told_and_of_no_other() {
+    let bag = bag(&long(40, 30, 100).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 20_000, wake);
+    let reach = cues.reach();
+    let ahead = CueAt {
+        from: StartAt::At(at(100)),
+        range: TimeRange::between(at(50), at(5000)),
+        ..whole(Direction::Forward)
+    };
+    // One that does not lead, read out.
+    let mut look = cues.start(ahead);
+    assert_eq!(messages(&mut look, &rung).len(), 1100);
+    assert_eq!(reach.get(), None);
+    // It leads now: it was read to the edge of its range, which has no message.
+    look.lead();
+    assert_eq!(reach.get(), Some(at(5000)));
+    let mut main = cues.start(ahead);
+    main.lead();
+    drop(look);
+    let mut behind = at(0);
+    let mut count = 0;
+    drain(&mut main, &rung, |item| {
+        let Cued::Message(message) = item else {
+            panic!("{item:?}");
+        };
+        count += 1;
+        // What was taken had been queued; the budget keeps the rest from being read at once.
+        let reached = reach.get().expect("a message was queued");
+        assert!(message.key.time <= reached && behind <= reached);
+        assert!(count > 5 || reached < at(1000), "{reached:?}");
+        behind = reached;
+    });
+    assert_eq!(reach.get(), Some(at(5000)));
+    drop(main);
+    assert_eq!(reach.get(), None);
+    // Backwards the edge is the other one; refills are behind and do not count.
+    let mut back = cues.start(CueAt {
+        direction: Direction::Reverse,
+        refill: true,
+        ..ahead
+    });
+    back.lead();
+    drain(&mut back, &rung, |_| ());
+    assert_eq!(reach.get(), Some(at(50)));
 }

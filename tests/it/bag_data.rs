@@ -16,7 +16,7 @@ pub(crate) fn data() -> Option<PathBuf> {
 }
 
 /// All `.mcap` files below a folder, sorted.
-fn recordings(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn recordings(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut dirs = vec![dir.to_owned()];
     while let Some(dir) = dirs.pop() {

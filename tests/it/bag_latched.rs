@@ -163,6 +163,7 @@ fn a_large_message_costs_no_small_one_its_place() {
             direction: Direction::Forward,
             range: bagplay::time::TimeRange::ALL,
             refill: true,
+            only: None,
         });
         let mut refilled = Vec::new();
         loop {

@@ -72,7 +72,10 @@ fn mistakes_on_the_command_line_end_with_2_and_say_what_is_wrong() {
             &["--playback-until-sec", "nan"],
             "`nan` is not a span of time",
         ),
-        (&["--tui"], "--tui is not supported yet"),
+        (
+            &["--log-file", "/no/such/folder/log"],
+            "/no/such/folder/log",
+        ),
     ];
     for (args, said) in cases {
         play()
@@ -276,6 +279,44 @@ fn info_tells_what_is_inside() {
     let info: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(info["message_count"], 12_247);
     assert_eq!(info["topics"].as_array().unwrap().len(), 9);
+}
+
+#[test]
+fn info_lists_marks_and_a_broken_list_is_a_warning() {
+    let dir = tempfile::tempdir().unwrap();
+    let bag = dir.path().join("drive.mcap");
+    std::fs::copy(demo(), &bag).unwrap();
+    let info = |format: &str| {
+        let mut play = play();
+        play.args(["info", "--format", format]).arg(&bag);
+        play.env("XDG_STATE_HOME", dir.path().join("state"));
+        play.assert().code(0)
+    };
+    let json = |output: &std::process::Output| -> serde_json::Value {
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let shown = json(info("json").stderr("").get_output());
+    assert_eq!(shown["marks"], serde_json::json!([]));
+    let start = shown["start_ns"].as_i64().unwrap();
+    let sidecar = dir.path().join("drive.mcap.marks.yaml");
+    let time = start + 12_345_000_000;
+    let marks = format!("marks:\n- time_ns: {time}\n  name: \"brakes\\e[2J\"\n");
+    std::fs::write(&sidecar, marks).unwrap();
+    info("text").stderr("").stdout(
+        contains("marks     1\n")
+            .and(contains("+12.345 s  brakes\u{fffd}[2J"))
+            .and(contains('\u{1b}').not()),
+    );
+    let shown = json(info("json").get_output());
+    let mark = &shown["marks"][0];
+    assert_eq!(
+        (mark["time_ns"].as_i64(), mark["name"].as_str()),
+        (Some(time), Some("brakes\u{1b}[2J"))
+    );
+    std::fs::write(&sidecar, "marks:\n- soon\n").unwrap();
+    info("text")
+        .stderr(contains("drive.mcap.marks.yaml: line 2: "))
+        .stdout(contains("12,247"));
 }
 
 #[test]

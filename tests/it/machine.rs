@@ -12,23 +12,23 @@ use bagplay::player::{
 use bagplay::time::{AtEnd, Duration, Motion, Ros, Speed, Steady, Time, TimeRange};
 use bytes::Bytes;
 
-const MS: i64 = 1_000_000;
+pub(crate) const MS: i64 = 1_000_000;
 
-fn ros(ms: i64) -> Time<Ros> {
+pub(crate) fn ros(ms: i64) -> Time<Ros> {
     Time::from_nanos(ms * MS)
 }
-fn wall(ms: i64) -> Time<Steady> {
+pub(crate) fn wall(ms: i64) -> Time<Steady> {
     Time::from_nanos(ms * MS)
 }
-fn span(ms: i64) -> Duration {
+pub(crate) fn span(ms: i64) -> Duration {
     Duration::from_millis(ms)
 }
-fn pace(speed: f64) -> Command {
+pub(crate) fn pace(speed: f64) -> Command {
     Command::SetPace(Pace::At(Speed::from_f64(speed).unwrap()))
 }
 
 /// Messages at these instants, all of topic 0, in file order.
-fn messages(times: &[i64]) -> Vec<Message> {
+pub(crate) fn messages(times: &[i64]) -> Vec<Message> {
     let message = |(n, ms): (usize, &i64)| Message {
         key: Key {
             time: ros(*ms),
@@ -46,11 +46,9 @@ fn messages(times: &[i64]) -> Vec<Message> {
 }
 
 /// What a bag's cue would give, the one before the start as refill.
-fn cue(all: &[Message], at: CueAt) -> Vec<Cued> {
-    let mut walk: Vec<&Message> = all
-        .iter()
-        .filter(|m| at.range.contains(m.key.time))
-        .collect();
+pub(crate) fn cue(all: &[Message], at: CueAt) -> Vec<Cued> {
+    let is_asked = |m: &&Message| at.only.is_none_or(|topic| m.topic == topic);
+    let mut walk: Vec<&Message> = all.iter().filter(is_asked).collect();
     walk.sort_by_key(|m| m.key);
     let is_before_start = |m: &&Message| match (at.from, at.direction) {
         (StartAt::At(t), Direction::Forward) => m.key.time < t,
@@ -58,18 +56,21 @@ fn cue(all: &[Message], at: CueAt) -> Vec<Cued> {
         (StartAt::After(key), Direction::Forward) => m.key <= key,
         (StartAt::After(key), Direction::Reverse) => m.key >= key,
     };
+    let is_passed = |m: &&&Message| match at.direction {
+        Direction::Forward => is_before_start(m),
+        Direction::Reverse => m.key.time <= at.from.time(),
+    };
+    let refill = walk.iter().rfind(|m| at.refill && is_passed(m));
+    let refill = refill.map(|m| Cued::Refill((*m).clone()));
     if at.direction == Direction::Reverse {
         walk.reverse();
     }
-    let refill = walk
-        .iter()
-        .rfind(|m| at.refill && is_before_start(m))
-        .map(|m| Cued::Refill((*m).clone()));
     refill
         .into_iter()
         .chain(
             walk.into_iter()
                 .skip_while(is_before_start)
+                .filter(|m| at.range.contains(m.key.time))
                 .cloned()
                 .map(Cued::Message),
         )
@@ -77,7 +78,7 @@ fn cue(all: &[Message], at: CueAt) -> Vec<Cued> {
 }
 
 /// A recording from 1000 ms to 2000 ms, played once with a clock every 250 ms unless the test says otherwise.
-fn options() -> Options {
+pub(crate) fn options() -> Options {
     let recording = TimeRange::between(ros(1000), ros(2000));
     Options {
         clock: ClockOptions {
@@ -89,14 +90,19 @@ fn options() -> Options {
     }
 }
 
-fn quiet() -> Options {
+pub(crate) fn quiet() -> Options {
     Options {
         clock: ClockOptions::default(),
         ..options()
     }
 }
 
-fn line(event: &Event) -> String {
+/// Nothing for topic 0, the only one of most tests; then b, c.
+fn tag(topic: TopicId) -> &'static str {
+    ["", " b", " c"][topic.index()]
+}
+
+pub(crate) fn line(event: &Event) -> String {
     let ms = |t: Time<Ros>| {
         let (whole, rest) = (t.as_nanos() / MS, t.as_nanos() % MS);
         if rest == 0 {
@@ -107,8 +113,8 @@ fn line(event: &Event) -> String {
     };
     match *event {
         Event::Clock(t) => format!("clock {}", ms(t)),
-        Event::Message(_, t, Occasion::Due) => format!("msg {}", ms(t)),
-        Event::Message(_, t, Occasion::Refill) => format!("refill {}", ms(t)),
+        Event::Message(topic, t, Occasion::Due) => format!("msg {}{}", ms(t), tag(topic)),
+        Event::Message(topic, t, Occasion::Refill) => format!("refill {}{}", ms(t), tag(topic)),
         Event::Flush => "flush".into(),
         Event::Segment(s) => match s.motion() {
             Motion::Held(t) => format!("gen {} held {}", s.generation(), ms(t)),
@@ -153,7 +159,17 @@ fn run(
 
 /// The one check: the transcript of a script, line by line; blanks at the line starts do not count.
 fn check(options: Options, times: &[i64], script: &[(i64, Command)], expected: &str) -> Machine {
-    let all = messages(times);
+    check_all(options, messages(times), script, expected)
+}
+
+/// The same with messages of several topics.
+#[track_caller]
+pub(crate) fn check_all(
+    options: Options,
+    all: Vec<Message>,
+    script: &[(i64, Command)],
+    expected: &str,
+) -> Machine {
     let (transcript, machine) = run(options, move |at| Cue::hand_fed(cue(&all, at)), script);
     let lines = |text: &str| {
         text.lines()

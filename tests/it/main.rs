@@ -8,14 +8,31 @@ mod bag_data;
 mod bag_directories;
 mod bag_hostile;
 mod bag_latched;
+mod bag_marks;
+mod bag_outline;
 mod bag_qos;
 mod bag_rosbag2;
 mod bag_scan;
 #[cfg(feature = "wire")]
 mod cli;
+mod decode;
+#[cfg(feature = "tui")]
+mod docs;
 mod house;
 mod machine;
+mod machine_topics;
 mod mcaps;
+mod player;
+#[cfg(all(unix, feature = "tui", feature = "wire"))]
+mod pty;
+#[cfg(all(unix, feature = "tui", feature = "wire"))]
+mod pty_start;
+#[cfg(all(unix, feature = "tui", feature = "wire"))]
+mod pty_terminal;
+#[cfg(all(unix, feature = "tui", feature = "wire"))]
+mod pty_topics;
+#[cfg(all(unix, feature = "tui", feature = "wire"))]
+mod pty_transport;
 #[cfg(feature = "wire")]
 mod qos_overrides;
 mod time_extrapolate;
@@ -26,6 +43,16 @@ mod time_source;
 mod time_stress;
 mod time_timer;
 mod time_values;
+#[cfg(feature = "tui")]
+mod tui_any;
+#[cfg(feature = "tui")]
+mod tui_lookup;
+#[cfg(feature = "tui")]
+mod tui_model;
+#[cfg(feature = "tui")]
+mod tui_screens;
+#[cfg(feature = "tui")]
+mod tui_update;
 #[cfg(feature = "wire")]
 mod wire_clock;
 #[cfg(feature = "wire")]

@@ -7,8 +7,8 @@ use bagplay::bag::{Bag, Cues, Selection};
 use bagplay::output::Null;
 use bagplay::player::{Options, Pace, Player};
 use bagplay::time::{
-    ClockState, Duration, Extrapolation, Feed, JumpFilter, NoSource, OnJump, Phase, SimTime,
-    SourceError, Speed, TestClock, Time, TimeSource, Timer,
+    ClockState, Duration, Extrapolation, Fallback, Feed, JumpFilter, NoSource, OnJump, Phase,
+    SimTime, SourceError, Speed, TestClock, Time, TimeSource, Timer,
 };
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -153,6 +153,110 @@ fn a_clock_that_is_made_and_handed_over_in_a_jump_handler_is_gone_from_here() {
     assert!(!made.is_active(), "the other source is off");
     other.enable().unwrap();
     assert!(made.is_active());
+}
+
+/// A source that is on and has said `time`, and its feed.
+fn said(test: &TestClock, time: i64) -> (SimTime, Feed) {
+    let feed = Arc::default();
+    let sim = SimTime::on_test_clock(test, Open(Arc::clone(&feed)));
+    sim.enable().unwrap();
+    let feed = feed.lock().unwrap().clone().unwrap();
+    feed.time(Time::from_nanos(time));
+    (sim, feed)
+}
+
+#[test]
+fn a_tick_that_is_on_its_way_does_not_reach_a_clock_that_was_handed_over() {
+    let test = TestClock::new(Time::from_nanos(1));
+    let ((from, feed), (to, _)) = (said(&test, 10), said(&test, 1_000));
+    let (first, second) = (from.clock(), from.clock());
+    let (sim, moved) = (from.clone(), second.clone());
+    // The first clock is told before the second one, which is gone when its turn has come.
+    let _handle = first.on_tick(move |_| sim.hand_over(&moved, &to));
+    feed.time(Time::from_nanos(50));
+    assert_eq!(first.now(), Time::from_nanos(50));
+    assert_eq!(second.now(), Time::from_nanos(1_000));
+}
+
+#[test]
+fn a_clock_that_was_released_shows_system_time_at_once_and_for_good() {
+    let test = TestClock::new(Time::from_nanos(1));
+    let (sim, feed) = said(&test, 10);
+    let (first, second) = (sim.clock(), sim.clock());
+    let (from, released, system) = (sim.clone(), second.clone(), test.system());
+    let was_active = Arc::new(AtomicBool::new(true));
+    let tell = Arc::clone(&was_active);
+    let _handle = first.on_tick(move |_| {
+        from.release(&released);
+        tell.store(released.is_active(), Ordering::SeqCst);
+    });
+    feed.time(Time::from_nanos(50));
+    assert!(!was_active.load(Ordering::SeqCst), "when it was released");
+    assert_eq!(second.now().as_nanos(), system.now().as_nanos());
+}
+
+#[test]
+fn a_clock_is_handed_over_by_a_handler_of_its_own_start() {
+    let test = TestClock::new(Time::from_nanos(1));
+    let ((from, feed), (to, _)) = (said(&test, 10), said(&test, 1_000));
+    let (clock, writer) = test.another_ros(Fallback::Zero);
+    let (sim, own) = (from.clone(), clock.clone());
+    let is_new = AtomicBool::new(true);
+    let filter = JumpFilter::new().clock_changes();
+    let _handle = clock.on_jump(filter, move |phase, _| {
+        if phase == Phase::After && is_new.swap(false, Ordering::SeqCst) {
+            sim.hand_over(&own, &to);
+        }
+    });
+    from.attach(writer);
+    feed.time(Time::from_nanos(50));
+    assert_eq!(clock.now(), Time::from_nanos(1_000));
+}
+
+#[test]
+fn a_clock_that_is_active_when_it_is_attached_follows_its_new_source() {
+    let test = TestClock::new(Time::from_nanos(1));
+    let sim = SimTime::on_test_clock(&test, NoSource);
+    let attach_active = || {
+        let (clock, writer) = test.another_ros(Fallback::Zero);
+        writer.activate();
+        writer.set(Time::from_nanos(5));
+        sim.attach(writer);
+        clock
+    };
+    assert!(!attach_active().is_active(), "sim time is off");
+    sim.enable().unwrap();
+    let clock = attach_active();
+    assert!(clock.is_active());
+    assert!(!clock.started(), "the new source has said nothing");
+}
+
+/// Panics when it is started.
+struct Broken;
+
+impl TimeSource for Broken {
+    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+        feed.time(Time::from_nanos(13));
+        panic!("broken");
+    }
+
+    fn stop(&mut self) {}
+}
+
+#[test]
+fn a_source_that_panics_as_it_starts_holds_nothing_up() {
+    let test = TestClock::new(Time::from_nanos(1));
+    let sim = SimTime::on_test_clock(&test, Broken);
+    let clock = sim.clock();
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sim.enable())).unwrap_err();
+    assert!(!sim.is_enabled() && !clock.is_active());
+    let feed = Arc::default();
+    sim.replace_source(Open(Arc::clone(&feed))).unwrap();
+    sim.enable().unwrap();
+    assert!(clock.is_active() && !clock.started());
+    let feed = feed.lock().unwrap().clone().unwrap();
+    feed.time(Time::from_nanos(7));
+    assert_eq!(clock.now(), Time::from_nanos(7));
 }
 
 #[test]

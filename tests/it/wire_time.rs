@@ -164,7 +164,8 @@ fn a_program_lives_on_a_players_time() {
     for _ in 0..3 {
         assert!(next(&jumps, JumpKind::Backward).after >= start);
     }
-    assert_eq!((sim.publishers(), sim.complaints()), (1, vec![]));
+    wait_for(|| sim.publishers() == 1);
+    assert_eq!(sim.complaints(), []);
 
     sim.disable();
     next(&jumps, JumpKind::Deactivated);

@@ -1,0 +1,30 @@
+//! A recording of tiny messages at an even rate, for benchmarks.
+
+use std::path::Path;
+
+/// As many messages, at a rate.
+pub(crate) fn write(path: &Path, messages: u64, hz: u64) -> anyhow::Result<()> {
+    let mut writer = mcap::Writer::new(std::io::BufWriter::new(std::fs::File::create(path)?))?;
+    let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
+    let channel = writer.add_channel(
+        schema,
+        "/chatter",
+        "cdr",
+        &std::collections::BTreeMap::new(),
+    )?;
+    for n in 0..messages {
+        let time = 1_700_000_000_000_000_000 + n * 1_000_000_000 / hz;
+        let header = mcap::records::MessageHeader {
+            channel_id: channel,
+            sequence: 0,
+            log_time: time,
+            publish_time: time,
+        };
+        writer.write_to_known_channel(
+            &header,
+            &[0, 1, 0, 0, 5, 0, 0, 0, b'd', b'a', b't', b'a', 0],
+        )?;
+    }
+    writer.finish()?;
+    Ok(())
+}

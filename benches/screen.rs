@@ -1,0 +1,330 @@
+//! What the transport bar costs: drawing, a paused screen, the start, and whether messages go out later.
+//!
+//! `cargo bench --bench screen [-- SECONDS]`. Runs the program in a pseudo-terminal, in turns with and without
+//! the bar, on the demo and on a recording of 1,000 messages a second.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+
+mod recording;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::num::NonZero;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use bagplay::bag::Bag;
+use bagplay::player::{Gates, Pace, State, Status, TopicCounts};
+use bagplay::time::{AtEnd, Segment, Speed, Time};
+use bagplay::tui::{
+    Bindings, Event, Face, Facts, Glyphs, Lane, Look, Model, Row, Size, ThemeName, draw,
+};
+use bagplay::wire::{Session, WireOptions};
+use jiff::{Timestamp, tz::TimeZone};
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use zenoh::Wait;
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+const PLAY: &str = env!("CARGO_BIN_EXE_play");
+const TURNS: usize = 5;
+const ROWS: NonZero<u16> = NonZero::new(50).expect("not zero");
+const COLUMNS: NonZero<u16> = NonZero::new(200).expect("not zero");
+
+fn main() -> Result<()> {
+    let seconds: u64 = std::env::args()
+        .skip(1)
+        .find_map(|arg| arg.parse().ok())
+        .unwrap_or(5);
+    drawing()?;
+    paused(seconds)?;
+    start()?;
+    lateness(seconds)
+}
+
+/// Pictures of the demo while it plays, 33 ms apart, as escape sequences into nothing.
+fn drawing() -> Result<()> {
+    for (width, height) in [(80, 24), (200, 50)] {
+        let mut model = model(Size { width, height })?;
+        let options = TerminalOptions {
+            viewport: Viewport::Fixed(Rect::new(0, 0, width, height)),
+        };
+        let mut terminal = Terminal::with_options(CrosstermBackend::new(std::io::sink()), options)?;
+        let range = Bag::open(&[DEMO])?.range().context("a range")?;
+        let rolling = playing(range, Time::from_nanos(0));
+        let frames = 1000;
+        let begun = Instant::now();
+        for frame in 0..frames {
+            let now = Time::from_nanos(frame * 33_000_000 % 29_000_000_000);
+            let sent = u64::try_from(frame)?;
+            let counts = vec![
+                TopicCounts {
+                    sent: sent * 7,
+                    bytes: sent * 900,
+                    ..TopicCounts::default()
+                };
+                9
+            ];
+            model.observe(
+                now,
+                Some(rolling),
+                counts,
+                Some(rolling.segment.position(now)),
+            );
+            terminal.draw(|frame| draw(&model, frame))?;
+        }
+        let micros = begun.elapsed().as_secs_f64() * 1e6 / 1000.0;
+        println!(
+            "a picture of {width}x{height}: {micros:.0} us, at 30 a second {:.1} % of a core",
+            micros * 30.0 / 1e4
+        );
+    }
+    Ok(())
+}
+
+fn playing(range: bagplay::time::TimeRange, now: Time<bagplay::time::Steady>) -> Status {
+    Status {
+        segment: Segment::new(range, Speed::NORMAL, AtEnd::Loop).roll(now),
+        state: State::Playing,
+        pace: Pace::At(Speed::NORMAL),
+        gates: Gates::OPEN,
+        sent: 0,
+        bytes: 0,
+        late: 0,
+        damaged: 0,
+        laps: 0,
+        seeks: 0,
+    }
+}
+
+fn model(size: Size) -> Result<Model> {
+    let bag = Bag::open(&[DEMO])?;
+    let range = bag.range().context("a range")?;
+    let facts = Facts {
+        recording: range,
+        played: range,
+        clock_shift: bagplay::time::Duration::ZERO,
+        clock: Some("40 Hz".into()),
+        topics: bag.topics().to_vec(),
+        read_time: |_, range| Ok(range.start()),
+        zone: TimeZone::UTC,
+    };
+    let look = Look {
+        bindings: Bindings::default(),
+        glyphs: Glyphs::UNICODE,
+        theme: ThemeName::Dark.theme(None),
+        face: Face::Local,
+    };
+    let row = |(topic, id): (&bagplay::bag::Topic, u32)| Row {
+        id: bagplay::bag::TopicId(id),
+        name: topic.name.clone(),
+        left_out: None,
+        offered: None,
+        is_muted: false,
+    };
+    let rows = bag.topics().iter().zip(0..).map(row).collect();
+    let mut model = Model::new(facts, look, rows, Vec::new(), size);
+    let lane = Lane {
+        range,
+        outline: bag.outline(480),
+        is_whole: true,
+    };
+    model.take(Event::Lane(lane), Timestamp::UNIX_EPOCH);
+    Ok(model)
+}
+
+/// A program in a pseudo-terminal, and what it wrote so far.
+struct Tape {
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    keys: Box<dyn Write + Send>,
+    output: mpsc::Receiver<Vec<u8>>,
+    seen: vt100::Parser,
+    all: String,
+    _master: Box<dyn portable_pty::MasterPty + Send>,
+}
+
+impl Tape {
+    fn play(args: &[&str]) -> Result<Self> {
+        let size = PtySize {
+            rows: ROWS.get(),
+            cols: COLUMNS.get(),
+            ..PtySize::default()
+        };
+        let pair = native_pty_system().openpty(size)?;
+        let mut command = CommandBuilder::new(PLAY);
+        command.args(args);
+        command.env("TERM", "xterm-256color");
+        command.env_remove("CI");
+        let child = pair.slave.spawn_command(command)?;
+        let mut reader = pair.master.try_clone_reader()?;
+        let (send, output) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if send.send(buffer[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Self {
+            child,
+            keys: pair.master.take_writer()?,
+            output,
+            seen: vt100::Parser::new(ROWS, COLUMNS, 0),
+            all: String::new(),
+            _master: pair.master,
+        })
+    }
+
+    /// Waits until the screen shows a text.
+    fn wait_for(&mut self, text: &str) -> Result<()> {
+        while !self.seen.screen().contents().contains(text) {
+            let more = self.output.recv_timeout(Duration::from_secs(60));
+            let more =
+                more.with_context(|| format!("no {text}: {}", self.seen.screen().contents()))?;
+            self.seen.process(&more);
+        }
+        Ok(())
+    }
+
+    /// Waits for the end; what was written since.
+    fn finish(mut self) -> Result<String> {
+        while let Ok(more) = self.output.recv_timeout(Duration::from_secs(60)) {
+            self.all.push_str(&String::from_utf8_lossy(&more));
+        }
+        self.child.wait()?;
+        Ok(self.all)
+    }
+
+    /// Seconds of processor time that it took so far.
+    fn cpu(&self) -> Result<f64> {
+        let id = self.child.process_id().context("it runs")?;
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .context("stat")?
+            .split_whitespace()
+            .collect();
+        let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
+        Ok(ticks / 100.0)
+    }
+}
+
+fn paused(seconds: u64) -> Result<()> {
+    for (name, args) in [
+        ("with the bar", &["--start-paused"][..]),
+        (
+            "with the bar and /clock at 40 Hz",
+            &["--start-paused", "--clock"],
+        ),
+        (
+            "without the bar, with /clock",
+            &["--start-paused", "--clock", "--no-tui"],
+        ),
+    ] {
+        let mut tape = Tape::play(&[&[DEMO, "--wire", "null"], args].concat())?;
+        let is_bar = !args.contains(&"--no-tui");
+        tape.wait_for(if is_bar { "PAUSED" } else { "paused ×1" })?;
+        std::thread::sleep(Duration::from_secs(1));
+        let before = tape.cpu()?;
+        std::thread::sleep(Duration::from_secs(seconds));
+        let share = (tape.cpu()? - before) / precise(seconds) * 100.0;
+        println!("paused, {name}: {share:.2} % of a core");
+        tape.child.kill()?;
+        tape.child.wait()?;
+    }
+    Ok(())
+}
+
+/// From the start of the process to its first message at a subscriber that waits for it.
+fn start() -> Result<()> {
+    let endpoint = format!("tcp/{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?);
+    let options = WireOptions {
+        listen: vec![endpoint.clone()],
+        ..WireOptions::default()
+    };
+    let _router = Session::open(&options, |_| ())?;
+    let mut config = zenoh::Config::default();
+    for (key, value) in [
+        ("mode", "\"client\"".to_owned()),
+        ("connect/endpoints", format!("[{endpoint:?}]")),
+        ("scouting/multicast/enabled", "false".to_owned()),
+    ] {
+        config
+            .insert_json5(key, &value)
+            .map_err(|error| anyhow::anyhow!("{key}: {error}"))?;
+    }
+    let ours = zenoh::open(config)
+        .wait()
+        .map_err(anyhow::Error::from_boxed)?;
+    let (send, came) = mpsc::channel();
+    let subscriber = ours.declare_subscriber("0/imu/**").callback(move |_| {
+        let _ = send.send(Instant::now());
+    });
+    let _subscriber = subscriber.wait().map_err(anyhow::Error::from_boxed)?;
+    let mut first = [Vec::new(), Vec::new()];
+    for _ in 0..2 * TURNS {
+        for (millis, bar) in first.iter_mut().zip(["--tui", "--no-tui"]) {
+            let begun = Instant::now();
+            let mut tape = Tape::play(&[DEMO, "--connect", &endpoint, bar])?;
+            let at = came.recv_timeout(Duration::from_secs(30))?;
+            millis.push((at - begun).as_secs_f64() * 1e3);
+            tape.child.kill()?;
+            tape.child.wait()?;
+            while came.recv_timeout(Duration::from_millis(200)).is_ok() {}
+        }
+    }
+    let [with, without] = first.map(median);
+    println!("start to first message: {with:.1} ms with the bar, {without:.1} ms without");
+    Ok(())
+}
+
+fn lateness(seconds: u64) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("kilohertz.mcap");
+    recording::write(&path, seconds * 1000, 1000)?;
+    let bag = path.display().to_string();
+    let mut late = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
+    for turn in 1..=TURNS {
+        eprintln!("turn {turn} of {TURNS}: twice {seconds} s");
+        for ((p50, p99), bar) in late.iter_mut().zip(["--tui", "--no-tui"]) {
+            let args = [
+                &bag, "--wire", "null", "--clock", "100", "--format", "json", bar,
+            ];
+            let mut tape = Tape::play(&args)?;
+            if bar == "--tui" {
+                tape.wait_for("AT THE END")?;
+                tape.keys.write_all(b"q")?;
+            }
+            let said = tape.finish()?;
+            let json = said.find("{\"recording\"").context("a summary")?;
+            let summary = said[json..].lines().next().context("a line")?;
+            let summary: serde_json::Value = serde_json::from_str(summary.trim())?;
+            let micros = |name: &str| summary["lateness_us"][name].as_f64().context("a figure");
+            p50.push(micros("p50")?);
+            p99.push(micros("p99")?);
+        }
+    }
+    let [(with_p50, with_p99), (p50, p99)] = late.map(|(p50, p99)| (median(p50), median(p99)));
+    println!("lateness p50: {with_p50:.1} us with the bar, {p50:.1} us without");
+    println!(
+        "lateness p99: {with_p99:.1} us with the bar, {p99:.1} us without, ratio {:.2}",
+        with_p99 / p99
+    );
+    Ok(())
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few seconds")]
+fn precise(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,278 @@
+//! The main thread of a run with the transport bar: it feeds the screen with keys, the network's events, what
+//! is said, and signals, and sleeps until one of them comes or a picture is due.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use bagplay::bag::{Bag, Marks, Reach};
+use bagplay::cli::{Color, Exit, PlayArgs, ScreenArgs, TalkArgs};
+use bagplay::player::Running;
+use bagplay::tui::{
+    self, Config, Event, Glyphs, Line, Look, Screen, Severity, Terminal, ThemeName, Wish,
+};
+use bagplay::wire::WireEvent;
+use crossbeam_channel::{Receiver, Sender, after, bounded, never, select};
+use jiff::Timestamp;
+use tracing::Level;
+
+use super::failure::{Failure, OrExit};
+use super::folders;
+use super::keeper::Keeper;
+use super::logging::Said;
+use super::scene;
+use super::signals::{self, Job};
+use super::warden::{Ended, Run, Warden};
+
+/// How much may wait for the screen; of log lines beyond that the event log misses some.
+const WAITING: usize = 1024;
+
+/// What was decided before the run: whether there is a bar, and how it looks.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    look: Look,
+    /// None if what there is cannot be read: it is left alone then.
+    marks: Option<Marks>,
+}
+
+/// Whether the bar is shown, and with what: asked for, or on a terminal outside of CI.
+pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, Failure> {
+    let ScreenArgs { tui, no_tui, ascii } = args.screen;
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    if no_tui || (is_ci && !tui) {
+        return Ok(None);
+    }
+    if !tui::is_there() {
+        if tui {
+            tracing::warn!("--tui: no terminal to draw on and to read keys from; playing without");
+        }
+        return Ok(None);
+    }
+    let config = config()?;
+    let marks = Marks::of(&args.bags, folders::state().as_deref());
+    if let Err(error) = &marks {
+        tracing::warn!("there are no marks, and none are kept: {error}");
+    }
+    let background = std::env::var("COLORFGBG").ok();
+    let theme = if is_plain(talk) {
+        ThemeName::None
+    } else {
+        config.theme
+    };
+    let look = Look {
+        bindings: config.bindings,
+        glyphs: if ascii || config.ascii || is_plain_text() {
+            Glyphs::ASCII
+        } else {
+            Glyphs::UNICODE
+        },
+        theme: theme.theme(background.as_deref()),
+        face: config.face,
+    };
+    let marks = marks.ok();
+    Ok(Some(Setup { look, marks }))
+}
+
+/// Whether the locale says outright that there is nothing but ASCII.
+fn is_plain_text() -> bool {
+    let set = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
+    locale.is_some_and(|locale| locale == "C" || locale == "POSIX")
+}
+
+/// Whether there are to be no colours: what is told by them is bold or reversed then.
+fn is_plain(talk: &TalkArgs) -> bool {
+    match talk.color {
+        Color::Always => false,
+        Color::Never => true,
+        Color::Auto => std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+    }
+}
+
+/// What `config.toml` says, if there is one.
+fn config() -> Result<Config, Failure> {
+    let Some(path) = folders::config().map(|folder| folder.join("bagplay/config.toml")) else {
+        return Ok(Config::default());
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Config::parse(&text, &path).or_exit(Exit::Usage),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
+        // Somebody else's home is as good as none.
+        Err(error) => {
+            tracing::warn!("{}: {error}", path.display());
+            Ok(Config::default())
+        }
+    }
+}
+
+/// Shows the bar until the player is done; returns how that came about.
+pub(crate) fn watch<O>(
+    run: &Run<'_>,
+    running: &Running<O>,
+    bag: &Bag,
+    reach: Reach,
+    setup: Setup,
+) -> Result<Ended, Failure> {
+    let (told, news) = bounded(WAITING);
+    let name = bag.files().first().and_then(|file| file.path.file_name());
+    let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let terminal = Terminal::take(&format!("play {name}")).or_exit(Exit::Failed)?;
+    run.terminal.log.divert(Box::new(lines_to(told.clone())));
+    let done = show(run, running, bag, reach, setup, terminal, (told, &news));
+    // The screen is gone by now, whatever became of it.
+    run.terminal.log.bring_back();
+    done.context("the terminal cannot be drawn on")
+        .or_exit(Exit::Failed)
+}
+
+fn show<O>(
+    run: &Run<'_>,
+    running: &Running<O>,
+    bag: &Bag,
+    reach: Reach,
+    Setup { look, marks }: Setup,
+    terminal: Terminal,
+    (told, news): (Sender<Event>, &Receiver<Event>),
+) -> anyhow::Result<Ended> {
+    let (wake, moved) = bounded(1);
+    run.transport.on_change(Arc::new(move || {
+        // One that waits is enough.
+        let _ = wake.try_send(());
+    }));
+    let tell = Arc::new(move |event| {
+        // Nobody is there any more once the screen is gone.
+        let _ = told.send(event);
+    });
+    let model = scene::model(run, bag, look, marks.as_ref());
+    let transport = run.transport.clone();
+    let mut screen = Screen::new(model, terminal, transport, reach, bag.clone(), tell)?;
+    let mut warden = Warden::new(run);
+    let keeper = Keeper::start(marks)?;
+    let mut keys = tui::listen()?;
+    let jobs = signals::jobs()?;
+    let events = run.network.events();
+    screen.take([scene::audience(run, bag)]);
+    let mut is_drawn = true;
+    loop {
+        if is_drawn && let Err(error) = screen.draw() {
+            has_gone(run, &mut warden, error.into())?;
+            is_drawn = false;
+        }
+        let wishes = select! {
+            recv(running.done()) -> _ => break,
+            recv(run.signals) -> signal => {
+                warden.interrupt(signal.unwrap_or(Exit::Interrupted));
+                Vec::new()
+            }
+            recv(keys) -> key => if let Ok(key) = key {
+                screen.take(std::iter::once(key).chain(keys.try_iter()))
+            } else {
+                has_gone(run, &mut warden, anyhow::anyhow!("nothing can be read from it"))?;
+                (keys, is_drawn) = (never(), false);
+                Vec::new()
+            },
+            recv(events) -> event => {
+                let happened: Vec<WireEvent> = event.into_iter().chain(events.try_iter()).collect();
+                for event in &happened {
+                    warden.take(event);
+                }
+                let joins = happened.iter().filter_map(joined);
+                let seen: Vec<Event> = joins.chain([scene::audience(run, bag)]).collect();
+                screen.take(seen)
+            }
+            recv(news) -> event => screen.take(event.into_iter().chain(news.try_iter())),
+            recv(moved) -> _ => {
+                screen.has_changed();
+                Vec::new()
+            }
+            recv(jobs) -> job => {
+                match job {
+                    Ok(Job::Stop) => screen.suspend(),
+                    Ok(Job::Continue) => screen.resume(),
+                    Err(_) => {}
+                }
+                // What came while it was stopped is over: it goes on.
+                jobs.try_iter().for_each(drop);
+                Vec::new()
+            }
+            recv(next(run, is_drawn.then_some(&screen), &warden)) -> _ => Vec::new(),
+        };
+        if warden
+            .deadline()
+            .is_some_and(|at| at <= run.transport.now())
+        {
+            warden.look();
+        }
+        for wish in wishes {
+            match wish {
+                Wish::AddMark(mark) => keeper.add(mark),
+                Wish::RemoveMark(time) => keeper.remove(time),
+                // Whoever asks twice means it, also while a send is stuck.
+                Wish::Quit if warden.is_ending() => {
+                    tui::restore_for_good();
+                    std::process::exit(Exit::Interrupted.code().into());
+                }
+                Wish::Quit => warden.leave(),
+            }
+        }
+    }
+    Ok(warden.ended())
+}
+
+/// A terminal that goes away says so by a signal, too, about when it cannot be drawn on any more: then that is
+/// why it ends.
+fn has_gone(run: &Run<'_>, warden: &mut Warden<'_>, error: anyhow::Error) -> anyhow::Result<()> {
+    if !warden.is_ending() {
+        let signal = run.signals.recv_timeout(Duration::from_millis(300));
+        warden.interrupt(signal.map_err(|_| error)?);
+    }
+    Ok(())
+}
+
+/// When something is to be done even if nothing happens.
+fn next(
+    run: &Run<'_>,
+    screen: Option<&Screen>,
+    warden: &Warden<'_>,
+) -> Receiver<std::time::Instant> {
+    let deadlines = [screen.and_then(Screen::next_frame), warden.deadline()];
+    match deadlines.into_iter().flatten().min() {
+        Some(at) => after(
+            at.saturating_since(run.transport.now())
+                .to_std()
+                .max(Duration::from_millis(1)),
+        ),
+        None => never(),
+    }
+}
+
+/// Who came and went is of interest where people look.
+fn joined(event: &WireEvent) -> Option<Event> {
+    match event {
+        WireEvent::SubscriberJoined { .. }
+        | WireEvent::SubscriberLeft { .. }
+        | WireEvent::ClockSubscriber { .. } => Some(Event::Said(Line {
+            at: Timestamp::now(),
+            severity: Severity::Info,
+            text: event.to_string(),
+        })),
+        _ => None,
+    }
+}
+
+fn lines_to(told: Sender<Event>) -> impl Fn(Said) + Send {
+    move |said| {
+        let severity = match said.level {
+            Level::ERROR => Severity::Error,
+            Level::WARN => Severity::Warning,
+            Level::INFO => Severity::Info,
+            Level::DEBUG | Level::TRACE => Severity::Debug,
+        };
+        // Full only if somebody says more than can be read.
+        let _ = told.try_send(Event::Said(Line {
+            at: said.at,
+            severity,
+            text: said.text,
+        }));
+    }
+}

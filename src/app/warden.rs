@@ -1,0 +1,270 @@
+//! [`Warden`]: what the main thread of a run owes its network, with the transport bar or without: it passes on
+//! what happens, waits for subscribers, and ends the run when it has to.
+
+use bagplay::bag::TopicId;
+use bagplay::cli::{Chosen, Ending, Exit, OnDisconnect, Plan, PlayArgs};
+use bagplay::player::{Command, Gate, Transport};
+use bagplay::time::{Duration, Steady, Time};
+use bagplay::wire::WireEvent;
+use crossbeam_channel::Receiver;
+
+use super::logging::Terminal;
+use super::network::Network;
+
+/// An end that takes longer is explained: a send is stuck, and zenoh cannot be told to let go.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// What the main thread knows of a run.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) args: &'a PlayArgs,
+    pub(crate) plan: &'a Plan,
+    pub(crate) network: &'a Network,
+    pub(crate) terminal: &'a Terminal,
+    pub(crate) transport: Transport,
+    pub(crate) signals: Receiver<Exit>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: Ending,
+    pub(crate) exit: Exit,
+}
+
+impl Ended {
+    const WELL: Self = Self {
+        how: Ending::End,
+        exit: Exit::Done,
+    };
+
+    const fn failed(exit: Exit) -> Self {
+        Self {
+            how: Ending::Failed,
+            exit,
+        }
+    }
+}
+
+/// Watches over a run.
+pub(crate) struct Warden<'a> {
+    run: &'a Run<'a>,
+    awaits: Awaited,
+    followers: Followers,
+    /// Why it ends; the first reason counts.
+    ended: Option<Ended>,
+    /// When it is time to say what takes so long.
+    explains_at: Option<Time<Steady>>,
+}
+
+impl<'a> Warden<'a> {
+    /// Begins to watch.
+    pub(crate) fn new(run: &'a Run<'a>) -> Self {
+        let mut warden = Self {
+            run,
+            awaits: Awaited::new(run),
+            followers: Followers::default(),
+            ended: None,
+            explains_at: None,
+        };
+        warden.awaits.check(run);
+        warden
+    }
+
+    /// Passes an event on to the player, and tells it.
+    pub(crate) fn take(&mut self, event: &WireEvent) {
+        if let Some(ended) = take_event(self.run, event, &mut self.followers) {
+            self.end(ended);
+        }
+        self.awaits.check(self.run);
+        self.followers.check(self.run);
+    }
+
+    /// Looks whether somebody came, or came back, or is late, and whether the end takes long.
+    pub(crate) fn look(&mut self) {
+        self.followers.check(self.run);
+        self.awaits.check(self.run);
+        if let Some(missing) = self.awaits.timed_out(self.run) {
+            tracing::error!(
+                "nobody subscribed to {missing} within {}; hint: --wait-timeout",
+                self.run.args.topics.wait_timeout
+            );
+            self.end(Ended::failed(Exit::Timeout));
+        }
+        let now = self.run.transport.now();
+        if self.explains_at.take_if(|at| *at <= now).is_some() {
+            tracing::warn!(
+                "still waiting for a subscriber that takes nothing, at most --stall-timeout; once more ends it now"
+            );
+        }
+    }
+
+    /// When [`Warden::look`] has something to do, even if nothing happens.
+    #[cfg(feature = "tui")]
+    pub(crate) fn deadline(&self) -> Option<Time<Steady>> {
+        let deadlines = [
+            self.awaits.deadline,
+            self.followers.deadline,
+            self.explains_at,
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// A signal asked for the end.
+    pub(crate) fn interrupt(&mut self, exit: Exit) {
+        let how = Ending::Interrupted;
+        self.end(Ended { how, exit });
+    }
+
+    /// Whoever watches is done.
+    #[cfg(feature = "tui")]
+    pub(crate) fn leave(&mut self) {
+        self.end(Ended {
+            how: Ending::Stopped,
+            exit: Exit::Done,
+        });
+    }
+
+    /// Whether the end was asked for.
+    #[cfg(feature = "tui")]
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// How the run ended.
+    pub(crate) fn ended(&self) -> Ended {
+        self.ended.unwrap_or(Ended::WELL)
+    }
+
+    /// Asks the player to stop; that it already has is as good.
+    fn end(&mut self, ended: Ended) {
+        self.ended.get_or_insert(ended);
+        let slow = self.run.transport.now().saturating_add(SLOW);
+        self.explains_at.get_or_insert(slow);
+        let _ = self.run.transport.send(Command::Stop);
+    }
+}
+
+/// Passes an event on to the player and the user; `Some` if the run ends by it.
+fn take_event(run: &Run<'_>, event: &WireEvent, followers: &mut Followers) -> Option<Ended> {
+    let on_disconnect = run.args.wire.on_disconnect;
+    match event {
+        WireEvent::PathLost if on_disconnect == OnDisconnect::Exit => {
+            tracing::error!("{event}");
+            return Some(Ended::failed(Exit::Failed));
+        }
+        WireEvent::PathLost if on_disconnect == OnDisconnect::Hold => {
+            // A player that has stopped needs nothing any more.
+            let _ = run.transport.send(Command::CloseGate(Gate::Path));
+            tracing::warn!(
+                "connection to the zenoh router lost: playback stands until it is back; hint: --on-disconnect continue|exit"
+            );
+            return None;
+        }
+        WireEvent::PathBack => followers.path_is_back(run),
+        WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
+            tracing::error!("{event}");
+            return Some(Ended::failed(Exit::Failed));
+        }
+        _ => {}
+    }
+    match event {
+        WireEvent::SubscriberJoined { .. }
+        | WireEvent::SubscriberLeft { .. }
+        | WireEvent::Matching { .. }
+        | WireEvent::ClockSubscriber { .. } => {
+            tracing::debug!("{event}");
+        }
+        WireEvent::PathBack => tracing::info!("{event}"),
+        _ => tracing::warn!("{event}"),
+    }
+    None
+}
+
+/// The subscribers that must be there before the start.
+struct Awaited {
+    topics: Vec<Chosen>,
+    deadline: Option<Time<Steady>>,
+}
+
+impl Awaited {
+    fn new(run: &Run<'_>) -> Self {
+        let topics = run.plan.awaited.clone();
+        let deadline = run
+            .transport
+            .now()
+            .saturating_add(run.args.topics.wait_timeout);
+        let awaited = Self {
+            deadline: (!topics.is_empty()).then_some(deadline),
+            topics,
+        };
+        if awaited.deadline.is_some() {
+            tracing::info!("waiting for subscribers of {}", awaited.names());
+        }
+        awaited
+    }
+
+    /// Opens the gate once nobody is missing.
+    fn check(&mut self, run: &Run<'_>) {
+        if self.deadline.is_none() {
+            return;
+        }
+        self.topics
+            .retain(|topic| !run.network.is_followed(topic.id));
+        if self.topics.is_empty() {
+            self.deadline = None;
+            let _ = run.transport.send(Command::OpenGate(Gate::Subscribers));
+        }
+    }
+
+    /// Who is missing when the time is up; told once.
+    fn timed_out(&mut self, run: &Run<'_>) -> Option<String> {
+        self.deadline
+            .take_if(|deadline| run.transport.now() >= *deadline)
+            .map(|_| self.names())
+    }
+
+    fn names(&self) -> String {
+        self.topics
+            .iter()
+            .map(|topic| topic.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+/// Who followed before the path was lost: playback goes on when they are there again, not before.
+#[derive(Default)]
+struct Followers {
+    topics: Vec<TopicId>,
+    deadline: Option<Time<Steady>>,
+}
+
+impl Followers {
+    /// How long they may take to come back.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    fn path_is_back(&mut self, run: &Run<'_>) {
+        self.deadline = Some(run.transport.now().saturating_add(Self::PATIENCE));
+    }
+
+    /// Remembers who is there while there is a path; afterwards waits for them.
+    fn check(&mut self, run: &Run<'_>) {
+        let now_there = run.network.followed();
+        let Some(deadline) = self.deadline else {
+            if run.network.has_path() && !now_there.is_empty() {
+                self.topics = now_there;
+            }
+            return;
+        };
+        let are_back = self.topics.iter().all(|topic| now_there.contains(topic));
+        if !are_back && run.transport.now() < deadline {
+            return;
+        }
+        if !are_back {
+            tracing::warn!("playing on, though not every subscriber is back");
+        }
+        self.deadline = None;
+        let _ = run.transport.send(Command::OpenGate(Gate::Path));
+    }
+}

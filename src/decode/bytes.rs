@@ -1,0 +1,132 @@
+//! A payload that is read from its start: alignment, byte order, no step past the end.
+
+use super::definition::Number;
+
+/// In which order the bytes of a number come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    Big,
+    Little,
+}
+
+/// What a payload is too short for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{needed} bytes are needed at byte {at}, {left} are left")]
+pub(super) struct Short {
+    /// Offset in the payload.
+    pub(super) at: usize,
+    pub(super) needed: u64,
+    pub(super) left: usize,
+}
+
+/// A payload and a place in it.
+#[derive(Clone, Debug)]
+pub(super) struct Bytes<'a> {
+    data: &'a [u8],
+    at: usize,
+    /// How many bytes of the payload came before `data`.
+    before: usize,
+    order: Order,
+    /// The largest alignment there is: 1 where nothing is aligned.
+    aligned_to: usize,
+}
+
+impl<'a> Bytes<'a> {
+    /// Aligned as CDR is, counted from the end of its header of four bytes, which `data` is without.
+    pub(super) fn cdr(data: &'a [u8], order: Order) -> Self {
+        Self {
+            data,
+            at: 0,
+            before: 4,
+            order,
+            aligned_to: 8,
+        }
+    }
+
+    /// Not aligned, little endian.
+    pub(super) fn ros1(data: &'a [u8]) -> Self {
+        Self {
+            data,
+            at: 0,
+            before: 0,
+            order: Order::Little,
+            aligned_to: 1,
+        }
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.data.len() - self.at
+    }
+
+    /// Where it stands between two places that any number may stand at.
+    pub(super) fn phase(&self) -> usize {
+        self.at % 8
+    }
+
+    /// What is missing if `needed` bytes are.
+    pub(super) fn short(&self, needed: u64) -> Short {
+        Short {
+            at: self.before + self.at,
+            needed,
+            left: self.left(),
+        }
+    }
+
+    /// The next `size` bytes, after what aligns them.
+    pub(super) fn take(&mut self, size: u64, align: usize) -> Result<&'a [u8], Short> {
+        let start = self.at.next_multiple_of(align.min(self.aligned_to));
+        let taken = usize::try_from(size)
+            .ok()
+            .and_then(|size| self.data.get(start..start.checked_add(size)?))
+            .ok_or_else(|| self.short(size))?;
+        self.at = start + taken.len();
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Short> {
+        let taken = self.take(N as u64, N)?;
+        let mut bytes: [u8; N] = taken.try_into().expect("as many as were asked for");
+        if self.order == Order::Big {
+            bytes.reverse();
+        }
+        Ok(bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, Short> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn i32(&mut self) -> Result<i32, Short> {
+        self.array().map(i32::from_le_bytes)
+    }
+
+    /// UTF-16 units, each in the four bytes that ROS 2 writes.
+    pub(super) fn wide_units(&self, raw: &'a [u8]) -> impl Iterator<Item = u16> + use<'a> {
+        let order = self.order;
+        raw.chunks_exact(4).map(move |unit| match order {
+            Order::Little => u16::from_le_bytes([unit[0], unit[1]]),
+            Order::Big => u16::from_be_bytes([unit[2], unit[3]]),
+        })
+    }
+
+    /// A number as text, floats in the shortest form that reads back the same.
+    pub(super) fn number(&mut self, number: Number) -> Result<String, Short> {
+        Ok(match number {
+            Number::Bool => match self.array::<1>()? {
+                [0] => "false".to_owned(),
+                [1] => "true".to_owned(),
+                [other] => other.to_string(),
+            },
+            Number::Byte | Number::U8 => u8::from_le_bytes(self.array()?).to_string(),
+            Number::I8 => i8::from_le_bytes(self.array()?).to_string(),
+            Number::I16 => i16::from_le_bytes(self.array()?).to_string(),
+            Number::U16 => u16::from_le_bytes(self.array()?).to_string(),
+            Number::I32 => self.i32()?.to_string(),
+            Number::U32 | Number::WideChar => self.u32()?.to_string(),
+            Number::I64 => i64::from_le_bytes(self.array()?).to_string(),
+            Number::U64 => u64::from_le_bytes(self.array()?).to_string(),
+            Number::F32 => format!("{:?}", f32::from_le_bytes(self.array()?)),
+            Number::F64 => format!("{:?}", f64::from_le_bytes(self.array()?)),
+        })
+    }
+}

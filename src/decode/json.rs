@@ -1,0 +1,216 @@
+//! JSON text as lines: objects nest, an array of plain values is one line.
+//!
+//! The text is read once, as it comes, and only as far as the limits ask for: no tree is built.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::out::{Decoded, How, Limits, Out, Stop};
+use super::text::{Row, quoted};
+
+/// As far as a text is looked into.
+const MOST: usize = 1 << 20;
+
+/// Decodes a text.
+pub(super) fn decode(payload: &[u8], limits: Limits) -> Decoded {
+    let looked_at = &payload[..payload.len().min(MOST)];
+    let mut out = Out::new(limits);
+    let mut stop = None;
+    let mut text = serde_json::Deserializer::from_slice(looked_at);
+    let mut node = Node {
+        out: &mut out,
+        stop: &mut stop,
+        depth: 0,
+        name: None,
+    };
+    let read = node.reborrow().deserialize(&mut text).and_then(|value| {
+        if let Some(value) = value {
+            node.line("", value)?;
+        }
+        text.end()
+    });
+    let end = match (read, stop) {
+        (Ok(()), _) => Ok(()),
+        (_, Some(stop)) => Err(stop),
+        (Err(error), None) if error.is_eof() && looked_at.len() < payload.len() => {
+            drop(error);
+            Err(Stop::Cut)
+        }
+        (Err(error), None) => Err(Stop::Problem(format!("not JSON: {error}"))),
+    };
+    out.finish(How::Json, end)
+}
+
+/// A value that is to come. A plain one is returned, the lines of others are written; those of an object at
+/// the top have no line above them.
+struct Node<'a> {
+    out: &'a mut Out,
+    /// Why reading was ended from here: the reader's own error carries only text.
+    stop: &'a mut Option<Stop>,
+    depth: usize,
+    name: Option<String>,
+}
+
+impl Node<'_> {
+    fn reborrow(&mut self) -> Node<'_> {
+        self.child(0, None)
+    }
+
+    fn child(&mut self, deeper: usize, name: Option<String>) -> Node<'_> {
+        Node {
+            out: self.out,
+            stop: self.stop,
+            depth: self.depth + deeper,
+            name,
+        }
+    }
+
+    fn stopped<T, E: serde::de::Error>(&mut self, result: Result<T, Stop>) -> Result<T, E> {
+        result.map_err(|stop| {
+            *self.stop = Some(stop);
+            E::custom("stopped")
+        })
+    }
+
+    fn line<E: serde::de::Error>(&mut self, name: &str, value: String) -> Result<(), E> {
+        let added = self.out.line(self.depth, name, value);
+        self.stopped(added)
+    }
+
+    fn step<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        let step = self.out.step();
+        self.stopped(step)
+    }
+
+    fn short(&self, mut text: String) -> String {
+        text.truncate(self.out.limits.characters);
+        text
+    }
+
+    /// Writes the line above nested ones, unless it has no room itself.
+    fn open<E: serde::de::Error>(&mut self, value: &str) -> Result<bool, E> {
+        let has_room = self.depth <= self.out.limits.depth;
+        if has_room {
+            let name = self.name.take().unwrap_or_default();
+            self.line(&name, value.to_owned())?;
+            self.depth += 1;
+        }
+        self.out.is_cut |= !has_room;
+        Ok(has_room)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Option<String>;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, text: D) -> Result<Self::Value, D::Error> {
+        text.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Some(self.short("null".to_owned())))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Some(self.short(value.to_string())))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Some(self.short(value.to_string())))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Some(self.short(value.to_string())))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(Some(self.short(format!("{value:?}"))))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
+        Ok(Some(quoted(value.as_bytes(), self.out.limits.characters)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut has_room = true;
+        if self.name.is_some() {
+            let fits = self.depth < self.out.limits.depth;
+            has_room = self.open(if fits { "" } else { "…" })? && fits;
+            self.out.is_cut |= !fits;
+        }
+        while let Some(key) = map.next_key::<String>()? {
+            self.step()?;
+            if !has_room {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let value = map.next_value_seed(self.child(0, Some(key.clone())))?;
+            if let Some(value) = value {
+                self.line(&key, value)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let above = self.out.lines.len();
+        let has_room = self.open("")?;
+        let limits = self.out.limits;
+        let mut plain: Vec<String> = Vec::new();
+        let (mut count, mut shown) = (0_usize, 0_usize);
+        loop {
+            self.step()?;
+            if !has_room || shown >= limits.elements {
+                if seq.next_element::<IgnoredAny>()?.is_none() {
+                    break;
+                }
+                count += 1;
+                continue;
+            }
+            let node = self.child(0, Some(format!("[{count}]")));
+            let Some(value) = seq.next_element_seed(node)? else {
+                break;
+            };
+            plain.extend(value);
+            count += 1;
+            shown += 1;
+        }
+        if has_room {
+            let is_row = !plain.is_empty() || count == 0;
+            self.out.lines[above].value = if is_row {
+                row(&plain, count, limits.characters)
+            } else {
+                format!("{count} in all")
+            };
+            if !is_row && shown < count {
+                // One level below the array, which may be one too deep.
+                if self.depth <= limits.depth {
+                    self.line("…", format!("{} more", count - shown))?;
+                } else {
+                    self.out.is_cut = true;
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn row(plain: &[String], count: usize, characters: usize) -> String {
+    let mut row = Row::new("[", characters, &format!(", … {count} in all]"));
+    for (index, value) in plain.iter().enumerate() {
+        row.push(&format!("{}{value}", if index > 0 { ", " } else { "" }));
+    }
+    if plain.len() < count {
+        row.cut();
+    }
+    row.end("]")
+}

@@ -1,0 +1,252 @@
+//! The walk over a ROS message: its fields in order, shown or passed over.
+//!
+//! What has a fixed size is passed over in one step, the rest element by element, each a step of
+//! `Limits::steps`. A declared count is compared with the bytes that are left before anything is done with it.
+
+use super::bytes::Bytes;
+use super::definition::Array;
+use super::layout::{Field, Kind, Layout, Stamp};
+use super::out::{Out, Stop};
+use super::skip::size_of;
+use super::text::{Row, quoted, quoted_wide};
+
+/// A message in the middle of being decoded.
+pub(super) struct Walk<'a> {
+    layout: &'a Layout,
+    bytes: Bytes<'a>,
+    out: &'a mut Out,
+    /// CDR ends texts with a zero byte.
+    is_terminated: bool,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn cdr(layout: &'a Layout, bytes: Bytes<'a>, out: &'a mut Out) -> Self {
+        Self {
+            layout,
+            bytes,
+            out,
+            is_terminated: true,
+        }
+    }
+
+    pub(super) fn ros1(layout: &'a Layout, bytes: Bytes<'a>, out: &'a mut Out) -> Self {
+        Self {
+            is_terminated: false,
+            ..Self::cdr(layout, bytes, out)
+        }
+    }
+
+    /// Walks the whole payload; `padding` is how many bytes may be left.
+    pub(super) fn all(mut self, padding: usize) -> Result<(), Stop> {
+        self.message(self.layout.root(), 0)?;
+        let left = self.bytes.left();
+        if left > padding {
+            return Err(Stop::Problem(format!(
+                "{left} bytes are left after the last field"
+            )));
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, index: usize, depth: usize) -> Result<(), Stop> {
+        let layout = self.layout;
+        for field in &layout.messages[index].fields {
+            self.out.step()?;
+            self.field(field, depth)
+                .map_err(|stop| stop.in_field(&field.name))?;
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, field: &Field, depth: usize) -> Result<(), Stop> {
+        let name = &field.name;
+        match (field.array, field.kind) {
+            _ if field.is_placeholder => self.skip(field.kind, 1),
+            (Array::One, Kind::Message(index)) => self.nested(name, index, depth),
+            (Array::One, kind) => {
+                let value = self.value(kind)?;
+                self.out.line(depth, name, value)
+            }
+            (array, kind) => {
+                let count = self.count(array, kind)?;
+                match kind {
+                    Kind::Message(index) => self.messages(name, index, count, depth),
+                    _ => self.values(name, kind, count, depth),
+                }
+            }
+        }
+    }
+
+    fn nested(&mut self, name: &str, index: usize, depth: usize) -> Result<(), Stop> {
+        if depth < self.out.limits.depth {
+            self.out.line(depth, name, String::new())?;
+            return self.message(index, depth + 1);
+        }
+        self.out.line(depth, name, "…".to_owned())?;
+        self.out.is_cut = true;
+        self.skip(Kind::Message(index), 1)
+    }
+
+    fn messages(&mut self, name: &str, index: usize, count: u64, depth: usize) -> Result<(), Stop> {
+        let value = match count {
+            0 => "[]".to_owned(),
+            _ => format!("{count} in all"),
+        };
+        self.out.line(depth, name, value)?;
+        let limits = self.out.limits;
+        let is_too_deep = depth.saturating_add(2) > limits.depth;
+        let shown = if is_too_deep {
+            0
+        } else {
+            least_of(count, limits.elements)
+        };
+        for element in 0..shown {
+            self.out.step()?;
+            self.out
+                .line(depth + 1, &format!("[{element}]"), String::new())?;
+            self.message(index, depth + 2)?;
+        }
+        if is_too_deep && count > 0 {
+            self.out.is_cut = true;
+        } else if shown < count {
+            let more = format!("{} more", count - shown);
+            self.out.line(depth + 1, "…", more)?;
+        }
+        self.skip(Kind::Message(index), count - shown)
+    }
+
+    fn values(&mut self, name: &str, kind: Kind, count: u64, depth: usize) -> Result<(), Stop> {
+        let limits = self.out.limits;
+        let mut row = Row::new("[", limits.characters, &format!(", … {count} in all]"));
+        let mut taken = 0;
+        while taken < least_of(count, limits.elements) {
+            self.out.step()?;
+            let value = self.value(kind)?;
+            taken += 1;
+            let comma = if taken > 1 { ", " } else { "" };
+            if !row.push(&format!("{comma}{value}")) {
+                break;
+            }
+        }
+        if taken < count {
+            row.cut();
+        }
+        self.skip(kind, count - taken)?;
+        self.out.line(depth, name, row.end("]"))
+    }
+
+    /// How many elements an array has, as far as that can be true.
+    fn count(&mut self, array: Array, kind: Kind) -> Result<u64, Stop> {
+        let count = match array {
+            Array::One => 1,
+            Array::Fixed(count) => count,
+            Array::Unbounded => u64::from(self.bytes.u32()?),
+            Array::Bounded(bound) => {
+                let count = u64::from(self.bytes.u32()?);
+                if count > bound {
+                    let problem = format!("{count} elements where at most {bound} are allowed");
+                    return Err(Stop::Problem(problem));
+                }
+                count
+            }
+        };
+        let needed = count.saturating_mul(self.layout.least(kind));
+        if needed > self.bytes.left() as u64 {
+            return Err(self.bytes.short(needed).into());
+        }
+        Ok(count)
+    }
+
+    fn value(&mut self, kind: Kind) -> Result<String, Stop> {
+        let characters = self.out.limits.characters;
+        Ok(match kind {
+            Kind::Number(number) => {
+                let mut text = self.bytes.number(number)?;
+                text.truncate(characters);
+                text
+            }
+            Kind::Stamp(stamp) => {
+                let mut text = self.stamp(stamp)?;
+                text.truncate(characters);
+                text
+            }
+            Kind::Text => quoted(self.text()?, characters),
+            Kind::WideText => {
+                let raw = self.wide_text()?;
+                quoted_wide(self.bytes.wide_units(raw), raw.len() / 4, characters)
+            }
+            Kind::Message(_) => unreachable!("a message is no value"),
+        })
+    }
+
+    fn text(&mut self) -> Result<&'a [u8], Stop> {
+        let length = self.bytes.u32()?;
+        let raw = self.bytes.take(length.into(), 1)?;
+        Ok(match raw {
+            [text @ .., 0] if self.is_terminated => text,
+            _ => raw,
+        })
+    }
+
+    fn wide_text(&mut self) -> Result<&'a [u8], Stop> {
+        let units = self.bytes.u32()?;
+        Ok(self.bytes.take(u64::from(units) * 4, 1)?)
+    }
+
+    /// Seconds with nine decimals; both numbers as they are if they do not make a time.
+    fn stamp(&mut self, stamp: Stamp) -> Result<String, Stop> {
+        let bytes = &mut self.bytes;
+        let (sec, nanosec) = match stamp {
+            Stamp::Ros1Time => (bytes.u32()?.into(), bytes.u32()?.into()),
+            Stamp::Ros1Duration => (bytes.i32()?.into(), bytes.i32()?.into()),
+            Stamp::Ros2 => (bytes.i32()?.into(), bytes.u32()?.into()),
+        };
+        let (sec, nanosec): (i64, i64) = (sec, nanosec);
+        if !(0..1_000_000_000).contains(&nanosec) {
+            return Ok(format!("{sec} s {nanosec} ns"));
+        }
+        let total = sec * 1_000_000_000 + nanosec;
+        let (sign, total) = (if total < 0 { "-" } else { "" }, total.unsigned_abs());
+        Ok(format!(
+            "{sign}{}.{:09}",
+            total / 1_000_000_000,
+            total % 1_000_000_000
+        ))
+    }
+
+    /// Passes over elements.
+    fn skip(&mut self, kind: Kind, count: u64) -> Result<(), Stop> {
+        let phase = self.bytes.phase();
+        if let Some(size) = self.layout.size_of_many(kind, count, phase) {
+            self.bytes.take(size, 1)?;
+            return Ok(());
+        }
+        for _ in 0..count {
+            self.out.step()?;
+            match kind {
+                Kind::Text => drop(self.text()?),
+                Kind::WideText => drop(self.wide_text()?),
+                Kind::Message(index) => self.skip_message(index)?,
+                Kind::Number(number) => drop(self.bytes.take(size_of(number), 1)?),
+                Kind::Stamp(_) => drop(self.bytes.take(8, 4)?),
+            }
+        }
+        Ok(())
+    }
+
+    fn skip_message(&mut self, index: usize) -> Result<(), Stop> {
+        let layout = self.layout;
+        for field in &layout.messages[index].fields {
+            self.out.step()?;
+            let count = self.count(field.array, field.kind);
+            count
+                .and_then(|count| self.skip(field.kind, count))
+                .map_err(|stop| stop.in_field(&field.name))?;
+        }
+        Ok(())
+    }
+}
+
+fn least_of(count: u64, limit: usize) -> u64 {
+    count.min(limit as u64)
+}

@@ -1,0 +1,47 @@
+//! The transport bar: a recording on a terminal, driven like a tape deck.
+//!
+//! `app/bar.rs` feeds a [`Screen`] with what comes in. The [`Model`] is everything that is shown; it changes
+//! by [`Event`]s alone and says what is to be done; drawing reads it and nothing else. No thread of playback
+//! ever waits for a screen.
+
+mod action;
+mod axis;
+mod config;
+mod face;
+mod glyphs;
+mod goto;
+mod input;
+mod key;
+mod lane;
+mod layers;
+mod layout;
+mod log;
+mod lookup;
+mod meters;
+mod model;
+mod mouse;
+mod screen;
+mod terminal;
+mod theme;
+mod transport;
+mod update;
+mod view;
+
+pub use action::{Action, BINDINGS, Binding, Bindings, GESTURES, Group};
+pub use config::{Config, ConfigError};
+pub use face::Face;
+pub use glyphs::Glyphs;
+pub use input::listen;
+pub use key::{Key, Keys, UnknownKey};
+pub use lane::Lane;
+pub use layers::{Found, Peeked};
+pub use layout::Size;
+pub use log::{Line, Severity};
+pub use lookup::{Lookup, Tell};
+pub use model::{Audience, Brackets, Effect, Facts, Look, Model, ReadTime, Row};
+pub use mouse::{Gesture, Mouse};
+pub use screen::{Screen, Wish};
+pub use terminal::{Terminal, is_there, restore_for_good};
+pub use theme::{Theme, ThemeName};
+pub use update::Event;
+pub use view::draw;

@@ -1,0 +1,276 @@
+//! [`Screen`]: model, terminal and reading for the screen in one; the main thread's loop feeds it.
+//!
+//! It says when it wants to draw again: at most thirty times a second, while playing; else only after
+//! something came in. It never waits for the player or for the recording.
+
+use std::collections::VecDeque;
+use std::io;
+
+use jiff::Timestamp;
+use rustix::process::Signal;
+
+use super::lookup::{Lookup, Tell};
+use super::model::{Effect, Model};
+use super::terminal::Terminal;
+use super::update::Event;
+use crate::bag::{Bag, Mark, Reach, TopicId};
+use crate::player::{Command, Transport};
+use crate::time::{Duration, Ros, Steady, Time};
+
+/// At most so often a picture is drawn.
+const FRAME: Duration = Duration::from_millis(33);
+/// How much later what was read ahead, and how fast it went, is shown once more after the last event.
+const SETTLED: Duration = Duration::from_millis(250);
+/// At most so often the message of a topic is read while playing.
+const PEEK: Duration = Duration::from_millis(200);
+
+/// What the loop has to do.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Wish {
+    /// Keep a mark.
+    AddMark(Mark),
+    /// Forget the mark at this time.
+    RemoveMark(Time<Ros>),
+    /// End the run.
+    Quit,
+}
+
+/// The screen.
+#[derive(Debug)]
+pub struct Screen {
+    model: Model,
+    terminal: Terminal,
+    transport: Transport,
+    reach: Reach,
+    lookup: Lookup,
+    /// What the player has not been asked yet.
+    unsent: VecDeque<Command>,
+    sought_at: Time<Steady>,
+    /// What went wrong with the terminal since the last picture.
+    failure: Option<io::Error>,
+    is_stale: bool,
+    drawn_at: Time<Steady>,
+    settle_at: Option<Time<Steady>>,
+    read_to: Option<Time<Ros>>,
+    /// The message that was asked for last and has not come.
+    peeking: Option<(TopicId, Time<Steady>)>,
+    /// When the last message came, and how long that took.
+    peeked: Option<(Time<Steady>, Duration)>,
+}
+
+impl Screen {
+    /// A screen on `terminal`; answers that take time come back through `tell` as events.
+    pub fn new(
+        mut model: Model,
+        terminal: Terminal,
+        transport: Transport,
+        reach: Reach,
+        bag: Bag,
+        tell: Tell,
+    ) -> io::Result<Self> {
+        let recording = model.facts.recording;
+        let lookup = Lookup::start(bag, tell)?;
+        lookup.outline(recording);
+        model.size = terminal.size()?;
+        Ok(Self {
+            model,
+            terminal,
+            transport,
+            reach,
+            lookup,
+            unsent: VecDeque::new(),
+            sought_at: Time::MIN,
+            failure: None,
+            is_stale: true,
+            drawn_at: Time::MIN,
+            settle_at: None,
+            read_to: None,
+            peeking: None,
+            peeked: None,
+        })
+    }
+
+    /// Takes events, all that are there, and does what they ask for; what is left to the loop comes back.
+    pub fn take(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<Wish> {
+        self.observe();
+        let stamp = Timestamp::now();
+        for event in events {
+            if let Event::Peeked(peeked) = &event {
+                self.has_peeked(peeked.topic);
+            }
+            if matches!(event, Event::Resized(_)) {
+                // It may be what it was, and what was cut off meanwhile is gone all the same.
+                self.terminal.forget();
+            }
+            self.model.take(event, stamp);
+            self.is_stale = true;
+        }
+        let mut wishes = Vec::new();
+        for effect in self.model.take_effects() {
+            wishes.extend(self.perform(effect));
+        }
+        self.send();
+        if self.is_stale {
+            self.settle_at = Some(self.transport.now().saturating_add(SETTLED));
+        }
+        wishes
+    }
+
+    /// Playback moves otherwise than before.
+    pub fn has_changed(&mut self) {
+        self.is_stale = true;
+        self.settle_at = Some(self.transport.now().saturating_add(SETTLED));
+    }
+
+    /// The process is to stop; comes back when it goes on.
+    pub fn suspend(&mut self) {
+        self.is_stale = true;
+        let done = self.terminal.suspend();
+        self.note(done);
+    }
+
+    /// The process was stopped and goes on.
+    pub fn resume(&mut self) {
+        self.is_stale = true;
+        let done = self.terminal.resume();
+        self.note(done);
+    }
+
+    fn note(&mut self, done: io::Result<()>) {
+        if let Err(error) = done {
+            self.failure = Some(error);
+        }
+    }
+
+    /// When [`Screen::draw`] wants to be called; `None` if nothing will change by itself.
+    pub fn next_frame(&self) -> Option<Time<Steady>> {
+        let frame = self.drawn_at.saturating_add(FRAME);
+        if self.is_stale || self.model.is_moving() || !self.unsent.is_empty() {
+            return Some(frame);
+        }
+        self.settle_at.map(|at| at.max(frame))
+    }
+
+    /// Draws, if it is time to.
+    ///
+    /// # Errors
+    /// If the terminal cannot be drawn on, now or at whatever was to be done with it since the last picture.
+    pub fn draw(&mut self) -> io::Result<()> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        let now = self.transport.now();
+        if self.next_frame().is_none_or(|at| at > now) {
+            return Ok(());
+        }
+        self.settle_at = self.settle_at.filter(|at| *at > now);
+        // A process that is stopped is not told when the terminal gets another size.
+        let size = self.terminal.size()?;
+        if size != self.model.size {
+            self.model.take(Event::Resized(size), Timestamp::now());
+            self.terminal.forget();
+        }
+        self.observe();
+        self.send();
+        for effect in self.model.take_effects() {
+            // Nothing but densities is asked for by looking.
+            let _ = self.perform(effect);
+        }
+        self.peek(now);
+        self.terminal.draw(&self.model)?;
+        (self.is_stale, self.drawn_at) = (false, now);
+        // What is read ahead grows for a while after everything else stands.
+        let read_to = self.reach.get();
+        if read_to != self.read_to {
+            self.read_to = read_to;
+            self.settle_at.get_or_insert(now.saturating_add(SETTLED));
+        }
+        Ok(())
+    }
+
+    fn observe(&mut self) {
+        let status = self.transport.status();
+        let counts = self.transport.topic_counts();
+        if self.unsent.is_empty() {
+            self.model.hear(|topic| self.transport.is_muted(topic));
+        }
+        self.model
+            .observe(self.transport.now(), status, counts, self.reach.get());
+    }
+
+    /// Asks for the message that is to be shown, of the same topic not again before it has come. While playing it
+    /// costs a tenth of the time at most.
+    fn peek(&mut self, now: Time<Steady>) {
+        let Some((topic, at)) = self.model.wants_message() else {
+            return;
+        };
+        if self.peeking.is_some_and(|(asked, _)| asked == topic) {
+            return;
+        }
+        let rest = match self.peeked {
+            Some((came, cost)) if self.model.is_moving() => {
+                came.saturating_add(cost.saturating_mul(9).max(PEEK))
+            }
+            _ => now,
+        };
+        if rest <= now {
+            self.lookup.peek(topic, at);
+            self.peeking = Some((topic, now));
+        } else {
+            self.settle_at = Some(self.settle_at.map_or(rest, |at| at.min(rest)));
+        }
+    }
+
+    fn has_peeked(&mut self, topic: TopicId) {
+        let now = self.transport.now();
+        if let Some((_, since)) = self.peeking.take_if(|(asked, _)| *asked == topic) {
+            self.peeked = Some((now, now.saturating_since(since)));
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) -> Option<Wish> {
+        match effect {
+            Effect::Command(command) => {
+                let is_seek = |command: &Command| matches!(command, Command::Seek(_));
+                if is_seek(&command) && self.unsent.back().is_some_and(is_seek) {
+                    self.unsent.pop_back();
+                }
+                self.unsent.push_back(command);
+            }
+            Effect::Outline(range) => self.lookup.outline(range),
+            Effect::Redraw => self.terminal.forget(),
+            // The whole job, as the terminal does it otherwise; our own part of it comes as a signal.
+            Effect::Suspend => {
+                let done = rustix::process::kill_current_process_group(Signal::TSTP);
+                self.note(done.map_err(io::Error::from));
+            }
+            Effect::AddMark(mark) => return Some(Wish::AddMark(mark)),
+            Effect::RemoveMark(time) => return Some(Wish::RemoveMark(time)),
+            Effect::Quit => return Some(Wish::Quit),
+        }
+        None
+    }
+
+    /// Asks the player for what is wanted, as far as it takes it: one that is stuck takes nothing. Of seeks the
+    /// last one a frame.
+    fn send(&mut self) {
+        let now = self.transport.now();
+        let has_seek = self.unsent.iter().any(|it| matches!(it, Command::Seek(_)));
+        if has_seek && now < self.sought_at.saturating_add(FRAME) {
+            return;
+        }
+        while let Some(command) = self.unsent.front() {
+            match self.transport.try_send(*command) {
+                Ok(true) => {}
+                Ok(false) => return,
+                // One that has stopped is about to be noticed by the loop.
+                Err(_) => return self.unsent.clear(),
+            }
+            if let Command::Seek(to) = *command {
+                self.sought_at = now;
+                self.model.has_sought(to);
+            }
+            self.unsent.pop_front();
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! [`Theme`]: colours by what they mean. No state is told by colour alone.
+
+use ratatui::style::{Color, Modifier, Style};
+use serde::Deserialize;
+
+/// Which colours are used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThemeName {
+    /// By what the terminal says of its background, dark if nothing.
+    #[default]
+    Auto,
+    /// For a dark background.
+    Dark,
+    /// For a light one.
+    Light,
+    /// None: bold, dim and reversed only.
+    None,
+}
+
+/// Styles by meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Theme {
+    /// It plays; messages go out.
+    pub go: Style,
+    /// It stands, because somebody said so.
+    pub stand: Style,
+    /// It stands, and should not.
+    pub hold: Style,
+    /// Something is wrong.
+    pub bad: Style,
+    /// The playhead, the selection's edge, keys.
+    pub accent: Style,
+    /// What was read ahead.
+    pub ahead: Style,
+    /// A–B.
+    pub range: Style,
+    /// Marks.
+    pub mark: Style,
+    /// The lane.
+    pub lane: Style,
+    /// What matters less.
+    pub dim: Style,
+    /// Titles.
+    pub title: Style,
+    /// What is selected.
+    pub selected: Style,
+}
+
+impl ThemeName {
+    /// Its styles; `background` is what the terminal says of itself in `COLORFGBG`.
+    pub fn theme(self, background: Option<&str>) -> Theme {
+        match self {
+            Self::Dark => Theme::DARK,
+            Self::Light => Theme::LIGHT,
+            Self::None => Theme::PLAIN,
+            Self::Auto => {
+                let colour =
+                    background.and_then(|said| said.rsplit(';').next()?.parse::<u8>().ok());
+                match colour {
+                    Some(7 | 9..=15) => Theme::LIGHT,
+                    _ => Theme::DARK,
+                }
+            }
+        }
+    }
+}
+
+const fn fg(color: Color) -> Style {
+    Style::new().fg(color)
+}
+
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
+
+impl Theme {
+    /// Bold, dim and reversed only.
+    pub const PLAIN: Self = Self {
+        go: BOLD,
+        stand: BOLD,
+        hold: BOLD,
+        bad: BOLD,
+        accent: BOLD,
+        ahead: Style::new(),
+        range: BOLD,
+        mark: BOLD,
+        lane: Style::new(),
+        dim: DIM,
+        title: DIM,
+        selected: REVERSED,
+    };
+
+    const DARK: Self = Self {
+        go: fg(Color::LightGreen).add_modifier(Modifier::BOLD),
+        stand: fg(Color::LightYellow).add_modifier(Modifier::BOLD),
+        hold: fg(Color::LightMagenta).add_modifier(Modifier::BOLD),
+        bad: fg(Color::LightRed).add_modifier(Modifier::BOLD),
+        accent: fg(Color::LightCyan).add_modifier(Modifier::BOLD),
+        ahead: fg(Color::LightBlue),
+        range: fg(Color::LightYellow).add_modifier(Modifier::BOLD),
+        mark: fg(Color::LightMagenta),
+        lane: fg(Color::Cyan),
+        ..Self::PLAIN
+    };
+
+    const LIGHT: Self = Self {
+        go: fg(Color::Green).add_modifier(Modifier::BOLD),
+        stand: fg(Color::Blue).add_modifier(Modifier::BOLD),
+        hold: fg(Color::Magenta).add_modifier(Modifier::BOLD),
+        bad: fg(Color::Red).add_modifier(Modifier::BOLD),
+        accent: fg(Color::Blue).add_modifier(Modifier::BOLD),
+        ahead: fg(Color::Blue),
+        range: fg(Color::Magenta).add_modifier(Modifier::BOLD),
+        mark: fg(Color::Magenta),
+        lane: fg(Color::Blue),
+        ..Self::PLAIN
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_says_whether_it_is_light() {
+        let auto = |said| ThemeName::Auto.theme(said);
+        assert_eq!(auto(None), Theme::DARK);
+        assert_eq!(auto(Some("15;0")), Theme::DARK);
+        assert_eq!(auto(Some("0;15")), Theme::LIGHT);
+        assert_eq!(auto(Some("0;default;7")), Theme::LIGHT);
+        assert_eq!(auto(Some("nonsense")), Theme::DARK);
+    }
+}

@@ -1,0 +1,128 @@
+//! The last line: keys, as many as fit, or a line to type in.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Widget};
+
+use super::words;
+use crate::tui::action::{Action, rows};
+use crate::tui::layers::{Layer, Prompt};
+use crate::tui::model::Model;
+
+pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
+    if place.height == 0 {
+        return;
+    }
+    let hints = match model.layer {
+        Layer::None => hints(model),
+        _ => vec![
+            (keys(model, &[Action::Move(-1), Action::Move(1)]), "scroll"),
+            (keys(model, &[Action::Back]), "close"),
+        ],
+    };
+    // Help and quit are never the ones that have no room.
+    let width = |(keys, word): &(String, &str)| Span::raw(keys).width() + 1 + word.len() + 2;
+    let mut shown = hints;
+    while shown.len() > 2
+        && 1 + shown.iter().map(width).sum::<usize>() > usize::from(place.width) + 2
+    {
+        let from_the_end = shown.len().saturating_sub(3);
+        shown.remove(from_the_end);
+    }
+    let mut spans = vec![Span::raw(" ")];
+    for (keys, word) in shown {
+        spans.push(Span::styled(keys, model.look.theme.accent));
+        spans.push(Span::raw(format!(" {word}  ")));
+    }
+    out.set_line(place.x, place.y, &Line::from(spans), place.width);
+}
+
+/// Keys and a word, from the table.
+fn hints(model: &Model) -> Vec<(String, &'static str)> {
+    let mut hints: Vec<(Vec<Action>, &'static str)> = Vec::new();
+    if !model.filter.is_empty() {
+        hints.push((vec![Action::Back], "all topics"));
+    }
+    for row in rows() {
+        let Some(word) = row.hint else { continue };
+        match hints.last_mut() {
+            Some((actions, last)) if *last == word => actions.push(row.action),
+            _ => hints.push((vec![row.action], word)),
+        }
+    }
+    hints
+        .into_iter()
+        .map(|(actions, word)| (keys(model, &actions), word))
+        .filter(|(keys, _)| !keys.is_empty())
+        .collect()
+}
+
+fn keys(model: &Model, actions: &[Action]) -> String {
+    let first = |action: &Action| model.look.bindings.keys(*action).first();
+    let keys = actions.iter().filter_map(first).map(|key| {
+        if model.look.glyphs.is_ascii {
+            format!("{key:#}")
+        } else {
+            key.to_string()
+        }
+    });
+    keys.collect::<Vec<_>>().join(" ")
+}
+
+/// The line to type in; where the cursor stands.
+pub(super) fn draw_prompt(
+    model: &Model,
+    prompt: &Prompt,
+    place: Rect,
+    out: &mut Buffer,
+) -> Option<Position> {
+    if place.height == 0 || place.width == 0 {
+        return None;
+    }
+    let theme = &model.look.theme;
+    for column in place.x..place.right() {
+        out[(column, place.y)].reset();
+    }
+    let label = format!(" {}: ", prompt.label());
+    let (after, _) = out.set_stringn(place.x, place.y, &label, place.width.into(), theme.accent);
+    let room = usize::from(place.right() - after);
+    let scroll = prompt.input.visual_scroll(room.saturating_sub(1));
+    let value = prompt.input.value();
+    let mut hidden = 0;
+    let from = value.char_indices().find(|(_, letter)| {
+        let is_shown = hidden >= scroll;
+        hidden += Span::raw(letter.to_string()).width();
+        is_shown
+    });
+    let visible = from.map_or("", |(at, _)| &value[at..]);
+    let (end, _) = out.set_stringn(after, place.y, visible, room, ratatui::style::Style::new());
+    let note = match &prompt.error {
+        Some(error) => Some((error.as_str(), theme.bad)),
+        None if value.is_empty() => Some((prompt.hint(), theme.dim)),
+        None => None,
+    };
+    if let Some((note, style)) = note {
+        let at = place
+            .right()
+            .min(end + if value.is_empty() { 1 } else { 2 });
+        let room = place.right() - at;
+        let does_fit = Span::raw(note).width() <= room.into();
+        if !does_fit && prompt.error.is_some() && place.y > out.area.y {
+            // What is wrong matters more than what was said last.
+            let above = Rect {
+                y: place.y - 1,
+                ..place
+            };
+            Clear.render(above, out);
+            let line = Line::from(vec![Span::raw(" "), Span::styled(note, style)]);
+            words::draw_line(model, &line, (above.x, above.y), above.width, out);
+        } else {
+            let line = Line::from(Span::styled(note, style));
+            words::draw_line(model, &line, (at, place.y), room, out);
+        }
+    }
+    let cursor = prompt.input.visual_cursor().saturating_sub(scroll);
+    let cursor = after.saturating_add(u16::try_from(cursor).unwrap_or(u16::MAX));
+    Some(Position::new(cursor.min(place.right() - 1), place.y))
+}

@@ -1,0 +1,229 @@
+//! The header: state, rates, times, clock, subscribers; what has the least to say goes first when it is
+//! narrow. And all of the screen in one line.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::timeline;
+use super::words;
+use crate::player::{Gate, Pace, State};
+use crate::time::Speed;
+use crate::tui::face;
+use crate::tui::model::{Brackets, Model};
+
+/// A part of the header; of those that do not fit the highest numbers go, but what matters most is put
+/// shorter first.
+struct Part {
+    rank: u8,
+    text: String,
+    short: Option<String>,
+    style: Style,
+}
+
+impl Part {
+    fn new(rank: u8, text: impl Into<String>, style: Style) -> Self {
+        Self {
+            rank,
+            text: text.into(),
+            short: None,
+            style,
+        }
+    }
+
+    fn or(self, short: impl Into<String>) -> Self {
+        Self {
+            short: Some(short.into()),
+            ..self
+        }
+    }
+}
+
+/// Parts up to this rank are put shorter before one of them goes.
+const NEEDED: u8 = 2;
+
+pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
+    if place.height == 0 {
+        return;
+    }
+    let (mut first, second) = (state_parts(model), time_parts(model));
+    if place.height == 1 {
+        first.extend(second);
+        first.extend(clock_parts(model));
+        line(first, Rect { height: 1, ..place }, out);
+    } else {
+        first.extend(clock_parts(model));
+        line(first, Rect { height: 1, ..place }, out);
+        let below = Rect {
+            y: place.y + 1,
+            height: 1,
+            ..place
+        };
+        line(second, below, out);
+    }
+}
+
+/// Everything in one line: state, time, and a bar where there is room.
+pub(super) fn draw_line(model: &Model, place: Rect, out: &mut Buffer) {
+    let mut parts = state_parts(model);
+    parts.extend(time_parts(model));
+    parts.retain(|part| part.rank <= NEEDED);
+    let text = fitting(parts, place.width);
+    let width = u16::try_from(text.width())
+        .unwrap_or(u16::MAX)
+        .min(place.width);
+    out.set_line(place.x, place.y, &text, place.width);
+    let bar = Rect {
+        x: place.x + width + 1,
+        width: place.width.saturating_sub(width + 1),
+        ..place
+    };
+    if bar.width >= 10 {
+        timeline::draw_bar(model, bar, out);
+    }
+}
+
+fn line(parts: Vec<Part>, place: Rect, out: &mut Buffer) {
+    out.set_line(place.x, place.y, &fitting(parts, place.width), place.width);
+}
+
+/// The parts that fit, two blanks between them.
+fn fitting(mut parts: Vec<Part>, width: u16) -> Line<'static> {
+    let length = |parts: &[Part]| -> usize {
+        let words = parts.iter().map(|part| Span::raw(&part.text).width());
+        1 + words.sum::<usize>() + 2 * parts.len().saturating_sub(1)
+    };
+    while parts.len() > 1 && length(&parts) > width.into() {
+        let least = parts
+            .iter()
+            .enumerate()
+            .max_by_key(|(at, part)| (part.rank, *at));
+        let (least, rank) = least.map_or((0, 0), |(at, part)| (at, part.rank));
+        let longest = parts.iter_mut().rev().find(|part| part.short.is_some());
+        match longest.filter(|_| rank <= NEEDED) {
+            Some(part) => part.text = part.short.take().unwrap_or_default(),
+            None => {
+                parts.remove(least);
+            }
+        }
+    }
+    let mut spans = vec![Span::raw(" ")];
+    for (at, part) in parts.into_iter().enumerate() {
+        if at > 0 {
+            spans.push(Span::raw("  "));
+        }
+        spans.push(Span::styled(part.text, part.style));
+    }
+    Line::from(spans)
+}
+
+/// Without a way out that is told, whatever playback does: what is stepped to reaches nobody.
+fn lost(model: &Model) -> Option<&'static str> {
+    let status = model.status?;
+    let is_said = model.state() == State::Gated;
+    (status.gates.is_closed(Gate::Path) && !is_said).then_some("no connection")
+}
+
+fn state_parts(model: &Model) -> Vec<Part> {
+    let theme = &model.look.theme;
+    let (glyph, words, style) = words::state(model);
+    let first = words.split(' ').next().unwrap_or_default();
+    let short = if words.len() > 13 { first } else { &words };
+    let mut parts =
+        vec![Part::new(0, format!("{glyph} {words}"), style).or(format!("{glyph} {short}"))];
+    if let Some(pace) = model.status.map(|_| model.pace()) {
+        let style = if pace == Pace::At(Speed::NORMAL) {
+            Style::new()
+        } else {
+            theme.accent
+        };
+        let asked = words::pace(model, pace);
+        let measured = model
+            .meters
+            .rate()
+            .filter(|_| model.state() == State::Playing);
+        parts.push(match measured {
+            Some(rate) => {
+                let (times, rate) = (model.look.glyphs.times, words::factor(model, rate));
+                Part::new(1, format!("{asked} ({times}{rate})"), style).or(asked)
+            }
+            None => Part::new(1, asked, style),
+        });
+    }
+    if let Some(text) = lost(model) {
+        parts.push(Part::new(2, text, theme.bad));
+    }
+    let looped = match model.brackets {
+        Brackets::Ab(_) => Some("loop A-B"),
+        Brackets::A(_) => Some("A set"),
+        Brackets::None if model.is_loop_wanted => Some("loop"),
+        Brackets::None => None,
+    };
+    parts.extend(looped.map(|text| Part::new(4, text, theme.range)));
+    if model.window.is_zoomed() {
+        let shown = face::span(model.window.range().duration());
+        parts.push(Part::new(7, format!("zoom {shown}"), theme.dim));
+    }
+    let laps = model.status.map_or(0, |status| status.laps);
+    if laps > 0 {
+        parts.push(Part::new(8, format!("lap {}", laps + 1), theme.dim));
+    }
+    parts
+}
+
+fn clock_parts(model: &Model) -> Vec<Part> {
+    let theme = &model.look.theme;
+    let mut parts = vec![match &model.facts.clock {
+        Some(hz) => Part::new(6, format!("/clock {hz}"), Style::new()),
+        None => Part::new(9, "no /clock", theme.dim),
+    }];
+    let audience = &model.audience;
+    let known: Vec<usize> = audience
+        .topics
+        .iter()
+        .copied()
+        .chain([audience.clock])
+        .flatten()
+        .collect();
+    if !known.is_empty() {
+        let subscribers: usize = known.iter().sum();
+        let s = if subscribers == 1 { "" } else { "s" };
+        let style = if subscribers == 0 {
+            theme.dim
+        } else {
+            Style::new()
+        };
+        parts.push(Part::new(5, format!("{subscribers} subscriber{s}"), style));
+    }
+    let count = |rank, count: u64, what: &str| {
+        (count > 0).then(|| Part::new(rank, format!("{count} {what}"), theme.bad))
+    };
+    if let Some(status) = model.status {
+        parts.extend(count(7, status.late, "late"));
+        parts.extend(count(3, status.damaged, "damaged"));
+    }
+    parts
+}
+
+fn time_parts(model: &Model) -> Vec<Part> {
+    let (here, all) = (model.here(), model.facts.recording);
+    let theme = &model.look.theme;
+    let (face, zone) = (model.look.face, &model.facts.zone);
+    let shown = here.saturating_add(model.facts.clock_shift);
+    let time = if model.size.width >= 150 {
+        face.show_date(shown, zone)
+    } else {
+        face.show(shown, zone)
+    };
+    let elapsed = here.saturating_since(all.start());
+    let left = all.stop().saturating_since(here);
+    let elapsed = format!("+{}", face::span(elapsed));
+    let of_all = format!("{elapsed} / {}", face::span(all.duration()));
+    let left = format!("{}{}", model.look.glyphs.minus, face::span(left));
+    vec![
+        Part::new(3, time, Style::new()),
+        Part::new(2, of_all, theme.accent).or(elapsed),
+        Part::new(4, left, Style::new()),
+    ]
+}

@@ -1,0 +1,67 @@
+//! The event log: its last lines, and all of it as an overlay.
+
+use jiff::tz::TimeZone;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::overlay::Sheet;
+use super::words;
+use crate::tui::face::Face;
+use crate::tui::log::{self, Severity};
+use crate::tui::model::Model;
+
+/// The newest lines, the last one lowest.
+pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
+    let height = usize::from(place.height);
+    let newest = model.log.newest().take(height);
+    for (row, line) in (place.y..place.bottom()).rev().zip(newest) {
+        words::draw_line(model, &shown(model, line), (place.x, row), place.width, out);
+    }
+}
+
+/// All lines, the newest first.
+pub(super) fn sheet(model: &Model) -> Sheet<'_> {
+    Sheet {
+        title: "events, the newest first".to_owned(),
+        lines: model.log.newest().map(|line| shown(model, line)).collect(),
+        hang: 10,
+    }
+}
+
+fn shown<'a>(model: &Model, (line, times): &'a (log::Line, u32)) -> Line<'a> {
+    let theme = &model.look.theme;
+    let zone = match model.look.face {
+        Face::Local => model.facts.zone.clone(),
+        Face::Utc | Face::Seconds => TimeZone::UTC,
+    };
+    let time = line.at.to_zoned(zone).strftime("%H:%M:%S").to_string();
+    let (label, style) = match line.severity {
+        Severity::Debug => ("", theme.dim),
+        Severity::Info => ("", Style::new()),
+        Severity::Warning => ("warning: ", theme.hold),
+        Severity::Error => ("error: ", theme.bad),
+    };
+    let mut spans = vec![
+        Span::raw(" "),
+        Span::styled(time, theme.dim),
+        Span::raw(" "),
+        Span::styled(label, style),
+        Span::styled(
+            line.text.as_str(),
+            if line.severity == Severity::Debug {
+                theme.dim
+            } else {
+                Style::new()
+            },
+        ),
+    ];
+    if *times > 1 {
+        spans.push(Span::styled(
+            format!(" ({}{times})", model.look.glyphs.times),
+            theme.dim,
+        ));
+    }
+    Line::from(spans)
+}

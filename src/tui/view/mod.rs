@@ -1,0 +1,116 @@
+//! Drawing: a model and a place on a buffer, nothing else. Nothing is remembered between two pictures.
+
+mod card;
+mod footer;
+mod header;
+mod help;
+mod log;
+mod overlay;
+mod timeline;
+mod topics;
+mod words;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::layers::{Layer, Scroll};
+use super::model::Model;
+use overlay::Sheet;
+
+/// Draws everything; the cursor stands in the line to type in, if there is one.
+pub fn draw(model: &Model, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    if let Some(cursor) = draw_on(model, area, frame.buffer_mut()) {
+        frame.set_cursor_position(cursor);
+    }
+}
+
+fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
+    let mut layout = model.layout();
+    // The terminal may be smaller than was said a moment ago.
+    for place in [
+        &mut layout.header,
+        &mut layout.overview,
+        &mut layout.lane,
+        &mut layout.bar,
+        &mut layout.titles,
+        &mut layout.table,
+        &mut layout.log,
+        &mut layout.footer,
+    ] {
+        *place = place.intersection(area);
+    }
+    if area.height == 1 {
+        header::draw_line(model, area, out);
+    } else {
+        header::draw(model, layout.header, out);
+    }
+    timeline::draw(model, &layout, out);
+    topics::draw(model, &layout, out);
+    log::draw(model, layout.log, out);
+    let over = above(layout.footer, area);
+    if let Some((sheet, scroll)) = sheet(model, over) {
+        sheet.draw(model, scroll, over, out);
+    }
+    let mut cursor = None;
+    if let Layer::Prompt(prompt) = &model.layer {
+        let place = if layout.footer.height > 0 {
+            layout.footer
+        } else {
+            Rect {
+                y: area.bottom().saturating_sub(1),
+                height: area.height.min(1),
+                ..area
+            }
+        };
+        cursor = footer::draw_prompt(model, prompt, place, out);
+    } else {
+        footer::draw(model, layout.footer, out);
+    }
+    if model.look.glyphs.is_ascii {
+        make_ascii(out, area);
+    }
+    cursor
+}
+
+/// The furthest that what lies over the screen can be scrolled.
+pub(super) fn furthest(model: &Model) -> usize {
+    let area = Rect::new(0, 0, model.size.width, model.size.height);
+    let over = above(model.layout().footer, area);
+    sheet(model, over).map_or(0, |(sheet, _)| sheet.furthest(over))
+}
+
+/// All but the footer.
+fn above(footer: Rect, area: Rect) -> Rect {
+    Rect {
+        height: area.height.saturating_sub(footer.height),
+        ..area
+    }
+}
+
+/// What lies over the screen, and how far it is scrolled.
+fn sheet(model: &Model, place: Rect) -> Option<(Sheet<'_>, Scroll)> {
+    match &model.layer {
+        Layer::None | Layer::Prompt(_) => None,
+        Layer::Help(scroll) => Some((help::sheet(model, place), *scroll)),
+        Layer::Log(scroll) => Some((log::sheet(model), *scroll)),
+        Layer::Topic(card, scroll) => Some((card::sheet(model, card, place)?, *scroll)),
+    }
+}
+
+/// Names, messages and texts may hold any character; where only ASCII is wanted none of the others is drawn.
+fn make_ascii(out: &mut Buffer, area: Rect) {
+    for position in area.positions() {
+        let cell = &mut out[position];
+        if !cell.symbol().is_ascii() {
+            let alike = match cell.symbol() {
+                "×" => "x",
+                "−" | "–" => "-",
+                "·" | "…" => ".",
+                _ => "?",
+            };
+            cell.set_symbol(alike);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A framed list of lines over the screen. Lines that are too long go on below, so that everything can be read.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::symbols::border;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Widget};
+
+use crate::tui::layers::Scroll;
+use crate::tui::model::Model;
+
+/// In ASCII.
+const PLAIN: border::Set<'_> = border::Set {
+    top_left: "+",
+    top_right: "+",
+    bottom_left: "+",
+    bottom_right: "+",
+    vertical_left: "|",
+    vertical_right: "|",
+    horizontal_top: "-",
+    horizontal_bottom: "-",
+};
+
+/// What lies over the screen.
+pub(super) struct Sheet<'a> {
+    /// What it is.
+    pub title: String,
+    /// What it says.
+    pub lines: Vec<Line<'a>>,
+    /// How far what goes on below is indented.
+    pub hang: usize,
+}
+
+/// The room for lines within `place`: without enough of it there is no frame.
+fn inner(place: Rect) -> Rect {
+    if place.height >= 5 && place.width >= 12 {
+        Rect::new(place.x + 1, place.y + 1, place.width - 2, place.height - 2)
+    } else {
+        place
+    }
+}
+
+impl Sheet<'_> {
+    /// The furthest that it can be scrolled in this place.
+    pub(super) fn furthest(&self, place: Rect) -> usize {
+        let inner = inner(place);
+        self.wrapped(inner)
+            .len()
+            .saturating_sub(inner.height.into())
+    }
+
+    fn wrapped(&self, inner: Rect) -> Vec<Line<'_>> {
+        let wrap = |line| wrapped(line, self.hang, inner.width.into());
+        self.lines.iter().flat_map(wrap).collect()
+    }
+
+    /// Draws the lines from where `scroll` says, in a frame with the title; how much there is more is told
+    /// below.
+    pub(super) fn draw(&self, model: &Model, scroll: Scroll, place: Rect, out: &mut Buffer) {
+        Clear.render(place, out);
+        let inner = inner(place);
+        let lines = self.wrapped(inner);
+        let height = usize::from(inner.height);
+        let first = scroll.first(lines.len(), height);
+        if inner != place {
+            let set = if model.look.glyphs.is_ascii {
+                PLAIN
+            } else {
+                border::ROUNDED
+            };
+            let mut block = Block::bordered()
+                .border_set(set)
+                .border_style(model.look.theme.dim)
+                .title(format!(" {} ", self.title));
+            if lines.len() > height {
+                let last = (first + height).min(lines.len());
+                block = block.title_bottom(format!(" {}-{last} of {} ", first + 1, lines.len()));
+            }
+            block.render(place, out);
+        }
+        for (row, line) in (inner.y..inner.bottom()).zip(lines.iter().skip(first)) {
+            out.set_line(inner.x, row, line, inner.width);
+        }
+    }
+}
+
+/// The line, broken at blanks where it can be, so that each part fits into `width` columns.
+fn wrapped<'a>(line: &Line<'a>, hang: usize, width: usize) -> Vec<Line<'a>> {
+    if line.width() <= width || width == 0 {
+        return vec![line.clone()];
+    }
+    let hang = hang.min(width / 2);
+    let styled = |span: &Span<'_>| {
+        let style = span.style;
+        span.content
+            .chars()
+            .map(move |letter| (letter, style))
+            .collect::<Vec<_>>()
+    };
+    let letters: Vec<(char, Style)> = line.spans.iter().flat_map(styled).collect();
+    let mut parts = Vec::new();
+    let mut rest = letters.as_slice();
+    while !rest.is_empty() {
+        let lead = if parts.is_empty() { 0 } else { hang };
+        let (part, below) = rest.split_at(fitting(rest, width - lead));
+        parts.push(joined(lead, part));
+        let blanks = below
+            .iter()
+            .take_while(|(letter, _)| *letter == ' ')
+            .count();
+        rest = &below[blanks..];
+    }
+    parts
+}
+
+/// How many letters go into `room` columns: up to the last blank, unless that leaves half of it empty.
+fn fitting(letters: &[(char, Style)], room: usize) -> usize {
+    let mut taken = 0;
+    let has_room = |(letter, _): &&(char, Style)| {
+        taken += Span::raw(letter.to_string()).width();
+        taken <= room
+    };
+    let fits = letters.iter().take_while(has_room).count().max(1);
+    match letters.get(fits) {
+        None | Some((' ', _)) => fits,
+        Some(_) => {
+            let blank = letters[..fits]
+                .iter()
+                .rposition(|(letter, _)| *letter == ' ');
+            blank.filter(|at| *at > fits / 2).map_or(fits, |at| at + 1)
+        }
+    }
+}
+
+fn joined(lead: usize, letters: &[(char, Style)]) -> Line<'static> {
+    let runs = letters.chunk_by(|(_, style), (_, next)| style == next);
+    let spans = runs.map(|run| {
+        let text: String = run.iter().map(|(letter, _)| letter).collect();
+        Span::styled(text, run[0].1)
+    });
+    let lead = std::iter::once(Span::raw(" ".repeat(lead)));
+    Line::from(lead.chain(spans).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_go_on_below() {
+        for (text, hang, width, parts) in [
+            ("a bc def", 2, 8, &["a bc def"][..]),
+            (
+                "12:00 it did not go well",
+                6,
+                18,
+                &["12:00 it did not", "      go well"],
+            ),
+            (
+                "a-name-without-blanks",
+                3,
+                9,
+                &["a-name-wi", "   thout-", "   blanks"],
+            ),
+            ("日本語", 0, 4, &["日本", "語"]),
+            ("日", 0, 1, &["日"]),
+            ("a b", 9, 1, &["a", "b"]),
+            ("aa b", 9, 2, &["aa", " b"]),
+            ("ab", 0, 0, &["ab"]),
+        ] {
+            let lines = wrapped(&Line::raw(text), hang, width);
+            let shown: Vec<String> = lines
+                .iter()
+                .map(|line| line.to_string().trim_end().to_owned())
+                .collect();
+            assert_eq!(shown, parts, "{text}");
+        }
+    }
+}

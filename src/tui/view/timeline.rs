@@ -1,0 +1,163 @@
+//! The lane and the bar: where messages lie, where playback is, what was read ahead, A–B, marks.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use crate::time::{Ros, Time, TimeRange};
+use crate::tui::axis::Axis;
+use crate::tui::lane::Lane;
+use crate::tui::layout::Layout;
+use crate::tui::model::{Brackets, Model};
+
+pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
+    if layout.overview.height > 0 {
+        let axis = model.whole_axis(layout.overview);
+        draw_lane(model, model.overview.as_ref(), axis, layout.overview, out);
+        shade(model, axis, model.window.range(), layout.overview, out);
+    }
+    if layout.lane.height > 0 {
+        let lane = if model.window.is_zoomed() {
+            model.close_up.as_ref()
+        } else {
+            model.overview.as_ref()
+        };
+        let axis = model.window_axis(layout.lane);
+        draw_lane(model, lane, axis, layout.lane, out);
+        if let Brackets::Ab(range) = model.brackets {
+            shade(model, axis, range, layout.lane, out);
+        }
+    }
+    if layout.bar.height > 0 {
+        draw_bar(model, layout.bar, out);
+    }
+}
+
+/// One level a column, over as many rows as there are; the playhead's column stands out.
+fn draw_lane(model: &Model, lane: Option<&Lane>, axis: Axis, place: Rect, out: &mut Buffer) {
+    let (theme, glyphs) = (&model.look.theme, &model.look.glyphs);
+    let Some(lane) = lane else {
+        out.set_stringn(
+            axis.left,
+            place.bottom() - 1,
+            "reading the index",
+            axis.width.into(),
+            theme.dim,
+        );
+        return;
+    };
+    let mut shown = vec![false; lane.outline.topics.len()];
+    for row in model.shown_rows() {
+        if let Some(is_shown) = shown.get_mut(row.id.index()) {
+            *is_shown = true;
+        }
+    }
+    let levels = lane.levels(axis.width, place.height, |topic| shown[topic]);
+    let head = axis.column(model.here());
+    for (column, level) in (axis.left..).zip(levels) {
+        for row in 0..place.height {
+            let below = 8 * (place.height - 1 - row);
+            let glyph = glyphs.levels[usize::from(level.saturating_sub(below).min(8))];
+            let cell = &mut out[(column, place.y + row)];
+            cell.set_symbol(glyph).set_style(theme.lane);
+            if head == Some(column) {
+                cell.set_style(theme.accent);
+                if level <= below {
+                    cell.set_symbol(if glyphs.is_ascii { ":" } else { "┊" });
+                }
+            }
+        }
+    }
+}
+
+/// Dims what lies outside of a range.
+fn shade(model: &Model, axis: Axis, range: TimeRange, place: Rect, out: &mut Buffer) {
+    let (from, to) = (
+        axis.nearest_column(range.start()),
+        axis.nearest_column(range.stop()),
+    );
+    for column in axis.left..axis.left + axis.width {
+        if (from..=to).contains(&column) {
+            continue;
+        }
+        for row in place.y..place.bottom() {
+            out[(column, row)].set_style(Style::reset().patch(model.look.theme.dim));
+        }
+    }
+}
+
+/// The bar in the last row of `place`.
+pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
+    let (theme, glyphs) = (&model.look.theme, &model.look.glyphs);
+    let row = place.bottom() - 1;
+    let axis = model.window_axis(place);
+    if axis.width == 0 {
+        return;
+    }
+    let is_whole = |edge: Time<Ros>, of: Time<Ros>| edge == of;
+    let (window, all) = (axis.range, model.facts.recording);
+    let ends = [
+        (place.x, glyphs.first, is_whole(window.start(), all.start())),
+        (
+            place.right() - 1,
+            glyphs.last,
+            is_whole(window.stop(), all.stop()),
+        ),
+    ];
+    for (column, glyph, is_the_end) in ends {
+        let glyph = if is_the_end { glyph } else { glyphs.outside };
+        out[(column, row)].set_symbol(glyph).set_style(theme.dim);
+    }
+    let played = model
+        .status
+        .map_or(model.facts.played, |status| status.segment.range());
+    let (from, to) = (
+        axis.nearest_column(played.start()),
+        axis.nearest_column(played.stop()),
+    );
+    let here = model.here();
+    for column in axis.left..axis.left + axis.width {
+        let is_played = played.intersection(window).is_some() && (from..=to).contains(&column);
+        let (glyph, style) = if is_played {
+            (glyphs.bar, Style::new())
+        } else {
+            (glyphs.outside, theme.dim)
+        };
+        out[(column, row)].set_symbol(glyph).set_style(style);
+    }
+    if let Some(ahead) = model.ahead {
+        let read = TimeRange::between(here, ahead);
+        if let Some(read) = read.intersection(window) {
+            for column in axis.nearest_column(read.start())..=axis.nearest_column(read.stop()) {
+                out[(column, row)]
+                    .set_symbol(glyphs.ahead)
+                    .set_style(theme.ahead);
+            }
+        }
+    }
+    for mark in &model.marks {
+        put(axis, row, mark.time, glyphs.mark, theme.mark, out);
+    }
+    match model.brackets {
+        Brackets::None => {}
+        Brackets::A(a) => put(axis, row, a, glyphs.a, theme.range, out),
+        Brackets::Ab(range) => {
+            put(axis, row, range.start(), glyphs.a, theme.range, out);
+            put(axis, row, range.stop(), glyphs.b, theme.range, out);
+        }
+    }
+    put(
+        axis,
+        row,
+        here,
+        glyphs.head,
+        theme.accent.add_modifier(Modifier::BOLD),
+        out,
+    );
+}
+
+fn put(axis: Axis, row: u16, time: Time<Ros>, glyph: &str, style: Style, out: &mut Buffer) {
+    if let Some(column) = axis.column(time) {
+        out[(column, row)].set_symbol(glyph).set_style(style);
+    }
+}

@@ -1,0 +1,351 @@
+//! The table of topics. Columns that do not fit go, the least needed first; the name stays.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Span;
+
+use super::words;
+use crate::player::{State, TopicCounts};
+use crate::tui::layout::Layout;
+use crate::tui::meters::Flow;
+use crate::tui::model::{Model, Row};
+
+/// The columns besides the name, in the order of the screen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Column {
+    Type,
+    Hertz,
+    Megabytes,
+    Sent,
+    Subscribers,
+    Late,
+}
+
+impl Column {
+    /// In the order of the screen.
+    const ALL: [Self; 6] = [
+        Self::Type,
+        Self::Hertz,
+        Self::Megabytes,
+        Self::Sent,
+        Self::Subscribers,
+        Self::Late,
+    ];
+    /// The most needed first.
+    const BY_NEED: [Self; 6] = [
+        Self::Hertz,
+        Self::Sent,
+        Self::Subscribers,
+        Self::Late,
+        Self::Type,
+        Self::Megabytes,
+    ];
+    /// Beside the type the name has at least this.
+    const NAME: u16 = 28;
+
+    /// How wide the name must be for this column to be there too.
+    const fn beside(self) -> u16 {
+        match self {
+            Self::Hertz | Self::Sent | Self::Subscribers => 18,
+            Self::Late => Self::NAME,
+            // Whole names are worth more; the topic's card has the type, too.
+            Self::Type | Self::Megabytes => Self::NAME + 6,
+        }
+    }
+
+    const fn width(self) -> u16 {
+        match self {
+            Self::Type => 20,
+            Self::Hertz => 14,
+            Self::Megabytes => 7,
+            Self::Sent => 17,
+            Self::Subscribers | Self::Late => 6,
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Type => "type",
+            Self::Hertz => "Hz now /   rec",
+            Self::Megabytes => "MB/s",
+            Self::Sent => "sent /   total",
+            Self::Subscribers => "subs",
+            Self::Late => "late",
+        }
+    }
+
+    const fn is_left_aligned(self) -> bool {
+        matches!(self, Self::Type)
+    }
+}
+
+/// Where the columns are: the name's width, and the start and width of each other.
+struct Columns {
+    name: u16,
+    others: Vec<(Column, u16, u16)>,
+}
+
+/// The activity dot and the cursor before the name.
+const LEAD: u16 = 3;
+/// The longest note after a name.
+const NOTE: usize = "  (not played)".len();
+
+impl Columns {
+    /// Of what has no title only what explains itself is there.
+    fn new(model: &Model, layout: &Layout) -> Self {
+        let place = layout.table;
+        let mut room = place.width.saturating_sub(LEAD);
+        let mut taken = Vec::new();
+        for column in Column::BY_NEED {
+            if layout.titles.height == 0 && column != Column::Hertz {
+                continue;
+            }
+            if room > column.beside() + column.width() {
+                room -= column.width() + 1;
+                taken.push(column);
+            }
+        }
+        // The name takes what is left, but beyond a point the type has some of it, and none is wider than it
+        // has to be: eyes find a row's numbers more easily where they are near.
+        let (name, more) = if taken.contains(&Column::Type) {
+            let (longest, longest_type) = longest(model);
+            let spare = room - Column::NAME;
+            let wanted = longest_type.saturating_sub(Column::Type.width());
+            let more = wanted.min(spare - spare * 2 / 3);
+            let name = longest.clamp(Column::NAME, Column::NAME + spare - more);
+            (name, wanted.min(spare - (name - Column::NAME)))
+        } else {
+            (room, 0)
+        };
+        let mut at = place.x + LEAD + name;
+        let mut others = Vec::new();
+        for column in Column::ALL
+            .into_iter()
+            .filter(|column| taken.contains(column))
+        {
+            let width = column.width() + if column == Column::Type { more } else { 0 };
+            others.push((column, at + 1, width));
+            at += 1 + width;
+        }
+        Self { name, others }
+    }
+}
+
+/// The widths that all names with their notes, and all types, would need.
+fn longest(model: &Model) -> (u16, u16) {
+    let widest = |texts: &mut dyn Iterator<Item = usize>| {
+        u16::try_from(texts.max().unwrap_or(0)).unwrap_or(u16::MAX)
+    };
+    let rows = &model.rows;
+    let noted = |row: &Row| Span::raw(&row.name).width() + NOTE;
+    let typed = |row: &Row| Span::raw(shown_type(model, row)).width();
+    (
+        widest(&mut rows.iter().map(noted)),
+        widest(&mut rows.iter().map(typed)),
+    )
+}
+
+fn shown_type(model: &Model, row: &Row) -> String {
+    let topic = model.topic(row.id);
+    topic
+        .map_or("", |topic| topic.type_name())
+        .replace("/msg/", "/")
+}
+
+pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
+    let columns = Columns::new(model, layout);
+    if layout.titles.height > 0 {
+        draw_titles(model, &columns, layout, out);
+    }
+    let height = usize::from(layout.table.height);
+    let rows = model.shown_rows().enumerate().skip(model.top).take(height);
+    let mut is_empty = true;
+    for (place, (at, row)) in (layout.table.y..).zip(rows) {
+        is_empty = false;
+        let line = Rect {
+            y: place,
+            height: 1,
+            ..layout.table
+        };
+        draw_row(model, row, at == model.selected, &columns, line, out);
+    }
+    if is_empty && height > 0 {
+        let text = format!("no topic has `{}` in its name", model.filter);
+        let (x, y) = (
+            layout.table.x + LEAD.min(layout.table.width),
+            layout.table.y,
+        );
+        out.set_stringn(
+            x,
+            y,
+            text,
+            layout.table.width.saturating_sub(LEAD).into(),
+            model.look.theme.dim,
+        );
+    }
+}
+
+fn draw_titles(model: &Model, columns: &Columns, layout: &Layout, out: &mut Buffer) {
+    let (style, place) = (model.look.theme.title, layout.titles);
+    let (shown, all) = (model.shown_rows().count(), model.rows.len());
+    let height = usize::from(layout.table.height);
+    let name = if shown < all {
+        format!("topic ({shown} of {all}: {})", model.filter)
+    } else if height < all {
+        let last = (model.top + height).min(all);
+        format!("topic ({}-{last} of {all})", model.top + 1)
+    } else {
+        "topic".to_owned()
+    };
+    let name = words::fit(&name, columns.name.into(), model.look.glyphs.dots);
+    out.set_stringn(
+        place.x + LEAD.min(place.width),
+        place.y,
+        name,
+        columns.name.into(),
+        style,
+    );
+    for (column, at, width) in &columns.others {
+        cell(*column, column.title(), *at, *width, place.y, style, out);
+    }
+}
+
+fn cell(column: Column, text: &str, at: u16, width: u16, row: u16, style: Style, out: &mut Buffer) {
+    let text = if column.is_left_aligned() {
+        text.to_owned()
+    } else {
+        format!("{text:>width$}", width = width.into())
+    };
+    out.set_stringn(at, row, text, width.into(), style);
+}
+
+fn draw_row(
+    model: &Model,
+    row: &Row,
+    is_selected: bool,
+    columns: &Columns,
+    place: Rect,
+    out: &mut Buffer,
+) {
+    let (theme, glyphs) = (&model.look.theme, &model.look.glyphs);
+    let flow = model
+        .meters
+        .flow(row.id.index())
+        .filter(|_| model.state() == State::Playing && row.left_out.is_none());
+    let is_live = flow.is_some_and(|flow| flow.is_live);
+    let is_latched = model.topic(row.id).is_some_and(|topic| topic.is_latched);
+    let (dot, dot_style, note) = if row.left_out.is_some() {
+        (glyphs.left_out, theme.dim, "  (not played)")
+    } else if row.is_muted {
+        (glyphs.muted, theme.hold, "  (muted)")
+    } else if is_live {
+        (
+            glyphs.live,
+            theme.go,
+            if is_latched { "  (latched)" } else { "" },
+        )
+    } else {
+        (
+            glyphs.quiet,
+            theme.dim,
+            if is_latched { "  (latched)" } else { "" },
+        )
+    };
+    let is_off = row.left_out.is_some() || row.is_muted;
+    let style = if is_off { theme.dim } else { Style::new() };
+    let style = if is_selected {
+        style.patch(theme.selected)
+    } else {
+        style
+    };
+    out.set_style(place, style);
+    let cursor = if is_selected { glyphs.cursor } else { " " };
+    out.set_stringn(place.x, place.y, cursor, place.width.min(1).into(), style);
+    out.set_stringn(
+        place.x + 1,
+        place.y,
+        dot,
+        place.width.saturating_sub(1).min(1).into(),
+        dot_style.patch(style),
+    );
+    let width = usize::from(columns.name);
+    let room = width.saturating_sub(note.len());
+    let name = if room >= 8 {
+        format!("{}{note}", words::fit(&row.name, room, glyphs.dots))
+    } else {
+        words::fit(&row.name, width, glyphs.dots)
+    };
+    out.set_stringn(
+        place.x + LEAD.min(place.width),
+        place.y,
+        name,
+        width,
+        style.add_modifier(Modifier::BOLD),
+    );
+    let counts = model
+        .counts
+        .get(row.id.index())
+        .copied()
+        .unwrap_or_default();
+    for (column, at, width) in &columns.others {
+        let text = value(model, row, *column, flow, counts, (*width).into());
+        let style = if *column == Column::Late && counts.late > 0 {
+            theme.bad.patch(style)
+        } else {
+            style
+        };
+        cell(*column, &text, *at, *width, place.y, style, out);
+    }
+}
+
+fn value(
+    model: &Model,
+    row: &Row,
+    column: Column,
+    flow: Option<Flow>,
+    counts: TopicCounts,
+    width: usize,
+) -> String {
+    let glyphs = &model.look.glyphs;
+    let dash = || glyphs.dash.to_owned();
+    let topic = model.topic(row.id);
+    match column {
+        Column::Type => words::fit(&shown_type(model, row), width, glyphs.dots),
+        Column::Hertz => {
+            let now = flow.map_or_else(dash, |flow| words::hertz(flow.hz));
+            let recorded = recorded_hertz(model, row).map_or_else(dash, words::hertz);
+            format!("{now:>6} / {recorded:>5}")
+        }
+        Column::Megabytes => flow.map_or_else(dash, |flow| words::megabytes(flow.bytes)),
+        Column::Sent => {
+            let total = topic.and_then(|topic| topic.message_count);
+            let total = total.map_or_else(|| "?".to_owned(), |total| words::count(total, 7));
+            format!("{:>7} / {total:>7}", words::count(counts.sent, 7))
+        }
+        Column::Subscribers => {
+            let known = model.audience.topics.get(row.id.index()).copied().flatten();
+            known.map_or_else(dash, |count| count.to_string())
+        }
+        Column::Late => {
+            let late = words::count(counts.late, width);
+            let both = format!("{late}+{}!", counts.dropped);
+            if counts.dropped == 0 {
+                late
+            } else if both.len() <= width {
+                both
+            } else {
+                format!("{}!", words::count(counts.dropped, width - 1))
+            }
+        }
+    }
+}
+
+/// How often it comes in the recording, on the average; latched topics have no rate.
+fn recorded_hertz(model: &Model, row: &Row) -> Option<f64> {
+    let topic = model.topic(row.id).filter(|topic| !topic.is_latched)?;
+    let seconds = model.facts.recording.duration().as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let count = topic.message_count? as f64;
+    (seconds > 0.0).then(|| count / seconds)
+}

@@ -1,0 +1,196 @@
+//! Numbers and states as they are shown.
+
+use ratatui::buffer::Buffer;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::player::{Gate, Pace, State};
+use crate::time::Speed;
+use crate::tui::model::Model;
+
+/// What playback is doing: a glyph, words, and how they look.
+pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
+    let (glyphs, theme) = (&model.look.glyphs, &model.look.theme);
+    let is_reverse = model
+        .status
+        .is_some_and(|status| status.segment.speed().is_reverse());
+    match model.state() {
+        State::Playing if is_reverse => (glyphs.reverse, "REVERSE".into(), theme.go),
+        State::Playing => (glyphs.playing, "PLAYING".into(), theme.go),
+        State::Paused => (glyphs.paused, "PAUSED".into(), theme.stand),
+        State::Starved => (glyphs.waiting, "READING".into(), theme.hold),
+        State::Gated => (glyphs.waiting, gated(model).into(), theme.hold),
+        State::Ended => (glyphs.ended, "AT THE END".into(), theme.stand),
+        State::Stopped => (glyphs.ended, "STOPPED".into(), theme.stand),
+    }
+}
+
+/// What is waited for.
+fn gated(model: &Model) -> &'static str {
+    let is_closed = |gate| {
+        model
+            .status
+            .is_some_and(|status| status.gates.is_closed(gate))
+    };
+    if is_closed(Gate::Path) {
+        "NO CONNECTION"
+    } else if is_closed(Gate::Subscribers) {
+        "WAITING FOR SUBSCRIBERS"
+    } else {
+        "WAITING"
+    }
+}
+
+/// `×0.50`, `×−2.00`, `×max`.
+pub(super) fn pace(model: &Model, pace: Pace) -> String {
+    let times = model.look.glyphs.times;
+    match pace {
+        Pace::At(speed) => format!("{times}{}", factor(model, speed.as_f64())),
+        Pace::Max => format!("{times}max"),
+    }
+}
+
+/// Two decimals, more for less than a hundredth.
+pub(super) fn factor(model: &Model, factor: f64) -> String {
+    let sign = if factor < 0.0 {
+        model.look.glyphs.minus
+    } else {
+        ""
+    };
+    let size = factor.abs();
+    let least = Speed::NORMAL.as_f64() / 10.0;
+    let decimals = if size >= 99.95 {
+        0
+    } else if size >= least || size == 0.0 {
+        2
+    } else {
+        3
+    };
+    format!("{sign}{size:.decimals$}")
+}
+
+/// Messages a second, in at most five columns.
+pub(super) fn hertz(hz: f64) -> String {
+    if hz >= 99.95 {
+        format!("{hz:.0}")
+    } else if hz >= 9.995 {
+        format!("{hz:.1}")
+    } else {
+        format!("{hz:.2}")
+    }
+}
+
+/// Bytes a second as megabytes, in at most seven columns, with as many decimals in each row.
+pub(super) fn megabytes(bytes: f64) -> String {
+    let megabytes = bytes / 1e6;
+    if megabytes >= 999.9995 {
+        format!("{megabytes:.0}")
+    } else if megabytes > 0.0 && megabytes < 0.0005 {
+        "<0.001".to_owned()
+    } else {
+        format!("{megabytes:.3}")
+    }
+}
+
+/// A count; in thousands, millions and so on if it does not fit into `width` columns, of which it needs five.
+pub(super) fn count(count: u64, width: usize) -> String {
+    let whole = count.to_string();
+    if whole.len() <= width {
+        return whole;
+    }
+    let units = [("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
+    let last = ("T", 1_000_000_000_000);
+    let (unit, size) = units
+        .into_iter()
+        .find(|(_, size)| count / size < 1_000)
+        .unwrap_or(last);
+    let tenths = format!("{}.{}{unit}", count / size, count % size * 10 / size);
+    if tenths.len() <= width {
+        tenths
+    } else {
+        format!("{}{unit}", count / size)
+    }
+}
+
+/// Draws a line; its end is a sign that it goes on, if it does.
+pub(super) fn draw_line(
+    model: &Model,
+    line: &Line<'_>,
+    (x, y): (u16, u16),
+    width: u16,
+    out: &mut Buffer,
+) {
+    out.set_line(x, y, line, width);
+    let dots = model.look.glyphs.dots;
+    let room = u16::try_from(Span::raw(dots).width()).unwrap_or(0);
+    if line.width() > width.into() && width > room {
+        out.set_stringn(x + width - room, y, dots, room.into(), model.look.theme.dim);
+    }
+}
+
+/// The text, cut to `width` columns with a sign that it is.
+pub(super) fn fit(text: &str, width: usize, dots: &str) -> String {
+    if Span::raw(text).width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(Span::raw(dots).width());
+    let mut cut = String::new();
+    for letter in text.chars() {
+        cut.push(letter);
+        if Span::raw(&cut).width() > room {
+            cut.pop();
+            break;
+        }
+    }
+    if width >= Span::raw(dots).width() {
+        cut.push_str(dots);
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_fit_their_columns() {
+        for (hz, text) in [
+            (0.0, "0.00"),
+            (9.99, "9.99"),
+            (29.97, "30.0"),
+            (99.8, "99.8"),
+            (1234.5, "1234"),
+        ] {
+            assert_eq!(hertz(hz), text);
+        }
+        for (bytes, text) in [
+            (0.0, "0.000"),
+            (12.0, "<0.001"),
+            (60_000.0, "0.060"),
+            (9e6, "9.000"),
+            (2.5e8, "250.000"),
+            (2.5e9, "2500"),
+        ] {
+            assert_eq!(megabytes(bytes), text);
+        }
+        for (number, width, text) in [
+            (0, 5, "0"),
+            (1_234_567, 7, "1234567"),
+            (12_345_678, 7, "12.3M"),
+            (123_456, 5, "123k"),
+            (999_999, 5, "999k"),
+            (98_765_432_109, 7, "98.7G"),
+            (u64::MAX, 10, "18446744T"),
+        ] {
+            assert_eq!(count(number, width), text);
+        }
+        for (text, width, cut) in [
+            ("abcdef", 6, "abcdef"),
+            ("abcdef", 4, "abc…"),
+            ("日本語", 4, "日…"),
+            ("ab", 0, ""),
+        ] {
+            assert_eq!(fit(text, width, "…"), cut);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The terminal is given back as it was, however the bar comes to its end.
+
+use bagplay::tui::Terminal;
+use rustix::process::Signal;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+
+use crate::pty::{Setup, Tape, demo, play};
+use crate::wire_net::{Pipe, free_endpoint, peer, subscribe, take};
+
+/// The demo on no network.
+fn quiet(args: &[&str]) -> Tape {
+    let own = [
+        demo().to_str().unwrap().to_owned(),
+        "--wire".into(),
+        "null".into(),
+    ];
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let tape = play(&[&own, args].concat()).run();
+    tape.wait_for("the bar", |shot| {
+        shot.shows("PLAYING") || shot.shows("PAUSED")
+    });
+    tape
+}
+
+#[test]
+fn keys_and_signals_that_end_it_give_the_terminal_back() {
+    for (key, signal, code, said) in [
+        (Some("q"), None, 0, "stopped after"),
+        (Some("\x03"), None, 0, "stopped after"),
+        (None, Some(Signal::INT), 130, "interrupted after"),
+        (None, Some(Signal::TERM), 143, "interrupted after"),
+        (None, Some(Signal::HUP), 143, "interrupted after"),
+    ] {
+        for args in [&[][..], &["--start-paused"]] {
+            let mut tape = quiet(args);
+            tape.assert_taken();
+            if let Some(key) = key {
+                tape.keys(key);
+            }
+            if let Some(signal) = signal {
+                tape.signal(signal);
+            }
+            let (ended, shot) = tape.wait_end();
+            assert_eq!(ended, code, "{key:?} {signal:?}: {shot}");
+            tape.assert_restored();
+            assert!(shot.has(said), "{key:?} {signal:?}: {shot}");
+        }
+    }
+}
+
+#[test]
+fn a_signal_that_asks_for_a_core_leaves_the_terminal_as_it_was() {
+    let mut tape = quiet(&[]);
+    tape.assert_taken();
+    tape.signal(Signal::QUIT);
+    let (ended, shot) = tape.wait_end();
+    assert_ne!(ended, 0, "{shot}");
+    tape.assert_restored();
+}
+
+#[test]
+fn ctrl_c_ends_it_from_under_everything_that_can_be_open() {
+    for opens in ["?", "e", "\r", "g", "/", "M"] {
+        let mut tape = quiet(&["--start-paused"]);
+        let before = tape.shot().rows;
+        tape.keys(opens);
+        tape.wait_for("that it is open", |shot| shot.rows != before);
+        tape.keys("\x03");
+        let (code, shot) = tape.wait_end();
+        assert_eq!(code, 0, "{opens}: {shot}");
+        tape.assert_restored();
+    }
+}
+
+#[test]
+fn a_result_for_programs_is_printed_once_the_screen_is_back() {
+    let mut tape = quiet(&["--format", "json", "--start-paused"]);
+    tape.keys("q");
+    let (_, shot) = tape.wait_end();
+    let (_, json) = shot.text.split_once('{').unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&format!("{{{}", json.trim())).unwrap();
+    assert_eq!(summary["ended"], "stopped");
+}
+
+#[test]
+fn a_second_interrupt_ends_a_run_that_is_stuck() {
+    let endpoint = free_endpoint();
+    let demo = demo();
+    // More than all that lies between can take, to somebody who takes nothing.
+    let stuck = ["--rate", "1000", "--loop", "--stall-timeout", "600"];
+    let network = [demo.to_str().unwrap(), "--listen", &endpoint];
+    let mut tape = play(&[&network[..], &stuck].concat()).run();
+    tape.wait_text("PLAYING");
+    let pipe = Pipe::to(&endpoint);
+    let session = peer(&pipe.endpoint);
+    let (_subscriber, samples) = subscribe(&session, "0/tf/**");
+    take(&samples);
+    pipe.block();
+    let sent = |shot: &crate::pty::Shot| shot.row(" /tf  ").to_owned();
+    let mut last = String::new();
+    crate::pty::until("a send that is stuck", || {
+        let now = sent(&tape.shot());
+        let pause = crossbeam_channel::never::<()>();
+        let _ = pause.recv_timeout(std::time::Duration::from_millis(300));
+        std::mem::replace(&mut last, now) == last
+    });
+    tape.signal(Signal::INT);
+    tape.wait_text("once more ends it now");
+    tape.signal(Signal::INT);
+    let (code, shot) = tape.wait_end();
+    assert_eq!(code, 130, "{shot}");
+    tape.assert_restored();
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_until_it_goes_on() {
+    let mut tape = quiet(&[]);
+    for turn in 0..3 {
+        match turn {
+            0 => tape.keys("\x1a"),
+            _ => tape.signal(Signal::TSTP),
+        }
+        tape.wait_stopped();
+        tape.wait_for("the old screen", |shot| !shot.is_alternate);
+        tape.assert_restored();
+        tape.signal(Signal::CONT);
+        tape.wait_text("PLAYING");
+        tape.wait_for("the table", |shot| {
+            shot.shows("/imu") && shot.shows("q quit")
+        });
+        tape.assert_taken();
+        tape.keys(" ");
+        tape.wait_text("PAUSED");
+        tape.keys(" ");
+        tape.wait_text("PLAYING");
+    }
+    tape.quit();
+}
+
+#[test]
+fn after_a_stop_that_nobody_can_prepare_for_the_terminal_is_taken_anew() {
+    let tape = quiet(&[]);
+    tape.signal(Signal::STOP);
+    tape.wait_stopped();
+    // What a shell does before its next prompt.
+    let path = tape.terminal().tty_name().unwrap();
+    let tty = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .unwrap();
+    let mut cooked = tcgetattr(&tty).unwrap();
+    cooked.local_modes |= rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO;
+    cooked.input_modes |= rustix::termios::InputModes::ICRNL;
+    tcsetattr(&tty, OptionalActions::Now, &cooked).unwrap();
+    std::io::Write::write_all(&mut &tty, b"\x1b[?1049l\x1b[?1002l\x1b[?2004l\x1b[?25h$ ").unwrap();
+    drop(tty);
+    tape.wait_for("the old screen", |shot| !shot.is_alternate);
+    tape.signal(Signal::CONT);
+    tape.wait_text("PLAYING");
+    let is_raw = || {
+        let modes = format!("{:?}", tape.terminal().get_termios());
+        !modes.contains("ICANON") && !modes.contains("ECHO ")
+    };
+    crate::pty::until("raw mode", is_raw);
+    tape.assert_taken();
+    tape.quit();
+}
+
+/// Says to this very test, run again in a terminal, who is to break down.
+const BREAKS: &str = "BAGPLAY_TEST_BREAKS";
+
+#[test]
+fn a_panic_while_the_screen_is_taken() {
+    if std::env::var_os(BREAKS).is_some() {
+        let _terminal = Terminal::take("a test").unwrap();
+        let other = std::thread::spawn(|| panic!("another breaks down"));
+        other.join().unwrap_err();
+        panic!("the drawing thread breaks down");
+    }
+    let name = "pty_terminal::a_panic_while_the_screen_is_taken";
+    let program = std::env::current_exe().unwrap();
+    let setup = Setup::of(&program, &["--exact", name, "--nocapture"]);
+    let mut tape = setup.env(BREAKS, "1").run();
+    let (code, shot) = tape.wait_end();
+    assert_eq!(code, 101, "{shot}");
+    tape.assert_restored();
+    let bytes = String::from_utf8_lossy(&tape.bytes()).into_owned();
+    let (_, taken) = bytes.split_once("\x1b[?1049h").expect("it was taken");
+    let (taken, after) = taken.split_once("\x1b[?1049l").expect("it was given back");
+    assert!(!taken.contains("breaks down"), "{taken:?}");
+    assert!(
+        after.contains("the drawing thread breaks down"),
+        "{after:?}"
+    );
+    assert!(!after.contains("another breaks down"), "{after:?}");
+}

@@ -1,0 +1,528 @@
+//! A believable transport bar for tests: a minute of a vehicle's recording with a gap in it, a player's status
+//! written by hand, counts that grow as they would. No thread, no clock, no terminal.
+
+use bagplay::bag::{
+    Durability, Mark, Outline, Qos, Reliability, Schema, Topic, TopicId, TopicOutline,
+};
+use bagplay::player::{Gates, Pace, State, Status, TopicCounts};
+use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
+use bagplay::tui::{
+    Action, Audience, Bindings, Effect, Event, Face, Facts, Gesture, Glyphs, Lane, Line, Look,
+    Model, Mouse, Row, Severity, Size, Theme, ThemeName, draw,
+};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use ratatui::text::Span;
+
+/// 2026-06-14 14:32:07 in central Europe.
+const START: i64 = 1_781_440_327_000_000_000;
+/// How long the recording is.
+pub(crate) const SECONDS: i64 = 60;
+
+/// Name, type, messages a second, bytes of a message.
+pub(crate) const TOPICS: [(&str, &str, i64, u64); 13] = [
+    (
+        "/camera/front/camera_info",
+        "sensor_msgs/msg/CameraInfo",
+        30,
+        372,
+    ),
+    (
+        "/camera/front/image_raw",
+        "sensor_msgs/msg/Image",
+        30,
+        600_064,
+    ),
+    (
+        "/diagnostics",
+        "diagnostic_msgs/msg/DiagnosticArray",
+        1,
+        2_180,
+    ),
+    ("/gnss/fix", "sensor_msgs/msg/NavSatFix", 5, 132),
+    ("/imu/data", "sensor_msgs/msg/Imu", 200, 324),
+    (
+        "/lidar/points",
+        "sensor_msgs/msg/PointCloud2",
+        10,
+        1_048_776,
+    ),
+    (
+        "/localization/kinematic_state",
+        "nav_msgs/msg/Odometry",
+        50,
+        720,
+    ),
+    ("/map", "nav_msgs/msg/OccupancyGrid", 0, 4_000_088),
+    (
+        "/planning/scenario_planning/lane_driving/trajectory",
+        "autoware_planning_msgs/msg/Trajectory",
+        10,
+        18_400,
+    ),
+    ("/tf", "tf2_msgs/msg/TFMessage", 100, 212),
+    ("/tf_static", "tf2_msgs/msg/TFMessage", 0, 1_020),
+    ("/vehicle/status", "vendor_msgs/msg/VehicleStatus", 20, 64),
+    ("/operator/notes", "", 0, 40),
+];
+/// The one that is muted, and the one that is not played.
+pub(crate) const MUTED: TopicId = TopicId(9);
+pub(crate) const LEFT_OUT: TopicId = TopicId(12);
+
+/// So many milliseconds into the recording.
+pub(crate) fn at(millis: i64) -> Time<Ros> {
+    Time::from_nanos(START + millis * 1_000_000)
+}
+
+/// So many milliseconds after the program's start.
+pub(crate) fn wall(millis: i64) -> Time<Steady> {
+    Time::from_nanos(5_000_000_000 + millis * 1_000_000)
+}
+
+/// So many milliseconds after noon, on another day than the recording's.
+pub(crate) fn stamp(millis: i64) -> Timestamp {
+    let noon: Timestamp = "2026-07-01T10:00:00Z".parse().unwrap();
+    noon + std::time::Duration::from_millis(millis.unsigned_abs())
+}
+
+pub(crate) fn recording() -> TimeRange {
+    TimeRange::between(at(0), at(SECONDS * 1000))
+}
+
+pub(crate) fn speed(millionths: i32) -> Pace {
+    Pace::At(Speed::from_millionths(millionths).unwrap())
+}
+
+fn is_latched(name: &str) -> bool {
+    ["/map", "/tf_static"].contains(&name)
+}
+
+fn qos(name: &str) -> Qos {
+    Qos {
+        reliability: if name.starts_with("/camera") || name.starts_with("/lidar") {
+            Reliability::BestEffort
+        } else {
+            Reliability::Reliable
+        },
+        durability: if is_latched(name) {
+            Durability::TransientLocal
+        } else {
+            Durability::Volatile
+        },
+        ..Qos::default()
+    }
+}
+
+fn topics() -> Vec<Topic> {
+    let topic = |(name, type_name, hz, _): (&str, &str, i64, u64)| Topic {
+        name: name.to_owned(),
+        schema: (!type_name.is_empty()).then(|| Schema {
+            name: type_name.to_owned(),
+            encoding: "ros2msg".to_owned(),
+            data: definition(type_name).to_owned().into(),
+        }),
+        encoding: if type_name.is_empty() { "json" } else { "cdr" }.to_owned(),
+        offered_qos: vec![qos(name)],
+        type_hash: (name == "/imu/data").then(|| format!("RIHS01_{}", "7d9a00ff".repeat(8))),
+        is_latched: is_latched(name),
+        message_count: match name {
+            "/map" => Some(1),
+            "/tf_static" => Some(3),
+            "/operator/notes" => None,
+            _ => Some((hz * SECONDS).unsigned_abs()),
+        },
+    };
+    TOPICS.into_iter().map(topic).collect()
+}
+
+fn definition(type_name: &str) -> &'static str {
+    if type_name == "sensor_msgs/msg/Imu" {
+        "# An inertial measurement unit.\nstd_msgs/Header header\n\ngeometry_msgs/Quaternion orientation\n\
+         float64[9] orientation_covariance\t# row major\n"
+    } else {
+        ""
+    }
+}
+
+/// As the command line reads times, in short: `50%`, `+5s` from the start, `-5s` from the end, seconds.
+fn read_time(text: &str, range: TimeRange) -> Result<Time<Ros>, String> {
+    let number = |text: &str| {
+        let text = text.trim_end_matches('s');
+        text.parse::<f64>()
+            .ok()
+            .and_then(Duration::from_secs_f64)
+            .ok_or_else(|| format!("`{text}` is no time; hint: +5s, 50%, 14:32:07"))
+    };
+    if let Some(percent) = text.strip_suffix('%') {
+        let into = range
+            .duration()
+            .mul_f64(number(percent)?.as_secs_f64() / 100.0);
+        return Ok(range.start().saturating_add(into.unwrap_or(Duration::ZERO)));
+    }
+    if let Some(span) = text.strip_prefix('+') {
+        return Ok(range.start().saturating_add(number(span)?));
+    }
+    if let Some(span) = text.strip_prefix('-') {
+        return Ok(range.stop().saturating_sub(number(span)?));
+    }
+    Ok(Time::ZERO.saturating_add(number(text)?))
+}
+
+pub(crate) fn facts() -> Facts {
+    Facts {
+        recording: recording(),
+        played: recording(),
+        clock_shift: Duration::ZERO,
+        clock: Some("40 Hz".to_owned()),
+        topics: topics(),
+        read_time,
+        zone: TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap(),
+    }
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let row = |((name, ..), id): ((&str, &str, i64, u64), u32)| Row {
+        id: TopicId(id),
+        name: name.to_owned(),
+        left_out: (TopicId(id) == LEFT_OUT).then(|| "it has no message type".to_owned()),
+        offered: (TopicId(id) != LEFT_OUT).then(|| qos(name)),
+        is_muted: TopicId(id) == MUTED,
+    };
+    TOPICS.into_iter().zip(0..).map(row).collect()
+}
+
+pub(crate) fn marks() -> Vec<Mark> {
+    [
+        (9_500, "pedestrian"),
+        (27_000, ""),
+        (48_250, "hard braking"),
+    ]
+    .into_iter()
+    .map(|(millis, name)| Mark {
+        time: at(millis),
+        name: name.to_owned(),
+    })
+    .collect()
+}
+
+/// Dark, in Unicode, local times.
+pub(crate) fn look() -> Look {
+    Look {
+        bindings: Bindings::default(),
+        glyphs: Glyphs::UNICODE,
+        theme: ThemeName::Dark.theme(None),
+        face: Face::Local,
+    }
+}
+
+pub(crate) fn ascii() -> Look {
+    Look {
+        glyphs: Glyphs::ASCII,
+        ..look()
+    }
+}
+
+pub(crate) fn themed(theme: Theme) -> Look {
+    Look { theme, ..look() }
+}
+
+pub(crate) fn size(width: u16, height: u16) -> Size {
+    Size { width, height }
+}
+
+/// Nothing has happened yet: no status, no lane, nothing said.
+pub(crate) fn fresh(look: Look) -> Model {
+    Model::new(facts(), look, rows(), marks(), size(80, 24))
+}
+
+/// With lane, listeners, and some lines said; the player has not said anything yet.
+pub(crate) fn told(look: Look) -> Model {
+    let mut model = fresh(look);
+    let mut heard = vec![Some(0); TOPICS.len()];
+    for (topic, count) in [(0, 1), (1, 1), (4, 2), (5, 1), (9, 4), (10, 4)] {
+        heard[topic] = Some(count);
+    }
+    heard[LEFT_OUT.index()] = None;
+    let audience = Audience {
+        topics: heard,
+        clock: Some(3),
+    };
+    for event in [
+        Event::Lane(lane(recording(), 480)),
+        Event::Audience(audience),
+    ] {
+        model.take(event, stamp(0));
+    }
+    for (millis, severity, text) in [
+        (1_000, Severity::Debug, "router tcp/127.0.0.1:7447"),
+        (
+            2_000,
+            Severity::Info,
+            "/imu/data: a subscriber joined, 1 now",
+        ),
+        (
+            2_300,
+            Severity::Info,
+            "/imu/data: a subscriber joined, 2 now",
+        ),
+        (
+            3_500,
+            Severity::Warning,
+            "/vehicle/status: its subscriber asks for transient local, which is not offered",
+        ),
+        (
+            5_000,
+            Severity::Error,
+            "the marks are not kept: drive.marks.yaml: permission denied",
+        ),
+        (6_000, Severity::Info, "no mark further on"),
+        (6_200, Severity::Info, "no mark further on"),
+        (6_400, Severity::Info, "no mark further on"),
+    ] {
+        let line = Line {
+            at: stamp(millis),
+            severity,
+            text: text.to_owned(),
+        };
+        model.take(Event::Said(line), stamp(millis));
+    }
+    model
+}
+
+/// Plays, 12.184 s in, at 1× since a while.
+pub(crate) fn playing() -> Model {
+    let mut model = told(look());
+    play(&mut model, 12_184, speed(1_000_000));
+    model
+}
+
+/// The density over a range: steady with a swell, nothing from 20 s to 26 s.
+pub(crate) fn lane(range: TimeRange, parts: usize) -> Lane {
+    let span = range.duration().as_nanos();
+    let density = |hz: i64| {
+        let part = |at: usize| {
+            let at = i64::try_from(at).unwrap();
+            let count = i64::try_from(parts).unwrap();
+            let into = range.start().as_nanos() - START + span / count * at;
+            let millis = into / 1_000_000;
+            if (20_000..26_000).contains(&millis) {
+                return 0.0;
+            }
+            let swell = 4 + (millis / 1_000 % 16 - 8).abs();
+            #[expect(clippy::cast_precision_loss, reason = "it is a picture")]
+            let messages = (hz * swell) as f64;
+            messages
+        };
+        (0..parts).map(part).collect()
+    };
+    Lane {
+        range,
+        outline: Outline {
+            topics: TOPICS
+                .iter()
+                .map(|(_, _, hz, _)| TopicOutline {
+                    density: density(*hz),
+                    bytes: None,
+                })
+                .collect(),
+        },
+        is_whole: true,
+    }
+}
+
+/// What was sent up to a place; it goes on in later laps.
+pub(crate) fn counts(millis: i64) -> Vec<TopicCounts> {
+    let count = |((name, _, hz, bytes), id): ((&str, &str, i64, u64), u32)| {
+        let sent = if is_latched(name) {
+            1
+        } else {
+            (hz * millis / 1000).unsigned_abs()
+        };
+        let is_silent = TopicId(id) == MUTED || TopicId(id) == LEFT_OUT;
+        let sent = if is_silent { 0 } else { sent };
+        TopicCounts {
+            sent,
+            bytes: sent * bytes,
+            refilled: u64::from(is_latched(name)) * 2,
+            ..TopicCounts::default()
+        }
+    };
+    TOPICS.into_iter().zip(0..).map(count).collect()
+}
+
+/// A player's status at rest at a place.
+pub(crate) fn status(state: State, millis: i64, pace: Pace) -> Status {
+    let speed = match pace {
+        Pace::At(speed) => speed,
+        Pace::Max => Speed::NORMAL,
+    };
+    Status {
+        segment: Segment::new(recording(), speed, AtEnd::Hold).seek(at(millis)),
+        state,
+        pace,
+        gates: Gates::OPEN,
+        sent: 0,
+        bytes: 0,
+        late: 0,
+        damaged: 0,
+        laps: 0,
+        seeks: 0,
+    }
+}
+
+/// The player says this; the read-ahead is 6 s on.
+pub(crate) fn show(model: &mut Model, status: Status) {
+    let here = status.segment.position(wall(0));
+    let millis = (here.as_nanos() - START) / 1_000_000;
+    let ahead = if status.segment.speed().is_reverse() {
+        millis - 6_000
+    } else {
+        millis + 6_000
+    };
+    let ahead = recording().clamp(at(ahead));
+    model.observe(wall(0), Some(status), counts(millis), Some(ahead));
+}
+
+/// It stands at a place.
+pub(crate) fn stand(model: &mut Model, state: State, millis: i64) {
+    show(model, status(state, millis, speed(1_000_000)));
+}
+
+/// It has played for a second and a half up to a place.
+pub(crate) fn play(model: &mut Model, millis: i64, pace: Pace) {
+    play_with(model, millis, status(State::Playing, millis, pace));
+}
+
+/// The same with more to the status.
+pub(crate) fn play_with(model: &mut Model, millis: i64, status: Status) {
+    let factor = i64::from(status.segment.speed().millionths());
+    let covered = |wall: i64| wall * factor / 1_000_000;
+    let from = millis - covered(1_500);
+    let segment = status.segment.seek(at(from)).roll(wall(0));
+    for step in 0..=15 {
+        let now = step * 100;
+        let here = segment.position(wall(now));
+        let ahead = at(from + covered(now) + 6_000 * factor.signum());
+        // Backwards, too, counts grow.
+        let begun = if factor < 0 {
+            SECONDS * 1000 - from
+        } else {
+            from
+        };
+        let counts = counts(begun + covered(now).abs());
+        let status = Status { segment, ..status };
+        let ahead = recording().clamp(ahead);
+        model.observe(wall(now), Some(status), counts, Some(ahead));
+        assert!(recording().contains(here));
+    }
+}
+
+/// Presses keys, separated by blanks.
+pub(crate) fn press(model: &mut Model, keys: &str) {
+    for key in keys.split_whitespace() {
+        model.take(Event::Key(key.parse().unwrap()), stamp(10_000));
+    }
+}
+
+/// Types a text, blanks included.
+pub(crate) fn type_text(model: &mut Model, text: &str) {
+    for letter in text.chars() {
+        let key = if letter == ' ' {
+            "space".to_owned()
+        } else {
+            letter.to_string()
+        };
+        press(model, &key);
+    }
+}
+
+pub(crate) fn mouse(model: &mut Model, gesture: Gesture, column: u16, row: u16) {
+    let mouse = Mouse {
+        gesture,
+        column,
+        row,
+    };
+    model.take(Event::Mouse(mouse), stamp(10_000));
+}
+
+/// The density that was asked for comes.
+pub(crate) fn answer_outline(model: &mut Model) {
+    let asked = model
+        .take_effects()
+        .into_iter()
+        .find_map(|effect| match effect {
+            Effect::Outline(range) => Some(range),
+            _ => None,
+        });
+    let lane = lane(asked.expect("a density was asked for"), 480);
+    model.take(Event::Lane(lane), stamp(0));
+}
+
+/// The picture on a screen of a size, and where the cursor stands if it was set.
+pub(crate) fn drawn(model: &Model, size: Size) -> (Buffer, Option<Position>) {
+    let mut model = model.clone();
+    model.take(Event::Resized(size), stamp(0));
+    let mut terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
+    // Set from outside the screen: where it stands then was set by the picture.
+    let nowhere = Position::new(u16::MAX, u16::MAX);
+    terminal.set_cursor_position(nowhere).unwrap();
+    terminal.draw(|frame| draw(&model, frame)).unwrap();
+    let cursor = terminal.get_cursor_position().unwrap();
+    let buffer = terminal.backend().buffer().clone();
+    (buffer, Some(cursor).filter(|cursor| *cursor != nowhere))
+}
+
+/// The rows of a picture, without the blanks at their ends.
+pub(crate) fn text(buffer: &Buffer) -> Vec<String> {
+    let row = |y| {
+        let mut row = String::new();
+        let mut x = 0;
+        while x < buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            row.push_str(symbol);
+            // A wide letter takes the column after its own, too.
+            x += u16::try_from(Span::raw(symbol).width().max(1)).unwrap();
+        }
+        row.trim_end().to_owned()
+    };
+    (0..buffer.area.height).map(row).collect()
+}
+
+/// The picture as text; the cursor, if there is one, is told below.
+pub(crate) fn picture(model: &Model, size: Size) -> String {
+    let (buffer, cursor) = drawn(model, size);
+    let mut rows = text(&buffer);
+    rows.extend(
+        cursor.map(|cursor| format!("(the cursor is in column {}, row {})", cursor.x, cursor.y)),
+    );
+    rows.join("\n")
+}
+
+/// The topic that is selected, if there is one.
+pub(crate) fn selected(model: &Model) -> Option<TopicId> {
+    let mut model = uncovered(model);
+    model.act(Action::Show, stamp(0));
+    model.wants_message().map(|(topic, _)| topic)
+}
+
+/// The same with nothing over the screen.
+pub(crate) fn uncovered(model: &Model) -> Model {
+    let mut model = model.clone();
+    for action in [Action::Log, Action::Help, Action::Help] {
+        model.act(action, stamp(0));
+    }
+    model
+}
+
+/// What was said last.
+pub(crate) fn said(model: &Model) -> String {
+    let mut model = uncovered(model);
+    model.act(Action::Log, stamp(0));
+    let rows = text(&drawn(&model, size(160, 30)).0);
+    let line = rows[1].trim_matches('│').trim();
+    line.split_once(' ').map_or("", |(_, said)| said).to_owned()
+}
