@@ -33,7 +33,7 @@ pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
 pub use reader::Source;
 pub use report::{HeldTimes, Report};
 pub use tally::TopicCounts;
-pub use transport::{Stopped, Transport};
+pub use transport::{Answer, Stopped, Transport};
 
 use crate::bag::Waker;
 use crate::output::Output;

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use crossbeam_utils::sync::Unparker;
 
 use super::command::{Command, Pace, State, Status};
@@ -28,6 +28,17 @@ pub struct Stopped;
 pub(super) struct Request {
     pub(super) command: Command,
     pub(super) reply: Option<Sender<Status>>,
+}
+
+/// That a command took effect, to be looked at later: see [`Transport::try_send`].
+#[derive(Debug)]
+pub struct Answer(Receiver<Status>);
+
+impl Answer {
+    /// Whether the command took effect, or never will because the player has stopped.
+    pub fn has_come(&self) -> bool {
+        !matches!(self.0.try_recv(), Err(TryRecvError::Empty))
+    }
 }
 
 /// Drives and watches a player from any thread.
@@ -62,22 +73,23 @@ impl Transport {
         self.request(command, None)
     }
 
-    /// Sends a command, unless dozens are before it: then `false`. Never waits, and leaves room for who has to
+    /// Sends a command, unless dozens are before it: then `None`. Never waits, and leaves room for who has to
     /// be heard, such as whoever ends the run.
-    pub fn try_send(&self, command: Command) -> Result<bool, Stopped> {
+    pub fn try_send(&self, command: Command) -> Result<Option<Answer>, Stopped> {
+        let (reply, answer) = bounded(1);
         let request = Request {
             command,
-            reply: None,
+            reply: Some(reply),
         };
         if self.requests.len() >= INBOX / 4 {
-            return Ok(false);
+            return Ok(None);
         }
         match self.requests.try_send(request) {
             Ok(()) => {
                 self.unparker.unpark();
-                Ok(true)
+                Ok(Some(Answer(answer)))
             }
-            Err(TrySendError::Full(_)) => Ok(false),
+            Err(TrySendError::Full(_)) => Ok(None),
             Err(TrySendError::Disconnected(_)) => Err(Stopped),
         }
     }

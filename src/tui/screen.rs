@@ -14,7 +14,7 @@ use super::model::{Effect, Model};
 use super::terminal::Terminal;
 use super::update::Event;
 use crate::bag::{Bag, Mark, Reach, TopicId};
-use crate::player::{Command, Transport};
+use crate::player::{Answer, Command, Transport};
 use crate::time::{Duration, Ros, Steady, Time};
 
 /// At most so often a picture is drawn.
@@ -45,6 +45,8 @@ pub struct Screen {
     lookup: Lookup,
     /// What the player has not been asked yet.
     unsent: VecDeque<Command>,
+    /// Whether the last that it was asked took effect.
+    asked: Option<Answer>,
     sought_at: Time<Steady>,
     /// What went wrong with the terminal since the last picture.
     failure: Option<io::Error>,
@@ -79,6 +81,7 @@ impl Screen {
             reach,
             lookup,
             unsent: VecDeque::new(),
+            asked: None,
             sought_at: Time::MIN,
             failure: None,
             is_stale: true,
@@ -191,7 +194,9 @@ impl Screen {
     fn observe(&mut self) {
         let status = self.transport.status();
         let counts = self.transport.topic_counts();
-        if self.unsent.is_empty() {
+        // What was asked for is shown at once, not undone by what the player does not know yet.
+        self.asked.take_if(|answer| answer.has_come());
+        if self.unsent.is_empty() && self.asked.is_none() {
             self.model.hear(|topic| self.transport.is_muted(topic));
         }
         self.model
@@ -261,8 +266,8 @@ impl Screen {
         }
         while let Some(command) = self.unsent.front() {
             match self.transport.try_send(*command) {
-                Ok(true) => {}
-                Ok(false) => return,
+                Ok(Some(answer)) => self.asked = Some(answer),
+                Ok(None) => return,
                 // One that has stopped is about to be noticed by the loop.
                 Err(_) => return self.unsent.clear(),
             }

@@ -94,6 +94,34 @@ fn counts_are_not_waited_for_while_a_send_blocks() {
     running.join().unwrap();
 }
 
+#[test]
+fn an_answer_comes_once_the_command_took_effect() {
+    let player = Player::new();
+    let transport = player.transport();
+    let (entered, enter) = crossbeam_channel::bounded(1);
+    let (leave, left) = crossbeam_channel::bounded::<()>(1);
+    let out = Recording(move |event| {
+        if let Event::Message(..) = event {
+            entered.send(()).unwrap();
+            left.recv_timeout(PATIENCE).unwrap();
+        }
+    });
+    let items = [Cued::Message(message(1, 0))];
+    let source = Box::new(move |_| Cue::hand_fed(items.clone()));
+    let running = player.start(paused(&["/a"]), source, out).unwrap();
+    transport.send(Command::Step(1)).unwrap();
+    enter.recv_timeout(PATIENCE).unwrap();
+    let answer = transport.try_send(Command::Mute(TopicId(0))).unwrap();
+    let answer = answer.expect("there is room");
+    assert!(!answer.has_come() && !transport.is_muted(TopicId(0)));
+    leave.send(()).unwrap();
+    transport.ask(Command::Pause).unwrap();
+    assert!(answer.has_come() && transport.is_muted(TopicId(0)));
+    let last = transport.try_send(Command::Stop).unwrap();
+    running.join().unwrap();
+    assert!(last.is_some_and(|last| last.has_come()));
+}
+
 /// Every chunk is larger than the read-ahead, so that no cue gets to its end by itself.
 #[test]
 fn the_reach_is_that_of_the_lap_that_is_played() {

@@ -82,18 +82,18 @@ fn a_result_for_programs_is_printed_once_the_screen_is_back() {
     assert_eq!(summary["ended"], "stopped");
 }
 
-#[test]
-fn a_second_interrupt_ends_a_run_that_is_stuck() {
+/// A run whose player is in the middle of a send to somebody who takes nothing; and that one.
+fn stuck() -> (Tape, impl Sized) {
     let endpoint = free_endpoint();
     let demo = demo();
-    // More than all that lies between can take, to somebody who takes nothing.
+    // More than all that lies between can take.
     let stuck = ["--rate", "1000", "--loop", "--stall-timeout", "600"];
     let network = [demo.to_str().unwrap(), "--listen", &endpoint];
-    let mut tape = play(&[&network[..], &stuck].concat()).run();
+    let tape = play(&[&network[..], &stuck].concat()).run();
     tape.wait_text("PLAYING");
     let pipe = Pipe::to(&endpoint);
     let session = peer(&pipe.endpoint);
-    let (_subscriber, samples) = subscribe(&session, "0/tf/**");
+    let (subscriber, samples) = subscribe(&session, "0/tf/**");
     take(&samples);
     pipe.block();
     let sent = |shot: &crate::pty::Shot| shot.row(" /tf  ").to_owned();
@@ -104,12 +104,32 @@ fn a_second_interrupt_ends_a_run_that_is_stuck() {
         let _ = pause.recv_timeout(std::time::Duration::from_millis(300));
         std::mem::replace(&mut last, now) == last
     });
+    (tape, (subscriber, session, pipe))
+}
+
+#[test]
+fn a_second_interrupt_ends_a_run_that_is_stuck() {
+    let (mut tape, _listener) = stuck();
     tape.signal(Signal::INT);
     tape.wait_text("once more ends it now");
     tape.signal(Signal::INT);
     let (code, shot) = tape.wait_end();
     assert_eq!(code, 130, "{shot}");
     tape.assert_restored();
+}
+
+#[test]
+fn what_is_asked_of_a_player_that_is_stuck_is_shown_until_it_takes_it() {
+    let (mut tape, _listener) = stuck();
+    tape.keys("t");
+    let shot = tape.wait_text("/camera/image/compressed is muted");
+    assert!(shot.has("compressed  (muted)"), "{shot}");
+    tape.keys("5");
+    let shot = tape.wait_elapsed(14_998);
+    assert!(shot.has("compressed  (muted)"), "{shot}");
+    tape.keys("t");
+    let shot = tape.wait_text("/camera/image/compressed is published again");
+    assert!(!shot.has("(muted)"), "{shot}");
 }
 
 #[test]
