@@ -149,6 +149,7 @@ fn show<O>(
     let mut warden = Warden::new(run);
     let keeper = Keeper::start(marks)?;
     let mut keys = tui::listen()?;
+    let mut hang_up = tui::hang_up()?;
     let jobs = signals::jobs()?;
     let events = run.network.events();
     screen.take([scene::audience(run, bag)]);
@@ -171,6 +172,11 @@ fn show<O>(
                 (keys, is_drawn) = (never(), false);
                 Vec::new()
             },
+            recv(hang_up) -> _ => {
+                has_gone(run, &mut warden, anyhow::anyhow!("it is not there any more"))?;
+                (hang_up, is_drawn) = (never(), false);
+                Vec::new()
+            }
             recv(events) -> event => {
                 let happened: Vec<WireEvent> = event.into_iter().chain(events.try_iter()).collect();
                 for event in &happened {

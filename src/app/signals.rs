@@ -14,7 +14,10 @@ use signal_hook::iterator::Signals;
 /// The exit codes that arriving signals ask for. A second one while the first is not answered yet ends
 /// the process at once: whoever presses ctrl-C twice means it.
 pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    if !outlives_terminal() {
+        signals.add_signal(SIGHUP)?;
+    }
     let (sender, receiver) = bounded(1);
     std::thread::Builder::new()
         .name("signals".into())
@@ -39,6 +42,16 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
             }
         })?;
     Ok(receiver)
+}
+
+/// Whether whoever started the program wants it to outlive its terminal: `nohup` does.
+fn outlives_terminal() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
 }
 
 /// Gives the terminal back, unless it takes nothing any more: then nothing can be done for it.

@@ -31,7 +31,7 @@ pub use action::{Action, BINDINGS, Binding, Bindings, GESTURES, Group};
 pub use config::{Config, ConfigError};
 pub use face::Face;
 pub use glyphs::Glyphs;
-pub use input::listen;
+pub use input::{hang_up, listen};
 pub use key::{Key, Keys, UnknownKey};
 pub use lane::Lane;
 pub use layers::{Found, Peeked};

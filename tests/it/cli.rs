@@ -392,6 +392,25 @@ fn a_signal_ends_the_run_at_once_with_its_own_code_and_a_summary() {
 }
 
 #[test]
+fn who_is_to_outlive_its_terminal_does() {
+    for (script, is_played) in [
+        (r#"exec "$0" "$@""#, false),
+        (r#"trap "" HUP; exec "$0" "$@""#, true),
+    ] {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", script]);
+        shell.arg(assert_cmd::cargo::cargo_bin("play"));
+        let network = ["--listen", "tcp/127.0.0.1:0", "--end", "+1s"];
+        let (child, mut said) = spoken(shell.arg(demo()).args(network));
+        let first = said.next().unwrap();
+        assert!(first.contains("router on"), "{first}");
+        signal("-HUP", &child);
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(if is_played { 0 } else { 143 }));
+    }
+}
+
+#[test]
 fn nobody_listening_ends_with_4_and_names_who_is_missing() {
     play()
         .arg(demo())
@@ -566,11 +585,17 @@ fn a_loop_goes_on_until_it_is_ended() {
 
 /// A run with the lines that it says.
 fn started(args: &[&str]) -> (std::process::Child, impl Iterator<Item = String> + use<>) {
+    let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
+    spoken(play.arg(demo()).args(args))
+}
+
+/// The same of any command.
+fn spoken(
+    command: &mut std::process::Command,
+) -> (std::process::Child, impl Iterator<Item = String> + use<>) {
     use std::io::{BufRead, BufReader};
-    use std::process::{Command as Process, Stdio};
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg(demo())
-        .args(args)
+    use std::process::Stdio;
+    let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
