@@ -8,6 +8,7 @@ use super::action::Action;
 use super::axis::Axis;
 use super::layers::Layer;
 use super::model::{Brackets, Model};
+use super::view;
 use crate::time::{Duration, Ros, Time};
 
 /// What the mouse did, and where.
@@ -84,7 +85,7 @@ impl Model {
                 }
             }
             (Gesture::Wheel(turn), _) => self.wheel(turn, mouse, stamp),
-            (Gesture::Press | Gesture::RangePress, _) if !matches!(self.layer, Layer::None) => {}
+            (Gesture::Press | Gesture::RangePress, _) if self.is_covered(mouse) => {}
             (Gesture::Press, _) => self.press_at(mouse, stamp),
             (Gesture::RangePress, _) => {
                 if let Some(axis) = self.axis_at(mouse) {
@@ -114,8 +115,7 @@ impl Model {
     }
 
     fn wheel(&mut self, turn: i8, mouse: Mouse, stamp: Timestamp) {
-        let layout = self.layout();
-        if !matches!(self.layer, Layer::None) || is_in(layout.table, mouse) {
+        if self.is_covered(mouse) || is_in(self.layout().table, mouse) {
             self.act(Action::Move(turn), stamp);
             return;
         }
@@ -128,6 +128,15 @@ impl Model {
             self.loop_between(from, to, stamp);
         } else if matches!(self.brackets, Brackets::Ab(_)) {
             self.clear_brackets(stamp);
+        }
+    }
+
+    /// Whether something lies over the screen there.
+    fn is_covered(&self, mouse: Mouse) -> bool {
+        match self.layer {
+            Layer::None => false,
+            Layer::Prompt(_) => true,
+            Layer::Help(_) | Layer::Log(_) | Layer::Topic(..) => is_in(view::over(self), mouse),
         }
     }
 

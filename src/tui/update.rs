@@ -137,10 +137,10 @@ impl Model {
     }
 
     fn page(&mut self, by: isize) {
-        let layout = self.layout();
         let page = match self.layer {
-            Layer::None => layout.table.height,
-            _ => self.size.height.saturating_sub(4),
+            Layer::None => self.layout().table.height,
+            // But for its frame.
+            _ => view::over(self).height.saturating_sub(2),
         };
         self.move_by(by * isize::try_from(page.max(2) - 1).unwrap_or(1));
     }

@@ -52,6 +52,17 @@ pub(crate) fn since_start(nanos: i64) -> i64 {
     nanos - demo_range().start().as_nanos()
 }
 
+/// Where a click on a column of the bar goes, with the whole demo on 120 columns.
+pub(crate) fn clicked(column: u16) -> i64 {
+    let span = demo_range().duration().as_nanos();
+    let offset = i64::from(column) - 1;
+    match offset {
+        0 => 0,
+        117 => span,
+        _ => span * offset / 118 + 1,
+    }
+}
+
 /// A command before it runs.
 pub(crate) struct Setup {
     command: CommandBuilder,

@@ -4,7 +4,8 @@ use bagplay::tui::{BINDINGS, GESTURES};
 use predicates::prelude::*;
 
 use crate::pty::{
-    DOWN, ENTER, ESC, Ear, Reel, Shot, Tape, UP, demo, demo_range, play_bag, play_demo, until,
+    DOWN, ENTER, ESC, Ear, Reel, Shot, Tape, UP, clicked, demo, demo_range, play_bag, play_demo,
+    until,
 };
 
 const SECOND: i64 = 1_000_000_000;
@@ -83,7 +84,9 @@ fn a_muted_topic_is_silent_until_it_is_not() {
 
 #[test]
 fn a_topic_is_shown_with_its_last_message() {
-    let mut tape = paused(&[]);
+    let tall = play_demo(&["--clock", "--start-paused"]).size(120, 60);
+    let mut tape = tall.run();
+    tape.wait_text("PAUSED");
     tape.keys(&format!("5{DOWN}{DOWN}{DOWN}{UP}{ENTER}"));
     let shot = tape.wait_text("linear_acceleration:");
     let half = demo_range().duration().as_nanos() / 2;
@@ -100,15 +103,28 @@ fn a_topic_is_shown_with_its_last_message() {
     ] {
         assert!(shot.has(words), "no `{words}` in\n{shot}");
     }
-    // It follows the playhead, and everything else goes on behind it.
+    // A step of the topic, and scrubbing, show another one.
+    tape.keys(">");
+    tape.wait_text("00:00.000 ago, 324 bytes");
+    let bar = shot.bar();
+    tape.press(60, bar);
+    tape.drag(30, bar);
+    tape.release(30, bar);
+    let at = clicked(30);
+    let last = *Reel::of(&["/imu"]).times("/imu", 0, at).last().unwrap();
+    let age = format!("00:00.{:03} ago, 324 bytes", (at - last) / 1_000_000);
+    tape.wait_for(&age, |shot| {
+        shot.shows(&age) && shot.elapsed() == Some(at / 1_000_000)
+    });
+    // It follows the playhead, and everything else goes on beside it.
     tape.keys("0");
     tape.wait_for("the first message or none", |shot| {
         shot.has("none up to here")
     });
     tape.keys(" ");
-    tape.wait_text("00:00.00");
-    tape.keys(" ");
     tape.wait_text("linear_acceleration:");
+    tape.keys(" ");
+    tape.wait_text("PAUSED");
     for _ in 0..4 {
         tape.keys("\x1b[6~");
     }

@@ -1,8 +1,8 @@
 //! The transport in a terminal: what keys and the mouse do on the screen, and to who subscribes.
 
 use crate::pty::{
-    BACKSPACE, END_KEY, ENTER, ESC, Ear, HOME, Heard, LEFT, RIGHT, Reel, Shot, Tape, demo_range,
-    play_demo, since_start,
+    BACKSPACE, END_KEY, ENTER, ESC, Ear, HOME, Heard, LEFT, RIGHT, Reel, Shot, Tape, clicked,
+    demo_range, play_demo, since_start,
 };
 
 const SECOND: i64 = 1_000_000_000;
@@ -25,16 +25,6 @@ fn paused_at(columns: u16, args: &[&str]) -> (Tape, Ear, Reel) {
     tape.wait_text("PAUSED");
     let ear = tape.ear();
     (tape, ear, Reel::of(&TWO))
-}
-
-/// Where a click on a column of the bar goes, at 120 columns.
-fn clicked(column: u16) -> i64 {
-    let offset = i64::from(column) - 1;
-    match offset {
-        0 => 0,
-        117 => span(),
-        _ => span() * offset / 118 + 1,
-    }
 }
 
 /// The screen and the clock stand there.

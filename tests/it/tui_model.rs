@@ -522,7 +522,8 @@ pub(crate) fn uncovered(model: &Model) -> Model {
 pub(crate) fn said(model: &Model) -> String {
     let mut model = uncovered(model);
     model.act(Action::Log, stamp(0));
-    let rows = text(&drawn(&model, size(160, 30)).0);
+    // So low that the list takes all of it.
+    let rows = text(&drawn(&model, size(160, 12)).0);
     let line = rows[1].trim_matches('│').trim();
     line.split_once(' ').map_or("", |(_, said)| said).to_owned()
 }

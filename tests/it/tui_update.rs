@@ -647,11 +647,33 @@ fn the_mouse_selects_topics_and_opens_them() {
     mouse(&mut model, Gesture::Press, 10, 9);
     let wanted = model.wants_message().map(|(topic, at)| (topic.index(), at));
     assert_eq!(wanted, Some((2, at(12_184))));
-    // What lies over the screen takes the wheel, and no clicks.
-    mouse(&mut model, Gesture::Press, 40, 4);
+    // What lies over the screen takes the wheel, and no clicks; the bar above it takes both.
     mouse(&mut model, Gesture::Press, 10, 12);
-    mouse(&mut model, Gesture::Wheel(1), 40, 4);
+    mouse(&mut model, Gesture::Wheel(1), 10, 12);
     assert_eq!((effects(&mut model).as_str(), index(&model)), ("", Some(2)));
+    let place = model.here();
+    mouse(&mut model, Gesture::Wheel(1), 40, 4);
+    assert_eq!(effects(&mut model), "seek 13.184");
+    mouse(&mut model, Gesture::Wheel(-1), 40, 4);
+    assert_eq!(
+        (effects(&mut model).as_str(), model.here()),
+        ("seek 12.184", place)
+    );
+    mouse(&mut model, Gesture::Press, 60, 4);
+    assert_eq!(effects(&mut model), "seek 45.384");
+    mouse(&mut model, Gesture::Drag, 40, 4);
+    mouse(&mut model, Gesture::Release, 40, 4);
+    let dragged = model.here();
+    assert!(dragged < at(45_384) && effects(&mut model).starts_with("seek "));
+    let wanted = model.wants_message().map(|(topic, at)| (topic.index(), at));
+    assert_eq!(wanted, Some((2, dragged)));
+    // The help and a line to type in take all of it.
+    for layer in ["?", "g"] {
+        press(&mut model, layer);
+        mouse(&mut model, Gesture::Press, 60, 4);
+        assert_eq!(effects(&mut model), "", "{layer}");
+        press(&mut model, "esc");
+    }
     press(&mut model, "esc / i m u enter");
     mouse(&mut model, Gesture::Press, 10, 9);
     assert_eq!(index(&model), Some(4), "there is only one row");

@@ -16,10 +16,7 @@ pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     }
     let hints = match model.layer {
         Layer::None => hints(model),
-        _ => vec![
-            (keys(model, &[Action::Move(-1), Action::Move(1)]), "scroll"),
-            (keys(model, &[Action::Back]), "close"),
-        ],
+        _ => hints_over(model),
     };
     // Help and quit are never the ones that have no room.
     let width = |(keys, word): &(String, &str)| Span::raw(keys).width() + 1 + word.len() + 2;
@@ -56,6 +53,20 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         .map(|(actions, word)| (keys(model, &actions), word))
         .filter(|(keys, _)| !keys.is_empty())
         .collect()
+}
+
+/// The same while something lies over the screen: there it is to be read, a message also as it changes.
+fn hints_over(model: &Model) -> Vec<(String, &'static str)> {
+    let mut hints: Vec<(&[Action], &str)> = Vec::new();
+    if let Layer::Topic(..) = model.layer {
+        let steps = &[Action::StepTopic(-1), Action::StepTopic(1)];
+        hints.push((&[Action::PlayPause], "play/pause"));
+        hints.push((steps, "previous, next message"));
+    }
+    hints.push((&[Action::Move(-1), Action::Move(1)], "scroll"));
+    hints.push((&[Action::Back], "close"));
+    let named = |(actions, word)| (keys(model, actions), word);
+    hints.into_iter().map(named).collect()
 }
 
 fn keys(model: &Model, actions: &[Action]) -> String {

@@ -49,7 +49,7 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
     timeline::draw(model, &layout, out);
     topics::draw(model, &layout, out);
     log::draw(model, layout.log, out);
-    let over = above(layout.footer, area);
+    let over = place_over(model, area);
     if let Some((sheet, scroll)) = sheet(model, over) {
         sheet.draw(model, scroll, over, out);
     }
@@ -76,15 +76,31 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
 
 /// The furthest that what lies over the screen can be scrolled.
 pub(super) fn furthest(model: &Model) -> usize {
-    let area = Rect::new(0, 0, model.size.width, model.size.height);
-    let over = above(model.layout().footer, area);
+    let over = over(model);
     sheet(model, over).map_or(0, |(sheet, _)| sheet.furthest(over))
 }
 
-/// All but the footer.
-fn above(footer: Rect, area: Rect) -> Rect {
+/// The place of what lies over the screen, whether there is something or not.
+pub(super) fn over(model: &Model) -> Rect {
+    place_over(model, Rect::new(0, 0, model.size.width, model.size.height))
+}
+
+/// All but the footer; and where there is room enough, the times and the bar are kept in sight of who looks at a
+/// message or at events.
+fn place_over(model: &Model, area: Rect) -> Rect {
+    /// What is enough.
+    const ROOM: u16 = 12;
+    let layout = model.layout();
+    let bottom = area.bottom().saturating_sub(layout.footer.height);
+    let top = match model.layer {
+        Layer::Topic(..) | Layer::Log(_) => layout.bar.bottom(),
+        _ => 0,
+    };
+    let top = if top + ROOM <= bottom { top } else { area.y };
+    let height = bottom.saturating_sub(top);
     Rect {
-        height: area.height.saturating_sub(footer.height),
+        y: top,
+        height,
         ..area
     }
 }
