@@ -3,6 +3,9 @@
 //! The player's thread ticks. When it is stuck in a put of something else, the keeper repeats the last value,
 //! never a newer one; it does so too when somebody begins to follow. One lock around publisher and last
 //! value keeps the two in order: zenoh drops a sample that is stamped earlier than one it has seen.
+//!
+//! A tick overtakes messages that wait to be sent, except after a jump: what is from before the jump has to arrive
+//! before its clock does, or a follower that has forgotten the old time is told it once more.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +27,8 @@ use super::publisher::{Spec, TopicPublisher};
 
 /// Ticks a second where the player was given none.
 const DEFAULT_HZ: f64 = 40.0;
+/// So long after a jump messages from before it may still wait: all that zenoh queues, at 16 Mbit/s.
+const JUMP: Duration = Duration::from_millis(500);
 
 /// What the player's thread, the keeper and zenoh's threads share.
 #[derive(Debug)]
@@ -37,11 +42,21 @@ pub(super) struct Shared {
 struct State {
     last: Option<Time<Ros>>,
     last_put: Instant,
-    /// Overtakes messages: what the keeper uses, and the player where no message asks for its own clock.
+    /// Overtakes messages: what the keeper uses, and the player where order does not matter.
     ahead: TopicPublisher,
     /// Stays in line with messages; no token and no count of its own.
-    in_line: Option<TopicPublisher>,
+    in_line: TopicPublisher,
+    order: Order,
     has_clamped: bool,
+}
+
+/// Whether ticks have to stay in line.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    /// Always: each message comes right after its clock.
+    Messages,
+    /// Until then, if there was a jump.
+    Jumps(Option<Instant>),
 }
 
 /// What the keeper is asked.
@@ -76,21 +91,23 @@ impl Clock {
             ..spec.clone()
         };
         let ahead = TopicPublisher::declare(session, &ahead, events, None)?;
-        // With a clock before each message no link may let the message overtake it: one priority, one queue.
-        let in_line = if options.per_message {
-            let spec = Spec {
-                token: None,
-                ..spec.clone()
-            };
-            Some(TopicPublisher::declare(session, &spec, events, None)?)
+        // One priority, one queue: no link lets one overtake the other.
+        let in_line = Spec {
+            token: None,
+            ..spec.clone()
+        };
+        let in_line = TopicPublisher::declare(session, &in_line, events, None)?;
+        let order = if options.per_message {
+            Order::Messages
         } else {
-            None
+            Order::Jumps(None)
         };
         let state = State {
             last: None,
             last_put: steady(),
             ahead,
             in_line,
+            order,
             has_clamped: false,
         };
         let shared = Arc::new(Shared {
@@ -125,13 +142,19 @@ impl Clock {
         // Stamped and put under one lock, or a repeat of the keeper with the next number could go first.
         // A clock drops when there is no room, after a millisecond, so nobody holds the lock for long.
         // An error means that the session is closed: the player learns it from its messages.
-        let publisher = state.in_line.as_ref().unwrap_or(&state.ahead);
-        drop(publisher.put_stamped(&payload, stamp));
+        drop(state.publisher().put_stamped(&payload, stamp));
         drop(state);
         if is_news {
             self.events.warn(format!(
                 "{time} does not fit into /clock (32-bit seconds, years 1901 to 2038): its nearest end is sent"
             ));
+        }
+    }
+
+    /// What is put from now on is of another time.
+    pub(super) fn jump(&self) {
+        if let Order::Jumps(until) = &mut self.shared.lock().order {
+            *until = Some(steady() + JUMP);
         }
     }
 
@@ -202,6 +225,14 @@ impl Shared {
 }
 
 impl State {
+    /// Where a tick of this moment goes.
+    fn publisher(&self) -> &TopicPublisher {
+        match self.order {
+            Order::Jumps(until) if until.is_none_or(|until| until <= self.last_put) => &self.ahead,
+            Order::Jumps(_) | Order::Messages => &self.in_line,
+        }
+    }
+
     /// Overtakes messages that are stuck in a queue, also in per-message mode: those who wait for them see
     /// the clock that stands behind them early, those who do not wait see it at all.
     fn repeat(&mut self) {

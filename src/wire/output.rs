@@ -32,7 +32,9 @@ impl RosOutput {
 }
 
 impl Output for RosOutput {
-    fn segment(&mut self, _: &Segment) {}
+    fn segment(&mut self, segment: &Segment) {
+        self.0.segment(segment);
+    }
 
     fn clock(&mut self, time: Time<Ros>) {
         self.0.clock(time);
@@ -62,6 +64,8 @@ pub(super) struct Publishing {
     /// The line of each recorded topic, by its index.
     pub(super) routes: Vec<Option<usize>>,
     pub(super) clock: Option<Clock>,
+    /// The segment's.
+    pub(super) generation: u64,
     pub(super) graph: Graph,
     pub(super) events: Events,
     pub(super) stall_timeout: Duration,
@@ -76,6 +80,15 @@ impl Publishing {
             .map(|line| Arc::clone(&line.row))
             .collect();
         Monitor::new(rows, self.graph.clone())
+    }
+
+    pub(super) fn segment(&mut self, segment: &Segment) {
+        let before = std::mem::replace(&mut self.generation, segment.generation());
+        if let Some(clock) = &self.clock
+            && before != self.generation
+        {
+            clock.jump();
+        }
     }
 
     pub(super) fn clock(&mut self, time: Time<Ros>) {

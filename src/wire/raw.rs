@@ -22,7 +22,9 @@ impl RawOutput {
 }
 
 impl Output for RawOutput {
-    fn segment(&mut self, _: &Segment) {}
+    fn segment(&mut self, segment: &Segment) {
+        self.0.segment(segment);
+    }
 
     fn clock(&mut self, time: Time<Ros>) {
         self.0.clock(time);
