@@ -10,8 +10,8 @@ use bagplay::output::{Delivery, Null, Occasion, Output};
 use bagplay::player::{Before, Transport};
 use bagplay::time::{Ros, Segment, Time};
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Monitor, Played, RawOutput, RosOutput, Session, Skipped,
-    StateTopic, TopicState, WireError, WireEvent, WireOptions,
+    ClockOptions, Congestion, Distro, Monitor, Played, Session, Skipped, StateTopic, TopicState,
+    WireError, WireEvent, WireOptions, WireOutput,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -23,8 +23,7 @@ const EVENTS: usize = 4096;
 /// The way out of the program.
 #[derive(Debug)]
 pub(crate) enum Exits {
-    Ros(RosOutput),
-    Raw(RawOutput),
+    Wire(WireOutput),
     Null(Null),
 }
 
@@ -46,8 +45,7 @@ impl Output for Exits {
 impl Exits {
     fn inner(&mut self) -> &mut dyn Output {
         match self {
-            Self::Ros(output) => output,
-            Self::Raw(output) => output,
+            Self::Wire(output) => output,
             Self::Null(output) => output,
         }
     }
@@ -121,20 +119,14 @@ impl Network {
             hz: args.clock.clock,
             per_message: plan.options.clock.before != Before::None,
         });
-        let (exits, skipped) = match args.wire.wire {
-            Wire::RmwZenoh | Wire::Null => {
-                let (output, skipped) = session.advertise(&played, clock).map_err(failure)?;
-                self.monitor = Some(output.monitor());
-                (Exits::Ros(output), skipped)
-            }
-            Wire::Zenoh => {
-                let (output, skipped) = session.advertise_raw(&played, clock).map_err(failure)?;
-                self.monitor = Some(output.monitor());
-                (Exits::Raw(output), skipped)
-            }
+        let advertised = match args.wire.wire {
+            Wire::RmwZenoh | Wire::Null => session.advertise(&played, clock),
+            Wire::Zenoh => session.advertise_raw(&played, clock),
         };
+        let (output, skipped) = advertised.map_err(failure)?;
+        self.monitor = Some(output.monitor());
         leave_out(plan, skipped);
-        Ok(exits)
+        Ok(Exits::Wire(output))
     }
 
     /// Says on `~/clock_state` what the player does with the clock that it serves; only ROS 2 has a place

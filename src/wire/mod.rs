@@ -1,7 +1,7 @@
 //! ROS 2 over zenoh: the only room that knows zenoh and CDR.
 //!
 //! The way out: a [`Session`] joins the network as an `rmw_zenoh` node does, [`Session::advertise`] turns
-//! recorded topics into publishers, and the player puts through the [`RosOutput`]. What happens on the
+//! recorded topics into publishers, and the player puts through the [`WireOutput`]. What happens on the
 //! network (subscribers coming and going, a lost router, a second clock) is told as [`WireEvent`]s and can
 //! be asked of the [`Graph`]. Pure codecs sit beside that, one a file, each against vectors of bytes that
 //! real nodes were seen to take.
@@ -30,7 +30,6 @@ mod path;
 mod probe;
 mod publisher;
 mod qos;
-mod raw;
 mod rihs01;
 mod session;
 mod state_topic;
@@ -50,9 +49,8 @@ pub use graph::Graph;
 pub use monitor::{Monitor, TopicState};
 pub use names::{check_name, dds_type, ros_type, topic_key};
 pub use options::{ClockOptions, Congestion, Distro, Played, Skipped, WireOptions};
-pub use output::RosOutput;
+pub use output::WireOutput;
 pub use qos::{decode_qos, encode_qos};
-pub use raw::RawOutput;
 pub use rihs01::{Computed, message_hash, service_hash};
 pub use session::Session;
 pub use state_topic::StateTopic;

@@ -1,4 +1,4 @@
-//! [`RosOutput`]: the player's way out to ROS 2.
+//! [`WireOutput`]: the player's way out to the network, to ROS 2 nodes or to plain zenoh.
 //!
 //! The player's thread puts, and only it. Counts are read through the [`Monitor`].
 
@@ -19,35 +19,6 @@ use super::monitor::{Monitor, Row};
 use super::now::steady;
 use super::publisher::TopicPublisher;
 
-/// Puts messages where ROS 2 nodes on `rmw_zenoh` find them. Dropping it takes the topics off the graph,
-/// then the publishers down; the session stays.
-#[derive(Debug)]
-pub struct RosOutput(pub(super) Publishing);
-
-impl RosOutput {
-    /// Counts and readiness, to be read from other threads.
-    pub fn monitor(&self) -> Monitor {
-        self.0.monitor()
-    }
-}
-
-impl Output for RosOutput {
-    fn segment(&mut self, segment: &Segment) {
-        self.0.segment(segment);
-    }
-
-    fn clock(&mut self, time: Time<Ros>) {
-        self.0.clock(time);
-    }
-
-    fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
-        self.0.message(message)
-    }
-
-    /// Nothing to forget: what was put is with zenoh, which has no way to take it back.
-    fn flush(&mut self) {}
-}
-
 /// One topic and its row of counts.
 #[derive(Debug)]
 pub(super) struct Line {
@@ -58,8 +29,9 @@ pub(super) struct Line {
     pub(super) has_complained: bool,
 }
 
-/// The publishers of a player, whatever their dialect.
-pub(super) struct Publishing {
+/// Puts messages where those who look for the topics find them. Dropping it takes the topics off the graph,
+/// then the publishers down; the session stays.
+pub struct WireOutput {
     pub(super) lines: Vec<Line>,
     /// The line of each recorded topic, by its index.
     pub(super) routes: Vec<Option<usize>>,
@@ -72,17 +44,8 @@ pub(super) struct Publishing {
     pub(super) is_closed: bool,
 }
 
-impl Publishing {
-    pub(super) fn monitor(&self) -> Monitor {
-        let rows = self
-            .lines
-            .iter()
-            .map(|line| Arc::clone(&line.row))
-            .collect();
-        Monitor::new(rows, self.graph.clone())
-    }
-
-    pub(super) fn segment(&mut self, segment: &Segment) {
+impl Output for WireOutput {
+    fn segment(&mut self, segment: &Segment) {
         let before = std::mem::replace(&mut self.generation, segment.generation());
         if let Some(clock) = &self.clock
             && before != self.generation
@@ -91,13 +54,13 @@ impl Publishing {
         }
     }
 
-    pub(super) fn clock(&mut self, time: Time<Ros>) {
+    fn clock(&mut self, time: Time<Ros>) {
         if let Some(clock) = &self.clock {
             clock.tick(time);
         }
     }
 
-    pub(super) fn message(&mut self, message: &Message) -> Delivery {
+    fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
         let route = self.routes.get(message.topic.index()).copied().flatten();
         let Some(index) = route else {
             return Delivery::Dropped;
@@ -141,6 +104,22 @@ impl Publishing {
         Delivery::Sent
     }
 
+    /// Nothing to forget: what was put is with zenoh, which has no way to take it back.
+    fn flush(&mut self) {}
+}
+
+impl WireOutput {
+    /// Counts and readiness, to be read from other threads. Plain subscribers are known only as matching: they
+    /// have no tokens.
+    pub fn monitor(&self) -> Monitor {
+        let rows = self
+            .lines
+            .iter()
+            .map(|line| Arc::clone(&line.row))
+            .collect();
+        Monitor::new(rows, self.graph.clone())
+    }
+
     /// zenoh has given up on a link; it reports whose it was only when the lease is over, so those who
     /// subscribe are named.
     fn stalled(&self, index: usize, waited: Duration) {
@@ -154,7 +133,7 @@ impl Publishing {
     }
 }
 
-impl Drop for Publishing {
+impl Drop for WireOutput {
     fn drop(&mut self) {
         self.graph.retire();
         // All tokens before any entity: to others the topics go at once, and no path before its token.
@@ -167,14 +146,14 @@ impl Drop for Publishing {
     }
 }
 
-impl fmt::Debug for Publishing {
+impl fmt::Debug for WireOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self
             .lines
             .iter()
             .map(|line| line.row.name.as_str())
             .collect();
-        f.debug_struct("Publishing")
+        f.debug_struct("WireOutput")
             .field("topics", &names)
             .field("clock", &self.clock.is_some())
             .finish_non_exhaustive()

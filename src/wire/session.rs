@@ -26,10 +26,9 @@ use super::join::{Joined, join};
 use super::monitor::Row;
 use super::names::{split_node, topic_key};
 use super::options::{ClockOptions, Played, Skipped, WireOptions};
-use super::output::{Line, Publishing, RosOutput};
+use super::output::{Line, WireOutput};
 use super::path::Path;
 use super::publisher::{Spec, TopicPublisher};
-use super::raw::RawOutput;
 use super::token::{Endpoint, EntityKind, Token};
 use super::type_hash::{ANY, Flavour, NONE};
 use super::watch::{Watches, settle};
@@ -144,7 +143,7 @@ impl Session {
         &self,
         played: &[Played],
         clock: Option<ClockOptions>,
-    ) -> Result<(RosOutput, Vec<Skipped>), WireError> {
+    ) -> Result<(WireOutput, Vec<Skipped>), WireError> {
         let flavour = self.flavour();
         let own_clock = if clock.is_some() {
             OwnClock::Served
@@ -153,7 +152,7 @@ impl Session {
         };
         let (planned, skipped) = plan_ros(played, own_clock, flavour, &self.graph, &self.events)?;
         let mut ours: Vec<Ours> = Vec::new();
-        let publishing = self.publishing(&planned, |planned| {
+        let mut output = self.output(&planned, |planned| {
             let key_hash = if flavour == Flavour::Any {
                 ANY
             } else {
@@ -166,7 +165,6 @@ impl Session {
             });
             self.ros_spec(planned, key_hash)
         })?;
-        let mut output = RosOutput(publishing);
         if let Some(options) = clock {
             let hash = if flavour == Flavour::Humble {
                 NONE
@@ -176,14 +174,14 @@ impl Session {
             let clock = clock_topic(hash);
             let key_hash = if flavour == Flavour::Any { ANY } else { hash };
             let spec = self.ros_spec(&clock, key_hash);
-            output.0.clock = Some(Clock::start(&self.zenoh, &spec, options, &self.events)?);
+            output.clock = Some(Clock::start(&self.zenoh, &spec, options, &self.events)?);
             ours.push(Ours {
                 name: clock.name,
                 dds_type: clock.dds_type,
                 hash: key_hash.to_owned(),
             });
         }
-        let waker = output.0.clock.as_ref().map(Clock::waker);
+        let waker = output.clock.as_ref().map(Clock::waker);
         for event in self.graph.publish(ours, waker) {
             self.events.tell(event);
         }
@@ -194,12 +192,14 @@ impl Session {
         Flavour::choose(self.options.distro, self.options.any_type_hash, &self.graph)
     }
 
-    /// Puts topics on plain keys, without anything of ROS: any name, any encoding.
+    /// Puts topics on plain keys, for those who are no ROS 2 nodes: the key is the topic's name without its first
+    /// slash, the payload the recorded bytes in whatever encoding, and there is nothing else, neither tokens nor
+    /// attachments. The clock, if served, is CDR on `clock`.
     pub fn advertise_raw(
         &self,
         played: &[Played],
         clock: Option<ClockOptions>,
-    ) -> Result<(RawOutput, Vec<Skipped>), WireError> {
+    ) -> Result<(WireOutput, Vec<Skipped>), WireError> {
         let own_clock = if clock.is_some() {
             OwnClock::Served
         } else {
@@ -213,12 +213,12 @@ impl Session {
             congestion: self.options.congestion,
             priority: Priority::Data,
         };
-        let mut output = RawOutput(self.publishing(&planned, spec)?);
+        let mut output = self.output(&planned, spec)?;
         if let Some(options) = clock {
             let spec = spec(&clock_topic(""));
             let clock = Clock::start(&self.zenoh, &spec, options, &self.events)?;
             clock.answer_matches()?;
-            output.0.clock = Some(clock);
+            output.clock = Some(clock);
         }
         Ok((output, skipped))
     }
@@ -248,12 +248,12 @@ impl Session {
         }
     }
 
-    fn publishing(
+    fn output(
         &self,
         planned: &[Planned],
         mut spec: impl FnMut(&Planned) -> Spec,
-    ) -> Result<Publishing, WireError> {
-        let mut publishing = Publishing {
+    ) -> Result<WireOutput, WireError> {
+        let mut output = WireOutput {
             lines: Vec::with_capacity(planned.len()),
             routes: Vec::new(),
             clock: None,
@@ -272,20 +272,20 @@ impl Session {
             });
             let publisher = TopicPublisher::declare(&self.zenoh, &spec, &self.events, Some(&row))?;
             let is_cdr = spec.token.is_some();
-            publishing.lines.push(Line {
+            output.lines.push(Line {
                 publisher,
                 row,
                 is_cdr,
                 has_complained: false,
             });
             for id in &one.ids {
-                if publishing.routes.len() <= id.index() {
-                    publishing.routes.resize(id.index() + 1, None);
+                if output.routes.len() <= id.index() {
+                    output.routes.resize(id.index() + 1, None);
                 }
-                publishing.routes[id.index()] = Some(index);
+                output.routes[id.index()] = Some(index);
             }
         }
-        Ok(publishing)
+        Ok(output)
     }
 
     pub(super) fn ros_spec(&self, planned: &Planned, key_hash: &str) -> Spec {

@@ -8,7 +8,7 @@ use bagplay::time::{
     AtEnd, Clock, Complaint, Duration, Extrapolation, JumpFilter, JumpKind, LateTick, OnJump,
     Phase, Ros, SimTime, SleepError, Speed, Time, TimeRange,
 };
-use bagplay::wire::{self, Follow, RosOutput, Session, encode_clock};
+use bagplay::wire::{self, Follow, Session, WireOutput, encode_clock};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 
@@ -20,7 +20,7 @@ fn demo() -> Bag {
 }
 
 /// A player of the demo's clock alone.
-fn serve(session: &Session, change: impl FnOnce(&mut Options)) -> (Transport, Running<RosOutput>) {
+fn serve(session: &Session, change: impl FnOnce(&mut Options)) -> (Transport, Running<WireOutput>) {
     let bag = demo();
     let served = wire::ClockOptions {
         hz: Some(200.0),
