@@ -1,11 +1,12 @@
 //! The clock on the wire: `/clock` as ROS 2 publishes it, and a keeper that does not let it fall silent.
 //!
 //! The player's thread ticks. When it is stuck in a put of something else, the keeper repeats the last value,
-//! never a newer one; it does so too when somebody begins to follow. One lock around publisher and last
-//! value keeps the two in order: zenoh drops a sample that is stamped earlier than one it has seen.
+//! never a newer one; it does so too when somebody begins to follow.
 //!
 //! A tick overtakes messages that wait to be sent, except after a jump: what is from before the jump has to arrive
-//! before its clock does, or a follower that has forgotten the old time is told it once more.
+//! before its clock does, or a follower that has forgotten the old time is told it once more; and what comes after
+//! the jump has to find the clock there. So ticks stay in line, and wait for room as messages do, until nothing
+//! has had to wait for half a second. With a clock before each message they always do.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +17,7 @@ use bytes::Bytes;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use zenoh::qos::Priority;
 
+use crate::bag::{Qos, Reliability};
 use crate::time::{Ros, Time};
 
 use super::cdr::encode_clock;
@@ -27,14 +29,20 @@ use super::publisher::{Spec, TopicPublisher};
 
 /// Ticks a second where the player was given none.
 const DEFAULT_HZ: f64 = 40.0;
-/// So long after a jump messages from before it may still wait: all that zenoh queues, at 16 Mbit/s.
-const JUMP: Duration = Duration::from_millis(500);
+/// A put that takes this long has found no room.
+const WAITED: Duration = Duration::from_millis(1);
+/// If for so long no put has found no room, what waited then is gone: all that zenoh queues, at 16 Mbit/s.
+const SETTLED: Duration = Duration::from_millis(500);
 
 /// What the player's thread, the keeper and zenoh's threads share.
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// The player's thread is inside a put of a message.
+    /// Stays in line with messages; no token and no count of its own. The player's thread puts, and it alone.
+    in_line: TopicPublisher,
+    /// Each message comes right after its clock.
+    is_per_message: bool,
+    /// The player's thread is inside a put.
     is_putting: AtomicBool,
 }
 
@@ -42,21 +50,12 @@ pub(super) struct Shared {
 struct State {
     last: Option<Time<Ros>>,
     last_put: Instant,
-    /// Overtakes messages: what the keeper uses, and the player where order does not matter.
+    /// Overtakes messages: what the keeper uses, and the player where order does not matter. It puts under the
+    /// lock, so that values go out in their order.
     ahead: TopicPublisher,
-    /// Stays in line with messages; no token and no count of its own.
-    in_line: TopicPublisher,
-    order: Order,
+    /// When a jump, or a put that found no room after one, was last seen; `None` once that is long enough ago.
+    jumped: Option<Instant>,
     has_clamped: bool,
-}
-
-/// Whether ticks have to stay in line.
-#[derive(Clone, Copy, Debug)]
-enum Order {
-    /// Always: each message comes right after its clock.
-    Messages,
-    /// Until then, if there was a jump.
-    Jumps(Option<Instant>),
 }
 
 /// What the keeper is asked.
@@ -91,27 +90,26 @@ impl Clock {
             ..spec.clone()
         };
         let ahead = TopicPublisher::declare(session, &ahead, events, None)?;
-        // One priority, one queue: no link lets one overtake the other.
+        // One priority, one queue: no link lets one overtake the other. And nothing in it is dropped, as a message
+        // would come without its clock then.
         let in_line = Spec {
             token: None,
+            qos: Qos {
+                reliability: Reliability::Reliable,
+                ..spec.qos
+            },
             ..spec.clone()
         };
-        let in_line = TopicPublisher::declare(session, &in_line, events, None)?;
-        let order = if options.per_message {
-            Order::Messages
-        } else {
-            Order::Jumps(None)
-        };
-        let state = State {
-            last: None,
-            last_put: steady(),
-            ahead,
-            in_line,
-            order,
-            has_clamped: false,
-        };
         let shared = Arc::new(Shared {
-            state: Mutex::new(state),
+            state: Mutex::new(State {
+                last: None,
+                last_put: steady(),
+                ahead,
+                jumped: None,
+                has_clamped: false,
+            }),
+            in_line: TopicPublisher::declare(session, &in_line, events, None)?,
+            is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
         });
         let silence = silence(options.hz);
@@ -129,21 +127,24 @@ impl Clock {
         })
     }
 
-    /// The clock shows `time`.
+    /// The clock shows `time`. Waits for room if it has to stay in line.
     pub(super) fn tick(&self, time: Time<Ros>) {
         let clock = encode_clock(time);
         let payload = Bytes::copy_from_slice(&clock.bytes);
         let mut state = self.shared.lock();
-        state.last = Some(time);
-        state.last_put = steady();
+        let now = steady();
+        (state.last, state.last_put) = (Some(time), now);
         let stamp = state.ahead.stamp();
-        let is_news = clock.is_clamped && !state.has_clamped;
-        state.has_clamped |= clock.is_clamped;
-        // Stamped and put under one lock, or a repeat of the keeper with the next number could go first.
-        // A clock drops when there is no room, after a millisecond, so nobody holds the lock for long.
+        let is_news =
+            clock.is_clamped && !std::mem::replace(&mut state.has_clamped, clock.is_clamped);
+        state.jumped = state.jumped.filter(|_| state.is_unsettled(now));
         // An error means that the session is closed: the player learns it from its messages.
-        drop(state.publisher().put_stamped(&payload, stamp));
-        drop(state);
+        if self.shared.is_per_message || state.jumped.is_some() {
+            drop(state);
+            self.while_putting(|| drop(self.shared.in_line.put_stamped(&payload, stamp)));
+        } else {
+            drop(state.ahead.put_stamped(&payload, stamp));
+        }
         if is_news {
             self.events.warn(format!(
                 "{time} does not fit into /clock (32-bit seconds, years 1901 to 2038): its nearest end is sent"
@@ -153,14 +154,23 @@ impl Clock {
 
     /// What is put from now on is of another time.
     pub(super) fn jump(&self) {
-        if let Order::Jumps(until) = &mut self.shared.lock().order {
-            *until = Some(steady() + JUMP);
-        }
+        self.shared.lock().jumped = Some(steady());
     }
 
-    /// Tells the keeper that the player's thread enters or has left a put.
-    pub(super) fn set_putting(&self, is_putting: bool) {
-        self.shared.is_putting.store(is_putting, Ordering::Relaxed);
+    /// Puts something in line; the keeper looks after the clock meanwhile. Returns how long it took.
+    pub(super) fn while_putting(&self, put: impl FnOnce()) -> Duration {
+        let before = steady();
+        self.shared.is_putting.store(true, Ordering::Relaxed);
+        put();
+        self.shared.is_putting.store(false, Ordering::Relaxed);
+        let after = steady();
+        let waited = after.saturating_duration_since(before);
+        if waited >= WAITED
+            && let Some(jumped) = &mut self.shared.lock().jumped
+        {
+            *jumped = after;
+        }
+        waited
     }
 
     /// Answers who begins to follow without a token: plain zenoh tells only of the first.
@@ -206,31 +216,35 @@ impl Shared {
 
     fn keep(&self, silence: Duration, asked: &Receiver<Request>) {
         let mut patience = silence;
+        let mut is_wanted = false;
         loop {
-            let is_wanted = match asked.recv_timeout(patience) {
-                Ok(Request::Repeat) => true,
-                Err(RecvTimeoutError::Timeout) => false,
+            match asked.recv_timeout(patience) {
+                Ok(Request::Repeat) => is_wanted = true,
+                Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::End) | Err(RecvTimeoutError::Disconnected) => return,
-            };
-            let mut state = self.lock();
-            let silent = steady().saturating_duration_since(state.last_put);
-            let is_stuck = silent >= silence && self.is_putting.load(Ordering::Relaxed);
-            if is_wanted || is_stuck {
-                state.repeat();
             }
-            let left = silence.saturating_sub(steady().saturating_duration_since(state.last_put));
-            patience = if left.is_zero() { silence } else { left };
+            let mut state = self.lock();
+            let now = steady();
+            let silent = now.saturating_duration_since(state.last_put);
+            let is_stuck = silent >= silence && self.is_putting.load(Ordering::Relaxed);
+            patience = silence.saturating_sub(silent);
+            if (is_wanted || is_stuck) && !state.is_unsettled(now) {
+                state.repeat();
+                is_wanted = false;
+                patience = silence;
+            }
+            if patience.is_zero() || is_wanted {
+                patience = silence.min(SETTLED);
+            }
         }
     }
 }
 
 impl State {
-    /// Where a tick of this moment goes.
-    fn publisher(&self) -> &TopicPublisher {
-        match self.order {
-            Order::Jumps(until) if until.is_none_or(|until| until <= self.last_put) => &self.ahead,
-            Order::Jumps(_) | Order::Messages => &self.in_line,
-        }
+    /// Whether messages from before a jump may still wait to be sent.
+    fn is_unsettled(&self, now: Instant) -> bool {
+        self.jumped
+            .is_some_and(|jumped| now.saturating_duration_since(jumped) < SETTLED)
     }
 
     /// Overtakes messages that are stuck in a queue, also in per-message mode: those who wait for them see

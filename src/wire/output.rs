@@ -36,8 +36,8 @@ pub struct WireOutput {
     /// The line of each recorded topic, by its index.
     pub(super) routes: Vec<Option<usize>>,
     pub(super) clock: Option<Clock>,
-    /// The segment's.
-    pub(super) generation: u64,
+    /// The segment's, once there is one.
+    pub(super) generation: Option<u64>,
     pub(super) graph: Graph,
     pub(super) events: Events,
     pub(super) stall_timeout: Duration,
@@ -46,9 +46,10 @@ pub struct WireOutput {
 
 impl Output for WireOutput {
     fn segment(&mut self, segment: &Segment) {
-        let before = std::mem::replace(&mut self.generation, segment.generation());
+        let generation = segment.generation();
+        let before = self.generation.replace(generation);
         if let Some(clock) = &self.clock
-            && before != self.generation
+            && before.is_some_and(|before| before != generation)
         {
             clock.jump();
         }
@@ -78,15 +79,16 @@ impl Output for WireOutput {
             }
             return Delivery::Dropped;
         }
-        let before = steady();
-        if let Some(clock) = &self.clock {
-            clock.set_putting(true);
-        }
-        let put = line.publisher.put(&message.payload);
-        if let Some(clock) = &self.clock {
-            clock.set_putting(false);
-        }
-        let waited = steady().saturating_duration_since(before);
+        let mut put = Ok(());
+        let mut send = || put = line.publisher.put(&message.payload);
+        let waited = match &self.clock {
+            Some(clock) => clock.while_putting(send),
+            None => {
+                let before = steady();
+                send();
+                steady().saturating_duration_since(before)
+            }
+        };
         // zenoh gives up on the link a moment before or after the full time.
         if waited >= self.stall_timeout.mul_f64(0.9) {
             self.stalled(index, waited);

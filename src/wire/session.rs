@@ -257,7 +257,7 @@ impl Session {
             lines: Vec::with_capacity(planned.len()),
             routes: Vec::new(),
             clock: None,
-            generation: 0,
+            generation: None,
             graph: self.graph.clone(),
             events: self.events.clone(),
             stall_timeout: self.options.stall_timeout,

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use bagplay::output::{Occasion, Output};
+use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
 use bagplay::wire::{ClockOptions, WireEvent, encode_clock};
 use crossbeam_channel::bounded;
 use zenoh::Wait;
 
 use crate::wire_net::{
-    CLOCK_HASH, CLOCK_KEY, PATIENCE, message, number, payload, peer, played, router, subscribe,
-    take, token,
+    CLOCK_HASH, CLOCK_KEY, PATIENCE, Pipe, message, number, payload, peer, played, router,
+    subscribe, take, token,
 };
 
 #[test]
@@ -176,49 +176,66 @@ fn with_a_clock_before_each_message_no_message_overtakes_its_clock() {
     }
 }
 
+/// On a link that a player fills at once, and on one so slow that the keeper looks after the clock.
 #[test]
-fn after_a_jump_no_message_from_before_it_comes_behind_the_clock() {
-    let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
-    let options = ClockOptions {
-        hz: Some(40.0),
-        per_message: false,
-    };
-    let (mut output, _) = session
-        .advertise(&[played(0, "/image", None)], Some(options))
-        .unwrap();
-    let node = peer(&endpoint);
-    let (_subscriber, samples) = subscribe(&node, "0/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
-    let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(1_000_000));
-    let mut segment = Segment::new(range, Speed::NORMAL, AtEnd::Hold);
-    let mut sent = 0;
-    for lap in 1..=5 {
-        for _ in 0..200 {
-            sent += 1;
-            output.message(&message(0, payload(sent, 100_000)), Occasion::Due);
-        }
-        let time = Time::from_nanos(lap);
-        segment = segment.seek(time);
-        output.segment(&segment);
-        // One that finds no room is dropped, as any tick: there is another one soon.
-        let mut seen = 0;
-        let mut has_jumped = false;
-        while !has_jumped {
-            output.clock(time);
-            let came = samples.recv_timeout(Duration::from_millis(5));
-            for sample in came.into_iter().chain(samples.try_iter()) {
-                let bytes = sample.payload().to_bytes();
-                if sample.key_expr().as_str() != CLOCK_KEY {
-                    assert!(!has_jumped, "{} of lap {lap}", number(sample.payload()));
-                    seen = number(sample.payload());
-                } else if bytes[..] == encode_clock(time).bytes {
-                    has_jumped = true;
+fn a_jump_is_its_clock_between_what_was_before_and_what_comes_after() {
+    for (pause, per_message) in [
+        (Duration::ZERO, false),
+        (Duration::from_millis(4), false),
+        (Duration::from_millis(4), true),
+    ] {
+        let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+        let options = ClockOptions {
+            hz: Some(40.0),
+            per_message,
+        };
+        let (mut output, _) = session
+            .advertise(&[played(0, "/image", None)], Some(options))
+            .unwrap();
+        let pipe = Pipe::slow(&endpoint, pause);
+        let node = peer(&pipe.endpoint);
+        let (_subscriber, samples) = subscribe(&node, "0/**");
+        events.wait("match", |event| {
+            matches!(event, WireEvent::Matching { matched: true, .. })
+        });
+        // More than the system takes off our hands, so that there is a queue.
+        let (laps, each) = (3, 120);
+        let player = std::thread::spawn(move || {
+            let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(1_000_000));
+            let mut segment = Segment::new(range, Speed::NORMAL, AtEnd::Hold);
+            output.segment(&segment);
+            for lap in 0..laps {
+                segment = segment.seek(Time::from_nanos(i64::from(lap) + 1));
+                output.segment(&segment);
+                output.clock(Time::from_nanos(i64::from(lap) + 1));
+                for n in 0..each {
+                    let sent = output
+                        .message(&message(0, payload(lap * each + n, 100_000)), Occasion::Due);
+                    assert_eq!(sent, Delivery::Sent);
                 }
             }
+            output
+        });
+        let (mut clock, mut next) = (0, 0);
+        while next < laps * each {
+            let sample = take(&samples);
+            let bytes = sample.payload().to_bytes();
+            if sample.key_expr().as_str() == CLOCK_KEY {
+                let shown = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+                // A repeat is of the value that is shown.
+                assert!(
+                    shown == clock || shown == clock + 1,
+                    "{shown} after {clock}"
+                );
+                assert!(shown == clock || next == clock * each, "{next} of {clock}");
+                clock = shown;
+            } else {
+                let number = number(sample.payload());
+                assert_eq!((number, number / each + 1), (next, clock), "{pause:?}");
+                next += 1;
+            }
         }
-        assert_eq!(seen, sent, "of lap {lap}");
+        drop(player.join().unwrap());
     }
 }
 

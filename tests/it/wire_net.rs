@@ -200,6 +200,11 @@ pub(crate) struct Pipe {
 impl Pipe {
     /// Takes one connection and carries it to `endpoint`.
     pub(crate) fn to(endpoint: &str) -> Self {
+        Self::slow(endpoint, Duration::ZERO)
+    }
+
+    /// The same, with 64 KiB a `pause` at most for what the far side sends.
+    pub(crate) fn slow(endpoint: &str, pause: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let near = format!("tcp/{}", listener.local_addr().expect("an address"));
         let target = endpoint.trim_start_matches("tcp/").to_owned();
@@ -215,6 +220,7 @@ impl Pipe {
             );
             std::thread::spawn(move || carry(up.0, up.1, || ()));
             carry(far, near, || {
+                let _ = crossbeam_channel::never::<()>().recv_timeout(pause);
                 let (is_open, changed) = &*tap;
                 let is_open = is_open.lock().expect("no panic");
                 drop(
