@@ -98,6 +98,7 @@ impl Shown {
             State::Paused => "paused",
             State::Starved => "reading",
             State::Gated => "waiting",
+            State::Stalled => "stalled",
             State::Ended => "at the end",
             State::Stopped => "stopped",
         };

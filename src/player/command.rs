@@ -116,6 +116,9 @@ pub enum State {
     Starved,
     /// It is meant to play and cannot: a gate is closed.
     Gated,
+    /// It is meant to play and cannot: a send blocks, or the process is kept from running. Only who looks at
+    /// it from another thread sees this.
+    Stalled,
     /// It stands at the exit edge.
     Ended,
     /// The run is over.

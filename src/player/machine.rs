@@ -221,7 +221,7 @@ impl Machine {
         match self.state() {
             State::Gated => Wait::ForGate,
             State::Starved => Wait::ForCue,
-            State::Playing | State::Paused | State::Ended => Wait::ForCommand,
+            State::Playing | State::Paused | State::Stalled | State::Ended => Wait::ForCommand,
             State::Stopped => Wait::Over,
         }
     }

@@ -120,7 +120,8 @@ impl Player {
         let mut told = None;
         loop {
             take_requests(&inbox, wall, &mut machine, &mut asked);
-            let wait = machine.advance(wall.now(), &mut out);
+            let now = wall.now();
+            let wait = transport.while_busy(now, || machine.advance(now, &mut out));
             let status = machine.status();
             if told != Some(status) {
                 transport.publish(status);

@@ -163,10 +163,14 @@ impl Report {
                 State::Starved if self.has_played => {
                     self.held.starved = self.held.starved.saturating_add(span);
                 }
-                State::Playing | State::Starved | State::Ended | State::Stopped => {}
+                State::Playing
+                | State::Starved
+                | State::Stalled
+                | State::Ended
+                | State::Stopped => {}
             }
             let counts = match before {
-                State::Playing => true,
+                State::Playing | State::Stalled => true,
                 State::Starved | State::Gated => self.has_played,
                 State::Paused | State::Ended | State::Stopped => false,
             };

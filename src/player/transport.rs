@@ -4,12 +4,14 @@
 //! bounded channel, the answer is the status after the command took effect.
 
 use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use crossbeam_utils::sync::Unparker;
 
 use super::command::{Command, Pace, State, Status};
+use super::machine::CATCH_UP;
 use super::tally::{Tally, TopicCounts};
 use super::wall::Wall;
 use crate::bag::{TopicId, Waker};
@@ -17,6 +19,9 @@ use crate::time::{Steady, Time};
 
 /// How many commands may wait; a player takes them between any two messages.
 const INBOX: usize = 256;
+
+/// No instant at all.
+const IDLE: Time<Steady> = Time::MIN;
 
 /// The player is gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -47,6 +52,8 @@ pub struct Transport {
     requests: Sender<Request>,
     unparker: Unparker,
     status: Arc<Mutex<Option<Status>>>,
+    /// Since when the player's thread is at it; [`IDLE`] while it waits.
+    busy_since: Arc<AtomicI64>,
     tally: Arc<OnceLock<Tally>>,
     watchers: Arc<Mutex<Vec<Waker>>>,
     wall: Wall,
@@ -60,6 +67,7 @@ impl Transport {
                 requests,
                 unparker,
                 status: Arc::default(),
+                busy_since: Arc::new(AtomicI64::new(IDLE.as_nanos())),
                 tally: Arc::default(),
                 watchers: Arc::default(),
                 wall,
@@ -102,9 +110,31 @@ impl Transport {
         answer.recv().map_err(|_| Stopped)
     }
 
-    /// The latest status; `None` before the player has started.
+    /// The latest status; `None` before the player has started. While a send blocks, playback stands where it was
+    /// when that began.
     pub fn status(&self) -> Option<Status> {
-        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+        let status = *self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = Time::from_nanos(self.busy_since.load(Ordering::Relaxed));
+        let is_stuck = since != IDLE && self.wall.now().saturating_since(since) > CATCH_UP;
+        status.map(|status| {
+            if is_stuck && status.segment.is_rolling() {
+                Status {
+                    segment: status.segment.hold(since),
+                    state: State::Stalled,
+                    ..status
+                }
+            } else {
+                status
+            }
+        })
+    }
+
+    /// Does what may take long because somebody else does, from `since` on.
+    pub(super) fn while_busy<T>(&self, since: Time<Steady>, act: impl FnOnce() -> T) -> T {
+        self.busy_since.store(since.as_nanos(), Ordering::Relaxed);
+        let done = act();
+        self.busy_since.store(IDLE.as_nanos(), Ordering::Relaxed);
+        done
     }
 
     /// What went out on each topic so far, one row a topic of the bag: read from the player's own counts,

@@ -280,7 +280,7 @@ impl Model {
 
     /// Whether the screen changes by itself.
     pub fn is_moving(&self) -> bool {
-        self.state() == State::Playing
+        matches!(self.state(), State::Playing | State::Stalled)
     }
 
     /// The rows whose names have the filter's text in them.

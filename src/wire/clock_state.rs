@@ -65,7 +65,7 @@ impl ClockStateMessage {
         let motion = match state {
             State::Playing => ClockMotion::Playing,
             State::Paused => ClockMotion::Held,
-            State::Starved | State::Gated => ClockMotion::Waiting,
+            State::Starved | State::Gated | State::Stalled => ClockMotion::Waiting,
             State::Ended | State::Stopped => ClockMotion::Ended,
         };
         let real_time_factor = match (motion, status.pace) {

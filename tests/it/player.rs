@@ -6,15 +6,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bagplay::bag::{Bag, Cue, Cued, Cues, Key, Message, Selection, TopicId};
 use bagplay::output::{Event, Null, Recording};
 use bagplay::player::{
-    Command, Intent, Machine, Options, Pace, Player, TopicCounts, Wait, WhenDone,
+    Command, Intent, Machine, Options, Pace, Player, State, TopicCounts, Wait, WhenDone,
 };
-use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+use bagplay::time::{AtEnd, Clock, Duration, Ros, Speed, Time, TimeRange};
 use bytes::Bytes;
 
 use crate::mcaps::{Note, Spec, bag};
 
 /// Longer than anything takes that comes at all.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// Looks again and again, for nobody tells.
+#[track_caller]
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let steady = Clock::steady();
+    let end = steady.now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(steady.now() < end, "never came to be {what}");
+        std::thread::yield_now();
+    }
+}
 
 fn at(nanos: i64) -> Time<Ros> {
     Time::from_nanos(nanos)
@@ -120,6 +131,43 @@ fn an_answer_comes_once_the_command_took_effect() {
     let last = transport.try_send(Command::Stop).unwrap();
     running.join().unwrap();
     assert!(last.is_some_and(|last| last.has_come()));
+}
+
+#[test]
+fn while_a_send_blocks_playback_stands_for_all_who_look() {
+    let player = Player::new();
+    let transport = player.transport();
+    let (entered, enter) = crossbeam_channel::bounded(1);
+    let (leave, left) = crossbeam_channel::bounded::<()>(1);
+    let out = Recording(move |event| {
+        if let Event::Message(..) = event {
+            entered.send(()).unwrap();
+            left.recv_timeout(PATIENCE).unwrap();
+        }
+    });
+    let items = [Cued::Message(message(1, 0))];
+    let source = Box::new(move |_| Cue::hand_fed(items.clone()));
+    let hour = TimeRange::between(at(0), at(3_600_000_000_000));
+    let options = Options::new(hour, vec!["/a".into()]);
+    let running = player.start(options, source, out).unwrap();
+    enter.recv_timeout(PATIENCE).unwrap();
+    let status = || transport.status().unwrap();
+    until("stalled", || status().state == State::Stalled);
+    let (seen, now) = (status().segment, transport.now());
+    let stands = seen.position(now);
+    assert!(!seen.is_rolling() && stands < at(1_000_000_000), "{stands}");
+    assert_eq!(seen.position(now + Duration::from_secs(60)), stands);
+    leave.send(()).unwrap();
+    let playing = transport.ask(Command::Query).unwrap();
+    assert_eq!(playing.state, State::Playing);
+    // What it stood is not made up for.
+    until("playing on", || {
+        status().segment.position(transport.now()) > stands
+    });
+    assert_eq!(status().segment.generation(), seen.generation());
+    transport.send(Command::Stop).unwrap();
+    let (report, _) = running.join().unwrap();
+    assert!(report.held.stalled > Duration::from_millis(90));
 }
 
 /// Every chunk is larger than the read-ahead, so that no cue gets to its end by itself.

@@ -20,6 +20,7 @@ pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
         State::Paused => (glyphs.paused, "PAUSED".into(), theme.stand),
         State::Starved => (glyphs.waiting, "READING".into(), theme.hold),
         State::Gated => (glyphs.waiting, gated(model).into(), theme.hold),
+        State::Stalled => (glyphs.waiting, "STALLED".into(), theme.hold),
         State::Ended => (glyphs.ended, "AT THE END".into(), theme.stand),
         State::Stopped => (glyphs.ended, "STOPPED".into(), theme.stand),
     }
