@@ -163,13 +163,19 @@ impl Marks {
     /// Without a change nothing is written. What cannot be written stays a change.
     pub fn save(&mut self) -> Result<PathBuf, MarksError> {
         let mut written = None;
+        let mut failed = None;
         for keep in &mut self.keeps {
             if !keep.changes.is_empty() {
-                let path = keep.save()?;
-                written = written.or(Some(path));
+                match keep.save() {
+                    Ok(path) => written = written.or(Some(path)),
+                    Err(error) => failed = failed.or(Some(error)),
+                }
             }
         }
         self.merge();
+        if let Some(error) = failed {
+            return Err(error);
+        }
         let first = || self.keeps.first().map(|keep| keep.sidecar.place().into());
         written.or_else(first).ok_or(MarksError::Nowhere)
     }

@@ -13,7 +13,6 @@ use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::marks::{Mark, MarksError};
@@ -97,9 +96,8 @@ impl Sidecar {
             removed: Vec::new(),
         };
         let text = sound(&kept, &self.beside)?;
-        let refused = match begin(&self.beside) {
-            Ok(file) => {
-                finish(file, &self.beside, &text)?;
+        let refused = match replace(&self.beside, &text) {
+            Ok(()) => {
                 // It would be read as well, and change what has just been written.
                 if let Some(away) = self.away.as_deref().filter(|path| path.exists()) {
                     fs::remove_file(away).map_err(|error| unwritable(away, error))?;
@@ -113,9 +111,8 @@ impl Sidecar {
         };
         let text = sound(&self.difference(marks)?, away)?;
         let dir = away.parent().unwrap_or(away);
-        let file = fs::create_dir_all(dir).and_then(|()| begin(away));
-        let file = file.map_err(|error| unwritable(away, error))?;
-        finish(file, away, &text)?;
+        let written = fs::create_dir_all(dir).and_then(|()| replace(away, &text));
+        written.map_err(|error| unwritable(away, error))?;
         Ok(away.clone())
     }
 
@@ -171,7 +168,10 @@ fn read(path: &Path) -> Result<Kept, MarksError> {
 fn is_nothing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            // A recording may have a name to which nothing can be added.
+            | io::ErrorKind::InvalidFilename
     )
 }
 
@@ -239,8 +239,8 @@ fn quoted(name: &str) -> String {
     quoted
 }
 
-/// A new file beside `path`, with the rights of the one that is there, or of any new file.
-fn begin(path: &Path) -> io::Result<NamedTempFile> {
+/// Puts a file with this text in the place of `path`, with the rights of the one that is there, or of any new file.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".marks-").suffix(".tmp");
@@ -250,19 +250,13 @@ fn begin(path: &Path) -> io::Result<NamedTempFile> {
         // What the user's mask leaves of it; the default would be for nobody else to read.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(dir.unwrap_or(Path::new(".")))?;
+    let mut file = builder.tempfile_in(dir.unwrap_or(Path::new(".")))?;
     if let Ok(known) = fs::metadata(path) {
         file.as_file().set_permissions(known.permissions())?;
     }
-    Ok(file)
-}
-
-/// Fills it and puts it in the place of `path`.
-fn finish(mut file: NamedTempFile, path: &Path, text: &str) -> Result<(), MarksError> {
-    let failed = |error: io::Error| unwritable(path, error);
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 

@@ -229,6 +229,37 @@ fn where_nothing_can_be_written_beside_they_go_to_the_state_directory() {
 }
 
 #[test]
+fn a_file_that_can_be_begun_and_not_put_in_its_place_is_no_loss() {
+    let files = recordings(2);
+    let state = tempfile::tempdir().unwrap();
+    // Nothing can be added to this name.
+    let long = files.paths[0].with_file_name(format!("{}.mcap", "x".repeat(245)));
+    fs::rename(&files.paths[0], &long).unwrap();
+    let paths = [long, files.paths[1].clone()];
+    for state_dir in [Some(state.path()), None] {
+        let mut marks = Marks::of(&paths, state_dir).unwrap();
+        marks.add(mark(7, "a"));
+        let saved = marks.save();
+        match state_dir {
+            Some(state) => {
+                assert!(saved.unwrap().starts_with(state));
+                assert_eq!(names(&paths, Some(state)), ["a"]);
+            }
+            None => assert!(matches!(saved, Err(MarksError::Unwritable { .. }))),
+        }
+    }
+    // What belongs to another recording is written all the same, and what was not is still a change.
+    let mut other = Marks::of(&paths[1..], None).unwrap();
+    other.add(mark(9, "b"));
+    other.save().unwrap();
+    let mut both = Marks::of(&paths, None).unwrap();
+    both.add(mark(8, "lost"));
+    both.add(mark(9, "c"));
+    assert!(both.save().is_err() && both.is_changed());
+    assert_eq!(names(&paths[1..], None), ["c"]);
+}
+
+#[test]
 fn marks_move_home_once_that_can_be_written() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
