@@ -26,6 +26,8 @@ use super::warden::{Ended, Run, Warden};
 
 /// How much may wait for the screen; of log lines beyond that the event log misses some.
 const WAITING: usize = 1024;
+/// What an end that waits for nobody waits for the disk.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What was decided before the run: whether there is a bar, and how it looks.
 #[derive(Debug)]
@@ -145,12 +147,13 @@ fn show<O>(
     });
     let model = scene::model(run, bag, look, marks.as_ref());
     let transport = run.transport.clone();
-    let mut screen = Screen::new(model, terminal, transport, reach, bag.clone(), tell)?;
     let mut warden = Warden::new(run);
-    let keeper = Keeper::start(marks)?;
+    // The screen is the first of these to go: what the others wait for nobody has to look at.
+    let mut keeper = Keeper::start(marks)?;
+    let jobs = signals::jobs()?;
+    let mut screen = Screen::new(model, terminal, transport, reach, bag.clone(), tell)?;
     let mut keys = tui::listen()?;
     let mut hang_up = tui::hang_up()?;
-    let jobs = signals::jobs()?;
     let events = run.network.events();
     screen.take([scene::audience(run, bag)]);
     let mut is_drawn = true;
@@ -213,9 +216,10 @@ fn show<O>(
             match wish {
                 Wish::AddMark(mark) => keeper.add(mark),
                 Wish::RemoveMark(time) => keeper.remove(time),
-                // Whoever asks twice means it, also while a send is stuck.
-                Wish::Quit if warden.is_ending() => {
-                    tui::restore_for_good();
+                // Whoever asks once more after a while means it: a send is stuck. Before, it was one key too many.
+                Wish::Quit if warden.is_late() => {
+                    signals::give_back();
+                    keeper.finish(PATIENCE);
                     std::process::exit(Exit::Interrupted.code().into());
                 }
                 Wish::Quit => warden.leave(),

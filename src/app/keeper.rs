@@ -1,7 +1,9 @@
 //! [`Keeper`]: keeps marks as they are set, on a thread of its own: a disk may take its time.
 
+use std::convert::Infallible;
 use std::io;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use bagplay::bag::{Mark, Marks};
 use bagplay::time::{Ros, Time};
@@ -20,24 +22,31 @@ enum Change {
 #[derive(Debug)]
 pub(crate) struct Keeper {
     changes: Option<Sender<Change>>,
+    done: Receiver<Infallible>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Keeper {
     /// Keeps changes of `marks`; without any, none.
     pub(crate) fn start(marks: Option<Marks>) -> io::Result<Self> {
+        let (alive, done) = bounded(0);
         let Some(marks) = marks else {
             return Ok(Self {
                 changes: None,
+                done,
                 thread: None,
             });
         };
         let (send, changes) = bounded(WAITING);
         let thread = std::thread::Builder::new()
             .name("marks".into())
-            .spawn(move || keep(marks, &changes))?;
+            .spawn(move || {
+                let _alive: Sender<Infallible> = alive;
+                keep(marks, &changes);
+            })?;
         Ok(Self {
             changes: Some(send),
+            done,
             thread: Some(thread),
         })
     }
@@ -57,6 +66,15 @@ impl Keeper {
         if !self.changes.as_ref().is_some_and(is_kept) {
             tracing::warn!("this mark is not kept");
         }
+    }
+}
+
+impl Keeper {
+    /// Waits until everything has been written, at most so long: before an end that waits for nobody.
+    pub(crate) fn finish(&mut self, patience: Duration) {
+        self.changes = None;
+        // Nothing is ever sent: it is disconnected with the thread's end.
+        let _ = self.done.recv_timeout(patience);
     }
 }
 
@@ -81,8 +99,15 @@ fn keep(mut marks: Marks, changes: &Receiver<Change>) {
                 }
             }
         }
-        if let Err(error) = marks.save() {
-            tracing::warn!("the marks are not kept: {error}");
-        }
+        save(&mut marks);
+    }
+    if marks.is_changed() {
+        save(&mut marks);
+    }
+}
+
+fn save(marks: &mut Marks) {
+    if let Err(error) = marks.save() {
+        tracing::warn!("the marks are not kept: {error}");
     }
 }

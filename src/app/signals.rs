@@ -56,7 +56,7 @@ fn outlives_terminal() -> bool {
 
 /// Gives the terminal back, unless it takes nothing any more: then nothing can be done for it.
 #[cfg(feature = "tui")]
-fn give_back() {
+pub(crate) fn give_back() {
     let (done, is_done) = bounded::<()>(0);
     let restore = move || {
         bagplay::tui::restore_for_good();

@@ -125,6 +125,12 @@ impl<'a> Warden<'a> {
         });
     }
 
+    /// Whether the end was asked for and does not come.
+    #[cfg(feature = "tui")]
+    pub(crate) fn is_late(&self) -> bool {
+        self.is_ending() && self.explains_at.is_none()
+    }
+
     /// Whether the end was asked for.
     #[cfg(feature = "tui")]
     pub(crate) fn is_ending(&self) -> bool {
@@ -138,9 +144,10 @@ impl<'a> Warden<'a> {
 
     /// Asks the player to stop; that it already has is as good.
     fn end(&mut self, ended: Ended) {
-        self.ended.get_or_insert(ended);
-        let slow = self.run.transport.now().saturating_add(SLOW);
-        self.explains_at.get_or_insert(slow);
+        if self.ended.is_none() {
+            self.ended = Some(ended);
+            self.explains_at = Some(self.run.transport.now().saturating_add(SLOW));
+        }
         let _ = self.run.transport.send(Command::Stop);
     }
 }

@@ -4,7 +4,7 @@ use bagplay::tui::Terminal;
 use rustix::process::Signal;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-use crate::pty::{Setup, Tape, demo, play};
+use crate::pty::{Setup, Tape, demo, play, play_bag};
 use crate::wire_net::{Pipe, free_endpoint, peer, subscribe, take};
 
 /// The demo on no network.
@@ -119,8 +119,32 @@ fn a_second_interrupt_ends_a_run_that_is_stuck() {
 }
 
 #[test]
+fn a_second_quit_ends_a_run_that_is_stuck_and_no_other() {
+    let (mut tape, _listener) = stuck();
+    tape.keys("q");
+    tape.wait_text("once more ends it now");
+    tape.keys("q");
+    let (code, shot) = tape.wait_end();
+    assert_eq!(code, 130, "{shot}");
+    tape.assert_restored();
+
+    let folder = tempfile::tempdir().unwrap();
+    let bag = folder.path().join("drive.mcap");
+    std::fs::copy(demo(), &bag).unwrap();
+    let mut tape = play_bag(&bag, &["--start-paused"]).run();
+    tape.wait_text("PAUSED");
+    tape.keys("3mqqq");
+    let (code, shot) = tape.wait_end();
+    assert_eq!(code, 0, "{shot}");
+    assert!(shot.has("stopped after"), "{shot}");
+    let kept = std::fs::read_to_string(folder.path().join("drive.mcap.marks.yaml")).unwrap();
+    assert!(kept.contains("time_ns: "), "{kept}");
+}
+
+#[test]
 fn what_is_asked_of_a_player_that_is_stuck_is_shown_until_it_takes_it() {
     let (mut tape, _listener) = stuck();
+    tape.wait_text("STALLED");
     tape.keys("t");
     let shot = tape.wait_text("/camera/image/compressed is muted");
     assert!(shot.has("compressed  (muted)"), "{shot}");
