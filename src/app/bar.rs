@@ -182,9 +182,7 @@ fn show<O>(
             }
             recv(events) -> event => {
                 let happened: Vec<WireEvent> = event.into_iter().chain(events.try_iter()).collect();
-                for event in &happened {
-                    warden.take(event);
-                }
+                warden.take(&happened);
                 let joins = happened.iter().filter_map(joined);
                 let seen: Vec<Event> = joins.chain([scene::audience(run, bag)]).collect();
                 screen.take(seen)

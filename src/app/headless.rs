@@ -20,9 +20,8 @@ pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
                 warden.interrupt(signal.unwrap_or(Exit::Interrupted));
             }
             recv(events) -> event => {
-                if let Ok(event) = event {
-                    warden.take(&event);
-                }
+                let happened: Vec<_> = event.into_iter().chain(events.try_iter()).collect();
+                warden.take(&happened);
             }
             recv(draws) -> _ => {
                 progress.draw();

@@ -4,6 +4,7 @@
 pub(crate) mod bar;
 pub(crate) mod failure;
 pub(crate) mod folders;
+pub(crate) mod followers;
 pub(crate) mod headless;
 #[cfg(feature = "tui")]
 pub(crate) mod keeper;

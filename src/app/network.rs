@@ -153,11 +153,8 @@ impl Network {
 
     /// The topics that have somebody to go to now.
     pub(crate) fn followed(&self) -> Vec<TopicId> {
-        self.topics()
-            .iter()
-            .filter(|topic| topic.has_match)
-            .flat_map(|topic| topic.ids.clone())
-            .collect()
+        let monitor = self.monitor.as_ref();
+        monitor.map(Monitor::matched).unwrap_or_default()
     }
 
     /// What happens; never anything without a network.

@@ -1,13 +1,13 @@
 //! [`Warden`]: what the main thread of a run owes its network, with the transport bar or without: it passes on
 //! what happens, waits for subscribers, and ends the run when it has to.
 
-use bagplay::bag::TopicId;
 use bagplay::cli::{Chosen, Ending, Exit, OnDisconnect, Plan, PlayArgs};
 use bagplay::player::{Command, Gate, Transport};
 use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
 
+use super::followers::{Followers, Return};
 use super::logging::Terminal;
 use super::network::Network;
 
@@ -71,19 +71,32 @@ impl<'a> Warden<'a> {
         warden
     }
 
-    /// Passes an event on to the player, and tells it.
-    pub(crate) fn take(&mut self, event: &WireEvent) {
-        if let Some(ended) = take_event(self.run, event, &mut self.followers) {
-            self.end(ended);
+    /// Passes what happened on to the player, and tells it.
+    pub(crate) fn take(&mut self, events: &[WireEvent]) {
+        for event in events {
+            if let Some(ended) = take_event(self.run, event, &mut self.followers) {
+                self.end(ended);
+            }
         }
+        self.check();
+    }
+
+    /// Looks whether those who are waited for have come.
+    fn check(&mut self) {
         self.awaits.check(self.run);
-        self.followers.check(self.run);
+        let (run, now) = (self.run, self.run.transport.now());
+        let there = run.network.followed();
+        if let Some(how) = self.followers.check(now, run.network.has_path(), there) {
+            if how == Return::InPart {
+                tracing::warn!("playing on, though not every subscriber is back");
+            }
+            let _ = run.transport.send(Command::OpenGate(Gate::Path));
+        }
     }
 
     /// Looks whether somebody came, or came back, or is late, and whether the end takes long.
     pub(crate) fn look(&mut self) {
-        self.followers.check(self.run);
-        self.awaits.check(self.run);
+        self.check();
         if let Some(missing) = self.awaits.timed_out(self.run) {
             tracing::error!(
                 "nobody subscribed to {missing} within {}; hint: --wait-timeout",
@@ -104,7 +117,7 @@ impl<'a> Warden<'a> {
     pub(crate) fn deadline(&self) -> Option<Time<Steady>> {
         let deadlines = [
             self.awaits.deadline,
-            self.followers.deadline,
+            self.followers.deadline(),
             self.explains_at,
         ];
         deadlines.into_iter().flatten().min()
@@ -156,6 +169,11 @@ impl<'a> Warden<'a> {
 fn take_event(run: &Run<'_>, event: &WireEvent, followers: &mut Followers) -> Option<Ended> {
     let on_disconnect = run.args.wire.on_disconnect;
     match event {
+        WireEvent::PathLost => followers.path_is_lost(),
+        WireEvent::PathBack => followers.path_is_back(run.transport.now()),
+        _ => {}
+    }
+    match event {
         WireEvent::PathLost if on_disconnect == OnDisconnect::Exit => {
             tracing::error!("{event}");
             return Some(Ended::failed(Exit::Failed));
@@ -168,7 +186,6 @@ fn take_event(run: &Run<'_>, event: &WireEvent, followers: &mut Followers) -> Op
             );
             return None;
         }
-        WireEvent::PathBack => followers.path_is_back(run),
         WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
             tracing::error!("{event}");
             return Some(Ended::failed(Exit::Failed));
@@ -237,41 +254,5 @@ impl Awaited {
             .map(|topic| topic.name.as_str())
             .collect::<Vec<_>>()
             .join(", ")
-    }
-}
-
-/// Who followed before the path was lost: playback goes on when they are there again, not before.
-#[derive(Default)]
-struct Followers {
-    topics: Vec<TopicId>,
-    deadline: Option<Time<Steady>>,
-}
-
-impl Followers {
-    /// How long they may take to come back.
-    const PATIENCE: Duration = Duration::from_secs(10);
-
-    fn path_is_back(&mut self, run: &Run<'_>) {
-        self.deadline = Some(run.transport.now().saturating_add(Self::PATIENCE));
-    }
-
-    /// Remembers who is there while there is a path; afterwards waits for them.
-    fn check(&mut self, run: &Run<'_>) {
-        let now_there = run.network.followed();
-        let Some(deadline) = self.deadline else {
-            if run.network.has_path() && !now_there.is_empty() {
-                self.topics = now_there;
-            }
-            return;
-        };
-        let are_back = self.topics.iter().all(|topic| now_there.contains(topic));
-        if !are_back && run.transport.now() < deadline {
-            return;
-        }
-        if !are_back {
-            tracing::warn!("playing on, though not every subscriber is back");
-        }
-        self.deadline = None;
-        let _ = run.transport.send(Command::OpenGate(Gate::Path));
     }
 }

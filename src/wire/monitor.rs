@@ -95,6 +95,13 @@ impl Monitor {
         Some(self.state(row))
     }
 
+    /// The recorded topics to whose messages a route is up.
+    pub fn matched(&self) -> Vec<TopicId> {
+        let has_match = |row: &&Arc<Row>| row.has_match.load(Ordering::Relaxed);
+        let rows = self.rows.iter().filter(has_match);
+        rows.flat_map(|row| row.ids.iter().copied()).collect()
+    }
+
     /// Whether messages of a recorded topic have somebody to go to: the route is up, and among ROS 2 nodes a
     /// token says so too.
     pub fn is_ready(&self, id: TopicId) -> bool {
