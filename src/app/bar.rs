@@ -194,7 +194,10 @@ fn show<O>(
             }
             recv(jobs) -> job => {
                 match job {
-                    Ok(Job::Stop) => screen.suspend(),
+                    Ok(Job::Stop) if signals::has_shell() => screen.suspend(),
+                    Ok(Job::Stop) => {
+                        tracing::info!("not stopped: there is no shell to let it go on");
+                    }
                     Ok(Job::Continue) => screen.resume(),
                     Err(_) => {}
                 }

@@ -1,7 +1,9 @@
 //! The terminal is given back as it was, however the bar comes to its end.
 
+use std::path::Path;
+
 use bagplay::tui::Terminal;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::pty::{Setup, Tape, demo, play, play_bag};
@@ -156,27 +158,68 @@ fn what_is_asked_of_a_player_that_is_stuck_is_shown_until_it_takes_it() {
     assert!(!shot.has("(muted)"), "{shot}");
 }
 
+/// The demo on no network, as the job of a shell that lets it go on when a line is typed; and its own number.
+fn job() -> (Tape, Pid) {
+    let script = r#"set -m
+        /bin/sh -c 'echo "job $$."; exec "$0" "$@"' "$0" "$@"
+        while [ $? -gt 128 ]; do echo "it stands"; read line; fg; done"#;
+    let (program, demo) = (assert_cmd::cargo::cargo_bin("play"), demo());
+    let own = ["-c", script, program.to_str().unwrap()];
+    let quiet = [demo.to_str().unwrap(), "--wire", "null"];
+    let tape = Setup::of(Path::new("/bin/sh"), &[&own[..], &quiet].concat()).run();
+    tape.wait_text("PLAYING");
+    let bytes = String::from_utf8_lossy(&tape.bytes()).into_owned();
+    let number = bytes
+        .split_once("job ")
+        .and_then(|(_, rest)| rest.split_once('.'));
+    let pid = number.and_then(|(number, _)| Pid::from_raw(number.parse().ok()?));
+    (tape, pid.unwrap())
+}
+
 #[test]
 fn ctrl_z_gives_the_terminal_back_until_it_goes_on() {
-    let mut tape = quiet(&[]);
+    let (mut tape, pid) = job();
     for turn in 0..3 {
         match turn {
             0 => tape.keys("\x1a"),
-            _ => tape.signal(Signal::TSTP),
+            _ => kill_process(pid, Signal::TSTP).unwrap(),
         }
-        tape.wait_stopped();
-        tape.wait_for("the old screen", |shot| !shot.is_alternate);
+        tape.wait_for("the old screen", |shot| {
+            !shot.is_alternate && shot.has("it stands")
+        });
         tape.assert_restored();
-        tape.signal(Signal::CONT);
-        tape.wait_text("PLAYING");
-        tape.wait_for("the table", |shot| {
-            shot.shows("/imu") && shot.shows("q quit")
+        if turn == 1 {
+            tape.resize(100, 24);
+        }
+        tape.keys("\n");
+        tape.wait_for("the bar", |shot| {
+            shot.shows("PLAYING") && shot.has("/imu") && shot.has("q quit")
         });
         tape.assert_taken();
         tape.keys(" ");
         tape.wait_text("PAUSED");
         tape.keys(" ");
         tape.wait_text("PLAYING");
+    }
+    let rows = tape.shot().rows.len();
+    assert_eq!(rows, 24, "the size that it got while it stood");
+    tape.quit();
+}
+
+#[test]
+fn where_no_shell_would_let_it_go_on_it_is_not_stopped() {
+    let mut tape = quiet(&[]);
+    for turn in 0..2 {
+        match turn {
+            0 => tape.keys("\x1a"),
+            _ => tape.signal(Signal::TSTP),
+        }
+        tape.wait_text("not stopped: there is no shell");
+        tape.assert_taken();
+        tape.keys("e");
+        tape.wait_text("events");
+        tape.keys("e");
+        tape.wait_text("q quit");
     }
     tape.quit();
 }
