@@ -133,6 +133,24 @@ impl Cursor {
         }
     }
 
+    /// The next message or damage, unless `goes_on` says no before that: it is asked before each chunk that is
+    /// opened, and the walk can be gone on with.
+    pub fn next_while(
+        &mut self,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Option<Result<Message, Damage>> {
+        loop {
+            if self.cost_ahead().is_some() && !goes_on() {
+                return None;
+            }
+            match self.step() {
+                Step::Opened => {}
+                Step::Item(item) => return Some(item),
+                Step::End => return None,
+            }
+        }
+    }
+
     /// What this walk has decompressed, and how much of that is alive, payloads handed out included.
     pub fn usage(&self) -> Usage {
         self.meter.usage()
@@ -365,13 +383,7 @@ impl Iterator for Cursor {
     type Item = Result<Message, Damage>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match self.step() {
-                Step::Opened => {}
-                Step::Item(item) => return Some(item),
-                Step::End => return None,
-            }
-        }
+        self.next_while(|| true)
     }
 }
 

@@ -1,9 +1,9 @@
 //! [`Lookup`]: what is read from the recording for the screen alone, on a thread of its own: densities from the
 //! index, and the message of a topic at or before a time.
 //!
-//! Of each kind only the newest question is answered; a density that is being read for an older range is broken
-//! off, a message is read in between. When the lookup is dropped nothing more is begun. The thread is not waited
-//! for: it owns nothing that has to be put in order, and a message may lie behind much that has to be read.
+//! Of each kind only the newest question is answered, and what is being read for an older one is broken off; a
+//! message is read before a density goes on. When the lookup is dropped nothing more is begun. The thread is not
+//! waited for: it owns nothing that has to be put in order, and a chunk may take its time.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +24,9 @@ const PARTS: usize = 480;
 
 /// A density that grows is told no more often: with hundreds of topics it is megabytes.
 const APART: Duration = Duration::from_millis(50);
+
+/// What the search for a message holds open at most, in bytes, besides the chunk that it opens.
+const HELD: u64 = 16 << 20;
 
 /// Three by three is shown whole.
 const LIMITS: Limits = Limits {
@@ -84,6 +87,7 @@ struct Open<'a> {
     decoder: Option<(TopicId, Decoder)>,
     outline: Option<TimeRange>,
     peek: Option<(TopicId, Time<Ros>)>,
+    is_over: bool,
 }
 
 fn answer(bag: &Bag, questions: &Receiver<Question>, tell: &Tell) {
@@ -95,6 +99,7 @@ fn answer(bag: &Bag, questions: &Receiver<Question>, tell: &Tell) {
         decoder: None,
         outline: None,
         peek: None,
+        is_over: false,
     };
     while let Ok(question) = questions.recv() {
         open.note(question);
@@ -110,27 +115,42 @@ impl Open<'_> {
         }
     }
 
-    /// Takes what was asked meanwhile, and reads a message at once; false if nobody wants anything any more.
-    fn catch_up(&mut self) -> bool {
+    /// Takes what was asked meanwhile.
+    fn listen(&mut self) {
         loop {
             match self.questions.try_recv() {
                 Ok(question) => self.note(question),
-                Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => return false,
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Disconnected) => {
+                    self.is_over = true;
+                    return;
+                }
             }
         }
-        if let Some((topic, at)) = self.peek.take() {
-            let decoder = AssertUnwindSafe(&mut self.decoder);
+    }
+
+    /// Takes what was asked meanwhile, and reads a message at once; false if nobody wants anything any more.
+    fn catch_up(&mut self) -> bool {
+        self.listen();
+        while let Some((topic, at)) = self.peek.take().filter(|_| !self.is_over) {
+            let mut decoder = self.decoder.take();
             let bag = self.bag;
-            let peeked = catch_unwind(move || peek(bag, topic, at, { decoder }.0));
-            let peeked = peeked.unwrap_or_else(|_| Peeked {
-                topic,
-                at,
-                found: Found::Damaged("through a defect of this program".into()),
-            });
-            (self.tell)(Event::Peeked(peeked));
+            let mut is_wanted = || {
+                self.listen();
+                !self.is_over && self.peek.is_none()
+            };
+            let read = || peek(bag, topic, at, &mut decoder, &mut is_wanted);
+            let found = catch_unwind(AssertUnwindSafe(read));
+            self.decoder = decoder;
+            let found =
+                found.unwrap_or_else(|_| Found::Damaged("through a defect of this program".into()));
+            // What was broken off has found nothing, or not what is there.
+            self.listen();
+            if !self.is_over && self.peek.is_none() {
+                (self.tell)(Event::Peeked(Peeked { topic, at, found }));
+            }
         }
-        true
+        !self.is_over
     }
 
     /// Reads the density that was asked for, until another one is; false if none was.
@@ -175,29 +195,26 @@ fn peek(
     topic: TopicId,
     at: Time<Ros>,
     decoder: &mut Option<(TopicId, Decoder)>,
-) -> Peeked {
+    is_wanted: &mut dyn FnMut() -> bool,
+) -> Found {
     let only = Selection::of([topic], bag);
-    let mut cursor = bag.cursor(&only, StartAt::At(at), Direction::Reverse);
-    let found = match cursor.next() {
-        None => Found::Nothing,
-        Some(Err(damage)) => Found::Damaged(damage.to_string()),
-        Some(Ok(message)) => {
-            if decoder.as_ref().is_none_or(|(of, _)| *of != topic) {
-                *decoder = bag
-                    .topics()
-                    .get(topic.index())
-                    .map(|known| (topic, Decoder::new(known)));
-            }
-            match decoder {
-                None => Found::Nothing,
-                Some((_, decoder)) => Found::Message {
-                    log_time: message.log_time,
-                    publish_time: message.publish_time,
-                    bytes: message.payload.len(),
-                    said: decoder.decode(&message.payload, LIMITS),
-                },
-            }
-        }
+    let cursor = bag.cursor(&only, StartAt::At(at), Direction::Reverse);
+    let message = match cursor.holding(HELD).next_while(is_wanted) {
+        None => return Found::Nothing,
+        Some(Err(damage)) => return Found::Damaged(damage.to_string()),
+        Some(Ok(message)) => message,
     };
-    Peeked { topic, at, found }
+    if decoder.as_ref().is_none_or(|(of, _)| *of != topic) {
+        let known = bag.topics().get(topic.index());
+        *decoder = known.map(|known| (topic, Decoder::new(known)));
+    }
+    let Some((_, decoder)) = decoder else {
+        return Found::Nothing;
+    };
+    Found::Message {
+        log_time: message.log_time,
+        publish_time: message.publish_time,
+        bytes: message.payload.len(),
+        said: decoder.decode(&message.payload, LIMITS),
+    }
 }

@@ -46,6 +46,8 @@ pub struct Terminal {
     inner: ManuallyDrop<ratatui::Terminal<CrosstermBackend<Stdout>>>,
     /// What is on the screen is not known any more.
     is_forgotten: bool,
+    /// Of the window.
+    title: String,
     _held: Held,
 }
 
@@ -64,17 +66,17 @@ impl Terminal {
     /// Takes the screen. From here on a panic of the thread that calls this gives it back first.
     pub fn take(title: &str) -> io::Result<Self> {
         restore_before_panics();
-        enter()?;
-        let held = Held;
         let title: String = title
             .chars()
             .filter(|letter| !letter.is_control())
             .collect();
-        execute!(io::stdout(), SetTitle(title))?;
+        enter(&title)?;
+        let held = Held;
         let inner = ratatui::Terminal::new(CrosstermBackend::new(io::stdout()))?;
         Ok(Self {
             inner: ManuallyDrop::new(inner),
             is_forgotten: false,
+            title,
             _held: held,
         })
     }
@@ -122,7 +124,7 @@ impl Terminal {
         // What is on already would not be switched on.
         disable_raw_mode()?;
         self.forget();
-        enter()
+        enter(&self.title)
     }
 }
 
@@ -136,16 +138,19 @@ impl Drop for Held {
     }
 }
 
-fn enter() -> io::Result<()> {
+fn enter(title: &str) -> io::Result<()> {
     let _whole = io::stdout().lock();
+    // In this order: whoever gives it back for good sees that it is ours, or is seen.
+    let was_ours = IS_OURS.swap(true, Ordering::SeqCst);
     if IS_OVER.load(Ordering::SeqCst) {
+        IS_OURS.store(false, Ordering::SeqCst);
         return Ok(());
     }
-    IS_OURS.store(true, Ordering::SeqCst);
     let entered = enable_raw_mode().and_then(|()| {
         execute!(
             io::stdout(),
-            Print(TITLE_KEPT),
+            Print(if was_ours { "" } else { TITLE_KEPT }),
+            SetTitle(title),
             EnterAlternateScreen,
             Hide,
             EnableBracketedPaste,
@@ -163,8 +168,9 @@ pub(super) fn restore() {
     if IS_OURS.swap(false, Ordering::SeqCst) {
         // First what works even if the terminal takes no output any more.
         let _ = disable_raw_mode();
-        // Not in the middle of a picture.
+        // Not in the middle of a picture; whoever was about to take it has done so by then.
         let mut out = io::stdout().lock();
+        let _ = disable_raw_mode();
         let _ = execute!(
             out,
             EndSynchronizedUpdate,

@@ -158,3 +158,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_walk_that_is_broken_off_before_a_chunk_can_be_gone_on_with() {
+    let mut chunks: Vec<Vec<Note>> = (0..6).map(|c| vec![Note::new(1, 10 + c, "x")]).collect();
+    chunks[0].insert(0, Note::new(0, 1, "rare"));
+    let spec = Spec::new(chunks).options(|options| options.emit_message_indexes(false));
+    let bag = bag(&spec.write());
+    let rare = Selection::of([TopicId(0)], &bag);
+    let end = StartAt::At(bag.range().unwrap().stop());
+    let mut cursor = bag.cursor(&rare, end, Direction::Reverse);
+    let mut asked = 0;
+    let broken_off = cursor.next_while(|| {
+        asked += 1;
+        asked <= 2
+    });
+    assert!(broken_off.is_none() && asked == 3);
+    assert_eq!(cursor.usage().decompressions, 2);
+    let found = cursor.next_while(|| true).unwrap().unwrap();
+    assert_eq!(&found.payload[..], b"rare");
+    assert_eq!(cursor.usage().decompressions, 6);
+}

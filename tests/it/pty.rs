@@ -491,6 +491,9 @@ impl Tape {
             vt100::MouseProtocolEncoding::Default,
         );
         assert_eq!(self.look(modes), usual, "modes are left on");
+        let bytes = String::from_utf8_lossy(&self.bytes()).into_owned();
+        let (kept, back) = (bytes.matches("\x1b[22;0t"), bytes.matches("\x1b[23;0t"));
+        assert_eq!(kept.count(), back.count(), "the window keeps a title");
         assert_eq!(termios(&*self.master), self.before, "termios has changed");
     }
 

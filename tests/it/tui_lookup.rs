@@ -7,6 +7,8 @@ use bagplay::bag::{Bag, TopicId};
 use bagplay::tui::{Event, Found, Lane, Lookup, Peeked};
 use crossbeam_channel::{Receiver, bounded};
 
+use crate::mcaps::{Note, Spec, bag};
+
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn demo() -> Bag {
@@ -74,17 +76,58 @@ fn the_message_at_or_before_a_time_is_found_and_decoded() {
 
 #[test]
 fn reading_ends_with_who_asks() {
-    let (bag, lookup, told) = lookup();
+    let (send, told) = bounded(1000);
+    let (open, gate) = bounded::<()>(0);
+    let tell = move |event| {
+        send.send(event).unwrap();
+        // Nobody sends: the answer is on its way until the gate is gone.
+        let _ = gate.recv_timeout(PATIENCE);
+    };
+    let bag = demo();
+    let lookup = Lookup::start(bag.clone(), Arc::new(tell)).unwrap();
+    lookup.peek(TopicId(0), bag.range().unwrap().stop());
+    let first = told.recv_timeout(PATIENCE).unwrap();
+    assert!(matches!(first, Event::Peeked(_)));
     for _ in 0..50 {
         lookup.outline(bag.range().unwrap());
+        lookup.peek(TopicId(0), bag.range().unwrap().stop());
     }
     drop(lookup);
-    let told: Vec<Event> = told.iter().collect();
-    let whole = told
-        .iter()
-        .filter(|event| matches!(event, Event::Lane(lane) if lane.is_whole));
-    assert!(
-        whole.count() <= 1,
-        "older questions are not answered any more"
-    );
+    drop(open);
+    let after: Vec<Event> = told.iter().collect();
+    assert_eq!(after, []);
+}
+
+/// A message that lies behind many chunks without an index keeps nobody waiting who asks for another one.
+#[test]
+fn a_search_for_a_message_is_broken_off_by_the_next() {
+    let note = |chunk: u64, i: u64| Note::new(1, 1 + 100 * chunk + i, vec![0; 60_000]);
+    let mut chunks: Vec<Vec<Note>> = (0..80)
+        .map(|chunk| (0..5).map(|i| note(chunk, i)).collect())
+        .collect();
+    chunks[0].insert(0, Note::new(0, 0, "first"));
+    let spec = Spec::new(chunks).options(|options| options.emit_message_indexes(false));
+    let bag = bag(&spec.write());
+    let end = bag.range().unwrap().stop();
+    let (rare, common) = (TopicId(0), TopicId(1));
+    let (send, told) = bounded(1000);
+    let tell = move |event| send.send(event).unwrap();
+    let lookup = Lookup::start(bag, Arc::new(tell)).unwrap();
+    let answer = || match told.recv_timeout(PATIENCE).unwrap() {
+        Event::Peeked(peeked) => (peeked.topic, matches!(peeked.found, Found::Message { .. })),
+        other => panic!("{other:?}"),
+    };
+    // By itself it is found.
+    lookup.peek(rare, end);
+    assert_eq!(answer(), (rare, true));
+    // Who asks at once again may still be too late for once.
+    let is_broken_off = || {
+        lookup.peek(rare, end);
+        lookup.peek(common, end);
+        let first = answer();
+        let last = if first.0 == rare { answer() } else { first };
+        assert_eq!(last, (common, true));
+        first.0 == common
+    };
+    assert!((0..100).any(|_| is_broken_off()));
 }
