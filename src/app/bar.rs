@@ -99,6 +99,9 @@ fn config() -> Result<Config, Failure> {
     match std::fs::read_to_string(&path) {
         Ok(text) => Config::parse(&text, &path).or_exit(Exit::Usage),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
+        Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => Err(error)
+            .with_context(|| path.display().to_string())
+            .or_exit(Exit::Usage),
         // Somebody else's home is as good as none.
         Err(error) => {
             tracing::warn!("{}: {error}", path.display());

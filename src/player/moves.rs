@@ -152,5 +152,6 @@ impl Machine {
         self.stop_steps();
         (self.last, self.sent) = (None, None);
         (self.course, self.owes_clock) = (Course::Underway, true);
+        self.report.reached_end = false;
     }
 }

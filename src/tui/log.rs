@@ -6,6 +6,8 @@ use jiff::Timestamp;
 
 /// How many lines are kept.
 const KEPT: usize = 500;
+/// How many letters of each: names on a network have no end.
+const LONGEST: usize = 1000;
 
 /// How much a line matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,7 +41,11 @@ pub(super) struct Log {
 
 impl Log {
     /// One more line.
-    pub(super) fn push(&mut self, line: Line) {
+    pub(super) fn push(&mut self, mut line: Line) {
+        if let Some((end, _)) = line.text.char_indices().nth(LONGEST) {
+            line.text.truncate(end);
+            line.text.push('…');
+        }
         match self.lines.back_mut() {
             Some((last, times)) if last.severity == line.severity && last.text == line.text => {
                 last.at = line.at;
@@ -84,5 +90,8 @@ mod tests {
         }
         assert_eq!(log.newest().count(), KEPT);
         assert_eq!(log.newest().last().unwrap().0.text, "0");
+        log.push(line("ü".repeat(1001)));
+        let (last, _) = log.newest().next().unwrap();
+        assert_eq!(last.text, "ü".repeat(1000) + "…");
     }
 }

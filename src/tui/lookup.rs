@@ -21,6 +21,8 @@ use crate::time::{Ros, Time, TimeRange};
 
 /// In how many parts a density is known: more than screens have columns.
 const PARTS: usize = 480;
+/// Of how many parts of all topics together at most, whatever a file says that it has.
+const CELLS: usize = 1 << 21;
 
 /// A density that grows is told no more often: with hundreds of topics it is megabytes.
 const APART: Duration = Duration::from_millis(50);
@@ -160,7 +162,7 @@ impl Open<'_> {
         };
         let bag = self.bag;
         let (mut last, mut told) = (None, None);
-        bag.outline_within(range, PARTS, &mut |outline| {
+        bag.outline_within(range, parts(bag.topics().len()), &mut |outline| {
             if !self.catch_up() || self.outline.is_some() {
                 last = None;
                 return ControlFlow::Break(());
@@ -183,6 +185,11 @@ impl Open<'_> {
         }
         true
     }
+}
+
+/// In how many parts the densities of so many topics are known.
+fn parts(topics: usize) -> usize {
+    (CELLS / topics.max(1)).clamp(16, PARTS)
 }
 
 #[expect(clippy::disallowed_methods, reason = "pictures are drawn in wall time")]
@@ -216,5 +223,17 @@ fn peek(
         publish_time: message.publish_time,
         bytes: message.payload.len(),
         said: decoder.decode(&message.payload, LIMITS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_topics_are_known_in_fewer_parts() {
+        for (topics, expected) in [(0, 480), (500, 480), (4369, 480), (5000, 419), (65_535, 32)] {
+            assert_eq!(parts(topics), expected, "{topics} topics");
+        }
     }
 }

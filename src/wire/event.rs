@@ -111,7 +111,7 @@ impl fmt::Display for WireEvent {
             ),
             Self::SameNodeName { node, zid } => write!(
                 f,
-                "another node is called {node} (session {zid}): both answer service calls; hint: --node-name"
+                "another node is called {node} (session {zid}): ROS tools cannot tell the two apart; hint: --node-name"
             ),
             Self::TypeMismatch {
                 topic,

@@ -733,7 +733,7 @@ fn a_clock_never_shows_zero_and_can_start_elsewhere() {
 
 #[test]
 fn play_at_the_end_starts_again() {
-    check(
+    let machine = check(
         Options {
             when_done: WhenDone::Stay,
             ..quiet()
@@ -752,6 +752,7 @@ fn play_at_the_end_starts_again() {
         1500 msg 1000
         1600 gen 1 held 1100",
     );
+    assert!(!machine.report().reached_end, "it has left the end");
 }
 
 /// Wakes the machine at instants of the test's choosing, as a busy or stopped machine would.

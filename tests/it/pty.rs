@@ -130,7 +130,7 @@ impl Setup {
     }
 
     /// With this `config.toml`.
-    pub(crate) fn config(self, text: &str) -> Self {
+    pub(crate) fn config(self, text: impl AsRef<[u8]>) -> Self {
         let folder = self.home.path().join("config/bagplay");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("config.toml"), text).unwrap();

@@ -67,18 +67,22 @@ fn a_bar_that_was_asked_for_is_shown_in_ci_and_missed_aloud() {
 fn a_mistake_in_the_configuration_names_file_and_line() {
     for (text, said) in [
         (
-            "[tui]\n\ntime = \"noon\"\n",
+            &b"[tui]\n\ntime = \"noon\"\n"[..],
             "config.toml:3: unknown variant `noon`",
         ),
         (
-            "[keys]\nquit = \"hyper+q\"\n",
+            b"[keys]\nquit = \"hyper+q\"\n",
             "config.toml:2: `hyper+q` is no key; hint: ",
         ),
         (
-            "[keys]\nplay-paus = \"x\"\n",
+            b"[keys]\nplay-paus = \"x\"\n",
             "config.toml:2: `play-paus` is no action; hint: play-pause?",
         ),
-        ("\n[keys\n", "config.toml:2: "),
+        (b"\n[keys\n", "config.toml:2: "),
+        (
+            b"[keys]\nquit = \"x\"\n# \xff\n",
+            "config.toml: stream did not contain valid UTF-8",
+        ),
     ] {
         let setup = play(&[demo().to_str().unwrap(), "--wire", "null"]).config(text);
         let mut tape = setup.run();
