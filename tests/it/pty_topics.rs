@@ -258,6 +258,26 @@ fn it_fits_into_any_size_at_any_moment() {
 }
 
 #[test]
+fn what_no_terminal_should_send_does_nothing() {
+    let mut tape = paused(&[]);
+    for odd in [
+        "\x1b[<0;0;5M",
+        "\x1b[<0;5;0M",
+        "\x1b[<0;0;0m",
+        "\x1b[<0;99999;5M",
+        "\x1b[32;0;0M",
+        "\x1b[M   ",
+    ] {
+        tape.keys(odd);
+    }
+    tape.keys("TT");
+    tape.wait_for("times of another kind, and no other time", |shot| {
+        shot.shows("1760000000") && shot.elapsed() == Some(0)
+    });
+    tape.quit();
+}
+
+#[test]
 fn ctrl_l_draws_what_something_else_has_written_over() {
     let mut tape = paused(&[]);
     let path = tape.terminal().tty_name().unwrap();
