@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use app::failure::{self, Failure};
-use app::logging::{self, Terminal};
+use app::logging::{self, Voice};
 use app::{play, show};
 use bagplay::cli::{Cli, Exit, Verb, spread_lists, verb_first};
 
@@ -30,10 +30,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli, terminal: &Terminal) -> Result<Exit, Failure> {
+fn run(cli: &Cli, voice: &Voice) -> Result<Exit, Failure> {
     match &cli.command {
-        None => play::run(&cli.play, &cli.talk, terminal),
-        Some(Verb::Info(args)) => show::info(args, &cli.talk, terminal),
+        None => play::run(&cli.play, &cli.talk, voice),
+        Some(Verb::Info(args)) => show::info(args, &cli.talk, voice),
         Some(Verb::Completions { shell }) => show::completions(*shell, &mut Cli::command()),
         Some(Verb::Man) => show::man(Cli::command()),
     }

@@ -122,10 +122,10 @@ pub(crate) fn watch<O>(
     let name = bag.files().first().and_then(|file| file.path.file_name());
     let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let terminal = Terminal::take(&format!("play {name}")).or_exit(Exit::Failed)?;
-    run.terminal.log.divert(Box::new(lines_to(told.clone())));
+    run.voice.log.divert(Box::new(lines_to(told.clone())));
     let done = show(run, running, bag, reach, setup, terminal, (told, &news));
     // The screen is gone by now, whatever became of it.
-    run.terminal.log.bring_back();
+    run.voice.log.bring_back();
     done.context("the terminal cannot be drawn on")
         .or_exit(Exit::Failed)
 }

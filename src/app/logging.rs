@@ -22,9 +22,9 @@ use super::failure::{Failure, OrExit};
 /// How many lines a screen that opens later is told of.
 const BACKLOG: usize = 100;
 
-/// The terminal that progress is drawn on.
+/// Where the program speaks, and draws progress.
 #[derive(Clone, Debug)]
-pub(crate) struct Terminal {
+pub(crate) struct Voice {
     pub(crate) bars: MultiProgress,
     pub(crate) is_drawn: bool,
     pub(crate) is_quiet: bool,
@@ -57,7 +57,7 @@ pub(crate) fn open_file(talk: &TalkArgs) -> Result<Option<File>, Failure> {
 }
 
 /// Starts logging. Zenoh's own log stays off unless `RUST_LOG` asks for it.
-pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Terminal {
+pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
     let is_terminal = io::stderr().is_terminal();
     let is_drawn = is_terminal && !talk.quiet;
     let bars = MultiProgress::with_draw_target(if is_drawn {
@@ -95,7 +95,7 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Terminal {
         .event_format(Plain)
         .with_writer(log.clone())
         .init();
-    Terminal {
+    Voice {
         bars,
         is_drawn,
         is_quiet: talk.quiet,

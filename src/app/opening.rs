@@ -10,7 +10,7 @@ use bagplay::cli::{Exit, Findings};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::failure::{Failure, OrExit};
-use super::logging::Terminal;
+use super::logging::Voice;
 
 /// What is over sooner is not shown.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -18,13 +18,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Opens recordings in an order.
-pub(crate) fn open(
-    paths: &[PathBuf],
-    order: MessageOrder,
-    terminal: &Terminal,
-) -> Result<Bag, Failure> {
+pub(crate) fn open(paths: &[PathBuf], order: MessageOrder, voice: &Voice) -> Result<Bag, Failure> {
     let watch = Watch {
-        terminal,
+        voice,
         state: Mutex::new(State {
             began: now(),
             last_line: now(),
@@ -63,7 +59,7 @@ pub(crate) fn warn(bag: &Bag) {
 }
 
 struct Watch<'a> {
-    terminal: &'a Terminal,
+    voice: &'a Voice,
     state: Mutex<State>,
 }
 
@@ -79,8 +75,8 @@ impl Watch<'_> {
         if state.began.elapsed() < PATIENCE {
             return;
         }
-        if !self.terminal.is_drawn {
-            if !self.terminal.is_quiet && state.last_line.elapsed() >= LINE_EVERY {
+        if !self.voice.is_drawn {
+            if !self.voice.is_quiet && state.last_line.elapsed() >= LINE_EVERY {
                 state.last_line = now();
                 let percent = u128::from(progress.done) * 100 / u128::from(progress.of.max(1));
                 tracing::info!("reading through {}: {percent} %", progress.file.display());
@@ -91,7 +87,7 @@ impl Watch<'_> {
             let template = "reading through {wide_msg} [{bar:20}] {bytes} / {total_bytes}";
             let style = ProgressStyle::with_template(template).expect("the template is valid");
             let bar = ProgressBar::new(progress.of).with_style(style.progress_chars("━╸─"));
-            self.terminal.bars.add(bar)
+            self.voice.bars.add(bar)
         });
         bar.set_length(progress.of);
         bar.set_position(progress.done);

@@ -14,14 +14,14 @@ use super::bar;
 use super::failure::{Failure, OrExit};
 use super::headless;
 use super::keys;
-use super::logging::Terminal;
+use super::logging::Voice;
 use super::network::Network;
 use super::opening;
 use super::signals;
 use super::warden::{Ended, Run};
 
 /// Opens, connects, plays and sums up.
-pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exit, Failure> {
     if args.bags.is_empty() {
         let error = anyhow::anyhow!("no recording named; hint: play BAG.mcap, or play --help");
         return Err(Failure::new(Exit::Usage, error));
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
     let face = Face::choose(args, talk)?;
     let profiles = args.topics.qos_profile_overrides_path.as_deref();
     let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
-    let bag = opening::open(&args.bags, args.time.message_order.into(), terminal)?;
+    let bag = opening::open(&args.bags, args.time.message_order.into(), voice)?;
     opening::warn(&bag);
     let recording = bag
         .range()
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, terminal: &Terminal) -> Resu
         args,
         plan: &plan,
         network: &network,
-        terminal,
+        voice,
         transport,
         signals,
     };

@@ -6,7 +6,7 @@ use bagplay::cli::count;
 use bagplay::player::{Pace, State, Status, Transport};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::logging::Terminal;
+use super::logging::Voice;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
@@ -24,18 +24,18 @@ impl Progress {
     pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 
     /// Begins to show the run that `transport` drives.
-    pub(crate) fn start(terminal: &Terminal, transport: Transport) -> Self {
-        let bar = terminal.is_drawn.then(|| {
+    pub(crate) fn start(voice: &Voice, transport: Transport) -> Self {
+        let bar = voice.is_drawn.then(|| {
             let style = ProgressStyle::with_template("{prefix} [{bar:20}] {wide_msg}")
                 .expect("the template is valid");
-            terminal
+            voice
                 .bars
                 .add(ProgressBar::new(1000).with_style(style.progress_chars("━╸─")))
         });
         Self {
             bar,
             transport,
-            is_quiet: terminal.is_quiet,
+            is_quiet: voice.is_quiet,
             last_line: now(),
         }
     }

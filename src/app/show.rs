@@ -8,12 +8,12 @@ use jiff::tz::TimeZone;
 
 use super::failure::{Failure, OrExit};
 use super::folders;
-use super::logging::Terminal;
+use super::logging::Voice;
 use super::opening;
 
 /// `play info BAG…`: one page for all of them, as they would be played together.
-pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, terminal: &Terminal) -> Result<Exit, Failure> {
-    let bag = opening::open(&args.bags, MessageOrder::Received, terminal)?;
+pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exit, Failure> {
+    let bag = opening::open(&args.bags, MessageOrder::Received, voice)?;
     let info = if args.check {
         // Which tells it all.
         Info::checked(&bag)

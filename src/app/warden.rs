@@ -8,7 +8,7 @@ use bagplay::wire::WireEvent;
 use crossbeam_channel::Receiver;
 
 use super::followers::{Followers, Return};
-use super::logging::Terminal;
+use super::logging::Voice;
 use super::network::Network;
 
 /// An end that takes longer is explained: a send is stuck, and zenoh cannot be told to let go.
@@ -20,7 +20,7 @@ pub(crate) struct Run<'a> {
     pub(crate) args: &'a PlayArgs,
     pub(crate) plan: &'a Plan,
     pub(crate) network: &'a Network,
-    pub(crate) terminal: &'a Terminal,
+    pub(crate) voice: &'a Voice,
     pub(crate) transport: Transport,
     pub(crate) signals: Receiver<Exit>,
 }
