@@ -6,7 +6,7 @@
 //! A tick overtakes messages that wait to be sent, except after a jump: what is from before the jump has to arrive
 //! before its clock does, or a follower that has forgotten the old time is told it once more; and what comes after
 //! the jump has to find the clock there. So ticks stay in line, and wait for room as messages do, until nothing
-//! has had to wait for half a second. With a clock before each message they always do.
+//! has had to wait for half a second, or for five seconds. With a clock before each message they always do.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +33,8 @@ const DEFAULT_HZ: f64 = 40.0;
 const WAITED: Duration = Duration::from_millis(1);
 /// If for so long no put has found no room, what waited then is gone: all that zenoh queues, at 16 Mbit/s.
 const SETTLED: Duration = Duration::from_millis(500);
+/// After so long it is gone though large messages find no room all the time: at less than 2 Mbit/s.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// What the player's thread, the keeper and zenoh's threads share.
 #[derive(Debug)]
@@ -53,9 +55,24 @@ struct State {
     /// Overtakes messages: what the keeper uses, and the player where order does not matter. It puts under the
     /// lock, so that values go out in their order.
     ahead: TopicPublisher,
-    /// When a jump, or a put that found no room after one, was last seen; `None` once that is long enough ago.
-    jumped: Option<Instant>,
+    /// The last jump, if messages from before it may still wait to be sent.
+    jump: Option<Jump>,
     has_clamped: bool,
+}
+
+/// A jump of the clock.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    at: Instant,
+    /// When a put was last seen to find no room, or it itself.
+    waited: Instant,
+}
+
+impl Jump {
+    fn is_settled(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.waited) >= SETTLED
+            || now.saturating_duration_since(self.at) >= LONGEST
+    }
 }
 
 /// What the keeper is asked.
@@ -105,7 +122,7 @@ impl Clock {
                 last: None,
                 last_put: steady(),
                 ahead,
-                jumped: None,
+                jump: None,
                 has_clamped: false,
             }),
             in_line: TopicPublisher::declare(session, &in_line, events, None)?,
@@ -137,9 +154,9 @@ impl Clock {
         let stamp = state.ahead.stamp();
         let is_news =
             clock.is_clamped && !std::mem::replace(&mut state.has_clamped, clock.is_clamped);
-        state.jumped = state.jumped.filter(|_| state.is_unsettled(now));
+        state.jump = state.jump.filter(|jump| !jump.is_settled(now));
         // An error means that the session is closed: the player learns it from its messages.
-        if self.shared.is_per_message || state.jumped.is_some() {
+        if self.shared.is_per_message || state.jump.is_some() {
             drop(state);
             self.while_putting(|| drop(self.shared.in_line.put_stamped(&payload, stamp)));
         } else {
@@ -154,7 +171,8 @@ impl Clock {
 
     /// What is put from now on is of another time.
     pub(super) fn jump(&self) {
-        self.shared.lock().jumped = Some(steady());
+        let at = steady();
+        self.shared.lock().jump = Some(Jump { at, waited: at });
     }
 
     /// Puts something in line; the keeper looks after the clock meanwhile. Returns how long it took.
@@ -166,9 +184,9 @@ impl Clock {
         let after = steady();
         let waited = after.saturating_duration_since(before);
         if waited >= WAITED
-            && let Some(jumped) = &mut self.shared.lock().jumped
+            && let Some(jump) = &mut self.shared.lock().jump
         {
-            *jumped = after;
+            jump.waited = after;
         }
         waited
     }
@@ -228,7 +246,8 @@ impl Shared {
             let silent = now.saturating_duration_since(state.last_put);
             let is_stuck = silent >= silence && self.is_putting.load(Ordering::Relaxed);
             patience = silence.saturating_sub(silent);
-            if (is_wanted || is_stuck) && !state.is_unsettled(now) {
+            let is_settled = state.jump.is_none_or(|jump| jump.is_settled(now));
+            if (is_wanted || is_stuck) && is_settled {
                 state.repeat();
                 is_wanted = false;
                 patience = silence;
@@ -241,12 +260,6 @@ impl Shared {
 }
 
 impl State {
-    /// Whether messages from before a jump may still wait to be sent.
-    fn is_unsettled(&self, now: Instant) -> bool {
-        self.jumped
-            .is_some_and(|jumped| now.saturating_duration_since(jumped) < SETTLED)
-    }
-
     /// Overtakes messages that are stuck in a queue, also in per-message mode: those who wait for them see
     /// the clock that stands behind them early, those who do not wait see it at all.
     fn repeat(&mut self) {
