@@ -4,7 +4,7 @@
 //! operators panic on overflow and say so. ±292 years fit.
 
 use std::fmt;
-use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 use std::str::FromStr;
 
 use super::decimal::{InvalidSeconds, nanos};
@@ -46,7 +46,10 @@ impl Duration {
     /// A span of `secs` seconds, rounded to the nearest nanosecond; `None` if it is not a number or
     /// beyond ±292 years.
     pub fn from_secs_f64(secs: f64) -> Option<Self> {
-        nearest(secs * 1e9)
+        nearest(secs * 1e9)?;
+        // That product tells whether it fits; of today's seconds it is 128 ns off.
+        let (whole, fraction) = (nearest(secs.trunc())?, nearest(secs.fract() * 1e9)?);
+        Some(Self::from_secs(whole.0).saturating_add(fraction))
     }
 
     /// The span in nanoseconds.
@@ -54,10 +57,26 @@ impl Duration {
         self.0
     }
 
+    /// The span in whole microseconds, rounded towards zero.
+    pub const fn as_micros(self) -> i64 {
+        self.0 / 1_000
+    }
+
+    /// The span in whole milliseconds, rounded towards zero.
+    pub const fn as_millis(self) -> i64 {
+        self.0 / 1_000_000
+    }
+
+    /// The span in whole seconds, rounded towards zero.
+    pub const fn as_secs(self) -> i64 {
+        self.0 / NANOS_PER_SEC
+    }
+
     /// The span in seconds, rounded to the nearest `f64`.
     #[expect(clippy::cast_precision_loss, reason = "the name promises a float")]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        // One by one, as nanoseconds alone are more than a float holds.
+        self.as_secs() as f64 + (self.0 % NANOS_PER_SEC) as f64 / 1e9
     }
 
     /// Whether the span points backwards.
@@ -115,6 +134,14 @@ impl Duration {
     #[must_use]
     pub const fn saturating_mul(self, factor: i64) -> Self {
         Self(self.0.saturating_mul(factor))
+    }
+
+    /// The span by `divisor`, rounded towards zero; `None` by zero, or on overflow.
+    pub const fn checked_div(self, divisor: i64) -> Option<Self> {
+        match self.0.checked_div(divisor) {
+            Some(nanos) => Some(Self(nanos)),
+            None => None,
+        }
     }
 
     /// `factor` times the span, rounded to the nearest nanosecond as far as `f64` is exact (2^53 ns);
@@ -206,6 +233,33 @@ impl Mul<i64> for Duration {
     fn mul(self, factor: i64) -> Self {
         self.checked_mul(factor)
             .expect("duration fits in 292 years")
+    }
+}
+
+impl MulAssign<i64> for Duration {
+    /// # Panics
+    /// On overflow.
+    fn mul_assign(&mut self, factor: i64) {
+        *self = *self * factor;
+    }
+}
+
+impl Div<i64> for Duration {
+    type Output = Self;
+
+    /// # Panics
+    /// By zero and on overflow; see [`Duration::checked_div`].
+    fn div(self, divisor: i64) -> Self {
+        self.checked_div(divisor)
+            .expect("the divisor is not zero, the duration fits in 292 years")
+    }
+}
+
+impl DivAssign<i64> for Duration {
+    /// # Panics
+    /// By zero and on overflow.
+    fn div_assign(&mut self, divisor: i64) {
+        *self = *self / divisor;
     }
 }
 

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::panic::catch_unwind;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bagplay::time::{Duration, Kind, Ros, Steady, System, Time};
 use proptest::prelude::*;
@@ -30,6 +31,7 @@ fn every_kind_has_the_same_small_ordered_value() {
         assert_eq!((one.cmp(&two), one == two), (Ordering::Less, false));
         assert_eq!((two - one, one - two), (ns(SEC), ns(-SEC)));
         assert_eq!(two - ns(SEC), one);
+        assert_eq!((one + ns(SEC), ns(SEC) + one), (two, two));
         assert_eq!(HashSet::from([one, two, one]).len(), 2);
         let mut moved = one;
         moved += ns(SEC);
@@ -48,6 +50,22 @@ fn ros_and_system_time_are_exchanged_by_name_only() {
     let system = Time::<System>::from_nanos(5);
     assert_eq!(system.assume_ros(), at(5));
     assert_eq!(system.assume_ros().assume_system(), system);
+}
+
+#[test]
+fn system_time_is_exchanged_with_the_standard_librarys() {
+    for nanos in [0, 1, -1, 1_700_000_000 * SEC + 1, i64::MAX, i64::MIN] {
+        let time = Time::<System>::from_nanos(nanos);
+        let std = SystemTime::from(time);
+        assert_eq!((std < UNIX_EPOCH, Time::from(std)), (nanos < 0, time));
+    }
+    let (first, last) = (
+        SystemTime::from(Time::MIN),
+        SystemTime::from(Time::<System>::MAX),
+    );
+    let century = std::time::Duration::from_secs(100 * 365 * 86_400);
+    assert_eq!(Time::<System>::from(first - century), Time::MIN);
+    assert_eq!(Time::<System>::from(last + century), Time::MAX);
 }
 
 #[test]
@@ -119,6 +137,12 @@ fn times_overflow_checked_saturating_or_with_a_panic() {
     assert!(panics(|| Time::<Ros>::MIN - ns(1)));
     assert!(panics(|| Time::<Ros>::MAX - at(-1)));
     assert!(panics(|| at(1) + Duration::MAX));
+    assert!(panics(|| Duration::MAX + at(1)));
+    let (mut last, mut first) = (Time::<Ros>::MAX, Time::<Ros>::MIN);
+    assert!(panics(move || last += ns(1)) && panics(move || first -= ns(1)));
+    // the ends are those of 64 bits, not of a message's 32 bits
+    let ends = (Time::<Ros>::MIN.as_nanos(), Time::<Ros>::MAX.as_nanos());
+    assert_eq!(ends, (i64::MIN, i64::MAX));
 }
 
 #[test]
@@ -144,6 +168,8 @@ fn spans_overflow_checked_saturating_or_with_a_panic() {
     }
     assert!(panics(|| Duration::MAX + ns(1)) && panics(|| Duration::MIN - ns(1)));
     assert!(panics(|| Duration::MAX * 2));
+    assert!(panics(|| Duration::MIN / -1) && panics(|| ns(1) / 0));
+    assert_eq!((min.as_nanos(), max.as_nanos()), (i64::MIN, i64::MAX));
 }
 
 /// Case l of 3.13.
@@ -176,7 +202,29 @@ fn spans_add_negate_and_scale() {
     let mut moved = second;
     moved += second;
     moved -= Duration::from_millis(500);
-    assert_eq!(moved, Duration::from_millis(1_500));
+    moved *= -4;
+    moved /= 2;
+    assert_eq!(moved, Duration::from_millis(-3_000));
+    for (span, divisor, quotient) in [
+        (7, 2, Some(3)),
+        (-7, 2, Some(-3)),
+        (7, -2, Some(-3)),
+        (7, 0, None),
+        (i64::MIN, -1, None),
+    ] {
+        assert_eq!(ns(span).checked_div(divisor), quotient.map(ns), "{span}");
+    }
+    for (nanos, secs, millis, micros) in [
+        (1_999_999_999, 1, 1_999, 1_999_999),
+        (-1_999_999_999, -1, -1_999, -1_999_999),
+        (999, 0, 0, 0),
+    ] {
+        let span = ns(nanos);
+        assert_eq!(
+            (span.as_secs(), span.as_millis(), span.as_micros()),
+            (secs, millis, micros)
+        );
+    }
     assert_eq!(Duration::from_secs(2).mul_f64(0.5), Some(second));
     for factor in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300] {
         assert_eq!(second.mul_f64(factor), None, "{factor}");
@@ -202,6 +250,8 @@ fn floats_round_to_the_nearest_nanosecond() {
         (-0.5, -1, 500_000_000),
         (1_030.999_999_999_999_9, 1_031, 0),
         (-2_147_483_648.0, -2_147_483_648, 0),
+        (1_700_000_000.25, 1_700_000_000, 250_000_000),
+        (-1_700_000_000.25, -1_700_000_001, 750_000_000),
     ] {
         let span = Duration::from_secs_f64(secs).unwrap();
         assert_eq!(span.to_ros1(), Ok((sec, nsec)), "{secs}");
@@ -368,6 +418,96 @@ fn span_messages_hold_what_fits_and_saturate_on_request() {
     );
 }
 
+/// 3.11: where roscpp throws, the value is one of ours and has no message.
+#[test]
+fn beyond_the_messages_there_are_values_without_one() {
+    const LAST: u32 = 999_999_999;
+    let (half, full) = (1 << 31, u32::MAX);
+    let (time, span) = (Time::from_ros1, Duration::from_ros1);
+    // sums of times and spans, as a message
+    for (sum, message) in [
+        (time(half - 1, LAST) + span(i32::MIN, 1), Some((0, 0))),
+        (
+            time(half, 0) + span(i32::MAX, 999_999_999),
+            Some((full, LAST)),
+        ),
+        (time(full, LAST) + ns(1), None),
+        (time(full, LAST) + span(i32::MAX, 999_999_999), None),
+        (time(full, LAST - 1) + ns(2), None),
+        (time(half, 0) - span(i32::MIN, 0), None),
+        (time(half - 1, LAST) - span(i32::MIN, 0), Some((full, LAST))),
+        (time(full, LAST) - span(i32::MIN, 1), None),
+    ] {
+        assert_eq!(sum.to_ros1().ok(), message, "{sum}");
+    }
+    // differences of times, as a message
+    for (difference, message) in [
+        (time(half, 0) - time(half - 1, LAST), Some((0, 1))),
+        (
+            time(half - 1, LAST - 1) - time(half - 1, LAST),
+            Some((-1, 999_999_999)),
+        ),
+        (time(full, LAST) - time(full, LAST - 1), Some((0, 1))),
+        (time(full, LAST) - time(0, 1), None),
+        (time(full, LAST) - time(half - 1, LAST - 1), None),
+    ] {
+        assert_eq!(difference.to_ros1().ok(), message, "{difference}");
+    }
+    // sums of spans, as a message
+    let (least, most) = (span(i32::MIN, 0), span(i32::MAX, 999_999_999));
+    for (sum, message) in [
+        (span(i32::MAX, 0) + most, None),
+        (least - span(i32::MAX, 0), None),
+        (span(i32::MAX, 0) - least, None),
+        (
+            span(-i32::MAX, 1) + span(-2, 999_999_999),
+            Some((i32::MIN, 0)),
+        ),
+    ] {
+        assert_eq!(sum.to_ros1().ok(), message, "{sum}");
+    }
+    for (span, opposite) in [
+        (most, -2_147_483_647_999_999_999),
+        (span(i32::MIN, 999_999_999), 2_147_483_647_000_000_001),
+        (span(i32::MIN, 2), 2_147_483_647_999_999_998),
+    ] {
+        assert_eq!(-span, ns(opposite));
+    }
+}
+
+/// 3.11: roscpp's bounds of seconds as a float are those of its messages.
+#[test]
+fn floats_beyond_the_messages_are_values_without_one() {
+    for (secs, fits_time, fits_span) in [
+        (1e-7, true, true),
+        (-0.000_1, false, true),
+        (2_147_483_647.0, true, true),
+        (2_147_483_647.999_999, true, true),
+        (2_147_483_648.0, true, false),
+        (-2_147_483_647.999_999, false, true),
+        (-2_147_483_648.0, false, true),
+        (-2_147_483_648.001, false, false),
+        (4_294_967_295.0, true, false),
+        (4_294_967_295.999, true, false),
+        (4_294_967_296.0, false, false),
+        (-4_294_967_296.0, false, false),
+        (6_442_450_943.0, false, false),
+        (-6_442_450_943.0, false, false),
+    ] {
+        let (time, span) = (Time::from_secs_f64(secs), Duration::from_secs_f64(secs));
+        let (time, span) = (time.unwrap(), span.unwrap());
+        assert_eq!(
+            (time.to_ros1().is_ok(), span.to_ros1().is_ok()),
+            (fits_time, fits_span),
+            "{secs}"
+        );
+        assert_eq!(time.as_secs_f64().to_bits(), secs.to_bits(), "{secs}");
+    }
+    for secs in [9_223_372_036_854_775_808.0, -9_223_372_036_854_775_809.0] {
+        assert_eq!(Time::<Ros>::from_secs_f64(secs), None);
+    }
+}
+
 #[test]
 fn spans_come_from_the_standard_librarys() {
     let std = std::time::Duration::new;
@@ -412,5 +552,12 @@ proptest! {
     fn floats_come_back_within_a_nanosecond(nanos in -1_000_000_000_000_000_i64..1_000_000_000_000_000) {
         let back = Duration::from_secs_f64(ns(nanos).as_secs_f64()).unwrap();
         prop_assert!((back - ns(nanos)).saturating_abs() <= ns(1), "{nanos} {back}");
+    }
+
+    /// Between 2004 and 2038 two floats of seconds are 238 ns apart.
+    #[test]
+    fn todays_times_come_back_as_the_nearest_float(nanos in 1_100_000_000 * SEC..2_147_000_000 * SEC) {
+        let back = Time::<Ros>::from_secs_f64(at(nanos).as_secs_f64()).unwrap();
+        prop_assert!((back - at(nanos)).saturating_abs() <= ns(120), "{nanos} {back}");
     }
 }
