@@ -45,7 +45,7 @@ impl When {
             Self::AfterStart(span) => range.start().saturating_add(span),
             Self::BeforeEnd(span) => range.stop().saturating_add(-span),
             Self::Fraction(fraction) => {
-                let span = Duration::from_secs_f64(range.duration().as_secs_f64() * fraction);
+                let span = range.duration().mul_f64(fraction);
                 range.start().saturating_add(span.unwrap_or(Duration::MAX))
             }
         }
