@@ -133,6 +133,20 @@ fn the_end_of_the_clock_ends_all_sleeps_and_later_ones() {
     assert_eq!(ended, Err(SleepError::Shutdown));
     let later = test.ros().sleep_for(MINUTE, OnJump::Continue);
     assert_eq!(later, Err(SleepError::Shutdown));
+    let unset = TestClock::new(Time::ZERO); // no /clock ever
+    let clock = unset.ros();
+    thread::scope(|scope| {
+        let sleepers = [Time::MAX, at(200)].map(|target| {
+            let sleeper = clock.clone();
+            scope.spawn(move || sleeper.sleep_until(target, OnJump::Continue))
+        });
+        let span = scope.spawn(|| clock.sleep_for(MINUTE, OnJump::Continue));
+        unset.wait_asleep(&clock, 3);
+        unset.writer().shut_down();
+        for sleeper in sleepers.into_iter().chain([span]) {
+            assert_eq!(sleeper.join().unwrap(), Err(SleepError::Shutdown));
+        }
+    });
 }
 
 /// T21: spans are counted from the first time there is; points of time are what they are.
@@ -244,6 +258,34 @@ fn many_sleepers_end_together_at_the_clocks_end() {
     });
 }
 
+/// 3.5 on clocks that have no writer, or one that does not drive them: a [`Cancel`] ends them together.
+#[test]
+fn many_sleepers_end_together_by_cancellation() {
+    fn check<K: Kind>(test: &TestClock, clock: &Clock<K>) {
+        let cancel = Cancel::new();
+        thread::scope(|scope| {
+            let sleepers: Vec<_> = (0..10)
+                .map(|_| {
+                    let options = OnJump::Continue.unless(&cancel);
+                    scope.spawn(|| clock.sleep_for(MINUTE, options))
+                })
+                .collect();
+            test.wait_asleep(clock, 10);
+            assert!(sleepers.iter().all(|sleeper| !sleeper.is_finished()));
+            cancel.cancel();
+            for sleeper in sleepers {
+                assert_eq!(sleeper.join().unwrap(), Err(SleepError::Cancelled));
+            }
+        });
+    }
+    let test = TestClock::new(at(1));
+    let (inactive, _writer) = test.another_ros(Fallback::Zero);
+    check(&test, &test.ros());
+    check(&test, &inactive);
+    check(&test, &test.system());
+    check(&test, &test.steady());
+}
+
 #[test]
 fn a_tick_wakes_only_who_is_due() {
     let test = TestClock::new(at(0) + ns(1));
@@ -268,14 +310,12 @@ fn sleeps_on_the_machines_clocks_end_on_their_own() {
         let target = clock.now() + Duration::from_millis(3);
         assert_eq!(clock.sleep_until(target, OnJump::Continue), Ok(()));
         assert!(clock.now() >= target);
-        assert_eq!(
-            clock.sleep_for(Duration::from_millis(1), OnJump::Continue),
-            Ok(())
-        );
-        assert_eq!(
-            clock.sleep_for(Duration::from_secs(-1_000), OnJump::Continue),
-            Ok(())
-        );
+        let (span, begun) = (Duration::from_millis(3), clock.now());
+        assert_eq!(clock.sleep_for(span, OnJump::Continue), Ok(()));
+        assert!(clock.now() - begun >= span);
+        for past in [Duration::from_secs(-1_000), Duration::MIN] {
+            assert_eq!(clock.sleep_for(past, OnJump::Continue), Ok(()));
+        }
     }
     check(&Clock::steady());
     check(&Clock::system());

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bagplay::time::{
-    Cancel, Clock, Cycle, Duration, InvalidPeriod, JumpFilter, Kind, MissedTicks, OnJump, Rate,
-    Ros, SleepError, Start, TestClock, Time, Timer, TimerError, TimerOptions, Timers,
+    Cancel, Clock, Cycle, Duration, Fallback, InvalidPeriod, JumpFilter, Kind, MissedTicks, OnJump,
+    Rate, Ros, SleepError, Start, TestClock, Time, Timer, TimerError, TimerOptions, Timers,
 };
 
 const SEC: i64 = 1_000_000_000;
@@ -410,15 +410,22 @@ fn rates() {
     );
     assert_eq!(cycle(150, 0), (Ok(Cycle::Missed), ns(150)));
     assert_eq!(cycle(10, 40), (Ok(Cycle::Kept), ns(60)), "the grid is kept");
+    // the rows of both resets: without one the first cycle would be missed
     test.advance(ns(250));
     rate.reset();
-    test.rewind(secs(1)); // 900 ns and more before the cycle's begin
-    thread::scope(|scope| {
-        let sleeper = scope.spawn(|| rate.sleep(OnJump::Continue));
-        test.wait_asleep(&clock, 1);
-        test.advance(ns(100));
-        assert_eq!(sleeper.join().unwrap(), Ok(Cycle::Kept));
-    });
+    test.advance(ns(30));
+    for (sleeps, back) in [(70, 0), (100, SEC)] {
+        test.rewind(ns(back)); // further than the cycle's begin: a new one
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(|| rate.sleep(OnJump::Continue));
+            test.wait_asleep(&clock, 1);
+            test.advance(ns(sleeps - 1));
+            test.wait_asleep(&clock, 1);
+            assert!(!sleeper.is_finished());
+            test.advance(ns(1));
+            assert_eq!(sleeper.join().unwrap(), Ok(Cycle::Kept));
+        });
+    }
     thread::scope(|scope| {
         let sleeper = scope.spawn(|| rate.sleep(OnJump::ErrorOnBackward));
         test.wait_asleep(&clock, 1);
@@ -428,6 +435,196 @@ fn rates() {
             Err(SleepError::TimeJumped(_))
         ));
     });
+}
+
+/// 3.7, the basics, on each kind of clock: a period, half a period of work, a reset, one and a half.
+#[test]
+fn rates_keep_time_on_every_kind_of_clock() {
+    fn check<K: Kind>(test: &TestClock, clock: &Clock<K>) {
+        let start = clock.now();
+        let mut rate = Rate::new(clock, ns(100)).unwrap();
+        // (work, whether the cycle is begun anew after it, how the cycle ends, when)
+        for (work, resets, cycle, end) in [
+            (0, false, Cycle::Kept, 100),
+            (50, false, Cycle::Kept, 200),
+            (50, true, Cycle::Kept, 350),
+            (150, false, Cycle::Missed, 500),
+            (0, false, Cycle::Kept, 550),
+        ] {
+            test.advance(ns(work));
+            if resets {
+                rate.reset();
+            }
+            thread::scope(|scope| {
+                let sleeper = scope.spawn(|| rate.sleep(OnJump::ErrorOnBackward));
+                if cycle == Cycle::Kept {
+                    test.wait_asleep(clock, 1);
+                    test.advance(start + ns(end) - clock.now() - ns(1));
+                    test.wait_asleep(clock, 1);
+                    assert!(!sleeper.is_finished());
+                    test.advance(ns(1));
+                }
+                assert_eq!(sleeper.join().unwrap(), Ok(cycle), "until {end}");
+            });
+            assert_eq!(clock.now() - start, ns(end));
+        }
+    }
+    let test = TestClock::new(at(SEC));
+    let (inactive, _writer) = test.another_ros(Fallback::Zero);
+    check(&test, &test.ros());
+    check(&test, &inactive);
+    check(&test, &test.system());
+    check(&test, &test.steady());
+}
+
+/// 3.10: ten cycles of 10 Hz with another work in each stay on the grid, so that no jitter adds up.
+#[test]
+fn ten_cycles_of_a_rate_are_on_its_grid() {
+    let test = TestClock::new(at(SEC));
+    let clock = test.ros();
+    let mut rate = Rate::from_hz(&clock, 10.0).unwrap();
+    for cycle in 1..=10 {
+        test.advance(Duration::from_millis(cycle * 37 % 100));
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(|| (rate.sleep(OnJump::Continue), clock.now()));
+            test.wait_asleep(&clock, 1);
+            test.set(at(SEC) + Duration::from_millis(cycle * 100));
+            let end = at(SEC + cycle * SEC / 10);
+            assert_eq!(sleeper.join().unwrap(), (Ok(Cycle::Kept), end));
+        });
+    }
+}
+
+/// 3.10: a cycle of four months.
+#[test]
+fn a_slow_rate_ends_by_cancellation_and_with_the_clock() {
+    let test = TestClock::new(at(SEC));
+    let clock = test.ros();
+    let (mut rate, cancel) = (Rate::from_hz(&clock, 1e-7).unwrap(), Cancel::new());
+    let ends: [(&dyn Fn(), _); 2] = [
+        (&|| cancel.cancel(), SleepError::Cancelled),
+        (&|| test.writer().shut_down(), SleepError::Shutdown),
+    ];
+    for (end, error) in ends {
+        let options = match error {
+            SleepError::Cancelled => OnJump::Continue.unless(&cancel),
+            _ => OnJump::Continue.into(),
+        };
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(|| rate.sleep(options));
+            test.wait_asleep(&clock, 1);
+            end();
+            assert_eq!(sleeper.join().unwrap(), Err(error));
+        });
+    }
+}
+
+/// rcl's wait of 100 ms for a timer of 1 s: it comes to nothing, and the timer is as it was.
+#[test]
+fn a_wait_that_is_cut_short_takes_no_tick() {
+    let test = TestClock::new(at(SEC));
+    let clock = test.ros();
+    let (timer, cancel) = (Timer::new(&clock, secs(1)).unwrap(), Cancel::new());
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| timer.wait(OnJump::Continue.unless(&cancel)));
+        test.wait_asleep(&clock, 1);
+        test.advance(Duration::from_millis(100));
+        cancel.cancel();
+        let error = waiting.join().unwrap().unwrap_err();
+        assert_eq!(error, SleepError::Cancelled.into());
+    });
+    assert_eq!(
+        (timer.is_ready(), timer.time_until(), timer.since_last()),
+        (
+            false,
+            Some(Duration::from_millis(900)),
+            Duration::from_millis(100)
+        )
+    );
+}
+
+/// rclcpp's callback forms: what the timer says of itself within its callback.
+#[test]
+fn within_a_callback_the_tick_is_taken() {
+    // (period, how long it is until the next one, whether that is due)
+    for (period, until, is_ready) in [
+        (ns(0), ns(0), true),
+        (Duration::from_millis(1), Duration::from_millis(1), false),
+    ] {
+        let test = TestClock::new(at(SEC));
+        let mut timers = Timers::new(&test.ros());
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        timers
+            .add(period, move |timer, tick| {
+                let seen = (timer.time_until(), timer.is_ready());
+                tell.send((seen, tick.expected <= tick.actual)).unwrap();
+            })
+            .unwrap();
+        test.advance(period);
+        assert_eq!(timers.run_due(), 1);
+        assert_eq!(told.recv(), Ok(((Some(until), is_ready), true)));
+    }
+}
+
+/// rclcpp's manager: a timer that is far from due does not run, and callbacks that last longer than their
+/// period do not keep the set from ending.
+#[test]
+fn long_callbacks_do_not_hold_up_the_end() {
+    let test = Arc::new(TestClock::new(at(SEC)));
+    let clock = test.ros();
+    let cancel = Cancel::new();
+    let (tell, told) = std::sync::mpsc::sync_channel(0);
+    let mut timers = Timers::new(&clock);
+    let works = Arc::clone(&test);
+    timers
+        .add(Duration::from_millis(1), move |_, _| {
+            works.advance(Duration::from_millis(5));
+            let _ = tell.try_send(());
+        })
+        .unwrap();
+    timers
+        .add(secs(1_000_000), |_, _| panic!("it is not due"))
+        .unwrap();
+    test.advance(Duration::from_millis(1));
+    thread::scope(|scope| {
+        let runner = scope.spawn(|| timers.run(OnJump::Continue.unless(&cancel)));
+        for _ in 0..3 {
+            told.recv().unwrap();
+        }
+        cancel.cancel();
+        assert_eq!(runner.join().unwrap(), SleepError::Cancelled);
+    });
+}
+
+/// rclpy's counts: none before half a period, some, none while canceled, some again.
+#[test]
+fn periods_that_are_counted() {
+    for millis in [100, 10, 1] {
+        let test = TestClock::new(at(SEC));
+        let mut timers = Timers::new(&test.ros());
+        let calls = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&calls);
+        let half = Duration::from_millis(millis) / 2;
+        let timer = timers
+            .add(half * 2, move |_, _| {
+                count.fetch_add(1, Ordering::Relaxed);
+            })
+            .unwrap();
+        // (what happens, half periods that pass then, calls)
+        let steps: [(fn(&Timer), i64, usize); 5] = [
+            (|_| {}, 1, 0),
+            (|_| {}, 8, 4),
+            (Timer::cancel, 8, 0),
+            (Timer::reset, 5, 2),
+            (Timer::reset, 1, 0),
+        ];
+        for (happens, halves, expected) in steps {
+            happens(&timer);
+            test.drive(&mut timers, half * halves);
+            let calls = calls.swap(0, Ordering::Relaxed);
+            assert_eq!(calls, expected, "{halves} halves of {millis} ms");
+        }
+    }
 }
 
 /// rcl's two timers: after a wait one of them is ready, and that is the shorter one.
