@@ -204,34 +204,61 @@ fn a_source_that_turns_round_is_announced() {
     assert_eq!(events(), ["Started 1000", "Backward -10"]);
 }
 
-/// (time and factor that are said, seconds that pass then, seconds that are shown after that)
+/// T53: also where the time stood before, since its direction is what it last was.
+#[test]
+fn a_turn_is_announced_also_out_of_a_pause() {
+    // (factors that are said one after the other, how many of them turn round)
+    for (factors, turns) in [
+        (&[0.0, -1.0][..], 1),
+        (&[0.0, 1.0], 0),
+        (&[1.0, 0.0, -1.0], 1),
+        (&[-1.0, 0.0, -1.0], 0),
+        (&[-1.0, 0.0, 1.0, 0.0, -1.0], 2),
+    ] {
+        let test = TestClock::new(Time::ZERO);
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&told);
+        let _handle = test.ros().on_reverse(move |phase, reversal| {
+            log.lock().unwrap().push((phase, reversal.at));
+        });
+        for (generation, factor) in (0..).zip(factors) {
+            say(&test, 10_000, *factor, generation);
+        }
+        let turn = [Phase::Before, Phase::After].map(|phase| (phase, at(10_000)));
+        assert_eq!(*told.lock().unwrap(), turn.repeat(turns), "{factors:?}");
+    }
+}
+
+/// (time and factor that are said, what passes then, what is shown after that), in tenths of a second
 type Row<'a> = &'a [(Option<(i64, f64)>, i64, i64)];
 
 /// rosbag2's sequences.
 #[test]
 fn the_time_controllers_rows() {
+    const TENTH: i64 = 100_000_000;
     let how = Extrapolation::for_at_most(Duration::MAX);
-    let rows: [Row<'_>; 5] = [
+    let rows: [Row<'_>; 6] = [
         &[
-            (Some((1, 0.0)), 1, 1),
-            (Some((1, 1.0)), 1, 2),
-            (Some((2, 0.0)), 8, 2),
-        ],
-        &[
-            (Some((1, 1.0)), 1, 2),
-            (Some((2, 2.0)), 1, 4),
-            (Some((4, 0.0)), 1, 4),
-            (Some((4, 0.5)), 2, 5),
+            (Some((10, 0.0)), 10, 10),
+            (Some((10, 1.0)), 10, 20),
+            (Some((20, 0.0)), 80, 20),
         ],
         &[
             (Some((10, 1.0)), 10, 20),
-            (Some((100, 1.0)), 1, 101),
-            (Some((50, 1.0)), 2, 52),
+            (Some((20, 2.0)), 10, 40),
+            (Some((40, 0.0)), 10, 40),
+            (Some((40, 0.5)), 20, 50),
         ],
-        &[(Some((4, 1.5)), 6, 13)],
         &[
-            (Some((1_234_567_890, 1.0)), 1, 1_234_567_891),
-            (None, 9, 1_234_567_900),
+            (Some((100, 1.0)), 100, 200),
+            (Some((1_000, 1.0)), 10, 1_010),
+            (Some((500, 1.0)), 20, 520),
+        ],
+        &[(Some((10, 1.5)), 0, 10), (Some((40, 1.5)), 50, 115)],
+        &[(Some((50, 1.5)), 0, 50), (Some((20, 1.5)), 50, 95)],
+        &[
+            (Some((12_345_678_900, 1.0)), 10, 12_345_678_910),
+            (None, 90, 12_345_679_000),
         ],
     ];
     for row in rows {
@@ -240,12 +267,12 @@ fn the_time_controllers_rows() {
             if let Some((time, factor)) = said {
                 let state = ClockState {
                     generation,
-                    ..ClockState::new(at(time * 1_000_000_000), speed(*factor))
+                    ..ClockState::new(at(time * TENTH), speed(*factor))
                 };
                 test.writer().set_state(state, how);
             }
-            test.pass(Duration::from_secs(*pass));
-            assert_eq!(test.ros().now(), at(shown * 1_000_000_000), "{row:?}");
+            test.pass(ns(pass * TENTH));
+            assert_eq!(test.ros().now(), at(shown * TENTH), "{row:?}");
         }
     }
     // exact where a float product is not: 2^61 + 1
@@ -271,6 +298,35 @@ fn sleepers_and_timers_follow_a_time_that_goes_on_by_itself() {
         assert_eq!(sleeper.join().unwrap(), Ok(()));
     });
     assert!(timer.is_ready());
+}
+
+/// rosbag2's sleeper on a paused clock gives up; ours sleeps on, and the pause is time that it does not see.
+#[test]
+fn a_pause_holds_a_sleeper_up_and_does_not_end_its_sleep() {
+    for begins_paused in [true, false] {
+        let test = TestClock::new(Time::ZERO);
+        let clock = test.ros();
+        say(&test, 1_000, if begins_paused { 0.0 } else { 1.0 }, 0);
+        let any = OnJump::ErrorOnAny {
+            min_forward: ns(1_000),
+        };
+        thread::scope(|scope| {
+            let sleeper = scope.spawn(|| clock.sleep_until(at(1_100), any));
+            test.wait_asleep(&clock, 1);
+            if !begins_paused {
+                test.pass(ns(99));
+                say(&test, 1_099, 0.0, 0);
+            }
+            test.pass(ns(900));
+            test.wait_asleep(&clock, 1);
+            assert!(!sleeper.is_finished());
+            let held = clock.now().as_nanos();
+            say(&test, held, 1.0, 0);
+            test.pass(at(1_100) - at(held));
+            assert_eq!(sleeper.join().unwrap(), Ok(()));
+        });
+        assert_eq!(clock.now(), at(1_100));
+    }
 }
 
 /// On the machine's clock the sleeper wakes by itself.

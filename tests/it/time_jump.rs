@@ -98,6 +98,16 @@ fn the_machines_clocks_are_near_the_hosts_and_never_zero() {
         assert!(now >= last && now > Time::ZERO);
         last = now;
     }
+    // T14: the monotonic clock, which begins near boot
+    #[cfg(unix)]
+    {
+        let monotonic = || {
+            let at = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+            Duration::from_secs(at.tv_sec) + ns(at.tv_nsec)
+        };
+        let (before, now, after) = (monotonic(), steady.now() - Time::ZERO, monotonic());
+        assert!(before <= now && now <= after, "{before} {now} {after}");
+    }
     let host = std::time::UNIX_EPOCH.elapsed().unwrap();
     let (ros, _writer) = Clock::ros(Fallback::Zero);
     for shown in [Clock::system().now().assume_ros(), ros.now()] {
@@ -270,6 +280,22 @@ fn thresholds_are_closed_and_each_handler_has_its_own() {
     test.writer().deactivate();
     let names: String = log.take().iter().map(|line| line[..2].to_owned()).collect();
     assert_eq!(names, "c<d<c>d>");
+}
+
+/// The three handlers of 3.10: who is told that ROS time is on, and that it is told once.
+#[test]
+fn activation_is_told_once_to_those_who_asked_for_changes() {
+    let (test, clock) = inactive();
+    let log = Log::default();
+    let second = JumpFilter::new().min_forward(ns(SEC)).min_backward(ns(SEC));
+    let changes = JumpFilter::new().clock_changes();
+    let _handles = [("a", second), ("b", changes), ("c", second.clock_changes())]
+        .map(|(name, filter)| log.handler(name, &clock, filter));
+    for called in ["b<c<b>c>", ""] {
+        test.writer().activate();
+        let names: String = log.take().iter().map(|line| line[..2].to_owned()).collect();
+        assert_eq!(names, called);
+    }
 }
 
 #[test]
@@ -449,6 +475,42 @@ fn a_panicking_handler_is_counted_and_harms_nobody() {
     test.set(at(10));
     assert_eq!(log.take(), ["<Backward -90", ">Backward -90"]);
     assert_eq!((bad.panics(), clock.now()), (2, at(10)));
+}
+
+/// Case h: whoever waits for the handlers in `now()` waits no longer than for one that returns.
+#[test]
+fn a_panicking_handler_lets_waiting_readers_go() {
+    for panics_in in [Phase::Before, Phase::After] {
+        let test = Arc::new(TestClock::new(at(100)));
+        let clock = test.ros();
+        let (reached, is_reached) = sync_channel(1);
+        let (release, released) = sync_channel::<()>(1);
+        let handle = clock
+            .on_jump(JumpFilter::new().min_backward(ns(1)), move |phase, _| {
+                if phase == panics_in {
+                    reached.send(()).unwrap();
+                    released.recv().unwrap();
+                    panic!("the handler's own fault");
+                }
+            })
+            .unwrap();
+        thread::scope(|scope| {
+            let mover = Arc::clone(&test);
+            let mover = scope.spawn(move || mover.set(at(10)));
+            is_reached.recv().unwrap();
+            let readers = [(); 2].map(|()| {
+                let other = clock.clone();
+                scope.spawn(move || other.now())
+            });
+            test.wait_asleep(&clock, 2);
+            release.send(()).unwrap();
+            for reader in readers {
+                assert_eq!(reader.join().unwrap(), at(10));
+            }
+            mover.join().unwrap();
+        });
+        assert_eq!((handle.panics(), clock.try_now()), (1, Ok(at(10))));
+    }
 }
 
 /// Case g: what the source said before counts when it is active again, in one event.

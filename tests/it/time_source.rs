@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bagplay::time::{
-    Clock, Complaint, Duration, Fallback, Feed, JumpFilter, MachineSource, NotStarted, OnJump,
-    Phase, SimTime, SourceError, TestClock, Time, TimeSource,
+    Clock, ClockState, Complaint, Duration, Extrapolation, Fallback, Feed, JumpFilter,
+    MachineSource, NotStarted, OnJump, Phase, SimTime, SourceError, Speed, TestClock, Time,
+    TimeSource,
 };
 
 const SYSTEM: i64 = 1_000_000_000_000_000;
@@ -114,6 +115,89 @@ fn sim_time_goes_on_and_off() {
     );
 }
 
+/// The attach and detach rows: while it is off nothing that is done to clocks and sources moves a clock.
+#[test]
+fn while_sim_time_is_off_no_clock_is_active() {
+    let (test, source, sim) = set_up();
+    let others = SimTime::on_test_clock(&test, Handed::default());
+    let clock = sim.clock();
+    let (mine, writer) = test.another_ros(Fallback::Zero);
+    writer.set(Time::from_nanos(99));
+    writer.activate();
+    assert_eq!((mine.is_active(), nanos(&mine)), (true, 99));
+    sim.attach(writer); // an active clock is off with its new owner
+    let (_handle, events) = events(&clock);
+    let next = Handed {
+        first: Some(5),
+        ..Handed::default()
+    };
+    let steps: [(&str, &dyn Fn()); 7] = [
+        ("attached", &|| {}),
+        ("fed", &|| source.time(7)),
+        ("released", &|| sim.release(&mine)),
+        ("released twice", &|| sim.release(&mine)),
+        ("handed over", &|| sim.hand_over(&clock, &others)),
+        ("and back", &|| others.hand_over(&clock, &sim)),
+        ("replaced", &|| sim.replace_source(next.clone()).unwrap()),
+    ];
+    for (step, act) in steps {
+        act();
+        let late = sim.clock();
+        for clock in [&clock, &mine, &late] {
+            assert_eq!((clock.is_active(), nanos(clock)), (false, SYSTEM), "{step}");
+        }
+    }
+    assert_eq!(
+        (events(), source.log(), next.log()),
+        (vec![], vec![], vec![])
+    );
+    sim.enable().unwrap();
+    assert_eq!([&clock, &mine].map(nanos), [5, SYSTEM]);
+}
+
+/// The rows of 3.8 and 3.10 on jumps through a source: each handler hears what it asked for.
+#[test]
+fn what_a_source_says_reaches_the_handlers_that_asked_for_it() {
+    let (_test, source, sim) = set_up();
+    let clock = sim.clock();
+    let half = Duration::from_millis(500);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let filters = [
+        ("f", JumpFilter::new().min_forward(half)),
+        ("b", JumpFilter::new().min_backward(half)),
+        ("c", JumpFilter::new().clock_changes()),
+    ];
+    let _handles = filters.map(|(name, filter)| {
+        let log = Arc::clone(&log);
+        clock
+            .on_jump(filter, move |phase, jump| {
+                if phase == Phase::After {
+                    log.lock().unwrap().push(format!("{name} {:?}", jump.kind));
+                }
+            })
+            .unwrap()
+    });
+    let told = || std::mem::take(&mut *log.lock().unwrap());
+    for second in 0..5 {
+        source.time(second * 1_000_000_000);
+    }
+    assert_eq!(told(), [""; 0], "nothing while it is off");
+    sim.enable().unwrap();
+    assert_eq!(told(), ["c Activated"]);
+    for second in 1..=6 {
+        source.time(second * 1_000_000_000);
+    }
+    assert_eq!(told(), ["f Forward"; 5], "the first one is the start");
+    source.time(6_499_999_999);
+    source.time(6_000_000_000);
+    assert_eq!(told(), [""; 0], "half a second less one nanosecond");
+    source.time(2_000_000_000);
+    assert_eq!(told(), ["b Backward"]);
+    sim.disable();
+    sim.enable().unwrap();
+    assert_eq!(told(), ["c Deactivated", "c Activated"]);
+}
+
 /// Case k too: a clock that joins while the time stands gets it at once.
 #[test]
 fn every_clock_is_driven_whenever_it_joined() {
@@ -134,6 +218,47 @@ fn every_clock_is_driven_whenever_it_joined() {
     sim.release(&mine);
     source.time(9);
     assert_eq!([&early, &late, &mine].map(nanos), [9, 9, SYSTEM]);
+}
+
+/// Case k of a source that said that the time stands.
+#[test]
+fn a_clock_that_joins_a_paused_source_has_its_time_at_once() {
+    let (test, source, sim) = set_up();
+    sim.enable().unwrap();
+    let how = Extrapolation::for_at_most(Duration::MAX);
+    let rolls = ClockState::new(Time::from_nanos(5), Some(Speed::NORMAL));
+    source.feed().state(rolls, how);
+    let stands = ClockState::new(Time::from_nanos(7), None);
+    source.feed().state(stands, how);
+    test.pass(Duration::from_secs(3));
+    let late = sim.clock();
+    assert_eq!(late.try_now(), Ok(Time::from_nanos(7)));
+    test.pass(Duration::from_secs(3));
+    assert_eq!(nanos(&late), 7);
+}
+
+/// T40 with time that goes on by itself: a clock that changes hands goes on as its new source says.
+#[test]
+fn a_clock_that_is_handed_over_goes_on_as_its_source_says() {
+    let (test, source, sim) = set_up();
+    let (clock, other) = (sim.clock(), sim.clock());
+    sim.enable().unwrap();
+    let how = Extrapolation::for_at_most(Duration::MAX);
+    let state = |time, factor| {
+        let speed = Speed::from_f64(factor).unwrap();
+        ClockState::new(Time::from_nanos(time), Some(speed))
+    };
+    source.feed().state(state(100, 1.0), how);
+    let fast = Handed::default();
+    let by_fast = SimTime::on_test_clock(&test, fast.clone());
+    by_fast.enable().unwrap();
+    fast.feed().state(state(1_000, 10.0), how);
+    sim.hand_over(&clock, &by_fast);
+    test.pass(Duration::from_nanos(50));
+    assert_eq!([&clock, &other].map(nanos), [1_500, 150]);
+    fast.feed().state(state(2_000, 2.0), how);
+    test.pass(Duration::from_nanos(50));
+    assert_eq!([&clock, &other].map(nanos), [2_100, 200]);
 }
 
 /// T40: the source of one clock, and of all.
