@@ -1,5 +1,7 @@
 //! Following a clock server over the network: a real player, other publishers, none.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
 
 use bagplay::bag::{Bag, Cues, Selection};
@@ -12,11 +14,12 @@ use bagplay::wire::{self, Follow, Session, WireOutput, encode_clock};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 
-use crate::wire_net::{CLOCK_KEY, PATIENCE, open, options, peer, router};
+use crate::wire_net::{CLOCK_KEY, PATIENCE, free_endpoint, open, options, peer, router};
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
 
 fn demo() -> Bag {
-    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
-    Bag::open(&[demo]).unwrap()
+    Bag::open(&[DEMO]).unwrap()
 }
 
 /// A player of the demo's clock alone.
@@ -100,6 +103,13 @@ fn a_program_lives_on_a_players_time() {
         assert!(range.contains(clock.now()));
     }
     next(&jumps, JumpKind::Started);
+    // Half as fast: nobody is there before the player is.
+    let half = Pace::At(Speed::from_f64(0.5).unwrap());
+    let begun = transport.now();
+    let slowed = transport.ask(Command::SetPace(half)).unwrap().segment;
+    let target = slowed.position(begun) + Duration::from_millis(100);
+    clock.sleep_until(target, OnJump::Continue).unwrap();
+    assert!(transport.now() >= begun + Duration::from_millis(200));
     // Ten times as fast, asleep until the player is there.
     transport
         .ask(Command::SetPace(Pace::At(Speed::from_f64(10.0).unwrap())))
@@ -222,10 +232,7 @@ fn whoever_publishes_a_clock_is_followed_and_broken_messages_are_not() {
     sim.enable().unwrap();
     let other = peer(&endpoint);
     let publisher = other.declare_publisher(CLOCK_KEY).wait().unwrap();
-    let listener = publisher.matching_listener().wait().unwrap();
-    while !publisher.matching_status().wait().unwrap().matching() {
-        listener.recv().unwrap();
-    }
+    wait_for(|| is_heard(&publisher));
     for broken in [&b""[..], &[0, 1, 0, 0, 1], &[9; 12]] {
         publisher.put(broken).wait().unwrap();
     }
@@ -236,15 +243,133 @@ fn whoever_publishes_a_clock_is_followed_and_broken_messages_are_not() {
         assert_eq!(clock.now(), time);
     }
     assert_eq!(ticks.lock().unwrap().len(), 3);
-    // Switched off and on again: heard no more, then heard again.
+    // Switched off and on again: nobody subscribes any more, then somebody does.
     sim.disable();
+    wait_for(|| !is_heard(&publisher));
+    let unheard = encode_clock(Time::from_nanos(8));
+    publisher.put(unheard.bytes).wait().unwrap();
     sim.enable().unwrap();
-    while !publisher.matching_status().wait().unwrap().matching() {
-        listener.recv().unwrap();
-    }
+    wait_for(|| is_heard(&publisher));
     let time = Time::from_nanos(9);
     publisher.put(encode_clock(time).bytes).wait().unwrap();
     assert_eq!(told.recv_timeout(PATIENCE), Ok(time));
+}
+
+/// Whether anybody subscribes to it.
+fn is_heard(publisher: &zenoh::pubsub::Publisher<'_>) -> bool {
+    publisher.matching_status().wait().unwrap().matching()
+}
+
+/// T26: while a handler is busy with one message, those after it are passed over but for the newest.
+#[test]
+fn the_newest_message_counts() {
+    let (_session, _, endpoint) = router(|_| ());
+    let node = follower(&endpoint);
+    let sims = [(); 2].map(|()| SimTime::new(node.clock_source(Follow::Clock)));
+    let [clock, other] = sims.each_ref().map(SimTime::clock);
+    let (tell, told) = bounded(1000);
+    let (release, released) = bounded::<()>(1);
+    let first = Time::from_nanos(1);
+    let _handle = clock.on_tick(move |time| {
+        tell.send(time).unwrap();
+        if time == first {
+            released.recv().unwrap();
+        }
+    });
+    for sim in &sims {
+        sim.enable().unwrap();
+    }
+    let elsewhere = peer(&endpoint);
+    let publisher = elsewhere.declare_publisher(CLOCK_KEY).wait().unwrap();
+    wait_for(|| is_heard(&publisher));
+    let put = |time| publisher.put(encode_clock(time).bytes).wait().unwrap();
+    put(first);
+    assert_eq!(told.recv_timeout(PATIENCE), Ok(first));
+    let last = Time::from_nanos(9);
+    (2..=9).map(Time::from_nanos).for_each(put);
+    // All but the last one, which is on its way to both, have come to both.
+    wait_for(|| other.now() == last);
+    release.send(()).unwrap();
+    let mut ticks = Vec::new();
+    while ticks.last() != Some(&last) {
+        ticks.push(told.recv_timeout(PATIENCE).expect("a tick"));
+    }
+    let passed_over = |time: &Time<Ros>| *time < Time::from_nanos(8);
+    assert!(!ticks.iter().any(passed_over), "{ticks:?}");
+}
+
+/// Ends the process, also when the test fails.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        drop((self.0.kill(), self.0.wait()));
+    }
+}
+
+/// The program itself, at half the speed, through its laps to its end.
+#[test]
+fn a_program_follows_the_player_that_users_start() {
+    let bag = demo();
+    let start = bag.range().unwrap().start();
+    let part = TimeRange::between(start, start + Duration::from_millis(300));
+    let endpoint = free_endpoint();
+    let playing = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(DEMO)
+        .args(["--listen", &endpoint, "--no-tui", "--clock", "--loop"])
+        .args(["--end", "+0.3s", "--rate", "0.5"])
+        .env_remove("RUST_LOG")
+        .env_remove("ROS_DOMAIN_ID")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut playing = Ended(playing);
+    let mut said = BufReader::new(playing.0.stderr.take().unwrap()).lines();
+    let first = said.next().unwrap().unwrap();
+    assert!(first.contains("router on"), "{first}");
+
+    let node = follower(&endpoint);
+    let topic = "/rosbag2_player/clock_state".to_owned();
+    let how = Extrapolation::for_at_most(Duration::from_secs(5));
+    // Time that goes on by itself does so at a lap's end until it hears of the next one.
+    let further = TimeRange::between(start, part.stop() + Duration::from_secs(5));
+    let follows = [(Follow::Clock, part), (Follow::State(topic, how), further)];
+    let sims = follows.map(|(follow, part)| {
+        let sim = SimTime::new(node.clock_source(follow));
+        let clock = sim.clock();
+        let (_handle, jumps) = jumps(&clock);
+        sim.enable().unwrap();
+        assert!(clock.wait_started(Duration::from_secs(30)));
+        assert!(part.contains(clock.now()), "{clock:?}");
+        for into in [100, 200] {
+            let target = start + Duration::from_millis(into);
+            clock.sleep_until(target, OnJump::Continue).unwrap();
+        }
+        for _lap in 0..2 {
+            let lap = next(&jumps, JumpKind::Backward);
+            assert!(
+                part.contains(lap.before) && part.contains(lap.after),
+                "{lap:?}"
+            );
+        }
+        let never = part.stop() + Duration::from_secs(1);
+        let slept = clock.sleep_until(never, OnJump::ErrorOnBackward);
+        assert!(matches!(slept, Err(SleepError::TimeJumped(_))), "{slept:?}");
+        wait_for(|| sim.publishers() == 1);
+        assert_eq!(sim.complaints(), []);
+        sim
+    });
+    let clock = sims[0].clock();
+    let interrupted = Process::new("kill")
+        .args(["-INT", &playing.0.id().to_string()])
+        .status();
+    assert!(interrupted.unwrap().success());
+    assert_eq!(playing.0.wait().unwrap().code(), Some(130));
+    wait_for(|| sims.iter().all(|sim| sim.publishers() == 0));
+    // Nobody says what time it is: it stays what it was, and is not the system's.
+    assert!(clock.is_active() && part.contains(clock.now()));
 }
 
 #[test]
