@@ -611,9 +611,10 @@ fn periods_that_are_counted() {
             })
             .unwrap();
         // (what happens, half periods that pass then, calls)
-        let steps: [(fn(&Timer), i64, usize); 5] = [
-            (|_| {}, 1, 0),
-            (|_| {}, 8, 4),
+        let goes_on: fn(&Timer) = |_| {};
+        let steps = [
+            (goes_on, 1, 0),
+            (goes_on, 8, 4),
             (Timer::cancel, 8, 0),
             (Timer::reset, 5, 2),
             (Timer::reset, 1, 0),
