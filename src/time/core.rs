@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use super::alarms::Alarms;
 use super::change::{Change, Fallback, Outcome, Received};
-use super::jump::{Handler, JumpEvent, JumpKind, Notice, Phase, is_handling};
+use super::jump::{self, Handler, Handlers, JumpEvent, JumpKind, Notice, Phase};
 use super::point::{Ros, Steady, Time};
 use super::reading::{Reading, Shown};
 use super::seqlock::SeqLock;
@@ -178,7 +178,7 @@ impl Core {
     /// clock, never wait.
     pub(super) fn settled(&self) -> Locked<'_> {
         let mut state = self.lock();
-        while state.is_gated() && !is_handling() {
+        while state.is_gated() && !jump::is_handling() {
             state = self.doze(state, &self.settled, None);
         }
         state
@@ -297,7 +297,8 @@ impl Core {
         }
     }
 
-    /// Before-handlers, the change, after-handlers. The lock is open while handlers run.
+    /// Before-handlers, the change, after-handlers. The lock is open while handlers run, and this thread waits
+    /// for nobody's; no panic comes out of them.
     fn make<'a>(&'a self, outcome: &Outcome, mut state: Locked<'a>) -> Locked<'a> {
         let called = state.who_wants(&outcome.notices);
         if called.is_empty() {
@@ -315,6 +316,7 @@ impl Core {
         if is_gated {
             self.shown.write(|| state.shown().to_words());
         }
+        let handlers = Handlers::run();
         drop(state);
         for (handler, notice) in called.iter().filter(|(_, notice)| is_jump(notice)) {
             handler.run(Phase::Before, *notice);
@@ -330,6 +332,7 @@ impl Core {
         }
         // What a handler owns that was dropped meanwhile may need the lock.
         drop(called);
+        drop(handlers);
         let mut state = self.lock();
         state.handling = None;
         if is_gated {

@@ -2,13 +2,13 @@
 //! long ([`JumpHandle`]).
 //!
 //! A handler is called before the jump and after it, in the order of registration, on the thread that
-//! moved the time, while no lock is held: it may read the clock (before: the old time, after: the new),
-//! add and drop handlers, move the time (that takes effect after this jump) and sleep on other clocks. A
-//! panic in it is caught, logged and counted; the others are called all the same. On a backward jump
-//! other threads' `now()` waits until the handlers are done (requirement T50).
+//! moved the time, while no lock is held. On a backward jump other threads' `now()` waits until the handlers
+//! are done (requirement T50), so their thread waits for nobody, neither in them nor between them: whatever
+//! is not ours runs in `contained`. What they may do says [`Clock::on_jump`](super::clock::Clock::on_jump).
 
 use std::cell::Cell;
 use std::fmt;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -252,10 +252,38 @@ loom::thread_local! {
     static HANDLING: Cell<u32> = Cell::new(0);
 }
 
-/// Whether this thread is in a handler, of whichever clock. It then waits for no clock's handlers, so
-/// that handlers cannot wait for each other in a circle.
+/// Whether this thread runs handlers, of whichever clock. It then waits for no clock's handlers, so that they
+/// cannot wait for each other in a circle.
 pub(super) fn is_handling() -> bool {
     HANDLING.with(Cell::get) > 0
+}
+
+/// This thread runs handlers, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Handlers(());
+
+impl Handlers {
+    pub(super) fn run() -> Self {
+        HANDLING.with(|depth| depth.set(depth.get() + 1));
+        Self(())
+    }
+}
+
+impl Drop for Handlers {
+    fn drop(&mut self) {
+        HANDLING.with(|depth| depth.set(depth.get() - 1));
+    }
+}
+
+/// Runs what others wrote. Whether it came back: a panic in it ends here, as does one in what that leaves behind.
+fn contained(call: impl FnOnce()) -> bool {
+    let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
+        return true;
+    };
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        mem::forget(another);
+    }
+    false
 }
 
 impl Handler {
@@ -280,15 +308,27 @@ impl Handler {
         if self.is_gone.load(Ordering::Acquire) {
             return;
         }
-        HANDLING.with(|depth| depth.set(depth.get() + 1));
         let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = catch_unwind(AssertUnwindSafe(|| call(phase, notice)));
+        let came_back = contained(|| call(phase, notice));
         drop(call);
-        HANDLING.with(|depth| depth.set(depth.get() - 1));
-        if outcome.is_err() {
+        if !came_back {
             self.panics.fetch_add(1, Ordering::Relaxed);
-            tracing::error!("a handler of {notice:?} panicked; the others are called all the same");
+            // Subscribers of the log are not ours either.
+            contained(|| {
+                tracing::error!(
+                    "a handler of {notice:?} panicked; the others are called all the same"
+                );
+            });
         }
+    }
+}
+
+/// Wherever the last of it goes, often on a thread that others wait for.
+impl Drop for Handler {
+    fn drop(&mut self) {
+        let call = self.call.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let call = mem::replace(call, Box::new(|_, _| {}));
+        contained(|| drop(call));
     }
 }
 

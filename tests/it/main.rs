@@ -36,6 +36,7 @@ mod pty_transport;
 #[cfg(feature = "wire")]
 mod qos_overrides;
 mod time_extrapolate;
+mod time_handlers;
 mod time_jump;
 mod time_races;
 mod time_sleep;
