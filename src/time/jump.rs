@@ -50,9 +50,12 @@ impl JumpEvent {
         self.after.saturating_since(self.before)
     }
 
-    /// Whether the source changed, so that times before and after do not compare.
+    /// Whether another clock took over, so that times before and after do not compare. The first value is
+    /// that, too, where the machine's clock was shown until then ([`Fallback`](super::change::Fallback)).
     pub const fn is_clock_change(self) -> bool {
-        matches!(self.kind, JumpKind::Activated | JumpKind::Deactivated)
+        let left_the_fallback =
+            matches!(self.kind, JumpKind::Started) && self.before.as_nanos() != 0;
+        left_the_fallback || matches!(self.kind, JumpKind::Activated | JumpKind::Deactivated)
     }
 
     /// What a step of the source between two of its values is; nothing if they are the same.
@@ -148,7 +151,8 @@ impl JumpFilter {
         self
     }
 
-    /// A source taking over from the system clock or giving back to it.
+    /// A source taking over from the system clock or giving back to it; also with its first value, where the
+    /// machine's clock was shown until then.
     #[must_use]
     pub const fn clock_changes(mut self) -> Self {
         self.clock_changes = true;
@@ -167,7 +171,7 @@ impl JumpFilter {
         let reaches =
             |least: Option<Duration>, way: Duration| least.is_some_and(|least| way >= least);
         match event.kind {
-            JumpKind::Started => self.start,
+            JumpKind::Started => self.start || (self.clock_changes && event.is_clock_change()),
             JumpKind::Forward => reaches(self.min_forward, event.delta()),
             JumpKind::Backward => reaches(self.min_backward, -event.delta()),
             JumpKind::Activated | JumpKind::Deactivated => self.clock_changes,

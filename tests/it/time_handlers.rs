@@ -7,7 +7,10 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use bagplay::time::{Clock, Duration, JumpFilter, JumpHandle, Ros, TestClock, Time, Timer};
+use bagplay::time::{
+    Clock, Duration, Fallback, JumpEvent, JumpFilter, JumpHandle, JumpKind, Phase, Ros, TestClock,
+    Time, Timer,
+};
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
@@ -126,4 +129,48 @@ fn what_a_handler_owns_may_panic_when_it_goes() {
     test.set(at(5));
     let now = ends(move || clock.now());
     assert_eq!((now, other.unwrap().panics()), (at(5), 4));
+}
+
+/// The machine's clock was shown until then: another clock takes over.
+#[test]
+fn a_source_that_starts_after_a_fallback_is_a_change_of_clock() {
+    let test = Arc::new(TestClock::with_fallback(Time::ZERO, Fallback::Machine));
+    let clock = test.ros();
+    let (told, tell) = sync_channel(4);
+    let (reached, is_reached) = sync_channel(1);
+    let (release, released) = sync_channel::<()>(1);
+    let _handle = clock.on_jump(back().clock_changes(), move |phase, jump| {
+        told.send((phase, jump)).unwrap();
+        if phase == Phase::After {
+            reached.send(()).unwrap();
+            released.recv().unwrap();
+        }
+    });
+    let jump = JumpEvent {
+        kind: JumpKind::Started,
+        before: clock.now(),
+        after: at(5),
+    };
+    assert!(jump.is_clock_change());
+    let mover = Arc::clone(&test);
+    let moving = thread::spawn(move || mover.set(at(5)));
+    assert_eq!(tell.recv_timeout(PATIENCE), Ok((Phase::Before, jump)));
+    assert_eq!(tell.recv_timeout(PATIENCE), Ok((Phase::After, jump)));
+    is_reached.recv().unwrap();
+    let reading = clock.clone();
+    let reader = thread::spawn(move || reading.now());
+    test.wait_asleep(&clock, 1);
+    release.send(()).unwrap();
+    ends(move || moving.join().unwrap());
+    assert_eq!(ends(move || reader.join().unwrap()), at(5));
+
+    let test = TestClock::new(Time::ZERO);
+    let (told, tell) = sync_channel(4);
+    let _handle = test
+        .ros()
+        .on_jump(JumpFilter::new().clock_changes(), move |_, jump| {
+            told.send(jump).unwrap();
+        });
+    test.set(at(5));
+    assert!(tell.try_recv().is_err(), "no time before is no other clock");
 }
