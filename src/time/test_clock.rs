@@ -84,11 +84,16 @@ impl TestClock {
         self.writer.set(time);
     }
 
-    /// All clocks go on by `span`, the ROS clock unless it is paused or rests on the system clock.
+    /// All clocks go on by `span`, the ROS clock unless it is paused or rests on the system clock; one that
+    /// goes on by itself does just that. Nothing if the span is negative: [`TestClock::rewind`] goes back.
     pub fn advance(&self, span: Duration) {
+        let span = span.max(Duration::ZERO);
+        let ros = self.ros();
+        let moves = ros.core.look(|shown, _| shown.reading.moves());
         self.pass(span);
-        if !self.is_paused.load(Ordering::SeqCst)
-            && let (true, Ok(now)) = (self.ros().is_active(), self.ros().try_now())
+        if !moves
+            && !self.is_paused.load(Ordering::SeqCst)
+            && let (true, Ok(now)) = (ros.is_active(), ros.try_now())
         {
             self.set(now.saturating_add(span));
         }
@@ -109,9 +114,10 @@ impl TestClock {
         self.is_paused.store(false, Ordering::SeqCst);
     }
 
-    /// Time passes on the machine's own clocks, and nothing is heard of the source.
+    /// Time passes on the machine's own clocks, and nothing is heard of the source. Nothing if the span is
+    /// negative.
     pub fn pass(&self, span: Duration) {
-        self.manual.pass(span);
+        self.manual.pass(span.max(Duration::ZERO));
     }
 
     /// Somebody sets the system's date; `None` takes the system clock away (requirement T13).

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bagplay::time::{
-    Clock, Duration, Fallback, JumpEvent, JumpFilter, JumpHandle, JumpKind, Phase, Ros, TestClock,
-    Time, Timer,
+    Clock, ClockState, Duration, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpHandle,
+    JumpKind, Phase, Ros, Speed, TestClock, Time, Timer,
 };
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
@@ -173,4 +173,26 @@ fn a_source_that_starts_after_a_fallback_is_a_change_of_clock() {
         });
     test.set(at(5));
     assert!(tell.try_recv().is_err(), "no time before is no other clock");
+}
+
+#[test]
+fn a_clock_that_goes_on_by_itself_is_advanced_once() {
+    let test = TestClock::new(at(1));
+    let how = Extrapolation::for_at_most(ns(100));
+    let state = ClockState::new(at(1_000), Some(Speed::NORMAL));
+    test.writer().set_state(state, how);
+    test.advance(ns(10));
+    assert_eq!(test.ros().now(), at(1_010));
+    test.pass(ns(5));
+    assert_eq!(test.ros().now(), at(1_015), "it still goes on");
+}
+
+#[test]
+fn time_on_the_machines_clocks_does_not_pass_backwards() {
+    let test = TestClock::new(at(100));
+    let shown = || (test.ros().now(), test.system().now(), test.steady().now());
+    let before = shown();
+    test.advance(ns(-5));
+    test.pass(ns(-5));
+    assert_eq!(shown(), before);
 }
