@@ -7,19 +7,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::bell::Bell;
 use super::duration::Duration;
 use super::jump::{JumpEvent, JumpKind};
 use super::point::{Ros, Time};
 use super::schedule::Schedule;
 use super::sleep::{OnJump, SleepError};
-use super::sync::Condvar;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct AlarmId(u64);
 
 #[derive(Debug)]
 pub(super) struct Alarm {
-    pub(super) bell: Arc<Condvar>,
+    pub(super) bell: Arc<Bell>,
     pub(super) job: Job,
 }
 
@@ -118,15 +118,15 @@ impl Alarms {
         }
         alarm.job = Job::Timer(schedule);
         self.waiting.extend(alarm.deadline().map(|at| (at, id)));
-        alarm.bell.notify_all();
+        alarm.bell.ring();
     }
 
-    pub(super) fn bell(&self, id: AlarmId) -> Arc<Condvar> {
+    pub(super) fn bell(&self, id: AlarmId) -> Arc<Bell> {
         Arc::clone(&self.all[&id].bell)
     }
 
     /// Moves a timer to another bell: that of the set it belongs to now.
-    pub(super) fn rehang(&mut self, id: AlarmId, bell: &Arc<Condvar>) {
+    pub(super) fn rehang(&mut self, id: AlarmId, bell: &Arc<Bell>) {
         if let Some(alarm) = self.all.get_mut(&id) {
             alarm.bell = Arc::clone(bell);
         }
@@ -151,7 +151,7 @@ impl Alarms {
     /// turned back meanwhile, and then they wait on.
     pub(super) fn ring_due(&self, now: Time<Ros>) {
         for (_, id) in self.waiting.iter().take_while(|(at, _)| *at <= now) {
-            self.all[id].bell.notify_all();
+            self.all[id].bell.ring();
         }
     }
 
@@ -159,7 +159,7 @@ impl Alarms {
     pub(super) fn ring_ended(&self) {
         for alarm in self.all.values() {
             if matches!(&alarm.job, Job::Sleep(sleeper) if sleeper.ended.is_some()) {
-                alarm.bell.notify_all();
+                alarm.bell.ring();
             }
         }
     }
@@ -167,7 +167,7 @@ impl Alarms {
     /// Wakes everybody, to look again.
     pub(super) fn ring_all(&self) {
         for alarm in self.all.values() {
-            alarm.bell.notify_all();
+            alarm.bell.ring();
         }
     }
 

@@ -6,9 +6,11 @@
 //! a change of source, other threads' `now()` (requirement T50).
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, Weak};
 
 use super::alarms::Alarms;
+use super::bell::{Bell, Look};
 use super::change::{Change, Fallback, Outcome, Received};
 use super::jump::{self, Handler, Handlers, JumpEvent, JumpKind, Notice, Phase};
 use super::point::{Ros, Steady, Time};
@@ -23,9 +25,11 @@ pub(super) struct Core {
     wall: Wall,
     state: Mutex<State>,
     /// Rung when handlers have run for which `now()` waits.
-    settled: Condvar,
+    settled: Arc<Bell>,
     /// Rung when somebody begins to wait.
     dozed_off: Condvar,
+    /// How many wait; for tests, which wait for that in place of a while.
+    asleep: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
@@ -42,14 +46,8 @@ pub(super) struct State {
     handlers: Vec<Arc<Handler>>,
     changes: VecDeque<Change>,
     handling: Option<Handling>,
-    waiters: Waiters,
-}
-
-/// Threads that wait on this clock; for tests, which wait for that in place of a while.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Waiters {
-    pub(super) asleep: usize,
-    pub(super) wakeups: u64,
+    /// How often somebody who waited woke.
+    wakeups: u64,
 }
 
 /// A thread runs handlers.
@@ -60,38 +58,6 @@ struct Handling {
 }
 
 pub(super) type Locked<'a> = MutexGuard<'a, State>;
-
-/// What a waiter found.
-pub(super) enum Look<T> {
-    Done(T),
-    Again {
-        at: Option<Time<Ros>>,
-        steady: Option<Time<Steady>>,
-    },
-}
-
-impl<T> Look<T> {
-    pub(super) const fn at_the_next_change() -> Self {
-        Self::Again {
-            at: None,
-            steady: None,
-        }
-    }
-
-    pub(super) const fn at_time(at: Time<Ros>) -> Self {
-        Self::Again {
-            at: Some(at),
-            steady: None,
-        }
-    }
-
-    pub(super) const fn at_steady(steady: Time<Steady>) -> Self {
-        Self::Again {
-            at: None,
-            steady: Some(steady),
-        }
-    }
-}
 
 impl State {
     pub(super) fn now(&self, wall: &Wall) -> Time<Ros> {
@@ -146,14 +112,16 @@ impl Core {
             handlers: Vec::new(),
             changes: VecDeque::new(),
             handling: None,
-            waiters: Waiters::default(),
+            wakeups: 0,
         };
+        let asleep = Arc::default();
         let core = Arc::new(Self {
             shown: SeqLock::new(state.shown().to_words()),
             wall,
             state: Mutex::new(state),
-            settled: Condvar::new(),
+            settled: Bell::new(&asleep),
             dozed_off: Condvar::new(),
+            asleep,
         });
         let resting: Weak<Self> = Arc::downgrade(&core);
         core.wall.notify(resting);
@@ -204,9 +172,13 @@ impl Core {
     }
 
     /// Wakes one waiter, under the lock: it is before its look or already waiting.
-    pub(super) fn ring(&self, bell: &Condvar) {
+    pub(super) fn ring(&self, bell: &Bell) {
         let _state = self.lock();
-        bell.notify_all();
+        bell.ring();
+    }
+
+    pub(super) fn bell(&self) -> Arc<Bell> {
+        Bell::new(&self.asleep)
     }
 
     /// Looks until it is done; between looks it waits for its bell or for the machine's clock to get
@@ -214,7 +186,7 @@ impl Core {
     pub(super) fn wait<'a, T>(
         &'a self,
         mut state: Locked<'a>,
-        bell: &Condvar,
+        bell: &Bell,
         mut look: impl FnMut(&mut State, Option<Time<Ros>>) -> Look<T>,
     ) -> (Locked<'a>, T) {
         loop {
@@ -230,37 +202,25 @@ impl Core {
         }
     }
 
-    fn doze<'a>(
-        &self,
-        mut state: Locked<'a>,
-        bell: &Condvar,
-        until: Option<Time<Steady>>,
-    ) -> Locked<'a> {
-        state.waiters.asleep += 1;
+    fn doze<'a>(&self, state: Locked<'a>, bell: &Bell, until: Option<Time<Steady>>) -> Locked<'a> {
+        let left = until
+            .filter(|_| !self.wall.is_manual())
+            .map(|until| until.saturating_since(self.wall.steady()).to_std());
         self.dozed_off.notify_all();
-        let mut state = match until {
-            Some(until) if !self.wall.is_manual() => {
-                let left = until.saturating_since(self.wall.steady()).to_std();
-                bell.wait_timeout(state, left)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0
-            }
-            _ => bell.wait(state).unwrap_or_else(PoisonError::into_inner),
-        };
-        state.waiters.asleep -= 1;
-        state.waiters.wakeups += 1;
+        let mut state = bell.wait(state, left);
+        state.wakeups += 1;
         state
     }
 
     /// Whether `count` threads came to wait on this clock, within `patience` of real time.
     pub(super) fn wait_asleep(&self, count: usize, patience: std::time::Duration) -> bool {
-        sync::wait_while(&self.dozed_off, self.lock(), patience, |state| {
-            state.waiters.asleep < count
+        sync::wait_while(&self.dozed_off, self.lock(), patience, |_| {
+            self.asleep.load(Relaxed) < count
         })
     }
 
-    pub(super) fn waiters(&self) -> Waiters {
-        self.lock().waiters
+    pub(super) fn wakeups(&self) -> u64 {
+        self.lock().wakeups
     }
 
     /// Makes a change, or leaves it to the thread that runs handlers now.
@@ -337,7 +297,7 @@ impl Core {
         state.handling = None;
         if is_gated {
             self.show(outcome, &mut state);
-            self.settled.notify_all();
+            self.settled.ring();
         }
         state
     }

@@ -3,9 +3,10 @@
 //!
 //! Nothing here does I/O or owns a thread. The clocks of the machine are read in `wall.rs` alone; the
 //! [`Segment`] reads none, its instants are arguments. To follow a clock server read [`Clock`], then
-//! `jump.rs`; `docs/time.md` says where each requirement of the ROS article is met.
+//! [`Clock::on_jump`]; `docs/time.md` says where each requirement of the ROS article is met.
 
 mod alarms;
+mod bell;
 mod change;
 mod clock;
 mod core;

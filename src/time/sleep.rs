@@ -7,11 +7,12 @@
 use std::sync::{Arc, PoisonError, Weak};
 
 use super::alarms::{Alarm, Job, Sleeper};
-use super::core::{Core, Look};
+use super::bell::{Bell, Look};
+use super::core::Core;
 use super::duration::Duration;
 use super::jump::{JumpEvent, JumpKind};
 use super::point::{Ros, Time};
-use super::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
+use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
 /// What a blocking call does when the time jumps (requirement T56).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -90,7 +91,7 @@ pub struct Cancel(Arc<Cancelled>);
 #[derive(Debug, Default)]
 struct Cancelled {
     is_cancelled: AtomicBool,
-    asleep: Mutex<Vec<(Weak<Core>, Arc<Condvar>)>>,
+    asleep: Mutex<Vec<(Weak<Core>, Arc<Bell>)>>,
 }
 
 impl Cancel {
@@ -115,7 +116,7 @@ impl Cancel {
         self.0.is_cancelled.load(Ordering::SeqCst)
     }
 
-    pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Condvar>) -> Watch<'_> {
+    pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Watch<'_> {
         self.lock().push((Arc::downgrade(core), Arc::clone(bell)));
         Watch {
             cancel: self,
@@ -123,7 +124,7 @@ impl Cancel {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Weak<Core>, Arc<Condvar>)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Weak<Core>, Arc<Bell>)>> {
         self.0.asleep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -131,7 +132,7 @@ impl Cancel {
 /// Asleep with a [`Cancel`], until dropped.
 pub(super) struct Watch<'a> {
     cancel: &'a Cancel,
-    bell: Arc<Condvar>,
+    bell: Arc<Bell>,
 }
 
 impl Drop for Watch<'_> {
@@ -161,7 +162,7 @@ impl Core {
         target: Target,
         options: &SleepOptions,
     ) -> Result<(), SleepError> {
-        let bell = Arc::new(Condvar::new());
+        let bell = self.bell();
         let cancel = options.cancel.as_ref();
         let _watch = cancel.map(|cancel| cancel.watch(self, &bell));
         let mut state = self.settled();
@@ -204,7 +205,7 @@ impl Core {
 
     /// Whether a time came within `timeout` of the machine's steady clock.
     pub(super) fn wait_started(self: &Arc<Self>, timeout: Duration) -> bool {
-        let bell = Arc::new(Condvar::new());
+        let bell = self.bell();
         let deadline = self.wall().steady().saturating_add(timeout);
         let mut state = self.settled();
         let alarm = state.alarms.add(Alarm {

@@ -8,13 +8,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::alarms::{Alarm, AlarmId, Job};
+use super::bell::Look;
 use super::clock::{Clock, kinded};
-use super::core::{Core, Locked, Look};
+use super::core::{Core, Locked};
 use super::duration::Duration;
 use super::point::{Kind, Ros, Time};
 use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
 use super::sleep::{Cancel, SleepError, SleepOptions};
-use super::sync::Condvar;
 
 /// Whether a timer runs from the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -146,7 +146,7 @@ impl<K: Kind> Timer<K> {
             ..schedule.restarted(now)
         };
         let id = state.alarms.add(Alarm {
-            bell: Arc::new(Condvar::new()),
+            bell: core.bell(),
             job: Job::Timer(schedule),
         });
         drop(state);

@@ -6,13 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::bell::{Bell, Look};
 use super::clock::Clock;
-use super::core::Look;
 use super::duration::Duration;
 use super::point::{Kind, Ros};
 use super::schedule::Tick;
 use super::sleep::{Cancel, SleepError, SleepOptions};
-use super::sync::Condvar;
 use super::timer::{InvalidPeriod, Timer, TimerOptions};
 
 type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
@@ -29,7 +28,7 @@ type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
 /// ```
 pub struct Timers<K: Kind = Ros> {
     clock: Clock<K>,
-    bell: Arc<Condvar>,
+    bell: Arc<Bell>,
     entries: Vec<(Timer<K>, Callback<K>)>,
 }
 
@@ -38,7 +37,7 @@ impl<K: Kind> Timers<K> {
     pub fn new(clock: &Clock<K>) -> Self {
         Self {
             clock: clock.clone(),
-            bell: Arc::new(Condvar::new()),
+            bell: clock.core.bell(),
             entries: Vec::new(),
         }
     }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bagplay::time::{
-    Clock, ClockState, Duration, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpHandle,
-    JumpKind, Phase, Ros, Speed, TestClock, Time, Timer,
+    Clock, ClockState, Cycle, Duration, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpHandle,
+    JumpKind, OnJump, Phase, Rate, Ros, Speed, TestClock, Time, Timer,
 };
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
@@ -129,6 +129,34 @@ fn what_a_handler_owns_may_panic_when_it_goes() {
     test.set(at(5));
     let now = ends(move || clock.now());
     assert_eq!((now, other.unwrap().panics()), (at(5), 4));
+}
+
+/// In place of a while: who was woken counts as asleep when it has looked and waits again.
+#[test]
+fn who_was_woken_and_has_not_run_yet_is_not_asleep() {
+    const TICKS: u64 = 500;
+    let test = TestClock::new(at(1));
+    let clock = test.ros();
+    let timer = Timer::new(&clock, ns(10)).unwrap();
+    let serving = thread::spawn(move || {
+        let ticks = (0..TICKS).map(|_| timer.wait(OnJump::Continue).unwrap());
+        ticks.map(|tick| tick.missed).sum::<u64>()
+    });
+    for _ in 0..TICKS {
+        test.wait_asleep(&clock, 1);
+        test.advance(ns(10));
+    }
+    assert_eq!(ends(move || serving.join().unwrap()), 0);
+    let mut rate = Rate::new(&clock, ns(10)).unwrap();
+    let cycling = thread::spawn(move || {
+        let cycles = (0..TICKS).map(|_| rate.sleep(OnJump::Continue).unwrap());
+        cycles.filter(|cycle| *cycle == Cycle::Missed).count()
+    });
+    for _ in 0..TICKS {
+        test.wait_asleep(&clock, 1);
+        test.advance(ns(10));
+    }
+    assert_eq!(ends(move || cycling.join().unwrap()), 0);
 }
 
 /// The machine's clock was shown until then: another clock takes over.

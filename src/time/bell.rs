@@ -1,0 +1,99 @@
+//! [`Bell`]: what threads wait for under a clock's lock; counts those that nobody has woken yet. [`Look`]: what
+//! they find when they do.
+//!
+//! Every bell belongs to one clock. It is rung, waited for and counted under that clock's lock alone: so no
+//! wake-up is lost, and the order of the counts needs no model.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError};
+
+use super::point::{Ros, Steady, Time};
+use super::sync::{Condvar, MutexGuard};
+
+#[derive(Debug)]
+pub(super) struct Bell {
+    condvar: Condvar,
+    asleep: AtomicUsize,
+    /// Of all bells of the clock.
+    all_asleep: Arc<AtomicUsize>,
+    rings: AtomicUsize,
+}
+
+impl Bell {
+    pub(super) fn new(all_asleep: &Arc<AtomicUsize>) -> Arc<Self> {
+        Arc::new(Self {
+            condvar: Condvar::new(),
+            asleep: AtomicUsize::new(0),
+            all_asleep: Arc::clone(all_asleep),
+            rings: AtomicUsize::new(0),
+        })
+    }
+
+    /// Wakes all; they are asleep no more, also while they have not run yet.
+    pub(super) fn ring(&self) {
+        self.rings.fetch_add(1, Relaxed);
+        self.all_asleep
+            .fetch_sub(self.asleep.swap(0, Relaxed), Relaxed);
+        self.condvar.notify_all();
+    }
+
+    /// Until it is rung, or for `at_most`; or for less.
+    pub(super) fn wait<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        at_most: Option<std::time::Duration>,
+    ) -> MutexGuard<'a, T> {
+        let rings = self.rings.load(Relaxed);
+        self.asleep.fetch_add(1, Relaxed);
+        self.all_asleep.fetch_add(1, Relaxed);
+        let guard = match at_most {
+            Some(at_most) => {
+                self.condvar
+                    .wait_timeout(guard, at_most)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+            None => self
+                .condvar
+                .wait(guard)
+                .unwrap_or_else(PoisonError::into_inner),
+        };
+        if self.rings.load(Relaxed) == rings {
+            self.asleep.fetch_sub(1, Relaxed);
+            self.all_asleep.fetch_sub(1, Relaxed);
+        }
+        guard
+    }
+}
+
+/// What a waiter found.
+pub(super) enum Look<T> {
+    Done(T),
+    Again {
+        at: Option<Time<Ros>>,
+        steady: Option<Time<Steady>>,
+    },
+}
+
+impl<T> Look<T> {
+    pub(super) const fn at_the_next_change() -> Self {
+        Self::Again {
+            at: None,
+            steady: None,
+        }
+    }
+
+    pub(super) const fn at_time(at: Time<Ros>) -> Self {
+        Self::Again {
+            at: Some(at),
+            steady: None,
+        }
+    }
+
+    pub(super) const fn at_steady(steady: Time<Steady>) -> Self {
+        Self::Again {
+            at: None,
+            steady: Some(steady),
+        }
+    }
+}
