@@ -34,8 +34,13 @@ pub(super) struct Sleeper {
     pub(super) until: Time<Ros>,
     /// A span that starts to count with the first time there is.
     pub(super) once_started: Option<Duration>,
+    /// A cycle's length, if it begins anew where the time is set back behind its begin.
+    pub(super) period: Option<Duration>,
     pub(super) on_jump: OnJump,
-    pub(super) ended: Option<SleepError>,
+    /// Whether a change of source ends it, which moves a timer's deadline.
+    pub(super) minds_sources: bool,
+    /// How it ended, once and for all.
+    pub(super) ended: Option<Result<(), SleepError>>,
 }
 
 #[derive(Debug, Default)]
@@ -147,15 +152,21 @@ impl Alarms {
             .collect();
     }
 
-    /// Wakes who is due. They stay in the queue until they have looked: time that goes on by itself may have
-    /// turned back meanwhile, and then they wait on.
-    pub(super) fn ring_due(&self, now: Time<Ros>) {
+    /// Wakes who is due. They stay in the queue until they have looked. Sleepers are done whatever is shown
+    /// until then; who waits for a timer waits on if time has turned back.
+    pub(super) fn ring_due(&mut self, now: Time<Ros>) {
         for (_, id) in self.waiting.iter().take_while(|(at, _)| *at <= now) {
-            self.all[id].bell.ring();
+            let Some(alarm) = self.all.get_mut(id) else {
+                continue;
+            };
+            if let Job::Sleep(sleeper) = &mut alarm.job {
+                sleeper.ended.get_or_insert(Ok(()));
+            }
+            alarm.bell.ring();
         }
     }
 
-    /// Wakes those whom a step forwards has ended.
+    /// Wakes those whom a jump has ended.
     pub(super) fn ring_ended(&self) {
         for alarm in self.all.values() {
             if matches!(&alarm.job, Job::Sleep(sleeper) if sleeper.ended.is_some()) {
@@ -178,16 +189,34 @@ impl Alarms {
 }
 
 impl Sleeper {
+    pub(super) const fn until(until: Time<Ros>) -> Self {
+        Self {
+            until,
+            once_started: None,
+            period: None,
+            on_jump: OnJump::Continue,
+            minds_sources: true,
+            ended: None,
+        }
+    }
+
     fn jump(&mut self, event: JumpEvent) {
-        let left_the_fallback = event.kind == JumpKind::Started && event.before != Time::ZERO;
-        if event.is_clock_change() || left_the_fallback {
-            self.ended = Some(SleepError::SourceChanged);
+        if self.ended.is_some() {
+            return;
+        }
+        let set_back = event.kind == JumpKind::Backward;
+        if event.is_clock_change() {
+            self.ended = self.minds_sources.then_some(Err(SleepError::SourceChanged));
         } else if event.kind == JumpKind::Started
             && let Some(span) = self.once_started.take()
         {
             self.until = event.after.saturating_add(span);
         } else if self.on_jump.minds(event) {
-            self.ended = Some(SleepError::TimeJumped(event));
+            self.ended = Some(Err(SleepError::TimeJumped(event)));
+        } else if let Some(period) = self.period.filter(|_| set_back)
+            && event.after < self.until.saturating_sub(period)
+        {
+            self.until = event.after.saturating_add(period);
         }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! A clock is a cheap handle to share among threads; nobody can move the time with it. A ROS clock shows
 //! the system clock until a source is active (requirement T16), then what the source said last (T17), and
-//! zero before it said anything (T20). `now()` is a few atomic loads. The way on from here: `jump.rs`.
+//! zero before it said anything (T20). `now()` is a few atomic loads. The way on from here: `core.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::alarms::Sleeper;
 use super::change::Fallback;
 use super::core::Core;
 use super::duration::Duration;
@@ -15,7 +16,7 @@ use super::jump::{
     Handler, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, Notice, Phase, Reversal, Wanted,
 };
 use super::point::{Kind, Ros, Steady, System, Time};
-use super::sleep::{SleepError, SleepOptions, Target};
+use super::sleep::{SleepError, SleepOptions};
 use super::wall::{Rest, Wall};
 use super::writer::ClockWriter;
 
@@ -87,8 +88,8 @@ impl<K: Kind> Clock<K> {
     }
 
     /// The time; zero if an active source has not said anything yet (requirement T20). While the handlers
-    /// of a backward jump or a change of source run in another thread, it waits for them (T50); in a
-    /// handler it never waits. Else it takes nanoseconds.
+    /// of a backward jump or a change of source run in another thread, it waits for them (T50): hold no lock
+    /// that a handler takes. In a handler it never waits. Else it takes nanoseconds.
     pub fn now(&self) -> Time<K> {
         let seen = self
             .core
@@ -127,16 +128,21 @@ impl<K: Kind> Clock<K> {
     }
 
     /// Blocks for a span of this clock's time (requirement T55); not at all for one that is not positive.
-    /// On a clock that is not started it counts from the first time there is (T21).
+    /// On a clock that is not started it counts from the first time there is (T21). Hold no lock that a
+    /// handler takes.
     pub fn sleep_for(
         &self,
         span: Duration,
         options: impl Into<SleepOptions>,
     ) -> Result<(), SleepError> {
-        self.core.sleep(Target::In(span), &options.into())
+        let slept = self.core.sleep(&options.into(), |state, now| {
+            Sleeper::lasting(span, state, now)
+        });
+        slept.map(drop)
     }
 
-    /// Blocks until this clock shows `target` or later (requirement T55); not at all if it does.
+    /// Blocks until this clock shows `target` or later (requirement T55), whatever it shows next; not at all
+    /// if it does. Hold no lock that a handler takes.
     ///
     /// ```
     /// use bagplay::time::{Clock, Duration, OnJump};
@@ -149,12 +155,29 @@ impl<K: Kind> Clock<K> {
         target: Time<K>,
         options: impl Into<SleepOptions>,
     ) -> Result<(), SleepError> {
-        let target = Target::At(Time::from_nanos(target.as_nanos()));
-        self.core.sleep(target, &options.into())
+        let until = Time::from_nanos(target.as_nanos());
+        let slept = self
+            .core
+            .sleep(&options.into(), |_, _| Sleeper::until(until));
+        slept.map(drop)
     }
 
     /// Calls `handler` before and after each jump that `filter` lets through, until the handle is dropped
     /// (requirements T51, T52). System and steady clocks have no source and never jump.
+    ///
+    /// Handlers run on the thread that moves the time, one after the other, in the order of registration. To
+    /// them the clock shows the time before, then the time after. While those of a backward jump or of a
+    /// change of source run, [`Clock::now`], sleeps and the methods of timers wait in other threads (T50);
+    /// [`Clock::try_now`] does not, nor do cancellations. Hence:
+    ///
+    /// - Who asks for the time or sleeps holds no lock that a handler takes: take the time, then the lock.
+    /// - A handler waits for no thread that asks this clock for the time.
+    /// - It may sleep on other clocks, but not until a time that comes only when it is done, as on clocks of
+    ///   the same [`SimTime`](super::sim_time::SimTime): nothing would end that. On the clock whose jump it
+    ///   handles it gets [`SleepError::InHandler`].
+    /// - It may add and drop handlers, and move the time, which takes effect after this jump.
+    /// - A panic in it is caught, logged and counted ([`JumpHandle::panics`]), and one in what it owns when
+    ///   that is dropped is caught; the others are called all the same.
     ///
     /// ```
     /// use bagplay::time::{Clock, Duration, Fallback, JumpFilter, Phase};
@@ -180,7 +203,8 @@ impl<K: Kind> Clock<K> {
         }))
     }
 
-    /// Calls `handler` before and after the source turns round (requirement T53).
+    /// Calls `handler` before and after the source turns round (requirement T53), as
+    /// [`Clock::on_jump`] says.
     pub fn on_reverse(
         &self,
         mut handler: impl FnMut(Phase, Reversal) + Send + 'static,

@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) fallback: Fallback,
     pub(super) received: Received,
     pub(super) alarms: Alarms,
+    /// The first value of the source that is active, if it came since it is.
+    pub(super) first: Option<Time<Ros>>,
     is_shut: bool,
     /// How often the clock has changed hands.
     owner: u64,
@@ -82,7 +84,13 @@ impl State {
             .is_some_and(|handling| handling.thread == sync::current().id())
     }
 
-    const fn is_gated(&self) -> bool {
+    /// Whether time is shown that goes on, or that a source has said.
+    pub(super) const fn has_time(&self) -> bool {
+        self.shown().is_started() || self.reading.moves()
+    }
+
+    /// Whether handlers run for which `now()` waits.
+    pub(super) const fn is_gated(&self) -> bool {
         matches!(self.handling, Some(Handling { is_gated: true, .. }))
     }
 
@@ -107,6 +115,7 @@ impl Core {
             fallback,
             received: Received::default(),
             alarms: Alarms::default(),
+            first: None,
             is_shut: false,
             owner: 0,
             handlers: Vec::new(),
@@ -182,7 +191,7 @@ impl Core {
     }
 
     /// Looks until it is done; between looks it waits for its bell or for the machine's clock to get
-    /// there. While handlers run that `now()` waits for, there is no time to look at.
+    /// there. While handlers run that `now()` waits for, there is no time to look at, but for handlers.
     pub(super) fn wait<'a, T>(
         &'a self,
         mut state: Locked<'a>,
@@ -190,7 +199,8 @@ impl Core {
         mut look: impl FnMut(&mut State, Option<Time<Ros>>) -> Look<T>,
     ) -> (Locked<'a>, T) {
         loop {
-            let now = (!state.is_gated()).then(|| state.now(&self.wall));
+            let may_look = !state.is_gated() || jump::is_handling();
+            let now = may_look.then(|| state.now(&self.wall));
             match look(&mut state, now) {
                 Look::Done(found) => return (state, found),
                 Look::Again { at, steady } => {
@@ -305,12 +315,19 @@ impl Core {
     /// From here on the state is the one after the change; readers may not see it yet.
     fn commit(&self, outcome: &Outcome, state: &mut State) {
         let shown = state.now(&self.wall);
+        if state.reading.moves() {
+            // Who has not looked since it was shown.
+            state.alarms.ring_due(shown);
+        }
         state.is_active = outcome.is_active;
         state.is_shut |= outcome.is_shut;
         state.reading = match outcome.continues {
             Some(heading) => outcome.reading.not_behind(shown, heading),
             None => outcome.reading,
         };
+        if let Some(event) = outcome.event.filter(|event| !event.is_step()) {
+            state.first = (event.kind == JumpKind::Started).then_some(event.after);
+        }
         if let Some(event) = outcome.event
             && state.alarms.minds(event)
         {
@@ -343,7 +360,12 @@ impl Core {
 
 impl Resting for Core {
     fn wall_moved(&self) {
-        self.lock().alarms.ring_all();
+        let mut state = self.lock();
+        if !state.is_gated() {
+            let now = state.now(&self.wall);
+            state.alarms.ring_due(now);
+        }
+        state.alarms.ring_all();
     }
 }
 

@@ -58,6 +58,11 @@ impl JumpEvent {
         left_the_fallback || matches!(self.kind, JumpKind::Activated | JumpKind::Deactivated)
     }
 
+    /// Whether it is from one value of the source to another.
+    pub(super) const fn is_step(self) -> bool {
+        matches!(self.kind, JumpKind::Forward | JumpKind::Backward)
+    }
+
     /// What a step of the source between two of its values is; nothing if they are the same.
     pub(super) fn step(before: Time<Ros>, after: Time<Ros>) -> Option<Self> {
         let kind = match after.cmp(&before) {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use loom::thread;
 
+use super::clock::Clock;
 use super::extrapolate::{ClockState, Extrapolation};
 use super::jump::{JumpFilter, Phase};
 use super::model::{ALL, SOME, at, back, check, ns};
@@ -139,6 +140,31 @@ fn a_handle_is_dropped_while_its_handler_is_called() {
         assert!([Phase::Before, Phase::After].starts_with(&before));
         test.set(at(10));
         assert_eq!(*calls.lock().unwrap(), before, "after it was dropped");
+    });
+}
+
+/// Reads the time when it goes.
+struct Reads(Clock);
+
+impl Drop for Reads {
+    fn drop(&mut self) {
+        let now = self.0.now();
+        assert!([at(50), at(100)].contains(&now), "{now:?}");
+    }
+}
+
+#[test]
+fn what_a_handler_owns_reads_the_clock_whoever_drops_it() {
+    check(SOME, || {
+        let test = TestClock::new(at(100));
+        let reads = Reads(test.ros());
+        let handle = test.ros().on_jump(back(), move |_, _| {
+            let _owned = &reads;
+        });
+        let dropping = thread::spawn(move || drop(handle));
+        test.set(at(50));
+        dropping.join().unwrap();
+        assert_eq!(test.ros().now(), at(50));
     });
 }
 

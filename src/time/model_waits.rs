@@ -8,6 +8,7 @@ use super::duration::Duration;
 use super::extrapolate::{ClockState, Extrapolation};
 use super::model::{ALL, at, back, check, ns};
 use super::point::{Ros, Time};
+use super::rate::{Cycle, Rate};
 use super::sleep::{Cancel, OnJump, SleepError};
 use super::speed::Speed;
 use super::test_clock::TestClock;
@@ -180,5 +181,49 @@ fn a_sleeper_wakes_when_the_writer_is_dropped() {
         clock.core.wait_asleep(1, std::time::Duration::ZERO);
         drop(writer);
         assert_eq!(sleeper.join().unwrap(), Err(SleepError::SourceChanged));
+    });
+}
+
+#[test]
+fn a_sleeper_whose_time_was_shown_wakes_whatever_is_shown_next() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let clock = test.ros();
+        let sleeper = thread::spawn(move || clock.sleep_until(at(10), OnJump::ErrorOnBackward));
+        test.wait_asleep(&test.ros(), 1);
+        test.set(at(10));
+        test.set(at(5));
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn a_rate_that_is_set_back_wakes_a_period_later() {
+    check(ALL, || {
+        let test = TestClock::new(at(100));
+        let mut rate = Rate::new(&test.ros(), ns(10)).unwrap();
+        let sleeper = thread::spawn(move || rate.sleep(OnJump::Continue));
+        test.set(at(50));
+        // Its cycle began there, whether it was asleep or not.
+        test.wait_asleep(&test.ros(), 1);
+        test.set(at(60));
+        assert_eq!(sleeper.join().unwrap(), Ok(Cycle::Kept));
+    });
+}
+
+#[test]
+fn every_tick_is_served_by_who_was_waited_for() {
+    check(ALL, || {
+        let test = TestClock::new(at(100));
+        let (clock, timer) = (test.ros(), Timer::new(&test.ros(), ns(10)).unwrap());
+        let serving = thread::spawn(move || {
+            let ticks = [(); 2].map(|()| timer.wait(OnJump::Continue).unwrap());
+            assert_eq!(ticks.map(|tick| tick.missed), [0; 2]);
+        });
+        for time in [110, 120] {
+            test.wait_asleep(&clock, 1);
+            test.set(at(time));
+        }
+        serving.join().unwrap();
     });
 }

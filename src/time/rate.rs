@@ -1,8 +1,10 @@
 //! [`Rate`]: keeps a loop at a frequency of a clock's time, by roscpp's rules.
 //!
 //! A loop that is late by up to a period catches up with its grid; one that is later, or whose time was
-//! set back, begins a new grid. (rclcpp's then sleeps whole periods and loses the rate.)
+//! set back behind its cycle's begin, begins a new grid. (rclcpp's then sleeps whole periods and loses the
+//! rate.)
 
+use super::alarms::Sleeper;
 use super::clock::Clock;
 use super::duration::Duration;
 use super::point::{Kind, Ros, Time};
@@ -23,8 +25,8 @@ use super::timer::InvalidPeriod;
 pub struct Rate<K: Kind = Ros> {
     clock: Clock<K>,
     period: Duration,
-    /// Where the current cycle began.
-    anchor: Time<K>,
+    /// Where the current cycle began; with the first time if there was none.
+    anchor: Option<Time<Ros>>,
     cycle: Duration,
 }
 
@@ -38,7 +40,7 @@ pub enum Cycle {
 }
 
 /// A wake-up that is still to come, if any, and where the next cycle begins.
-fn plan<K: Kind>(anchor: Time<K>, period: Duration, now: Time<K>) -> (Time<K>, Cycle) {
+fn plan(anchor: Time<Ros>, period: Duration, now: Time<Ros>) -> (Time<Ros>, Cycle) {
     let end = if now < anchor {
         now.saturating_add(period)
     } else {
@@ -53,8 +55,14 @@ fn plan<K: Kind>(anchor: Time<K>, period: Duration, now: Time<K>) -> (Time<K>, C
     }
 }
 
+/// Now, if there is a time.
+fn beginning<K: Kind>(clock: &Clock<K>) -> Option<Time<Ros>> {
+    let state = clock.core.settled();
+    state.has_time().then(|| state.now(clock.core.wall()))
+}
+
 impl<K: Kind> Rate<K> {
-    /// A cycle every `period`, the first from now.
+    /// A cycle every `period`, the first from now; on a clock that is not started, from its first time.
     ///
     /// # Errors
     /// If the period is not positive.
@@ -65,7 +73,7 @@ impl<K: Kind> Rate<K> {
         Ok(Self {
             clock: clock.clone(),
             period,
-            anchor: clock.now(),
+            anchor: beginning(clock),
             cycle: Duration::ZERO,
         })
     }
@@ -79,26 +87,38 @@ impl<K: Kind> Rate<K> {
         Self::new(clock, period.ok_or(InvalidPeriod::NotARate(hz))?)
     }
 
-    /// Sleeps for what is left of the cycle.
+    /// Sleeps for what is left of the cycle. If meanwhile the time is set back behind the cycle's begin, and
+    /// the options let it go on, a new cycle begins there.
     ///
     /// # Errors
     /// As [`Clock::sleep_until`]; the next cycle then begins now.
     pub fn sleep(&mut self, options: impl Into<SleepOptions>) -> Result<Cycle, SleepError> {
-        let now = self.clock.now();
-        self.cycle = now.saturating_since(self.anchor);
-        let (anchor, pace) = plan(self.anchor, self.period, now);
-        self.anchor = anchor;
-        if pace == Cycle::Kept {
-            self.clock
-                .sleep_until(anchor, options)
-                .inspect_err(|_| self.anchor = self.clock.now())?;
-        }
-        Ok(pace)
+        let (anchor, period) = (self.anchor, self.period);
+        let (mut cycle, mut pace) = (Duration::ZERO, Cycle::Kept);
+        // Planned under the clock's lock: no jump comes between the plan and the sleep.
+        let slept = self.clock.core.sleep(&options.into(), |state, now| {
+            let sleeper = if state.has_time() {
+                let began = anchor.or(state.first).unwrap_or(now);
+                cycle = now.saturating_since(began);
+                let (end, planned) = plan(began, period, now);
+                pace = planned;
+                Sleeper::until(end)
+            } else {
+                Sleeper::lasting(period, state, now)
+            };
+            Sleeper {
+                period: Some(period),
+                ..sleeper
+            }
+        });
+        self.cycle = cycle;
+        self.anchor = slept.map_or_else(|_| beginning(&self.clock), Some);
+        slept.map(|_| pace)
     }
 
     /// The next cycle begins now.
     pub fn reset(&mut self) {
-        self.anchor = self.clock.now();
+        self.anchor = beginning(&self.clock);
     }
 
     /// The length of a cycle.

@@ -6,9 +6,9 @@
 
 use std::sync::{Arc, PoisonError, Weak};
 
-use super::alarms::{Alarm, Job, Sleeper};
+use super::alarms::{Alarm, AlarmId, Job, Sleeper};
 use super::bell::{Bell, Look};
-use super::core::Core;
+use super::core::{Core, State};
 use super::duration::Duration;
 use super::jump::{JumpEvent, JumpKind};
 use super::point::{Ros, Time};
@@ -79,7 +79,8 @@ pub enum SleepError {
     /// The clock's writer shut it down.
     #[error("the clock was shut down")]
     Shutdown,
-    /// A jump handler cannot sleep on the clock whose jump it handles: it would wait for itself.
+    /// A jump handler cannot sleep on the clock whose jump it handles: it would wait for itself. (Nor on others of
+    /// its [`SimTime`](super::sim_time::SimTime), where nothing says so.)
     #[error("asleep in a jump handler of the same clock, which would never end")]
     InHandler,
 }
@@ -147,82 +148,129 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// What to sleep for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Target {
-    At(Time<Ros>),
-    /// Counted from now, or from the first time there is (requirement T21).
-    In(Duration),
+/// Hears of jumps, until dropped. Not to be dropped under the clock's lock.
+pub(super) struct Ears {
+    core: Arc<Core>,
+    id: AlarmId,
+}
+
+impl Ears {
+    /// Changes of source are none of its business. It rings `bell`.
+    pub(super) fn new(core: &Arc<Core>, bell: &Arc<Bell>, on_jump: OnJump) -> Self {
+        let sleeper = Sleeper {
+            on_jump,
+            minds_sources: false,
+            ..Sleeper::until(Time::MAX)
+        };
+        let id = core.lock().alarms.add(sleeper.with(bell));
+        Self {
+            core: Arc::clone(core),
+            id,
+        }
+    }
+
+    /// The jump that was asked for.
+    pub(super) fn heard(&self, state: &State) -> Option<SleepError> {
+        state.alarms.sleeper(self.id).ended?.err()
+    }
+}
+
+impl Drop for Ears {
+    fn drop(&mut self) {
+        self.core.lock().alarms.remove(self.id);
+    }
+}
+
+impl Sleeper {
+    /// Counted from `now`, or from the first time there is (requirement T21).
+    pub(super) fn lasting(span: Duration, state: &State, now: Time<Ros>) -> Self {
+        if span <= Duration::ZERO {
+            Self::until(Time::MIN)
+        } else if state.has_time() {
+            Self::until(now.saturating_add(span))
+        } else {
+            Self {
+                once_started: Some(span),
+                ..Self::until(Time::MAX)
+            }
+        }
+    }
+
+    fn with(self, bell: &Arc<Bell>) -> Alarm {
+        Alarm {
+            bell: Arc::clone(bell),
+            job: Job::Sleep(self),
+        }
+    }
 }
 
 impl Core {
-    /// Ends at once if the target lies behind.
+    /// Until what `plan` makes of the time, once there is one to look at; ends at once if that lies behind.
+    /// Until when it slept.
     pub(super) fn sleep(
         self: &Arc<Self>,
-        target: Target,
         options: &SleepOptions,
-    ) -> Result<(), SleepError> {
+        mut plan: impl FnMut(&State, Time<Ros>) -> Sleeper,
+    ) -> Result<Time<Ros>, SleepError> {
         let bell = self.bell();
         let cancel = options.cancel.as_ref();
         let _watch = cancel.map(|cancel| cancel.watch(self, &bell));
-        let mut state = self.settled();
-        if state.is_handled_here() {
-            return Err(SleepError::InHandler);
-        }
-        let (until, once_started) = match target {
-            Target::At(until) => (until, None),
-            Target::In(span) if span <= Duration::ZERO => (Time::MIN, None),
-            Target::In(span) if state.shown().is_started() || state.shown().reading.moves() => {
-                (state.now(self.wall()).saturating_add(span), None)
-            }
-            Target::In(span) => (Time::MAX, Some(span)),
-        };
-        let alarm = state.alarms.add(Alarm {
-            bell: Arc::clone(&bell),
-            job: Job::Sleep(Sleeper {
-                until,
-                once_started,
-                on_jump: options.on_jump,
-                ended: None,
-            }),
-        });
+        let mut state = self.lock();
+        // Not asleep yet: for the bell alone.
+        let mut alarm = state.alarms.add(Sleeper::until(Time::MAX).with(&bell));
+        let mut is_planned = false;
         let (mut state, outcome) = self.wait(state, &bell, |state, now| {
             if cancel.is_some_and(Cancel::is_cancelled) {
                 return Look::Done(Err(SleepError::Cancelled));
             }
+            if state.is_handled_here() {
+                return Look::Done(Err(SleepError::InHandler));
+            }
+            if let (false, Some(now)) = (is_planned, now) {
+                is_planned = true;
+                let sleeper = plan(state, now);
+                let on_jump = options.on_jump;
+                state.alarms.remove(alarm);
+                alarm = state.alarms.add(Sleeper { on_jump, ..sleeper }.with(&bell));
+            }
             let sleeper = state.alarms.sleeper(alarm);
-            match (sleeper.ended, now) {
+            let (until, ended) = (sleeper.until, sleeper.ended.filter(|_| is_planned));
+            match (ended, now) {
+                (Some(Ok(())), _) => Look::Done(Ok(until)),
                 (_, None) => Look::at_the_next_change(),
-                (Some(error), _) => Look::Done(Err(error)),
-                (None, Some(now)) if now >= sleeper.until => Look::Done(Ok(())),
+                (Some(Err(error)), _) => Look::Done(Err(error)),
+                (None, Some(now)) if now >= until || self.shows(state, until) => {
+                    Look::Done(Ok(until))
+                }
                 _ if state.is_shut() => Look::Done(Err(SleepError::Shutdown)),
-                _ => Look::at_time(sleeper.until),
+                _ => Look::at_time(until),
             }
         });
         state.alarms.remove(alarm);
         outcome
     }
 
+    /// Whether others are still shown `target` or later, in a handler of another clock: that waits for no
+    /// handlers of this one, and then the time may be back already.
+    fn shows(&self, state: &State, target: Time<Ros>) -> bool {
+        state.is_gated() && self.look(|shown, wall| shown.reading.at(wall)) >= target
+    }
+
     /// Whether a time came within `timeout` of the machine's steady clock.
-    pub(super) fn wait_started(self: &Arc<Self>, timeout: Duration) -> bool {
+    pub(super) fn wait_started(&self, timeout: Duration) -> bool {
         let bell = self.bell();
-        let deadline = self.wall().steady().saturating_add(timeout);
-        let mut state = self.settled();
-        let alarm = state.alarms.add(Alarm {
-            bell: Arc::clone(&bell),
-            job: Job::Sleep(Sleeper {
-                until: Time::MAX,
-                once_started: None,
-                on_jump: OnJump::Continue,
-                ended: None,
-            }),
-        });
         let wall = self.wall();
-        let (mut state, is_started) = self.wait(state, &bell, |state, _| {
-            if state.shown().is_started() {
-                Look::Done(true)
-            } else if state.is_shut() || state.is_handled_here() || wall.steady() >= deadline {
-                Look::Done(false)
+        let deadline = wall.steady().saturating_add(timeout);
+        let mut state = self.lock();
+        let alarm = state.alarms.add(Sleeper::until(Time::MAX).with(&bell));
+        let (mut state, is_started) = self.wait(state, &bell, |state, now| {
+            let is_started = match now {
+                Some(_) => state.shown().is_started(),
+                None => self.look(|shown, _| shown.is_started()),
+            };
+            let is_over = state.is_shut() || state.is_handled_here() || wall.steady() >= deadline;
+            if is_over || (is_started && now.is_some()) {
+                Look::Done(is_started)
             } else {
                 Look::at_steady(deadline)
             }

@@ -14,7 +14,7 @@ use super::core::{Core, Locked};
 use super::duration::Duration;
 use super::point::{Kind, Ros, Time};
 use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
-use super::sleep::{Cancel, SleepError, SleepOptions};
+use super::sleep::{Cancel, Ears, SleepError, SleepOptions};
 
 /// Whether a timer runs from the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -103,7 +103,8 @@ pub enum TimerError {
     Wait(#[from] SleepError),
 }
 
-/// A timer on a clock of kind `K` (requirement T6). Clones are one and the same timer.
+/// A timer on a clock of kind `K` (requirement T6). Clones are one and the same timer. Whoever calls it holds no
+/// lock that a jump handler takes ([`Clock::on_jump`] says why).
 pub struct Timer<K: Kind = Ros> {
     hook: Arc<Hook>,
     kind: PhantomData<K>,
@@ -184,28 +185,30 @@ impl<K: Kind> Timer<K> {
         Ok(kinded_tick(tick))
     }
 
-    /// Blocks until a tick is due and takes it. Of the options only the cancellation counts: jumps move
-    /// the deadline, and a change of the source leaves the wait as long as it was.
+    /// Blocks until a tick is due and takes it. Jumps move the deadline; one that the options ask for ends the
+    /// wait, and the timer goes on. A change of the source leaves the wait as long as it was.
     pub fn wait(&self, options: impl Into<SleepOptions>) -> Result<Tick<K>, TimerError> {
         let (core, id) = (&self.hook.core, self.hook.id);
-        let cancel = options.into().cancel;
-        let state = core.settled();
-        let bell = state.alarms.bell(id);
-        drop(state);
+        let SleepOptions { on_jump, cancel } = options.into();
+        let bell = core.lock().alarms.bell(id);
+        let ears = Ears::new(core, &bell, on_jump);
         let _watch = cancel.as_ref().map(|cancel| cancel.watch(core, &bell));
-        let (_state, tick) = core.wait(core.settled(), &bell, |state, now| {
+        let (_state, tick) = core.wait(core.lock(), &bell, |state, now| {
             if cancel.as_ref().is_some_and(Cancel::is_cancelled) {
                 return Look::Done(Err(SleepError::Cancelled.into()));
             }
             if state.is_handled_here() {
                 return Look::Done(Err(SleepError::InHandler.into()));
             }
+            if state.alarms.schedule(id).is_canceled {
+                return Look::Done(Err(TimerError::Canceled));
+            }
             let Some(now) = now else {
                 return Look::at_the_next_change();
             };
             let schedule = state.alarms.schedule_at(id, now);
-            if schedule.is_canceled {
-                Look::Done(Err(TimerError::Canceled))
+            if let Some(jumped) = ears.heard(state) {
+                Look::Done(Err(jumped.into()))
             } else if now >= schedule.next {
                 let (tick, after) = schedule.called(now);
                 state.alarms.reschedule(id, after);

@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::duration::Duration;
 use super::point::{Kind, Ros};
 use super::schedule::Tick;
-use super::sleep::{Cancel, SleepError, SleepOptions};
+use super::sleep::{Cancel, Ears, SleepError, SleepOptions};
 use super::timer::{InvalidPeriod, Timer, TimerOptions};
 
 type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
@@ -93,22 +93,23 @@ impl<K: Kind> Timers<K> {
         called
     }
 
-    /// Calls back whenever a timer is due, until the options' cancellation or the clock's end, which is
-    /// what comes back. Jumps do not end it.
+    /// Calls back whenever a timer is due, until the options' cancellation, a jump that they ask for or the
+    /// clock's end, which is what comes back. A change of source does not end it.
     pub fn run(&mut self, options: impl Into<SleepOptions>) -> SleepError {
-        let cancel = options.into().cancel;
+        let SleepOptions { on_jump, cancel } = options.into();
+        let ears = Ears::new(&self.clock.core, &self.bell, on_jump);
         loop {
-            if let Err(ended) = self.wait_due(cancel.as_ref()) {
+            if let Err(ended) = self.wait_due(&ears, cancel.as_ref()) {
                 return ended;
             }
             self.run_due();
         }
     }
 
-    fn wait_due(&self, cancel: Option<&Cancel>) -> Result<(), SleepError> {
+    fn wait_due(&self, ears: &Ears, cancel: Option<&Cancel>) -> Result<(), SleepError> {
         let core = &self.clock.core;
         let _watch = cancel.map(|cancel| cancel.watch(core, &self.bell));
-        let (_state, due) = core.wait(core.settled(), &self.bell, |state, now| {
+        let (_state, due) = core.wait(core.lock(), &self.bell, |state, now| {
             if cancel.is_some_and(Cancel::is_cancelled) {
                 return Look::Done(Err(SleepError::Cancelled));
             }
@@ -121,6 +122,9 @@ impl<K: Kind> Timers<K> {
             let Some(now) = now else {
                 return Look::at_the_next_change();
             };
+            if let Some(jumped) = ears.heard(state) {
+                return Look::Done(Err(jumped));
+            }
             let schedules = self
                 .entries
                 .iter()

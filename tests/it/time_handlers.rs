@@ -4,15 +4,17 @@
 
 use std::panic::panic_any;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use bagplay::time::{
-    Clock, ClockState, Cycle, Duration, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpHandle,
-    JumpKind, OnJump, Phase, Rate, Ros, Speed, TestClock, Time, Timer,
+    Cancel, Clock, ClockState, Cycle, Duration, Extrapolation, Fallback, JumpEvent, JumpFilter,
+    JumpHandle, JumpKind, OnJump, Phase, Rate, Ros, SleepError, SleepOptions, Speed, TestClock,
+    Time, Timer, TimerError, Timers,
 };
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+const SEC: i64 = 1_000_000_000;
 
 fn at(nanos: i64) -> Time<Ros> {
     Time::from_nanos(nanos)
@@ -131,6 +133,83 @@ fn what_a_handler_owns_may_panic_when_it_goes() {
     assert_eq!((now, other.unwrap().panics()), (at(5), 4));
 }
 
+/// Sleeps until `target` in another thread; once it is asleep, `events` happen. How the sleep ended.
+fn asleep(
+    test: &TestClock,
+    target: Time<Ros>,
+    options: impl Into<SleepOptions>,
+    events: impl FnOnce(&TestClock),
+) -> Result<(), SleepError> {
+    let (clock, options) = (test.ros(), options.into());
+    let sleeper = thread::spawn(move || clock.sleep_until(target, options));
+    test.wait_asleep(&test.ros(), 1);
+    events(test);
+    ends(move || sleeper.join().unwrap())
+}
+
+/// Both moves are made at once after the handler of another, so that no sleeper runs between them.
+#[test]
+fn a_sleeper_whose_time_was_shown_is_done_whatever_is_shown_next() {
+    let any = OnJump::ErrorOnAny {
+        min_forward: ns(1_000),
+    };
+    let ends_with: [fn(&TestClock); 2] =
+        [|test| test.set(at(10)), |test| test.writer().deactivate()];
+    for policy in [OnJump::Continue, OnJump::ErrorOnBackward, any] {
+        for next in ends_with {
+            let test = Arc::new(TestClock::new(at(100)));
+            let mover = Arc::clone(&test);
+            let _handle =
+                test.ros()
+                    .on_jump(JumpFilter::new().min_forward(ns(60)), move |phase, _| {
+                        if phase == Phase::After {
+                            mover.set(at(200));
+                            next(&mover);
+                        }
+                    });
+            let ended = asleep(&test, at(200), policy, |test| test.set(at(160)));
+            assert_eq!(ended, Ok(()), "{policy:?}");
+        }
+    }
+}
+
+#[test]
+fn a_sleeper_whose_time_was_passed_on_a_line_is_done() {
+    let how = Extrapolation::for_at_most(ns(SEC));
+    let state = |time, factor, generation| ClockState {
+        generation,
+        ..ClockState::new(at(time), Speed::from_f64(factor).ok())
+    };
+    for (factor, generation) in [(0.0, 1), (-1.0, 0)] {
+        for _ in 0..20 {
+            let test = TestClock::new(at(1));
+            test.writer().set_state(state(100, 1.0, 0), how);
+            let ended = asleep(&test, at(200), OnJump::ErrorOnBackward, |test| {
+                test.pass(ns(120));
+                let next = state(if generation == 0 { 220 } else { 50 }, factor, generation);
+                test.writer().set_state(next, how);
+                test.pass(ns(100));
+            });
+            assert_eq!(ended, Ok(()));
+        }
+    }
+}
+
+/// A date that is set past the target and back again.
+#[test]
+fn a_sleeper_whose_date_was_shown_is_done() {
+    let test = TestClock::new(at(1));
+    let system = test.system();
+    for _ in 0..20 {
+        let (now, sleeping) = (system.now(), system.clone());
+        let sleeper = thread::spawn(move || sleeping.sleep_until(now + ns(100), OnJump::Continue));
+        test.wait_asleep(&system, 1);
+        test.set_system(Some(now + ns(100)));
+        test.set_system(Some(now));
+        assert_eq!(ends(move || sleeper.join().unwrap()), Ok(()));
+    }
+}
+
 /// In place of a while: who was woken counts as asleep when it has looked and waits again.
 #[test]
 fn who_was_woken_and_has_not_run_yet_is_not_asleep() {
@@ -157,6 +236,114 @@ fn who_was_woken_and_has_not_run_yet_is_not_asleep() {
         test.advance(ns(10));
     }
     assert_eq!(ends(move || cycling.join().unwrap()), 0);
+}
+
+#[test]
+fn handlers_of_two_clocks_that_sleep_until_what_was_do_not_wait_in_a_circle() {
+    for held_in in [Phase::Before, Phase::After] {
+        let tests = [(); 2].map(|()| Arc::new(TestClock::new(at(100))));
+        let [one, other] = tests.each_ref().map(|test| test.ros());
+        let both = Arc::new(Barrier::new(2));
+        let handles = [(&one, &other), (&other, &one)].map(|(clock, slept_on)| {
+            let (slept_on, both) = (slept_on.clone(), Arc::clone(&both));
+            let handle = clock.on_jump(back(), move |phase, _| {
+                if phase == held_in {
+                    both.wait();
+                    let slept = slept_on.sleep_until(at(90), OnJump::ErrorOnBackward);
+                    assert_eq!(slept, Ok(()));
+                    both.wait();
+                }
+            });
+            handle.unwrap()
+        });
+        let moving = tests.map(|test| thread::spawn(move || test.set(at(50))));
+        for moving in moving {
+            ends(move || moving.join().unwrap());
+        }
+        assert!(handles.iter().all(|handle| handle.panics() == 0));
+    }
+}
+
+fn slept(rate: &Arc<Mutex<Rate>>, test: &TestClock, way: &[i64], waking: i64) -> Cycle {
+    let sleeping = Arc::clone(rate);
+    let sleeper = thread::spawn(move || sleeping.lock().unwrap().sleep(OnJump::Continue).unwrap());
+    test.wait_asleep(&test.ros(), 1);
+    for time in way {
+        test.set(at(*time));
+        test.wait_asleep(&test.ros(), 1);
+    }
+    test.set(at(waking));
+    ends(move || sleeper.join().unwrap())
+}
+
+/// Table R, with the jumps during the sleep: roscpp begins anew from where the time was set back to.
+#[test]
+fn a_rate_that_sleeps_over_a_step_back_begins_anew() {
+    let test = TestClock::new(at(1_300));
+    let rate = Arc::new(Mutex::new(Rate::new(&test.ros(), ns(100)).unwrap()));
+    test.set(at(1_350));
+    assert_eq!(slept(&rate, &test, &[1_310, 1_399], 1_400), Cycle::Kept);
+    assert_eq!(slept(&rate, &test, &[1_450, 500, 599], 600), Cycle::Kept);
+    let way = [650, 200, 250, 100, 150, 199];
+    assert_eq!(slept(&rate, &test, &way, 200), Cycle::Kept);
+    assert_eq!(slept(&rate, &test, &[299], 300), Cycle::Kept, "in the grid");
+}
+
+/// The new cycle's end is shown and gone before the sleeper has run.
+#[test]
+fn a_rate_that_was_set_back_misses_no_end_that_was_shown() {
+    let test = Arc::new(TestClock::new(at(100)));
+    let rate = Arc::new(Mutex::new(Rate::new(&test.ros(), ns(100)).unwrap()));
+    let mover = Arc::clone(&test);
+    let filter = JumpFilter::new().min_forward(ns(60));
+    let _handle = test.ros().on_jump(filter, move |phase, _| {
+        if phase == Phase::After {
+            for time in [10, 60, 110, 20] {
+                mover.set(at(time));
+            }
+        }
+    });
+    assert_eq!(slept(&rate, &test, &[], 160), Cycle::Kept);
+}
+
+/// T21: the first cycle begins with the first time there is.
+#[test]
+fn a_rate_without_a_time_begins_with_the_first() {
+    for starts_asleep in [true, false] {
+        let test = TestClock::new(Time::ZERO);
+        let rate = Rate::new(&test.ros(), ns(100)).unwrap();
+        let rate = Arc::new(Mutex::new(rate));
+        let start = 1_700_000_000 * SEC;
+        let way = [start, start + 99];
+        if starts_asleep {
+            assert_eq!(slept(&rate, &test, &way, start + 100), Cycle::Kept);
+            assert_eq!(rate.lock().unwrap().last_cycle(), ns(0));
+        } else {
+            test.set(at(start));
+            test.set(at(start + 30));
+            assert_eq!(slept(&rate, &test, &way[1..], start + 100), Cycle::Kept);
+            assert_eq!(rate.lock().unwrap().last_cycle(), ns(30));
+        }
+        test.set(at(start + 150));
+        assert_eq!(
+            slept(&rate, &test, &[start + 199], start + 200),
+            Cycle::Kept
+        );
+        assert_eq!(rate.lock().unwrap().last_cycle(), ns(50));
+    }
+}
+
+#[test]
+fn a_loop_that_is_always_late_can_be_cancelled() {
+    let test = TestClock::new(at(1));
+    let cancel = Cancel::new();
+    let mut rate = Rate::new(&test.ros(), ns(10)).unwrap();
+    test.set(at(30));
+    let options = || OnJump::Continue.unless(&cancel);
+    assert_eq!(rate.sleep(options()), Ok(Cycle::Missed));
+    test.set(at(60));
+    cancel.cancel();
+    assert_eq!(rate.sleep(options()), Err(SleepError::Cancelled));
 }
 
 /// The machine's clock was shown until then: another clock takes over.
@@ -203,6 +390,91 @@ fn a_source_that_starts_after_a_fallback_is_a_change_of_clock() {
     assert!(tell.try_recv().is_err(), "no time before is no other clock");
 }
 
+/// Waits of any kind end while a handler of a backward jump holds up the time.
+#[test]
+fn waits_can_be_cancelled_while_a_jump_is_handled() {
+    let test = Arc::new(TestClock::new(at(100)));
+    let clock = test.ros();
+    let timer = Timer::new(&clock, ns(1_000)).unwrap();
+    let mover = Arc::clone(&test);
+    let (own, outcome) = (clock.clone(), Arc::new(Mutex::new(Vec::new())));
+    let log = Arc::clone(&outcome);
+    let handle = clock.on_jump(back(), move |_, _| {
+        let cancel = Cancel::new();
+        let options = OnJump::ErrorOnBackward.unless(&cancel);
+        let spawn = |wait: &dyn Fn() -> thread::JoinHandle<SleepError>| wait();
+        let sleeping = |target: Option<Time<Ros>>| {
+            let (clock, options) = (own.clone(), options.clone());
+            thread::spawn(move || {
+                let slept = match target {
+                    Some(target) => clock.sleep_until(target, options),
+                    None => clock.sleep_for(ns(5), options),
+                };
+                slept.unwrap_err()
+            })
+        };
+        let waiting = || {
+            let (timer, options) = (timer.clone(), options.clone());
+            thread::spawn(move || match timer.wait(options) {
+                Err(TimerError::Wait(error)) => error,
+                other => panic!("{other:?}"),
+            })
+        };
+        let running = || {
+            let (mut timers, options) = (Timers::new(&own), options.clone());
+            thread::spawn(move || timers.run(options))
+        };
+        let threads = [
+            sleeping(None),
+            sleeping(Some(at(1_000))),
+            spawn(&waiting),
+            spawn(&running),
+        ];
+        mover.wait_asleep(&own, threads.len());
+        cancel.cancel();
+        for thread in threads {
+            log.lock().unwrap().push(thread.join().unwrap());
+        }
+        let waiting = timer.clone();
+        let waiting = thread::spawn(move || waiting.wait(OnJump::Continue));
+        mover.wait_asleep(&own, 1);
+        timer.cancel();
+        assert_eq!(waiting.join().unwrap(), Err(TimerError::Canceled));
+        timer.reset();
+        let other = own.clone();
+        let started = thread::spawn(move || other.wait_started(ns(0)));
+        assert!(started.join().unwrap(), "there is a time: the one before");
+    });
+    let moving = Arc::clone(&test);
+    ends(move || moving.set(at(10)));
+    assert_eq!(*outcome.lock().unwrap(), [SleepError::Cancelled; 8]);
+    assert_eq!(handle.unwrap().panics(), 0);
+}
+
+#[test]
+fn a_sleep_that_begins_while_a_jump_is_handled_counts_from_after_it() {
+    let test = Arc::new(TestClock::new(at(100)));
+    let clock = test.ros();
+    let (own, mover) = (clock.clone(), Arc::clone(&test));
+    let sleeper = Arc::new(Mutex::new(None));
+    let sleeping = Arc::clone(&sleeper);
+    let _handle = clock.on_jump(back(), move |phase, _| {
+        if phase == Phase::Before {
+            let clock = own.clone();
+            let spawned = thread::spawn(move || clock.sleep_for(ns(5), OnJump::ErrorOnBackward));
+            *sleeping.lock().unwrap() = Some(spawned);
+            mover.wait_asleep(&own, 1);
+        }
+    });
+    test.set(at(10));
+    test.wait_asleep(&clock, 1);
+    test.set(at(14));
+    test.wait_asleep(&clock, 1);
+    test.set(at(15));
+    let sleeper = sleeper.lock().unwrap().take().unwrap();
+    assert_eq!(ends(move || sleeper.join().unwrap()), Ok(()));
+}
+
 #[test]
 fn a_clock_that_goes_on_by_itself_is_advanced_once() {
     let test = TestClock::new(at(1));
@@ -223,4 +495,60 @@ fn time_on_the_machines_clocks_does_not_pass_backwards() {
     test.advance(ns(-5));
     test.pass(ns(-5));
     assert_eq!(shown(), before);
+}
+
+#[test]
+fn who_waits_for_a_timer_hears_of_jumps_if_asked_to() {
+    let any = OnJump::ErrorOnAny {
+        min_forward: ns(50),
+    };
+    let jumped = |kind, before, after| {
+        let (before, after) = (at(before), at(after));
+        SleepError::TimeJumped(JumpEvent {
+            kind,
+            before,
+            after,
+        })
+    };
+    for (policy, way, ended) in [
+        (OnJump::Continue, &[99, 148, 190, 199][..], None),
+        (OnJump::ErrorOnBackward, &[150, 199, 400], None),
+        (
+            OnJump::ErrorOnBackward,
+            &[150, 149],
+            Some(jumped(JumpKind::Backward, 150, 149)),
+        ),
+        (any, &[149, 199], Some(jumped(JumpKind::Forward, 149, 199))),
+        (any, &[149, 399], Some(jumped(JumpKind::Forward, 149, 399))),
+    ] {
+        let test = TestClock::new(at(100));
+        let clock = test.ros();
+        let timer = Timer::new(&clock, ns(100)).unwrap();
+        let (mut timers, cancel) = (Timers::new(&clock), Cancel::new());
+        let done = cancel.clone();
+        timers.add(ns(100), move |_, _| done.cancel()).unwrap();
+        let waiting = thread::spawn(move || timer.wait(policy).map(drop));
+        let options = policy.unless(&cancel);
+        let running = thread::spawn(move || timers.run(options));
+        test.wait_asleep(&clock, 2);
+        for time in way {
+            test.set(at(*time));
+        }
+        let error = ended.map_or(Ok(()), |error| Err(TimerError::Wait(error)));
+        let row = format!("{policy:?} by {way:?}");
+        assert_eq!(ends(move || waiting.join().unwrap()), error, "{row}");
+        let ended = ended.unwrap_or(SleepError::Cancelled);
+        assert_eq!(ends(move || running.join().unwrap()), ended, "{row}");
+    }
+}
+
+/// Also of one that comes while its callbacks run; they are all called first.
+#[test]
+fn a_set_of_timers_hears_of_a_jump_while_it_calls_back() {
+    let test = Arc::new(TestClock::new(at(100)));
+    let mut timers = Timers::new(&test.ros());
+    let mover = Arc::clone(&test);
+    timers.add(ns(0), move |_, _| mover.set(at(50))).unwrap();
+    let ended = ends(move || timers.run(OnJump::ErrorOnBackward));
+    assert!(matches!(ended, SleepError::TimeJumped(_)), "{ended}");
 }
