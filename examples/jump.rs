@@ -29,7 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     })?;
 
     for _ in 0..3 {
-        buffer.lock().expect("no panic in here").push(clock.now());
+        // Before the lock that the handler takes: now() may wait for the handler.
+        let now = clock.now();
+        buffer.lock().expect("no panic in here").push(now);
         test.advance(Duration::from_secs(1));
     }
     test.rewind(Duration::from_millis(2_500)); // the recording begins again
