@@ -23,106 +23,40 @@ const LEAST: i32 = 1_000;
 const MOST: i32 = 1_000_000_000;
 
 impl Model {
-    pub(super) fn transport(&mut self, action: Action, stamp: Timestamp) {
-        match action {
-            Action::PlayPause => self.play_or_pause(stamp),
-            Action::SeekBy(millis) => {
-                let by = Duration::from_millis(millis.into());
-                self.seek(self.here().saturating_add(by), stamp);
+    pub(super) fn seek_by(&mut self, millis: i32, stamp: Timestamp) {
+        let by = Duration::from_millis(millis.into());
+        self.seek(self.here().saturating_add(by), stamp);
+    }
+
+    pub(super) fn seek_to_tenth(&mut self, tenth: u8, stamp: Timestamp) {
+        let all = self.facts.recording;
+        let into = i128::from(all.duration().as_nanos()) * i128::from(tenth) / 10;
+        let into = Duration::from_nanos(i64::try_from(into).unwrap_or(i64::MAX));
+        self.seek(all.start().saturating_add(into), stamp);
+    }
+
+    pub(super) fn undo_seek(&mut self, stamp: Timestamp) {
+        match self.history.pop() {
+            Some(to) => {
+                self.last_seek = None;
+                self.jump(to, stamp);
             }
-            Action::Start => self.seek(self.facts.played.start(), stamp),
-            Action::End => self.seek(self.facts.played.stop(), stamp),
-            Action::Tenth(tenth) => {
-                let all = self.facts.recording;
-                let into = i128::from(all.duration().as_nanos()) * i128::from(tenth) / 10;
-                let into = Duration::from_nanos(i64::try_from(into).unwrap_or(i64::MAX));
-                self.seek(all.start().saturating_add(into), stamp);
-            }
-            Action::Step(n) => self.ask(Command::Step(n.into())),
-            Action::StepTopic(n) => match self
-                .selected_row()
-                .map(|row| (row.id, row.left_out.is_some()))
-            {
-                Some((id, false)) => self.ask(Command::StepTopic(id, n.into())),
-                Some((_, true)) => self.say("this topic is not played", stamp),
-                None => {}
-            },
-            Action::Rate(percent) => self.change_rate(percent, stamp),
-            Action::NormalRate => {
-                let is_reverse = matches!(self.pace(), Pace::At(speed) if speed.is_reverse());
-                let normal = Speed::NORMAL;
-                self.set_pace(Pace::At(if is_reverse {
-                    normal.reversed()
-                } else {
-                    normal
-                }));
-            }
-            Action::Reverse => match self.pace() {
-                Pace::At(speed) => self.set_pace(Pace::At(speed.reversed())),
-                Pace::Max => self.say("a rate of max goes forwards only", stamp),
-            },
-            Action::Loop => self.set_bracket(stamp),
-            Action::LoopAll => {
-                self.is_loop_wanted = !self.is_loop_wanted;
-                if !matches!(self.brackets, Brackets::Ab(_)) {
-                    self.ask(Command::SetAtEnd(self.at_end()));
-                }
-                let text = if self.is_loop_wanted {
-                    "all of it loops"
-                } else {
-                    "it plays once"
-                };
-                let after = if matches!(self.brackets, Brackets::Ab(_)) {
-                    ", once the loop from A to B is cleared"
-                } else {
-                    ""
-                };
-                self.say(format!("{text}{after}"), stamp);
-            }
-            Action::Mark => self.toggle_mark(stamp),
-            Action::NameMark => {
-                let here = self.here();
-                let name = self
-                    .mark_at(here)
-                    .map_or_else(String::new, |mark| mark.name.clone());
-                self.layer = Layer::Prompt(Prompt::new(Question::MarkName(here), &name));
-            }
-            Action::NextMark => {
-                let here = self.here().saturating_add(self.run_up(Direction::Reverse));
-                let next = self.marks.iter().find(|mark| mark.time > here).cloned();
-                self.go_to_mark(next, "no mark further on", stamp);
-            }
-            Action::PreviousMark => {
-                let here = self.here().saturating_sub(self.run_up(Direction::Forward));
-                let previous = self.marks.iter().rfind(|mark| mark.time < here).cloned();
-                self.go_to_mark(previous, "no mark before this", stamp);
-            }
-            Action::Undo => match self.history.pop() {
-                Some(to) => {
-                    self.last_seek = None;
-                    self.jump(to, stamp);
-                }
-                None => self.say("no seek to undo", stamp),
-            },
-            // These do not move anything; `update.rs` has them.
-            Action::Move(_)
-            | Action::Page(_)
-            | Action::Help
-            | Action::Log
-            | Action::Back
-            | Action::Show
-            | Action::GoTo
-            | Action::Filter
-            | Action::TimeFace
-            | Action::Zoom(_)
-            | Action::Redraw
-            | Action::Suspend
-            | Action::Quit
-            | Action::Mute => {}
+            None => self.say("no seek to undo", stamp),
         }
     }
 
-    fn play_or_pause(&mut self, stamp: Timestamp) {
+    pub(super) fn step_topic(&mut self, n: i8, stamp: Timestamp) {
+        let Some(row) = self.selected_row() else {
+            return;
+        };
+        if row.left_out.is_some() {
+            self.say("this topic is not played", stamp);
+        } else {
+            self.ask(Command::StepTopic(row.id, n.into()));
+        }
+    }
+
+    pub(super) fn play_or_pause(&mut self, stamp: Timestamp) {
         match self.entry_from_exit() {
             Some(entry) => {
                 self.jump(entry, stamp);
@@ -199,7 +133,7 @@ impl Model {
         self.ask(Command::SetPace(pace));
     }
 
-    fn change_rate(&mut self, percent: u16, stamp: Timestamp) {
+    pub(super) fn change_rate(&mut self, percent: u16, stamp: Timestamp) {
         let Pace::At(speed) = self.pace() else {
             let key = self.look.bindings.keys(Action::NormalRate).first();
             let hint = key.map_or_else(String::new, |key| format!("; {key} sets it to 1×"));
@@ -223,6 +157,23 @@ impl Model {
         }
     }
 
+    pub(super) fn set_normal_rate(&mut self) {
+        let is_reverse = matches!(self.pace(), Pace::At(speed) if speed.is_reverse());
+        let normal = Speed::NORMAL;
+        self.set_pace(Pace::At(if is_reverse {
+            normal.reversed()
+        } else {
+            normal
+        }));
+    }
+
+    pub(super) fn turn_around(&mut self, stamp: Timestamp) {
+        match self.pace() {
+            Pace::At(speed) => self.set_pace(Pace::At(speed.reversed())),
+            Pace::Max => self.say("a rate of max goes forwards only", stamp),
+        }
+    }
+
     fn at_end(&self) -> AtEnd {
         if self.is_loop_wanted {
             AtEnd::Loop
@@ -231,7 +182,7 @@ impl Model {
         }
     }
 
-    fn set_bracket(&mut self, stamp: Timestamp) {
+    pub(super) fn set_bracket(&mut self, stamp: Timestamp) {
         let here = self.here();
         match self.brackets {
             Brackets::None => {
@@ -245,6 +196,25 @@ impl Model {
             Brackets::A(a) => self.loop_between(a, here, stamp),
             Brackets::Ab(_) => self.clear_brackets(stamp),
         }
+    }
+
+    pub(super) fn loop_all_or_once(&mut self, stamp: Timestamp) {
+        self.is_loop_wanted = !self.is_loop_wanted;
+        let is_part_looped = matches!(self.brackets, Brackets::Ab(_));
+        if !is_part_looped {
+            self.ask(Command::SetAtEnd(self.at_end()));
+        }
+        let text = if self.is_loop_wanted {
+            "all of it loops"
+        } else {
+            "it plays once"
+        };
+        let after = if is_part_looped {
+            ", once the loop from A to B is cleared"
+        } else {
+            ""
+        };
+        self.say(format!("{text}{after}"), stamp);
     }
 
     /// Loops from one time to the other.
@@ -273,7 +243,7 @@ impl Model {
         self.marks.iter().find(|mark| mark.time == time)
     }
 
-    fn toggle_mark(&mut self, stamp: Timestamp) {
+    pub(super) fn toggle_mark(&mut self, stamp: Timestamp) {
         let here = self.here();
         if self.mark_at(here).is_some() {
             self.marks.retain(|mark| mark.time != here);
@@ -299,6 +269,26 @@ impl Model {
             format!(": {name}")
         };
         self.say(format!("mark at {}{named}", self.elapsed(time)), stamp);
+    }
+
+    pub(super) fn ask_for_mark_name(&mut self) {
+        let here = self.here();
+        let name = self
+            .mark_at(here)
+            .map_or_else(String::new, |mark| mark.name.clone());
+        self.layer = Layer::Prompt(Prompt::new(Question::MarkName(here), &name));
+    }
+
+    pub(super) fn go_to_next_mark(&mut self, stamp: Timestamp) {
+        let here = self.here().saturating_add(self.run_up(Direction::Reverse));
+        let next = self.marks.iter().find(|mark| mark.time > here).cloned();
+        self.go_to_mark(next, "no mark further on", stamp);
+    }
+
+    pub(super) fn go_to_previous_mark(&mut self, stamp: Timestamp) {
+        let here = self.here().saturating_sub(self.run_up(Direction::Forward));
+        let previous = self.marks.iter().rfind(|mark| mark.time < here).cloned();
+        self.go_to_mark(previous, "no mark before this", stamp);
     }
 
     fn go_to_mark(&mut self, mark: Option<Mark>, none: &str, stamp: Timestamp) {

@@ -92,26 +92,42 @@ impl Model {
     /// Does what a key stands for.
     pub fn act(&mut self, action: Action, stamp: Timestamp) {
         match action {
+            Action::PlayPause => self.play_or_pause(stamp),
+            Action::SeekBy(millis) => self.seek_by(millis, stamp),
+            Action::Start => self.seek(self.facts.played.start(), stamp),
+            Action::End => self.seek(self.facts.played.stop(), stamp),
+            Action::Tenth(tenth) => self.seek_to_tenth(tenth, stamp),
+            Action::Undo => self.undo_seek(stamp),
+            Action::Step(n) => self.ask(Command::Step(n.into())),
+            Action::StepTopic(n) => self.step_topic(n, stamp),
+            Action::Rate(percent) => self.change_rate(percent, stamp),
+            Action::NormalRate => self.set_normal_rate(),
+            Action::Reverse => self.turn_around(stamp),
+            Action::Loop => self.set_bracket(stamp),
+            Action::LoopAll => self.loop_all_or_once(stamp),
+            Action::Mark => self.toggle_mark(stamp),
+            Action::NameMark => self.ask_for_mark_name(),
+            Action::NextMark => self.go_to_next_mark(stamp),
+            Action::PreviousMark => self.go_to_previous_mark(stamp),
             Action::Move(by) => self.move_by(by.into()),
             Action::Page(by) => self.page(by.into()),
-            Action::Help if matches!(self.layer, Layer::Help(_)) => self.layer = Layer::None,
-            Action::Help => self.layer = Layer::Help(Scroll::default()),
-            Action::Log if matches!(self.layer, Layer::Log(_)) => self.layer = Layer::None,
-            Action::Log => self.layer = Layer::Log(Scroll::default()),
-            Action::Back => self.back(),
             Action::Show => self.show_topic(),
+            Action::Mute => self.mute(stamp),
             Action::GoTo => self.layer = Layer::Prompt(Prompt::new(Question::GoTo, "")),
             Action::Filter => {
                 let text = self.filter.clone();
                 self.layer = Layer::Prompt(Prompt::new(Question::Filter, &text));
             }
+            Action::Help if matches!(self.layer, Layer::Help(_)) => self.layer = Layer::None,
+            Action::Help => self.layer = Layer::Help(Scroll::default()),
+            Action::Log if matches!(self.layer, Layer::Log(_)) => self.layer = Layer::None,
+            Action::Log => self.layer = Layer::Log(Scroll::default()),
+            Action::Back => self.back(),
             Action::TimeFace => self.look.face = self.look.face.next(),
             Action::Zoom(by) => self.show_window(self.window.zoomed(by, self.here())),
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
             Action::Quit => self.effects.push(Effect::Quit),
-            Action::Mute => self.mute(stamp),
-            _ => self.transport(action, stamp),
         }
     }
 
