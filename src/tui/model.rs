@@ -145,6 +145,8 @@ pub struct Model {
     pub(super) overview: Option<Lane>,
     pub(super) close_up: Option<Lane>,
     pub(super) brackets: Brackets,
+    /// What is played where no part of it loops.
+    pub(super) played: TimeRange,
     pub(super) is_loop_wanted: bool,
     pub(super) target: Option<Target>,
     pub(super) last_ticket: u64,
@@ -160,7 +162,7 @@ pub struct Model {
 impl Model {
     /// A screen on which nothing has happened yet.
     pub fn new(facts: Facts, look: Look, rows: Vec<Row>, marks: Vec<Mark>, size: Size) -> Self {
-        let whole = facts.recording;
+        let (whole, played) = (facts.recording, facts.played);
         Self {
             facts,
             look,
@@ -181,6 +183,7 @@ impl Model {
             overview: None,
             close_up: None,
             brackets: Brackets::None,
+            played,
             is_loop_wanted: false,
             target: None,
             last_ticket: 0,
@@ -218,6 +221,9 @@ impl Model {
         self.target = self
             .target
             .filter(|target| target.ticket.is_none_or(|ticket| status.seeks < ticket));
+        if !self.is_part_looped() {
+            self.played = self.widened_by(status.segment.range());
+        }
         self.asked_pace = self
             .asked_pace
             .filter(|(pace, since)| status.pace != *pace && now.saturating_since(*since) < ANSWER);
@@ -264,6 +270,22 @@ impl Model {
             (None, Some(status)) => status.segment.position(self.now),
             (None, None) => self.facts.played.start(),
         }
+    }
+
+    /// What is played, with the edges that somebody else's seeks have moved: those go to the recording's. The
+    /// player may not have heard yet that a loop is cleared, so no other edge is believed.
+    fn widened_by(&self, range: TimeRange) -> TimeRange {
+        let (all, played) = (self.facts.recording, self.played);
+        let edge = |now, all, played| if now == all { all } else { played };
+        TimeRange::between(
+            edge(range.start(), all.start(), played.start()),
+            edge(range.stop(), all.stop(), played.stop()),
+        )
+    }
+
+    /// Whether it loops from A to B.
+    pub(super) fn is_part_looped(&self) -> bool {
+        matches!(self.brackets, Brackets::Ab(_))
     }
 
     /// What playback is doing.

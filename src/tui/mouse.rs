@@ -9,7 +9,7 @@ use super::axis::Axis;
 use super::layers::Layer;
 use super::model::{Brackets, Model};
 use super::view;
-use crate::time::{Duration, Ros, Time};
+use crate::time::{Duration, Ros, Time, TimeRange};
 
 /// What the mouse did, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,8 +42,12 @@ pub enum Gesture {
 pub(super) enum Drag {
     /// Scrubbing on this axis.
     Scrub(Axis),
-    /// A loop from here.
-    Range(Axis, Time<Ros>),
+    /// A loop from here to where the mouse is.
+    Range {
+        axis: Axis,
+        from: Time<Ros>,
+        to: Time<Ros>,
+    },
 }
 
 /// What a turn of the wheel seeks.
@@ -76,22 +80,45 @@ impl Model {
     pub(super) fn point(&mut self, mouse: Mouse, stamp: Timestamp) {
         match (mouse.gesture, self.drag) {
             (Gesture::Drag, Some(Drag::Scrub(axis))) => self.jump(axis.time(mouse.column), stamp),
-            // What a range comes to is seen when the button is up.
-            (Gesture::Drag, Some(Drag::Range(..)) | None) => {}
+            (Gesture::Drag, Some(Drag::Range { axis, from, .. })) => {
+                let to = axis.time(mouse.column);
+                self.drag = Some(Drag::Range { axis, from, to });
+            }
+            (Gesture::Drag, None) => {}
             (Gesture::Release, drag) => {
                 self.drag = None;
-                if let Some(Drag::Range(axis, from)) = drag {
+                if let Some(Drag::Range { axis, from, .. }) = drag {
                     self.end_range(from, axis.time(mouse.column), stamp);
                 }
             }
             (Gesture::Wheel(turn), _) => self.wheel(turn, mouse, stamp),
-            (Gesture::Press | Gesture::RangePress, _) if self.is_covered(mouse) => {}
-            (Gesture::Press, _) => self.press_at(mouse, stamp),
-            (Gesture::RangePress, _) => {
-                if let Some(axis) = self.axis_at(mouse) {
-                    self.drag = Some(Drag::Range(axis, axis.time(mouse.column)));
+            (Gesture::Press | Gesture::RangePress, _) => {
+                // That the button was up again may never have been told.
+                self.drag = None;
+                if !self.is_covered(mouse) {
+                    self.begin_drag_or_click(mouse, stamp);
                 }
             }
+        }
+    }
+
+    fn begin_drag_or_click(&mut self, mouse: Mouse, stamp: Timestamp) {
+        if mouse.gesture == Gesture::Press {
+            self.press_at(mouse, stamp);
+        } else if let Some(axis) = self.axis_at(mouse) {
+            let from = axis.time(mouse.column);
+            let to = from;
+            self.drag = Some(Drag::Range { axis, from, to });
+        }
+    }
+
+    /// What loops, or would if the button that is down came up here.
+    pub(super) fn shown_brackets(&self) -> Brackets {
+        match self.drag {
+            Some(Drag::Range { from, to, .. }) if from != to => {
+                Brackets::Ab(TimeRange::between(from, to))
+            }
+            _ => self.brackets,
         }
     }
 
@@ -126,8 +153,8 @@ impl Model {
     fn end_range(&mut self, from: Time<Ros>, to: Time<Ros>, stamp: Timestamp) {
         if from != to {
             self.loop_between(from, to, stamp);
-        } else if matches!(self.brackets, Brackets::Ab(_)) {
-            self.clear_brackets(stamp);
+        } else if self.is_part_looped() {
+            self.clear_brackets(self.here(), stamp);
         }
     }
 

@@ -105,19 +105,37 @@ impl Model {
         self.jump(to, stamp);
     }
 
-    /// Jumps; a loop that the target lies outside of is over.
+    /// Jumps; a loop that the target lies outside of is over, and so is a limit.
     pub(super) fn jump(&mut self, to: Time<Ros>, stamp: Timestamp) {
         let to = self.facts.recording.clamp(to);
         if let Brackets::Ab(range) = self.brackets
             && !range.contains(to)
         {
-            self.clear_brackets(stamp);
+            self.clear_brackets(to, stamp);
+        }
+        if !self.is_part_looped() {
+            self.widen(to, stamp);
         }
         self.target = Some(Target { to, ticket: None });
         if let Some(Effect::Command(Command::Seek(_))) = self.effects.last() {
             self.effects.pop();
         }
         self.ask(Command::Seek(to));
+    }
+
+    /// What is played has `time` in it from here on, and all up to the edge beyond it, as the player does it.
+    fn widen(&mut self, time: Time<Ros>, stamp: Timestamp) {
+        let (all, played) = (self.facts.recording, self.played);
+        if time < played.start() {
+            self.played = TimeRange::between(all.start(), played.stop());
+            self.say(
+                "the start of the recording is played, too, from here on",
+                stamp,
+            );
+        } else if time > played.stop() {
+            self.played = TimeRange::between(played.start(), all.stop());
+            self.say("it plays to the end of the recording from here on", stamp);
+        }
     }
 
     /// How fast it is meant to go, as far as was asked.
@@ -188,21 +206,30 @@ impl Model {
             Brackets::None => {
                 self.brackets = Brackets::A(here);
                 self.say(
-                    format!("A at {}; once more sets B", self.elapsed(here)),
+                    format!(
+                        "A at {}; once more sets B, or here clears A",
+                        self.elapsed(here)
+                    ),
                     stamp,
                 );
             }
-            Brackets::A(a) if a == here => self.say("B has to be elsewhere than A", stamp),
+            Brackets::A(a) if a == here => {
+                self.brackets = Brackets::None;
+                self.say("A is cleared", stamp);
+            }
             Brackets::A(a) => self.loop_between(a, here, stamp),
-            Brackets::Ab(_) => self.clear_brackets(stamp),
+            Brackets::Ab(_) => self.clear_brackets(here, stamp),
         }
     }
 
     pub(super) fn loop_all_or_once(&mut self, stamp: Timestamp) {
         self.is_loop_wanted = !self.is_loop_wanted;
-        let is_part_looped = matches!(self.brackets, Brackets::Ab(_));
+        let is_part_looped = self.is_part_looped();
         if !is_part_looped {
             self.ask(Command::SetAtEnd(self.at_end()));
+            if self.is_loop_wanted && self.state() == State::Ended {
+                self.ask(Command::Play);
+            }
         }
         let text = if self.is_loop_wanted {
             "all of it loops"
@@ -227,11 +254,13 @@ impl Model {
         self.say(format!("loops from A {a} to B {b}"), stamp);
     }
 
-    pub(super) fn clear_brackets(&mut self, stamp: Timestamp) {
+    /// Plays what was played before the loop, and where it goes on from `here`.
+    pub(super) fn clear_brackets(&mut self, here: Time<Ros>, stamp: Timestamp) {
         self.brackets = Brackets::None;
-        self.ask(Command::SetRange(self.facts.played));
-        self.ask(Command::SetAtEnd(self.at_end()));
         self.say("the loop is cleared", stamp);
+        self.widen(here, stamp);
+        self.ask(Command::SetRange(self.played));
+        self.ask(Command::SetAtEnd(self.at_end()));
     }
 
     /// A time as the header shows it: from the start of what the recording covers.

@@ -94,8 +94,8 @@ impl Model {
         match action {
             Action::PlayPause => self.play_or_pause(stamp),
             Action::SeekBy(millis) => self.seek_by(millis, stamp),
-            Action::Start => self.seek(self.facts.played.start(), stamp),
-            Action::End => self.seek(self.facts.played.stop(), stamp),
+            Action::Start => self.seek(self.played.start(), stamp),
+            Action::End => self.seek(self.played.stop(), stamp),
             Action::Tenth(tenth) => self.seek_to_tenth(tenth, stamp),
             Action::Undo => self.undo_seek(stamp),
             Action::Step(n) => self.ask(Command::Step(n.into())),

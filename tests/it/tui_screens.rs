@@ -86,6 +86,7 @@ fn states(look: &bagplay::tui::Look) -> Vec<(&'static str, Model)> {
         ..status(State::Playing, 30_000, normal)
     };
     play_with(&mut laps, 30_000, lap);
+    let laps = laps.looping(Brackets::None, true);
     vec![
         ("nothing known yet", told(look.clone())),
         ("playing", rolls(12_184, normal)),

@@ -137,7 +137,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("tenth-9", "seek 54.000", "", ""),
     ("go-to", "", "", " go to: "),
     ("undo-seek", "", "no seek to undo", ""),
-    ("loop", "", "A at +00:12.184; once more sets B", "A set"),
+    ("loop", "", "A at +00:12.184; once more sets B, or here clears A", "A set"),
     ("loop-all", "loop", "all of it loops", "loop"),
     ("mark", "mark 12.184", "mark at +00:12.184", "◆"),
     ("name-mark", "", "", " name of the mark: "),
@@ -510,9 +510,15 @@ fn rates_have_limits_and_keep_their_direction() {
 fn a_loop_by_keys() {
     let to = |model: &mut Model, millis| stand(model, State::Paused, millis);
     let mut model = paused();
+    for says in [
+        "A at +00:12.184; once more sets B, or here clears A",
+        "A is cleared",
+    ] {
+        assert_eq!(does(&mut model, "l"), "");
+        assert_eq!(said(&model), says);
+    }
+    assert!(!is_seen(&model, "A set"));
     assert_eq!(does(&mut model, "l"), "");
-    assert_eq!(does(&mut model, "l"), "");
-    assert_eq!(said(&model), "B has to be elsewhere than A");
     to(&mut model, 5_000);
     assert_eq!(does(&mut model, "l"), "range 5.000 to 12.184, loop");
     assert_eq!(said(&model), "loops from A +00:05.000 to B +00:12.184");
@@ -521,6 +527,173 @@ fn a_loop_by_keys() {
     assert_eq!(does(&mut model, "l"), "range 0.000 to 60.000, loop");
     assert_eq!(said(&model), "the loop is cleared");
     assert_eq!(does(&mut model, "L"), "hold");
+}
+
+/// With a player that plays from 10 s to 50 s and stands there.
+fn limited(millis: i64) -> Model {
+    let part = Facts {
+        played: TimeRange::between(at(10_000), at(50_000)),
+        ..facts()
+    };
+    let mut model = Model::new(part, look(), rows(), marks(), SCREEN);
+    show(&mut model, within(10_000, 50_000, millis));
+    model
+}
+
+/// The status of a player that stands at a place of this range.
+fn within(from: i64, to: i64, millis: i64) -> Status {
+    let range = TimeRange::between(at(from), at(to));
+    let status = status(State::Paused, millis, speed(1_000_000));
+    Status {
+        segment: status.segment.with_range(range, wall(0)),
+        ..status
+    }
+}
+
+#[test]
+fn a_cleared_loop_goes_back_to_what_was_played_before_it() {
+    let mut model = limited(20_000);
+    assert_eq!(does(&mut model, "l"), "");
+    show(&mut model, within(10_000, 50_000, 30_000));
+    assert_eq!(does(&mut model, "l"), "range 20.000 to 30.000, loop");
+    show(&mut model, within(20_000, 30_000, 25_000));
+    assert_eq!(does(&mut model, "l"), "range 10.000 to 50.000, hold");
+    // The player has not heard of it yet.
+    show(&mut model, within(20_000, 30_000, 25_000));
+    assert_eq!(does(&mut model, "home"), "seek 10.000");
+
+    // A seek has taken it out of its limits, where a loop is set.
+    let mut model = limited(20_000);
+    assert_eq!(does(&mut model, "0"), "seek 0.000");
+    model.has_sought(at(0));
+    let taken = Status {
+        seeks: 1,
+        ..within(0, 50_000, 2_000)
+    };
+    show(&mut model, taken);
+    assert_eq!(does(&mut model, "l"), "");
+    show(&mut model, within(0, 50_000, 5_000));
+    assert_eq!(does(&mut model, "l"), "range 2.000 to 5.000, loop");
+    show(&mut model, within(2_000, 5_000, 4_000));
+    assert_eq!(does(&mut model, "l"), "range 0.000 to 50.000, hold");
+
+    // The mouse has set one where nothing was played.
+    let mut model = limited(20_000);
+    mouse(&mut model, Gesture::RangePress, 70, 4);
+    mouse(&mut model, Gesture::Release, 78, 4);
+    assert_eq!(effects(&mut model), "range 53.076 to 60.000, loop");
+    show(&mut model, within(53_077, 60_000, 54_000));
+    assert_eq!(does(&mut model, "right"), "seek 59.000");
+    assert_eq!(does(&mut model, "l"), "range 10.000 to 60.000, hold");
+}
+
+#[test]
+fn a_seek_beyond_the_limits_lifts_them_and_says_so() {
+    let mut model = limited(20_000);
+    for (keys, expected, says) in [
+        ("end", "seek 50.000", ""),
+        (
+            "9",
+            "seek 54.000",
+            "it plays to the end of the recording from here on",
+        ),
+        (
+            "end",
+            "seek 60.000",
+            "it plays to the end of the recording from here on",
+        ),
+        (
+            "home",
+            "seek 10.000",
+            "it plays to the end of the recording from here on",
+        ),
+        (
+            "0",
+            "seek 0.000",
+            "the start of the recording is played, too, from here on",
+        ),
+        (
+            "5",
+            "seek 30.000",
+            "the start of the recording is played, too, from here on",
+        ),
+        (
+            "home",
+            "seek 0.000",
+            "the start of the recording is played, too, from here on",
+        ),
+    ] {
+        assert_eq!(does(&mut model, keys), expected, "{keys}");
+        assert_eq!(said(&model), says, "{keys}");
+    }
+    // Somebody else has sought.
+    let mut model = limited(20_000);
+    show(&mut model, within(10_000, 60_000, 55_000));
+    assert_eq!(does(&mut model, "end"), "seek 60.000");
+}
+
+#[test]
+fn what_stands_at_its_end_plays_after_a_seek_and_when_all_of_it_loops() {
+    let ended = || {
+        let mut model = paused();
+        stand(&mut model, State::Ended, SECONDS * 1000);
+        model
+    };
+    assert_eq!(does(&mut ended(), "left"), "seek 55.000");
+    assert_eq!(does(&mut ended(), "L"), "loop, play");
+    assert_eq!(does(&mut ended(), "L L"), "loop, play, hold");
+    assert_eq!(does(&mut ended(), "space"), "toggle");
+}
+
+#[test]
+fn what_loops_is_told_as_long_as_it_does() {
+    let mut model = paused();
+    let lapped = Status {
+        laps: 2,
+        ..status(State::Paused, 18_000, speed(1_000_000))
+    };
+    show(&mut model, lapped);
+    assert!(!is_seen(&model, "lap 3"));
+    press(&mut model, "L");
+    assert!(is_seen(&model, "loop  lap 3"));
+    press(&mut model, "l");
+    assert!(is_seen(&model, "loop  A set  lap 3"));
+    press(&mut model, "l L");
+    assert!(!is_seen(&model, "lap 3"));
+}
+
+#[test]
+fn a_loop_is_seen_while_it_is_dragged() {
+    let mut model = paused();
+    mouse(&mut model, Gesture::RangePress, 14, 4);
+    assert!(!is_seen(&model, "⟩"));
+    mouse(&mut model, Gesture::Drag, 40, 4);
+    assert!(is_seen(&model, "⟨") && is_seen(&model, "⟩"));
+    assert_eq!(effects(&mut model), "");
+    mouse(&mut model, Gesture::Drag, 14, 4);
+    assert!(!is_seen(&model, "⟩"));
+}
+
+#[test]
+fn a_release_that_is_never_told_begins_nothing() {
+    for begins in [Gesture::Press, Gesture::RangePress] {
+        for presses in [Gesture::Press, Gesture::RangePress] {
+            let mut model = paused();
+            mouse(&mut model, begins, 40, 4);
+            model.take_effects();
+            mouse(&mut model, presses, 40, 10);
+            mouse(&mut model, Gesture::Drag, 50, 10);
+            mouse(&mut model, Gesture::Release, 60, 10);
+            assert_eq!(effects(&mut model), "", "{begins:?} {presses:?}");
+        }
+    }
+    // Nor where something lies over the screen.
+    let mut model = paused();
+    mouse(&mut model, Gesture::RangePress, 40, 4);
+    press(&mut model, "?");
+    mouse(&mut model, Gesture::Press, 40, 4);
+    mouse(&mut model, Gesture::Release, 60, 4);
+    assert_eq!(effects(&mut model), "");
 }
 
 #[test]
@@ -933,11 +1106,10 @@ fn start_and_end_are_those_of_what_is_played() {
         played: TimeRange::between(at(10_000), at(50_000)),
         ..facts()
     };
-    let mut model = Model::new(part, look(), rows(), marks(), SCREEN);
+    let model = Model::new(part, look(), rows(), marks(), SCREEN);
     assert_eq!(model.here(), at(10_000));
-    stand(&mut model, State::Paused, 20_000);
     check(
-        model,
+        limited(20_000),
         &[
             ("home", "seek 10.000"),
             ("end", "seek 50.000"),

@@ -154,19 +154,20 @@ fn state_parts(model: &Model) -> Vec<Part> {
     if let Some(text) = lost(model) {
         parts.push(Part::new(2, text, theme.bad));
     }
-    let looped = match model.brackets {
-        Brackets::Ab(_) => Some("loop A-B"),
-        Brackets::A(_) => Some("A set"),
-        Brackets::None if model.is_loop_wanted => Some("loop"),
-        Brackets::None => None,
+    let (all, part) = match model.brackets {
+        Brackets::Ab(_) => (None, Some("loop A-B")),
+        Brackets::A(_) => (Some("loop"), Some("A set")),
+        Brackets::None => (Some("loop"), None),
     };
+    let looped = [all.filter(|_| model.is_loop_wanted), part];
+    let looped = looped.into_iter().flatten();
     parts.extend(looped.map(|text| Part::new(4, text, theme.range)));
     if model.window.is_zoomed() {
         let shown = face::span(model.window.range().duration());
         parts.push(Part::new(7, format!("zoom {shown}"), theme.dim));
     }
     let laps = model.status.map_or(0, |status| status.laps);
-    if laps > 0 {
+    if laps > 0 && (model.is_loop_wanted || model.is_part_looped()) {
         parts.push(Part::new(8, format!("lap {}", laps + 1), theme.dim));
     }
     parts

@@ -24,7 +24,7 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
         };
         let axis = model.window_axis(layout.lane);
         draw_lane(model, lane, axis, layout.lane, out);
-        if let Brackets::Ab(range) = model.brackets {
+        if let Brackets::Ab(range) = model.shown_brackets() {
             shade(model, axis, range, layout.lane, out);
         }
     }
@@ -138,7 +138,7 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
     for mark in &model.marks {
         put(axis, row, mark.time, glyphs.mark, theme.mark, out);
     }
-    match model.brackets {
+    match model.shown_brackets() {
         Brackets::None => {}
         Brackets::A(a) => put(axis, row, a, glyphs.a, theme.range, out),
         Brackets::Ab(range) => {
