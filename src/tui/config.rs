@@ -159,6 +159,8 @@ mod tests {
         .unwrap();
         assert_eq!((config.face, config.ascii), (Face::Utc, true));
         assert_eq!(config.theme, ThemeName::Light);
+        let twice = parse("[keys]\nquit = [\"x\", \"x\"]\n").unwrap();
+        assert_eq!(twice.bindings.keys(Action::Quit).to_string(), "x");
         assert_eq!(config.bindings.keys(Action::Quit).to_string(), "x  ctrl+c");
         assert_eq!(
             config.bindings.action("q".parse().unwrap()),
@@ -184,6 +186,10 @@ mod tests {
             (
                 "[keys]\nquit = \"hyper+q\"\n",
                 "config.toml:2: `hyper+q` is no key",
+            ),
+            (
+                "[keys]\nquit = \"shift+1\"\n",
+                "config.toml:2: `shift+1` is told by no terminal; hint: ",
             ),
             ("[keys]\nquit = 7\n", "config.toml:2: "),
             (

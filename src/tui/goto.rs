@@ -27,8 +27,8 @@ pub(super) struct Whence {
 }
 
 /// The time that `text` means: `+5s` and `-1m` from the playhead, within the recording; `14:32:07.184` the
-/// nearest such time of day in it; `12` and `1:30` from its start; else as the command line reads times. One that lies
-/// outside is an error.
+/// nearest such time of day in it; else as the command line reads times; `12`, `1:30` and `1m30s` from its
+/// start, where that is no time of it. One that lies outside is an error.
 pub(super) fn read_target(text: &str, whence: &Whence) -> Result<Time<Ros>, String> {
     let Whence {
         here, recording, ..
@@ -53,22 +53,34 @@ pub(super) fn read_target(text: &str, whence: &Whence) -> Result<Time<Ros>, Stri
     if let Some(to) = time_of_day.and_then(|time| nearest(time, whence)) {
         return Ok(to);
     }
+    let from_start = || {
+        let is_span = text.starts_with(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+        let read = || read(&format!("+{text}")).ok().filter(|_| is_span);
+        elapsed(text, *recording).or_else(read)
+    };
+    let absolute = read(text);
+    // As it is shown may be meant, where that is something else.
+    let shown = |to: &Time<Ros>| to.saturating_sub(whence.shift);
+    let meant = absolute.iter().copied().chain(absolute.iter().map(shown));
+    if let Some(to) = meant.chain(from_start()).find(|to| recording.contains(*to)) {
+        return Ok(to);
+    }
     if time_of_day.is_some() {
         return Err(format!("it was not {text} while this was recorded"));
     }
-    if text.contains(':')
-        && let Some(to) = elapsed(text, *recording)
-    {
-        return Ok(to);
+    match absolute {
+        Err(error) if from_start().is_none() && !is_too_much(text) => Err(error),
+        _ => Err(format!("{text} lies outside the recording")),
     }
-    let to = read(text)?;
-    // As it is shown may be meant, where that is something else.
-    let shown = to.saturating_sub(whence.shift);
-    [to, shown]
-        .into_iter()
-        .find(|to| recording.contains(*to))
-        .or_else(|| elapsed(text, *recording))
-        .ok_or_else(|| format!("{text} lies outside the recording"))
+}
+
+/// Whether it is more than all of the recording.
+fn is_too_much(text: &str) -> bool {
+    let percent = text.strip_suffix('%').map(str::trim_end);
+    percent
+        .and_then(|percent| percent.parse::<f64>().ok())
+        .is_some_and(|percent| percent > 100.0)
 }
 
 /// Whether there is nothing but numbers: no date, no zone.
@@ -76,12 +88,12 @@ fn is_digits(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_digit() || ".:".contains(c))
 }
 
-/// `12`, `1:30` and `1:02:03.5` from the start on, as the header shows them, as far as the recording goes.
+/// `12`, `1:30` and `1:02:03.5` from the start on, as the header shows them.
 fn elapsed(text: &str, recording: TimeRange) -> Option<Time<Ros>> {
     let mut parts = text.split(':').map(str::parse::<f64>);
     let seconds = parts.try_fold(0.0, |sum, part| Some(sum * 60.0 + part.ok()?))?;
     let span = Duration::from_secs_f64(seconds).filter(|_| is_digits(text))?;
-    Some(recording.start().saturating_add(span)).filter(|to| *to <= recording.stop())
+    Some(recording.start().saturating_add(span))
 }
 
 /// The one within the recording that is nearest to the playhead.
@@ -155,6 +167,10 @@ mod tests {
     fn times_mean_what_they_say() {
         let whence = whence();
         let from_here = |seconds| whence.here.saturating_add(Duration::from_secs(seconds));
+        let from_start = |seconds| {
+            let start = whence.recording.start();
+            start.saturating_add(Duration::from_secs(seconds))
+        };
         for (text, to) in [
             ("+5s", from_here(5)),
             ("-60s", from_here(-60)),
@@ -177,6 +193,10 @@ mod tests {
                     .saturating_add(Duration::from_millis(90_500)),
             ),
             ("0:19:60", whence.recording.stop()),
+            ("12s", from_start(12)),
+            // At a quarter past midnight it was not recorded any more.
+            ("00:15", from_start(15)),
+            ("00:19:30", from_start(1170)),
             (
                 "00:00:00.5",
                 from_here(30).saturating_add(Duration::from_millis(500)),
@@ -191,17 +211,22 @@ mod tests {
         assert_eq!(read_target("00:59:31", &later), Ok(from_here(1)));
         let shown = from_here(3601).as_nanos() / 1_000_000_000;
         assert_eq!(read_target(&shown.to_string(), &later), Ok(from_here(1)));
-        for text in [
-            "14:00",
-            "20:01",
-            "5000",
-            "",
-            "+",
-            "x:y",
-            "24:00",
-            "23:52+02:00",
+        for (text, said) in [
+            ("20:01", "it was not 20:01 while this was recorded"),
+            ("24:00", "24:00 lies outside the recording"),
+            ("1:30:00", "1:30:00 lies outside the recording"),
+            ("5000", "5000 lies outside the recording"),
+            ("5000s", "5000s lies outside the recording"),
+            ("150%", "150% lies outside the recording"),
+            ("", "`` is no time; hint: "),
+            ("+", "`+` is no time; hint: "),
+            ("x:y", "`x:y` is no time; hint: "),
+            ("5x", "`5x` is no time; hint: "),
+            ("x%", "`x%` is no time; hint: "),
+            ("23:52+02:00", "`23:52+02:00` is no time; hint: "),
         ] {
-            assert!(read_target(text, &whence).is_err(), "{text}");
+            let error = read_target(text, &whence).unwrap_err();
+            assert!(error.starts_with(said), "{text}: {error}");
         }
     }
 }

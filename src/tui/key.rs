@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tui_input::backend::crossterm::to_input_request;
 
 /// A key with what is held down beside it. Letters carry their case, so `shift` goes with named keys only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -14,10 +15,18 @@ pub struct Key {
 
 /// A text that names no key.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "`{0}` is no key; hint: a character, space, enter, esc, tab, backspace, delete, left, right, up, down, home, end, pageup, pagedown, f1 to f12, each after ctrl+, alt+ or shift+"
-)]
-pub struct UnknownKey(String);
+pub enum UnknownKey {
+    /// There is no such key.
+    #[error(
+        "`{0}` is no key; hint: a character, space, enter, esc, tab, backspace, delete, left, right, up, down, home, end, pageup, pagedown, f1 to f12, each after ctrl+, alt+ or shift+"
+    )]
+    None(String),
+    /// Terminals tell the character that comes of it, and no shift.
+    #[error(
+        "`{0}` is told by no terminal; hint: the character that comes of it, as in `!` or `alt+A`"
+    )]
+    Shifted(String),
+}
 
 const NAMED: [(&str, KeyCode); 19] = [
     ("space", KeyCode::Char(' ')),
@@ -52,6 +61,11 @@ impl Key {
         let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
         let modifiers = modifiers & known;
         match code {
+            // Most terminals tell it so, some as what it is.
+            KeyCode::BackTab => Self {
+                code: KeyCode::Tab,
+                modifiers: modifiers | KeyModifiers::SHIFT,
+            },
             // Terminals tell `L` with or without shift; the letter says it all.
             KeyCode::Char(letter) => Self {
                 code: if modifiers.contains(KeyModifiers::CONTROL) {
@@ -80,18 +94,36 @@ impl Key {
         self.code == KeyCode::Char('c') && self.modifiers == KeyModifiers::CONTROL
     }
 
-    /// The character that it types, if it does.
-    pub fn character(self) -> Option<char> {
-        match self.code {
-            KeyCode::Char(typed) if self.modifiers.is_empty() => Some(typed),
-            _ => None,
-        }
-    }
-
     /// As crossterm tells it, for text fields.
     pub(super) fn event(self) -> KeyEvent {
         KeyEvent::new(self.code, self.modifiers)
     }
+
+    /// Whether it does something in a line of text.
+    pub(super) fn edits_text(self) -> bool {
+        to_input_request(&Event::Key(self.event())).is_some()
+    }
+
+    /// As `text` names it: a letter with shift is its capital, where terminals tell that.
+    fn named(code: KeyCode, modifiers: KeyModifiers, text: &str) -> Result<Self, UnknownKey> {
+        let code = match code {
+            KeyCode::Char(letter) if modifiers.contains(KeyModifiers::SHIFT) => {
+                let capital = capital(letter)
+                    .filter(|_| !modifiers.contains(KeyModifiers::CONTROL))
+                    .ok_or_else(|| UnknownKey::Shifted(text.to_owned()))?;
+                KeyCode::Char(capital)
+            }
+            _ => code,
+        };
+        Ok(Self::new(code, modifiers))
+    }
+}
+
+/// The capital of a letter, if that is one letter.
+fn capital(letter: char) -> Option<char> {
+    let mut capital = letter.to_uppercase();
+    let one = capital.next().filter(|_| capital.next().is_none());
+    one.filter(|capital| capital.is_uppercase())
 }
 
 impl FromStr for Key {
@@ -104,15 +136,15 @@ impl FromStr for Key {
             let known = HELD
                 .iter()
                 .find(|(name, _)| held.eq_ignore_ascii_case(name));
-            let (_, modifier) = known.ok_or_else(|| UnknownKey(text.to_owned()))?;
+            let (_, modifier) = known.ok_or_else(|| UnknownKey::None(text.to_owned()))?;
             (modifiers, rest) = (modifiers | *modifier, key);
         }
         let mut letters = rest.chars();
         if let (Some(letter), None) = (letters.next(), letters.next()) {
             return if letter.is_control() || letter.is_whitespace() {
-                Err(UnknownKey(text.to_owned()))
+                Err(UnknownKey::None(text.to_owned()))
             } else {
-                Ok(Self::new(KeyCode::Char(letter), modifiers))
+                Self::named(KeyCode::Char(letter), modifiers, text)
             };
         }
         let lower = rest.to_ascii_lowercase();
@@ -121,8 +153,10 @@ impl FromStr for Key {
         let code = named
             .map(|(_, code)| *code)
             .or_else(|| function().filter(|n| (1..=12).contains(n)).map(KeyCode::F));
-        code.map(|code| Self::new(code, modifiers))
-            .ok_or_else(|| UnknownKey(text.to_owned()))
+        match code {
+            Some(code) => Self::named(code, modifiers, text),
+            None => Err(UnknownKey::None(text.to_owned())),
+        }
     }
 }
 
@@ -160,18 +194,19 @@ impl Keys {
     pub fn parse(text: &str) -> Result<Self, UnknownKey> {
         let mut keys = Vec::new();
         for key in text.split_whitespace() {
-            let key = key.parse()?;
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
+            keys.push(key.parse()?);
         }
-        Ok(Self(keys))
+        Ok(Self::NONE.and(Self(keys)))
     }
 
-    /// The keys of both.
+    /// The keys of both, each once.
     #[must_use]
     pub fn and(mut self, more: Self) -> Self {
-        self.0.extend(more.0);
+        for key in more.0 {
+            if !self.has(key) {
+                self.0.push(key);
+            }
+        }
         self
     }
 
@@ -223,6 +258,11 @@ mod tests {
             ("ctrl++", "ctrl++"),
             ("comma", ","),
             ("?", "?"),
+            ("shift+a", "A"),
+            ("shift+A", "A"),
+            ("alt+shift+ä", "alt+Ä"),
+            ("backtab", "shift+tab"),
+            ("shift+tab", "shift+tab"),
         ] {
             assert_eq!(text.parse::<Key>().unwrap().to_string(), shown, "{text}");
         }
@@ -239,6 +279,22 @@ mod tests {
             "shift+nowhere",
         ] {
             assert!(text.parse::<Key>().is_err(), "{text:?}");
+        }
+        for text in ["shift+1", "shift+ß", "shift+space", "ctrl+shift+a"] {
+            let error = text.parse::<Key>().unwrap_err().to_string();
+            assert!(error.contains("is told by no terminal"), "{error}");
+        }
+    }
+
+    #[test]
+    fn back_tab_is_tab_with_shift_however_it_is_told() {
+        let told = |code, modifiers| Key::pressed(KeyEvent::new(code, modifiers));
+        for name in ["backtab", "shift+tab", "shift+backtab"] {
+            let key = name.parse().ok();
+            assert_eq!(told(KeyCode::BackTab, KeyModifiers::SHIFT), key, "{name}");
+            assert_eq!(told(KeyCode::BackTab, KeyModifiers::NONE), key, "{name}");
+            assert_eq!(told(KeyCode::Tab, KeyModifiers::SHIFT), key, "{name}");
+            assert_ne!(told(KeyCode::Tab, KeyModifiers::NONE), key, "{name}");
         }
     }
 

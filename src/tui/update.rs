@@ -73,11 +73,13 @@ impl Model {
     fn press(&mut self, key: Key, stamp: Timestamp) {
         let action = self.look.bindings.action(key);
         if matches!(self.layer, Layer::Prompt(_)) {
-            // What ends the program ends it from everywhere, unless it means something in a line of text.
-            if key.is_interrupt() || (action == Some(Action::Quit) && !key.is_plain()) {
-                self.effects.push(Effect::Quit);
-            } else {
-                self.type_key(key, stamp);
+            // Some things are done from everywhere, by keys that mean nothing in a line of text.
+            match action.filter(|_| !key.is_plain() && !key.edits_text()) {
+                _ if key.is_interrupt() => self.effects.push(Effect::Quit),
+                Some(action @ (Action::Quit | Action::Suspend | Action::Redraw)) => {
+                    self.act(action, stamp);
+                }
+                _ => self.type_key(key, stamp),
             }
             return;
         }

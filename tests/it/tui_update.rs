@@ -216,6 +216,18 @@ fn what_quits_quits_from_everywhere_and_text_is_text() {
         assert_eq!(effects(&mut model), "", "{open}");
         assert!(is_seen(&model, &format!(" {label}: q ?gl")), "{open}");
     }
+    for open in ["g", "/", "M"] {
+        let mut model = paused();
+        press(&mut model, open);
+        assert_eq!(does(&mut model, "ctrl+z"), "suspend", "{open}");
+        assert_eq!(does(&mut model, "ctrl+l"), "redraw", "{open}");
+        type_text(&mut model, "a b");
+        assert_eq!(does(&mut model, "ctrl+w"), "", "{open}");
+        assert!(
+            is_seen(&model, ": a") && !is_seen(&model, ": a b"),
+            "{open}"
+        );
+    }
     for open in ["?", "e", "enter"] {
         let mut model = paused();
         press(&mut model, open);
@@ -248,6 +260,24 @@ fn other_keys_can_be_said() {
             ("esc esc [", "rate 0.9"),
         ],
     );
+}
+
+#[test]
+fn what_edits_a_line_of_text_does_so_whatever_else_it_does() {
+    let keys = |text| Keys::parse(text).unwrap();
+    let bindings = look()
+        .bindings
+        .rebound(Action::Quit, &keys("ctrl+w ctrl+q"))
+        .rebound(Action::Redraw, &keys("ctrl+u r f5"));
+    let mut model = fresh(Look { bindings, ..look() });
+    press(&mut model, "g");
+    type_text(&mut model, "1 2r");
+    assert_eq!(does(&mut model, "ctrl+w"), "");
+    assert!(is_seen(&model, " go to: 1") && !is_seen(&model, "2r"));
+    assert_eq!(does(&mut model, "ctrl+u"), "");
+    assert!(is_seen(&model, "nanoseconds"));
+    assert_eq!(does(&mut model, "ctrl+q ctrl+c"), "quit, quit");
+    assert_eq!(does(&mut model, "esc ctrl+w ctrl+u"), "quit, redraw");
 }
 
 #[test]
@@ -310,6 +340,18 @@ fn times_to_go_to() {
         type_text(&mut model, text);
         assert_eq!(does(&mut model, "enter"), expected, "{text}");
         assert!(!is_seen(&model, " go to: "), "{text}");
+    }
+    for text in ["5s", "5", "0:05"] {
+        press(&mut model, "g");
+        type_text(&mut model, text);
+        assert_eq!(does(&mut model, "enter"), "seek 5.000", "{text}");
+    }
+    for text in ["1:30", "90s", "150%"] {
+        press(&mut model, "g");
+        type_text(&mut model, text);
+        assert_eq!(does(&mut model, "enter"), "", "{text}");
+        assert!(is_seen(&model, "lies outside the recording"), "{text}");
+        press(&mut model, "esc");
     }
     press(&mut model, "g");
     type_text(&mut model, "12:00");
