@@ -142,18 +142,6 @@ impl Marks {
         is_there
     }
 
-    /// The first one later than `after`.
-    pub fn next(&self, after: Time<Ros>) -> Option<&Mark> {
-        let at = self.marks.partition_point(|mark| mark.time <= after);
-        self.marks.get(at)
-    }
-
-    /// The last one earlier than `before`.
-    pub fn previous(&self, before: Time<Ros>) -> Option<&Mark> {
-        let at = self.marks.partition_point(|mark| mark.time < before);
-        self.marks.get(at.checked_sub(1)?)
-    }
-
     /// Whether something was changed since it was read or saved.
     pub fn is_changed(&self) -> bool {
         self.keeps.iter().any(|keep| !keep.changes.is_empty())

@@ -2,8 +2,8 @@
 //!
 //! No chunk is opened. Up to [`EXACT`] messages every entry is looked at; beyond that the entries of some
 //! thousand chunks stand for all, and of larger chunks some of the entries for the others, so that a
-//! recording of any size is outlined in the same time. Where
-//! message indexes do not tell, a chunk's share of what there is is spread over its span; see `draft.rs`.
+//! recording of any size is outlined in the same time. Where message indexes do not tell, a chunk's share of
+//! what there is is spread over its span; see `draft.rs`.
 //!
 //! It is told while it grows, each time as the whole is expected to be: chunks all over the range come
 //! first, then those between them, and what was looked at stands for what was not.
@@ -18,7 +18,7 @@ use crate::time::TimeRange;
 const EXACT: u64 = 2_000_000;
 /// Whole message indexes are read up to so many entries in all, then about [`EXACT`] more of the others.
 const WHOLE: u64 = 2 * EXACT;
-/// Beyond, about so many chunks are.
+/// Beyond [`EXACT`] messages, about so many chunks are looked at.
 const SAMPLE: usize = 1000;
 /// With about so many chunks there is something to see.
 const FEW: usize = 32;

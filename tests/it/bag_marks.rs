@@ -59,13 +59,6 @@ fn they_are_kept_beside_the_recording_in_order_of_time() {
     );
     assert!(!text.contains('\u{1b}'));
 
-    let time = |mark: Option<&Mark>| mark.map(|mark| mark.time);
-    assert_eq!(time(again.next(at(10))), Some(at(20)));
-    assert_eq!(time(again.next(at(30))), None);
-    assert_eq!(time(again.previous(at(30))), Some(at(20)));
-    assert_eq!(time(again.previous(at(31))), Some(at(30)));
-    assert_eq!(time(again.previous(at(10))), None);
-
     assert!(again.remove(at(20)) && !again.remove(at(21)));
     again.save().unwrap();
     assert_eq!(names(&files.paths, None), ["a", "c"]);
