@@ -113,7 +113,7 @@ pub const BINDINGS: &[Group] = &[
     ("Playing", &[
         row("play-pause", Action::PlayPause, "space p", Some("play/pause"), "play or pause; at the end, play again"),
         row("step-back", Action::Step(-1), ",", Some("step"), "back to the previous message, and publish it"),
-        row("step-forward", Action::Step(1), ".", Some("step"), "publish the next message"),
+        row("step-forward", Action::Step(1), ".", Some("step"), "publish the next message, the way it plays"),
         row("topic-back", Action::StepTopic(-1), "<", None, "back to the selected topic's previous message"),
         row("topic-forward", Action::StepTopic(1), ">", None, "on to the selected topic's next message"),
         row("slower", Action::Rate(90), "[", Some("rate"), "rate × 0.9"),

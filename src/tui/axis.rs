@@ -70,8 +70,8 @@ pub(super) struct Window {
 impl Window {
     /// How much closer each step of zooming looks.
     const STEP: i64 = 4;
-    /// Closer than this nothing is to be seen.
-    const CLOSEST: Duration = Duration::from_millis(1);
+    /// A window is at least this long: a shorter one is played faster than its index is read.
+    const CLOSEST: Duration = Duration::from_millis(100);
 
     /// All of it.
     pub(super) const fn new(all: TimeRange) -> Self {
@@ -101,7 +101,7 @@ impl Window {
         for _ in 0..steps.unsigned_abs() {
             if steps < 0 {
                 level = level.saturating_sub(1);
-            } else if span(level) > Self::CLOSEST.as_nanos() {
+            } else if span(level + 1) >= Self::CLOSEST.as_nanos() {
                 level += 1;
             }
         }
@@ -122,6 +122,18 @@ impl Window {
             self.starting(stop.saturating_sub(span), span)
         } else {
             self.spanning(span, playhead, 10)
+        }
+    }
+
+    /// What is shown and, as far as there is something, as much beyond it in the direction of play: the next
+    /// page, known before it is turned to.
+    pub(super) fn with_next(self, is_reverse: bool) -> TimeRange {
+        let span = self.shown.duration();
+        let (start, stop) = (self.shown.start(), self.shown.stop());
+        if is_reverse {
+            TimeRange::between(self.all.clamp(start.saturating_sub(span)), stop)
+        } else {
+            TimeRange::between(start, self.all.clamp(stop.saturating_add(span)))
         }
     }
 
@@ -184,9 +196,11 @@ mod tests {
                 prop_assert_eq!(moved.range().duration(), window.range().duration());
             }
             prop_assert!(!window.zoomed(-10, time).is_zoomed());
-            if steps > 0 && window.range().duration() > Window::CLOSEST {
-                prop_assert!(!window.zoomed(-steps, time).is_zoomed());
-            }
+            prop_assert!(steps <= 0 || !window.zoomed(-steps, time).is_zoomed());
+            prop_assert!(!window.is_zoomed() || window.range().duration() >= Window::CLOSEST);
+            let next = window.with_next(is_reverse);
+            prop_assert!(all.contains(next.start()) && all.contains(next.stop()));
+            prop_assert_eq!(next.intersection(window.range()), Some(window.range()));
         }
     }
 }

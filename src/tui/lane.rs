@@ -15,13 +15,19 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// The level of each of `width` columns, 0 (nothing there) to 8 a row, of the topics that `is_shown`
-    /// takes.
-    pub fn levels(&self, width: u16, rows: u16, is_shown: impl Fn(usize) -> bool) -> Vec<u16> {
+    /// The level of each of `width` columns over `range`, 0 (nothing there, or nothing known) to 8 a row, of
+    /// the topics that `is_shown` takes.
+    pub fn levels(
+        &self,
+        range: TimeRange,
+        width: u16,
+        rows: u16,
+        is_shown: impl Fn(usize) -> bool,
+    ) -> Vec<u16> {
         let mut columns = vec![0.0; width.into()];
         let shown = self.outline.topics.iter().enumerate();
         for (_, topic) in shown.filter(|(at, _)| is_shown(*at)) {
-            add(&topic.density, &mut columns);
+            add((self.range, &topic.density), (range, &mut columns));
         }
         let most = columns.iter().copied().fold(0.0, f64::max);
         columns
@@ -31,28 +37,35 @@ impl Lane {
     }
 }
 
-/// Lays parts over columns: each part over all columns that it touches, by its share.
-fn add(parts: &[f64], columns: &mut [f64]) {
-    let (of, width) = (parts.len(), columns.len());
+/// Lays parts of one range over columns of another: each part over all columns that it touches, by its share.
+fn add((from, parts): (TimeRange, &[f64]), (to, columns): (TimeRange, &mut [f64])) {
+    let nanos = |range: TimeRange| i128::from(range.duration().as_nanos().max(1));
+    let count = |parts: usize| i128::try_from(parts).unwrap_or(i128::MAX);
+    let (of, width) = (count(parts.len()), count(columns.len()));
     if of == 0 || width == 0 {
         return;
     }
-    for (at, count) in parts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
-        // In units of 1 / (of × width) of the range.
-        let (from, to) = (at * width, (at + 1) * width);
-        let touched = from / of..=(to - 1) / of;
-        for (column, sum) in touched.clone().zip(&mut columns[touched]) {
-            let overlap = to.min((column + 1) * of) - from.max(column * of);
-            *sum += count * share(overlap, width);
+    // Whole numbers tell exactly which columns are touched: nanoseconds / (of × width), from the first column on.
+    let (part, column) = (nanos(from) * width, nanos(to) * of);
+    let lead = i128::from(from.start().as_nanos()) - i128::from(to.start().as_nanos());
+    let first = lead * of * width;
+    for (at, sum) in (0..).zip(parts).filter(|(_, sum)| **sum > 0.0) {
+        let start = (first + at * part).max(0);
+        let stop = (first + (at + 1) * part).min(column * width);
+        for touched in (start / column)..width {
+            let overlap = stop.min((touched + 1) * column) - start.max(touched * column);
+            if overlap <= 0 {
+                break;
+            }
+            if let Ok(touched) = usize::try_from(touched) {
+                columns[touched] += sum * share(overlap, part);
+            }
         }
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "screens and outlines have few parts"
-)]
-fn share(overlap: usize, of: usize) -> f64 {
+#[expect(clippy::cast_precision_loss, reason = "it is the height of a column")]
+fn share(overlap: i128, of: i128) -> f64 {
     overlap as f64 / of as f64
 }
 
@@ -75,6 +88,7 @@ fn level(count: f64, most: f64, highest: u16) -> u16 {
 mod tests {
     use super::*;
     use crate::bag::TopicOutline;
+    use crate::time::Time;
 
     fn levels(parts: &[f64], width: u16) -> Vec<u16> {
         let topic = |density: &[f64]| TopicOutline {
@@ -88,7 +102,7 @@ mod tests {
             },
             is_whole: true,
         };
-        lane.levels(width, 1, |topic| topic == 0)
+        lane.levels(lane.range, width, 1, |topic| topic == 0)
     }
 
     #[test]
@@ -97,6 +111,37 @@ mod tests {
         assert_eq!(levels(&[0.0, 0.0], 2), [0, 0]);
         assert_eq!(levels(&[], 2), [0, 0]);
         assert_eq!(levels(&[1.0], 0), [0_u16; 0]);
+    }
+
+    #[test]
+    fn a_part_of_a_range_shows_its_own_parts() {
+        let range = |from, to| TimeRange::between(Time::from_nanos(from), Time::from_nanos(to));
+        let topic = TopicOutline {
+            density: vec![4.0, 0.0, 1.0, 16.0],
+            bytes: None,
+        };
+        let lane = Lane {
+            range: range(100, 500),
+            outline: Outline {
+                topics: vec![topic],
+            },
+            is_whole: true,
+        };
+        for (from, to, levels) in [
+            (100, 500, [4, 0, 2, 8]),
+            (200, 400, [0, 0, 8, 8]),
+            (400, 500, [8, 8, 8, 8]),
+            (0, 400, [0, 8, 0, 4]),
+            (500, 900, [0, 0, 0, 0]),
+            (700, 701, [0, 0, 0, 0]),
+            (0, 100, [0, 0, 0, 0]),
+        ] {
+            assert_eq!(
+                lane.levels(range(from, to), 4, 1, |_| true),
+                levels,
+                "{from} to {to}"
+            );
+        }
     }
 
     #[test]

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_second_counts() {
+    fn the_last_seconds_count() {
         let mut meters = Meters::default();
         assert_eq!((meters.rate(), meters.flow(0)), (None, None));
         // Half a second at twice the rate, then two at half of it.

@@ -143,7 +143,9 @@ pub struct Model {
     pub(super) marks: Vec<Mark>,
     pub(super) window: Window,
     pub(super) overview: Option<Lane>,
+    /// What is known more closely, and the range that was asked for last.
     pub(super) close_up: Option<Lane>,
+    pub(super) asked_close_up: Option<TimeRange>,
     pub(super) brackets: Brackets,
     /// What is played where no part of it loops.
     pub(super) played: TimeRange,
@@ -182,6 +184,7 @@ impl Model {
             window: Window::new(whole),
             overview: None,
             close_up: None,
+            asked_close_up: None,
             brackets: Brackets::None,
             played,
             is_loop_wanted: false,
@@ -283,6 +286,12 @@ impl Model {
         )
     }
 
+    /// Whether it plays backwards.
+    pub(super) fn is_reverse(&self) -> bool {
+        self.status
+            .is_some_and(|status| status.segment.speed().is_reverse())
+    }
+
     /// Whether it loops from A to B.
     pub(super) fn is_part_looped(&self) -> bool {
         matches!(self.brackets, Brackets::Ab(_))
@@ -333,10 +342,24 @@ impl Model {
             return;
         }
         self.window = window;
-        self.close_up = None;
-        if window.is_zoomed() || !self.is_overview_whole() {
-            self.outline(window.range());
+        self.asked_close_up = window
+            .is_zoomed()
+            .then(|| window.with_next(self.is_reverse()));
+        match self.asked_close_up {
+            Some(range) => self.outline(range),
+            None if self.is_overview_whole() => self.close_up = None,
+            None => self.outline(window.range()),
         }
+    }
+
+    /// The most that is known of what the bar shows: until a close-up is there the overview does.
+    pub(super) fn lane(&self) -> Option<&Lane> {
+        let shown = self.window.range();
+        let covers = |lane: &&Lane| lane.range.intersection(shown) == Some(shown);
+        let close_up = self.close_up.as_ref().filter(covers);
+        close_up
+            .filter(|_| self.window.is_zoomed())
+            .or(self.overview.as_ref())
     }
 
     /// Asks for a density; who is asked breaks off what was asked before.
@@ -354,12 +377,15 @@ impl Model {
     pub(super) fn take_lane(&mut self, lane: Lane) {
         if lane.range == self.facts.recording {
             self.overview = Some(lane);
-        } else if lane.range == self.window.range() {
+        } else if Some(lane.range) == self.asked_close_up {
             if lane.is_whole && !self.is_overview_whole() {
                 // Looking closer has broken it off.
                 self.outline(self.facts.recording);
             }
-            self.close_up = Some(lane);
+            // Half of it is less than the overview.
+            if lane.is_whole || self.overview.is_none() {
+                self.close_up = Some(lane);
+            }
         }
     }
 }

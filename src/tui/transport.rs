@@ -45,6 +45,18 @@ impl Model {
         }
     }
 
+    pub(super) fn step(&mut self, n: i8, stamp: Timestamp) {
+        self.say_if_nothing_follows(n, stamp);
+        self.ask(Command::Step(n.into()));
+    }
+
+    /// Whoever stands at the end after the last message sees nothing of a step further on.
+    fn say_if_nothing_follows(&mut self, n: i8, stamp: Timestamp) {
+        if n > 0 && self.state() == State::Ended && self.target.is_none() {
+            self.say("no message further on", stamp);
+        }
+    }
+
     pub(super) fn step_topic(&mut self, n: i8, stamp: Timestamp) {
         let Some(row) = self.selected_row() else {
             return;
@@ -52,7 +64,9 @@ impl Model {
         if row.left_out.is_some() {
             self.say("this topic is not played", stamp);
         } else {
-            self.ask(Command::StepTopic(row.id, n.into()));
+            let id = row.id;
+            self.say_if_nothing_follows(n, stamp);
+            self.ask(Command::StepTopic(id, n.into()));
         }
     }
 

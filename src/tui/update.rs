@@ -100,7 +100,7 @@ impl Model {
             Action::End => self.seek(self.played.stop(), stamp),
             Action::Tenth(tenth) => self.seek_to_tenth(tenth, stamp),
             Action::Undo => self.undo_seek(stamp),
-            Action::Step(n) => self.ask(Command::Step(n.into())),
+            Action::Step(n) => self.step(n, stamp),
             Action::StepTopic(n) => self.step_topic(n, stamp),
             Action::Rate(percent) => self.change_rate(percent, stamp),
             Action::NormalRate => self.set_normal_rate(),
@@ -126,10 +126,18 @@ impl Model {
             Action::Log => self.layer = Layer::Log(Scroll::default()),
             Action::Back => self.back(),
             Action::TimeFace => self.look.face = self.look.face.next(),
-            Action::Zoom(by) => self.show_window(self.window.zoomed(by, self.here())),
+            Action::Zoom(by) => self.zoom(by, stamp),
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
             Action::Quit => self.effects.push(Effect::Quit),
+        }
+    }
+
+    fn zoom(&mut self, steps: i8, stamp: Timestamp) {
+        let span = self.window.range().duration();
+        self.show_window(self.window.zoomed(steps, self.here()));
+        if steps > 0 && self.window.range().duration() == span {
+            self.say("this is the closest look", stamp);
         }
     }
 

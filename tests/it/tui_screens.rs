@@ -100,6 +100,10 @@ fn states(look: &bagplay::tui::Look) -> Vec<(&'static str, Model)> {
         ("without a connection", stands(gated(Gate::Path))),
         ("before the start", stands(gated(Gate::Delay))),
         ("at the end", stands(status(State::Ended, 60_000, normal))),
+        (
+            "at the start",
+            stands(status(State::Ended, 0, speed(-1_000_000))),
+        ),
         ("stopped", stands(status(State::Stopped, 60_000, normal))),
         ("third lap, late and damaged", laps),
     ]
@@ -445,6 +449,48 @@ fn topic_cards() {
         size(80, 14),
     );
     assert_snapshot!(album.0);
+}
+
+/// Two publishers offered the same; the clock is an hour later than the recording.
+#[test]
+fn a_card_of_two_publishers_on_a_shifted_clock() {
+    let mut facts = bagplay::tui::Facts {
+        clock_shift: Duration::from_secs(3_600),
+        ..facts()
+    };
+    let offered = &mut facts.topics[4].offered_qos;
+    let mut other = offered[0].clone();
+    other.durability = bagplay::bag::Durability::TransientLocal;
+    offered.extend([other, offered[0].clone()]);
+    let mut album = Album::default();
+    for look in [look(), ascii()] {
+        let mut model = Model::new(facts.clone(), look, rows(), Vec::new(), size(80, 24));
+        stand(&mut model, State::Paused, 12_184);
+        let shown = card(model, 4, Some(message(imu())));
+        album.add("two publishers", &shown, size(100, 24));
+    }
+    assert_snapshot!(album.0);
+}
+
+/// A recording of one instant is all played.
+#[test]
+fn one_message() {
+    let point = TimeRange::between(at(0), at(0));
+    let facts = bagplay::tui::Facts {
+        recording: point,
+        played: point,
+        ..facts()
+    };
+    let mut model = Model::new(facts, look(), rows(), Vec::new(), size(80, 24));
+    let status = status(State::Paused, 0, speed(1_000_000));
+    let segment = status.segment.with_range(point, wall(0));
+    model.observe(
+        wall(0),
+        Some(Status { segment, ..status }),
+        Vec::new(),
+        None,
+    );
+    assert_snapshot!(picture(&model, size(60, 8)));
 }
 
 #[test]

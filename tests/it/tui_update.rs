@@ -151,7 +151,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("mute", "mute /camera/front/camera_info", "/camera/front/camera_info is muted", "/camera/front/camera_info  (muted)"),
     ("filter", "", "", " filter: "),
     ("time-face", "", "", "12:32:19.184 UTC"),
-    ("zoom-in", "outline 4.684 to 19.684", "", "zoom 00:15.000"),
+    ("zoom-in", "outline 4.684 to 34.684", "", "zoom 00:15.000"),
     ("zoom-out", "", "", ""),
     ("log", "", "", "events, the newest first"),
     ("help", "", "", "play or pause; at the end, play again"),
@@ -1030,22 +1030,22 @@ fn the_window_follows_the_playhead() {
     check(
         model.clone(),
         &[
-            ("z", "outline 4.684 to 19.684"),
-            ("z", "outline 10.309 to 14.059"),
-            ("Z", "outline 4.684 to 19.684"),
+            ("z", "outline 4.684 to 34.684"),
+            ("z", "outline 10.309 to 17.809"),
+            ("Z", "outline 4.684 to 34.684"),
             ("Z", ""),
             ("Z", ""),
-            ("z z z z z z z z z z", "outline 12.183 to 12.184"),
+            ("z z z z z z z z z z", "outline 12.066 to 12.535"),
             ("z", ""),
         ],
     );
-    assert_eq!(does(&mut model, "z"), "outline 4.684 to 19.684");
+    assert_eq!(does(&mut model, "z"), "outline 4.684 to 34.684");
     for (millis, millionths, expected) in [
         (18_000, 1_000_000, ""),
-        (20_000, 1_000_000, "outline 18.500 to 33.500"),
+        (20_000, 1_000_000, "outline 18.500 to 48.500"),
         (33_000, 1_000_000, ""),
         (55_000, 1_000_000, "outline 45.000 to 60.000"),
-        (44_000, -1_000_000, "outline 30.500 to 45.500"),
+        (44_000, -1_000_000, "outline 15.500 to 45.500"),
         (4_000, -1_000_000, "outline 0.000 to 15.000"),
     ] {
         show(
@@ -1054,16 +1054,106 @@ fn the_window_follows_the_playhead() {
         );
         assert_eq!(effects(&mut model), expected, "{millis}");
     }
-    // A density that comes too late is not shown for another part.
-    let late = lane(TimeRange::between(at(18_500), at(33_500)), 480);
-    model.take(Event::Lane(late), stamp(0));
+}
+
+#[test]
+fn the_closest_look_is_said() {
+    let mut model = paused();
+    assert_eq!(does(&mut model, "z z z z"), "outline 12.066 to 12.535");
+    assert_eq!(said(&model), "");
+    assert!(is_seen(&model, "zoom 00:00.234"));
+    assert_eq!(does(&mut model, "z"), "");
+    assert_eq!(said(&model), "this is the closest look");
+    assert!(is_seen(&model, "zoom 00:00.234"));
+}
+
+/// The upper row of the lane, as it is drawn.
+fn lane_row(model: &Model) -> String {
+    let shown = picture(model, SCREEN);
+    shown.lines().nth(3).unwrap_or_default().to_owned()
+}
+
+/// With a lane of one height, and nothing in it that is read more closely.
+fn flat(range: TimeRange, is_whole: bool) -> Event {
+    let lane = lane(range, 480);
+    let part = TopicOutline {
+        density: vec![1.0; 480],
+        bytes: None,
+    };
+    Event::Lane(Lane {
+        outline: Outline {
+            topics: vec![part; TOPICS.len()],
+        },
+        is_whole,
+        ..lane
+    })
+}
+
+#[test]
+fn what_is_known_of_a_part_is_shown_until_more_is() {
+    let mut model = paused();
+    assert_eq!(does(&mut model, "z"), "outline 4.684 to 34.684");
     assert!(is_seen(&model, "reading the index"));
-    model.take(
-        Event::Lane(lane(TimeRange::between(at(0), at(15_000)), 480)),
-        stamp(0),
-    );
     model.take(Event::Lane(lane(recording(), 480)), stamp(0));
+    let overview = lane_row(&model);
     assert!(!is_seen(&model, "reading the index"));
+    // Half of a close-up is not better, nor is that of another part.
+    let asked = asked_at(&mut model, 12_184);
+    model.take(flat(asked, false), stamp(0));
+    model.take(flat(TimeRange::between(at(0), at(30_000)), true), stamp(0));
+    assert_eq!(lane_row(&model), overview);
+    model.take(flat(asked, true), stamp(0));
+    let close = lane_row(&model);
+    assert_ne!(close, overview);
+    // The next page is known before it is turned to.
+    stand(&mut model, State::Playing, 20_000);
+    assert_eq!(effects(&mut model), "outline 18.500 to 48.500");
+    let next = lane_row(&model);
+    assert!(next.contains(close.trim()), "{next}");
+    // Elsewhere the overview does again.
+    stand(&mut model, State::Playing, 55_000);
+    assert_ne!(lane_row(&model), close);
+    assert!(!is_seen(&model, "reading the index"));
+}
+
+/// The range of the close-up that zooming in at a place asks for.
+fn asked_at(model: &mut Model, millis: i64) -> TimeRange {
+    press(model, "Z");
+    stand(model, State::Paused, millis);
+    model.take_effects();
+    press(model, "z");
+    let asked = model
+        .take_effects()
+        .into_iter()
+        .find_map(|effect| match effect {
+            Effect::Outline(range) => Some(range),
+            _ => None,
+        });
+    asked.unwrap()
+}
+
+#[test]
+fn a_step_that_nothing_follows_is_said() {
+    let mut model = paused();
+    stand(&mut model, State::Ended, SECONDS * 1000);
+    for (keys, expected, says) in [
+        (",", "step -1", ""),
+        ("<", "step -1 of /camera/front/camera_info", ""),
+        (".", "step 1", "no message further on"),
+        (
+            ">",
+            "step 1 of /camera/front/camera_info",
+            "no message further on (×2)",
+        ),
+        (
+            "left .",
+            "seek 55.000, step 1",
+            "no message further on (×2)",
+        ),
+    ] {
+        assert_eq!(does(&mut model, keys), expected, "{keys}");
+        assert_eq!(said(&model), says, "{keys}");
+    }
 }
 
 /// Of densities only the newest that was asked for is read.
@@ -1073,10 +1163,10 @@ fn an_overview_that_zooming_broke_off_is_asked_for_again() {
         let lane = lane(range, 480);
         Event::Lane(bagplay::tui::Lane { is_whole, ..lane })
     };
-    let close_up = TimeRange::between(at(4_684), at(19_684));
+    let close_up = TimeRange::between(at(4_684), at(34_684));
     let mut model = paused();
     model.take(part(recording(), false), stamp(0));
-    assert_eq!(does(&mut model, "z"), "outline 4.684 to 19.684");
+    assert_eq!(does(&mut model, "z"), "outline 4.684 to 34.684");
     model.take(part(close_up, false), stamp(0));
     assert_eq!(effects(&mut model), "");
     model.take(part(close_up, true), stamp(0));
@@ -1084,7 +1174,7 @@ fn an_overview_that_zooming_broke_off_is_asked_for_again() {
     model.take(part(recording(), false), stamp(0));
     assert_eq!(does(&mut model, "Z"), "outline 0.000 to 60.000");
     model.take(part(recording(), true), stamp(0));
-    assert_eq!(does(&mut model, "z"), "outline 4.684 to 19.684");
+    assert_eq!(does(&mut model, "z"), "outline 4.684 to 34.684");
     model.take(part(close_up, true), stamp(0));
     assert_eq!(does(&mut model, "Z"), "");
 }

@@ -8,6 +8,7 @@ use super::overlay::Sheet;
 use super::words;
 use crate::bag::{Qos, Topic};
 use crate::decode::{Decoded, How};
+use crate::time::{Ros, Time};
 use crate::tui::face;
 use crate::tui::layers::{Card, Found};
 use crate::tui::model::Model;
@@ -21,7 +22,7 @@ pub(super) fn sheet(model: &Model, card: &Card, place: Rect) -> Option<Sheet<'st
     lines.extend(message(model, card));
     lines.push(Line::default());
     lines.extend(schema(model, topic));
-    let title = words::fit(
+    let title = words::fit_ends(
         &topic.name,
         usize::from(place.width).saturating_sub(6),
         model.look.glyphs.dots,
@@ -56,8 +57,10 @@ fn about(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> {
     if let Some(hash) = &topic.type_hash {
         lines.push(field(model, "hash", hash.clone()));
     }
-    for qos in &topic.offered_qos {
-        lines.push(field(model, "recorded QoS", profile(qos)));
+    for (qos, times) in profiles(topic) {
+        let many = format!("  {}{times}", model.look.glyphs.times);
+        let many = if times > 1 { many.as_str() } else { "" };
+        lines.push(field(model, "recorded QoS", profile(qos) + many));
     }
     if topic.offered_qos.is_empty() {
         lines.push(field(model, "recorded QoS", "none"));
@@ -87,7 +90,7 @@ fn about(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> {
         .message_count
         .map_or_else(|| "?".to_owned(), |total| total.to_string());
     let sent = format!(
-        "{} of {total}, {} again after jumps, {} late, {} not taken",
+        "{} ({total} in bag), {} again after jumps, {} late, {} not taken",
         counts.sent, counts.refilled, counts.late, counts.dropped
     );
     lines.push(field(model, "sent", sent));
@@ -99,7 +102,7 @@ fn span(model: &Model, card: &Card, is_latched: bool, width: u16) -> Option<Line
     let glyphs = &model.look.glyphs;
     let lane = model.overview.as_ref()?;
     let mut stands = false;
-    let levels = lane.levels(width, 1, |topic| topic == card.topic.index());
+    let levels = lane.levels(lane.range, width, 1, |topic| topic == card.topic.index());
     let glyph = |level: u16| {
         stands |= is_latched && level > 0;
         match level {
@@ -112,6 +115,18 @@ fn span(model: &Model, card: &Card, is_latched: bool, width: u16) -> Option<Line
         Span::styled(format!(" {:<14}", "lies at"), model.look.theme.title),
         Span::styled(lies, model.look.theme.lane),
     ]))
+}
+
+/// The profiles it was recorded with, each once, and of how many publishers.
+fn profiles(topic: &Topic) -> Vec<(&Qos, usize)> {
+    let mut profiles: Vec<(&Qos, usize)> = Vec::new();
+    for qos in &topic.offered_qos {
+        match profiles.iter_mut().find(|(known, _)| *known == qos) {
+            Some((_, times)) => *times += 1,
+            None => profiles.push((qos, 1)),
+        }
+    }
+    profiles
 }
 
 fn profile(qos: &Qos) -> String {
@@ -132,7 +147,11 @@ fn message(model: &Model, card: &Card) -> Vec<Line<'static>> {
             bytes,
             said,
         } => {
-            let shown = |time| model.look.face.show_date(time, &model.facts.zone);
+            // On the clock of the header.
+            let shown = |time: Time<Ros>| {
+                let time = time.saturating_add(model.facts.clock_shift);
+                model.look.face.show_date(time, &model.facts.zone)
+            };
             let age = face::span(peeked.at.saturating_since(*log_time));
             let s = if *bytes == 1 { "" } else { "s" };
             let received = format!("{}, {age} ago, {bytes} byte{s}", shown(*log_time));

@@ -8,7 +8,7 @@ use ratatui::widgets::{Clear, Widget};
 use super::words;
 use crate::tui::action::{Action, rows};
 use crate::tui::layers::{Layer, Prompt};
-use crate::tui::model::Model;
+use crate::tui::model::{Model, Row};
 
 pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     if place.height == 0 {
@@ -18,10 +18,10 @@ pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
         Layer::None => hints(model),
         _ => hints_over(model),
     };
-    // Help and quit are never the ones that have no room.
+    // Help and quit are the last that have no room; what has none is left out as a whole.
     let width = |(keys, word): &(String, &str)| Span::raw(keys).width() + 1 + word.len() + 2;
     let mut shown = hints;
-    while shown.len() > 2
+    while !shown.is_empty()
         && 1 + shown.iter().map(width).sum::<usize>() > usize::from(place.width) + 2
     {
         let from_the_end = shown.len().saturating_sub(3);
@@ -58,10 +58,13 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
 /// The same while something lies over the screen: there it is to be read, a message also as it changes.
 fn hints_over(model: &Model) -> Vec<(String, &'static str)> {
     let mut hints: Vec<(&[Action], &str)> = Vec::new();
-    if let Layer::Topic(..) = model.layer {
+    if let Layer::Topic(card, _) = &model.layer {
         let steps = &[Action::StepTopic(-1), Action::StepTopic(1)];
+        let is_played = |row: &Row| row.id == card.topic && row.left_out.is_none();
         hints.push((&[Action::PlayPause], "play/pause"));
-        hints.push((steps, "previous, next message"));
+        if model.rows.iter().any(is_played) {
+            hints.push((steps, "previous, next message"));
+        }
     }
     hints.push((&[Action::Move(-1), Action::Move(1)], "scroll"));
     hints.push((&[Action::Back], "close"));

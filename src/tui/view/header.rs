@@ -218,7 +218,11 @@ fn time_parts(model: &Model) -> Vec<Part> {
         face.show(shown, zone)
     };
     let elapsed = here.saturating_since(all.start());
-    let left = all.stop().saturating_since(here);
+    let left = if model.is_reverse() {
+        elapsed
+    } else {
+        all.stop().saturating_since(here)
+    };
     let elapsed = format!("+{}", face::span(elapsed));
     let of_all = format!("{elapsed} / {}", face::span(all.duration()));
     let left = format!("{}{}", model.look.glyphs.minus, face::span(left));

@@ -15,7 +15,7 @@ pub(super) fn sheet(model: &Model, place: Rect) -> Sheet<'static> {
     let (left, right) = halves(groups(model, keys));
     let widest = |lines: &[Line<'_>]| lines.iter().map(Line::width).max().unwrap_or(0);
     let start = widest(&left) + GAP;
-    let lines = if start + widest(&right) + 2 <= place.width.into() {
+    let lines = if start + widest(&right) + 3 <= place.width.into() {
         side_by_side(left, right, start)
     } else {
         left.into_iter().chain(right).collect()

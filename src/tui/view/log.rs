@@ -1,6 +1,5 @@
 //! The event log: its last lines, and all of it as an overlay.
 
-use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -8,7 +7,6 @@ use ratatui::text::{Line, Span};
 
 use super::overlay::Sheet;
 use super::words;
-use crate::tui::face::Face;
 use crate::tui::log::{self, Severity};
 use crate::tui::model::Model;
 
@@ -32,10 +30,7 @@ pub(super) fn sheet(model: &Model) -> Sheet<'_> {
 
 fn shown<'a>(model: &Model, (line, times): &'a (log::Line, u32)) -> Line<'a> {
     let theme = &model.look.theme;
-    let zone = match model.look.face {
-        Face::Local => model.facts.zone.clone(),
-        Face::Utc | Face::Seconds => TimeZone::UTC,
-    };
+    let zone = model.look.face.zone(&model.facts.zone);
     let time = line.at.to_zoned(zone).strftime("%H:%M:%S").to_string();
     let (label, style) = match line.severity {
         Severity::Debug => ("", theme.dim),

@@ -45,13 +45,16 @@ impl Sheet<'_> {
     /// The furthest that it can be scrolled in this place.
     pub(super) fn furthest(&self, place: Rect) -> usize {
         let inner = inner(place);
-        self.wrapped(inner)
+        self.wrapped(place)
             .len()
             .saturating_sub(inner.height.into())
     }
 
-    fn wrapped(&self, inner: Rect) -> Vec<Line<'_>> {
-        let wrap = |line| wrapped(line, self.hang, inner.width.into());
+    fn wrapped(&self, place: Rect) -> Vec<Line<'_>> {
+        let inner = inner(place);
+        // What touches a frame is hard to read.
+        let air = u16::from(inner.x > place.x);
+        let wrap = |line| wrapped(line, self.hang, usize::from(inner.width - air));
         self.lines.iter().flat_map(wrap).collect()
     }
 
@@ -60,7 +63,7 @@ impl Sheet<'_> {
     pub(super) fn draw(&self, model: &Model, scroll: Scroll, place: Rect, out: &mut Buffer) {
         Clear.render(place, out);
         let inner = inner(place);
-        let lines = self.wrapped(inner);
+        let lines = self.wrapped(place);
         let height = usize::from(inner.height);
         let first = scroll.first(lines.len(), height);
         if inner != place {

@@ -17,13 +17,8 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
         shade(model, axis, model.window.range(), layout.overview, out);
     }
     if layout.lane.height > 0 {
-        let lane = if model.window.is_zoomed() {
-            model.close_up.as_ref()
-        } else {
-            model.overview.as_ref()
-        };
         let axis = model.window_axis(layout.lane);
-        draw_lane(model, lane, axis, layout.lane, out);
+        draw_lane(model, model.lane(), axis, layout.lane, out);
         if let Brackets::Ab(range) = model.shown_brackets() {
             shade(model, axis, range, layout.lane, out);
         }
@@ -52,7 +47,7 @@ fn draw_lane(model: &Model, lane: Option<&Lane>, axis: Axis, place: Rect, out: &
             *is_shown = true;
         }
     }
-    let levels = lane.levels(axis.width, place.height, |topic| shown[topic]);
+    let levels = lane.levels(axis.range, axis.width, place.height, |topic| shown[topic]);
     let head = axis.column(model.here());
     for (column, level) in (axis.left..).zip(levels) {
         for row in 0..place.height {
@@ -94,15 +89,10 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
     if axis.width == 0 {
         return;
     }
-    let is_whole = |edge: Time<Ros>, of: Time<Ros>| edge == of;
     let (window, all) = (axis.range, model.facts.recording);
     let ends = [
-        (place.x, glyphs.first, is_whole(window.start(), all.start())),
-        (
-            place.right() - 1,
-            glyphs.last,
-            is_whole(window.stop(), all.stop()),
-        ),
+        (place.x, glyphs.first, window.start() == all.start()),
+        (place.right() - 1, glyphs.last, window.stop() == all.stop()),
     ];
     for (column, glyph, is_the_end) in ends {
         let glyph = if is_the_end { glyph } else { glyphs.outside };
@@ -117,7 +107,9 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
     );
     let here = model.here();
     for column in axis.left..axis.left + axis.width {
-        let is_played = played.intersection(window).is_some() && (from..=to).contains(&column);
+        let is_within = played.intersection(window).is_some() && (from..=to).contains(&column);
+        // One instant may be all there is.
+        let is_played = is_within || played == all;
         let (glyph, style) = if is_played {
             (glyphs.bar, Style::new())
         } else {

@@ -38,8 +38,8 @@ impl Column {
         Self::Sent,
         Self::Subscribers,
         Self::Late,
-        Self::Type,
         Self::Megabytes,
+        Self::Type,
     ];
     /// Beside the type the name has at least this.
     const NAME: u16 = 28;
@@ -49,7 +49,6 @@ impl Column {
         match self {
             Self::Hertz | Self::Sent | Self::Subscribers => 18,
             Self::Late => Self::NAME,
-            // Whole names are worth more; the topic's card has the type, too.
             Self::Type | Self::Megabytes => Self::NAME + 6,
         }
     }
@@ -69,7 +68,7 @@ impl Column {
             Self::Type => "type",
             Self::Hertz => "Hz now /   rec",
             Self::Megabytes => "MB/s",
-            Self::Sent => "sent /   total",
+            Self::Sent => "sent /  in bag",
             Self::Subscribers => "subs",
             Self::Late => "late",
         }
@@ -88,8 +87,10 @@ struct Columns {
 
 /// The activity dot and the cursor before the name.
 const LEAD: u16 = 3;
-/// The longest note after a name.
-const NOTE: usize = "  (not played)".len();
+/// What is said after a name.
+const LATCHED: &str = "  (latched)";
+const MUTED: &str = "  (muted)";
+const NOT_PLAYED: &str = "  (not played)";
 
 impl Columns {
     /// Of what has no title only what explains itself is there.
@@ -106,15 +107,21 @@ impl Columns {
                 taken.push(column);
             }
         }
-        // The name takes what is left, but beyond a point the type has some of it, and none is wider than it
-        // has to be: eyes find a row's numbers more easily where they are near.
+        // Whole names are worth more; a topic's card has the type, too.
+        let longest = Longest::of(model);
+        for column in [Column::Type, Column::Megabytes] {
+            if room < longest.name && taken.contains(&column) {
+                taken.retain(|known| *known != column);
+                room += column.width() + 1;
+            }
+        }
+        // None is wider than it has to be: eyes find a row's numbers more easily where they are near.
         let (name, more) = if taken.contains(&Column::Type) {
-            let (longest, longest_type) = longest(model);
-            let spare = room - Column::NAME;
-            let wanted = longest_type.saturating_sub(Column::Type.width());
-            let more = wanted.min(spare - spare * 2 / 3);
-            let name = longest.clamp(Column::NAME, Column::NAME + spare - more);
-            (name, wanted.min(spare - (name - Column::NAME)))
+            let name = longest.name.clamp(Column::NAME, room);
+            let wanted = longest.type_name.saturating_sub(Column::Type.width());
+            let more = wanted.min(room - name);
+            // Nothing moves when a topic is muted, if it can be so.
+            (longest.muted.clamp(name, room - more), more)
         } else {
             (room, 0)
         };
@@ -132,18 +139,39 @@ impl Columns {
     }
 }
 
-/// The widths that all names with their notes, and all types, would need.
-fn longest(model: &Model) -> (u16, u16) {
-    let widest = |texts: &mut dyn Iterator<Item = usize>| {
-        u16::try_from(texts.max().unwrap_or(0)).unwrap_or(u16::MAX)
-    };
-    let rows = &model.rows;
-    let noted = |row: &Row| Span::raw(&row.name).width() + NOTE;
-    let typed = |row: &Row| Span::raw(shown_type(model, row)).width();
-    (
-        widest(&mut rows.iter().map(noted)),
-        widest(&mut rows.iter().map(typed)),
-    )
+/// The widths that all texts of a column would need.
+struct Longest {
+    /// Names with what is said after them.
+    name: u16,
+    /// The same if all were muted.
+    muted: u16,
+    type_name: u16,
+}
+
+impl Longest {
+    fn of(model: &Model) -> Self {
+        let widest = |width: &dyn Fn(&Row) -> usize| {
+            let widths = model.rows.iter().map(width);
+            u16::try_from(widths.max().unwrap_or(0)).unwrap_or(u16::MAX)
+        };
+        let noted = |row: &Row, note: &str| Span::raw(&row.name).width() + note.len();
+        Self {
+            name: widest(&|row| noted(row, lasting_note(model, row))),
+            muted: widest(&|row| noted(row, MUTED)),
+            type_name: widest(&|row| Span::raw(shown_type(model, row)).width()),
+        }
+    }
+}
+
+/// What is said after a name, muted or not.
+fn lasting_note(model: &Model, row: &Row) -> &'static str {
+    if row.left_out.is_some() {
+        NOT_PLAYED
+    } else if model.topic(row.id).is_some_and(|topic| topic.is_latched) {
+        LATCHED
+    } else {
+        ""
+    }
 }
 
 fn shown_type(model: &Model, row: &Row) -> String {
@@ -234,23 +262,19 @@ fn draw_row(
         .flow(row.id.index())
         .filter(|_| model.state() == State::Playing && row.left_out.is_none());
     let is_live = flow.is_some_and(|flow| flow.is_live);
-    let is_latched = model.topic(row.id).is_some_and(|topic| topic.is_latched);
-    let (dot, dot_style, note) = if row.left_out.is_some() {
-        (glyphs.left_out, theme.dim, "  (not played)")
+    let (dot, dot_style) = if row.left_out.is_some() {
+        (glyphs.left_out, theme.dim)
     } else if row.is_muted {
-        (glyphs.muted, theme.hold, "  (muted)")
+        (glyphs.muted, theme.hold)
     } else if is_live {
-        (
-            glyphs.live,
-            theme.go,
-            if is_latched { "  (latched)" } else { "" },
-        )
+        (glyphs.live, theme.go)
     } else {
-        (
-            glyphs.quiet,
-            theme.dim,
-            if is_latched { "  (latched)" } else { "" },
-        )
+        (glyphs.quiet, theme.dim)
+    };
+    let note = if row.is_muted && row.left_out.is_none() {
+        MUTED
+    } else {
+        lasting_note(model, row)
     };
     let is_off = row.left_out.is_some() || row.is_muted;
     let style = if is_off { theme.dim } else { Style::new() };
@@ -272,9 +296,9 @@ fn draw_row(
     let width = usize::from(columns.name);
     let room = width.saturating_sub(note.len());
     let name = if room >= 8 {
-        format!("{}{note}", words::fit(&row.name, room, glyphs.dots))
+        format!("{}{note}", words::fit_ends(&row.name, room, glyphs.dots))
     } else {
-        words::fit(&row.name, width, glyphs.dots)
+        words::fit_ends(&row.name, width, glyphs.dots)
     };
     out.set_stringn(
         place.x + LEAD.min(place.width),

@@ -11,9 +11,7 @@ use crate::tui::model::Model;
 /// What playback is doing: a glyph, words, and how they look.
 pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
     let (glyphs, theme) = (&model.look.glyphs, &model.look.theme);
-    let is_reverse = model
-        .status
-        .is_some_and(|status| status.segment.speed().is_reverse());
+    let is_reverse = model.is_reverse();
     match model.state() {
         State::Playing if is_reverse => (glyphs.reverse, "REVERSE".into(), theme.go),
         State::Playing => (glyphs.playing, "PLAYING".into(), theme.go),
@@ -21,6 +19,7 @@ pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
         State::Starved => (glyphs.waiting, "READING".into(), theme.hold),
         State::Gated => (glyphs.waiting, gated(model).into(), theme.hold),
         State::Stalled => (glyphs.waiting, "STALLED".into(), theme.hold),
+        State::Ended if is_reverse => (glyphs.ended, "AT THE START".into(), theme.stand),
         State::Ended => (glyphs.ended, "AT THE END".into(), theme.stand),
         State::Stopped => (glyphs.ended, "STOPPED".into(), theme.stand),
     }
@@ -129,6 +128,22 @@ pub(super) fn draw_line(
     }
 }
 
+/// The text without its middle, so that both of its ends are seen in `width` columns. Of a path's beginning
+/// only whole parts are left, and of names that begin alike the end says more.
+pub(super) fn fit_ends(text: &str, width: usize, dots: &str) -> String {
+    let room = width.saturating_sub(Span::raw(dots).width());
+    if Span::raw(text).width() <= width || room < 6 {
+        return fit(text, width, dots);
+    }
+    let head = fit(text, room / 3, "");
+    let part = head.rfind('/').filter(|at| *at > 0);
+    let head = part.map_or(head.as_str(), |at| &head[..=at]);
+    let room = room - Span::raw(head).width();
+    let starts = text.char_indices().map(|(at, _)| &text[at..]);
+    let mut tails = starts.skip_while(|tail| Span::raw(*tail).width() > room);
+    format!("{head}{dots}{}", tails.next().unwrap_or_default())
+}
+
 /// The text, cut to `width` columns with a sign that it is.
 pub(super) fn fit(text: &str, width: usize, dots: &str) -> String {
     if Span::raw(text).width() <= width {
@@ -192,6 +207,26 @@ mod tests {
             ("ab", 0, ""),
         ] {
             assert_eq!(fit(text, width, "…"), cut);
+        }
+        for (text, width, cut) in [
+            ("/tf", 3, "/tf"),
+            (
+                "rise/v0/sjofartsverket/pubsub/raw/ais/123",
+                24,
+                "rise/…pubsub/raw/ais/123",
+            ),
+            (
+                "/planning/scenario_planning/trajectory",
+                30,
+                "/planning…_planning/trajectory",
+            ),
+            ("日本語日本語", 9, "日…日本語"),
+            ("abcdef", 4, "abc…"),
+            ("abcdef", 0, ""),
+        ] {
+            let shown = fit_ends(text, width, "…");
+            assert_eq!(shown, cut);
+            assert!(Span::raw(&shown).width() <= width);
         }
     }
 }
