@@ -286,6 +286,28 @@ fn the_table_is_scrolled() {
     assert_snapshot!(album.0);
 }
 
+/// Their ends tell them apart; the type goes before they are cut, and has the room that they leave.
+#[test]
+fn long_names_and_short_ones() {
+    let model = |names: &dyn Fn(usize, &str) -> String| {
+        let mut rows = rows();
+        for (at, row) in rows.iter_mut().enumerate() {
+            row.name = names(at, &row.name);
+        }
+        let mut model = Model::new(facts(), look(), rows, Vec::new(), size(80, 24));
+        stand(&mut model, State::Paused, 12_184);
+        model
+    };
+    let mut album = Album::default();
+    let long = model(&|at, _| format!("rise/v0/sjofartsverket/pubsub/raw/ais/{}", 219_000 + at));
+    for width in [140, 120, 80, 60, 40] {
+        album.add("long names", &long, size(width, 14));
+    }
+    let short = model(&|_, name| name[..name.len().min(16)].to_owned());
+    album.add("short names", &short, size(120, 22));
+    assert_snapshot!(album.0);
+}
+
 #[test]
 fn help() {
     let mut album = Album::default();
@@ -459,9 +481,9 @@ fn a_card_of_two_publishers_on_a_shifted_clock() {
         ..facts()
     };
     let offered = &mut facts.topics[4].offered_qos;
-    let mut other = offered[0].clone();
+    let mut other = offered[0];
     other.durability = bagplay::bag::Durability::TransientLocal;
-    offered.extend([other, offered[0].clone()]);
+    offered.extend([other, offered[0]]);
     let mut album = Album::default();
     for look in [look(), ascii()] {
         let mut model = Model::new(facts.clone(), look, rows(), Vec::new(), size(80, 24));
