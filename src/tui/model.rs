@@ -256,6 +256,9 @@ impl Model {
     pub fn has_sought(&mut self, to: Time<Ros>) {
         let taken = self.status.map_or(0, |status| status.seeks);
         self.last_ticket = self.last_ticket.max(taken).saturating_add(1);
+        if !self.is_part_looped() {
+            self.played = self.played_with(to);
+        }
         if let Some(target) = self.target.as_mut().filter(|target| target.to == to) {
             target.ticket = Some(self.last_ticket);
         }
@@ -273,17 +276,6 @@ impl Model {
             (None, Some(status)) => status.segment.position(self.now),
             (None, None) => self.facts.played.start(),
         }
-    }
-
-    /// What is played, with the edges that somebody else's seeks have moved: those go to the recording's. The
-    /// player may not have heard yet that a loop is cleared, so no other edge is believed.
-    fn widened_by(&self, range: TimeRange) -> TimeRange {
-        let (all, played) = (self.facts.recording, self.played);
-        let edge = |now, all, played| if now == all { all } else { played };
-        TimeRange::between(
-            edge(range.start(), all.start(), played.start()),
-            edge(range.stop(), all.stop(), played.stop()),
-        )
     }
 
     /// Whether it plays backwards.

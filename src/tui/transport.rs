@@ -128,7 +128,7 @@ impl Model {
             self.clear_brackets(to, stamp);
         }
         if !self.is_part_looped() {
-            self.widen(to, stamp);
+            self.say_what_it_lifts(to, stamp);
         }
         self.target = Some(Target { to, ticket: None });
         if let Some(Effect::Command(Command::Seek(_))) = self.effects.last() {
@@ -137,17 +137,37 @@ impl Model {
         self.ask(Command::Seek(to));
     }
 
-    /// What is played has `time` in it from here on, and all up to the edge beyond it, as the player does it.
-    fn widen(&mut self, time: Time<Ros>, stamp: Timestamp) {
+    /// What is played, with `time` and all up to the edge beyond it, as the player widens it.
+    pub(super) fn played_with(&self, time: Time<Ros>) -> TimeRange {
         let (all, played) = (self.facts.recording, self.played);
         if time < played.start() {
-            self.played = TimeRange::between(all.start(), played.stop());
+            TimeRange::between(all.start(), played.stop())
+        } else if time > played.stop() {
+            TimeRange::between(played.start(), all.stop())
+        } else {
+            played
+        }
+    }
+
+    /// What is played, with the edges that somebody else's seeks have moved: those go to the recording's. The
+    /// player may not have heard yet that a loop is cleared, so no other edge is believed.
+    pub(super) fn widened_by(&self, range: TimeRange) -> TimeRange {
+        let (all, played) = (self.facts.recording, self.played);
+        let edge = |now, all, played| if now == all { all } else { played };
+        TimeRange::between(
+            edge(range.start(), all.start(), played.start()),
+            edge(range.stop(), all.stop(), played.stop()),
+        )
+    }
+
+    /// A limit that `time` lies beyond is none any more.
+    fn say_what_it_lifts(&mut self, time: Time<Ros>, stamp: Timestamp) {
+        if time < self.played.start() {
             self.say(
                 "the start of the recording is played, too, from here on",
                 stamp,
             );
-        } else if time > played.stop() {
-            self.played = TimeRange::between(played.start(), all.stop());
+        } else if time > self.played.stop() {
             self.say("it plays to the end of the recording from here on", stamp);
         }
     }
@@ -272,7 +292,8 @@ impl Model {
     pub(super) fn clear_brackets(&mut self, here: Time<Ros>, stamp: Timestamp) {
         self.brackets = Brackets::None;
         self.say("the loop is cleared", stamp);
-        self.widen(here, stamp);
+        self.say_what_it_lifts(here, stamp);
+        self.played = self.played_with(here);
         self.ask(Command::SetRange(self.played));
         self.ask(Command::SetAtEnd(self.at_end()));
     }

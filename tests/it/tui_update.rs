@@ -666,8 +666,14 @@ fn a_seek_beyond_the_limits_lifts_them_and_says_so() {
         ),
     ] {
         assert_eq!(does(&mut model, keys), expected, "{keys}");
+        model.has_sought(model.here());
         assert_eq!(said(&model), says, "{keys}");
     }
+    // What was sought on the way and never asked for lifts nothing.
+    let mut model = limited(20_000);
+    assert_eq!(does(&mut model, "9 3"), "seek 18.000");
+    model.has_sought(model.here());
+    assert_eq!(does(&mut model, "end"), "seek 50.000");
     // Somebody else has sought.
     let mut model = limited(20_000);
     show(&mut model, within(10_000, 60_000, 55_000));
