@@ -7,6 +7,8 @@ use bagplay::cli::Exit;
 use crossbeam_channel::TrySendError;
 use crossbeam_channel::{Receiver, bounded};
 #[cfg(feature = "tui")]
+use rustix::process::{Pid, getpgid, getpid, getppid, getsid};
+#[cfg(feature = "tui")]
 use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -71,7 +73,6 @@ pub(crate) fn give_back() {
 /// group. The system ignores ctrl-Z where there is none.
 #[cfg(feature = "tui")]
 pub(crate) fn has_shell() -> bool {
-    use rustix::process::{Pid, getpgid, getpid, getppid, getsid};
     let of = |pid| Some((getsid(Some(pid)).ok()?, getpgid(Some(pid)).ok()?));
     let Some((session, group)) = of(getpid()) else {
         return true;
@@ -89,13 +90,15 @@ pub(crate) fn has_shell() -> bool {
             (None, _) => return false,
         }
     }
+}
 
-    fn parent_of(pid: Pid) -> Option<Pid> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // After the name, which may hold anything, comes the state, then this.
-        let (_, rest) = stat.rsplit_once(") ")?;
-        Pid::from_raw(rest.split(' ').nth(1)?.parse().ok()?)
-    }
+/// `None` if nobody can know.
+#[cfg(feature = "tui")]
+fn parent_of(pid: Pid) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // After the name, which may hold anything, comes the state, then this.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    Pid::from_raw(rest.split(' ').nth(1)?.parse().ok()?)
 }
 
 /// What a shell does with its jobs.

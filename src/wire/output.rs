@@ -81,13 +81,12 @@ impl Output for WireOutput {
         }
         let mut put = Ok(());
         let mut send = || put = line.publisher.put(&message.payload);
-        let waited = match &self.clock {
-            Some(clock) => clock.while_putting(send),
-            None => {
-                let before = steady();
-                send();
-                steady().saturating_duration_since(before)
-            }
+        let waited = if let Some(clock) = &self.clock {
+            clock.while_putting(send)
+        } else {
+            let before = steady();
+            send();
+            steady().saturating_duration_since(before)
         };
         // zenoh gives up on the link a moment before or after the full time.
         if waited >= self.stall_timeout.mul_f64(0.9) {
