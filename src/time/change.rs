@@ -2,7 +2,7 @@
 //! `core.rs`.
 
 use super::core::State;
-use super::extrapolate::{self, ClockState, Extrapolation, LateTick};
+use super::extrapolate::{ClockState, Heard, LateTick};
 use super::jump::{JumpEvent, JumpKind, Notice, Reversal};
 use super::point::{Ros, Time};
 use super::reading::Reading;
@@ -24,7 +24,7 @@ pub enum Fallback {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Change {
     Time(Time<Ros>),
-    State(ClockState, Extrapolation),
+    State(Heard),
     Activate,
     Deactivate,
     /// What was received is of no use any more.
@@ -58,7 +58,7 @@ impl State {
     pub(super) fn outcome_of(&mut self, change: Change, wall: &Wall) -> Option<Outcome> {
         match change {
             Change::Time(time) => self.received(time, Reading::Held(time), None, wall),
-            Change::State(state, how) => self.state_received(state, how, wall),
+            Change::State(heard) => self.state_received(heard, wall),
             Change::Activate if !self.is_active => {
                 let unset = match self.fallback {
                     Fallback::Zero => Reading::Unset,
@@ -110,13 +110,8 @@ impl State {
         }
     }
 
-    fn state_received(
-        &mut self,
-        state: ClockState,
-        how: Extrapolation,
-        wall: &Wall,
-    ) -> Option<Outcome> {
-        let before = self.received;
+    fn state_received(&mut self, heard: Heard, wall: &Wall) -> Option<Outcome> {
+        let (before, state) = (self.received, heard.state);
         let same_generation =
             before.state.map(|before| before.generation) == Some(state.generation);
         let heading = state.speed.or(before.heading).unwrap_or(Speed::NORMAL);
@@ -124,9 +119,8 @@ impl State {
             .heading
             .is_some_and(|before| before.is_reverse() != heading.is_reverse());
         let continues =
-            (same_generation && !turned && how.late == LateTick::Wait).then_some(heading);
-        let reading = extrapolate::reading(state, how, wall);
-        let mut outcome = self.received(state.time, reading, continues, wall);
+            (same_generation && !turned && heard.how.late == LateTick::Wait).then_some(heading);
+        let mut outcome = self.received(state.time, heard.reading(), continues, wall);
         self.received.state = Some(state);
         self.received.heading = Some(heading);
         if let Some(outcome) = outcome.as_mut().filter(|_| turned) {

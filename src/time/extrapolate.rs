@@ -4,7 +4,7 @@
 //! source that declares its factor may opt in with an [`Extrapolation`] (T33–T35).
 
 use super::duration::Duration;
-use super::point::{Ros, System, Time};
+use super::point::{Ros, Steady, System, Time};
 use super::reading::{Line, Reading};
 use super::speed::Speed;
 use super::wall::Wall;
@@ -65,29 +65,63 @@ impl Extrapolation {
     }
 }
 
-/// The reading that follows from a state which comes in now.
-pub(super) fn reading(state: ClockState, how: Extrapolation, wall: &Wall) -> Reading {
-    match state.speed {
-        Some(speed) if !is_stale(state, how, wall) => {
-            let way = speed.scale(how.max_age.as_nanos().max(0).into());
-            let limit =
-                (i128::from(state.time.as_nanos()) + way).clamp(i64::MIN.into(), i64::MAX.into());
-            Reading::Moving(Line {
-                from: state.time,
-                since: wall.steady(),
-                speed,
-                limit: Time::from_nanos(i64::try_from(limit).expect("clamped to i64")),
-                floor: state.time,
-            })
-        }
-        _ => Reading::Held(state.time),
-    }
+/// A state and when it came. What follows from it is the same whenever it is made use of: it may wait for its turn,
+/// and a clock that joins later is told of it, too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heard {
+    pub(super) state: ClockState,
+    pub(super) how: Extrapolation,
+    since: Time<Steady>,
+    /// Whether it was too old when it came.
+    is_stale: bool,
 }
 
-/// A stamp from the future says that the clocks differ, not that the tick is old.
-fn is_stale(state: ClockState, how: Extrapolation, wall: &Wall) -> bool {
-    match (state.sent, wall.system()) {
-        (Some(sent), Some(now)) => now.saturating_since(sent) > how.max_age,
-        _ => false,
+impl Heard {
+    pub(super) fn now(state: ClockState, how: Extrapolation, wall: &Wall) -> Self {
+        Self::at(state, how, wall.steady(), wall)
+    }
+
+    /// It came at `since`, which is not later than now.
+    pub(super) fn at(
+        state: ClockState,
+        how: Extrapolation,
+        since: Time<Steady>,
+        wall: &Wall,
+    ) -> Self {
+        let now = wall.steady();
+        let since = since.min(now);
+        let waited = now.saturating_since(since);
+        // A stamp from the future says that the clocks differ, not that the tick is old.
+        let is_stale = match (state.sent, wall.system()) {
+            (Some(sent), Some(now)) => {
+                now.saturating_since(sent).saturating_sub(waited) > how.max_age
+            }
+            _ => false,
+        };
+        Self {
+            state,
+            how,
+            since,
+            is_stale,
+        }
+    }
+
+    /// The reading that follows from it.
+    pub(super) fn reading(self) -> Reading {
+        let (from, reach) = (self.state.time, self.how.max_age.as_nanos().max(0));
+        match self.state.speed {
+            Some(speed) if !self.is_stale => {
+                let limit = i128::from(from.as_nanos()) + speed.scale(reach.into());
+                let limit = limit.clamp(i64::MIN.into(), i64::MAX.into());
+                Reading::Moving(Line {
+                    from,
+                    since: self.since,
+                    speed,
+                    limit: Time::from_nanos(i64::try_from(limit).expect("clamped to i64")),
+                    floor: from,
+                })
+            }
+            _ => Reading::Held(from),
+        }
     }
 }

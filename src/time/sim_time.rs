@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::change::{Change, Fallback};
 use super::clock::Clock;
-use super::extrapolate::{ClockState, Extrapolation};
+use super::extrapolate::Heard;
 use super::point::{Ros, Time};
 use super::source::{Feed, NoSource, SourceError, TimeSource};
 use super::sync::{Mutex, MutexGuard};
@@ -64,7 +64,7 @@ struct Line {
 
 pub(super) enum Action {
     Time(Time<Ros>),
-    State(ClockState, Extrapolation),
+    State(Heard),
     Publishers(usize),
     On,
     Off,
@@ -312,7 +312,7 @@ impl Line {
     fn note(&mut self, action: &Action) {
         match *action {
             Action::Time(time) if self.is_on => self.last = Some(Change::Time(time)),
-            Action::State(state, how) if self.is_on => self.last = Some(Change::State(state, how)),
+            Action::State(heard) if self.is_on => self.last = Some(Change::State(heard)),
             Action::Publishers(count) => self.publishers = count,
             Action::On => self.is_on = true,
             Action::Off => self.is_on = false,
@@ -348,7 +348,7 @@ fn hand(action: &Action, clocks: &[Attached], is_on: bool, last: Option<Change>)
     let change = match action {
         Action::Time(_) | Action::State(..) if !is_on => return,
         Action::Time(time) => Change::Time(*time),
-        Action::State(state, how) => Change::State(*state, *how),
+        Action::State(heard) => Change::State(*heard),
         Action::On => Change::Activate,
         Action::Off => Change::Deactivate,
         Action::Source(_) => Change::Forget,

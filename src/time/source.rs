@@ -9,8 +9,8 @@ use std::error::Error;
 use std::sync::{Arc, Weak};
 
 use super::duration::Duration;
-use super::extrapolate::{ClockState, Extrapolation};
-use super::point::{Ros, Time};
+use super::extrapolate::{ClockState, Extrapolation, Heard};
+use super::point::{Ros, Steady, Time};
 use super::sim_time::{Action, Hub};
 use super::speed::Speed;
 use super::wall::{Rest, Wall};
@@ -68,10 +68,23 @@ impl Feed {
         self.act(Action::Time(time));
     }
 
-    /// It is as `state` says, and goes on so (requirement T33). With [`Feed::time`] the time would stand
-    /// between two calls.
+    /// It is as `state` says, and goes on so from this call (requirement T33). With [`Feed::time`] the time would
+    /// stand between two calls.
     pub fn state(&self, state: ClockState, how: Extrapolation) {
-        self.act(Action::State(state, how));
+        self.state_since(state, how, self.stopwatch());
+    }
+
+    /// The same for a state that came earlier, `since` by [`Feed::stopwatch`]: for a source that keeps what it
+    /// receives until a thread of its own feeds it.
+    pub fn state_since(&self, state: ClockState, how: Extrapolation, since: Time<Steady>) {
+        if let Some(wall) = self.wall() {
+            self.act(Action::State(Heard::at(state, how, since, &wall)));
+        }
+    }
+
+    /// The steady clock that states go on by.
+    pub fn stopwatch(&self) -> Time<Steady> {
+        self.wall().unwrap_or(Wall::Machine).steady()
     }
 
     /// So many publish the time now. More than one is against the rule that there is one clock server

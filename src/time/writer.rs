@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::change::Change;
 use super::clock::Clock;
-use super::extrapolate::{ClockState, Extrapolation};
+use super::extrapolate::{ClockState, Extrapolation, Heard};
 use super::point::{Ros, Time};
 
 /// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
@@ -43,9 +43,10 @@ impl ClockWriter {
         self.change(Change::Time(time));
     }
 
-    /// What the source says the time is and how it goes on (requirement T33).
+    /// What the source says the time is and how it goes on from this call (requirement T33).
     pub fn set_state(&self, state: ClockState, how: Extrapolation) {
-        self.change(Change::State(state, how));
+        let wall = self.clock.core.wall();
+        self.change(Change::State(Heard::now(state, how, wall)));
     }
 
     /// Ends all sleeps with [`SleepError::Shutdown`](super::sleep::SleepError::Shutdown), now and later.

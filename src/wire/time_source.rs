@@ -11,7 +11,9 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
 
-use crate::time::{ClockState, Extrapolation, Feed, Ros, SourceError, Speed, Time, TimeSource};
+use crate::time::{
+    ClockState, Extrapolation, Feed, Ros, SourceError, Speed, Steady, Time, TimeSource,
+};
 
 use super::cdr::decode_clock;
 use super::clock_state::ClockStateMessage;
@@ -72,7 +74,8 @@ struct Letters {
 #[derive(Clone, Copy, Debug)]
 enum Said {
     Time(Time<Ros>),
-    State(ClockState, Extrapolation),
+    /// With when it came.
+    State(ClockState, Extrapolation, Time<Steady>),
 }
 
 impl TimeSource for ClockSource {
@@ -103,7 +106,8 @@ impl TimeSource for ClockSource {
         let (mailbox, feed, follow) =
             (Arc::clone(&self.mailbox), feed.clone(), self.follow.clone());
         let hear = move |sample: Sample| {
-            if let Some(said) = read(&follow, &sample.payload().to_bytes()) {
+            let since = feed.stopwatch();
+            if let Some(said) = read(&follow, &sample.payload().to_bytes(), since) {
                 mailbox.put(|letters| letters.said = Some((feed.clone(), said)));
             }
         };
@@ -127,7 +131,7 @@ impl TimeSource for ClockSource {
 }
 
 /// What a message says; a broken one says nothing.
-fn read(follow: &Follow, payload: &[u8]) -> Option<Said> {
+fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Said> {
     match follow {
         Follow::Clock => decode_clock(payload).map(Said::Time),
         Follow::State(_, how) => {
@@ -139,7 +143,7 @@ fn read(follow: &Follow, payload: &[u8]) -> Option<Said> {
                 generation: message.generation,
                 sent: (message.system_nanos > 0).then(|| Time::from_nanos(message.system_nanos)),
             };
-            Some(Said::State(state, *how))
+            Some(Said::State(state, *how, since))
         }
     }
 }
@@ -183,7 +187,7 @@ impl Mailbox {
             }
             match said {
                 Some((feed, Said::Time(time))) => feed.time(time),
-                Some((feed, Said::State(state, how))) => feed.state(state, how),
+                Some((feed, Said::State(state, how, since))) => feed.state_since(state, how, since),
                 None => {}
             }
             letters = self.letters();
