@@ -44,9 +44,10 @@ pub(super) struct State {
     pub(super) first: Option<Time<Ros>>,
     is_shut: bool,
     /// How often the clock has changed hands.
-    owner: u64,
-    handlers: Vec<Arc<Handler>>,
-    changes: VecDeque<Change>,
+    pub(super) owner: u64,
+    pub(super) handlers: Vec<Arc<Handler>>,
+    /// To be made, in this order.
+    pub(super) changes: VecDeque<Change>,
     handling: Option<Handling>,
     /// How often somebody who waited woke.
     wakeups: u64,
@@ -235,28 +236,13 @@ impl Core {
 
     /// Makes a change, or leaves it to the thread that runs handlers now.
     pub(super) fn change(&self, change: Change) {
-        self.change_all(self.lock(), [change]);
-    }
-
-    /// The same for one of several owners: nothing if the clock has changed hands since.
-    pub(super) fn change_by(&self, owner: u64, change: Change) {
-        let state = self.lock();
-        if state.owner == owner {
-            self.change_all(state, [change]);
-        }
-    }
-
-    /// The clock is left to the system's time, and to the new owner of the number that comes back.
-    pub(super) fn change_hands(&self) -> u64 {
         let mut state = self.lock();
-        state.owner += 1;
-        let owner = state.owner;
-        self.change_all(state, [Change::Deactivate, Change::Forget]);
-        owner
+        state.changes.push_back(change);
+        self.catch_up(state);
     }
 
-    fn change_all<'a, const N: usize>(&'a self, mut state: Locked<'a>, changes: [Change; N]) {
-        state.changes.extend(changes);
+    /// Makes what is in line, or leaves it to the thread that runs handlers now.
+    pub(super) fn catch_up<'a>(&'a self, mut state: Locked<'a>) {
         if state.handling.is_some() {
             return;
         }

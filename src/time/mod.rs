@@ -13,6 +13,7 @@ mod core;
 mod decimal;
 mod duration;
 mod extrapolate;
+mod hub;
 mod jump;
 #[cfg(test)]
 #[cfg(model)]
@@ -50,13 +51,14 @@ pub use clock::{Clock, NotStarted};
 pub use decimal::InvalidSeconds;
 pub use duration::Duration;
 pub use extrapolate::{ClockState, Extrapolation, LateTick};
+pub use hub::Complaint;
 pub use jump::{InvalidFilter, JumpEvent, JumpFilter, JumpHandle, JumpKind, Phase, Reversal};
 pub use point::{Kind, Ros, Steady, System, Time};
 pub use range::TimeRange;
 pub use rate::{Cycle, Rate};
 pub use schedule::{MissedTicks, Repeat, Tick};
 pub use segment::{AtEnd, Motion, Segment};
-pub use sim_time::{Complaint, SimTime};
+pub use sim_time::SimTime;
 pub use sleep::{Cancel, OnJump, SleepError, SleepOptions};
 pub use source::{Feed, MachineSource, NoSource, SourceError, TimeSource};
 pub use speed::{InvalidSpeed, Speed};

@@ -10,20 +10,21 @@ use std::sync::{Arc, Weak};
 
 use super::duration::Duration;
 use super::extrapolate::{ClockState, Extrapolation, Heard};
+use super::hub::{Action, Hub};
 use super::point::{Ros, Steady, Time};
-use super::sim_time::{Action, Hub};
 use super::speed::Speed;
 use super::wall::{Rest, Wall};
 
 /// Something that knows the time (requirements T25, T40, T41).
 ///
-/// [`SimTime`](super::sim_time::SimTime) calls these one at a time, never beside each other. They must not
-/// wait for a thread that feeds: it may be the one that asks, from a jump handler.
+/// [`SimTime`](super::sim_time::SimTime) calls these one at a time, never beside each other, and hands on nothing
+/// meanwhile. They must not wait for a thread that feeds: it may be the one that asks, from a jump handler. A panic
+/// in them goes on in who made that call; the source is then off.
 pub trait TimeSource: Send {
     /// Time is wanted: from now on feed it. Feeding right here is allowed.
     ///
     /// # Errors
-    /// If it cannot; the clocks then stay as they are.
+    /// If it cannot; the clocks then stay as they are, whatever was fed here.
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError>;
 
     /// Time is wanted no more; what is fed now is ignored.
@@ -96,7 +97,7 @@ impl Feed {
 
     fn act(&self, action: Action) {
         if let Some(hub) = self.hub.upgrade() {
-            hub.act(Some(self.source), action);
+            hub.act(self.source, action);
         }
     }
 

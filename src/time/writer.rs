@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::change::Change;
 use super::clock::Clock;
+use super::core::Locked;
 use super::extrapolate::{ClockState, Extrapolation, Heard};
 use super::point::{Ros, Time};
 
@@ -80,7 +81,12 @@ impl Attached {
     }
 
     fn of(writer: Arc<ClockWriter>) -> Self {
-        let owner = writer.clock.core.change_hands();
+        let core = &writer.clock.core;
+        let mut state = core.lock();
+        state.owner += 1;
+        let owner = state.owner;
+        state.changes.extend([Change::Deactivate, Change::Forget]);
+        core.catch_up(state);
         Self { writer, owner }
     }
 
@@ -94,7 +100,33 @@ impl Attached {
         Arc::ptr_eq(&self.writer.clock.core, &clock.core)
     }
 
+    /// Whether anybody else has the clock, or a handler of it waits for calls.
+    pub(super) fn is_used(&self) -> bool {
+        let core = &self.writer.clock.core;
+        Arc::strong_count(core) > 1 || !core.lock().handlers.is_empty()
+    }
+
     pub(super) fn change(&self, change: Change) {
-        self.writer.clock.core.change_by(self.owner, change);
+        let core = &self.writer.clock.core;
+        core.catch_up(self.queued([change]));
+    }
+
+    /// Puts changes in line, without running a handler, for [`Attached::catch_up`] to make.
+    pub(super) fn queue(&self, changes: impl IntoIterator<Item = Change>) {
+        drop(self.queued(changes));
+    }
+
+    /// Makes what is in line, or leaves it to the thread that runs handlers now.
+    pub(super) fn catch_up(&self) {
+        let core = &self.writer.clock.core;
+        core.catch_up(core.lock());
+    }
+
+    fn queued(&self, changes: impl IntoIterator<Item = Change>) -> Locked<'_> {
+        let mut state = self.writer.clock.core.lock();
+        if state.owner == self.owner {
+            state.changes.extend(changes);
+        }
+        state
     }
 }

@@ -37,6 +37,7 @@ mod pty_transport;
 mod qos_overrides;
 mod time_extrapolate;
 mod time_handlers;
+mod time_hub;
 mod time_jump;
 mod time_races;
 mod time_sleep;

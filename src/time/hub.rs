@@ -1,0 +1,348 @@
+//! [`Hub`]: what is behind a [`SimTime`](super::sim_time::SimTime): its source, its clocks, and the line in which
+//! what the source says waits for them.
+//!
+//! One thread at a time hands on, in order, with no lock held: jump handlers may come back here. What arrives
+//! meanwhile waits in line and is handed on right after. Nobody hands on while the source's own code runs: no
+//! handler runs in it, nor under the lock that is held for it. Locks are taken in this order: control, line, clock.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError};
+
+use super::change::Change;
+use super::clock::Clock;
+use super::extrapolate::Heard;
+use super::point::{Ros, Time};
+use super::source::{Feed, SourceError, TimeSource};
+use super::sync::{Mutex, MutexGuard};
+use super::wall::Wall;
+use super::writer::Attached;
+
+/// What is wrong with how the time is published; logged once each for a source.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Complaint {
+    /// More than one publishes the time (requirement T27).
+    SeveralPublishers,
+    /// Somebody publishes the time, and it is not wanted (requirement T22).
+    Ignored,
+}
+
+pub(super) struct Hub {
+    wall: Wall,
+    /// Held while the source's own code runs, not while handlers do.
+    control: Mutex<Control>,
+    line: Mutex<Line>,
+}
+
+struct Control {
+    source: Box<dyn TimeSource>,
+    is_on: bool,
+    number: u64,
+}
+
+/// What is to be handed on.
+#[derive(Default)]
+struct Line {
+    actions: VecDeque<(Option<u64>, Action)>,
+    /// A thread hands on.
+    is_busy: bool,
+    /// The source's own code runs: nobody begins to hand on, and who does ends after the action at hand.
+    is_held: bool,
+    clocks: Vec<Attached>,
+    source: u64,
+    is_on: bool,
+    /// What the source said last.
+    last: Option<Change>,
+    publishers: usize,
+    complaints: BTreeSet<Complaint>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Action {
+    Time(Time<Ros>),
+    State(Heard),
+    Publishers(usize),
+    On,
+    Off,
+    /// Another source, of this number; nothing of the old one counts.
+    Source(u64),
+}
+
+/// What came of code of a source; a panic in it goes on where no lock is held.
+pub(super) type Ran<T> = std::thread::Result<T>;
+
+impl Hub {
+    pub(super) fn new(wall: Wall, source: Box<dyn TimeSource>) -> (Arc<Self>, Ran<()>) {
+        let control = Control {
+            source,
+            is_on: false,
+            number: 0,
+        };
+        let hub = Arc::new(Self {
+            wall,
+            control: Mutex::new(control),
+            line: Mutex::new(Line::default()),
+        });
+        let attached = hub.attach_source(&mut hub.control());
+        hub.hand_on();
+        (hub, attached)
+    }
+
+    pub(super) const fn wall(&self) -> &Wall {
+        &self.wall
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.control().is_on
+    }
+
+    pub(super) fn publishers(&self) -> usize {
+        self.line().publishers
+    }
+
+    pub(super) fn complaints(&self) -> Vec<Complaint> {
+        self.line().complaints.iter().copied().collect()
+    }
+
+    fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn enable(self: &Arc<Self>) -> Ran<Result<(), SourceError>> {
+        let mut control = self.control();
+        if control.is_on {
+            return Ok(Ok(()));
+        }
+        let started = self.start(&mut control);
+        drop(control);
+        self.hand_on();
+        started
+    }
+
+    pub(super) fn disable(&self) -> Ran<()> {
+        let mut control = self.control();
+        if !control.is_on {
+            return Ok(());
+        }
+        let stopped = self.stop(&mut control);
+        drop(control);
+        self.hand_on();
+        stopped
+    }
+
+    /// The new source is there whatever becomes of the old one.
+    pub(super) fn replace(
+        self: &Arc<Self>,
+        source: Box<dyn TimeSource>,
+    ) -> Ran<Result<(), SourceError>> {
+        let mut control = self.control();
+        let was_on = control.is_on;
+        let stopped = if was_on {
+            self.stop(&mut control)
+        } else {
+            Ok(())
+        };
+        let old = std::mem::replace(&mut control.source, source);
+        control.number += 1;
+        let action = Action::Source(control.number);
+        self.line().actions.push_back((None, action));
+        let gone = self.run(|| drop(old));
+        let attached = self.attach_source(&mut control);
+        let started = if was_on && attached.is_ok() {
+            self.start(&mut control)
+        } else {
+            Ok(Ok(()))
+        };
+        drop(control);
+        self.hand_on();
+        stopped.and(gone).and(attached).and(started)
+    }
+
+    fn attach_source(self: &Arc<Self>, control: &mut Control) -> Ran<()> {
+        let feed = Feed::new(self, control.number);
+        self.run(|| control.source.attached(&feed))
+    }
+
+    /// Starts the source. The clocks hear that it is on before what it feeds meanwhile.
+    fn start(self: &Arc<Self>, control: &mut Control) -> Ran<Result<(), SourceError>> {
+        let feed = Feed::new(self, control.number);
+        let place = self.hold();
+        let started = catch_unwind(AssertUnwindSafe(|| control.source.start(&feed)));
+        control.is_on = matches!(started, Ok(Ok(())));
+        let mut line = self.line();
+        if control.is_on {
+            line.actions.insert(place, (None, Action::On));
+        } else {
+            // The time that it fed counts for nothing; what others asked meanwhile stays.
+            let mut at = 0;
+            line.actions.retain(|(source, action)| {
+                at += 1;
+                let is_time = matches!(action, Action::Time(_) | Action::State(_));
+                at <= place || *source != Some(control.number) || !is_time
+            });
+        }
+        line.is_held = false;
+        started
+    }
+
+    /// Stops the source. "Off" is in line before what it feeds meanwhile, and before anybody else can switch it
+    /// on again.
+    fn stop(&self, control: &mut Control) -> Ran<()> {
+        control.is_on = false;
+        self.line().actions.push_back((None, Action::Off));
+        self.run(|| control.source.stop())
+    }
+
+    fn run<T>(&self, source_code: impl FnOnce() -> T) -> Ran<T> {
+        self.hold();
+        let ran = catch_unwind(AssertUnwindSafe(source_code));
+        self.line().is_held = false;
+        ran
+    }
+
+    /// Nothing is handed on any more but the action at hand. How many wait.
+    fn hold(&self) -> usize {
+        let mut line = self.line();
+        line.is_held = true;
+        line.actions.len()
+    }
+
+    pub(super) fn act(&self, source: u64, action: Action) {
+        self.line().actions.push_back((Some(source), action));
+        self.hand_on();
+    }
+
+    /// Hands on what is in line, unless somebody does.
+    fn hand_on(&self) {
+        let mut line = self.line();
+        if line.is_busy {
+            return;
+        }
+        line.is_busy = true;
+        while !line.is_held
+            && let Some((source, action)) = line.actions.pop_front()
+        {
+            if source.is_some_and(|source| source != line.source) {
+                continue;
+            }
+            line.forget_unused();
+            let clocks = line.clocks.clone();
+            let complaints = line.note(action);
+            let is_on = line.is_on;
+            drop(line);
+            for complaint in complaints {
+                tracing::warn!("{}", complaint.text());
+            }
+            let handed = catch_unwind(AssertUnwindSafe(|| {
+                hand(action, &clocks, is_on);
+                // The last handle of a clock that was released meanwhile may own whatever its handlers own.
+                drop(clocks);
+            }));
+            if handed.is_err() {
+                tracing::error!("a clock panicked as it was told the time; the others go on");
+            }
+            line = self.line();
+        }
+        line.is_busy = false;
+    }
+
+    /// The clock is told at once what the others know, whoever tells them something just now.
+    pub(super) fn attach(&self, clock: &Attached) {
+        let mut line = self.line();
+        line.forget_unused();
+        let known = line.last.into_iter();
+        clock.queue(known.chain(line.is_on.then_some(Change::Activate)));
+        line.clocks.push(clock.clone());
+        drop(line);
+        clock.catch_up();
+    }
+
+    pub(super) fn take(&self, clock: &Clock<Ros>) -> Option<Attached> {
+        let mut line = self.line();
+        let at = line.clocks.iter().position(|it| it.is_of(clock))?;
+        Some(line.clocks.swap_remove(at))
+    }
+}
+
+impl Line {
+    /// Clocks that nobody else has and that tell nobody need no time any more.
+    fn forget_unused(&mut self) {
+        self.clocks.retain(Attached::is_used);
+    }
+
+    /// What there is to complain of that was not before.
+    fn note(&mut self, action: Action) -> Vec<Complaint> {
+        match action {
+            Action::Time(time) if self.is_on => self.last = Some(Change::Time(time)),
+            Action::State(heard) if self.is_on => self.last = Some(Change::State(heard)),
+            Action::Publishers(count) => {
+                self.publishers = count;
+                return self.complain();
+            }
+            Action::On => self.is_on = true,
+            Action::Off => self.is_on = false,
+            Action::Source(number) => {
+                self.source = number;
+                self.last = None;
+                self.publishers = 0;
+                self.complaints.clear();
+            }
+            Action::Time(_) | Action::State(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn complain(&mut self) -> Vec<Complaint> {
+        let is_on = |(_, action): &(_, Action)| matches!(action, Action::On);
+        let is_wanted = self.is_on || self.actions.iter().any(is_on);
+        let several = (self.publishers > 1).then_some(Complaint::SeveralPublishers);
+        let ignored = (self.publishers > 0 && !is_wanted).then_some(Complaint::Ignored);
+        let all = several.into_iter().chain(ignored);
+        all.filter(|complaint| self.complaints.insert(*complaint))
+            .collect()
+    }
+}
+
+impl Complaint {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::SeveralPublishers => {
+                "several publish the time; their clocks will jump to and fro"
+            }
+            Self::Ignored => {
+                "somebody publishes the time, but use_sim_time is off: system time is shown"
+            }
+        }
+    }
+}
+
+fn hand(action: Action, clocks: &[Attached], is_on: bool) {
+    let change = match action {
+        Action::Time(_) | Action::State(_) if !is_on => return,
+        Action::Time(time) => Change::Time(time),
+        Action::State(heard) => Change::State(heard),
+        Action::On => Change::Activate,
+        Action::Off => Change::Deactivate,
+        Action::Source(_) => Change::Forget,
+        Action::Publishers(_) => return,
+    };
+    for clock in clocks {
+        clock.change(change);
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.line();
+        f.debug_struct("SimTime")
+            .field("is_on", &line.is_on)
+            .field("clocks", &line.clocks.len())
+            .field("publishers", &line.publishers)
+            .finish_non_exhaustive()
+    }
+}
