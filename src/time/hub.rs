@@ -52,6 +52,8 @@ struct Line {
     clocks: Vec<Attached>,
     source: u64,
     is_on: bool,
+    /// Nobody sleeps on these clocks any more.
+    is_shut: bool,
     /// What the source said last.
     last: Option<Change>,
     publishers: usize,
@@ -256,10 +258,22 @@ impl Hub {
         let mut line = self.line();
         line.forget_unused();
         let known = line.last.into_iter();
-        clock.queue(known.chain(line.is_on.then_some(Change::Activate)));
+        let known = known.chain(line.is_on.then_some(Change::Activate));
+        clock.queue(known.chain(line.is_shut.then_some(Change::Shut)));
         line.clocks.push(clock.clone());
         drop(line);
         clock.catch_up();
+    }
+
+    /// Not by way of the line: it waits for nobody who hands on.
+    pub(super) fn shut_down(&self) {
+        let mut line = self.line();
+        line.is_shut = true;
+        let clocks = line.clocks.clone();
+        drop(line);
+        for clock in &clocks {
+            clock.change(Change::Shut);
+        }
     }
 
     pub(super) fn take(&self, clock: &Clock<Ros>) -> Option<Attached> {

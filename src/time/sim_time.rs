@@ -103,6 +103,13 @@ impl SimTime {
         come_of(self.hub.replace(Box::new(source)))
     }
 
+    /// Ends all sleeps on these clocks with [`SleepError::Shutdown`](super::sleep::SleepError::Shutdown), now and
+    /// later, also on clocks that join later or have left since. They show the time as before. (What sleeps on system
+    /// and steady clocks is ended by a [`Cancel`](super::sleep::Cancel).)
+    pub fn shut_down(&self) {
+        self.hub.shut_down();
+    }
+
     /// How many publish the time, as far as the source says.
     pub fn publishers(&self) -> usize {
         self.hub.publishers()
