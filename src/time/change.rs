@@ -2,6 +2,7 @@
 //! `core.rs`.
 
 use super::core::State;
+use super::duration::Duration;
 use super::extrapolate::{ClockState, Heard, LateTick};
 use super::jump::{JumpEvent, JumpKind, Notice, Reversal};
 use super::point::{Ros, Time};
@@ -39,6 +40,8 @@ pub(super) struct Received {
     state: Option<ClockState>,
     /// The last factor that was not zero.
     heading: Option<Speed>,
+    /// How far time may have run ahead of the source: what is farther behind than that is not late.
+    reach: Duration,
 }
 
 #[derive(Debug)]
@@ -51,6 +54,13 @@ pub(super) struct Outcome {
     pub(super) continues: Option<Speed>,
     pub(super) event: Option<JumpEvent>,
     pub(super) notices: Vec<Notice>,
+}
+
+impl Outcome {
+    fn steps_back(&self) -> bool {
+        self.event
+            .is_some_and(|event| event.kind == JumpKind::Backward)
+    }
 }
 
 impl State {
@@ -118,19 +128,34 @@ impl State {
         let turned = before
             .heading
             .is_some_and(|before| before.is_reverse() != heading.is_reverse());
-        let continues =
-            (same_generation && !turned && heard.how.late == LateTick::Wait).then_some(heading);
-        let mut outcome = self.received(state.time, heard.reading(), continues, wall);
+        let reading = heard.reading();
+        let (shown, heard_at) = (self.now(wall), reading.at(wall));
+        let behind = if heading.is_reverse() {
+            heard_at.saturating_since(shown)
+        } else {
+            shown.saturating_since(heard_at)
+        };
+        let may_be_late = heard.how.late == LateTick::Wait && behind <= before.reach;
+        let continues = (same_generation && !turned && may_be_late).then_some(heading);
+        let mut outcome = self.received(state.time, reading, continues, wall);
         self.received.state = Some(state);
         self.received.heading = Some(heading);
+        let reach = heard.reach(heading);
+        self.received.reach = continues.map_or(reach, |_| reach.max(before.reach));
         if let Some(outcome) = outcome.as_mut().filter(|_| turned) {
-            outcome.notices.insert(
-                0,
-                Notice::Reversal(Reversal {
-                    at: state.time,
-                    speed: heading,
-                }),
-            );
+            let turn = Reversal {
+                at: state.time,
+                speed: heading,
+            };
+            outcome.notices.insert(0, Notice::Reversal(turn));
+            if heading.is_reverse() && !outcome.steps_back() {
+                // From here on it goes back, if by no step: whoever sleeps and minds that ends.
+                outcome.event = Some(JumpEvent {
+                    kind: JumpKind::Backward,
+                    before: heard_at,
+                    after: heard_at,
+                });
+            }
         }
         outcome
     }

@@ -203,8 +203,9 @@ impl<K: Kind> Clock<K> {
         }))
     }
 
-    /// Calls `handler` before and after the source turns round (requirement T53), as
-    /// [`Clock::on_jump`] says.
+    /// Calls `handler` before and after the source turns round (requirement T53), as [`Clock::on_jump`] says: a source
+    /// that says its factor, in a [`ClockState`](super::extrapolate::ClockState). Plain `/clock` does not; each of its
+    /// steps back is a jump.
     pub fn on_reverse(
         &self,
         mut handler: impl FnMut(Phase, Reversal) + Send + 'static,

@@ -37,7 +37,8 @@ impl ClockState {
 /// A late tick: one that lies behind what was extrapolated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LateTick {
-    /// Is waited for: the time stands until the tick's line has caught up, within one generation.
+    /// Is waited for: the time stands until the tick's line has caught up, within one generation. What lies farther
+    /// behind than time can have run ahead in [`Extrapolation::max_age`] is a jump all the same.
     #[default]
     Wait,
     /// Is a backward jump, and reported as one.
@@ -108,20 +109,26 @@ impl Heard {
 
     /// The reading that follows from it.
     pub(super) fn reading(self) -> Reading {
-        let (from, reach) = (self.state.time, self.how.max_age.as_nanos().max(0));
+        let from = self.state.time;
         match self.state.speed {
-            Some(speed) if !self.is_stale => {
-                let limit = i128::from(from.as_nanos()) + speed.scale(reach.into());
-                let limit = limit.clamp(i64::MIN.into(), i64::MAX.into());
-                Reading::Moving(Line {
-                    from,
-                    since: self.since,
-                    speed,
-                    limit: Time::from_nanos(i64::try_from(limit).expect("clamped to i64")),
-                    floor: from,
-                })
-            }
+            Some(speed) if !self.is_stale => Reading::Moving(Line {
+                from,
+                since: self.since,
+                speed,
+                limit: if speed.is_reverse() {
+                    from.saturating_sub(self.reach(speed))
+                } else {
+                    from.saturating_add(self.reach(speed))
+                },
+                floor: from,
+            }),
             _ => Reading::Held(from),
         }
+    }
+
+    /// How far time goes at `speed` until this is too old to go on from.
+    pub(super) fn reach(self, speed: Speed) -> Duration {
+        let way = speed.scale(self.how.max_age.as_nanos().max(0).into());
+        Duration::from_nanos(i64::try_from(way.unsigned_abs()).unwrap_or(i64::MAX))
     }
 }

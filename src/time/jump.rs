@@ -25,7 +25,8 @@ pub enum JumpKind {
     Started,
     /// The source stepped forwards. Ticks are steps too; a filter says which ones count.
     Forward,
-    /// The source stepped back.
+    /// The source stepped back. A sleep also ends with it, before and after being the same, where time that goes
+    /// on by itself turns to run backwards.
     Backward,
     /// A source took over from the system clock.
     Activated,
@@ -149,7 +150,8 @@ impl JumpFilter {
         self
     }
 
-    /// Steps back by `least` or more; positive.
+    /// Steps back by `least` or more; positive. Time that runs backwards by itself
+    /// ([`Extrapolation`](super::extrapolate::Extrapolation)) makes none: see [`on_reverse`](super::clock::Clock::on_reverse).
     #[must_use]
     pub const fn min_backward(mut self, least: Duration) -> Self {
         self.min_backward = Some(least);

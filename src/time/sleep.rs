@@ -15,6 +15,9 @@ use super::point::{Ros, Time};
 use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
 /// What a blocking call does when the time jumps (requirement T56).
+///
+/// Time that goes on by itself ([`Extrapolation`](super::extrapolate::Extrapolation)) and turns to run backwards ends
+/// what a step back ends, at the turn. A call that begins later waits until the time comes back or jumps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum OnJump {
     /// Goes on to wait for the target, which after a backward jump takes longer.

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bagplay::time::{
-    Clock, ClockState, Complaint, Duration, Extrapolation, Fallback, Feed, JumpFilter, JumpHandle,
-    MachineSource, Phase, Ros, SimTime, SourceError, Speed, TestClock, Time, TimeSource,
+    Clock, ClockState, Complaint, Duration, Extrapolation, Fallback, Feed, JumpEvent, JumpFilter,
+    JumpHandle, JumpKind, MachineSource, OnJump, Phase, Ros, SimTime, SleepError, SourceError,
+    Speed, TestClock, Time, TimeSource,
 };
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -409,4 +410,117 @@ fn complaints_are_of_one_source_and_of_no_moment_between_two() {
     sim.enable().unwrap();
     sim.replace_source(source()).unwrap();
     assert_eq!(sim.complaints(), []);
+}
+
+#[test]
+fn a_source_that_is_shut_down_ends_all_sleeps() {
+    let test = TestClock::new(at(1));
+    let (sim, feed) = sim_with(&test, Source::new());
+    let (clock, left) = (sim.clock(), sim.clock());
+    let far = at(SYSTEM) + Duration::from_secs(1_000);
+    thread::scope(|scope| {
+        // Sim time is off: only the date would wake it.
+        let asleep = scope.spawn(|| clock.sleep_until(far, OnJump::Continue));
+        let waits = scope.spawn(|| left.sleep_until(far, OnJump::Continue));
+        test.wait_asleep(&clock, 1);
+        test.wait_asleep(&left, 1);
+        sim.shut_down();
+        assert_eq!(asleep.join().unwrap(), Err(SleepError::Shutdown));
+        assert_eq!(waits.join().unwrap(), Err(SleepError::Shutdown));
+    });
+    sim.release(&left);
+    sim.enable().unwrap();
+    feed.time(at(5));
+    for clock in [&clock, &left, &sim.clock()] {
+        let slept = clock.sleep_for(Duration::from_secs(1), OnJump::Continue);
+        assert_eq!(slept, Err(SleepError::Shutdown));
+    }
+    assert_eq!(clock.now(), at(5));
+}
+
+#[test]
+fn a_tick_farther_behind_than_time_can_have_run_ahead_is_a_jump_back() {
+    let test = TestClock::new(Time::ZERO);
+    let (clock, writer) = (test.ros(), test.writer());
+    let (_handle, events) = events(&clock);
+    let said = |time, factor, shown: i64| {
+        writer.set_state(state(time, factor), MICROSECOND);
+        assert_eq!(clock.now(), at(shown), "{time} at {factor}");
+    };
+    said(1_000_000, 2.0, 1_000_000);
+    test.pass(ns(1_000));
+    // It ran ahead at factor 2: late, also if it is slower from here on.
+    said(1_000_000, 0.5, 1_002_000);
+    test.pass(ns(100));
+    said(1_000_050, 0.5, 1_002_000);
+    said(1_000_000, 0.5, 1_002_000);
+    assert_eq!(events(), ["Started 1000000"]);
+    said(999_999, 0.5, 999_999);
+    assert_eq!(events(), ["Backward 999999"]);
+    // No more than factor 0.5 can do from here on.
+    test.pass(ns(100));
+    said(999_600, 0.5, 1_000_049);
+    said(999_548, 0.5, 999_548);
+    said(50_000, 0.0, 50_000);
+    test.pass(ns(100));
+    said(50_100, 1.0, 50_100);
+    assert_eq!(
+        events(),
+        ["Backward 999548", "Backward 50000", "Forward 50100"]
+    );
+    // The same the other way round.
+    said(50_100, -1.0, 50_100);
+    test.pass(ns(100));
+    said(50_999, -1.0, 50_000);
+    said(51_001, -1.0, 51_001);
+    assert_eq!(events(), ["Forward 51001"]);
+}
+
+#[test]
+fn a_turn_to_run_backwards_ends_the_sleeps_that_mind_going_back() {
+    let test = TestClock::new(Time::ZERO);
+    let (clock, writer) = (test.ros(), test.writer());
+    let (_handle, events) = events(&clock);
+    let state = |time, factor, generation| ClockState {
+        generation,
+        ..state(time, factor)
+    };
+    writer.set_state(state(10_000, 0.0, 0), MICROSECOND);
+    let minds = [
+        OnJump::ErrorOnBackward,
+        OnJump::ErrorOnAny {
+            min_forward: ns(1_000_000),
+        },
+    ];
+    let clock = &clock;
+    thread::scope(|scope| {
+        let sleep = |on_jump| scope.spawn(move || clock.sleep_until(at(10_500), on_jump));
+        let ended = minds.map(sleep);
+        let stays = sleep(OnJump::Continue);
+        test.wait_asleep(clock, 3);
+        writer.set_state(state(10_000, -1.0, 1), MICROSECOND);
+        let turn = JumpEvent {
+            kind: JumpKind::Backward,
+            before: at(10_000),
+            after: at(10_000),
+        };
+        for sleeper in ended {
+            let slept = sleeper.join().unwrap();
+            assert_eq!(slept, Err(SleepError::TimeJumped(turn)));
+        }
+        test.pass(ns(100));
+        assert_eq!(clock.now(), at(9_900));
+        // Forward again is no step back.
+        let sleeper = sleep(OnJump::ErrorOnBackward);
+        test.wait_asleep(clock, 2);
+        writer.set_state(state(9_900, 1.0, 2), MICROSECOND);
+        test.pass(ns(600));
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+        assert_eq!(stays.join().unwrap(), Ok(()));
+    });
+    assert_eq!(
+        events(),
+        ["Started 10000"],
+        "handlers are told by on_reverse"
+    );
 }
