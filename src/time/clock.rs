@@ -217,8 +217,8 @@ impl<K: Kind> Clock<K> {
         })
     }
 
-    /// Calls `handler` after each clock message that an active source received, also if it repeats the
-    /// time (requirement T53).
+    /// Calls `handler` after each clock message that an active source fed, also if it repeats the time
+    /// (requirement T53). A source may pass over some that it received while handlers ran.
     pub fn on_tick(&self, mut handler: impl FnMut(Time<Ros>) + Send + 'static) -> JumpHandle {
         self.register(Wanted::Ticks, move |_, notice| {
             if let Notice::Tick(time) = notice {

@@ -48,6 +48,7 @@ impl Session {
             token: token.map(|token| token.to_string()).unwrap_or_default(),
             mailbox: Arc::default(),
             heard: None,
+            has_thread: false,
         }
     }
 

@@ -1,8 +1,10 @@
 //! [`ClockSource`]: the `/clock` topic, or a server's `clock_state`, as a time source.
 //!
-//! zenoh's thread only puts what came into a mailbox where the newest counts; one thread of the source takes it
-//! from there and feeds the clocks, so that jump handlers run in no callback of the network.
+//! zenoh's thread only puts what came into a mailbox; one thread of the source takes it from there and feeds the
+//! clocks, so that jump handlers run in no callback of the network. The newest counts: what waits there while
+//! handlers run is passed over when more comes, but no turn of the time is.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +25,9 @@ use super::now::steady;
 /// How long after it was made a source may be switched on without a complaint that the clock is ignored.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// So many turns of the time can wait; of more the last one counts.
+const MOST_TURNS: usize = 64;
+
 /// Which topic says what time it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Follow {
@@ -30,11 +35,16 @@ pub enum Follow {
     #[default]
     Clock,
     /// The state topic of a player, by its full name (`/rosbag2_player/clock_state`): the time goes on
-    /// between two messages as it says.
+    /// between two messages as it says, for [`Extrapolation::max_age`]. The player says it at every change and once a
+    /// second: with less than that, and some for the way, time stands before the next one. The ages of messages are
+    /// judged by this machine's system clock: if it is ahead of the player's by more than that, time never goes on.
     State(String, Extrapolation),
 }
 
 /// The time of a clock server on the network. For a [`SimTime`](crate::time::SimTime).
+///
+/// Messages that come while jump handlers run are passed over for newer ones, but so that each step back is told
+/// of, as one with those that follow right on.
 #[derive(Debug)]
 pub struct ClockSource {
     pub(super) zenoh: zenoh::Session,
@@ -46,6 +56,8 @@ pub struct ClockSource {
     pub(super) token: String,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) heard: Option<Heard>,
+    /// Whether a thread empties the mailbox.
+    pub(super) has_thread: bool,
 }
 
 /// A subscription; its token goes first.
@@ -64,11 +76,21 @@ pub(super) struct Mailbox {
 
 #[derive(Debug, Default)]
 struct Letters {
-    said: Option<(Feed, Said)>,
+    /// Where to say the time.
+    feed: Option<Feed>,
+    said: Waiting,
     publishers: Option<(Feed, usize)>,
     /// Whether time is wanted.
     is_wanted: bool,
     is_over: bool,
+}
+
+/// What was said and has not been fed yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    all: VecDeque<Said>,
+    /// What was taken last.
+    taken: Option<Said>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,13 +100,23 @@ enum Said {
     State(ClockState, Extrapolation, Time<Steady>),
 }
 
+impl ClockSource {
+    fn start_thread(&mut self) -> std::io::Result<()> {
+        if !self.has_thread {
+            let mailbox = Arc::clone(&self.mailbox);
+            let named = std::thread::Builder::new().name("ros-clock".to_owned());
+            named.spawn(move || mailbox.hand_on())?;
+            self.has_thread = true;
+        }
+        Ok(())
+    }
+}
+
 impl TimeSource for ClockSource {
     fn attached(&mut self, feed: &Feed) {
-        let mailbox = Arc::clone(&self.mailbox);
-        let work = move || mailbox.hand_on();
-        let named = std::thread::Builder::new().name("ros-clock".to_owned());
-        if let Err(error) = named.spawn(work) {
-            tracing::error!("nobody follows the clock: no thread can be started: {error}");
+        if let Err(error) = self.start_thread() {
+            // The start will try again, and fail where somebody looks.
+            tracing::warn!("nobody counts the publishers of the clock: no thread: {error}");
         }
         let (mailbox, feed) = (Arc::downgrade(&self.mailbox), feed.clone());
         let tell = move |count| match mailbox.upgrade() {
@@ -103,12 +135,15 @@ impl TimeSource for ClockSource {
 
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
         let fail = |source: zenoh::Error| SourceError::Failed(source);
+        self.start_thread().map_err(|error| fail(error.into()))?;
+        self.mailbox
+            .put(|letters| letters.feed = Some(feed.clone()));
         let (mailbox, feed, follow) =
             (Arc::clone(&self.mailbox), feed.clone(), self.follow.clone());
         let hear = move |sample: Sample| {
             let since = feed.stopwatch();
             if let Some(said) = read(&follow, &sample.payload().to_bytes(), since) {
-                mailbox.put(|letters| letters.said = Some((feed.clone(), said)));
+                mailbox.put(|letters| letters.said.put(said));
             }
         };
         let subscriber = self.zenoh.declare_subscriber(self.key.clone());
@@ -125,7 +160,7 @@ impl TimeSource for ClockSource {
     fn stop(&mut self) {
         self.heard = None;
         self.mailbox.put(|letters| {
-            (letters.said, letters.is_wanted) = (None, false);
+            (letters.said, letters.is_wanted) = (Waiting::default(), false);
         });
     }
 }
@@ -144,6 +179,40 @@ fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Said> {
                 sent: (message.system_nanos > 0).then(|| Time::from_nanos(message.system_nanos)),
             };
             Some(Said::State(state, *how, since))
+        }
+    }
+}
+
+impl Waiting {
+    fn put(&mut self, said: Said) {
+        let count = self.all.len();
+        let before = count
+            .checked_sub(2)
+            .map_or(self.taken, |at| self.all.get(at).copied());
+        match self.all.back_mut() {
+            Some(last) if count >= MOST_TURNS || last.is_on_the_way(before, said) => *last = said,
+            _ => self.all.push_back(said),
+        }
+    }
+
+    fn take(&mut self) -> Option<Said> {
+        let said = self.all.pop_front()?;
+        self.taken = Some(said);
+        Some(said)
+    }
+}
+
+impl Said {
+    /// Whether nothing is lost without this one, between the one before and the one after it.
+    fn is_on_the_way(self, before: Option<Self>, after: Self) -> bool {
+        match (before, self, after) {
+            (Some(Self::Time(before)), Self::Time(this), Self::Time(after)) => {
+                (before <= this && this <= after) || (before >= this && this >= after)
+            }
+            (_, Self::State(this, ..), Self::State(after, ..)) => {
+                this.generation == after.generation
+            }
+            _ => true,
         }
     }
 }
@@ -167,7 +236,7 @@ impl Mailbox {
             let grace = GRACE.saturating_sub(steady().saturating_duration_since(begun));
             let is_due = letters.is_wanted || grace.is_zero();
             let publishers = letters.publishers.take_if(|_| is_due);
-            let said = letters.said.take();
+            let (said, feed) = (letters.said.take(), letters.feed.clone());
             if letters.is_over {
                 return;
             }
@@ -185,10 +254,12 @@ impl Mailbox {
             if let Some((feed, count)) = publishers {
                 feed.publishers(count);
             }
-            match said {
-                Some((feed, Said::Time(time))) => feed.time(time),
-                Some((feed, Said::State(state, how, since))) => feed.state_since(state, how, since),
-                None => {}
+            match (said, feed) {
+                (Some(Said::Time(time)), Some(feed)) => feed.time(time),
+                (Some(Said::State(state, how, since)), Some(feed)) => {
+                    feed.state_since(state, how, since);
+                }
+                _ => {}
             }
             letters = self.letters();
         }
@@ -199,5 +270,66 @@ impl Drop for ClockSource {
     fn drop(&mut self) {
         // Not waited for: it may be the thread that drops this, in a jump handler.
         self.mailbox.put(|letters| letters.is_over = true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_passed_over_but_no_turn_of_the_time() {
+        for (said, told) in [
+            (&[99, 100, 105][..], &[99, 105][..]),
+            (&[99, 100, 90, 105], &[99, 100, 90, 105]),
+            (&[99, 100, 110, 109, 111, 112], &[99, 110, 109, 112]),
+            (&[99, 98, 97, 96], &[99, 96]),
+            (&[99, 99, 99], &[99, 99]),
+            (&[99, 99, 98, 98, 99], &[99, 98, 99]),
+        ] {
+            let mut waiting = Waiting::default();
+            let at = |nanos: &i64| Said::Time(Time::from_nanos(*nanos));
+            waiting.put(at(&said[0]));
+            let mut taken = vec![waiting.take()];
+            said[1..].iter().for_each(|time| waiting.put(at(time)));
+            taken.extend(std::iter::from_fn(|| waiting.take().map(Some)));
+            let times = taken.iter().map(|said| match said {
+                Some(Said::Time(time)) => time.as_nanos(),
+                _ => unreachable!("only times were put"),
+            });
+            assert_eq!(times.collect::<Vec<_>>(), told, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn no_more_turns_wait_than_there_is_room_for() {
+        let mut waiting = Waiting::default();
+        waiting.put(Said::Time(Time::from_nanos(1)));
+        waiting.take();
+        for turn in 0..1_000 {
+            waiting.put(Said::Time(Time::from_nanos(turn % 2)));
+        }
+        waiting.put(Said::Time(Time::from_nanos(7)));
+        let all: Vec<_> = std::iter::from_fn(|| waiting.take()).collect();
+        assert_eq!(all.len(), MOST_TURNS);
+        assert!(matches!(all.last(), Some(Said::Time(time)) if time.as_nanos() == 7));
+    }
+
+    #[test]
+    fn the_newest_state_of_each_generation_is_told() {
+        let mut waiting = Waiting::default();
+        for (time, generation) in [(1, 1), (2, 1), (9, 2), (5, 3), (6, 3)] {
+            let state = ClockState {
+                generation,
+                ..ClockState::new(Time::from_nanos(time), None)
+            };
+            let how = Extrapolation::for_at_most(crate::time::Duration::MAX);
+            waiting.put(Said::State(state, how, Time::ZERO));
+        }
+        let told = std::iter::from_fn(|| waiting.take()).map(|said| match said {
+            Said::State(state, ..) => state.time.as_nanos(),
+            Said::Time(_) => unreachable!("only states were put"),
+        });
+        assert_eq!(told.collect::<Vec<_>>(), [2, 9, 6]);
     }
 }
