@@ -33,6 +33,16 @@ pub(super) enum Change {
     Shut,
 }
 
+impl Change {
+    /// Of a plain tick.
+    pub(super) const fn time(&self) -> Option<Time<Ros>> {
+        match *self {
+            Self::Time(time) => Some(time),
+            _ => None,
+        }
+    }
+}
+
 /// What the source said last; kept while it is not active.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Received {

@@ -50,7 +50,8 @@ pub enum LateTick {
 pub struct Extrapolation {
     /// How long a tick is gone on from, by this machine's steady clock; then the time stands. A tick that
     /// was older than this when it came, by its stamp and this machine's system clock, is not gone on
-    /// from at all (T35): it may have been stored on its way.
+    /// from at all (T35): it may have been stored on its way. So less than what the machines' system clocks
+    /// differ by, or than lies between two states, lets time stand.
     pub max_age: Duration,
     /// What a late tick is.
     pub late: LateTick,

@@ -19,6 +19,9 @@ use super::sync::{Mutex, MutexGuard};
 use super::wall::Wall;
 use super::writer::Attached;
 
+/// Where as much waits, the last time counts, turn or not.
+const MOST_WAIT: usize = 64;
+
 /// What is wrong with how the time is published; logged once each for a source.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Complaint {
@@ -215,7 +218,7 @@ impl Hub {
     }
 
     pub(super) fn act(&self, source: u64, action: Action) {
-        self.line().actions.push_back((Some(source), action));
+        self.line().put(source, action);
         self.hand_on();
     }
 
@@ -284,6 +287,27 @@ impl Hub {
 }
 
 impl Line {
+    /// The newest counts: a time that waits is passed over for the next one of its source, but at a turn.
+    fn put(&mut self, source: u64, action: Action) {
+        let count = self.actions.len();
+        let before = match count.checked_sub(2).map(|at| &self.actions[at]) {
+            Some((_, Action::Time(before))) => Some(*before),
+            Some(_) => None,
+            None => self.last.as_ref().and_then(Change::time),
+        };
+        // While the source's own code runs, "on" may yet come between them.
+        if !self.is_held
+            && let (Some((Some(its_source), Action::Time(this))), Action::Time(after)) =
+                (self.actions.back_mut(), action)
+            && *its_source == source
+            && (count >= MOST_WAIT || before.is_some_and(|it| is_between(it, *this, after)))
+        {
+            *this = after;
+        } else {
+            self.actions.push_back((Some(source), action));
+        }
+    }
+
     /// Clocks that nobody else has and that tell nobody need no time any more.
     fn forget_unused(&mut self) {
         self.clocks.retain(Attached::is_used);
@@ -333,6 +357,10 @@ impl Complaint {
             }
         }
     }
+}
+
+fn is_between(before: Time<Ros>, this: Time<Ros>, after: Time<Ros>) -> bool {
+    (before <= this && this <= after) || (before >= this && this >= after)
 }
 
 fn hand(action: Action, clocks: &[Attached], is_on: bool) {

@@ -36,7 +36,8 @@ pub struct Tick<K: Kind> {
     pub expected: Time<K>,
     /// When it was served; not before `expected`, but for early calls by hand.
     pub actual: Time<K>,
-    /// How many further ticks it stands for, which were due as well.
+    /// How many further ticks it stands for, which were due as well; none with [`MissedTicks::Burst`], where each
+    /// comes by itself.
     pub missed: u64,
 }
 

@@ -15,8 +15,15 @@ use super::test_clock::TestClock;
 use super::wall::Wall;
 use super::writer::{Attached, ClockWriter};
 
-/// A time source and its clocks (requirement T25). Clones are one and the same. Off at first, as the
-/// parameter `use_sim_time` is: the clocks show system time (T16, T18).
+/// A time source and its clocks (requirement T25).
+///
+/// Jump handlers run in the thread that feeds, enables, disables or replaces the source, and that also hands on what
+/// others feed meanwhile: it is not back before all of that has been told, so hold no lock in these calls that a
+/// handler takes. [`SimTime::attach`], [`SimTime::hand_over`] and [`SimTime::release`] run handlers of that clock
+/// alone; the other calls run none.
+///
+/// Clones are one and the same. Off at first, as the parameter `use_sim_time` is: the clocks show system time (T16,
+/// T18).
 #[derive(Clone, Debug)]
 pub struct SimTime {
     hub: Arc<Hub>,

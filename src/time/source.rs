@@ -64,7 +64,8 @@ impl Feed {
         }
     }
 
-    /// It is `time`, and stays so until the next call (requirement T17).
+    /// It is `time`, and stays so until the next call (requirement T17). While handlers run, times that wait are
+    /// passed over for newer ones, but so that each step back is told of, as one with those that follow right on.
     pub fn time(&self, time: Time<Ros>) {
         self.act(Action::Time(time));
     }
