@@ -55,8 +55,8 @@ struct Line {
     clocks: Vec<Attached>,
     source: u64,
     is_on: bool,
-    /// Nobody sleeps on these clocks any more.
-    is_shut: bool,
+    /// That nobody sleeps on these clocks any more, where it is so.
+    shut: Option<Change>,
     /// What the source said last.
     last: Option<Change>,
     publishers: usize,
@@ -262,7 +262,7 @@ impl Hub {
         line.forget_unused();
         let known = line.last.into_iter();
         let known = known.chain(line.is_on.then_some(Change::Activate));
-        clock.queue(known.chain(line.is_shut.then_some(Change::Shut)));
+        clock.queue(known.chain(line.shut));
         line.clocks.push(clock.clone());
         drop(line);
         clock.catch_up();
@@ -271,7 +271,7 @@ impl Hub {
     /// Not by way of the line: it waits for nobody who hands on.
     pub(super) fn shut_down(&self) {
         let mut line = self.line();
-        line.is_shut = true;
+        line.shut = Some(Change::Shut);
         let clocks = line.clocks.clone();
         drop(line);
         for clock in &clocks {

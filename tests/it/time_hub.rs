@@ -525,8 +525,8 @@ fn a_turn_to_run_backwards_ends_the_sleeps_that_mind_going_back() {
     );
 }
 
-/// What the clock shows at each tick, where `fed` comes while a handler of the tick 99 runs.
-fn ticks_behind_a_handler(fed: &[i64]) -> Vec<i64> {
+/// What the clock shows at each tick, where `times` come while a handler of the tick 99 runs.
+fn ticks_behind_a_handler(times: &[i64]) -> Vec<i64> {
     let test = TestClock::new(at(1));
     let (sim, feed) = said(&test, 1);
     let clock = sim.clock();
@@ -537,7 +537,7 @@ fn ticks_behind_a_handler(fed: &[i64]) -> Vec<i64> {
     thread::scope(|scope| {
         scope.spawn(|| feed.time(at(99)));
         is_held.recv_timeout(PATIENCE).unwrap();
-        for time in fed {
+        for time in times {
             feed.time(at(*time));
         }
         go.send(()).unwrap();
@@ -548,14 +548,14 @@ fn ticks_behind_a_handler(fed: &[i64]) -> Vec<i64> {
 
 #[test]
 fn times_that_wait_are_passed_over_but_no_turn_is() {
-    for (fed, told) in [
+    for (times, told) in [
         (&[100, 105][..], &[99, 105][..]),
         (&[100, 90, 105], &[99, 100, 90, 105]),
         (&[100, 110, 109, 111, 112], &[99, 110, 109, 112]),
         (&[98, 97, 96], &[99, 96]),
         (&[99, 99], &[99, 99]),
     ] {
-        assert_eq!(ticks_behind_a_handler(fed), told, "{fed:?}");
+        assert_eq!(ticks_behind_a_handler(times), told, "{times:?}");
     }
     let to_and_fro: Vec<i64> = (0..1_000).map(|turn| turn % 2).chain([7]).collect();
     let ticks = ticks_behind_a_handler(&to_and_fro);
