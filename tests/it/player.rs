@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bagplay::bag::{Bag, Cue, Cued, Cues, Key, Message, Selection, TopicId};
-use bagplay::output::{Event, Null, Recording};
+use bagplay::output::{Event, Null, Output, Recording};
 use bagplay::player::{
     Command, Intent, Machine, Options, Pace, Player, State, TopicCounts, Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Clock, Duration, Ros, Speed, Time, TimeRange};
 use bytes::Bytes;
+use crossbeam_channel::{Receiver, Sender};
 
 use crate::mcaps::{Note, Spec, bag};
 
@@ -29,6 +30,19 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 
 fn at(nanos: i64) -> Time<Ros> {
     Time::from_nanos(nanos)
+}
+
+/// An output in which each message tells that it is there and waits until it may leave.
+fn door() -> (impl Output + Send + 'static, Receiver<()>, Sender<()>) {
+    let (entered, enter) = crossbeam_channel::bounded(1);
+    let (leave, left) = crossbeam_channel::bounded(1);
+    let out = Recording(move |event| {
+        if let Event::Message(..) = event {
+            entered.send(()).unwrap();
+            left.recv_timeout(PATIENCE).unwrap();
+        }
+    });
+    (out, enter, leave)
 }
 
 fn message(n: u32, topic: u32) -> Message {
@@ -109,14 +123,7 @@ fn counts_are_not_waited_for_while_a_send_blocks() {
 fn an_answer_comes_once_the_command_took_effect() {
     let player = Player::new();
     let transport = player.transport();
-    let (entered, enter) = crossbeam_channel::bounded(1);
-    let (leave, left) = crossbeam_channel::bounded::<()>(1);
-    let out = Recording(move |event| {
-        if let Event::Message(..) = event {
-            entered.send(()).unwrap();
-            left.recv_timeout(PATIENCE).unwrap();
-        }
-    });
+    let (out, enter, leave) = door();
     let items = [Cued::Message(message(1, 0))];
     let source = Box::new(move |_| Cue::hand_fed(items.clone()));
     let running = player.start(paused(&["/a"]), source, out).unwrap();
@@ -137,14 +144,7 @@ fn an_answer_comes_once_the_command_took_effect() {
 fn while_a_send_blocks_playback_stands_for_all_who_look() {
     let player = Player::new();
     let transport = player.transport();
-    let (entered, enter) = crossbeam_channel::bounded(1);
-    let (leave, left) = crossbeam_channel::bounded::<()>(1);
-    let out = Recording(move |event| {
-        if let Event::Message(..) = event {
-            entered.send(()).unwrap();
-            left.recv_timeout(PATIENCE).unwrap();
-        }
-    });
+    let (out, enter, leave) = door();
     let items = [Cued::Message(message(1, 0))];
     let source = Box::new(move |_| Cue::hand_fed(items.clone()));
     let hour = TimeRange::between(at(0), at(3_600_000_000_000));
