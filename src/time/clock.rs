@@ -172,9 +172,9 @@ impl<K: Kind> Clock<K> {
     ///
     /// - Who asks for the time or sleeps holds no lock that a handler takes: take the time, then the lock.
     /// - A handler waits for no thread that asks this clock for the time.
-    /// - It may sleep on other clocks, but not until a time that comes only when it is done, as on clocks of
-    ///   the same [`SimTime`](super::sim_time::SimTime): nothing would end that. On the clock whose jump it
-    ///   handles it gets [`SleepError::InHandler`].
+    /// - It may sleep on other clocks, but not until a time that comes only when it is done. On the clock whose
+    ///   jump it handles, and on those that the same thread brings their time, as all of a
+    ///   [`SimTime`](super::sim_time::SimTime), it gets [`SleepError::InHandler`].
     /// - It may add and drop handlers, and move the time, which takes effect after this jump.
     /// - A panic in it is caught, logged and counted ([`JumpHandle::panics`]), and one in what it owns when
     ///   that is dropped is caught; the others are called all the same.

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use super::alarms::Alarms;
 use super::bell::{Bell, Look};
 use super::change::{Change, Fallback, Outcome, Received};
-use super::jump::{self, Handler, Handlers, JumpEvent, JumpKind, Notice, Phase};
+use super::jump::{self, Handler, Handlers, HubId, JumpEvent, JumpKind, Notice, Phase, Serving};
 use super::point::{Ros, Steady, Time};
 use super::reading::{Reading, Shown};
 use super::seqlock::SeqLock;
@@ -45,6 +45,8 @@ pub(super) struct State {
     is_shut: bool,
     /// How often the clock has changed hands.
     pub(super) owner: u64,
+    /// Whose time it has.
+    pub(super) hub: Option<HubId>,
     pub(super) handlers: Vec<Arc<Handler>>,
     /// To be made, in this order.
     pub(super) changes: VecDeque<Change>,
@@ -85,6 +87,11 @@ impl State {
             .is_some_and(|handling| handling.thread == sync::current().id())
     }
 
+    /// Whether this thread would wait for itself: it runs this clock's handlers, or another's with the same source.
+    pub(super) fn is_fed_here(&self) -> bool {
+        self.is_handled_here() || self.hub.is_some_and(Serving::is_here)
+    }
+
     /// Whether time is shown that goes on, or that a source has said.
     pub(super) const fn has_time(&self) -> bool {
         self.shown().is_started() || self.reading.moves()
@@ -119,6 +126,7 @@ impl Core {
             first: None,
             is_shut: false,
             owner: 0,
+            hub: None,
             handlers: Vec::new(),
             changes: VecDeque::new(),
             handling: None,

@@ -8,11 +8,13 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use super::change::Change;
 use super::clock::Clock;
 use super::extrapolate::Heard;
+use super::jump::{HubId, Serving};
 use super::point::{Ros, Time};
 use super::source::{Feed, SourceError, TimeSource};
 use super::sync::{Mutex, MutexGuard};
@@ -31,7 +33,10 @@ pub enum Complaint {
     Ignored,
 }
 
+static MADE: AtomicU64 = AtomicU64::new(0);
+
 pub(super) struct Hub {
+    id: HubId,
     wall: Wall,
     /// Held while the source's own code runs, not while handlers do.
     control: Mutex<Control>,
@@ -85,6 +90,7 @@ impl Hub {
             number: 0,
         };
         let hub = Arc::new(Self {
+            id: MADE.fetch_add(1, Ordering::Relaxed),
             wall,
             control: Mutex::new(control),
             line: Mutex::new(Line::default()),
@@ -229,6 +235,7 @@ impl Hub {
             return;
         }
         line.is_busy = true;
+        let _serving = Serving::of(self.id);
         while !line.is_held
             && let Some((source, action)) = line.actions.pop_front()
         {
@@ -262,6 +269,7 @@ impl Hub {
         line.forget_unused();
         let known = line.last.into_iter();
         let known = known.chain(line.is_on.then_some(Change::Activate));
+        clock.joins(self.id);
         clock.queue(known.chain(line.shut));
         line.clocks.push(clock.clone());
         drop(line);

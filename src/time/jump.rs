@@ -6,7 +6,7 @@
 //! are done (requirement T50), so their thread waits for nobody, neither in them nor between them: whatever
 //! is not ours runs in `contained`. What they may do says [`Clock::on_jump`](super::clock::Clock::on_jump).
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -256,11 +256,38 @@ pub(super) struct Handler {
 #[cfg(not(model))]
 thread_local! {
     static HANDLING: Cell<u32> = const { Cell::new(0) };
+    static SERVING: RefCell<Vec<HubId>> = const { RefCell::new(Vec::new()) };
 }
 
 #[cfg(model)]
 loom::thread_local! {
     static HANDLING: Cell<u32> = Cell::new(0);
+    static SERVING: RefCell<Vec<HubId>> = RefCell::new(Vec::new());
+}
+
+/// Tells the hubs of a process apart.
+pub(super) type HubId = u64;
+
+/// This thread brings all clocks of a hub their time, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Serving(());
+
+impl Serving {
+    pub(super) fn of(hub: HubId) -> Self {
+        SERVING.with(|hubs| hubs.borrow_mut().push(hub));
+        Self(())
+    }
+
+    /// Whether a clock of the hub that waits in this thread waits for it in vain.
+    pub(super) fn is_here(hub: HubId) -> bool {
+        SERVING.with(|hubs| hubs.borrow().contains(&hub))
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        SERVING.with(|hubs| hubs.borrow_mut().pop());
+    }
 }
 
 /// Whether this thread runs handlers, of whichever clock. It then waits for no clock's handlers, so that they

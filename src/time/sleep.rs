@@ -82,9 +82,9 @@ pub enum SleepError {
     /// The clock's writer shut it down.
     #[error("the clock was shut down")]
     Shutdown,
-    /// A jump handler cannot sleep on the clock whose jump it handles: it would wait for itself. (Nor on others of
-    /// its [`SimTime`](super::sim_time::SimTime), where nothing says so.)
-    #[error("asleep in a jump handler of the same clock, which would never end")]
+    /// A jump handler cannot sleep on the clock whose jump it handles, nor on others of its
+    /// [`SimTime`](super::sim_time::SimTime): it would wait for itself.
+    #[error("asleep in a jump handler of the same source, which would never end")]
     InHandler,
 }
 
@@ -226,7 +226,7 @@ impl Core {
             if cancel.is_some_and(Cancel::is_cancelled) {
                 return Look::Done(Err(SleepError::Cancelled));
             }
-            if state.is_handled_here() {
+            if state.is_fed_here() {
                 return Look::Done(Err(SleepError::InHandler));
             }
             if let (false, Some(now)) = (is_planned, now) {
@@ -271,7 +271,7 @@ impl Core {
                 Some(_) => state.shown().is_started(),
                 None => self.look(|shown, _| shown.is_started()),
             };
-            let is_over = state.is_shut() || state.is_handled_here() || wall.steady() >= deadline;
+            let is_over = state.is_shut() || state.is_fed_here() || wall.steady() >= deadline;
             if is_over || (is_started && now.is_some()) {
                 Look::Done(is_started)
             } else {

@@ -197,7 +197,7 @@ impl<K: Kind> Timer<K> {
             if cancel.as_ref().is_some_and(Cancel::is_cancelled) {
                 return Look::Done(Err(SleepError::Cancelled.into()));
             }
-            if state.is_handled_here() {
+            if state.is_fed_here() {
                 return Look::Done(Err(SleepError::InHandler.into()));
             }
             if state.alarms.schedule(id).is_canceled {

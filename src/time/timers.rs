@@ -113,7 +113,7 @@ impl<K: Kind> Timers<K> {
             if cancel.is_some_and(Cancel::is_cancelled) {
                 return Look::Done(Err(SleepError::Cancelled));
             }
-            if state.is_handled_here() {
+            if state.is_fed_here() {
                 return Look::Done(Err(SleepError::InHandler));
             }
             if state.is_shut() {

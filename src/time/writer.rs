@@ -9,6 +9,7 @@ use super::change::Change;
 use super::clock::Clock;
 use super::core::Locked;
 use super::extrapolate::{ClockState, Extrapolation, Heard};
+use super::jump::HubId;
 use super::point::{Ros, Time};
 
 /// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
@@ -85,6 +86,7 @@ impl Attached {
         let mut state = core.lock();
         state.owner += 1;
         let owner = state.owner;
+        state.hub = None;
         state.changes.extend([Change::Deactivate, Change::Forget]);
         core.catch_up(state);
         Self { writer, owner }
@@ -94,6 +96,11 @@ impl Attached {
     #[must_use]
     pub(super) fn changes_hands(self) -> Self {
         Self::of(self.writer)
+    }
+
+    /// From now on it has the time of this hub.
+    pub(super) fn joins(&self, hub: HubId) {
+        self.writer.clock.core.lock().hub = Some(hub);
     }
 
     pub(super) fn is_of(&self, clock: &Clock<Ros>) -> bool {

@@ -9,7 +9,7 @@ use std::thread;
 use bagplay::time::{
     Clock, ClockState, Complaint, Duration, Extrapolation, Fallback, Feed, JumpEvent, JumpFilter,
     JumpHandle, JumpKind, MachineSource, OnJump, Phase, Ros, SimTime, SleepError, SourceError,
-    Speed, TestClock, Time, TimeSource,
+    Speed, TestClock, Time, TimeSource, Timer,
 };
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -116,6 +116,44 @@ fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = bounded(1);
     thread::spawn(move || tell.send(work()));
     told.recv_timeout(PATIENCE).expect("it does not end")
+}
+
+/// Nobody would bring the others their time: the thread that does is in the handler.
+#[test]
+fn a_handler_that_sleeps_on_a_clock_of_the_same_source_is_told_so() {
+    let test = TestClock::new(at(1));
+    let (sim, feed) = said(&test, 100);
+    let (clock, other) = (sim.clock(), sim.clock());
+    let (tell, told) = bounded(10);
+    let (mover, sleeper) = (feed.clone(), other.clone());
+    let _handle = clock.on_jump(JumpFilter::new().min_backward(ns(1)), move |phase, _| {
+        if phase == Phase::After {
+            let slept = sleeper.sleep_for(ns(5), OnJump::Continue);
+            let timer = Timer::new(&sleeper, ns(5)).unwrap();
+            let ticked = timer.wait(OnJump::Continue);
+            tell.send((slept, ticked.is_err())).unwrap();
+        }
+    });
+    ends(move || mover.time(at(10)));
+    let failed = (Err(SleepError::InHandler), true);
+    assert_eq!(told.recv_timeout(PATIENCE), Ok(failed));
+    // Elsewhere it can be slept on, and once it has another source, there too.
+    feed.time(at(20));
+    assert_eq!(other.sleep_until(at(20), OnJump::Continue), Ok(()));
+    let (its_own, its_feed) = said(&test, 1_000);
+    sim.hand_over(&other, &its_own);
+    let moving = thread::spawn(move || feed.time(at(5)));
+    let slept = ends(move || {
+        (2..)
+            .find_map(|second| {
+                its_feed.time(at(second * 1_000));
+                thread::yield_now();
+                told.try_recv().ok()
+            })
+            .unwrap()
+    });
+    assert_eq!(slept, (Ok(()), false));
+    moving.join().unwrap();
 }
 
 #[test]
