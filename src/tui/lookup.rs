@@ -231,6 +231,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_search_ends_when_nobody_wants_the_message_any_more() {
+        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+        let bag = Bag::open(&[demo]).unwrap();
+        let end = bag.range().unwrap().stop();
+        // Asked before each chunk; the last one has such a message.
+        for patience in [0, 1] {
+            let mut asked = 0;
+            let mut is_wanted = || {
+                asked += 1;
+                asked <= patience
+            };
+            let found = peek(&bag, TopicId(2), end, &mut None, &mut is_wanted);
+            assert_eq!(found == Found::Nothing, patience == 0);
+            assert_eq!(asked, 1);
+        }
+    }
+
+    #[test]
     fn many_topics_are_known_in_fewer_parts() {
         for (topics, expected) in [(0, 480), (500, 480), (4369, 480), (5000, 419), (65_535, 32)] {
             assert_eq!(parts(topics), expected, "{topics} topics");

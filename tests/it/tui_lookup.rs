@@ -98,9 +98,9 @@ fn reading_ends_with_who_asks() {
     assert_eq!(after, []);
 }
 
-/// A message that lies behind many chunks without an index keeps nobody waiting who asks for another one.
+/// Also while the older one is looked for behind many chunks without an index.
 #[test]
-fn a_search_for_a_message_is_broken_off_by_the_next() {
+fn of_two_messages_that_are_asked_for_the_newer_one_is_told() {
     let note = |chunk: u64, i: u64| Note::new(1, 1 + 100 * chunk + i, vec![0; 60_000]);
     let mut chunks: Vec<Vec<Note>> = (0..80)
         .map(|chunk| (0..5).map(|i| note(chunk, i)).collect())
