@@ -65,7 +65,7 @@ pub(crate) fn give_back() {
         drop(done);
     };
     if std::thread::Builder::new().spawn(restore).is_ok() {
-        let _ = is_done.recv_timeout(std::time::Duration::from_millis(500));
+        let _ = is_done.recv_timeout(std::time::Duration::from_secs(2));
     }
 }
 

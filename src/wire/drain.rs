@@ -4,7 +4,7 @@
 //! and undeclarations overtake data. So before anything is taken down two things are waited for:
 //! an answer of every session with an admin space (real `rmw_zenoh` nodes and routers have one) to a query
 //! that stands behind the data in the same queues; and, for the others, silence: nothing left in
-//! the system's send buffers of our links for a while.
+//! the system's send buffers of our links, and no sending task at work, for a while.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use super::now::steady;
 
 /// The root of every session's admin space.
 const ADMIN_SPACE: &str = "@/*/*";
-/// How long the send buffers must stay empty: a starved sending task has run within that time.
+/// How long it must stay silent: zenoh waits for a moment now and then whether more comes.
 const SILENCE: Duration = Duration::from_millis(40);
 /// A longer patience would not fit an instant.
 const LONGEST: Duration = Duration::from_secs(86_400);
@@ -33,7 +33,7 @@ pub(super) fn drain(zenoh: &zenoh::Session, patience: Duration) {
     let mut quiet_since = steady();
     loop {
         let now = steady();
-        if unsent(&sockets(zenoh)) > 0 {
+        if unsent(&sockets(zenoh)) > 0 || is_sending() {
             quiet_since = now;
         }
         if now.duration_since(quiet_since) >= SILENCE || now >= deadline {
@@ -80,6 +80,26 @@ fn sockets(zenoh: &zenoh::Session) -> Vec<(SocketAddr, SocketAddr)> {
         .collect()
 }
 
+/// Whether a thread of zenoh's that sends is at work, or would be if the machine let it; no where the system does
+/// not tell.
+fn is_sending() -> bool {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
+    threads.flatten().any(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        is_sender_at_work(&stat)
+    })
+}
+
+/// The line of a thread, as `7 (tx-0) R …`.
+fn is_sender_at_work(stat: &str) -> bool {
+    let name_and_rest = stat
+        .split_once('(')
+        .and_then(|(_, rest)| rest.rsplit_once(')'));
+    name_and_rest.is_some_and(|(name, rest)| {
+        name.starts_with("tx-") && matches!(rest.trim_start().as_bytes().first(), Some(b'R' | b'D'))
+    })
+}
+
 /// Bytes that the system has not sent or the other side has not acknowledged; 0 where it does not tell.
 fn unsent(sockets: &[(SocketAddr, SocketAddr)]) -> u64 {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
@@ -109,5 +129,19 @@ mod tests {
         let line = "   1: 0100007F:1D17 0100007F:A2F0 01 00000A10:00000002 02:000A 00000000     0        0 1 2 0";
         assert_eq!(row(line), Some(((7447, 41_712), 0xa10)));
         assert_eq!(row("  sl  local_address rem_address"), None);
+    }
+
+    #[test]
+    fn a_thread_that_sends_and_is_not_asleep_is_at_work() {
+        for (stat, is_it) in [
+            ("7 (tx-0) R 1 7 7", true),
+            ("7 (tx-1) D 1 7 7", true),
+            ("7 (tx-0) S 1 7 7", false),
+            ("7 (rx-0) R 1 7 7", false),
+            ("7 (a) (tx-0) R 1 7 7", false),
+            ("", false),
+        ] {
+            assert_eq!(is_sender_at_work(stat), is_it, "{stat}");
+        }
     }
 }
