@@ -6,7 +6,9 @@
 //! A tick overtakes messages that wait to be sent, except after a jump: what is from before the jump has to arrive
 //! before its clock does, or a follower that has forgotten the old time is told it once more; and what comes after
 //! the jump has to find the clock there. So ticks stay in line, and wait for room as messages do, until nothing
-//! has had to wait for half a second, or for five seconds. With a clock before each message they always do.
+//! has had to wait for half a second, or for five seconds. With a clock before each message they always do. What the
+//! keeper repeats then stays in line as well: it would be a step forward and back to whoever has a queue. Only when a
+//! put has been stuck for half a second it goes ahead, for all the others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,7 +42,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// Stays in line with messages; no token and no count of its own. The player's thread puts, and it alone.
+    /// Stays in line with messages; no token and no count of its own. The keeper puts under the lock as well.
     in_line: TopicPublisher,
     /// Each message comes right after its clock.
     is_per_message: bool,
@@ -129,7 +131,7 @@ impl Clock {
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
         });
-        let silence = silence(options.hz);
+        let silence = silence(options);
         let kept = Arc::clone(&shared);
         let (requests, asked) = bounded(1);
         let keeper = thread::Builder::new()
@@ -157,6 +159,8 @@ impl Clock {
         state.jump = state.jump.filter(|jump| !jump.is_settled(now));
         // An error means that the session is closed: the player learns it from its messages.
         if self.shared.is_per_message || state.jump.is_some() {
+            // The keeper, which waits for the lock, does not come between.
+            self.shared.is_putting.store(true, Ordering::Relaxed);
             drop(state);
             self.while_putting(|| drop(self.shared.in_line.put_stamped(&payload, stamp)));
         } else {
@@ -244,11 +248,16 @@ impl Shared {
             let mut state = self.lock();
             let now = steady();
             let silent = now.saturating_duration_since(state.last_put);
-            let is_stuck = silent >= silence && self.is_putting.load(Ordering::Relaxed);
-            patience = silence.saturating_sub(silent);
+            let is_putting = self.is_putting.load(Ordering::Relaxed);
             let is_settled = state.jump.is_none_or(|jump| jump.is_settled(now));
-            if (is_wanted || is_stuck) && is_settled {
-                state.repeat();
+            let is_free = is_settled && !self.is_per_message;
+            let is_stuck = silent >= silence && is_putting && is_settled;
+            patience = silence.saturating_sub(silent);
+            let goes_ahead = is_stuck || (is_wanted && is_free);
+            // Behind what is stuck it would wait as well, and we with it.
+            if goes_ahead || (is_wanted && !is_putting) {
+                let in_line = Some(&self.in_line).filter(|_| !goes_ahead);
+                state.repeat(in_line, now);
                 is_wanted = false;
                 patience = silence;
             }
@@ -260,23 +269,30 @@ impl Shared {
 }
 
 impl State {
-    /// Overtakes messages that are stuck in a queue, also in per-message mode: those who wait for them see
-    /// the clock that stands behind them early, those who do not wait see it at all.
-    fn repeat(&mut self) {
+    /// Puts the last value once more, in line if there is one.
+    fn repeat(&mut self, in_line: Option<&TopicPublisher>, now: Instant) {
         let Some(last) = self.last else { return };
         let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);
-        self.last_put = steady();
+        let stamp = self.ahead.stamp();
+        let by = in_line.unwrap_or(&self.ahead);
         // An error means that the session is closed, and nobody is left to hear it.
-        drop(self.ahead.put(&payload));
+        drop(by.put_stamped(&payload, stamp));
+        self.last_put = now;
     }
 }
 
-/// How long the clock may be silent: one and a half ticks.
-fn silence(hz: Option<f64>) -> Duration {
-    let hz = hz
+/// How long the clock may be silent: one and a half ticks; where it has to stay in line, until that is stuck.
+fn silence(options: ClockOptions) -> Duration {
+    let hz = options
+        .hz
         .filter(|hz| hz.is_finite() && *hz > 0.0)
         .unwrap_or(DEFAULT_HZ);
-    Duration::from_secs_f64(1.5 / hz.clamp(0.1, 10_000.0))
+    let silence = Duration::from_secs_f64(1.5 / hz.clamp(0.1, 10_000.0));
+    if options.per_message {
+        silence.max(SETTLED)
+    } else {
+        silence
+    }
 }
 
 #[cfg(test)]
@@ -285,7 +301,10 @@ mod tests {
 
     #[test]
     fn silence_is_one_and_a_half_ticks() {
-        assert_eq!(silence(Some(100.0)), Duration::from_millis(15));
+        let silence = |hz, per_message| silence(ClockOptions { hz, per_message });
+        assert_eq!(silence(Some(100.0), false), Duration::from_millis(15));
+        assert_eq!(silence(Some(100.0), true), SETTLED);
+        assert_eq!(silence(Some(0.5), true), Duration::from_secs(3));
         for odd in [
             None,
             Some(0.0),
@@ -293,7 +312,7 @@ mod tests {
             Some(f64::NAN),
             Some(f64::INFINITY),
         ] {
-            assert_eq!(silence(odd), Duration::from_secs_f64(1.5 / 40.0));
+            assert_eq!(silence(odd, false), Duration::from_secs_f64(1.5 / 40.0));
         }
     }
 }

@@ -7,11 +7,14 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 
+use crate::patience::PATIENCE;
+use crate::wire_net::free_endpoint;
+
 fn play() -> Command {
     let mut play = Command::cargo_bin("play").unwrap();
     play.env_remove("RUST_LOG")
         .env_remove("ROS_DOMAIN_ID")
-        .timeout(std::time::Duration::from_secs(60));
+        .timeout(3 * PATIENCE);
     play
 }
 
@@ -445,19 +448,9 @@ fn wrong_words_for_the_network_end_with_2_as_well() {
         .stderr(contains("ROS_DOMAIN_ID"));
 }
 
-/// An endpoint of this machine that nobody listens on.
-fn nobody() -> String {
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    format!("tcp/127.0.0.1:{port}")
-}
-
 #[test]
 fn without_anybody_to_play_to_it_waits_ends_or_plays_as_told() {
-    let endpoint = nobody();
+    let endpoint = free_endpoint();
     let rest = ["--connect", &endpoint, "--end", "+0.2s"];
     play()
         .arg(demo())

@@ -22,6 +22,7 @@ mod house;
 mod machine;
 mod machine_topics;
 mod mcaps;
+mod patience;
 mod player;
 #[cfg(all(unix, feature = "tui", feature = "wire"))]
 mod pty;

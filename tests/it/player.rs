@@ -8,25 +8,12 @@ use bagplay::output::{Event, Null, Output, Recording};
 use bagplay::player::{
     Command, Intent, Machine, Options, Pace, Player, State, TopicCounts, Wait, WhenDone,
 };
-use bagplay::time::{AtEnd, Clock, Duration, Ros, Speed, Time, TimeRange};
+use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::mcaps::{Note, Spec, bag};
-
-/// Longer than anything takes that comes at all.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
-
-/// Looks again and again, for nobody tells.
-#[track_caller]
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let steady = Clock::steady();
-    let end = steady.now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(steady.now() < end, "never came to be {what}");
-        std::thread::yield_now();
-    }
-}
+use crate::patience::{PATIENCE, until};
 
 fn at(nanos: i64) -> Time<Ros> {
     Time::from_nanos(nanos)

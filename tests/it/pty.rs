@@ -2,13 +2,13 @@
 //! screen; and [`Ear`], a subscriber that knows nothing of either.
 //!
 //! Nothing here waits for time to pass: every wait is for a picture or a message, and has a deadline that only a
-//! failure reaches. A picture is looked at when it is whole, so no test sees half of one.
+//! failure reaches. A picture is looked at when it is whole, so no test sees half of one; and every picture since the
+//! hands last moved is, so no test misses one that was soon gone.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
-use std::time::{Duration, Instant};
 
 use bagplay::bag::Bag;
 use bagplay::time::TimeRange;
@@ -17,12 +17,11 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_p
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use zenoh::Wait;
 
+use crate::patience::{Patience, look_again};
 use crate::wire_net::{free_endpoint, peer};
 
-/// Longer than anything here takes on a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How often a condition that tells nobody of itself is looked at.
-const LOOK: Duration = Duration::from_millis(5);
+pub(crate) use crate::patience::until;
+
 /// What a picture begins and ends with.
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
@@ -186,8 +185,6 @@ fn termios(master: &dyn MasterPty) -> String {
 pub(crate) struct Shot {
     pub(crate) rows: Vec<String>,
     pub(crate) is_alternate: bool,
-    /// Of all that is written since the last line's end, also over the edge.
-    pub(crate) text: String,
 }
 
 impl Shot {
@@ -253,7 +250,7 @@ struct Now {
     parser: vt100::Parser,
     /// Everything that was ever written.
     bytes: Vec<u8>,
-    /// How much of it the parser has.
+    /// How much of it the parser has: what nobody has looked at yet waits.
     parsed: usize,
     has_ended: bool,
 }
@@ -272,52 +269,53 @@ impl Seen {
         }
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
+    fn lock(&self) -> MutexGuard<'_, Now> {
         self.now
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// With the newest picture.
+    fn now(&self) -> MutexGuard<'_, Now> {
+        let mut now = self.lock();
+        while now.turn() {}
+        now
+    }
+
     fn take(&self, read: &[u8]) {
-        let mut now = self.now();
-        now.bytes.extend_from_slice(read);
-        let until = now.parsed + whole(&now.bytes[now.parsed..]);
-        now.parse(until);
+        self.lock().bytes.extend_from_slice(read);
         self.changed.notify_all();
     }
 
     fn end(&self) {
-        let mut now = self.now();
-        let until = now.bytes.len();
-        now.parse(until);
-        now.has_ended = true;
+        self.lock().has_ended = true;
         self.changed.notify_all();
     }
 }
 
-/// How much of this is not a picture that is still being drawn.
-fn whole(bytes: &[u8]) -> usize {
-    let find = |what: &[u8]| bytes.windows(what.len()).rposition(|part| part == what);
-    match (find(BEGIN), find(END)) {
-        (Some(begin), end) if end.is_none_or(|end| end < begin) => begin,
+/// How much of what ends no picture is none that has begun.
+fn begun(bytes: &[u8]) -> usize {
+    let begin = bytes.windows(BEGIN.len()).position(|part| part == BEGIN);
+    begin.unwrap_or_else(|| {
         // The beginning of a beginning may be the last that has come.
-        _ => {
-            let is_part = |length: &usize| bytes.ends_with(&BEGIN[..*length]);
-            bytes.len() - (1..BEGIN.len()).rev().find(is_part).unwrap_or(0)
-        }
-    }
+        let is_part = |length: &usize| bytes.ends_with(&BEGIN[..*length]);
+        bytes.len() - (1..BEGIN.len()).rev().find(is_part).unwrap_or(0)
+    })
 }
 
 impl Now {
-    fn parse(&mut self, until: usize) {
-        let Self {
-            parser,
-            bytes,
-            parsed,
-            ..
-        } = self;
-        parser.process(&bytes[*parsed..until]);
-        *parsed = until;
+    /// On to the next whole picture; whether there was one.
+    fn turn(&mut self) -> bool {
+        let new = &self.bytes[self.parsed..];
+        let end = new.windows(END.len()).position(|part| part == END);
+        let length = match end {
+            Some(end) => end + END.len(),
+            None if self.has_ended => new.len(),
+            None => begun(new),
+        };
+        self.parser.process(&new[..length]);
+        self.parsed += length;
+        length > 0
     }
 
     fn shot(&self) -> Shot {
@@ -326,7 +324,6 @@ impl Now {
         Shot {
             rows: screen.rows(0, columns.get()).collect(),
             is_alternate: screen.alternate_screen(),
-            text: screen.contents(),
         }
     }
 }
@@ -348,6 +345,7 @@ pub(crate) struct Tape {
 impl Tape {
     /// Presses keys, as their bytes.
     pub(crate) fn keys(&mut self, keys: &str) {
+        drop(self.seen.now());
         self.writer.write_all(keys.as_bytes()).unwrap();
         self.writer.flush().unwrap();
     }
@@ -402,23 +400,24 @@ impl Tape {
         self.seen.now().shot()
     }
 
-    /// The first picture from now on that is as wanted.
+    /// The first picture that is as wanted, of those since the hands last moved or one was found.
     #[track_caller]
     pub(crate) fn wait_for(&self, what: &str, is_it: impl Fn(&Shot) -> bool) -> Shot {
-        let deadline = soon();
-        let mut now = self.seen.now();
+        let mut patience = Patience::new();
+        let mut now = self.seen.lock();
         loop {
             let shot = now.shot();
             if is_it(&shot) {
                 return shot;
             }
-            let left = deadline.saturating_duration_since(instant());
-            assert!(
-                !left.is_zero() && !now.has_ended,
-                "never saw {what}, but\n{shot}"
-            );
-            let waited = self.seen.changed.wait_timeout(now, left);
-            now = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            while !now.turn() {
+                let slice = patience.slice().filter(|_| !now.has_ended);
+                let Some(slice) = slice else {
+                    panic!("never saw {what}, but\n{shot}");
+                };
+                let waited = self.seen.changed.wait_timeout(now, slice);
+                now = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            }
         }
     }
 
@@ -434,6 +433,11 @@ impl Tape {
         self.wait_for(&format!("{millis} ms"), |shot| {
             shot.elapsed() == Some(millis)
         })
+    }
+
+    /// What is on the screen, as it was written: with lines that go on over the edge.
+    pub(crate) fn text(&self) -> String {
+        self.look(vt100::Screen::contents)
     }
 
     /// Everything that was written so far.
@@ -452,6 +456,7 @@ impl Tape {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
+        drop(self.seen.now());
         kill_process(self.pid(), signal).unwrap();
     }
 
@@ -521,14 +526,15 @@ impl Tape {
     /// Waits for the end; the exit code, and the last picture.
     #[track_caller]
     pub(crate) fn wait_end(&mut self) -> (u32, Shot) {
-        let deadline = soon();
+        let mut patience = Patience::new();
         while self.code.is_none() {
             self.code = self
                 .child
                 .try_wait()
                 .unwrap()
                 .map(|status| status.exit_code());
-            assert!(instant() < deadline, "it has not ended:\n{}", self.shot());
+            let is_over = patience.slice().is_none();
+            assert!(!is_over, "it has not ended:\n{}", self.shot());
             look_again();
         }
         // Whatever it wrote is read once nobody holds the other end.
@@ -554,7 +560,7 @@ impl Tape {
     /// Somebody else on the network, once the clock has been heard.
     #[track_caller]
     pub(crate) fn ear(&self) -> Ear {
-        let ear = Ear::on(self.endpoint.as_deref().expect("a router"));
+        let ear = Ear::on(self.endpoint.as_deref().expect("a router"), &self.seen);
         ear.wait("a first clock", Heard::is_clock);
         ear
     }
@@ -594,10 +600,12 @@ pub(crate) struct Ear {
     _subscriber: zenoh::pubsub::Subscriber<()>,
     _session: zenoh::Session,
     heard: Receiver<Heard>,
+    /// What is to be seen of whom it listens to.
+    screen: Arc<Seen>,
 }
 
 impl Ear {
-    fn on(endpoint: &str) -> Self {
+    fn on(endpoint: &str, screen: &Arc<Seen>) -> Self {
         let session = peer(endpoint);
         let (tell, heard) = bounded(1_000_000);
         let hear = move |sample: zenoh::sample::Sample| {
@@ -618,23 +626,31 @@ impl Ear {
             _subscriber: subscriber.wait().expect("a subscriber"),
             _session: session,
             heard,
+            screen: Arc::clone(screen),
         }
     }
 
     /// All that comes up to the first that is wanted, which is the last of them.
     #[track_caller]
     pub(crate) fn until(&self, what: &str, mut is_it: impl FnMut(&Heard) -> bool) -> Vec<Heard> {
-        let deadline = soon();
+        let mut patience = Patience::new();
         let mut all: Vec<Heard> = Vec::new();
         loop {
-            let Ok(heard) = self.heard.recv_deadline(deadline) else {
+            let Some(slice) = patience.slice() else {
                 let last: Vec<_> = all
                     .iter()
                     .rev()
                     .take(5)
                     .map(|heard| (&heard.topic, heard.stamp()))
                     .collect();
-                panic!("never heard {what}; the last of {}: {last:?}", all.len());
+                let shot = self.screen.now().shot();
+                panic!(
+                    "never heard {what}; the last of {}: {last:?}\n{shot}",
+                    all.len()
+                );
+            };
+            let Ok(heard) = self.heard.recv_timeout(slice) else {
+                continue;
             };
             let is_last = is_it(&heard);
             all.push(heard);
@@ -751,31 +767,4 @@ impl Reel {
         let of_it = all.iter().filter(|heard| heard.topic == topic);
         of_it.map(|heard| self.time(heard)).collect()
     }
-}
-
-/// Waits for a condition that tells nobody of itself.
-#[track_caller]
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = soon();
-    while !is_so() {
-        assert!(instant() < deadline, "never came to {what}");
-        look_again();
-    }
-}
-
-fn look_again() {
-    // Nobody sends: it is the time limit that ends this.
-    let _ = crossbeam_channel::never::<()>().recv_timeout(LOOK);
-}
-
-fn soon() -> Instant {
-    instant() + PATIENCE
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a deadline for what should have come long before"
-)]
-fn instant() -> Instant {
-    Instant::now()
 }

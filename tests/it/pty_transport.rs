@@ -60,7 +60,7 @@ fn ticks(ear: &Ear, count: usize) -> Vec<i64> {
 
 #[test]
 fn it_opens_and_plays_and_space_holds_the_clock_which_ticks_on() {
-    let mut tape = play_demo(&["--clock"]).run();
+    let mut tape = play_demo(&["--clock", "--loop"]).run();
     tape.wait_text("▶ PLAYING  ×1.00");
     let ear = tape.ear();
     ear.next("/imu");
@@ -430,12 +430,12 @@ fn a_right_drag_loops_and_a_right_click_clears_it() {
     let (mut tape, ear, reel) = paused(&["--rate", "4"]);
     let bar = tape.shot().bar();
     tape.right_drag(60, 56, bar);
-    let shot = tape.wait_text("loop A-B");
+    tape.wait_text("loop A-B");
     let (a, b) = (clicked(56), clicked(60));
-    let row = &shot.rows[usize::from(bar)];
-    // The playhead was taken to A.
-    let at = |column: u16| row.chars().nth(column.into());
-    assert_eq!((at(56), at(60)), (Some('●'), Some('⟩')), "{shot}");
+    tape.wait_for("the playhead to be taken to A", |shot| {
+        let at = |column: usize| shot.rows[usize::from(bar)].chars().nth(column);
+        (at(56), at(60)) == (Some('●'), Some('⟩'))
+    });
     tape.keys(" ");
     assert_loops(&ear, &reel, a, b);
     // A seek out of it ends it.

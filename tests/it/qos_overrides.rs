@@ -12,7 +12,8 @@ use predicates::str::contains;
 use zenoh::Wait;
 
 use crate::mcaps::{Files, Note, Spec, TopicSpec};
-use crate::wire_net::{PATIENCE, free_endpoint, node};
+use crate::patience::PATIENCE;
+use crate::wire_net::{free_endpoint, node};
 
 fn demo() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")

@@ -13,7 +13,8 @@ use bagplay::time::{
     Time, Timer, TimerError, Timers,
 };
 
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+use crate::patience::PATIENCE;
+
 const SEC: i64 = 1_000_000_000;
 
 fn at(nanos: i64) -> Time<Ros> {

@@ -13,7 +13,8 @@ use bagplay::time::{
 };
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+use crate::patience::PATIENCE;
+
 const SYSTEM: i64 = 1_000_000_000_000_000;
 const MICROSECOND: Extrapolation = Extrapolation::for_at_most(Duration::from_nanos(1_000));
 

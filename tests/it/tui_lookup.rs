@@ -1,15 +1,13 @@
 //! What is read from a recording for the screen alone.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bagplay::bag::{Bag, TopicId};
 use bagplay::tui::{Event, Found, Lane, Lookup, Peeked};
 use crossbeam_channel::{Receiver, bounded};
 
 use crate::mcaps::{Note, Spec, bag};
-
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::patience::PATIENCE;
 
 fn demo() -> Bag {
     Bag::open(&[concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap")]).unwrap()

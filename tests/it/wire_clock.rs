@@ -5,12 +5,12 @@ use std::time::Duration;
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
 use bagplay::wire::{ClockOptions, WireEvent, encode_clock};
-use crossbeam_channel::bounded;
 use zenoh::Wait;
 
+use crate::patience::PATIENCE;
 use crate::wire_net::{
-    CLOCK_HASH, CLOCK_KEY, PATIENCE, Pipe, message, number, payload, peer, played, router,
-    subscribe, take, token,
+    CLOCK_HASH, CLOCK_KEY, Pipe, message, number, payload, peer, played, router, subscribe, take,
+    token,
 };
 
 #[test]
@@ -104,7 +104,8 @@ fn a_new_follower_gets_the_last_value_unasked() {
 
 #[test]
 fn the_clock_keeps_ticking_while_a_put_blocks() {
-    for per_message in [false, true] {
+    // In line with messages it waits until that is stuck for good.
+    for (per_message, count) in [(false, 50), (true, 3)] {
         let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
         let options = ClockOptions {
             hz: Some(200.0),
@@ -115,16 +116,13 @@ fn the_clock_keeps_ticking_while_a_put_blocks() {
             .unwrap();
         let healthy = peer(&endpoint);
         let (_subscriber, ticks) = subscribe(&healthy, CLOCK_KEY);
-        let stuck = peer(&endpoint);
-        let (release, released) = bounded::<()>(0);
-        let _subscriber = stuck
-            .declare_subscriber("0/image/**")
-            .callback(move |_| assert!(released.recv().is_err(), "held until released"))
-            .wait()
-            .unwrap();
+        let pipe = Pipe::to(&endpoint);
+        let stuck = peer(&pipe.endpoint);
+        let (_stuck, _) = subscribe(&stuck, "0/image/**");
         events.wait("match", |event| {
             matches!(event, WireEvent::Matching { matched: true, .. })
         });
+        pipe.block();
         let last = encode_clock(Time::from_nanos(7));
         output.clock(Time::from_nanos(7));
         let monitor = output.monitor();
@@ -133,46 +131,65 @@ fn the_clock_keeps_ticking_while_a_put_blocks() {
                 output.message(&message(0, payload(n, 300_000)), Occasion::Due);
             }
         });
-        for _ in 0..50 {
+        for _ in 0..count {
             assert_eq!(take(&ticks).payload().to_bytes()[..], last.bytes);
         }
         assert!(monitor.topics()[0].sent < 400, "the put did not block");
-        drop(release);
+        drop(pipe);
         player.join().unwrap();
         assert_eq!(monitor.topics()[0].sent, 400);
     }
 }
 
+/// On a link that takes all at once, and on one so slow that puts wait for longer than the clock may be silent.
 #[test]
-fn with_a_clock_before_each_message_no_message_overtakes_its_clock() {
-    let (session, events, endpoint) = router(|_| ());
-    let options = ClockOptions {
-        hz: None,
-        per_message: true,
-    };
-    let (mut output, _) = session
-        .advertise(&[played(0, "/chatter", None)], Some(options))
-        .unwrap();
-    let node = peer(&endpoint);
-    let (_subscriber, samples) = subscribe(&node, "0/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
-    for n in 1..=500 {
-        output.clock(Time::from_nanos(i64::from(n)));
-        output.message(&message(0, payload(n, 10_000)), Occasion::Due);
-    }
-    let mut clock = 0;
-    let mut seen = 0;
-    while seen < 500 {
-        let sample = take(&samples);
-        let bytes = sample.payload().to_bytes();
-        if sample.key_expr().as_str() == CLOCK_KEY {
-            clock = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
-        } else {
-            seen = number(sample.payload());
-            assert_eq!(seen, clock);
+fn with_a_clock_before_each_message_each_comes_right_after_its_clock() {
+    for (pause, messages, size) in [(0, 500, 10_000), (4, 40, 1_000_000)] {
+        let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+        let options = ClockOptions {
+            hz: None,
+            per_message: true,
+        };
+        let (mut output, _) = session
+            .advertise(&[played(0, "/chatter", None)], Some(options))
+            .unwrap();
+        let pipe = Pipe::slow(&endpoint, Duration::from_millis(pause));
+        let node = peer(&pipe.endpoint);
+        let (_subscriber, samples) = subscribe(&node, "0/**");
+        events.wait("match", |event| {
+            matches!(event, WireEvent::Matching { matched: true, .. })
+        });
+        let player = std::thread::spawn(move || {
+            for n in 1..=messages {
+                output.clock(Time::from_nanos(i64::from(n)));
+                output.message(&message(0, payload(n, size)), Occasion::Due);
+            }
+            output
+        });
+        // The last value is told to who comes now, and to all.
+        let node = peer(&endpoint);
+        let (_late, late) = subscribe(&node, CLOCK_KEY);
+        let clock_type = "rosgraph_msgs::msg::dds_::Clock_";
+        let token = token(&node, "MS", "/clock", clock_type, CLOCK_HASH);
+        let _token = node.liveliness().declare_token(token).wait().unwrap();
+        let (mut clock, mut seen) = (0, 0);
+        while seen < messages {
+            let sample = take(&samples);
+            let bytes = sample.payload().to_bytes();
+            if sample.key_expr().as_str() == CLOCK_KEY {
+                let shown = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+                assert!(
+                    shown == clock || shown == clock + 1,
+                    "{shown} after {clock}"
+                );
+                clock = shown;
+            } else {
+                seen = number(sample.payload());
+                assert_eq!(seen, clock);
+            }
         }
+        take(&late);
+        drop(player.join().unwrap());
     }
 }
 

@@ -5,8 +5,9 @@ use crossbeam_channel::bounded;
 use zenoh::Wait;
 use zenoh::sample::SampleKind;
 
+use crate::patience::PATIENCE;
 use crate::wire_net::{
-    CLOCK_HASH, PATIENCE, STRING, STRING_HASH, open, options, peer, played, router, token,
+    CLOCK_HASH, STRING, STRING_HASH, open, options, peer, played, router, token,
 };
 
 const CLOCK: &str = "rosgraph_msgs::msg::dds_::Clock_";

@@ -3,7 +3,8 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use bagplay::bag::{Key, Message, Qos, Schema, Topic, TopicId};
@@ -15,8 +16,8 @@ use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::sample::Sample;
 
-/// Longer than anything here takes on a loaded machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+use crate::patience::Patience;
+
 pub(crate) const STRING: &str = "std_msgs::msg::dds_::String_";
 pub(crate) const STRING_HASH: &str =
     "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
@@ -24,10 +25,24 @@ pub(crate) const CLOCK_HASH: &str =
     "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 pub(crate) const CLOCK_KEY: &str = "0/clock/rosgraph_msgs::msg::dds_::Clock_/RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 
-/// An endpoint nobody listens on.
+/// An endpoint nobody listens on, and nobody but who asked ever will: not one of those that the system gives to
+/// whoever wants any, and none twice. A session that lost its router goes on looking for it, and would find that
+/// of another test.
 pub(crate) fn free_endpoint() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    format!("tcp/{}", listener.local_addr().expect("an address"))
+    /// Below what Linux gives away.
+    const PORTS: std::ops::Range<u32> = 20_000..32_000;
+    static NEXT: OnceLock<AtomicU32> = OnceLock::new();
+    let next = NEXT.get_or_init(|| AtomicU32::new(std::process::id().wrapping_mul(101)));
+    let mut ports = (0..PORTS.len())
+        .map(|_| PORTS.start + next.fetch_add(1, Ordering::Relaxed) % (PORTS.end - PORTS.start));
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let port = ports.find_map(|port| u16::try_from(port).ok().filter(is_free));
+    format!("tcp/127.0.0.1:{}", port.expect("a free port"))
+}
+
+/// Whoever listens there.
+fn listener(endpoint: &str) -> TcpListener {
+    TcpListener::bind(endpoint.trim_start_matches("tcp/")).expect("a free port")
 }
 
 /// Events as they come.
@@ -38,10 +53,10 @@ impl Events {
     pub(crate) fn wait(&self, what: &str, is_wanted: impl Fn(&WireEvent) -> bool) -> WireEvent {
         let mut others = Vec::new();
         loop {
-            match self.0.recv_timeout(PATIENCE) {
-                Ok(event) if is_wanted(&event) => return event,
-                Ok(event) => others.push(event),
-                Err(error) => panic!("no {what}, only {others:?}: {error}"),
+            match next(&self.0) {
+                Some(event) if is_wanted(&event) => return event,
+                Some(event) => others.push(event),
+                None => panic!("no {what}, only {others:?}"),
             }
         }
     }
@@ -84,10 +99,11 @@ pub(crate) fn node(mode: &str, connect: &str, settings: &[(&str, &str)]) -> zeno
     } else {
         format!("[{connect:?}]")
     };
+    let listen = format!("[{:?}]", free_endpoint());
     let usual = [
         ("mode", mode),
         ("connect/endpoints", connect.as_str()),
-        ("listen/endpoints", "[\"tcp/127.0.0.1:0\"]"),
+        ("listen/endpoints", listen.as_str()),
         ("scouting/multicast/enabled", "false"),
         ("open/return_conditions/connect_scouted", "false"),
         ("open/return_conditions/declares", "false"),
@@ -175,7 +191,12 @@ pub(crate) fn subscribe(
 }
 
 pub(crate) fn take(samples: &Receiver<Sample>) -> Sample {
-    samples.recv_timeout(PATIENCE).expect("a sample")
+    next(samples).expect("a sample")
+}
+
+fn next<T>(told: &Receiver<T>) -> Option<T> {
+    let mut patience = Patience::new();
+    std::iter::from_fn(|| patience.slice()).find_map(|slice| told.recv_timeout(slice).ok())
 }
 
 /// The token of a subscription as a node would declare it.
@@ -205,8 +226,8 @@ impl Pipe {
 
     /// The same, with 64 KiB a `pause` at most for what the far side sends.
     pub(crate) fn slow(endpoint: &str, pause: Duration) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let near = format!("tcp/{}", listener.local_addr().expect("an address"));
+        let near = free_endpoint();
+        let listener = listener(&near);
         let target = endpoint.trim_start_matches("tcp/").to_owned();
         let gate = Arc::new((Mutex::new(true), Condvar::new()));
         let tap = Arc::clone(&gate);

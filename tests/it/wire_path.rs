@@ -7,6 +7,7 @@ use zenoh::Wait;
 
 use bagplay::wire::{Session, WireError, WireEvent, WireOptions};
 
+use crate::patience::until;
 use crate::wire_net::{
     Pipe, STRING, STRING_HASH, free_endpoint, message, node, number, open, options, payload, peer,
     played, router, subscribe, take, token,
@@ -26,7 +27,8 @@ fn a_router_that_dies_and_comes_back_is_told() {
     let first = start();
     let (session, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
     assert_eq!(session.describe(), format!("connected to {endpoint}"));
-    assert!(session.has_path());
+    // A router that takes its time is not waited for.
+    until("a link", || session.has_path());
     drop(first);
     events.wait("loss", |event| *event == WireEvent::PathLost);
     assert!(!session.has_path());

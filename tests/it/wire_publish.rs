@@ -10,8 +10,9 @@ use zenoh::Wait;
 use zenoh::sample::Sample;
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
+use crate::patience::PATIENCE;
 use crate::wire_net::{
-    PATIENCE, STRING, STRING_HASH, message, number, open, options, payload, peer, played, router,
+    Pipe, STRING, STRING_HASH, message, number, open, options, payload, peer, played, router,
     subscribe, take,
 };
 
@@ -133,23 +134,15 @@ fn a_recorded_tf_static_keeps_all_there_is_under_any_name() {
 
 #[test]
 fn blocking_loses_nothing_to_a_slow_reader() {
-    const MESSAGES: u32 = 400;
+    const MESSAGES: u32 = 200;
     let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
     let (mut output, _) = session
         .advertise(&[played(0, "/image", None)], None)
         .unwrap();
-    let node = peer(&endpoint);
-    let (seen, numbers) = bounded(MESSAGES as usize);
-    // Taking a message takes as long as somebody lets it: a rendezvous in zenoh's reading thread.
-    let (permit, permits) = bounded::<()>(0);
-    let _subscriber = node
-        .declare_subscriber("0/image/**")
-        .callback(move |sample| {
-            permits.recv_timeout(PATIENCE).expect("a permit");
-            seen.send(number(sample.payload())).expect("room");
-        })
-        .wait()
-        .unwrap();
+    // 30 MB a second at most.
+    let pipe = Pipe::slow(&endpoint, Duration::from_millis(2));
+    let node = peer(&pipe.endpoint);
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
     events.wait("match", is_matched);
     let player = std::thread::spawn(move || {
         for n in 0..MESSAGES {
@@ -158,8 +151,7 @@ fn blocking_loses_nothing_to_a_slow_reader() {
         output
     });
     for n in 0..MESSAGES {
-        permit.send_timeout((), PATIENCE).expect("a reader");
-        assert_eq!(numbers.recv_timeout(PATIENCE).expect("a message"), n);
+        assert_eq!(number(take(&samples).payload()), n);
     }
     let output = player.join().unwrap();
     assert_eq!(output.monitor().topics()[0].sent, u64::from(MESSAGES));

@@ -14,7 +14,8 @@ use bagplay::wire::{self, Follow, Session, WireOutput, encode_clock};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 
-use crate::wire_net::{CLOCK_KEY, PATIENCE, free_endpoint, open, options, peer, router};
+use crate::patience::{PATIENCE, until};
+use crate::wire_net::{CLOCK_KEY, free_endpoint, open, options, peer, router};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
 
@@ -48,11 +49,7 @@ fn serve(session: &Session, change: impl FnOnce(&mut Options)) -> (Transport, Ru
 
 /// A session beside the player's, as a program that follows has it.
 fn follower(endpoint: &str) -> Session {
-    open(&options(
-        &["tcp/127.0.0.1:0".to_owned()],
-        &[endpoint.to_owned()],
-    ))
-    .0
+    open(&options(&[free_endpoint()], &[endpoint.to_owned()])).0
 }
 
 /// Jumps as they come.
@@ -123,8 +120,7 @@ fn a_program_lives_on_a_players_time() {
         .unwrap()
         .segment
         .position(transport.now());
-    clock.sleep_until(held, OnJump::Continue).unwrap();
-    assert_eq!(clock.now(), held);
+    until("the time it is held at", || clock.now() == held);
 
     // Back: told as a jump, and a sleeper that asked for it is told too.
     let sleeper = clock.clone();
