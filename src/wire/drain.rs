@@ -4,7 +4,7 @@
 //! and undeclarations overtake data. So before anything is taken down two things are waited for:
 //! an answer of every session with an admin space (real `rmw_zenoh` nodes and routers have one) to a query
 //! that stands behind the data in the same queues; and, for the others, silence: nothing left in
-//! the system's send buffers of our links, and no sending task at work, for a while.
+//! the system's send buffers of our links for a while, and no sending task at work at its end.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -20,8 +20,10 @@ use super::now::steady;
 
 /// The root of every session's admin space.
 const ADMIN_SPACE: &str = "@/*/*";
-/// How long it must stay silent: zenoh waits for a moment now and then whether more comes.
+/// How long the send buffers must stay empty: zenoh waits for a moment now and then whether more comes.
 const SILENCE: Duration = Duration::from_millis(40);
+/// A sending thread that is still at work then has another session's data.
+const STARVED: Duration = Duration::from_secs(1);
 /// A longer patience would not fit an instant.
 const LONGEST: Duration = Duration::from_secs(86_400);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -33,10 +35,12 @@ pub(super) fn drain(zenoh: &zenoh::Session, patience: Duration) {
     let mut quiet_since = steady();
     loop {
         let now = steady();
-        if unsent(&sockets(zenoh)) > 0 || is_sending() {
+        if unsent(&sockets(zenoh)) > 0 {
             quiet_since = now;
         }
-        if now.duration_since(quiet_since) >= SILENCE || now >= deadline {
+        let quiet = now.duration_since(quiet_since);
+        let is_silent = quiet >= SILENCE && (quiet >= STARVED || !is_sending());
+        if is_silent || now >= deadline {
             return;
         }
         #[expect(

@@ -181,7 +181,7 @@ fn a_put_for_any_hash_reaches_each() {
 
 #[test]
 fn messages_put_before_leaving_arrive() {
-    let (session, events, endpoint) = router(|_| ());
+    let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
     let (mut output, _) = session
         .advertise(&[played(0, "/chatter", None)], None)
         .unwrap();
