@@ -6,12 +6,26 @@ use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
 use bagplay::wire::{ClockOptions, WireEvent, encode_clock};
 use zenoh::Wait;
+use zenoh::sample::Sample;
 
 use crate::patience::PATIENCE;
 use crate::wire_net::{
     CLOCK_HASH, CLOCK_KEY, Pipe, message, number, payload, peer, played, router, subscribe, take,
     token,
 };
+
+/// Tells the graph that a node follows the clock, as ROS 2 does it.
+fn follows(node: &zenoh::Session) -> zenoh::liveliness::LivelinessToken {
+    let clock_type = "rosgraph_msgs::msg::dds_::Clock_";
+    let token = token(node, "MS", "/clock", clock_type, CLOCK_HASH);
+    node.liveliness().declare_token(token).wait().unwrap()
+}
+
+/// The nanoseconds of a clock message.
+fn nanos(sample: &Sample) -> u32 {
+    let bytes = sample.payload().to_bytes();
+    u32::from_le_bytes(bytes[8..12].try_into().unwrap())
+}
 
 #[test]
 fn ticks_arrive_as_clock_messages_with_one_sequence() {
@@ -24,14 +38,7 @@ fn ticks_arrive_as_clock_messages_with_one_sequence() {
         let (mut output, _) = session.advertise(&[], Some(options)).unwrap();
         let node = peer(&endpoint);
         let (_subscriber, samples) = subscribe(&node, CLOCK_KEY);
-        let token = token(
-            &node,
-            "MS",
-            "/clock",
-            "rosgraph_msgs::msg::dds_::Clock_",
-            CLOCK_HASH,
-        );
-        let _token = node.liveliness().declare_token(token).wait().unwrap();
+        let _token = follows(&node);
         events.wait("follower", |event| {
             matches!(event, WireEvent::ClockSubscriber { .. })
         });
@@ -88,14 +95,7 @@ fn a_new_follower_gets_the_last_value_unasked() {
     output.clock(time);
     let node = peer(&endpoint);
     let (_subscriber, samples) = subscribe(&node, CLOCK_KEY);
-    let token = token(
-        &node,
-        "MS",
-        "/clock",
-        "rosgraph_msgs::msg::dds_::Clock_",
-        CLOCK_HASH,
-    );
-    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    let _token = follows(&node);
     assert_eq!(
         take(&samples).payload().to_bytes()[..],
         encode_clock(time).bytes
@@ -169,15 +169,12 @@ fn with_a_clock_before_each_message_each_comes_right_after_its_clock() {
         // The last value is told to who comes now, and to all.
         let node = peer(&endpoint);
         let (_late, late) = subscribe(&node, CLOCK_KEY);
-        let clock_type = "rosgraph_msgs::msg::dds_::Clock_";
-        let token = token(&node, "MS", "/clock", clock_type, CLOCK_HASH);
-        let _token = node.liveliness().declare_token(token).wait().unwrap();
+        let _token = follows(&node);
         let (mut clock, mut seen) = (0, 0);
         while seen < messages {
             let sample = take(&samples);
-            let bytes = sample.payload().to_bytes();
             if sample.key_expr().as_str() == CLOCK_KEY {
-                let shown = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+                let shown = nanos(&sample);
                 assert!(
                     shown == clock || shown == clock + 1,
                     "{shown} after {clock}"
@@ -236,9 +233,8 @@ fn a_jump_is_its_clock_between_what_was_before_and_what_comes_after() {
         let (mut clock, mut next) = (0, 0);
         while next < laps * each {
             let sample = take(&samples);
-            let bytes = sample.payload().to_bytes();
             if sample.key_expr().as_str() == CLOCK_KEY {
-                let shown = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+                let shown = nanos(&sample);
                 // A repeat is of the value that is shown.
                 assert!(
                     shown == clock || shown == clock + 1,

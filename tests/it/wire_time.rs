@@ -140,7 +140,9 @@ fn a_program_lives_on_a_players_time() {
     let slept = asleep.join().unwrap();
     assert!(matches!(slept, Err(SleepError::TimeJumped(_))), "{slept:?}");
     // They are told one after the other.
-    wait_for(|| clocks.iter().all(|other| other.now() == clock.now()));
+    until("the same time on all", || {
+        clocks.iter().all(|other| other.now() == clock.now())
+    });
 
     // Backwards: every step is one.
     transport
@@ -172,7 +174,7 @@ fn a_program_lives_on_a_players_time() {
     for _ in 0..3 {
         assert!(next(&jumps, JumpKind::Backward).after >= start);
     }
-    wait_for(|| sim.publishers() == 1);
+    until("the publishers there are", || sim.publishers() == 1);
     assert_eq!(sim.complaints(), []);
 
     sim.disable();
@@ -188,29 +190,19 @@ fn several_publishers_and_ignored_ones_are_complained_of() {
     let node = follower(&endpoint);
     let sim = SimTime::new(node.clock_source(Follow::Clock));
     let (transport, running) = serve(&session, |_| ());
-    wait_for(|| sim.publishers() == 1);
+    until("the publishers there are", || sim.publishers() == 1);
     assert_eq!(sim.complaints(), [Complaint::Ignored]);
     // Another player, on a host of its own as it were.
     let other = follower(&endpoint);
     let (second, second_running) = serve(&other, |_| ());
-    wait_for(|| sim.publishers() == 2);
+    until("the publishers there are", || sim.publishers() == 2);
     assert!(sim.complaints().contains(&Complaint::SeveralPublishers));
     second.send(Command::Stop).unwrap();
     drop(second_running.join().unwrap());
-    wait_for(|| sim.publishers() == 1);
+    until("the publishers there are", || sim.publishers() == 1);
     transport.send(Command::Stop).unwrap();
     drop(running.join().unwrap());
-    wait_for(|| sim.publishers() == 0);
-}
-
-/// Looks again and again, for nobody tells.
-fn wait_for(is_so: impl Fn() -> bool) {
-    let steady = Clock::steady();
-    let end = steady.now() + Duration::from_secs(30);
-    while !is_so() {
-        assert!(steady.now() < end, "it never was so");
-        std::thread::yield_now();
-    }
+    until("the publishers there are", || sim.publishers() == 0);
 }
 
 #[test]
@@ -228,7 +220,7 @@ fn whoever_publishes_a_clock_is_followed_and_broken_messages_are_not() {
     sim.enable().unwrap();
     let other = peer(&endpoint);
     let publisher = other.declare_publisher(CLOCK_KEY).wait().unwrap();
-    wait_for(|| is_heard(&publisher));
+    until("somebody who listens", || is_heard(&publisher));
     for broken in [&b""[..], &[0, 1, 0, 0, 1], &[9; 12]] {
         publisher.put(broken).wait().unwrap();
     }
@@ -241,11 +233,11 @@ fn whoever_publishes_a_clock_is_followed_and_broken_messages_are_not() {
     assert_eq!(ticks.lock().unwrap().len(), 3);
     // Switched off and on again: nobody subscribes any more, then somebody does.
     sim.disable();
-    wait_for(|| !is_heard(&publisher));
+    until("nobody who listens", || !is_heard(&publisher));
     let unheard = encode_clock(Time::from_nanos(8));
     publisher.put(unheard.bytes).wait().unwrap();
     sim.enable().unwrap();
-    wait_for(|| is_heard(&publisher));
+    until("somebody who listens", || is_heard(&publisher));
     let time = Time::from_nanos(9);
     publisher.put(encode_clock(time).bytes).wait().unwrap();
     assert_eq!(told.recv_timeout(PATIENCE), Ok(time));
@@ -277,14 +269,14 @@ fn the_newest_message_counts() {
     }
     let elsewhere = peer(&endpoint);
     let publisher = elsewhere.declare_publisher(CLOCK_KEY).wait().unwrap();
-    wait_for(|| is_heard(&publisher));
+    until("somebody who listens", || is_heard(&publisher));
     let put = |time| publisher.put(encode_clock(time).bytes).wait().unwrap();
     put(first);
     assert_eq!(told.recv_timeout(PATIENCE), Ok(first));
     let last = Time::from_nanos(9);
     (2..=9).map(Time::from_nanos).for_each(put);
     // All but the last one, which is on its way to both, have come to both.
-    wait_for(|| other.now() == last);
+    until("the last tick", || other.now() == last);
     release.send(()).unwrap();
     let mut ticks = Vec::new();
     while ticks.last() != Some(&last) {
@@ -353,7 +345,7 @@ fn a_program_follows_the_player_that_users_start() {
         let never = part.stop() + Duration::from_secs(1);
         let slept = clock.sleep_until(never, OnJump::ErrorOnBackward);
         assert!(matches!(slept, Err(SleepError::TimeJumped(_))), "{slept:?}");
-        wait_for(|| sim.publishers() == 1);
+        until("the publishers there are", || sim.publishers() == 1);
         assert_eq!(sim.complaints(), []);
         sim
     });
@@ -363,7 +355,9 @@ fn a_program_follows_the_player_that_users_start() {
         .status();
     assert!(interrupted.unwrap().success());
     assert_eq!(playing.0.wait().unwrap().code(), Some(130));
-    wait_for(|| sims.iter().all(|sim| sim.publishers() == 0));
+    until("the publishers there are", || {
+        sims.iter().all(|sim| sim.publishers() == 0)
+    });
     // Nobody says what time it is: it stays what it was, and is not the system's.
     assert!(clock.is_active() && part.contains(clock.now()));
 }
@@ -404,17 +398,17 @@ fn time_goes_on_between_the_states_of_a_player() {
         .segment
         .position(transport.now());
     // Once the pause is known, the time stands exactly there; or where it was, if it must not go back.
-    wait_for(|| exact.now() == held);
-    wait_for(|| clock.now() >= held);
+    until("the time it is held at", || exact.now() == held);
+    until("the time it is held at", || clock.now() >= held);
     transport.ask(Command::Seek(range.stop())).unwrap();
-    wait_for(|| clock.now() == range.stop());
+    until("the end", || clock.now() == range.stop());
     drop(state);
     transport.send(Command::Stop).unwrap();
     drop(running.join().unwrap());
     // A player that is started again is a jump, not a late tick of the one before.
     let (transport, running) = serve(&session, |_| ());
     let state = session.serve_state(&transport, Duration::ZERO).unwrap();
-    wait_for(|| clock.now() < range.stop());
+    until("the start again", || clock.now() < range.stop());
     drop(state);
     transport.send(Command::Stop).unwrap();
     drop(running.join().unwrap());
