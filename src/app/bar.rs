@@ -197,7 +197,7 @@ fn show<O>(
             }
             recv(jobs) -> job => {
                 match job {
-                    Ok(Job::Stop) if signals::has_shell() => screen.suspend(),
+                    Ok(Job::Stop) if tui::has_shell() => screen.suspend(),
                     Ok(Job::Stop) => {
                         tracing::info!("not stopped: there is no shell to let it go on");
                     }

@@ -7,8 +7,6 @@ use bagplay::cli::Exit;
 use crossbeam_channel::TrySendError;
 use crossbeam_channel::{Receiver, bounded};
 #[cfg(feature = "tui")]
-use rustix::process::{Pid, getpgid, getpid, getppid, getsid};
-#[cfg(feature = "tui")]
 use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -69,38 +67,6 @@ pub(crate) fn give_back() {
     }
 }
 
-/// Whether somebody is there who would let a stopped process go on: a shell, in the same session and of another
-/// group. The system ignores ctrl-Z where there is none.
-#[cfg(feature = "tui")]
-pub(crate) fn has_shell() -> bool {
-    let of = |pid| Some((getsid(Some(pid)).ok()?, getpgid(Some(pid)).ok()?));
-    let Some((session, group)) = of(getpid()) else {
-        return true;
-    };
-    let Some(mut parent) = getppid() else {
-        return false;
-    };
-    loop {
-        match (of(parent), parent_of(parent)) {
-            (Some((its, _)), _) if its != session => return false,
-            (Some((_, its)), _) if its != group => return true,
-            (Some(_), Some(further)) => parent = further,
-            // The first of all, or nobody can know.
-            (Some(_), None) => return parent != Pid::INIT,
-            (None, _) => return false,
-        }
-    }
-}
-
-/// `None` if nobody can know.
-#[cfg(feature = "tui")]
-fn parent_of(pid: Pid) -> Option<Pid> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // After the name, which may hold anything, comes the state, then this.
-    let (_, rest) = stat.rsplit_once(") ")?;
-    Pid::from_raw(rest.split(' ').nth(1)?.parse().ok()?)
-}
-
 /// What a shell does with its jobs.
 #[cfg(feature = "tui")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,7 +98,9 @@ pub(crate) fn jobs() -> io::Result<Receiver<Job>> {
                 };
                 // After the screen is given back, stopping is stopping; more than a few at once are no more.
                 let sent = sender.try_send(job);
-                if matches!(sent, Err(TrySendError::Disconnected(Job::Stop))) && has_shell() {
+                if matches!(sent, Err(TrySendError::Disconnected(Job::Stop)))
+                    && bagplay::tui::has_shell()
+                {
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
             }

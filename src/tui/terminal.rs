@@ -5,7 +5,7 @@
 //! the process is stopped by ctrl-Z, and by [`restore_for_good`] before an exit from elsewhere. Switching off twice
 //! does nothing.
 
-use std::io::{self, IsTerminal, Stdout, Write};
+use std::io::{self, Stdout, Write};
 use std::mem::ManuallyDrop;
 use std::panic;
 use std::sync::Once;
@@ -49,17 +49,6 @@ pub struct Terminal {
     /// Of the window.
     title: String,
     _held: Held,
-}
-
-/// Whether there is a terminal to draw on and to read keys from, and it is this process's turn to use it: one
-/// in the background would be stopped.
-pub fn is_there() -> bool {
-    let is_in_front = || match rustix::termios::tcgetpgrp(io::stdin()) {
-        Ok(group) => group == rustix::process::getpgrp(),
-        Err(_) => true,
-    };
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb && is_in_front()
 }
 
 impl Terminal {

@@ -1,0 +1,148 @@
+//! Job control: whose turn the terminal is, and who would let a stopped process go on.
+//!
+//! Everything is read from `/proc`, where a session or a group that is outside of this process's namespace of
+//! processes is 0, as in a container that was entered from outside. (The system calls say 0 for these too, but
+//! `rustix` has no number for it and panics.) Where nobody can know, the answers are those of a usual terminal.
+
+use std::io::{self, IsTerminal};
+
+/// Whether there is a terminal to draw on and to read keys from, and it is this process's turn to use it: one
+/// in the background would be stopped.
+pub fn is_there() -> bool {
+    let is_in_front = || match rustix::termios::tcgetpgrp(io::stdin()) {
+        Ok(_) => Standing::of("self").is_none_or(|own| own.group == own.in_front),
+        Err(_) => true,
+    };
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb && is_in_front()
+}
+
+/// Whether somebody is there who would let a stopped process go on: a shell, in the same session and of another
+/// group. The system ignores ctrl-Z where there is none.
+pub fn has_shell() -> bool {
+    Standing::of("self").is_none_or(|own| own.has_shell(|pid| Standing::of(&pid.to_string())))
+}
+
+/// Where a process stands among the others, by their numbers; 0 where there is none to be seen from here.
+#[derive(Clone, Copy, Debug)]
+struct Standing {
+    parent: i32,
+    group: i32,
+    session: i32,
+    /// The group that has the terminal; -1 without a terminal.
+    in_front: i32,
+}
+
+impl Standing {
+    /// `None` if there is no such process, or nobody can know.
+    fn of(pid: &str) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// From a line as of `proc_pid_stat(5)`.
+    fn parse(stat: &str) -> Option<Self> {
+        // After the name, which may hold anything, come the state and these.
+        let (_, rest) = stat.rsplit_once(") ")?;
+        let mut numbers = rest.split(' ').skip(1).map(str::parse);
+        let [parent, group, session, _terminal, in_front] =
+            std::array::from_fn(|_| numbers.next()?.ok());
+        Some(Self {
+            parent: parent?,
+            group: group?,
+            session: session?,
+            in_front: in_front?,
+        })
+    }
+
+    /// The group is orphaned, in the words of POSIX, unless its first process has a parent in the same session:
+    /// goes up to where another group begins.
+    fn has_shell(self, of: impl Fn(i32) -> Option<Self>) -> bool {
+        let mut parent = self.parent;
+        while let Some(its) = of(parent) {
+            if its.session != self.session {
+                return false;
+            }
+            if its.group != self.group {
+                return true;
+            }
+            parent = its.parent;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Standing;
+
+    #[test]
+    fn a_stat_line_is_read_after_the_name() {
+        let line = "71 (a ) S 9) R 63 64 65 34817 66 4194304 99 0";
+        let read = Standing::parse(line).unwrap();
+        let numbers = (read.parent, read.group, read.session, read.in_front);
+        assert_eq!(numbers, (63, 64, 65, 66));
+        for broken in [
+            "",
+            "71 (play) R",
+            "71 (play) R 1 2 3",
+            "71 (play) R 1 x 3 4 5",
+        ] {
+            assert!(Standing::parse(broken).is_none(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_shell_is_a_parent_of_another_group_in_the_same_session() {
+        // Each process as (number, parent, group, session); the last is asked for.
+        type Processes<'a> = &'a [(i32, i32, i32, i32)];
+        let table: [(&str, Processes<'_>, bool); 9] = [
+            (
+                "a job of a shell",
+                &[(20, 1, 20, 20), (30, 20, 30, 20)],
+                true,
+            ),
+            (
+                "in a script that is a job",
+                &[(20, 1, 20, 20), (30, 20, 30, 20), (31, 30, 30, 20)],
+                true,
+            ),
+            (
+                "its own session",
+                &[(20, 1, 20, 20), (30, 20, 30, 30)],
+                false,
+            ),
+            (
+                "a script in its own session",
+                &[(20, 1, 20, 20), (30, 20, 30, 30), (31, 30, 30, 30)],
+                false,
+            ),
+            ("the shell is gone", &[(1, 0, 1, 1), (30, 1, 30, 20)], false),
+            ("the first of all", &[(1, 0, 1, 1)], false),
+            ("a container's shell", &[(1, 0, 1, 1), (30, 1, 30, 1)], true),
+            // Entered from outside: the parent's session, or one's own, or everything is not to be seen.
+            (
+                "a parent of outside",
+                &[(20, 0, 0, 0), (30, 20, 30, 30)],
+                false,
+            ),
+            (
+                "everything of outside",
+                &[(20, 0, 0, 0), (30, 20, 0, 0)],
+                false,
+            ),
+        ];
+        for (case, processes, expected) in table {
+            let of = |pid| {
+                let &(_, parent, group, session) = processes.iter().find(|it| it.0 == pid)?;
+                Some(Standing {
+                    parent,
+                    group,
+                    session,
+                    in_front: group,
+                })
+            };
+            let own = of(processes.last().unwrap().0).unwrap();
+            assert_eq!(own.has_shell(of), expected, "{case}");
+        }
+    }
+}
