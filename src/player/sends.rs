@@ -2,7 +2,6 @@
 
 use super::machine::{CATCH_UP, Course, Machine, Wait};
 use super::options::{Intent, WhenDone};
-use super::steps::Steps;
 use crate::bag::{Key, Message, StartAt};
 use crate::output::{Occasion, Output};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time};
@@ -117,7 +116,7 @@ impl Machine {
         out: &mut dyn Output,
     ) -> Wait {
         if self.steps.are_left() {
-            self.steps = Steps::None;
+            self.give_up_steps();
             return Wait::Now;
         }
         let arrived = self.segment.advance_to(self.segment.limit(), now);

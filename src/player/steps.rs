@@ -86,6 +86,14 @@ impl Look {
     }
 }
 
+/// Whoever asked for steps sees nothing of those that found nothing.
+fn say_nothing_lies(way: Way) {
+    match way {
+        Way::Ahead => tracing::info!("no message further on"),
+        Way::Back => tracing::info!("no message further back"),
+    }
+}
+
 impl Machine {
     /// Pauses and goes so many messages on, or back if negative.
     pub(super) fn step(&mut self, n: i64, now: Time<Steady>) {
@@ -111,6 +119,12 @@ impl Machine {
     /// Forgets steps that are still to be made.
     pub(super) fn stop_steps(&mut self) {
         (self.steps, self.look) = (Steps::None, None);
+    }
+
+    /// At the limit nothing is left to step to.
+    pub(super) fn give_up_steps(&mut self) {
+        self.steps = Steps::None;
+        say_nothing_lies(Way::Ahead);
     }
 
     fn look_ahead(&mut self, topic: TopicId, n: u64, now: Time<Steady>) {
@@ -213,7 +227,7 @@ impl Machine {
             }
             CuePoll::Item(Cued::Refill(_)) => return true,
             // The last one found is as far as it goes.
-            CuePoll::End => {}
+            CuePoll::End => say_nothing_lies(look.way),
         }
         let Some(look) = self.look.take() else {
             return true;

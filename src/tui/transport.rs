@@ -45,16 +45,8 @@ impl Model {
         }
     }
 
-    pub(super) fn step(&mut self, n: i8, stamp: Timestamp) {
-        self.say_if_nothing_follows(n, stamp);
+    pub(super) fn step(&mut self, n: i8) {
         self.ask(Command::Step(n.into()));
-    }
-
-    /// Whoever stands at the end after the last message sees nothing of a step further on.
-    fn say_if_nothing_follows(&mut self, n: i8, stamp: Timestamp) {
-        if n > 0 && self.state() == State::Ended && self.target.is_none() {
-            self.say("no message further on", stamp);
-        }
     }
 
     pub(super) fn step_topic(&mut self, n: i8, stamp: Timestamp) {
@@ -65,7 +57,6 @@ impl Model {
             self.say("this topic is not played", stamp);
         } else {
             let id = row.id;
-            self.say_if_nothing_follows(n, stamp);
             self.ask(Command::StepTopic(id, n.into()));
         }
     }

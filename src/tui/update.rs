@@ -100,7 +100,7 @@ impl Model {
             Action::End => self.seek(self.played.stop(), stamp),
             Action::Tenth(tenth) => self.seek_to_tenth(tenth, stamp),
             Action::Undo => self.undo_seek(stamp),
-            Action::Step(n) => self.step(n, stamp),
+            Action::Step(n) => self.step(n),
             Action::StepTopic(n) => self.step_topic(n, stamp),
             Action::Rate(percent) => self.change_rate(percent, stamp),
             Action::NormalRate => self.set_normal_rate(),

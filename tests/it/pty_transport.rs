@@ -287,6 +287,33 @@ fn a_step_of_the_selected_topic_goes_to_its_messages() {
     assert_eq!(reel.heard(&heard, "/imu"), Vec::<i64>::new());
 }
 
+#[test]
+fn a_step_that_finds_nothing_says_so() {
+    let (mut tape, ..) = paused(&[]);
+    let says = |tape: &Tape, said: &str| {
+        tape.wait_for(said, |shot| {
+            let newest = shot.rows.iter().rfind(|row| row.contains("no message"));
+            newest.is_some_and(|row| row.contains(said))
+        });
+    };
+    tape.keys(",");
+    says(&tape, "further back");
+    tape.keys("<");
+    says(&tape, "further back (×2)");
+    // Some messages may lie at the very end.
+    for key in [">", "."] {
+        tape.keys("$");
+        tape.wait_elapsed(span() / MILLI);
+        tape.keys(&key.repeat(9));
+        says(&tape, "further on");
+        tape.keys("^");
+        tape.wait_elapsed(0);
+        tape.keys(",");
+        says(&tape, "further back");
+    }
+    tape.quit();
+}
+
 /// The rate that is reached, as the header shows it in brackets.
 fn achieved(shot: &Shot) -> Option<f64> {
     let (_, rest) = shot.rows[0].split_once(" (×")?;

@@ -1138,30 +1138,6 @@ fn asked_at(model: &mut Model, millis: i64) -> TimeRange {
     asked.unwrap()
 }
 
-#[test]
-fn a_step_that_nothing_follows_is_said() {
-    let mut model = paused();
-    stand(&mut model, State::Ended, SECONDS * 1000);
-    for (keys, expected, says) in [
-        (",", "step -1", ""),
-        ("<", "step -1 of /camera/front/camera_info", ""),
-        (".", "step 1", "no message further on"),
-        (
-            ">",
-            "step 1 of /camera/front/camera_info",
-            "no message further on (×2)",
-        ),
-        (
-            "left .",
-            "seek 55.000, step 1",
-            "no message further on (×2)",
-        ),
-    ] {
-        assert_eq!(does(&mut model, keys), expected, "{keys}");
-        assert_eq!(said(&model), says, "{keys}");
-    }
-}
-
 /// Of densities only the newest that was asked for is read.
 #[test]
 fn an_overview_that_zooming_broke_off_is_asked_for_again() {
