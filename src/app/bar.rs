@@ -26,6 +26,10 @@ use super::warden::{Ended, Run, Warden};
 
 /// How much may wait for the screen; of log lines beyond that the event log misses some.
 const WAITING: usize = 1024;
+/// How far behind each other two signals of one cause are at most.
+const SOON: Duration = Duration::from_millis(300);
+/// How long the end of a run may take on a terminal that takes nothing.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// What an end that waits for nobody waits for the disk.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -126,6 +130,9 @@ pub(crate) fn watch<O>(
     let done = show(run, running, bag, reach, setup, terminal, (told, &news));
     // The screen is gone by now, whatever became of it.
     run.voice.log.bring_back();
+    if let (true, Ok(ended)) = (tui::is_stuck(), &done) {
+        leave_anyway(ended.exit).or_exit(Exit::Failed)?;
+    }
     done.context("the terminal cannot be drawn on")
         .or_exit(Exit::Failed)
 }
@@ -196,16 +203,9 @@ fn show<O>(
                 Vec::new()
             }
             recv(jobs) -> job => {
-                match job {
-                    Ok(Job::Stop) if tui::has_shell() => screen.suspend(),
-                    Ok(Job::Stop) => {
-                        tracing::info!("not stopped: there is no shell to let it go on");
-                    }
-                    Ok(Job::Continue) => screen.resume(),
-                    Err(_) => {}
+                if let Ok(job) = job {
+                    stand_by(run, &mut screen, &mut warden, job, &jobs);
                 }
-                // What came while it was stopped is over: it goes on.
-                jobs.try_iter().for_each(drop);
                 Vec::new()
             }
             recv(next(run, is_drawn.then_some(&screen), &warden)) -> _ => Vec::new(),
@@ -222,7 +222,7 @@ fn show<O>(
                 Wish::RemoveMark(time) => keeper.remove(time),
                 // Whoever asks once more after a while means it: a send is stuck. Before, it was one key too many.
                 Wish::Quit if warden.is_late() => {
-                    signals::give_back();
+                    tui::give_back_for_good();
                     keeper.finish(PATIENCE);
                     std::process::exit(Exit::Interrupted.code().into());
                 }
@@ -233,11 +233,55 @@ fn show<O>(
     Ok(warden.ended())
 }
 
+/// What is left to say may wait for ever for a terminal that takes nothing; whoever wants it to end does not.
+fn leave_anyway(exit: Exit) -> std::io::Result<()> {
+    let leave = move || {
+        let _ = after(LAST_WORDS).recv();
+        std::process::exit(exit.code().into());
+    };
+    std::thread::Builder::new().spawn(leave).map(drop)
+}
+
+/// Stops if it is asked to, and takes the terminal again when it goes on and has its turn: in the background it stops
+/// again, unless a signal ends it. Then it goes without having touched what is another job's.
+fn stand_by(
+    run: &Run<'_>,
+    screen: &mut Screen,
+    warden: &mut Warden<'_>,
+    job: Job,
+    jobs: &Receiver<Job>,
+) {
+    let mut stops = job == Job::Stop && tui::has_shell();
+    if stops {
+        // If the shell has the terminal already, giving it back is what stops, until it goes on.
+        let has_been_late = !tui::is_in_front();
+        screen.give_back();
+        stops = !(has_been_late && jobs.recv_timeout(SOON) == Ok(Job::Continue));
+    } else if job == Job::Stop {
+        tracing::info!("not stopped: there is no shell to let it go on");
+    }
+    loop {
+        if stops {
+            signals::stop();
+        }
+        if tui::is_in_front() || !tui::has_shell() {
+            break screen.take_again();
+        }
+        // A shell that ends what is stopped says that first, and then to go on.
+        if let Ok(exit) = run.signals.recv_timeout(SOON) {
+            break warden.interrupt(exit);
+        }
+        stops = true;
+    }
+    // What came while it was stopped is over: it goes on.
+    jobs.try_iter().for_each(drop);
+}
+
 /// A terminal that goes away says so by a signal, too, about when it cannot be drawn on any more: then that is
 /// why it ends.
 fn has_gone(run: &Run<'_>, warden: &mut Warden<'_>, error: anyhow::Error) -> anyhow::Result<()> {
     if !warden.is_ending() {
-        let signal = run.signals.recv_timeout(Duration::from_millis(300));
+        let signal = run.signals.recv_timeout(SOON);
         warden.interrupt(signal.map_err(|_| error)?);
     }
     Ok(())

@@ -1,19 +1,24 @@
 //! Signals that end the program, as a channel.
 
 use std::io;
+use std::sync::Arc;
 
 use bagplay::cli::Exit;
+#[cfg(feature = "tui")]
+use bagplay::tui::give_back_for_good;
 #[cfg(feature = "tui")]
 use crossbeam_channel::TrySendError;
 use crossbeam_channel::{Receiver, bounded};
 #[cfg(feature = "tui")]
-use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGCONT, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, SIGXCPU};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// The exit codes that arriving signals ask for. A second one while the first is not answered yet ends
 /// the process at once: whoever presses ctrl-C twice means it.
 pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
+    // A file that may not grow any more is an error of who writes it.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     if !outlives_terminal() {
         signals.add_signal(SIGHUP)?;
@@ -35,7 +40,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                 }
                 if has_asked || sender.send(exit).is_err() {
                     #[cfg(feature = "tui")]
-                    give_back();
+                    give_back_for_good();
                     std::process::exit(exit.code().into());
                 }
                 has_asked = true;
@@ -54,17 +59,23 @@ fn outlives_terminal() -> bool {
     ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
 }
 
-/// Gives the terminal back, unless it takes nothing any more: then nothing can be done for it.
+/// Whoever wants it dead at once, and maybe a core to look at, wants the terminal all the same.
 #[cfg(feature = "tui")]
-pub(crate) fn give_back() {
-    let (done, is_done) = bounded::<()>(0);
-    let restore = move || {
-        bagplay::tui::restore_for_good();
-        drop(done);
-    };
-    if std::thread::Builder::new().spawn(restore).is_ok() {
-        let _ = is_done.recv_timeout(std::time::Duration::from_secs(2));
+const DEADLY: &[i32] = &[SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU];
+
+#[cfg(feature = "tui")]
+fn die_of(signal: i32) {
+    // No signal ends the first of all processes, a container's only one, unless it does so itself.
+    if std::process::id() == 1 {
+        std::process::exit(128 + signal);
     }
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+/// Stops the process, as ctrl-Z does; comes back when it goes on.
+#[cfg(feature = "tui")]
+pub(crate) fn stop() {
+    let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
 }
 
 /// What a shell does with its jobs.
@@ -80,16 +91,15 @@ pub(crate) enum Job {
 /// Stopping and going on as they come; from here on stopping is up to who receives.
 #[cfg(feature = "tui")]
 pub(crate) fn jobs() -> io::Result<Receiver<Job>> {
-    let mut signals = Signals::new([SIGTSTP, SIGCONT, SIGQUIT])?;
+    let mut signals = Signals::new([&[SIGTSTP, SIGCONT], DEADLY].concat())?;
     let (sender, receiver) = bounded(4);
     std::thread::Builder::new()
         .name("jobs".into())
         .spawn(move || {
             for signal in &mut signals {
-                if signal == SIGQUIT {
-                    // Whoever wants it dead at once, and a core to look at, wants the terminal all the same.
-                    give_back();
-                    let _ = signal_hook::low_level::emulate_default_handler(signal);
+                if DEADLY.contains(&signal) {
+                    give_back_for_good();
+                    die_of(signal);
                 }
                 let job = if signal == SIGTSTP {
                     Job::Stop
@@ -101,7 +111,7 @@ pub(crate) fn jobs() -> io::Result<Receiver<Job>> {
                 if matches!(sent, Err(TrySendError::Disconnected(Job::Stop)))
                     && bagplay::tui::has_shell()
                 {
-                    let _ = signal_hook::low_level::emulate_default_handler(signal);
+                    stop();
                 }
             }
         })?;

@@ -66,7 +66,9 @@ fn translate(told: event::Event) -> Option<Event> {
         event::Event::Key(key) => Key::pressed(key).map(Event::Key),
         event::Event::Mouse(mouse) => Mouse::of(mouse).map(Event::Mouse),
         event::Event::Paste(text) => Some(Event::Paste(text)),
-        event::Event::Resize(width, height) => Some(Event::Resized(Size { width, height })),
+        event::Event::Resize(width, height) => {
+            Some(Event::Resized(Size::on_a_terminal(width, height)))
+        }
         event::Event::FocusGained | event::Event::FocusLost => None,
     }
 }

@@ -6,15 +6,18 @@
 
 use std::io::{self, IsTerminal};
 
-/// Whether there is a terminal to draw on and to read keys from, and it is this process's turn to use it: one
-/// in the background would be stopped.
+/// Whether there is a terminal to draw on and to read keys from, and it is this process's turn to use it.
 pub fn is_there() -> bool {
-    let is_in_front = || match rustix::termios::tcgetpgrp(io::stdin()) {
-        Ok(_) => Standing::of("self").is_none_or(|own| own.group == own.in_front),
-        Err(_) => true,
-    };
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb && is_in_front()
+}
+
+/// Whether it is this process's turn to use the terminal: one in the background that does is stopped.
+pub fn is_in_front() -> bool {
+    match rustix::termios::tcgetpgrp(io::stdin()) {
+        Ok(_) => Standing::of("self").is_none_or(|own| own.group == own.in_front),
+        Err(_) => true,
+    }
 }
 
 /// Whether somebody is there who would let a stopped process go on: a shell, in the same session and of another

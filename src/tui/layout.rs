@@ -11,6 +11,19 @@ pub struct Size {
     pub height: u16,
 }
 
+/// Columns or rows; what says it has more is no screen that anybody looks at, and its cells would fill the memory.
+const MOST: u16 = 1_000;
+
+impl Size {
+    /// What is drawn on a terminal of so many columns and rows.
+    pub(super) fn on_a_terminal(columns: u16, rows: u16) -> Self {
+        Self {
+            width: columns.min(MOST),
+            height: rows.min(MOST),
+        }
+    }
+}
+
 /// Where everything goes; what has no height is not shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Layout {

@@ -9,8 +9,10 @@ use std::io;
 use jiff::Timestamp;
 use rustix::process::Signal;
 
+use super::job_control::has_shell;
 use super::lookup::{Lookup, Tell};
 use super::model::{Effect, Model};
+use super::pen;
 use super::terminal::Terminal;
 use super::update::Event;
 use crate::bag::{Bag, Mark, Reach, TopicId};
@@ -125,17 +127,15 @@ impl Screen {
         self.settle_at = Some(self.transport.now().saturating_add(SETTLED));
     }
 
-    /// The process is to stop; comes back when it goes on.
-    pub fn suspend(&mut self) {
-        self.is_stale = true;
-        let done = self.terminal.suspend();
-        self.note(done);
+    /// Gives the terminal back for a while.
+    pub fn give_back(&mut self) {
+        self.terminal.give_back();
     }
 
-    /// The process was stopped and goes on.
-    pub fn resume(&mut self) {
+    /// Takes the terminal again: the process was stopped, and whoever ran meanwhile may have changed anything.
+    pub fn take_again(&mut self) {
         self.is_stale = true;
-        let done = self.terminal.resume();
+        let done = self.terminal.take_again();
         self.note(done);
     }
 
@@ -148,7 +148,9 @@ impl Screen {
     /// When [`Screen::draw`] wants to be called; `None` if nothing will change by itself.
     pub fn next_frame(&self) -> Option<Time<Steady>> {
         let frame = self.drawn_at.saturating_add(FRAME);
-        if self.is_stale || self.model.is_moving() || !self.unsent.is_empty() {
+        let is_wanted = self.is_stale || self.model.is_moving() || !self.unsent.is_empty();
+        // Whether the last picture has come is looked at once more, as nobody tells.
+        if is_wanted || pen::is_busy() {
             return Some(frame);
         }
         self.settle_at.map(|at| at.max(frame))
@@ -159,7 +161,7 @@ impl Screen {
     /// # Errors
     /// If the terminal cannot be drawn on, now or at whatever was to be done with it since the last picture.
     pub fn draw(&mut self) -> io::Result<()> {
-        if let Some(error) = self.failure.take() {
+        if let Some(error) = self.failure.take().or_else(pen::failure) {
             return Err(error);
         }
         let now = self.transport.now();
@@ -180,8 +182,8 @@ impl Screen {
             let _ = self.perform(effect);
         }
         self.peek(now);
-        self.terminal.draw(&self.model)?;
-        (self.is_stale, self.drawn_at) = (false, now);
+        let is_drawn = self.terminal.draw(&self.model)?;
+        (self.is_stale, self.drawn_at) = (!is_drawn, now);
         // What is read ahead grows for a while after everything else stands.
         let read_to = self.reach.get();
         if read_to != self.read_to {
@@ -244,8 +246,12 @@ impl Screen {
             }
             Effect::Outline(range) => self.lookup.outline(range),
             Effect::Redraw => self.terminal.forget(),
-            // The whole job, as the terminal does it otherwise; our own part of it comes as a signal.
+            // The whole job, as the terminal does it otherwise; our own part of it comes as a signal. A parent that
+            // has stopped before would have made way for the shell, which wants the terminal in order.
             Effect::Suspend => {
+                if has_shell() {
+                    self.terminal.give_back();
+                }
                 let done = rustix::process::kill_current_process_group(Signal::TSTP);
                 self.note(done.map_err(io::Error::from));
             }

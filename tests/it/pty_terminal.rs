@@ -4,10 +4,27 @@ use std::path::Path;
 
 use bagplay::tui::Terminal;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{Action, OptionalActions, tcflow, tcgetattr, tcsetattr};
 
-use crate::pty::{Setup, Tape, demo, play, play_bag};
+use crate::pty::{Setup, Tape, demo, play, play_bag, until};
 use crate::wire_net::{Pipe, free_endpoint, peer, subscribe, take};
+
+/// As what a job is started by: it takes the place of the shell that says its number.
+const ALONE: &str = r#"exec "$0" "$@""#;
+/// It is started by that shell, which waits for it.
+const WITHIN: &str = r#""$0" "$@"; exit $?"#;
+
+/// What a shell has of the terminal.
+fn open(tape: &Tape) -> std::fs::File {
+    let path = tape.terminal().tty_name().unwrap();
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).open(path).unwrap()
+}
+
+fn is_raw(tape: &Tape) -> bool {
+    let modes = format!("{:?}", tape.terminal().get_termios());
+    !modes.contains("ICANON") && !modes.contains("ECHO ")
+}
 
 /// The demo on no network.
 fn quiet(args: &[&str]) -> Tape {
@@ -51,13 +68,46 @@ fn keys_and_signals_that_end_it_give_the_terminal_back() {
 }
 
 #[test]
-fn a_signal_that_asks_for_a_core_leaves_the_terminal_as_it_was() {
-    let mut tape = quiet(&[]);
-    tape.assert_taken();
-    tape.signal(Signal::QUIT);
-    let (ended, shot) = tape.wait_end();
-    assert_ne!(ended, 0, "{shot}");
-    tape.assert_restored();
+fn a_signal_that_kills_leaves_the_terminal_as_it_was() {
+    for signal in [
+        Signal::QUIT,
+        Signal::USR1,
+        Signal::USR2,
+        Signal::ALARM,
+        Signal::XCPU,
+    ] {
+        let mut tape = quiet(&[]);
+        tape.assert_taken();
+        tape.signal(signal);
+        let (ended, shot) = tape.wait_end();
+        assert_ne!(ended, 0, "{signal:?}: {shot}");
+        tape.assert_restored();
+    }
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_holds_up_no_end() {
+    // Two that are one and the same may come as one.
+    for signals in [&[Signal::TERM][..], &[Signal::INT, Signal::TERM]] {
+        let mut tape = quiet(&["--loop"]);
+        let tty = open(&tape);
+        tcflow(&tty, Action::OOff).unwrap();
+        // It is playing: the next picture waits.
+        let mut size = 0;
+        until("silence", || {
+            let pause = crossbeam_channel::never::<()>();
+            let _ = pause.recv_timeout(std::time::Duration::from_millis(200));
+            let before = std::mem::replace(&mut size, tape.bytes().len());
+            before == size
+        });
+        for signal in signals {
+            tape.signal(*signal);
+        }
+        drop(tty);
+        let (code, _) = tape.wait_end();
+        assert_eq!(code, 143);
+        assert!(!is_raw(&tape));
+    }
 }
 
 #[test]
@@ -101,7 +151,7 @@ fn stuck() -> (Tape, impl Sized) {
     pipe.block();
     let sent = |shot: &crate::pty::Shot| shot.row(" /tf  ").to_owned();
     let mut last = String::new();
-    crate::pty::until("a send that is stuck", || {
+    until("a send that is stuck", || {
         let shot = tape.shot();
         let now = sent(&shot);
         let pause = crossbeam_channel::never::<()>();
@@ -159,15 +209,17 @@ fn what_is_asked_of_a_player_that_is_stuck_is_shown_until_it_takes_it() {
     assert!(!shot.has("(muted)"), "{shot}");
 }
 
-/// The demo on no network, as the job of a shell that lets it go on when a line is typed; and its own number.
-fn job() -> (Tape, Pid) {
+/// The demo on no network, started by `inner` as the job of a shell that lets it go on when a line is typed; and the
+/// number of the job.
+fn job(inner: &str) -> (Tape, Pid) {
     let script = r#"set -m
-        /bin/sh -c 'echo "job $$."; exec "$0" "$@"' "$0" "$@"
+        /bin/sh -c 'echo "job $$."; '"$INNER" "$0" "$@"
         while [ $? -gt 128 ]; do stops=$((stops + 1)); echo "it stands $stops"; read line; fg; done"#;
     let (program, demo) = (assert_cmd::cargo::cargo_bin("play"), demo());
     let own = ["-c", script, program.to_str().unwrap()];
     let quiet = [demo.to_str().unwrap(), "--wire", "null"];
-    let tape = Setup::of(Path::new("/bin/sh"), &[&own[..], &quiet].concat()).run();
+    let setup = Setup::of(Path::new("/bin/sh"), &[&own[..], &quiet].concat());
+    let tape = setup.env("INNER", inner).run();
     tape.wait_text("PLAYING");
     let bytes = String::from_utf8_lossy(&tape.bytes()).into_owned();
     let number = bytes
@@ -179,7 +231,7 @@ fn job() -> (Tape, Pid) {
 
 #[test]
 fn ctrl_z_gives_the_terminal_back_until_it_goes_on() {
-    let (mut tape, pid) = job();
+    let (mut tape, pid) = job(ALONE);
     for turn in 0..3 {
         match turn {
             0 => tape.keys("\x1a"),
@@ -210,6 +262,77 @@ fn ctrl_z_gives_the_terminal_back_until_it_goes_on() {
 }
 
 #[test]
+fn ctrl_z_stops_whoever_started_it_as_well() {
+    let (mut tape, _) = job(WITHIN);
+    for turn in 1..4 {
+        tape.keys("\x1a");
+        let stands = format!("it stands {turn}");
+        tape.wait_for("the old screen", |shot| {
+            !shot.is_alternate && shot.has(&stands)
+        });
+        tape.assert_restored();
+        tape.keys("\n");
+        tape.wait_for("the bar", |shot| {
+            shot.shows("PLAYING") && shot.has("q quit")
+        });
+        tape.assert_taken();
+    }
+    tape.quit();
+}
+
+#[test]
+fn a_signal_ends_what_stands_and_leaves_the_terminal_to_the_shell() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let (mut tape, pid) = job(ALONE);
+        tape.keys("\x1a");
+        tape.wait_for("the old screen", |shot| {
+            !shot.is_alternate && shot.has("it stands 1")
+        });
+        // As a shell does it.
+        kill_process(pid, signal).unwrap();
+        kill_process(pid, Signal::CONT).unwrap();
+        tape.wait_for("its end, on the old screen", |shot| {
+            !shot.is_alternate && shot.has("interrupted after")
+        });
+        tape.assert_restored();
+    }
+}
+
+#[test]
+fn in_the_background_it_waits_for_its_turn() {
+    let (mut tape, pid) = job(ALONE);
+    tape.keys("\x1a");
+    tape.wait_for("the old screen", |shot| {
+        !shot.is_alternate && shot.has("it stands 1")
+    });
+    for _ in 0..2 {
+        kill_process(pid, Signal::CONT).unwrap();
+        until("it stands again", || state(pid) == Some('T'));
+        tape.assert_restored();
+    }
+    tape.keys("\n");
+    tape.wait_text("PLAYING");
+    tape.assert_taken();
+    tape.quit();
+}
+
+#[test]
+fn what_has_lost_its_shell_leaves_the_screen_to_whoever_has_it() {
+    let (tape, pid) = job(WITHIN);
+    kill_process(pid, Signal::KILL).unwrap();
+    tape.wait_for("its end, on the old screen", |shot| {
+        !shot.is_alternate && shot.has("another job has it")
+    });
+}
+
+/// The letter that the system has for what a process does; `None` if there is none any more.
+fn state(pid: Pid) -> Option<char> {
+    let pid = pid.as_raw_nonzero();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+#[test]
 fn where_no_shell_would_let_it_go_on_it_is_not_stopped() {
     let mut tape = quiet(&[]);
     for turn in 0..2 {
@@ -234,12 +357,7 @@ fn after_a_stop_that_nobody_can_prepare_for_the_terminal_is_taken_anew() {
     tape.signal(Signal::STOP);
     tape.wait_stopped();
     // What a shell does before its next prompt.
-    let path = tape.terminal().tty_name().unwrap();
-    let tty = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(path)
-        .unwrap();
+    let tty = open(&tape);
     let mut cooked = tcgetattr(&tty).unwrap();
     cooked.local_modes |= rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO;
     cooked.input_modes |= rustix::termios::InputModes::ICRNL;
@@ -249,11 +367,7 @@ fn after_a_stop_that_nobody_can_prepare_for_the_terminal_is_taken_anew() {
     tape.wait_for("the old screen", |shot| !shot.is_alternate);
     tape.signal(Signal::CONT);
     tape.wait_text("PAUSED");
-    let is_raw = || {
-        let modes = format!("{:?}", tape.terminal().get_termios());
-        !modes.contains("ICANON") && !modes.contains("ECHO ")
-    };
-    crate::pty::until("raw mode", is_raw);
+    until("raw mode", || is_raw(&tape));
     tape.assert_taken();
     tape.quit();
 }
