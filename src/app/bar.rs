@@ -21,6 +21,7 @@ use super::folders;
 use super::keeper::Keeper;
 use super::logging::Said;
 use super::scene;
+use super::settings;
 use super::signals::{self, Job};
 use super::warden::{Ended, Run, Warden};
 
@@ -100,17 +101,9 @@ fn config() -> Result<Config, Failure> {
     let Some(path) = folders::config().map(|folder| folder.join("bagplay/config.toml")) else {
         return Ok(Config::default());
     };
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Config::parse(&text, &path).or_exit(Exit::Usage),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
-        Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => Err(error)
-            .with_context(|| path.display().to_string())
-            .or_exit(Exit::Usage),
-        // Somebody else's home is as good as none.
-        Err(error) => {
-            tracing::warn!("{}: {error}", path.display());
-            Ok(Config::default())
-        }
+    match settings::read(&path)? {
+        Some(text) => Config::parse(&text, &path).or_exit(Exit::Usage),
+        None => Ok(Config::default()),
     }
 }
 

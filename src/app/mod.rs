@@ -16,6 +16,8 @@ pub(crate) mod play;
 pub(crate) mod progress;
 #[cfg(feature = "tui")]
 pub(crate) mod scene;
+#[cfg(feature = "tui")]
+pub(crate) mod settings;
 pub(crate) mod show;
 pub(crate) mod signals;
 pub(crate) mod warden;

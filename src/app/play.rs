@@ -1,11 +1,11 @@
 //! `play BAG…`: the whole of a run, in the order in which it happens.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use bagplay::bag::{Bag, Cues, QosOverrides, Reach, Selection};
+use bagplay::bag::{Bag, Cues, QosOverrides, Reach, Selection, read_start};
 use bagplay::cli::{Ending, Exit, Format, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan};
 use bagplay::player::{Command, Gate, Player, Running, Source, WhenDone};
 
@@ -174,13 +174,8 @@ impl Face {
 
 /// The profiles that a file gives by topic.
 fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
-    // More than is parsed; what never ends, such as a device, is not read to its end.
-    const MOST: u64 = 8 << 20;
-    let read = || {
-        let mut text = String::new();
-        File::open(path)?.take(MOST).read_to_string(&mut text)?;
-        Ok(QosOverrides::parse(&text)?)
-    };
+    // Of any kind: a shell hands over what a command writes as a pipe.
+    let read = || Ok(QosOverrides::parse(&read_start(File::open(path)?)?)?);
     let profiles: anyhow::Result<QosOverrides> = read();
     profiles
         .with_context(|| format!("--qos-profile-overrides-path: {}", path.display()))

@@ -6,13 +6,13 @@
 //! are taken by the numbers in their names. Nothing is opened here but `metadata.yaml`.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::listing::{Known, Listing, name, unpacked};
 use super::metadata::{CompressionMode, Metadata};
-use super::yaml::MAX_TEXT;
+use super::text_file::{open_file, read_start};
 
 const METADATA: &str = "metadata.yaml";
 const CONVERT: &str = "`ros2 bag convert` writes it as MCAP without that";
@@ -198,23 +198,10 @@ impl Directory {
 /// What `metadata.yaml` says: nothing if there is none, an error in words if it cannot be used.
 fn metadata(path: &Path) -> Result<Option<Metadata>, String> {
     let says = |error: &dyn fmt::Display| error.to_string();
-    // Asked before opening: to open a pipe is to wait for its other end.
-    match fs::metadata(path) {
+    let text = match open_file(path).and_then(read_start) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(says(&error)),
-        Ok(kind) if !kind.is_file() => return Err("not a file".into()),
-        Ok(_) => {}
-    }
-    let file = File::open(path).map_err(|error| says(&error))?;
-    // One byte more than is parsed, so that a longer text is told from one that just fits.
-    let most = u64::try_from(MAX_TEXT)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1);
-    let mut text = String::new();
-    let mut start = file.take(most);
-    start
-        .read_to_string(&mut text)
-        .map_err(|error| says(&error))?;
+        read => read.map_err(|error| says(&error))?,
+    };
     Metadata::parse(&text)
         .map(Some)
         .map_err(|error| says(&error))

@@ -8,15 +8,16 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Read, Write as _};
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::marks::{Mark, MarksError};
-use super::yaml::{self, MAX_TEXT};
+use super::text_file::{open_file, read_start};
+use super::yaml;
 use crate::time::Time;
 
 /// The longest part of a recording's name that is taken over into the name of a file.
@@ -147,18 +148,10 @@ fn read(path: &Path) -> Result<Kept, MarksError> {
         path: path.to_owned(),
         source,
     };
-    // Asked before opening: to open a pipe is to wait for its other end.
-    match fs::metadata(path) {
+    let text = match open_file(path).and_then(read_start) {
         Err(error) if is_nothing(&error) => return Ok(Kept::default()),
-        Err(error) => return Err(unreadable(error)),
-        Ok(kind) if !kind.is_file() => return Err(unreadable(io::Error::other("not a file"))),
-        Ok(_) => {}
-    }
-    let file = File::open(path).map_err(unreadable)?;
-    let mut text = String::new();
-    // One byte more than is parsed, so that a longer text is told from one that just fits.
-    let mut start = file.take(MAX_TEXT as u64 + 1);
-    start.read_to_string(&mut text).map_err(unreadable)?;
+        read => read.map_err(unreadable)?,
+    };
     parse(&text).map_err(|source| MarksError::Malformed {
         path: path.to_owned(),
         source,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use zenoh::Config;
 
 use super::error::WireError;
+use crate::bag::read_text;
 
 /// What our session is on the network.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -127,10 +128,13 @@ pub(super) fn from_file(
     listen: &[String],
     stall_timeout: Duration,
 ) -> Result<Config, WireError> {
-    let mut config = Config::from_file(path).map_err(|source| WireError::ConfigFile {
+    let unusable = |source| WireError::ConfigFile {
         path: path.to_owned(),
         source,
-    })?;
+    };
+    // Zenoh reads to the end whatever it is, a device or a pipe that has none too.
+    read_text(path).map_err(|error| unusable(error.into()))?;
+    let mut config = Config::from_file(path).map_err(unusable)?;
     for (key, endpoints) in [("connect/endpoints", connect), ("listen/endpoints", listen)] {
         if !endpoints.is_empty() {
             set(&mut config, key, &list(endpoints))?;

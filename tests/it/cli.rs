@@ -22,6 +22,11 @@ fn demo() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
 }
 
+fn make_pipe(path: &std::path::Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
 /// A summary of a run into nothing.
 fn summary(args: &[&str]) -> serde_json::Value {
     summary_of(&demo().display().to_string(), args)
@@ -127,13 +132,7 @@ fn an_unreadable_recording_ends_with_3_and_names_the_file() {
 fn a_pipe_is_refused_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = dir.path().join("pipe");
-    assert!(
-        std::process::Command::new("mkfifo")
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
+    make_pipe(&pipe);
     play()
         .arg(&pipe)
         .assert()
@@ -446,6 +445,28 @@ fn wrong_words_for_the_network_end_with_2_as_well() {
         .assert()
         .code(2)
         .stderr(contains("ROS_DOMAIN_ID"));
+}
+
+#[test]
+fn a_zenoh_configuration_without_an_end_is_refused_by_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let (device, pipe) = (dir.path().join("zero.json5"), dir.path().join("pipe.json5"));
+    std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+    make_pipe(&pipe);
+    for path in [&device, &pipe] {
+        let said = format!(
+            "zenoh configuration {} cannot be used: not a file",
+            path.display()
+        );
+        play()
+            .arg(demo())
+            .arg("--zenoh-config")
+            .arg(path)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(said));
+    }
 }
 
 #[test]
