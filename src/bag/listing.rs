@@ -6,33 +6,71 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// A part of a directory that is not there, or is no file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Missing {
+    /// Where it should be.
+    pub path: PathBuf,
+    /// What is there instead.
+    pub detail: String,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.detail)
+    }
+}
+
 /// What is in a directory, not below it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Listing {
     /// The recordings, packed ones too, by the numbers in their names.
     recordings: Vec<PathBuf>,
+    /// What has the name of a recording and is no file.
+    no_files: Vec<Missing>,
     pub(super) has_sqlite: bool,
 }
 
 impl Listing {
     pub(super) fn of(dir: &Path) -> io::Result<Self> {
-        let (mut recordings, mut has_sqlite) = (Vec::new(), false);
+        let mut listing = Self::default();
         for entry in fs::read_dir(dir)? {
             let path = entry?.path();
-            has_sqlite |= suffix(&path) == Some("db3");
-            if is_recording(&path) && path.is_file() {
-                recordings.push(path);
+            listing.has_sqlite |= suffix(&path) == Some("db3");
+            if !is_recording(&path) {
+                continue;
             }
+            // Asked and not opened: to open a pipe is to wait for its other end.
+            let detail = match fs::metadata(&path) {
+                Ok(kind) if kind.is_file() => {
+                    listing.recordings.push(path);
+                    continue;
+                }
+                Ok(_) => "not a file".to_owned(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => "no such file".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            listing.no_files.push(Missing { path, detail });
         }
-        recordings.sort_by(|a, b| by_numbers(&name(a), &name(b)));
-        Ok(Self {
-            recordings,
-            has_sqlite,
-        })
+        let in_order = |a: &Path, b: &Path| by_numbers(&name(a), &name(b));
+        listing.recordings.sort_by(|a, b| in_order(a, b));
+        listing.no_files.sort_by(|a, b| in_order(&a.path, &b.path));
+        Ok(listing)
+    }
+
+    /// What has the name of a recording that is not known, and is no file.
+    pub(super) fn gone(&self, known: &mut Known) -> Vec<Missing> {
+        let gone = self.no_files.iter();
+        gone.filter(|it| known.is_new(&it.path)).cloned().collect()
+    }
+
+    pub(super) fn has_no_files(&self) -> bool {
+        !self.no_files.is_empty()
     }
 
     /// The recordings that are not known yet.

@@ -59,6 +59,7 @@ pub use cue::{Cue, CueAt, CueFeed, CuePoll, Cued, Cues, Waker};
 pub use cursor::Cursor;
 pub use error::{BagError, Damage, DamageKind};
 pub use index::IndexOrigin;
+pub use listing::Missing;
 pub use marks::{Mark, Marks, MarksError};
 pub use message::{Key, Message, TopicId};
 pub use metadata::{CompressionMode, Metadata, MetadataError, MetadataTopic};
@@ -69,7 +70,7 @@ pub use qos::{Durability, History, Liveliness, MOST_KEPT, Qos, QosDuration, Reli
 pub use qos_overrides::{QosOverrides, QosOverridesError};
 pub use reach::Reach;
 pub use recording::Bag;
-pub use rosbag2::{Directory, DirectoryError, Missing, Note};
+pub use rosbag2::{Directory, DirectoryError, Note};
 pub use selection::{Direction, Selection, StartAt};
 pub use spool::{SpoolError, Spooled, spool};
 pub use text_file::{read_start, read_text};

@@ -10,27 +10,12 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::listing::{Known, Listing, name, unpacked};
+use super::listing::{Known, Listing, Missing, name, unpacked};
 use super::metadata::{CompressionMode, Metadata};
 use super::text_file::{open_file, read_start};
 
 const METADATA: &str = "metadata.yaml";
 const CONVERT: &str = "`ros2 bag convert` writes it as MCAP without that";
-
-/// A listed file that is not there.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Missing {
-    /// Where it should be.
-    pub path: PathBuf,
-    /// What is there instead.
-    pub detail: String,
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.detail)
-    }
-}
 
 /// What a user should know of how a directory was understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -144,7 +129,8 @@ pub enum DirectoryError {
 pub struct Directory {
     /// The recordings, `.mcap` or `.mcap.zstd`: none twice, each a regular file or a link to one.
     pub files: Vec<PathBuf>,
-    /// Recordings that are listed and not there. The rest can be played.
+    /// Recordings that are listed and not there; where nothing is listed, what has the name of one and is
+    /// no file. The rest can be played.
     pub missing: Vec<Missing>,
     /// What `metadata.yaml` says; `None` without a usable one.
     pub metadata: Option<Metadata>,
@@ -168,7 +154,7 @@ impl Directory {
         }
         let listed = metadata.as_ref().map_or(&[][..], |it| &it.files);
         let mut known = Known::default();
-        let (mut files, missing) = locate(listed, &path, &mut known)?;
+        let (mut files, mut missing) = locate(listed, &path, &mut known)?;
         let listing = Listing::of(dir).map_err(|source| DirectoryError::Unreadable {
             path: dir.to_owned(),
             source,
@@ -185,6 +171,10 @@ impl Directory {
                 path: dir.to_owned(),
                 hint: hint(&missing, &listing),
             });
+        }
+        // A list of parts says which there are; else a name is all that tells of one.
+        if listed.is_empty() {
+            missing.extend(listing.gone(&mut known));
         }
         Ok(Self {
             files,
@@ -298,6 +288,8 @@ fn hint(missing: &[Missing], listing: &Listing) -> &'static str {
         "none of the files that its metadata.yaml lists is there; copy them beside it"
     } else if listing.has_sqlite {
         "it is a recording in sqlite3: `ros2 bag convert` writes it as MCAP"
+    } else if listing.has_no_files() {
+        "what has the name of a recording in it is no file"
     } else {
         "a rosbag2 directory holds .mcap or .mcap.zstd files"
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use bagplay::bag::{Bag, Directory, DirectoryError, Note, spool};
 
 use crate::bag_data::data;
+use crate::mcaps::make_pipe;
 
 /// A directory with these files (empty ones: they are not opened), gone with it.
 struct Dir(tempfile::TempDir);
@@ -213,6 +214,40 @@ fn links_are_followed_and_counted_once() {
 }
 
 #[test]
+fn what_has_the_name_of_a_recording_and_is_no_file_is_told() {
+    let dir = Dir::with(&["b_0.mcap", "b_4.mcap.zstd", "notes.txt"]);
+    for pipe in ["b_10.mcap", "._b_0.mcap"] {
+        make_pipe(&dir.path(pipe));
+    }
+    fs::create_dir(dir.path("b_2.mcap")).unwrap();
+    fs::create_dir(dir.path("b_2")).unwrap();
+    symlink("/nowhere/b_3.mcap", dir.path("b_3.mcap")).unwrap();
+    // Of these the recording is there.
+    symlink("/nowhere/b_4.mcap", dir.path("b_4.mcap")).unwrap();
+    symlink("b_0.mcap", dir.path("b_5.mcap")).unwrap();
+    let told = |directory: &Directory| -> Vec<String> {
+        let missing = directory.missing.iter();
+        let name = |gone: &bagplay::bag::Missing| dir.below(std::slice::from_ref(&gone.path));
+        missing
+            .flat_map(|gone| [name(gone).concat(), gone.detail.clone()])
+            .collect()
+    };
+    let by_name = dir.resolve().unwrap();
+    assert_eq!(dir.below(&by_name.files), ["b_0.mcap", "b_4.mcap.zstd"]);
+    let (no_file, gone) = ("not a file", "no such file");
+    assert_eq!(
+        told(&by_name),
+        ["b_2.mcap", no_file, "b_3.mcap", gone, "b_10.mcap", no_file]
+    );
+
+    // A list says what the parts are.
+    let listed = dir.listing(&["b_0.mcap", "b_2.mcap"], "");
+    let missing = listed.resolve().unwrap().missing;
+    assert_eq!(missing.len(), 1);
+    assert_eq!(missing[0].path, listed.path("b_2.mcap"));
+}
+
+#[test]
 fn a_broken_metadata_is_told_and_the_names_count() {
     let path = |dir: &Dir| dir.path("metadata.yaml");
     let check = |dir: &Dir, said: &str| {
@@ -297,6 +332,7 @@ fn a_directory_without_recordings_is_an_error_that_says_what_it_is() {
     };
     assert!(hint(&Dir::with(&["notes.txt"])).starts_with("a rosbag2 directory holds"));
     assert!(hint(&Dir::with(&["b_0.db3"])).contains("ros2 bag convert"));
+    assert!(hint(&Dir::with(&["b_0.mcap/b_0.db3"])).contains("is no file"));
     let gone = Dir::with(&[]).listing(&["b_0.mcap"], "");
     assert!(hint(&gone).starts_with("none of the files"));
     let dir = Dir::with(&["file"]);

@@ -7,6 +7,7 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 
+use crate::mcaps::make_pipe;
 use crate::patience::PATIENCE;
 use crate::wire_net::free_endpoint;
 
@@ -20,11 +21,6 @@ fn play() -> Command {
 
 fn demo() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
-}
-
-fn make_pipe(path: &std::path::Path) {
-    let made = std::process::Command::new("mkfifo").arg(path).status();
-    assert!(made.unwrap().success());
 }
 
 /// A summary of a run into nothing.
@@ -714,4 +710,26 @@ fn a_directory_plays_like_a_file_and_in_the_order_of_sending_too() {
         (&sent["order"], &sent["messages_sent"]),
         (&"sent".into(), &12_247.into())
     );
+}
+
+#[test]
+fn a_pipe_among_the_parts_of_a_directory_is_damage_and_nothing_waits_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::copy(demo(), dir.path().join("demo_0.mcap")).unwrap();
+    make_pipe(&dir.path().join("demo_1.mcap"));
+    let bag = dir.path().display().to_string();
+    let said = format!("{bag}/demo_1.mcap: a part of the recording is missing: not a file");
+    let played = summary_of(&bag, &["--rate", "max"]);
+    let damage = &played["damage"][0];
+    assert_eq!(
+        (&played["damaged"], &damage["kind"]),
+        (&1.into(), &"missing".into())
+    );
+    assert_eq!(damage["file"], format!("{bag}/demo_1.mcap"));
+    assert_eq!(played["messages_sent"], 12_247);
+    let strict = [&bag, "--wire", "null", "--rate", "max", "--strict"];
+    let strict = play().args(strict).assert().code(3);
+    strict.stderr(contains(said.clone()));
+    let checked = play().args(["info", "--check", &bag]).assert().code(3);
+    checked.stdout(contains(said));
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Cursor;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bagplay::bag::{Bag, Message, Selection};
 use bagplay::time::{Ros, Time};
@@ -187,4 +187,10 @@ pub(crate) fn places(bytes: &[u8]) -> Vec<Place> {
 pub(crate) fn place(bytes: &[u8], opcode: u8, n: usize) -> Place {
     let places = places(bytes);
     *places.iter().filter(|p| p.opcode == opcode).nth(n).unwrap()
+}
+
+/// A pipe, which waits for its other end if it is opened.
+pub(crate) fn make_pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
 }
