@@ -9,15 +9,18 @@ use clap::{CommandFactory, Parser};
 use app::failure::{self, Failure};
 use app::logging::{self, Voice};
 use app::{play, show};
-use bagplay::cli::{Cli, Exit, Verb, spread_lists, verb_first};
+use bagplay::cli::{Cli, Exit, TalkArgs, Verb, spread_lists, verb_first};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(spread_lists(verb_first(std::env::args_os())));
-    let done = match logging::open_file(&cli.talk) {
-        Ok(file) => run(&cli, &logging::start(&cli.talk, file)),
-        Err(failure) => {
-            logging::start(&cli.talk, None);
-            Err(failure)
+    let typed = Cli::try_parse_from(spread_lists(verb_first(std::env::args_os())));
+    let done = match typed {
+        Ok(cli) => speak_and_run(&cli),
+        Err(answer) => {
+            let shown = show::instead(&answer);
+            if shown.is_err() {
+                logging::start(&TalkArgs::default(), None);
+            }
+            shown
         }
     };
     match done {
@@ -26,6 +29,16 @@ fn main() -> ExitCode {
         Err(Failure { exit, error }) => {
             tracing::error!("{}", failure::plain(&format!("{error:#}")));
             exit.into()
+        }
+    }
+}
+
+fn speak_and_run(cli: &Cli) -> Result<Exit, Failure> {
+    match logging::open_file(&cli.talk) {
+        Ok(file) => run(cli, &logging::start(&cli.talk, file)),
+        Err(failure) => {
+            logging::start(&cli.talk, None);
+            Err(failure)
         }
     }
 }

@@ -225,7 +225,7 @@ fn print(line: &str) -> Result<(), Failure> {
     match writeln!(std::io::stdout(), "{line}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
             Exit::Failed,
-            anyhow::Error::from(error).context("the summary cannot be written"),
+            anyhow::Error::from(error).context("the summary cannot be written to standard output"),
         )),
         _ => Ok(()),
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use anyhow::Context;
 use bagplay::bag::{Marks, MessageOrder};
 use bagplay::cli::{Exit, Format, Info, InfoArgs, TalkArgs};
 use jiff::tz::TimeZone;
@@ -10,6 +11,9 @@ use super::failure::{Failure, OrExit};
 use super::folders;
 use super::logging::Voice;
 use super::opening;
+
+/// What cannot be written to.
+const STDOUT: &str = "standard output";
 
 /// `play info BAG…`: one page for all of them, as they would be played together.
 pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exit, Failure> {
@@ -40,6 +44,16 @@ pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &Voice) -> Result<Ex
     })
 }
 
+/// `play --help` and `--version`; what cannot be meant is said, and ends the process.
+pub(crate) fn instead(answer: &clap::Error) -> Result<Exit, Failure> {
+    if answer.use_stderr() {
+        answer.exit();
+    }
+    let shown = answer.print().and_then(|()| io::stdout().flush());
+    shown.context(STDOUT).or_exit(Exit::Failed)?;
+    Ok(Exit::Done)
+}
+
 /// `play completions SHELL`.
 pub(crate) fn completions(
     shell: clap_complete::Shell,
@@ -64,6 +78,7 @@ fn print(text: &[u8]) -> Result<Exit, Failure> {
     stdout
         .write_all(text)
         .and_then(|()| stdout.flush())
+        .context(STDOUT)
         .or_exit(Exit::Failed)?;
     Ok(Exit::Done)
 }

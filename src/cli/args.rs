@@ -74,7 +74,7 @@ pub struct InfoArgs {
 }
 
 /// How to speak, everywhere.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct TalkArgs {
     /// Results as text or as one JSON object
     #[arg(

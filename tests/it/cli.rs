@@ -138,21 +138,28 @@ fn a_pipe_is_refused_at_once() {
 
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure() {
-    let full = || {
-        std::fs::OpenOptions::new()
-            .write(true)
-            .open("/dev/full")
-            .unwrap()
-    };
-    let mut run = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
-    let done = run
-        .arg(demo())
-        .args(["--wire", "null", "--rate", "max", "--format", "json"])
-        .stdout(full())
-        .output()
-        .unwrap();
-    assert_eq!(done.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&done.stderr).contains("the summary cannot be written"));
+    let demo = demo().display().to_string();
+    let run = [&demo, "--wire", "null", "--rate", "max", "--format", "json"];
+    for args in [
+        &run[..],
+        &["info", &demo],
+        &["--help"],
+        &["info", "-h"],
+        &["--version"],
+        &["man"],
+        &["completions", "bash"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
+        let done = play.args(args).stdout(full.unwrap()).output().unwrap();
+        assert_eq!(done.status.code(), Some(1), "{args:?}");
+        let said = String::from_utf8_lossy(&done.stderr);
+        let end = "standard output: No space left on device (os error 28)\n";
+        assert!(
+            said.starts_with("error: ") && said.ends_with(end),
+            "{args:?} {said}"
+        );
+    }
 }
 
 #[test]
@@ -347,22 +354,20 @@ fn help_and_completions_and_the_manual_know_every_flag() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    use std::process::{Command as Process, Stdio};
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg("man")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let done = child.wait_with_output().unwrap();
-    assert_eq!(
-        (
-            done.status.code(),
-            String::from_utf8_lossy(&done.stderr).as_ref()
-        ),
-        (Some(0), "")
-    );
+    for word in ["man", "--help", "--version"] {
+        let (gone, kept) = std::io::pipe().unwrap();
+        drop(gone);
+        let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
+        let done = play.arg(word).stdout(kept).output().unwrap();
+        assert_eq!(
+            (
+                done.status.code(),
+                String::from_utf8_lossy(&done.stderr).as_ref()
+            ),
+            (Some(0), ""),
+            "{word}"
+        );
+    }
 }
 
 /// Sends a signal as a shell would, once the run says that it plays.
