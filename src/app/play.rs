@@ -48,7 +48,9 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
 
     let mut network = Network::join(&args.wire)?;
     // Until here a signal simply ends the process: there is nothing to put in order yet.
-    let signals = signals::listen().or_exit(Exit::Failed)?;
+    let signals = signals::listen()
+        .context("signals cannot be listened for")
+        .or_exit(Exit::Failed)?;
     if let Some(description) = network.describe() {
         tracing::info!("{description}");
     }
@@ -67,6 +69,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     let state = network.serve_state(args, &plan, &transport)?;
     let running = player
         .start(plan.options.clone(), source, out)
+        .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
     let run = Run {
         args,

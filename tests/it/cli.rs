@@ -470,6 +470,23 @@ fn a_zenoh_configuration_without_an_end_is_refused_by_its_name() {
     }
 }
 
+/// The binary where so few files may be open.
+fn allowed(files: u32) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &format!(r#"ulimit -n {files}; exec "$0" "$@""#)]);
+    shell.arg(assert_cmd::cargo::cargo_bin("play")).arg(demo());
+    shell.env_remove("RUST_LOG").timeout(3 * PATIENCE);
+    shell
+}
+
+#[test]
+fn what_no_file_is_left_for_is_named() {
+    let mut play = allowed(4);
+    let run = play.args(["--wire", "null", "--rate", "max"]).assert();
+    let said = "error: signals cannot be listened for: Too many open files (os error 24)\n";
+    run.code(1).stdout("").stderr(said);
+}
+
 #[test]
 fn without_anybody_to_play_to_it_waits_ends_or_plays_as_told() {
     let endpoint = free_endpoint();
