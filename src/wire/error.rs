@@ -52,6 +52,16 @@ pub enum WireError {
         /// What zenoh says.
         source: Cause,
     },
+    /// This process may have too few files open.
+    #[error(
+        "only {allowed} files may be open, and the network needs {needed}; hint: ulimit -n 1024"
+    )]
+    OpenFiles {
+        /// How many are allowed.
+        allowed: u64,
+        /// How many it takes.
+        needed: u64,
+    },
     /// Nobody answers where we were told to connect.
     #[error(
         "nobody answers at {endpoint}; hint: is the router running there, and is the port right?"

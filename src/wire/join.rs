@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::{Resource, getrlimit};
 use zenoh::Wait;
 use zenoh::config::EndPoint;
 
@@ -15,6 +16,10 @@ use super::probe::{ROUTER_PORT, answers, has_router, is_loopback, router_listene
 
 /// How long somebody elsewhere may take to accept a connection.
 const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
+/// How many files have to be allowed to be open: zenoh's threads panic where they find none left, some only
+/// when the first link comes. With a link, a screen and a log file 30 are open besides those of the recording,
+/// which take a quarter; the rest is for six links more.
+const FILES_NEEDED: u64 = 48;
 
 /// A zenoh session and what it is.
 #[derive(Debug)]
@@ -40,6 +45,14 @@ pub(super) fn join(
         endpoint
             .parse::<EndPoint>()
             .map_err(|_| WireError::Endpoint(endpoint.clone()))?;
+    }
+    // None is no limit.
+    let allowed = getrlimit(Resource::Nofile).current;
+    if let Some(allowed) = allowed.filter(|allowed| *allowed < FILES_NEEDED) {
+        return Err(WireError::OpenFiles {
+            allowed,
+            needed: FILES_NEEDED,
+        });
     }
     if let Some(file) = options
         .config_file
