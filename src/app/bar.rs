@@ -22,7 +22,7 @@ use super::keeper::Keeper;
 use super::logging::Said;
 use super::scene;
 use super::settings;
-use super::signals::{self, Job};
+use super::signals::{self, Job, Jobs};
 use super::warden::{Ended, Run, Warden};
 
 /// How much may wait for the screen; of log lines beyond that the event log misses some.
@@ -195,7 +195,7 @@ fn show<O>(
                 screen.has_changed();
                 Vec::new()
             }
-            recv(jobs) -> job => {
+            recv(jobs.told) -> job => {
                 if let Ok(job) = job {
                     stand_by(run, &mut screen, &mut warden, job, &jobs);
                 }
@@ -237,27 +237,22 @@ fn leave_anyway(exit: Exit) -> std::io::Result<()> {
 
 /// Stops if it is asked to, and takes the terminal again when it goes on and has its turn: in the background it stops
 /// again, unless a signal ends it. Then it goes without having touched what is another job's.
-fn stand_by(
-    run: &Run<'_>,
-    screen: &mut Screen,
-    warden: &mut Warden<'_>,
-    job: Job,
-    jobs: &Receiver<Job>,
-) {
-    let mut stops = job == Job::Stop && tui::has_shell();
+fn stand_by(run: &Run<'_>, screen: &mut Screen, warden: &mut Warden<'_>, job: Job, jobs: &Jobs) {
+    let is_asked = job == Job::Stop && jobs.is_to_stop();
+    let mut stops = is_asked && tui::has_shell();
     if stops {
         // If the shell has the terminal already, giving it back is what stops, until it goes on.
         let has_been_late = !tui::is_in_front();
         screen.give_back();
-        stops = !(has_been_late && jobs.recv_timeout(SOON) == Ok(Job::Continue));
-    } else if job == Job::Stop {
+        stops = !(has_been_late && jobs.told.recv_timeout(SOON) == Ok(Job::Continue));
+    } else if is_asked {
         tracing::info!("not stopped: there is no shell to let it go on");
     }
     loop {
         if stops {
             signals::stop();
         }
-        if tui::is_in_front() || !tui::has_shell() {
+        if tui::may_use_terminal() {
             break screen.take_again();
         }
         // A shell that ends what is stopped says that first, and then to go on.
@@ -267,7 +262,7 @@ fn stand_by(
         stops = true;
     }
     // What came while it was stopped is over: it goes on.
-    jobs.try_iter().for_each(drop);
+    jobs.told.try_iter().for_each(drop);
 }
 
 /// A terminal that goes away says so by a signal, too, about when it cannot be drawn on any more: then that is

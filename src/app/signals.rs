@@ -2,6 +2,8 @@
 
 use std::io;
 use std::sync::Arc;
+#[cfg(feature = "tui")]
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bagplay::cli::Exit;
 #[cfg(feature = "tui")]
@@ -88,9 +90,37 @@ pub(crate) enum Job {
     Continue,
 }
 
+/// What the shell has said, as it comes.
+#[cfg(feature = "tui")]
+#[derive(Debug)]
+pub(crate) struct Jobs {
+    /// Of two that came at once not in their order.
+    pub(crate) told: Receiver<Job>,
+    /// The number of the signal that came last.
+    last: Arc<AtomicUsize>,
+}
+
+#[cfg(feature = "tui")]
+impl Jobs {
+    /// Whether the last that was said was to stop.
+    pub(crate) fn is_to_stop(&self) -> bool {
+        self.last.load(Ordering::SeqCst) == STOP
+    }
+}
+
+/// What [`Jobs::is_to_stop`] tells apart.
+#[cfg(feature = "tui")]
+const STOP: usize = 1;
+#[cfg(feature = "tui")]
+const CONTINUE: usize = 2;
+
 /// Stopping and going on as they come; from here on stopping is up to who receives.
 #[cfg(feature = "tui")]
-pub(crate) fn jobs() -> io::Result<Receiver<Job>> {
+pub(crate) fn jobs() -> io::Result<Jobs> {
+    let last = Arc::new(AtomicUsize::new(CONTINUE));
+    for (signal, meaning) in [(SIGTSTP, STOP), (SIGCONT, CONTINUE)] {
+        signal_hook::flag::register_usize(signal, Arc::clone(&last), meaning)?;
+    }
     let mut signals = Signals::new([&[SIGTSTP, SIGCONT], DEADLY].concat())?;
     let (sender, receiver) = bounded(4);
     std::thread::Builder::new()
@@ -115,5 +145,8 @@ pub(crate) fn jobs() -> io::Result<Receiver<Job>> {
                 }
             }
         })?;
-    Ok(receiver)
+    Ok(Jobs {
+        told: receiver,
+        last,
+    })
 }

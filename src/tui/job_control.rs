@@ -26,6 +26,11 @@ pub fn has_shell() -> bool {
     Standing::of("self").is_none_or(|own| own.has_shell(|pid| Standing::of(&pid.to_string())))
 }
 
+/// Whether using the terminal stops nobody: it is this process's turn, or nobody would let it go on.
+pub fn may_use_terminal() -> bool {
+    is_in_front() || !has_shell()
+}
+
 /// Where a process stands among the others, by their numbers; 0 where there is none to be seen from here.
 #[derive(Clone, Copy, Debug)]
 struct Standing {

@@ -34,7 +34,7 @@ pub use config::{Config, ConfigError};
 pub use face::Face;
 pub use glyphs::Glyphs;
 pub use input::{hang_up, listen};
-pub use job_control::{has_shell, is_in_front, is_there};
+pub use job_control::{has_shell, is_in_front, is_there, may_use_terminal};
 pub use key::{Key, Keys, UnknownKey};
 pub use lane::Lane;
 pub use layers::{Found, Peeked};

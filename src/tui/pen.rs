@@ -19,6 +19,8 @@ use crossterm::terminal::{
     enable_raw_mode,
 };
 
+use super::job_control::may_use_terminal;
+
 /// How long anybody waits for a terminal that takes nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -101,9 +103,18 @@ pub(super) fn give_back() {
     leave(false);
 }
 
+/// The same where the screen is at its end: one that another job has got meanwhile is left to it.
+pub(super) fn close() {
+    if may_use_terminal() {
+        leave(false);
+    }
+}
+
 /// The same, and nobody takes it again: for a thread that is about to end the process.
 pub fn give_back_for_good() {
-    leave(true);
+    if may_use_terminal() {
+        leave(true);
+    }
 }
 
 fn leave(for_good: bool) {

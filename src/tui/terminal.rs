@@ -126,7 +126,7 @@ struct Held;
 
 impl Drop for Held {
     fn drop(&mut self) {
-        pen::give_back();
+        pen::close();
     }
 }
 
@@ -139,7 +139,7 @@ fn give_back_before_panics() {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if std::thread::current().id() == drawing {
-                pen::give_back();
+                pen::close();
             } else if pen::is_ours() {
                 tracing::error!("{info}");
                 return;

@@ -282,12 +282,21 @@ fn ctrl_z_stops_whoever_started_it_as_well() {
 
 #[test]
 fn a_signal_ends_what_stands_and_leaves_the_terminal_to_the_shell() {
-    for signal in [Signal::TERM, Signal::HUP] {
+    let standing = |stop: &str| {
         let (mut tape, pid) = job(ALONE);
-        tape.keys("\x1a");
-        tape.wait_for("the old screen", |shot| {
-            !shot.is_alternate && shot.has("it stands 1")
-        });
+        match stop {
+            "key" => tape.keys("\x1a"),
+            _ => kill_process(pid, Signal::STOP).unwrap(),
+        }
+        until("the shell", || tells(&tape, "it stands 1"));
+        (tape, pid)
+    };
+    let (tape, pid) = standing("nobody could prepare for it");
+    kill_process(pid, Signal::TERM).unwrap();
+    kill_process(pid, Signal::CONT).unwrap();
+    until("its end", || tells(&tape, "interrupted after"));
+    for signal in [Signal::TERM, Signal::HUP] {
+        let (tape, pid) = standing("key");
         // As a shell does it.
         kill_process(pid, signal).unwrap();
         kill_process(pid, Signal::CONT).unwrap();
@@ -323,6 +332,11 @@ fn what_has_lost_its_shell_leaves_the_screen_to_whoever_has_it() {
     tape.wait_for("its end, on the old screen", |shot| {
         !shot.is_alternate && shot.has("another job has it")
     });
+}
+
+/// Whether this was written, in the middle of a picture too.
+fn tells(tape: &Tape, words: &str) -> bool {
+    String::from_utf8_lossy(&tape.bytes()).contains(words)
 }
 
 /// The letter that the system has for what a process does; `None` if there is none any more.
