@@ -24,6 +24,7 @@ pub(crate) enum Return {
 
 impl Followers {
     /// When [`Followers::check`] has something to do, even if nothing happens.
+    #[cfg(any(feature = "tui", test))]
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
         self.deadline
     }

@@ -9,9 +9,11 @@ use bagplay::cli::{
 use bagplay::output::{Delivery, Null, Occasion, Output};
 use bagplay::player::{Before, Transport};
 use bagplay::time::{Ros, Segment, Time};
+#[cfg(feature = "tui")]
+use bagplay::wire::TopicState;
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Monitor, Played, Session, Skipped, StateTopic, TopicState,
-    WireError, WireEvent, WireOptions, WireOutput,
+    ClockOptions, Congestion, Distro, Monitor, Played, Session, Skipped, StateTopic, WireError,
+    WireEvent, WireOptions, WireOutput,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -166,6 +168,7 @@ impl Network {
     }
 
     /// The state of each topic on the wire.
+    #[cfg(feature = "tui")]
     pub(crate) fn topics(&self) -> Vec<TopicState> {
         self.monitor
             .as_ref()
