@@ -121,11 +121,12 @@ pub(crate) fn watch<O>(
     let terminal = Terminal::take(&format!("play {name}")).or_exit(Exit::Failed)?;
     run.voice.log.divert(Box::new(lines_to(told.clone())));
     let done = show(run, running, bag, reach, setup, terminal, (told, &news));
-    // The screen is gone by now, whatever became of it.
-    run.voice.log.bring_back();
-    if let (true, Ok(ended)) = (tui::is_stuck(), &done) {
-        leave_anyway(ended.exit).or_exit(Exit::Failed)?;
+    if tui::is_stuck() {
+        leave_anyway(done.as_ref().map_or(Exit::Failed, |ended| ended.exit))
+            .or_exit(Exit::Failed)?;
     }
+    // Nobody draws any more, whatever became of the screen.
+    run.voice.log.bring_back();
     done.context("the terminal cannot be drawn on")
         .or_exit(Exit::Failed)
 }
@@ -232,7 +233,8 @@ fn leave_anyway(exit: Exit) -> std::io::Result<()> {
         let _ = after(LAST_WORDS).recv();
         std::process::exit(exit.code().into());
     };
-    std::thread::Builder::new().spawn(leave).map(drop)
+    let thread = std::thread::Builder::new().name("leave".into());
+    thread.spawn(leave).map(drop)
 }
 
 /// Stops if it is asked to, and takes the terminal again when it goes on and has its turn: in the background it stops
@@ -241,10 +243,13 @@ fn stand_by(run: &Run<'_>, screen: &mut Screen, warden: &mut Warden<'_>, job: Jo
     let is_asked = job == Job::Stop && jobs.is_to_stop();
     let mut stops = is_asked && tui::has_shell();
     if stops {
-        // If the shell has the terminal already, giving it back is what stops, until it goes on.
-        let has_been_late = !tui::is_in_front();
+        // If the shell has the terminal already, giving it back may have been what stopped, until it went on.
+        let is_late = !tui::is_in_front();
         screen.give_back();
-        stops = !(has_been_late && jobs.told.recv_timeout(SOON) == Ok(Job::Continue));
+        if is_late {
+            let _ = jobs.told.recv_timeout(SOON);
+        }
+        stops = jobs.is_to_stop();
     } else if is_asked {
         tracing::info!("not stopped: there is no shell to let it go on");
     }
@@ -255,14 +260,19 @@ fn stand_by(run: &Run<'_>, screen: &mut Screen, warden: &mut Warden<'_>, job: Jo
         if tui::may_use_terminal() {
             break screen.take_again();
         }
+        if warden.is_ending() {
+            break;
+        }
         // A shell that ends what is stopped says that first, and then to go on.
         if let Ok(exit) = run.signals.recv_timeout(SOON) {
             break warden.interrupt(exit);
         }
-        stops = true;
+        stops = !tui::may_use_terminal();
     }
-    // What came while it was stopped is over: it goes on.
-    jobs.told.try_iter().for_each(drop);
+    // What came while it was stopped is over: it goes on, unless that was to stop again.
+    if !jobs.is_to_stop() {
+        jobs.told.try_iter().for_each(drop);
+    }
 }
 
 /// A terminal that goes away says so by a signal, too, about when it cannot be drawn on any more: then that is

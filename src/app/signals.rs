@@ -1,4 +1,4 @@
-//! Signals that end the program, as a channel.
+//! Signals, as channels: those that end the program, and a shell's word to stop and to go on.
 
 use std::io;
 use std::sync::Arc;
@@ -94,9 +94,9 @@ pub(crate) enum Job {
 #[cfg(feature = "tui")]
 #[derive(Debug)]
 pub(crate) struct Jobs {
-    /// Of two that came at once not in their order.
+    /// As they come; two that came at once may be in the wrong order, which [`Jobs::is_to_stop`] settles.
     pub(crate) told: Receiver<Job>,
-    /// The number of the signal that came last.
+    /// Which of the two came last.
     last: Arc<AtomicUsize>,
 }
 
@@ -108,7 +108,7 @@ impl Jobs {
     }
 }
 
-/// What [`Jobs::is_to_stop`] tells apart.
+/// Of [`Jobs::last`].
 #[cfg(feature = "tui")]
 const STOP: usize = 1;
 #[cfg(feature = "tui")]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, SendError, Sender, bounded};
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::execute;
@@ -36,41 +36,51 @@ const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// To the thread, once there is one.
-static JOBS: OnceLock<Sender<Job>> = OnceLock::new();
+static ORDERS: OnceLock<Sender<Order>> = OnceLock::new();
 /// Whether the screen is ours now.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 /// Whether a picture is still to be written.
 static IS_BUSY: AtomicBool = AtomicBool::new(false);
-/// Whether somebody has waited in vain for it.
+/// Whether it was last given back in vain.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
-/// Why the last picture could not be written.
+/// Why the last picture could not be written, or the screen not be taken.
 static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
 
-enum Job {
+enum Order {
     Take(String, Sender<io::Result<()>>),
     Draw(Vec<u8>),
-    GiveBack { for_good: bool, done: Sender<()> },
+    GiveBack(Until, Sender<()>),
 }
 
-/// Takes the screen, for a window with this title. Comes back when it is done; of a terminal that takes nothing, before.
+/// How long the screen is given back for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    Taken,
+    Ever,
+}
+
+/// Takes the screen, for a window with this title. Comes back when it is done; of a terminal that takes nothing, before:
+/// then [`failure`] tells of what goes wrong.
 pub(super) fn take(title: &str) -> io::Result<()> {
-    if JOBS.get().is_none() {
+    if ORDERS.get().is_none() {
         let (send, asked) = bounded(WAITING);
         std::thread::Builder::new()
             .name("screen".into())
             .spawn(move || work(&asked))?;
         // Only the main thread begins.
-        let _ = JOBS.set(send);
+        let _ = ORDERS.set(send);
     }
     let (done, is_done) = bounded(1);
-    ask(Job::Take(title.to_owned(), done));
+    if !ask(Order::Take(title.to_owned(), done)) {
+        return Err(io::Error::other("it takes nothing"));
+    }
     is_done.recv_timeout(PATIENCE).unwrap_or(Ok(()))
 }
 
 /// Writes a picture, if the screen is ours when its turn comes.
 pub(super) fn draw(picture: Vec<u8>) {
     IS_BUSY.store(true, Ordering::Release);
-    if !ask(Job::Draw(picture)) {
+    if !ask(Order::Draw(picture)) {
         IS_BUSY.store(false, Ordering::Release);
     }
 }
@@ -80,7 +90,7 @@ pub(super) fn is_busy() -> bool {
     IS_BUSY.load(Ordering::Acquire)
 }
 
-/// Why the last picture could not be written; once.
+/// Why the last picture could not be written, or the screen not be taken when nobody waited any more; once.
 pub(super) fn failure() -> Option<io::Error> {
     FAILURE
         .lock()
@@ -92,7 +102,7 @@ pub(super) fn is_ours() -> bool {
     IS_OURS.load(Ordering::Acquire)
 }
 
-/// Whether the terminal has taken nothing for so long that the screen was left as it is.
+/// Whether the screen was left as it is when it was last given back: for two seconds the terminal had taken nothing.
 pub fn is_stuck() -> bool {
     IS_STUCK.load(Ordering::Acquire)
 }
@@ -100,65 +110,72 @@ pub fn is_stuck() -> bool {
 /// Gives the terminal back as it was. Does nothing if it is not ours; that it is gone is no error, and one that takes
 /// nothing is left as it is.
 pub(super) fn give_back() {
-    leave(false);
+    leave(Until::Taken);
 }
 
 /// The same where the screen is at its end: one that another job has got meanwhile is left to it.
 pub(super) fn close() {
     if may_use_terminal() {
-        leave(false);
+        leave(Until::Taken);
     }
 }
 
 /// The same, and nobody takes it again: for a thread that is about to end the process.
 pub fn give_back_for_good() {
     if may_use_terminal() {
-        leave(true);
+        leave(Until::Ever);
     }
 }
 
-fn leave(for_good: bool) {
-    if JOBS.get().is_none() {
+fn leave(until: Until) {
+    if ORDERS.get().is_none() {
         return;
     }
     // First what works even if the terminal takes no output any more.
     let _ = disable_raw_mode();
     let (done, is_done) = bounded(1);
-    ask(Job::GiveBack { for_good, done });
-    if is_done.recv_timeout(PATIENCE).is_err() {
-        IS_STUCK.store(true, Ordering::Release);
-    }
+    ask(Order::GiveBack(until, done));
+    let is_stuck = is_done.recv_timeout(PATIENCE).is_err();
+    IS_STUCK.store(is_stuck, Ordering::Release);
 }
 
 /// Never waits; `false` if too much waits already.
-fn ask(job: Job) -> bool {
-    JOBS.get().is_some_and(|jobs| jobs.try_send(job).is_ok())
+fn ask(order: Order) -> bool {
+    ORDERS
+        .get()
+        .is_some_and(|orders| orders.try_send(order).is_ok())
 }
 
-fn work(asked: &Receiver<Job>) {
+fn work(asked: &Receiver<Order>) {
     let mut is_over = false;
-    for job in asked {
-        match job {
-            Job::Take(title, done) => {
+    for order in asked {
+        match order {
+            Order::Take(title, done) => {
                 let taken = if is_over { Ok(()) } else { enter(&title) };
                 // Who asked may wait no longer.
-                let _ = done.send(taken);
+                if let Err(SendError(Err(error))) = done.send(taken) {
+                    fail(error);
+                }
             }
-            Job::Draw(picture) => {
+            Order::Draw(picture) => {
                 if is_ours()
                     && let Err(error) = put(&picture)
                 {
-                    *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    fail(error);
                 }
                 IS_BUSY.store(false, Ordering::Release);
             }
-            Job::GiveBack { for_good, done } => {
-                is_over |= for_good;
+            Order::GiveBack(until, done) => {
+                is_over |= until == Until::Ever;
                 restore();
                 let _ = done.send(());
             }
         }
     }
+}
+
+fn fail(error: io::Error) {
+    *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
 }
 
 fn put(picture: &[u8]) -> io::Result<()> {
@@ -168,21 +185,19 @@ fn put(picture: &[u8]) -> io::Result<()> {
 }
 
 fn enter(title: &str) -> io::Result<()> {
+    // What is on already would not be switched on, and a shell may have changed it meanwhile. Where this fails, the
+    // screen is another job's.
+    disable_raw_mode().and_then(|()| enable_raw_mode())?;
     let was_ours = IS_OURS.swap(true, Ordering::AcqRel);
-    // What is on already would not be switched on, and a shell may have changed it meanwhile.
-    let entered = disable_raw_mode()
-        .and_then(|()| enable_raw_mode())
-        .and_then(|()| {
-            execute!(
-                io::stdout(),
-                Print(if was_ours { "" } else { TITLE_KEPT }),
-                SetTitle(title),
-                EnterAlternateScreen,
-                Hide,
-                EnableBracketedPaste,
-                Print(MOUSE_ON)
-            )
-        });
+    let entered = execute!(
+        io::stdout(),
+        Print(if was_ours { "" } else { TITLE_KEPT }),
+        SetTitle(title),
+        EnterAlternateScreen,
+        Hide,
+        EnableBracketedPaste,
+        Print(MOUSE_ON)
+    );
     if entered.is_err() {
         restore();
     }
