@@ -27,6 +27,8 @@ use super::warden::{Ended, Run, Warden};
 
 /// How much may wait for the screen; of log lines beyond that the event log misses some.
 const WAITING: usize = 1024;
+/// How long a stop waits for the shell's word to go on, which may have come meanwhile.
+const A_MOMENT: Duration = Duration::from_millis(100);
 /// How far behind each other two signals of one cause are at most.
 const SOON: Duration = Duration::from_millis(300);
 /// How long the end of a run may take on a terminal that takes nothing.
@@ -243,13 +245,11 @@ fn stand_by(run: &Run<'_>, screen: &mut Screen, warden: &mut Warden<'_>, job: Jo
     let is_asked = job == Job::Stop && jobs.is_to_stop();
     let mut stops = is_asked && tui::has_shell();
     if stops {
-        // If the shell has the terminal already, giving it back may have been what stopped, until it went on.
-        let is_late = !tui::is_in_front();
         screen.give_back();
-        if is_late {
-            let _ = jobs.told.recv_timeout(SOON);
-        }
-        stops = jobs.is_to_stop();
+        // Who started this stops as well, and the shell may have had the terminal, and given it back, by now.
+        let is_late = !tui::is_in_front();
+        let _ = jobs.told.recv_timeout(A_MOMENT);
+        stops = jobs.is_to_stop() && !(is_late && tui::is_in_front());
     } else if is_asked {
         tracing::info!("not stopped: there is no shell to let it go on");
     }
