@@ -113,14 +113,15 @@ pub(super) fn give_back() {
     leave(Until::Taken);
 }
 
-/// The same where the screen is at its end: one that another job has got meanwhile is left to it.
+/// The same where the screen is at its end: a terminal that another job has got meanwhile is left to it.
 pub(super) fn close() {
     if may_use_terminal() {
         leave(Until::Taken);
     }
 }
 
-/// The same, and nobody takes it again: for a thread that is about to end the process.
+/// Gives the terminal back as it was, unless another job has it, and nobody takes it again: for a thread that is about
+/// to end the process. Waits two seconds at most.
 pub fn give_back_for_good() {
     if may_use_terminal() {
         leave(Until::Ever);

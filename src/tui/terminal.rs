@@ -1,7 +1,8 @@
 //! [`Terminal`]: the terminal while the screen is ours, and how it gets back, whatever happens.
 //!
-//! It is given back, unless another job has it by then, when it is dropped, when the main thread panics, before the process is stopped by ctrl-Z, and by
-//! [`give_back_for_good`](super::pen::give_back_for_good) before an exit from elsewhere.
+//! It is given back, unless another job has it by then, when it is dropped, when the main thread panics, before the
+//! process is stopped by ctrl-Z, and by [`give_back_for_good`](super::pen::give_back_for_good) before an exit from
+//! elsewhere.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
