@@ -106,6 +106,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_terminal_is_larger_than_anybody_looks_at() {
+        for (said, drawn) in [
+            ((0, 0), (0, 0)),
+            ((200, 50), (200, 50)),
+            ((65_535, 50), (1_000, 50)),
+            ((80, 65_535), (80, 1_000)),
+        ] {
+            let size = Size::on_a_terminal(said.0, said.1);
+            assert_eq!((size.width, size.height), drawn);
+        }
+    }
+
+    #[test]
     fn whatever_the_size_nothing_overlaps_and_all_rows_are_used() {
         for height in 0..80 {
             for width in [1, 20, 40, 80, 99, 100, 200] {
