@@ -3,17 +3,25 @@
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import xxhash
 import zenoh
 
-from recording import Topic
+from recording import Message, Topic
 
 CLOCK_TYPE = "rosgraph_msgs/msg/Clock"
 CLOCK_HASH = "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564"
 CLOCK = Topic("/clock", CLOCK_TYPE, "", CLOCK_HASH, "")
+
+
+def clock_value(payload: bytes) -> int:
+    """Nanoseconds; the payload is a `rosgraph_msgs/msg/Clock` in little-endian CDR."""
+    assert len(payload) == 12 and payload[:4] == bytes([0, 1, 0, 0])
+    seconds = int.from_bytes(payload[4:8], "little", signed=True)
+    return seconds * 1_000_000_000 + int.from_bytes(payload[8:12], "little")
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,9 @@ class Node:
 
     def __init__(self, port: int, topics: Iterable[Topic]):
         self.samples: list[Sample] = []
+        self.counts: Counter[str] = Counter()
+        # The last value of the clock.
+        self.shown: int | None = None
         self.tokens: set[str] = set()
         self._arrived = threading.Condition()
         self._session = session(port)
@@ -119,6 +130,9 @@ class Node:
             )
             with self._arrived:
                 self.samples.append(got)
+                self.counts[got.topic] += 1
+                if got.topic == CLOCK.name:
+                    self.shown = clock_value(got.payload)
                 self._arrived.notify_all()
 
         # A direct callback runs on the link's own thread: that keeps the order between topics.
@@ -148,12 +162,17 @@ class Node:
             if not self._arrived.wait_for(lambda: condition(self), timeout):
                 raise TimeoutError(f"{len(self.samples)} samples and {len(self.tokens)} tokens so far")
 
-    def settle(self, count: int, timeout: float = 5.0) -> None:
-        """After the player has gone: until `count` samples are here, if they come at all."""
+    def settle(self, expected: list[Message], until: int | None = None, timeout: float = 60) -> None:
+        """After the player has gone: all of `expected` is here and the clock at `until`, if they come at all."""
+        counts = Counter(message.topic for message in expected)
         try:
-            self.wait_for(lambda node: len(node.samples) >= count, timeout)
+            self.wait_for(lambda node: node.counts >= counts and node.has_shown(until), timeout)
         except TimeoutError:
             pass  # The caller compares and says what is missing.
+
+    def has_shown(self, time_ns: int | None) -> bool:
+        """Whether the clock has come that far."""
+        return time_ns is None or (self.shown is not None and self.shown >= time_ns)
 
     def close(self) -> None:
         self._session.close()

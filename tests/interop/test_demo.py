@@ -29,8 +29,7 @@ def run(demo):
         waiting = list(node.samples)
         node.join(demo.topics[LAST_TO_JOIN])
         summary = player.finish(timeout=60)
-        ticks = len(node.of(CLOCK.name))
-        node.settle(len(expected) + ticks)
+        node.settle(expected, until=demo.end)
         yield SimpleNamespace(
             node=node,
             summary=summary,
@@ -149,7 +148,7 @@ def test_unpaced_clock_shows_the_stamps_of_the_messages(demo):
     arguments = ["--rate", "max", "--clock", "--topics", *names, "--wait-for-subscribers"]
     with Player(demo.path, *arguments) as player, Node(player.port, [CLOCK, *reliable]) as node:
         summary = player.finish(timeout=60)
-        node.settle(len(expected) + 1)
+        node.settle(expected, until=expected[-1].log_time)
         checks.same_messages(node, expected)
         checks.summary_agrees(summary, expected)
         values = clock.values(node)
@@ -168,7 +167,7 @@ def test_a_clock_before_each_message_has_its_exact_time(demo):
     arguments = ["--clock-topics-all", "--end", str(end), "--rate", "2", "--wait-for-subscribers"]
     with Player(demo.path, *arguments, *names) as player, Node(player.port, [CLOCK, *topics]) as node:
         player.finish(timeout=60)
-        node.settle(2 * len(expected))
+        node.settle(expected)
         shown = None
         for sample, log_time in clock.stamped(node, expected):
             if sample.topic == CLOCK.name:

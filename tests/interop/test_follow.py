@@ -1,6 +1,7 @@
 """The library follows a clock that is published by somebody else: a program of ours, a clock from here."""
 
 import itertools
+import json
 import os
 import subprocess
 import threading
@@ -8,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+import zenoh
 
 from node import CLOCK
-from player import HOUSE
+from player import HOUSE, free_port
 
 PATIENCE = 30.0
 SECOND = 10**9
@@ -103,14 +105,7 @@ class Follower:
 @pytest.fixture
 def router():
     """A router of PyPI's zenoh on a free port, and the port."""
-    import json
-    import socket
-
-    import zenoh
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     config = zenoh.Config()
     for key, value in {
         "mode": "router",

@@ -1,6 +1,6 @@
 """A late joiner is owed the latched messages: asked for as rmw_zenoh's subscriptions do."""
 
-import time
+import threading
 
 import zenoh
 from zenoh import ext
@@ -11,8 +11,9 @@ from player import Player
 from recording import digest
 
 RATE = 2
+SECOND = 1_000_000_000
 # The camera's /tf_static comes at 1.7 s.
-LATE_NS = 3_000_000_000
+LATE_NS = 3 * SECOND
 
 
 class LateSubscriber:
@@ -21,10 +22,13 @@ class LateSubscriber:
     def __init__(self, opened: zenoh.Session, topic):
         self.payloads: list[bytes] = []
         self.attachments: list[bytes] = []
+        self._arrived = threading.Condition()
 
         def record(sample: zenoh.Sample) -> None:
-            self.attachments.append(sample.attachment.to_bytes())
-            self.payloads.append(sample.payload.to_bytes())
+            with self._arrived:
+                self.attachments.append(sample.attachment.to_bytes())
+                self.payloads.append(sample.payload.to_bytes())
+                self._arrived.notify_all()
 
         self._subscriber = ext.declare_advanced_subscriber(
             opened,
@@ -35,6 +39,11 @@ class LateSubscriber:
             subscriber_detection=True,
         )
 
+    def settle(self, count: int, timeout: float = 60) -> None:
+        """Until `count` have come, if they do: the caller compares."""
+        with self._arrived:
+            self._arrived.wait_for(lambda: len(self.payloads) >= count, timeout)
+
 
 def test_a_late_joiner_gets_the_latched_messages(demo):
     latched = [topic for topic in demo.topics.values() if topic.latched]
@@ -43,17 +52,15 @@ def test_a_late_joiner_gets_the_latched_messages(demo):
     arguments = ["--clock", "20", "--rate", str(RATE), "--wait-for-subscribers", "/imu"]
     with Player(demo.path, *arguments) as player, Node(player.port, [CLOCK, imu]) as node:
         late = demo.start + LATE_NS
-        node.wait_for(lambda node: arrived(node, late), timeout=30)
+        node.wait_for(lambda node: node.has_shown(late), timeout=30)
         with session(player.port) as opened:
             subscribers = {topic.name: LateSubscriber(opened, topic) for topic in latched}
-            deadline = time.monotonic() + 5
             want = {name: [message.data for message in demo.of(name)] for name in subscribers}
-            while time.monotonic() < deadline:
-                if all(len(s.payloads) >= len(want[name]) for name, s in subscribers.items()):
-                    break
-                time.sleep(0.05)
+            for name, subscriber in subscribers.items():
+                subscriber.settle(len(want[name]))
             # Long enough for a message too many to show.
-            time.sleep(0.3)
+            later = node.shown + 2 * SECOND
+            node.wait_for(lambda node: node.has_shown(later), timeout=30)
             for name, subscriber in subscribers.items():
                 assert subscriber.payloads == want[name], name
                 numbers = [int.from_bytes(a[:8], "little") for a in subscriber.attachments]
@@ -64,7 +71,7 @@ def test_a_late_joiner_gets_the_latched_messages(demo):
 
 def test_a_late_start_owes_the_latched_messages_too(demo):
     latched = [topic for topic in demo.topics.values() if topic.latched]
-    start = demo.start + 10_000_000_000
+    start = demo.start + 10 * SECOND
     expected = [message for message in demo.without(CLOCK.name) if message.log_time >= start]
     imu = demo.topics["/imu"]
     arguments = ["--start-offset", "10", "--clock", "--rate", "10", "--wait-for-subscribers", "/imu"]
@@ -73,19 +80,13 @@ def test_a_late_start_owes_the_latched_messages_too(demo):
         with Node(player.port, [CLOCK, imu]) as node:
             summary = player.finish(timeout=30)
             want = [message for message in expected if message.topic == imu.name]
-            node.settle(len(want) + 1)
+            node.settle(want, until=demo.end)
             assert [sample.payload for sample in node.of(imu.name)] == [m.data for m in want]
             values = clock.values(node)
             assert (values[0], values[-1]) == (start, demo.end) and values == sorted(values)
         for name, subscriber in subscribers.items():
+            subscriber.settle(len(demo.of(name)))
             assert subscriber.payloads == [message.data for message in demo.of(name)], name
     # What was sent again is not part of what was due.
     assert summary["digest"] == digest(expected)
     assert summary["messages_sent"] == len(expected)
-
-
-def arrived(node: Node, time_ns: int) -> bool:
-    """Whether the clock has come that far."""
-    return any(
-        sample.topic == CLOCK.name and clock.value(sample) >= time_ns for sample in node.samples[-30:]
-    )

@@ -37,7 +37,7 @@ def test_unpaced_nothing_is_lost(data, name):
     with Player(recording.path, *arguments) as player:
         with Node(player.port, recording.topics.values()) as node:
             summary = player.finish(timeout=120)
-            node.settle(len(recording.messages))
+            node.settle(recording.messages)
             checks.same_messages(node, recording.messages)
             checks.arrival_order(node, recording.messages)
             checks.type_hashes(node, recording.topics.values())
@@ -52,7 +52,7 @@ def test_in_time_with_a_clock(data, name):
     with Player(recording.path, *arguments) as player:
         with Node(player.port, [CLOCK, *recording.topics.values()]) as node:
             summary = player.finish(timeout=60)
-            node.settle(len(recording.messages) + 1)
+            node.settle(recording.messages, until=recording.end)
             checks.same_messages(node, recording.messages)
             checks.summary_agrees(summary, recording.messages)
             clock.agrees_with_messages(node, recording.messages)
