@@ -9,6 +9,7 @@ pub(crate) mod headless;
 #[cfg(feature = "tui")]
 pub(crate) mod keeper;
 pub(crate) mod keys;
+pub(crate) mod leave;
 pub(crate) mod logging;
 pub(crate) mod network;
 pub(crate) mod opening;

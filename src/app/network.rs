@@ -12,8 +12,8 @@ use bagplay::time::{Ros, Segment, Time};
 #[cfg(feature = "tui")]
 use bagplay::wire::TopicState;
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Monitor, Played, Session, Skipped, StateTopic, WireError,
-    WireEvent, WireOptions, WireOutput,
+    ClockOptions, Congestion, Distro, Drained, Monitor, Played, Session, Skipped, StateTopic,
+    WireError, WireEvent, WireOptions, WireOutput,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -198,10 +198,9 @@ impl Network {
     }
 
     /// Waits until what was sent has left: to be called while the topics are still declared.
-    pub(crate) fn drain(&self) {
-        if let Some(session) = &self.session {
-            session.drain();
-        }
+    pub(crate) fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
+        let session = self.session.as_ref();
+        session.map_or(Drained::Whole, |session| session.drain(is_called_off))
     }
 
     /// Leaves the network.

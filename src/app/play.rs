@@ -14,6 +14,7 @@ use super::bar;
 use super::failure::{Failure, OrExit};
 use super::headless;
 use super::keys;
+use super::leave::leave;
 use super::logging::Voice;
 use super::network::Network;
 use super::opening;
@@ -87,10 +88,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     let (report, out) = running.join().or_exit(Exit::Failed)?;
     let ending = ending?;
     drop(state);
-    // Who asked for the end waits for nobody.
-    if matches!(ending.how, Ending::End | Ending::Failed) {
-        network.drain();
-    }
+    let (ending, unsent) = leave(&run, ending);
     drop(out);
     network.leave();
 
@@ -99,7 +97,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
         Ending::Stopped if report.reached_end => Ending::End,
         how => how,
     };
-    let summary = Summary::new(&bag, &plan, &report, how);
+    let summary = Summary::new(&bag, &plan, &report, how, unsent);
     match talk.format {
         Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?)?,
         Format::Text => tracing::info!("{summary}"),

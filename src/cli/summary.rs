@@ -32,6 +32,7 @@ pub struct Summary {
     recording: Recording,
     messages_sent: u64,
     bytes_sent: u64,
+    unsent_bytes: u64,
     digest: Option<String>,
     order: &'static str,
     rate: Rate,
@@ -95,8 +96,9 @@ struct TopicSummary {
 }
 
 impl Summary {
-    /// Sums up the run of a plan over a bag. Damage found when it was opened counts as well.
-    pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending) -> Self {
+    /// Sums up the run of a plan over a bag. Damage found when it was opened counts as well. `unsent_bytes` are those
+    /// that nobody had taken at the end.
+    pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending, unsent_bytes: u64) -> Self {
         let (topics, recording) = (bag.topics(), plan.options.recording);
         let direction = pace_factor(plan.options.pace).map_or(1.0, f64::signum);
         let micros = |nanos: u64| {
@@ -128,6 +130,7 @@ impl Summary {
             },
             messages_sent: report.sent,
             bytes_sent: report.bytes,
+            unsent_bytes,
             digest: report.digest.as_ref().map(crate::player::Digest::hex),
             order: match bag.order() {
                 MessageOrder::Received => "received",

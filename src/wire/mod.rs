@@ -42,6 +42,7 @@ pub use crate::decode::SchemaError;
 pub use adapt::{Adapted, Samples, adapt, is_tf_static, latched_depth};
 pub use cdr::{CdrError, ClockBytes, check_cdr, decode_clock, encode_clock};
 pub use clock_state::{ClockMotion, ClockStateMessage};
+pub use drain::Drained;
 pub use error::WireError;
 pub use event::WireEvent;
 pub use gid::Gid;

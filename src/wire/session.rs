@@ -17,7 +17,7 @@ use crate::bag::{History, Qos, Reliability};
 
 use super::advertise::{OwnClock, Planned, plan_raw, plan_ros};
 use super::clock::Clock;
-use super::drain::drain;
+use super::drain::{Drained, drain};
 use super::env::Environment;
 use super::error::WireError;
 use super::event::{Events, WireEvent};
@@ -223,9 +223,10 @@ impl Session {
         Ok((output, skipped))
     }
 
-    /// Waits until what was put has left, at most the stall timeout: before an output is dropped.
-    pub fn drain(&self) {
-        drain(&self.zenoh, self.options.stall_timeout);
+    /// Waits until what was put has left, however slowly it is taken, at most until nothing has moved for the
+    /// stall timeout: before an output is dropped. `is_called_off` is asked every few milliseconds.
+    pub fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
+        drain(&self.zenoh, self.options.stall_timeout, is_called_off)
     }
 
     /// Leaves the network: off the graph, then what is queued is sent, then the links close. Outputs that

@@ -59,6 +59,8 @@ mod tui_update;
 #[cfg(feature = "wire")]
 mod wire_clock;
 #[cfg(feature = "wire")]
+mod wire_drain;
+#[cfg(feature = "wire")]
 mod wire_graph;
 #[cfg(feature = "wire")]
 mod wire_net;

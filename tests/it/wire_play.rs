@@ -7,7 +7,7 @@ use std::process::{Command as Process, Stdio};
 use bagplay::bag::{Bag, Cues, Selection, TopicId};
 use bagplay::player::{ClockOptions, Command, Options, Pace, Player};
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
-use bagplay::wire::{self, Played, WireEvent};
+use bagplay::wire::{self, Drained, Played, WireEvent};
 use zenoh::Wait;
 use zenoh::sample::Sample;
 
@@ -110,7 +110,7 @@ fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
     );
     transport.send(Command::Stop).unwrap();
     let (report, out) = running.join().unwrap();
-    session.drain();
+    assert_eq!(session.drain(|| false), Drained::Whole);
     drop(out);
     let sent = i64::try_from(report.sent).unwrap();
     expect(sent - 165);

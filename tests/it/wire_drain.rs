@@ -1,0 +1,195 @@
+//! Waiting until what was put has left, for subscribers that are slow or stuck, on real connections.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command as Process, Stdio};
+use std::time::Duration;
+
+use bagplay::output::{Occasion, Output};
+use bagplay::wire::{Drained, Session, WireEvent, WireOutput};
+use crossbeam_channel::Receiver;
+use zenoh::Wait;
+use zenoh::pubsub::Subscriber;
+use zenoh::sample::Sample;
+
+use crate::wire_net::{
+    self, Pipe, STRING, STRING_HASH, free_endpoint, message, number, payload, peer, played, router,
+    subscribe, take,
+};
+
+/// More than the buffers between the two sides hold.
+const SIZE: usize = 200_000;
+
+const ODOMETRY: &str = "nav_msgs::msg::dds_::Odometry_";
+const ODOMETRY_HASH: &str =
+    "RIHS01_3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0";
+
+/// A player and a subscriber at the other end of a pipe.
+struct Pair {
+    session: Session,
+    output: WireOutput,
+    pipe: Pipe,
+    samples: Receiver<Sample>,
+    _node: (zenoh::Session, Subscriber<()>),
+}
+
+/// They know each other; the pipe carries 64 KiB a `pause` at most.
+fn pair(stall_timeout: Duration, pause: Duration) -> Pair {
+    let (session, events, endpoint) = router(|options| options.stall_timeout = stall_timeout);
+    let (output, _) = session
+        .advertise(&[played(0, "/image", None)], None)
+        .unwrap();
+    let pipe = Pipe::slow(&endpoint, pause);
+    let node = peer(&pipe.endpoint);
+    let (subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    Pair {
+        session,
+        output,
+        pipe,
+        samples,
+        _node: (node, subscriber),
+    }
+}
+
+#[test]
+fn who_is_slow_gets_all_however_long_it_takes() {
+    const MESSAGES: u32 = 10;
+    let Pair {
+        session,
+        mut output,
+        samples,
+        pipe: _pipe,
+        _node,
+    } = pair(Duration::from_secs(2), Duration::from_millis(150));
+    for n in 0..MESSAGES {
+        output.message(&message(0, payload(n, SIZE)), Occasion::Due);
+    }
+    // It takes longer than the stall timeout.
+    assert_eq!(session.drain(|| false), Drained::Whole);
+    drop(output);
+    session.close();
+    for n in 0..MESSAGES {
+        assert_eq!(number(take(&samples).payload()), n);
+    }
+}
+
+#[test]
+fn who_takes_nothing_is_told_of_with_what_is_left() {
+    let pair = pair(Duration::from_millis(300), Duration::ZERO);
+    let mut output = pair.output;
+    pair.pipe.block();
+    // So few that no put has to wait, or zenoh would close the link.
+    for n in 0..5 {
+        output.message(&message(0, payload(n, SIZE)), Occasion::Due);
+    }
+    assert_eq!(output.monitor().topics()[0].stalled, 0);
+    let drained = pair.session.drain(|| false);
+    assert!(
+        matches!(drained, Drained::Untaken { bytes } if bytes > 0),
+        "{drained:?}"
+    );
+}
+
+#[test]
+fn whoever_calls_it_off_waits_for_nobody() {
+    // Nobody's patience: only calling it off ends this.
+    let pair = pair(Duration::from_secs(3600), Duration::ZERO);
+    let mut output = pair.output;
+    pair.pipe.block();
+    for n in 0..5 {
+        output.message(&message(0, payload(n, SIZE)), Occasion::Due);
+    }
+    let mut looks = 0;
+    let drained = pair.session.drain(|| {
+        looks += 1;
+        looks > 20
+    });
+    assert!(
+        matches!(drained, Drained::CalledOff { bytes } if bytes > 0),
+        "{drained:?}"
+    );
+}
+
+/// The program, playing to a subscriber that takes nothing, until it says `words`; and what that takes.
+fn stuck(stall_timeout: &str, words: &str) -> (Child, impl Sized) {
+    let endpoint = free_endpoint();
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap"))
+        .args([
+            "-v",
+            "--rate",
+            "max",
+            "--topics",
+            "/odom",
+            "/robot_description",
+        ])
+        .args(["--wait-for-subscribers", "--stall-timeout", stall_timeout])
+        .args(["--format", "json", "--listen", &endpoint])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let mut hear = |words: &str| {
+        assert!(
+            said.any(|line| line.contains(words)),
+            "nobody said `{words}`"
+        );
+    };
+    hear("waiting for subscribers");
+    let pipe = Pipe::to(&endpoint);
+    let (stuck, other) = (peer(&pipe.endpoint), peer(&endpoint));
+    let odometry = subscribe(&stuck, &format!("0/odom/{ODOMETRY}/{ODOMETRY_HASH}"));
+    hear("/odom has a subscriber");
+    let token = |node: &zenoh::Session, topic, dds_type, hash| {
+        let key = wire_net::token(node, "MS", topic, dds_type, hash);
+        node.liveliness().declare_token(key).wait().unwrap()
+    };
+    let first = token(&stuck, "/odom", ODOMETRY, ODOMETRY_HASH);
+    hear("subscribes to /odom");
+    pipe.block();
+    // The last that it waited for.
+    let description = subscribe(
+        &other,
+        &format!("0/robot_description/{STRING}/{STRING_HASH}"),
+    );
+    let last = token(&other, "/robot_description", STRING, STRING_HASH);
+    hear(words);
+    (
+        child,
+        (said, pipe, stuck, other, odometry, description, first, last),
+    )
+}
+
+fn summary(child: Child, code: i32) -> serde_json::Value {
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(code));
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+#[test]
+fn a_player_tells_of_what_nobody_took() {
+    let (child, _others) = stuck("2", "a subscriber did not take the last messages,");
+    let summary = summary(child, 0);
+    assert!(summary["unsent_bytes"].as_u64() > Some(0), "{summary}");
+    assert_eq!(summary["ended"], "end");
+}
+
+#[test]
+fn ctrl_c_leaves_who_takes_nothing() {
+    let words = "subscribers are still taking the last messages; ctrl-C leaves them";
+    let (child, _others) = stuck("3600", words);
+    let asked = Process::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    let summary = summary(child, 130);
+    assert!(summary["unsent_bytes"].as_u64() > Some(0), "{summary}");
+    assert_eq!(summary["ended"], "interrupted");
+}
