@@ -64,6 +64,7 @@ def summary_agrees(summary: dict, expected: list[Message], skipped: tuple[str, .
     """Counts, bytes and digest; `skipped` are the topics that were left out for a stated reason."""
     assert summary["messages_sent"] == len(expected)
     assert summary["bytes_sent"] == sum(len(message.data) for message in expected)
+    assert summary["unsent_bytes"] == 0
     assert summary["digest"] == digest(expected)
     assert summary["order"] == "received"
     assert not summary["damage"] and summary["jumps"] == 0
