@@ -14,7 +14,7 @@ use super::bar;
 use super::failure::{Failure, OrExit};
 use super::headless;
 use super::keys;
-use super::leave::leave;
+use super::leave;
 use super::logging::Voice;
 use super::network::Network;
 use super::opening;
@@ -88,9 +88,8 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     let (report, out) = running.join().or_exit(Exit::Failed)?;
     let ending = ending?;
     drop(state);
-    let (ending, unsent) = leave(&run, ending);
-    drop(out);
-    network.leave();
+    let (ending, unsent) = leave::drain(&run, ending);
+    leave::leave(network, out);
 
     let how = match ending.how {
         Ending::End if !report.reached_end => Ending::Stopped,

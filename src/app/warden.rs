@@ -11,8 +11,8 @@ use super::followers::{Followers, Return};
 use super::logging::Voice;
 use super::network::Network;
 
-/// An end that takes longer is explained: a send is stuck, and zenoh cannot be told to let go.
-const SLOW: Duration = Duration::from_secs(1);
+/// An end that takes longer is explained: somebody takes nothing, and zenoh cannot be told to let go.
+pub(super) const SLOW: Duration = Duration::from_secs(1);
 
 /// What the main thread knows of a run.
 #[derive(Debug)]

@@ -31,6 +31,7 @@ mod probe;
 mod publisher;
 mod qos;
 mod rihs01;
+mod send_buffers;
 mod session;
 mod state_topic;
 mod time_source;

@@ -1,8 +1,8 @@
 //! [`Session`]: our place on the network: one zenoh session, one ROS node.
 //!
 //! Opening finds out what to be (the router of this host, a peer of the nodes here, a client of a router
-//! elsewhere) without ever waiting for nobody. Closing takes the node off the graph, then sends what is
-//! queued, for at most the stall timeout.
+//! elsewhere) without ever waiting for nobody. Draining waits until what was put has left; closing takes the node
+//! off the graph and does not.
 
 use std::fmt;
 use std::sync::Arc;
@@ -224,7 +224,7 @@ impl Session {
     }
 
     /// Waits until what was put has left, however slowly it is taken, at most until nothing has moved for the
-    /// stall timeout: before an output is dropped. `is_called_off` is asked every few milliseconds.
+    /// stall timeout: before an output is dropped. `is_called_off` is asked at least 20 times a second.
     pub fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
         drain(&self.zenoh, self.options.stall_timeout, is_called_off)
     }

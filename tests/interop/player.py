@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +92,12 @@ class Player:
 
     def interrupt(self) -> None:
         self._process.send_signal(signal.SIGINT)
+
+    def wait_until_it_says(self, words: str, timeout: float = 60) -> None:
+        deadline = time.monotonic() + timeout
+        while words not in self.stderr():
+            assert time.monotonic() < deadline, f"it never said {words!r}\n{self.stderr()}"
+            time.sleep(0.01)
 
     def stdout(self) -> str:
         self._out.seek(0)

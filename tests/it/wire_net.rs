@@ -77,7 +77,7 @@ pub(crate) fn options(listen: &[String], connect: &[String]) -> WireOptions {
 }
 
 pub(crate) fn open(options: &WireOptions) -> (Session, Events) {
-    let (tell, events) = bounded(100_000);
+    let (tell, events) = bounded(10_000);
     let session = Session::open(options, move |event| drop(tell.try_send(event)));
     (session.expect("a session"), Events(events))
 }
@@ -182,7 +182,8 @@ pub(crate) fn subscribe(
     session: &zenoh::Session,
     key: &str,
 ) -> (zenoh::pubsub::Subscriber<()>, Receiver<Sample>) {
-    let (tell, samples) = bounded(1_000_000);
+    // More than any test leaves lying there.
+    let (tell, samples) = bounded(50_000);
     let subscriber = session.declare_subscriber(key.to_owned());
     let subscriber = subscriber
         .callback(move |sample| drop(tell.try_send(sample)))
@@ -215,6 +216,8 @@ pub(crate) fn token(
 /// A TCP connection with a tap: what the far side sends can be held back, as if its reader were frozen.
 pub(crate) struct Pipe {
     pub(crate) endpoint: String,
+    /// Where it leads.
+    pub(crate) far: String,
     gate: Arc<(Mutex<bool>, Condvar)>,
 }
 
@@ -253,6 +256,7 @@ impl Pipe {
         });
         Self {
             endpoint: near,
+            far: endpoint.to_owned(),
             gate,
         }
     }

@@ -1,0 +1,277 @@
+//! [`SendBuffers`]: what of the data the system has not sent yet, or nobody has acknowledged, link by link.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use zenoh::Wait;
+
+/// A buffer that has room gets those too, a few bytes now and then.
+const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
+/// What may wait in zenoh's own queue, before the buffer: 16 batches.
+const QUEUE: u64 = 1 << 20;
+/// While our data waits a buffer is kept fuller than that.
+const TRICKLE: u64 = 4096;
+/// Long enough to tell what is so from what was so at a look.
+const A_WHILE: Duration = Duration::from_secs(1);
+
+/// The local and the remote port of a link.
+type Ports = (u16, u16);
+
+/// The send buffers of our links since somebody began to look, after the last put.
+#[derive(Default, Debug)]
+pub(super) struct SendBuffers {
+    links: BTreeMap<Ports, Buffer>,
+    looked_at: Option<Instant>,
+    /// What had not been taken on links that went.
+    lost: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    bytes: u64,
+    moved_at: Instant,
+    /// What at most was before or in it at first, less what has been seen to leave.
+    ahead: u64,
+    /// When it last held more than a trickle.
+    full_at: Instant,
+}
+
+impl SendBuffers {
+    /// Looks at them once more.
+    pub(super) fn look(&mut self, zenoh: &zenoh::Session, now: Instant) {
+        self.update(unsent(&sockets(zenoh)), now);
+    }
+
+    /// Bytes that have to leave.
+    pub(super) fn bytes(&self) -> u64 {
+        self.due().map(|buffer| buffer.bytes).sum()
+    }
+
+    /// Bytes of links that went, and had stood before: who just went may have taken all.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Whether something is left, and nobody has taken any of it for `patience`.
+    pub(super) fn are_stuck(&self, patience: Duration) -> bool {
+        let is_stuck = |at, buffer: &Buffer| buffer.stands(at) >= patience;
+        let all = |at| self.due().all(|buffer| is_stuck(at, buffer));
+        self.bytes() > 0 && self.looked_at.is_some_and(all)
+    }
+
+    fn due(&self) -> impl Iterator<Item = &Buffer> {
+        let links = self.links.values();
+        links.filter(|buffer| self.looked_at.is_some_and(|at| buffer.is_due(at)))
+    }
+
+    fn update(&mut self, bytes: BTreeMap<Ports, u64>, now: Instant) {
+        self.looked_at = Some(now);
+        self.links.retain(|ports, buffer| {
+            let is_there = bytes.contains_key(ports);
+            if !is_there && buffer.is_due(now) && buffer.stands(now) >= A_WHILE {
+                self.lost += buffer.bytes;
+            }
+            is_there
+        });
+        for (ports, bytes) in bytes {
+            let new = Buffer {
+                bytes,
+                moved_at: now,
+                ahead: bytes.saturating_add(QUEUE),
+                full_at: now,
+            };
+            let buffer = self.links.entry(ports).or_insert(new);
+            buffer.fill(bytes, now);
+        }
+    }
+}
+
+impl Buffer {
+    fn fill(&mut self, bytes: u64, now: Instant) {
+        let taken = self.bytes.saturating_sub(bytes);
+        // As many may have come from behind.
+        if taken > 0 || bytes - self.bytes >= MORE_THAN_SIGNS_OF_LIFE {
+            self.moved_at = now;
+        }
+        if bytes >= TRICKLE {
+            self.full_at = now;
+        }
+        self.bytes = bytes;
+        self.ahead = self.ahead.saturating_sub(taken);
+    }
+
+    /// Whether our data is in it. A router's links also carry what others send, and need not ever be empty.
+    fn is_due(&self, now: Instant) -> bool {
+        let is_trickle = now.saturating_duration_since(self.full_at) >= A_WHILE;
+        let is_of_others = self.ahead == 0 || (is_trickle && self.stands(now) < A_WHILE);
+        self.bytes > 0 && !is_of_others
+    }
+
+    fn stands(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.moved_at)
+    }
+}
+
+/// Both ends of every TCP link.
+fn sockets(zenoh: &zenoh::Session) -> Vec<(SocketAddr, SocketAddr)> {
+    let address = |locator: &zenoh::config::Locator| locator.address().as_str().parse().ok();
+    zenoh
+        .info()
+        .links()
+        .wait()
+        .filter_map(|link| Some((address(link.src())?, address(link.dst())?)))
+        .collect()
+}
+
+/// Whether a thread of zenoh's that sends is at work, or would be if the machine let it; no where the system does
+/// not tell.
+pub(super) fn is_sending() -> bool {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
+    threads.flatten().any(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        is_sender_at_work(&stat)
+    })
+}
+
+/// The line of a thread, as `7 (tx-0) R …`.
+fn is_sender_at_work(stat: &str) -> bool {
+    let name_and_rest = stat
+        .split_once('(')
+        .and_then(|(_, rest)| rest.rsplit_once(')'));
+    name_and_rest.is_some_and(|(name, rest)| {
+        name.starts_with("tx-") && matches!(rest.trim_start().as_bytes().first(), Some(b'R' | b'D'))
+    })
+}
+
+/// Bytes that the system has not sent or the other side has not acknowledged, of each of our links; none where
+/// it does not tell.
+fn unsent(sockets: &[(SocketAddr, SocketAddr)]) -> BTreeMap<Ports, u64> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .map(|table| fs::read_to_string(table).unwrap_or_default());
+    let rows = tables.iter().flat_map(|table| table.lines().skip(1));
+    let is_ours = |ports: &Ports| {
+        let ours = sockets.iter();
+        ours.map(|(a, b)| (a.port(), b.port()))
+            .any(|of| of == *ports)
+    };
+    let mut bytes = BTreeMap::new();
+    for (ports, unsent) in rows.filter_map(row).filter(|(ports, _)| is_ours(ports)) {
+        // Two hosts may have the same.
+        *bytes.entry(ports).or_insert(0) += unsent;
+    }
+    bytes
+}
+
+/// The local and remote port of a line, and its send queue.
+fn row(line: &str) -> Option<(Ports, u64)> {
+    let mut columns = line.split_ascii_whitespace().skip(1);
+    let port = |address: &str| u16::from_str_radix(address.rsplit(':').next()?, 16).ok();
+    let (local, remote) = (port(columns.next()?)?, port(columns.next()?)?);
+    let (unsent, _) = columns.nth(1)?.split_once(':')?;
+    Some(((local, remote), u64::from_str_radix(unsent, 16).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::now::steady;
+
+    #[test]
+    fn a_line_of_the_socket_table_is_read() {
+        let line = "   1: 0100007F:1D17 0100007F:A2F0 01 00000A10:00000002 02:000A 00000000     0        0 1 2 0";
+        assert_eq!(row(line), Some(((7447, 41_712), 0xa10)));
+        assert_eq!(row("  sl  local_address rem_address"), None);
+    }
+
+    const STUCK: Ports = (7447, 1);
+    const OTHER: Ports = (7447, 2);
+
+    #[test]
+    fn buffers_are_stuck_while_nobody_takes_any_of_them() {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let start = steady();
+        let mut buffers = SendBuffers::default();
+        // Seconds, bytes of two links, and whether that is stuck then.
+        for (at, of_stuck, of_other, is_stuck) in [
+            (0, 100_000, 100_000, false),
+            (4, 100_010, 50_000, false),
+            (5, 100_020, 0, true),
+            (6, 100_030, 7, false),
+            (7, 100_030, 0, true),
+            (8, 100_020, 0, false),
+            (12, 150_000, 0, false),
+            (16, 150_000, 0, false),
+            (17, 150_007, 0, true),
+        ] {
+            let now = start + Duration::from_secs(at);
+            buffers.update([(STUCK, of_stuck), (OTHER, of_other)].into(), now);
+            assert_eq!(buffers.are_stuck(PATIENCE), is_stuck, "{at}");
+        }
+    }
+
+    #[test]
+    fn who_goes_has_lost_what_stood() {
+        let start = steady();
+        let mut buffers = SendBuffers::default();
+        buffers.update([(STUCK, 5000), (OTHER, 5000)].into(), start);
+        buffers.update([(STUCK, 5000), (OTHER, 2000)].into(), start + A_WHILE);
+        buffers.update(BTreeMap::new(), start + A_WHILE);
+        assert_eq!((buffers.lost(), buffers.bytes()), (5000, 0));
+        assert!(!buffers.are_stuck(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_others_send_is_not_waited_for() {
+        let (now, full) = (steady(), 4 * QUEUE);
+        let mut buffers = SendBuffers::default();
+        let mut looks = 0;
+        loop {
+            let bytes = [full, full - 100_000][looks % 2];
+            buffers.update([(OTHER, bytes)].into(), now);
+            if buffers.bytes() == 0 {
+                break;
+            }
+            looks += 1;
+        }
+        // All that was there has been seen to leave.
+        let left = u64::try_from(looks).unwrap().div_ceil(2) * 100_000;
+        assert!(left >= full + QUEUE && left < full + QUEUE + 100_000);
+    }
+
+    #[test]
+    fn a_trickle_is_not_waited_for_unless_it_stands() {
+        let start = steady();
+        let mut buffers = SendBuffers::default();
+        // Milliseconds, bytes, bytes that are due.
+        for (at, bytes, due) in [
+            (0, 5000, 5000),
+            (500, 100, 100),
+            (999, 200, 200),
+            (1000, 100, 0),
+            (1999, 101, 0),
+            (2000, 102, 102),
+            (2100, 90, 0),
+            (2200, 6000, 6000),
+        ] {
+            let now = start + Duration::from_millis(at);
+            buffers.update([(OTHER, bytes)].into(), now);
+            assert_eq!(buffers.bytes(), due, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_sends_and_is_not_asleep_is_at_work() {
+        for (stat, is_it) in [
+            ("7 (tx-0) R 1 7 7", true),
+            ("7 (tx-1) D 1 7 7", true),
+            ("7 (tx-0) S 1 7 7", false),
+            ("7 (rx-0) R 1 7 7", false),
+            ("7 (a) (tx-0) R 1 7 7", false),
+            ("", false),
+        ] {
+            assert_eq!(is_sender_at_work(stat), is_it, "{stat}");
+        }
+    }
+}
