@@ -57,7 +57,7 @@ pub(crate) fn leave(network: Network, out: Exits) {
         drop(told);
     };
     // Without a thread it is gone with what the thread was to do.
-    let _ = thread::Builder::new().name("leave".into()).spawn(go);
+    let _ = thread::Builder::new().name("farewell".into()).spawn(go);
     // Nobody tells: the other end is dropped.
     let _ = is_through.recv_timeout(A_MOMENT);
 }
