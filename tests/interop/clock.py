@@ -54,13 +54,16 @@ def agrees_with_messages(node: Node, expected: list[Message]) -> None:
             assert time <= after, f"the clock shows {time} before a message of {after}"
 
 
-def slope(samples: list[tuple[Sample, int]]) -> float:
-    """How much faster the stamps went than the receiver's time: the median over a twentieth of the run.
+def slope(samples: list[tuple[Sample, int]], span: float) -> float:
+    """How much faster the stamps went than the receiver's time: the median over all spans of so many seconds.
 
-    So a machine that stands still for a moment, at either end, does not show.
+    So a machine that stands still for a moment does not show.
     """
-    apart = max(1, len(samples) // 20)
-    return statistics.median(
-        (end - start) / (last.received - first.received)
-        for (first, start), (last, end) in zip(samples, samples[apart:])
-    )
+    slopes, last = [], 0
+    for sample, start in samples:
+        while last < len(samples) and samples[last][0].received - sample.received < span * 1e9:
+            last += 1
+        if last == len(samples):
+            break
+        slopes.append((samples[last][1] - start) / (samples[last][0].received - sample.received))
+    return statistics.median(slopes)

@@ -47,7 +47,7 @@ class Sample:
         return self.attachment[17:33]
 
 
-def session(port: int, timeout: float = 15.0) -> zenoh.Session:
+def session(port: int, timeout: float = 60) -> zenoh.Session:
     """A peer that knows nobody but the router on loopback port `port`, and is connected to it."""
     config = zenoh.Config()
     for key, value in {
@@ -98,11 +98,10 @@ class Node:
         self._session = session(port)
         self._entities = []
         self._joined = 0
-        self._entities.append(
-            self._session.liveliness().declare_subscriber(
-                "@ros2_lv/0/**", self._seen, history=True
-            )
-        )
+        # Like those of samples, so that what was said before them is known before them.
+        seen = zenoh.handlers.Callback(self._seen, indirect=False)
+        liveliness = self._session.liveliness()
+        self._entities.append(liveliness.declare_subscriber("@ros2_lv/0/**", seen, history=True))
         self._declare(f"@ros2_lv/0/{self._session.info.zid()}/0/0/NN/%/%/interop")
         for topic in topics:
             self.join(topic)
@@ -128,17 +127,20 @@ class Node:
                 attachment,
                 str(sample.priority),
             )
-            with self._arrived:
-                self.samples.append(got)
-                self.counts[got.topic] += 1
-                if got.topic == CLOCK.name:
-                    self.shown = clock_value(got.payload)
-                self._arrived.notify_all()
+            self.arrived(got)
 
         # A direct callback runs on the link's own thread: that keeps the order between topics.
         handler = zenoh.handlers.Callback(record, indirect=False)
         key = f"0/{topic.name.strip('/')}/{topic.dds_type}/*"
         self._entities.append(self._session.declare_subscriber(key, handler))
+
+    def arrived(self, sample: Sample) -> None:
+        with self._arrived:
+            self.samples.append(sample)
+            self.counts[sample.topic] += 1
+            if sample.topic == CLOCK.name:
+                self.shown = clock_value(sample.payload)
+            self._arrived.notify_all()
 
     def _seen(self, sample: zenoh.Sample) -> None:
         # Tokens that go are kept: the tests look after the player has left.
@@ -153,7 +155,8 @@ class Node:
     def publishers(self, topic: str) -> list[str]:
         """The tokens of others that publish `topic`."""
         name = topic.replace("/", "%")
-        chunks = ((token, token.split("/")) for token in self.tokens)
+        with self._arrived:
+            chunks = [(token, token.split("/")) for token in self.tokens]
         return [token for token, c in chunks if c[5] == "MP" and c[9] == name]
 
     def wait_for(self, condition, timeout: float) -> None:
@@ -163,10 +166,15 @@ class Node:
                 raise TimeoutError(f"{len(self.samples)} samples and {len(self.tokens)} tokens so far")
 
     def settle(self, expected: list[Message], until: int | None = None, timeout: float = 60) -> None:
-        """After the player has gone: all of `expected` is here and the clock at `until`, if they come at all."""
+        """After the player has gone: `expected`, the clock at `until` and who publishes, if they come at all."""
         counts = Counter(message.topic for message in expected)
+
+        def is_settled(node: Node) -> bool:
+            has_all = node.counts >= counts and node.has_shown(until)
+            return has_all and all(node.publishers(topic) for topic in counts)
+
         try:
-            self.wait_for(lambda node: node.counts >= counts and node.has_shown(until), timeout)
+            self.wait_for(is_settled, timeout)
         except TimeoutError:
             pass  # The caller compares and says what is missing.
 

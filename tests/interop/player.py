@@ -16,7 +16,7 @@ BINARY = Path(os.environ.get("PLAY_BIN", HOUSE / "target/release/play"))
 
 
 # What a developer has set must not show.
-FOREIGN = ("ZENOH_", "ROS_", "BAGPLAY_", "RUST_LOG")
+FOREIGN = ("ZENOH_", "ROS_", "BAGPLAY_", "RUST_LOG", "NO_COLOR", "COLORFGBG", "LC_ALL")
 
 
 def environment() -> dict[str, str]:
@@ -31,7 +31,7 @@ class Run:
     stderr: str
 
 
-def play_to_nobody(recording: Path, *arguments: str, timeout: float = 60) -> Run:
+def play_to_nobody(recording: Path, *arguments: str, timeout: float = 180) -> Run:
     """`play RECORDING ARGUMENTS… --wire null --rate max`, to its end."""
     assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
     command = [BINARY, recording, "--wire", "null", "--rate", "max", "--format", "json", *arguments]
@@ -66,7 +66,7 @@ class Player:
         assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
         self.port = free_port()
         command = [BINARY, recording, "--listen", f"tcp/127.0.0.1:{self.port}", "--no-tui"]
-        command += ["--format", "json", *arguments]
+        command += ["--format", "json", "--wait-timeout", "300", *arguments]
         # Output goes to files: nobody has to empty a pipe while the player runs.
         self._out, self._err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(

