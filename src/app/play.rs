@@ -88,15 +88,15 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     let (report, out) = running.join().or_exit(Exit::Failed)?;
     let ending = ending?;
     drop(state);
-    let (ending, unsent) = leave::drain(&run, ending);
-    leave::leave(network, out);
-
     let how = match ending.how {
         Ending::End if !report.reached_end => Ending::Stopped,
         Ending::Stopped if report.reached_end => Ending::End,
         how => how,
     };
-    let summary = Summary::new(&bag, &plan, &report, how, unsent);
+    let (ending, unsent) = leave::drain(&run, Ended { how, ..ending });
+    leave::leave(network, out);
+
+    let summary = Summary::new(&bag, &plan, &report, ending.how, unsent);
     match talk.format {
         Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?)?,
         Format::Text => tracing::info!("{summary}"),

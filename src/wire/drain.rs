@@ -2,7 +2,7 @@
 //!
 //! zenoh 1.10 cancels a link's sending task when the session closes, in the middle of a write if need be,
 //! and undeclarations overtake data. So before anything is taken down two things are waited for: silence,
-//! nothing left in the system's send buffers of our links for a while, and no sending task at work at its end;
+//! nothing left in the system's buffers of our links for a while, and no sending task at work at its end;
 //! then an answer of every session with an admin space (real `rmw_zenoh` nodes and routers have one) to a query
 //! that stands behind the data in the same queues. Where the system does not tell of its buffers, the query is
 //! all there is.
@@ -20,9 +20,9 @@ use super::send_buffers::{SendBuffers, is_sending};
 
 /// The root of every session's admin space.
 const ADMIN_SPACE: &str = "@/*/*";
-/// How long the send buffers must stay empty: zenoh waits for a moment now and then whether more comes.
+/// How long the buffers must stay empty: zenoh waits for a moment now and then whether more comes.
 const SILENCE: Duration = Duration::from_millis(40);
-/// A sending thread that is still at work then has another session's data.
+/// A sending thread that is at work for so long, and nothing comes of it, has another session's data.
 const STARVED: Duration = Duration::from_secs(1);
 /// No query has to end: who waits for it does.
 const LONGEST: Duration = Duration::from_secs(86_400);
@@ -31,7 +31,7 @@ const DELAYED: Duration = Duration::from_millis(200);
 /// A look takes milliseconds of a processor where the system's table of sockets is large. Whoever is slow may need it.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 const LATER_EVERY: Duration = Duration::from_millis(50);
-const A_WHILE: Duration = Duration::from_secs(1);
+const OFTEN_FOR: Duration = Duration::from_secs(1);
 
 /// What became of that which was put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,15 +39,14 @@ const A_WHILE: Duration = Duration::from_secs(1);
 pub enum Drained {
     /// It has left.
     Whole,
-    /// Somebody took nothing for the stall timeout, or went, and did not get these bytes nor what stands
-    /// behind them.
+    /// Somebody took nothing for the stall timeout, or stood and then went.
     Untaken {
-        /// In the system's send buffers.
+        /// In the system's buffers; what zenoh has queued behind them is not known.
         bytes: u64,
     },
     /// The caller did not want to wait any longer.
     CalledOff {
-        /// In the system's send buffers.
+        /// The same.
         bytes: u64,
     },
 }
@@ -64,27 +63,31 @@ pub(super) fn drain(
     // When all of it had left and was asked for, and what came of that.
     let mut asked: Option<(Instant, Answers)> = None;
     loop {
+        // Before the buffers are looked at, or it could have filled them since.
+        let is_at_work = is_sending();
         let now = steady();
         buffers.look(zenoh, now);
         let is_quiet = buffers.bytes() == 0;
         quiet_since = is_quiet.then(|| quiet_since.unwrap_or(now));
         let quiet = quiet_since.map_or(Duration::ZERO, |since| now.duration_since(since));
-        let is_silent = quiet >= SILENCE && (quiet >= STARVED || !is_sending());
+        let is_silent = quiet >= SILENCE && (quiet >= STARVED || !is_at_work);
         // Not before: while a queue is full a query waits for room in it.
         if is_silent && asked.is_none() {
             asked = Some((now, ask(zenoh)));
         }
-        // Who has taken all and does not answer has it all the same.
-        let is_through = asked
-            .as_ref()
-            .is_some_and(|(at, answers)| answers.are_in() || now.duration_since(*at) >= patience);
-        let bytes = buffers.bytes() + buffers.lost();
-        if is_through {
-            return match buffers.lost() {
-                0 => Drained::Whole,
-                bytes => Drained::Untaken { bytes },
-            };
+        if let Some((at, answers)) = &mut asked {
+            if !is_quiet {
+                *at = now;
+            }
+            // Who has taken all and does not answer has it all the same.
+            if answers.are_in() || now.duration_since(*at) >= patience {
+                return match buffers.lost() {
+                    0 => Drained::Whole,
+                    bytes => Drained::Untaken { bytes },
+                };
+            }
         }
+        let bytes = buffers.bytes() + buffers.lost();
         if is_called_off() {
             return Drained::CalledOff { bytes };
         }
@@ -95,7 +98,7 @@ pub(super) fn drain(
             clippy::disallowed_methods,
             reason = "the system tells of an empty send buffer only when asked"
         )]
-        thread::sleep(if now.duration_since(began) < A_WHILE {
+        thread::sleep(if now.duration_since(began) < OFTEN_FOR {
             LOOK_EVERY
         } else {
             LATER_EVERY

@@ -1,4 +1,7 @@
 //! [`SendBuffers`]: what of the data the system has not sent yet, or nobody has acknowledged, link by link.
+//!
+//! Where the other side is on this machine, also what it has not read: a receiver that finds the link closed when it
+//! next gives a sign of life gives up what it has not read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +12,8 @@ use zenoh::Wait;
 
 /// A buffer that has room gets those too, a few bytes now and then.
 const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
-/// What may wait in zenoh's own queue, before the buffer: 16 batches.
-const QUEUE: u64 = 1 << 20;
+/// More than can wait in zenoh's own queue, before the buffer: 16 batches by `super::config`, and those in the making.
+const QUEUE: u64 = 2 << 20;
 /// While our data waits a buffer is kept fuller than that.
 const TRICKLE: u64 = 4096;
 /// Long enough to tell what is so from what was so at a look.
@@ -145,32 +148,52 @@ fn is_sender_at_work(stat: &str) -> bool {
     })
 }
 
-/// Bytes that the system has not sent or the other side has not acknowledged, of each of our links; none where
-/// it does not tell.
+/// Bytes that the system has not sent, that the other side has not acknowledged, or not read if it is here, of each
+/// of our links; none where it does not tell.
 fn unsent(sockets: &[(SocketAddr, SocketAddr)]) -> BTreeMap<Ports, u64> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
         .map(|table| fs::read_to_string(table).unwrap_or_default());
-    let rows = tables.iter().flat_map(|table| table.lines().skip(1));
-    let is_ours = |ports: &Ports| {
-        let ours = sockets.iter();
-        ours.map(|(a, b)| (a.port(), b.port()))
-            .any(|of| of == *ports)
-    };
-    let mut bytes = BTreeMap::new();
-    for (ports, unsent) in rows.filter_map(row).filter(|(ports, _)| is_ours(ports)) {
-        // Two hosts may have the same.
-        *bytes.entry(ports).or_insert(0) += unsent;
+    let ports = |(a, b): &(SocketAddr, SocketAddr)| (a.port(), b.port());
+    let mut ours: BTreeMap<Ports, Option<u64>> =
+        sockets.iter().map(|ends| (ports(ends), None)).collect();
+    for row in tables
+        .iter()
+        .flat_map(|table| table.lines())
+        .filter_map(row)
+    {
+        let (local, remote) = row.ports;
+        // Two hosts may have the same ports.
+        if let Some(bytes) = ours.get_mut(&(local, remote)) {
+            *bytes = Some(bytes.unwrap_or(0) + row.unsent);
+        }
+        if let Some(bytes) = ours.get_mut(&(remote, local)) {
+            *bytes = Some(bytes.unwrap_or(0) + row.unread);
+        }
     }
-    bytes
+    let told = ours.into_iter();
+    told.filter_map(|(ports, bytes)| Some((ports, bytes?)))
+        .collect()
 }
 
-/// The local and remote port of a line, and its send queue.
-fn row(line: &str) -> Option<(Ports, u64)> {
+/// A line of the table: one end of a connection.
+#[derive(PartialEq, Eq, Debug)]
+struct Row {
+    ports: Ports,
+    unsent: u64,
+    unread: u64,
+}
+
+fn row(line: &str) -> Option<Row> {
     let mut columns = line.split_ascii_whitespace().skip(1);
     let port = |address: &str| u16::from_str_radix(address.rsplit(':').next()?, 16).ok();
-    let (local, remote) = (port(columns.next()?)?, port(columns.next()?)?);
-    let (unsent, _) = columns.nth(1)?.split_once(':')?;
-    Some(((local, remote), u64::from_str_radix(unsent, 16).ok()?))
+    let ports = (port(columns.next()?)?, port(columns.next()?)?);
+    let (unsent, unread) = columns.nth(1)?.split_once(':')?;
+    let number = |hex| u64::from_str_radix(hex, 16).ok();
+    Some(Row {
+        ports,
+        unsent: number(unsent)?,
+        unread: number(unread)?,
+    })
 }
 
 #[cfg(test)]
@@ -181,7 +204,12 @@ mod tests {
     #[test]
     fn a_line_of_the_socket_table_is_read() {
         let line = "   1: 0100007F:1D17 0100007F:A2F0 01 00000A10:00000002 02:000A 00000000     0        0 1 2 0";
-        assert_eq!(row(line), Some(((7447, 41_712), 0xa10)));
+        let expected = Row {
+            ports: (7447, 41_712),
+            unsent: 0xa10,
+            unread: 2,
+        };
+        assert_eq!(row(line), Some(expected));
         assert_eq!(row("  sl  local_address rem_address"), None);
     }
 

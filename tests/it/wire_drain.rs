@@ -61,15 +61,15 @@ fn pair(stall_timeout: Duration, pause: Duration) -> Pair {
 
 #[test]
 fn who_is_slow_gets_all_however_long_it_takes() {
-    const MESSAGES: u32 = 10;
-    const STALL_TIMEOUT: Duration = Duration::from_secs(1);
+    const MESSAGES: u32 = 14;
+    const STALL_TIMEOUT: Duration = Duration::from_secs(3);
     let Pair {
         session,
         mut output,
         samples,
         pipe: _pipe,
         node: _node,
-    } = pair(STALL_TIMEOUT, Duration::from_millis(150));
+    } = pair(STALL_TIMEOUT, Duration::from_millis(250));
     for n in 0..MESSAGES {
         output.message(&message(0, payload(n, SIZE)), Occasion::Due);
     }
