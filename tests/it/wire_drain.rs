@@ -1,6 +1,5 @@
 //! Waiting until what was put has left, for subscribers that are slow or stuck, on real connections.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +16,8 @@ use zenoh::sample::Sample;
 
 use crate::patience::{PATIENCE, Patience, until};
 use crate::wire_net::{
-    self, Pipe, STRING, STRING_HASH, free_endpoint, message, node, number, payload, peer, played,
-    router, subscribe, take,
+    self, Pipe, STRING, STRING_HASH, free_endpoint, hearing, message, node, number, payload, peer,
+    played, router, subscribe, take,
 };
 
 /// More than the buffers between the two sides hold.
@@ -195,15 +194,7 @@ fn stuck(stall_timeout: &str, words: &str) -> (Child, impl Sized) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap())
-        .lines()
-        .map(Result::unwrap);
-    let mut hear = |words: &str| {
-        assert!(
-            said.any(|line| line.contains(words)),
-            "nobody said `{words}`"
-        );
-    };
+    let mut hear = hearing(&mut child);
     hear("waiting for subscribers");
     let pipe = Pipe::to(&endpoint);
     let (stuck, other) = (peer(&pipe.endpoint), peer(&endpoint));
@@ -225,7 +216,7 @@ fn stuck(stall_timeout: &str, words: &str) -> (Child, impl Sized) {
     hear(words);
     (
         child,
-        (said, pipe, stuck, other, odometry, description, first, last),
+        (hear, pipe, stuck, other, odometry, description, first, last),
     )
 }
 

@@ -1,8 +1,9 @@
 //! Two sessions on loopback, and what the wire tests have in common. Ports are free ones, scouting is off,
 //! waiting is for conditions.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
@@ -198,6 +199,18 @@ pub(crate) fn take(samples: &Receiver<Sample>) -> Sample {
 fn next<T>(told: &Receiver<T>) -> Option<T> {
     let mut patience = Patience::new();
     std::iter::from_fn(|| patience.slice()).find_map(|slice| told.recv_timeout(slice).ok())
+}
+
+/// What a program says, to be heard in order: up to the first line with some words.
+pub(crate) fn hearing(child: &mut Child) -> impl FnMut(&str) + use<> {
+    let said = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut said = said.lines().map(|line| line.expect("text"));
+    move |words| {
+        assert!(
+            said.any(|line| line.contains(words)),
+            "nobody said `{words}`"
+        );
+    }
 }
 
 /// The token of a subscription as a node would declare it.

@@ -1,6 +1,5 @@
 //! The whole way: a recording, the player, zenoh, a subscriber; and the binary when its router goes.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command as Process, Stdio};
 
@@ -11,7 +10,7 @@ use bagplay::wire::{self, Drained, Played, WireEvent};
 use zenoh::Wait;
 use zenoh::sample::Sample;
 
-use crate::wire_net::{free_endpoint, node, peer, router, subscribe, take};
+use crate::wire_net::{free_endpoint, hearing, node, peer, router, subscribe, take};
 
 fn demo() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
@@ -144,15 +143,7 @@ fn a_router_that_goes_holds_playback_until_one_is_back() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap())
-        .lines()
-        .map(Result::unwrap);
-    let mut hear = |words: &str| {
-        assert!(
-            said.any(|line| line.contains(words)),
-            "nobody said `{words}`"
-        );
-    };
+    let mut hear = hearing(&mut child);
     hear("connected to");
     first.close().wait().unwrap();
     hear("playback stands until it is back");
