@@ -86,15 +86,17 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
         let _ = run.transport.send(Command::Stop);
     }
     let (report, out) = running.join().or_exit(Exit::Failed)?;
-    let ending = ending?;
+    let mut ending = ending?;
     drop(state);
-    let how = match ending.how {
-        Ending::End if !report.reached_end => Ending::Stopped,
-        Ending::Stopped if report.reached_end => Ending::End,
-        how => how,
-    };
-    let (ending, unsent) = leave::drain(&run, Ended { how, ..ending });
+    // Who leaves what has been played to its end does not ask for the end.
+    if ending.how == Ending::Stopped && report.reached_end {
+        ending.how = Ending::End;
+    }
+    let (mut ending, unsent) = leave::drain(&run, ending);
     leave::leave(network, out);
+    if ending.how == Ending::End && !report.reached_end {
+        ending.how = Ending::Stopped;
+    }
 
     let summary = Summary::new(&bag, &plan, &report, ending.how, unsent);
     match talk.format {

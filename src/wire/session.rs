@@ -2,7 +2,7 @@
 //!
 //! Opening finds out what to be (the router of this host, a peer of the nodes here, a client of a router
 //! elsewhere) without ever waiting for nobody. Draining waits until what was put has left; closing takes the node
-//! off the graph and does not.
+//! off the graph, and does not wait for who is slow.
 
 use std::fmt;
 use std::sync::Arc;
@@ -229,8 +229,8 @@ impl Session {
         drain(&self.zenoh, self.options.stall_timeout, is_called_off)
     }
 
-    /// Leaves the network: off the graph, then what is queued is sent, then the links close. Outputs that
-    /// are still there can publish no more.
+    /// Leaves the network: off the graph, then the links close, with what has not left: [`Session::drain`] comes
+    /// first. Outputs that are still there can publish no more.
     pub fn close(mut self) {
         self.shut();
     }

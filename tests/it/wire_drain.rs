@@ -20,7 +20,7 @@ use crate::wire_net::{
     played, router, subscribe, take,
 };
 
-/// More than the buffers between the two sides hold.
+/// A few of these are more than the system's buffers hold at first.
 const SIZE: usize = 200_000;
 
 const ODOMETRY: &str = "nav_msgs::msg::dds_::Odometry_";
