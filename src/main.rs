@@ -12,7 +12,10 @@ use app::{play, show};
 use bagplay::cli::{Cli, Exit, TalkArgs, Verb, spread_lists, verb_first};
 
 fn main() -> ExitCode {
-    let typed = Cli::try_parse_from(spread_lists(verb_first(std::env::args_os())));
+    let typed = Cli::try_parse_from(spread_lists(verb_first(
+        std::env::args_os(),
+        &Cli::command(),
+    )));
     let done = match typed {
         Ok(cli) => speak_and_run(&cli),
         Err(answer) => {

@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::{Arg, Command};
+
 /// Flags that take any number of values.
 const LISTS: [&str; 5] = [
     "--topics",
@@ -19,35 +21,49 @@ const OPEN_LISTS: [&str; 1] = ["--wait-for-subscribers"];
 /// What bare `--clock` means, in hertz.
 const CLOCK_HZ: &str = "40";
 
-/// The verbs; a bag of such a name is reached as `./info`.
-const VERBS: [&str; 3] = ["info", "completions", "man"];
-/// Flags that may stand before a verb as well as behind it, with the number of words they take.
-const GLOBAL: [(&str, usize); 6] = [
-    ("--format", 2),
-    ("--color", 2),
-    ("-v", 1),
-    ("-vv", 1),
-    ("-q", 1),
-    ("--quiet", 1),
-];
-
-/// Puts a verb before the global flags that stand before it.
-pub fn verb_first(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+/// Puts a verb before the global flags of `command` that stand before it: to clap, flags before a verb are those of a
+/// run. A bag with the name of a verb is reached as `./info`.
+pub fn verb_first(words: impl IntoIterator<Item = OsString>, command: &Command) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     let mut at = 1;
-    while let Some(word) = words.get(at).and_then(|word| word.to_str()) {
-        let flag = word.split('=').next().unwrap_or(word);
-        match GLOBAL.iter().find(|(name, _)| *name == flag) {
-            Some((_, takes)) => at += if flag == word { *takes } else { 1 },
-            None if VERBS.contains(&word) => {
-                let verb = words.remove(at);
-                words.insert(1, verb);
-                break;
-            }
+    while let Some(word) = words.get(at).map(|word| word.to_string_lossy()) {
+        if command.find_subcommand(&*word).is_some() {
+            let verb = words.remove(at);
+            words.insert(1, verb);
+            break;
+        }
+        match words_of_globals(&word, command) {
+            Some(taken) => at += taken,
             None => break,
         }
     }
     words
+}
+
+/// How many words a global flag takes with its value, or several short ones written as one word (`-qv`); `None` if
+/// the word is anything else.
+fn words_of_globals(word: &str, command: &Command) -> Option<usize> {
+    let global = |is_it: &dyn Fn(&Arg) -> bool| {
+        let mut flags = command.get_arguments().filter(|arg| arg.is_global_set());
+        flags.find(|arg| is_it(arg))
+    };
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = long
+            .split_once('=')
+            .map_or((long, None), |(name, value)| (name, Some(value)));
+        let flag = global(&|arg| arg.get_long() == Some(name))?;
+        let takes_next = flag.get_action().takes_values() && value.is_none();
+        return Some(if takes_next { 2 } else { 1 });
+    }
+    let shorts = word.strip_prefix('-').filter(|shorts| !shorts.is_empty())?;
+    for (at, short) in shorts.char_indices() {
+        let flag = global(&|arg| arg.get_short() == Some(short))?;
+        if flag.get_action().takes_values() {
+            let is_last = at + short.len_utf8() == shorts.len();
+            return Some(if is_last { 2 } else { 1 });
+        }
+    }
+    Some(1)
 }
 
 /// Rewrites lists as one `--flag=value` a value.
@@ -103,21 +119,70 @@ fn flag_with(flag: &str, value: &OsString) -> OsString {
 
 #[cfg(test)]
 mod tests {
+    use clap::{CommandFactory, Parser};
+
     use super::*;
+    use crate::cli::args::Cli;
 
     #[test]
     fn a_verb_is_one_also_behind_global_flags() {
         let cases = [
             ("play --format json info x", "play info --format json x"),
             ("play -v --color=never man", "play man -v --color=never"),
+            ("play -vvv info x", "play info -vvv x"),
+            ("play --verbose info x", "play info --verbose x"),
+            ("play --log-file F info x", "play info --log-file F x"),
+            ("play --log-file=F info x", "play info --log-file=F x"),
+            ("play --log-file info x", "play --log-file info x"),
+            ("play -vp info", "play -vp info"),
             ("play --rate 2 info", "play --rate 2 info"),
+            ("play -- info", "play -- info"),
+            ("play - info", "play - info"),
             ("play ./info", "play ./info"),
             ("play", "play"),
         ];
         for (typed, meant) in cases {
-            let words = verb_first(typed.split(' ').map(OsString::from));
+            let words = verb_first(typed.split(' ').map(OsString::from), &Cli::command());
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             assert_eq!(words.join(" "), meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn every_global_flag_means_the_same_before_a_verb_and_behind_it() {
+        let command = Cli::command();
+        let spellings = |arg: &Arg| {
+            let value = arg.get_possible_values().into_iter().next();
+            let value = value.map_or_else(|| "x".to_owned(), |value| value.get_name().to_owned());
+            let long = arg.get_long().map(|name| format!("--{name}"));
+            let short = arg.get_short().map(|name| format!("-{name}"));
+            let flags = long.into_iter().chain(short);
+            let takes = arg.get_action().takes_values();
+            let with_value = move |flag: String| match takes {
+                true => vec![
+                    vec![flag.clone(), value.clone()],
+                    vec![format!("{flag}={value}")],
+                ],
+                false => vec![vec![flag]],
+            };
+            flags.flat_map(with_value).collect::<Vec<_>>()
+        };
+        let globals = command.get_arguments().filter(|arg| arg.is_global_set());
+        let all: Vec<_> = globals.flat_map(spellings).collect();
+        assert!(all.len() >= 9, "{all:?}");
+        for flag in all {
+            let parsed = |words: Vec<String>| {
+                let words = verb_first(words.into_iter().map(OsString::from), &command);
+                let cli = Cli::try_parse_from(words).unwrap();
+                format!("{cli:?}")
+            };
+            let words = |parts: [&[String]; 3]| parts.concat();
+            let (play, info) = (["play".to_owned()], ["info".to_owned(), "bag".to_owned()]);
+            assert_eq!(
+                parsed(words([&play, &flag, &info])),
+                parsed(words([&play, &info, &flag])),
+                "{flag:?}"
+            );
         }
     }
 

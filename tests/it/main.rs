@@ -15,6 +15,8 @@ mod bag_rosbag2;
 mod bag_scan;
 #[cfg(feature = "wire")]
 mod cli;
+#[cfg(feature = "wire")]
+mod cli_flags;
 mod decode;
 #[cfg(feature = "tui")]
 mod docs;
