@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bagplay::bag::{Bag, Message, TopicId};
 use bagplay::cli::{
-    Chosen, CongestionArg, Exit, LeftOut, Plan, PlayArgs, RosDistro, Wire, WireArgs,
+    Chosen, CongestionArg, Exit, Hints, LeftOut, Plan, PlayArgs, RosDistro, Wire, WireArgs,
 };
 use bagplay::output::{Delivery, Null, Occasion, Output};
 use bagplay::player::{Before, Transport};
@@ -108,6 +108,7 @@ impl Network {
         args: &PlayArgs,
         bag: &Bag,
         plan: &mut Plan,
+        hints: &Hints,
     ) -> Result<Exits, Failure> {
         let Some(session) = &self.session else {
             return Ok(Exits::Null(Null));
@@ -125,9 +126,12 @@ impl Network {
             Wire::RmwZenoh | Wire::Null => session.advertise(&played, clock),
             Wire::Zenoh => session.advertise_raw(&played, clock),
         };
-        let (output, skipped) = advertised.map_err(failure)?;
+        let (output, skipped) = advertised.map_err(|error| match hints.error(&error) {
+            Some(hint) => Failure::new(Exit::Usage, anyhow::anyhow!("{error}; hint: {hint}")),
+            None => failure(error),
+        })?;
         self.monitor = Some(output.monitor());
-        leave_out(plan, skipped);
+        leave_out(plan, skipped, hints);
         Ok(Exits::Wire(output))
     }
 
@@ -236,11 +240,12 @@ fn played(chosen: &Chosen, bag: &Bag) -> Played {
 }
 
 /// Takes topics that the wire cannot carry out of the plan, and says so once a reason.
-fn leave_out(plan: &mut Plan, skipped: Vec<Skipped>) {
+fn leave_out(plan: &mut Plan, skipped: Vec<Skipped>, hints: &Hints) {
     const NAMED: usize = 5;
-    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for Skipped { topic, reason, .. } in &skipped {
-        by_reason.entry(reason).or_default().push(topic);
+    let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for one in &skipped {
+        let topics = by_reason.entry(hints.skipped(one)).or_default();
+        topics.push(&one.topic);
     }
     for (reason, topics) in by_reason {
         let more = topics.len().saturating_sub(NAMED);
@@ -257,10 +262,12 @@ fn leave_out(plan: &mut Plan, skipped: Vec<Skipped>) {
             .join(", ");
         tracing::warn!("not played: {named}{more}: {reason}");
     }
-    for Skipped { id, topic, reason } in skipped {
+    for one in skipped {
+        let reason = hints.skipped(&one);
         // By id: another topic of the same name may be one that is played.
-        plan.chosen.retain(|chosen| chosen.id != id);
-        plan.awaited.retain(|chosen| chosen.id != id);
+        plan.chosen.retain(|chosen| chosen.id != one.id);
+        plan.awaited.retain(|chosen| chosen.id != one.id);
+        let topic = one.topic;
         plan.left_out.push(LeftOut { topic, reason });
     }
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use bagplay::bag::{Bag, Cues, QosOverrides, Reach, Selection, read_start};
-use bagplay::cli::{Ending, Exit, Format, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan};
+use bagplay::cli::{
+    Ending, Exit, Format, Hints, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan,
+};
 use bagplay::player::{Command, Gate, Player, Running, Source, WhenDone};
 
 #[cfg(feature = "tui")]
@@ -59,7 +61,8 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     if args.clock.strict_clock && plan.options.clock.is_served() {
         network.require_sole_clock()?;
     }
-    let out = network.advertise(args, &bag, &mut plan)?;
+    let hints = Hints::new(args, &plan, bag.topics());
+    let out = network.advertise(args, &bag, &mut plan, &hints)?;
     if plan.chosen.is_empty() && !plan.options.clock.is_served() {
         let error = anyhow::anyhow!("nothing to play: no topic of the recording can go this way");
         return Err(Failure::new(Exit::Recording, error));
@@ -75,6 +78,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     let run = Run {
         args,
         plan: &plan,
+        hints: &hints,
         network: &network,
         voice,
         transport,

@@ -1,7 +1,7 @@
 //! [`Warden`]: what the main thread of a run owes its network, with the transport bar or without: it passes on
 //! what happens, waits for subscribers, and ends the run when it has to.
 
-use bagplay::cli::{Chosen, Ending, Exit, OnDisconnect, Plan, PlayArgs};
+use bagplay::cli::{Chosen, Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
 use bagplay::player::{Command, Gate, Transport};
 use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::WireEvent;
@@ -19,6 +19,7 @@ pub(super) const SLOW: Duration = Duration::from_secs(1);
 pub(crate) struct Run<'a> {
     pub(crate) args: &'a PlayArgs,
     pub(crate) plan: &'a Plan,
+    pub(crate) hints: &'a Hints,
     pub(crate) network: &'a Network,
     pub(crate) voice: &'a Voice,
     pub(crate) transport: Transport,
@@ -187,7 +188,7 @@ fn take_event(run: &Run<'_>, event: &WireEvent, followers: &mut Followers) -> Op
             return None;
         }
         WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
-            tracing::error!("{event}");
+            tracing::error!("{}", run.hints.event(event));
             return Some(Ended::failed(Exit::Failed));
         }
         _ => {}
@@ -200,7 +201,7 @@ fn take_event(run: &Run<'_>, event: &WireEvent, followers: &mut Followers) -> Op
             tracing::debug!("{event}");
         }
         WireEvent::PathBack => tracing::info!("{event}"),
-        _ => tracing::warn!("{event}"),
+        _ => tracing::warn!("{}", run.hints.event(event)),
     }
     None
 }

@@ -208,8 +208,14 @@ impl Search<'_> {
             let names: BTreeSet<&str> = topics.map(|topic| topic.name.as_str()).collect();
             let names = Vec::from_iter(names).join(", ");
             tracing::warn!(
-                "{} latched messages of {names} are not sent again, as all together have over {most} bytes; hint: --read-ahead",
-                left.len()
+                "{} latched messages of {names} are not sent again, as all together have over {most} bytes{}",
+                left.len(),
+                // Which a larger read-ahead would change.
+                if most < MOST_BYTES {
+                    ", half of the read-ahead"
+                } else {
+                    ""
+                }
             );
         }
         messages.sort_unstable_by_key(|message| message.key);

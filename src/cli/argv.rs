@@ -158,12 +158,12 @@ mod tests {
             let short = arg.get_short().map(|name| format!("-{name}"));
             let flags = long.into_iter().chain(short);
             let takes = arg.get_action().takes_values();
-            let with_value = move |flag: String| match takes {
-                true => vec![
-                    vec![flag.clone(), value.clone()],
-                    vec![format!("{flag}={value}")],
-                ],
-                false => vec![vec![flag]],
+            let with_value = move |flag: String| {
+                if !takes {
+                    return vec![vec![flag]];
+                }
+                let joined = format!("{flag}={value}");
+                vec![vec![flag, value.clone()], vec![joined]]
             };
             flags.flat_map(with_value).collect::<Vec<_>>()
         };

@@ -1,13 +1,13 @@
 //! From recorded topics to what is declared for them: names, types, hashes, profiles; who is left out and why.
 
-use crate::bag::{Durability, History, Qos, Reliability, TopicId};
+use crate::bag::{Durability, History, Qos, TopicId};
 
 use super::adapt::{Adapted, Samples, adapt, is_tf_static, latched_depth};
 use super::error::WireError;
-use super::event::Events;
+use super::event::{Events, WireEvent};
 use super::graph::{CLOCK, Graph};
 use super::names::{check_name, dds_type, normal_name};
-use super::options::{Played, Skipped};
+use super::options::{Played, SkipReason, Skipped};
 use super::type_hash::{Flavour, resolve};
 
 /// One topic to declare; recorded topics that come to share name and type share it.
@@ -50,7 +50,7 @@ pub(super) fn plan_ros(
     let planned = group(&kept, events, |name, dds_type, one| {
         let resolved = resolve(flavour, graph, name, dds_type, &one.topic);
         if let Some(warning) = resolved.warning {
-            events.warn(warning);
+            events.tell(warning);
         }
         resolved.hash
     });
@@ -76,10 +76,10 @@ pub(super) fn plan_raw(
     Ok((group(&kept, events, |_, _, _| String::new()), skipped))
 }
 
-fn skip(one: &Played, reason: String) -> Skipped {
+fn skip(one: &Played, reason: SkipReason) -> Skipped {
     Skipped {
         id: one.id,
-        topic: one.name.clone(),
+        topic: one.topic.name.clone(),
         reason,
     }
 }
@@ -97,38 +97,24 @@ fn blame_name<'a>(
 }
 
 /// The name on the wire, or why there is none.
-fn name_of(one: &Played, clock: OwnClock) -> Result<String, String> {
-    let name = normal_name(&one.name).map_err(|why| {
-        format!(
-            "zenoh cannot carry its name: {why}; hint: rename it with --remap '{}:=/other'",
-            one.topic.name
-        )
-    })?;
+fn name_of(one: &Played, clock: OwnClock) -> Result<String, SkipReason> {
+    let name = normal_name(&one.name).map_err(SkipReason::Name)?;
     // The player's plan leaves a recorded clock out already, in its own words. This is the same rule where
     // it cannot be passed by: whoever uses the library without that plan, or writes the name another way
     // (`clock/`), gets no second clock either. A debug assertion would let one through in release.
     if clock == OwnClock::Served && name == CLOCK {
-        return Err(
-            "we serve the clock ourselves; hint: play without --clock to replay the recorded one"
-                .to_owned(),
-        );
+        return Err(SkipReason::OwnClock);
     }
     Ok(name)
 }
 
-fn ros_type_of(one: &Played) -> Result<String, String> {
+fn ros_type_of(one: &Played) -> Result<String, SkipReason> {
     let encoding = &one.topic.encoding;
     if encoding != "cdr" {
-        return Err(format!(
-            "its messages are `{encoding}`, and ROS 2 nodes read only cdr; hint: --wire zenoh plays any encoding"
-        ));
+        return Err(SkipReason::Encoding(encoding.clone()));
     }
     let recorded = one.topic.type_name();
-    dds_type(recorded).ok_or_else(|| {
-        format!(
-            "its type `{recorded}` is no ROS 2 type; hint: --wire zenoh plays messages of any type"
-        )
-    })
+    dds_type(recorded).ok_or_else(|| SkipReason::Type(recorded.to_owned()))
 }
 
 fn group(
@@ -184,12 +170,8 @@ fn profile(name: &str, all: &[&Played], events: &Events) -> Qos {
         qos.history = History::KeepLast(latched_depth(samples, &offers, count));
     }
     if is_mixed {
-        events.warn(format!(
-            "publishers of {name} had different QoS profiles when it was recorded; it is published {}, {}; \
-             hint: --qos-profile-overrides-path",
-            if qos.reliability == Reliability::Reliable { "reliable" } else { "best effort" },
-            if qos.durability == Durability::TransientLocal { "transient local" } else { "volatile" },
-        ));
+        let topic = name.to_owned();
+        events.tell(WireEvent::MixedProfiles { topic, qos });
     }
     qos
 }
@@ -199,7 +181,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::bag::{Schema, Topic};
+    use crate::bag::{Reliability, Schema, Topic};
 
     fn played(id: u32, name: &str, ros_type: Option<&str>, encoding: &str) -> Played {
         Played {
@@ -234,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ros_cannot_read_is_skipped_with_a_way_out() {
+    fn what_ros_cannot_read_is_skipped_with_its_reason() {
         let (planned, skipped, _) = plan(&[
             played(0, "/a", Some("std_msgs/msg/String"), "cdr"),
             played(1, "/b", Some("std_msgs/msg/String"), "json"),
@@ -245,7 +227,16 @@ mod tests {
         assert_eq!(planned.len(), 1);
         let topics: Vec<&str> = skipped.iter().map(|one| one.topic.as_str()).collect();
         assert_eq!(topics, ["/b", "/c", "/d", "/clock"]);
-        assert!(skipped.iter().all(|one| one.reason.contains("hint: ")));
+        let reasons: Vec<&SkipReason> = skipped.iter().map(|one| &one.reason).collect();
+        assert_eq!(
+            reasons,
+            [
+                &SkipReason::Encoding("json".into()),
+                &SkipReason::Type("foxglove.Log".into()),
+                &SkipReason::Type(String::new()),
+                &SkipReason::OwnClock
+            ]
+        );
     }
 
     #[test]
@@ -290,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_key_is_skipped_with_a_way_out() {
+    fn a_name_that_is_no_key_is_skipped_under_its_recorded_name() {
         let string = Some("std_msgs/msg/String");
         let mut renamed = played(1, "/b*", string, "cdr");
         renamed.topic.name = "/b".to_owned();
@@ -300,8 +291,9 @@ mod tests {
             played(2, "/c*", string, "json"),
         ]);
         assert_eq!(planned.len(), 1);
-        assert!(skipped[0].reason.contains("--remap '/b:="), "{skipped:?}");
-        assert!(skipped[1].reason.contains("json"), "{skipped:?}");
+        assert_eq!(skipped[0].topic, "/b");
+        assert!(matches!(skipped[0].reason, SkipReason::Name(_)));
+        assert_eq!(skipped[1].reason, SkipReason::Encoding("json".into()));
     }
 
     #[test]

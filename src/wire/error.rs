@@ -9,11 +9,9 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// A topic whose name cannot be a zenoh key.
-    #[error(
-        "topic `{name}` cannot be put on zenoh: {reason}; hint: rename it with --remap '{name}:=/other'"
-    )]
+    #[error("topic `{name}` cannot be put on zenoh: {reason}")]
     Name {
-        /// The topic's name.
+        /// The topic's name on the wire.
         name: String,
         /// What is wrong with it.
         reason: &'static str,

@@ -1,8 +1,11 @@
-//! [`WireEvent`]: what happens on the network while we are on it. Its display is a message to act on.
+//! [`WireEvent`]: what happens on the network while we are on it. Its display says what happened; what can be done
+//! about it depends on the program around this.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+use crate::bag::{Durability, Qos, Reliability};
 
 /// What happens on the network. Told from zenoh's threads: a receiver hands it on and does not wait.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,6 +69,24 @@ pub enum WireEvent {
         theirs: String,
         /// The node.
         node: String,
+        /// Whether only the hash differs.
+        is_same_type: bool,
+    },
+    /// No type hash is known for a topic of ours: ROS 2 nodes after Humble do not receive it.
+    UnknownTypeHash {
+        /// The topic.
+        topic: String,
+        /// Its type.
+        type_name: String,
+        /// Why there is none.
+        why: String,
+    },
+    /// The publishers of a topic had different profiles when it was recorded.
+    MixedProfiles {
+        /// The topic.
+        topic: String,
+        /// The profile it is published with.
+        qos: Qos,
     },
     /// A put had to wait so long that zenoh gave up on the link it waited for.
     Stalled {
@@ -103,24 +124,46 @@ impl fmt::Display for WireEvent {
             Self::PathBack => write!(f, "connection to the zenoh router is up"),
             Self::ForeignClock { node } => write!(
                 f,
-                "{node} publishes /clock too: time will jump to and fro for every node with use_sim_time; hint: stop it, or play without --clock"
+                "{node} publishes /clock too: time will jump to and fro for every node with use_sim_time"
             ),
-            Self::ForeignPublisher { topic, node } => write!(
-                f,
-                "{node} publishes {topic} too: subscribers get both; hint: stop it, --exclude-topics {topic}, or --remap"
-            ),
+            Self::ForeignPublisher { topic, node } => {
+                write!(f, "{node} publishes {topic} too: subscribers get both")
+            }
             Self::SameNodeName { node, zid } => write!(
                 f,
-                "another node is called {node} (session {zid}): ROS tools cannot tell the two apart; hint: --node-name"
+                "another node is called {node} (session {zid}): ROS tools cannot tell the two apart"
             ),
             Self::TypeMismatch {
                 topic,
                 ours,
                 theirs,
                 node,
+                ..
             } => write!(
                 f,
-                "{node} gets nothing of {topic}: it wants {theirs}, the recording has {ours}; hint: rebuild it with the recorded definition, or --any-type-hash if only the hash differs"
+                "{node} gets nothing of {topic}: it wants {theirs}, and {ours} is published"
+            ),
+            Self::UnknownTypeHash {
+                topic,
+                type_name,
+                why,
+            } => write!(
+                f,
+                "type hash of {topic} ({type_name}) is unknown: {why}; ROS 2 nodes after Humble will not receive it"
+            ),
+            Self::MixedProfiles { topic, qos } => write!(
+                f,
+                "publishers of {topic} had different QoS profiles when it was recorded; it is published {}, {}",
+                if qos.reliability == Reliability::Reliable {
+                    "reliable"
+                } else {
+                    "best effort"
+                },
+                if qos.durability == Durability::TransientLocal {
+                    "transient local"
+                } else {
+                    "volatile"
+                },
             ),
             Self::Stalled {
                 topic,
@@ -134,7 +177,7 @@ impl fmt::Display for WireEvent {
                 };
                 write!(
                     f,
-                    "{whose} took nothing for {:.1} s while {topic} was sent and is left behind; hint: --congestion drop",
+                    "{whose} took nothing for {:.1} s while {topic} was sent and is left behind",
                     waited.as_secs_f64()
                 )
             }

@@ -310,6 +310,7 @@ impl State {
                         topic,
                         ours: type_and_hash(&first.dds_type, &first.hash),
                         theirs: type_and_hash(&end.dds_type, &end.hash),
+                        is_same_type: first.dds_type == end.dds_type,
                         node,
                     },
                     (_, false) => return Vec::new(),

@@ -50,7 +50,7 @@ pub use gid::Gid;
 pub use graph::Graph;
 pub use monitor::{Monitor, TopicState};
 pub use names::{check_name, dds_type, ros_type, topic_key};
-pub use options::{ClockOptions, Congestion, Distro, Played, Skipped, WireOptions};
+pub use options::{ClockOptions, Congestion, Distro, Played, SkipReason, Skipped, WireOptions};
 pub use output::WireOutput;
 pub use qos::{decode_qos, encode_qos};
 pub use rihs01::{Computed, message_hash, service_hash};

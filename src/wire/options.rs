@@ -106,8 +106,25 @@ pub struct ClockOptions {
 pub struct Skipped {
     /// Which topic of the recording: several may come to share a name, and only this one is left out.
     pub id: TopicId,
-    /// Its name on the wire.
+    /// Its recorded name.
     pub topic: String,
-    /// Why, and what can be done.
-    pub reason: String,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// Why a topic is not on the wire.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
+pub enum SkipReason {
+    /// Its name cannot be a zenoh key.
+    #[error("zenoh cannot carry its name: {0}")]
+    Name(&'static str),
+    /// It is a recorded `/clock`, and a clock is served.
+    #[error("the clock is served here")]
+    OwnClock,
+    /// ROS 2 nodes read only CDR.
+    #[error("its messages are `{0}`, and ROS 2 nodes read only cdr")]
+    Encoding(String),
+    /// Its type cannot be one of ROS 2.
+    #[error("its type `{0}` is no ROS 2 type")]
+    Type(String),
 }

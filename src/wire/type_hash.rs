@@ -2,6 +2,7 @@
 
 use crate::bag::Topic;
 
+use super::event::WireEvent;
 use super::graph::Graph;
 use super::options::Distro;
 use super::rihs01::message_hash;
@@ -38,7 +39,7 @@ impl Flavour {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Resolved {
     pub(super) hash: String,
-    pub(super) warning: Option<String>,
+    pub(super) warning: Option<WireEvent>,
 }
 
 /// In order: the recorded hash, the one computed from the schema's text, the one a live subscriber of the
@@ -72,16 +73,16 @@ pub(super) fn resolve(
         let warning = format!("type hash of {name} taken from its subscriber: {why}");
         return Resolved {
             hash,
-            warning: Some(warning),
+            warning: Some(WireEvent::Warning(warning)),
         };
     }
     Resolved {
         hash: NONE.to_owned(),
-        warning: Some(format!(
-            "type hash of {name} ({}) is unknown: {why}; ROS 2 nodes after Humble will not receive it; \
-             hint: start the subscriber first, or --any-type-hash",
-            topic.type_name()
-        )),
+        warning: Some(WireEvent::UnknownTypeHash {
+            topic: name.to_owned(),
+            type_name: topic.type_name().to_owned(),
+            why,
+        }),
     }
 }
 
@@ -107,10 +108,10 @@ fn computed(topic: &Topic) -> Result<Resolved, String> {
     }
     let computed = message_hash(&schema.name, &schema.data).map_err(|error| error.to_string())?;
     let warning = computed.is_header_guessed.then(|| {
-        format!(
+        WireEvent::Warning(format!(
             "{} has a bare `Header`, taken for std_msgs/msg/Header",
             schema.name
-        )
+        ))
     });
     Ok(Resolved {
         hash: computed.hash,

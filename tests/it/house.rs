@@ -16,7 +16,7 @@ const MAY_IMPORT: [(&str, &[&str]); 11] = [
     ("player", &["time", "bag", "output"]),
     ("wire", &["time", "bag", "decode", "output", "player"]),
     ("tui", &["time", "player", "bag", "decode"]),
-    ("cli", &["time", "bag", "player"]),
+    ("cli", &["time", "bag", "player", "wire"]),
     ("ci", &["time", "bag", "player", "wire"]),
     (
         "lib",
