@@ -1,7 +1,7 @@
 //! [`Output`]: where the player's messages and clock go, and two of its implementations.
 //!
 //! The third and main one is on zenoh, in `wire`. The player calls it from one thread, in the order in
-//! which things are to be seen: after a jump `flush`, `segment`, `clock`, refills, messages.
+//! which things are to be seen: after a jump `segment`, `clock`, refills, messages.
 
 use crate::bag::{Message, TopicId};
 use crate::time::{Ros, Segment, Time};
@@ -32,8 +32,6 @@ pub trait Output {
     fn clock(&mut self, time: Time<Ros>);
     /// A message. Blocks as long as the output cannot take it and may not drop it.
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery;
-    /// Forget what has not gone out yet: it belongs to a generation that is over.
-    fn flush(&mut self);
 }
 
 /// Takes everything, does nothing: for `--wire null`.
@@ -46,7 +44,6 @@ impl Output for Null {
     fn message(&mut self, _: &Message, _: Occasion) -> Delivery {
         Delivery::Sent
     }
-    fn flush(&mut self) {}
 }
 
 /// One call of an [`Output`], as [`Recording`] writes it down.
@@ -58,8 +55,6 @@ pub enum Event {
     Clock(Time<Ros>),
     /// A message was sent: topic, log time, why.
     Message(TopicId, Time<Ros>, Occasion),
-    /// What was queued was forgotten.
-    Flush,
 }
 
 /// Writes down what it is told, through a function: for tests and for programs that want the order.
@@ -75,9 +70,6 @@ impl<F: FnMut(Event)> Output for Recording<F> {
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         (self.0)(Event::Message(message.topic, message.log_time, occasion));
         Delivery::Sent
-    }
-    fn flush(&mut self) {
-        (self.0)(Event::Flush);
     }
 }
 

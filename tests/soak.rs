@@ -68,7 +68,6 @@ enum Event {
     Segment(Segment),
     Clock(Time<Ros>),
     Message(Key, Occasion),
-    Flush,
 }
 
 struct Transcript(SyncSender<Event>);
@@ -90,9 +89,6 @@ impl Output for Transcript {
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         self.tell(Event::Message(message.key, occasion));
         Delivery::Sent
-    }
-    fn flush(&mut self) {
-        self.tell(Event::Flush);
     }
 }
 
@@ -254,9 +250,6 @@ impl Laws {
             }
             return;
         }
-        if let Event::Flush = event {
-            return;
-        }
         let now = self.now.as_mut().expect("a segment comes first");
         match *event {
             Event::Clock(t) => now.clock(t),
@@ -270,7 +263,7 @@ impl Laws {
                 }
                 self.messages += 1;
             }
-            Event::Segment(_) | Event::Flush => {}
+            Event::Segment(_) => {}
         }
     }
 }

@@ -39,9 +39,6 @@ impl Output for Exits {
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
         self.inner().message(message, occasion)
     }
-    fn flush(&mut self) {
-        self.inner().flush();
-    }
 }
 
 impl Exits {

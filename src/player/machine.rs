@@ -3,7 +3,7 @@
 //! [`Machine::advance`] does the one earliest thing there is to do at `now` and says what to wait for;
 //! `apply` (in `moves.rs`) takes commands in between. Its rules, on top of the segment's laws:
 //! rolling ⇔ meant to play ∧ cue primed ∧ gates open; at equal instants clock, then message, then end;
-//! the clock is never past an unpublished message; after a jump flush, segment, clock, refills,
+//! the clock is never past an unpublished message; after a jump segment, clock, refills,
 //! messages, in this order.
 
 use super::command::{Gate, Gates, Pace, State};
@@ -147,9 +147,7 @@ impl Machine {
             self.tell(out);
             return Wait::Over;
         }
-        if self.reader.begin() {
-            out.flush();
-        }
+        self.reader.begin();
         self.tell(out);
         if std::mem::take(&mut self.owes_clock) {
             self.show_clock(self.here(now), out);

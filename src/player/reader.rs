@@ -45,15 +45,13 @@ impl Reader {
         (self.cue, self.lap, self.next, self.is_read_out) = (None, None, None, false);
     }
 
-    /// Starts the cue that was asked for last; `true` if there was one.
-    pub(super) fn begin(&mut self) -> bool {
-        let Some(at) = self.wanted.take() else {
-            return false;
-        };
-        let cue = (self.source)(at);
-        cue.lead();
-        self.cue = Some(cue);
-        true
+    /// Starts the cue that was asked for last, if there was one.
+    pub(super) fn begin(&mut self) {
+        if let Some(at) = self.wanted.take() {
+            let cue = (self.source)(at);
+            cue.lead();
+            self.cue = Some(cue);
+        }
     }
 
     /// A cue of its own, for a look elsewhere.

@@ -139,7 +139,6 @@ impl Machine {
             self.change_to(self.segment.wrap(), now);
             self.reader.begin_lap(lap);
             (self.last, self.sent, self.owes_clock) = (None, None, true);
-            out.flush();
             return Wait::Now;
         }
         self.report.reached_end = true;

@@ -248,7 +248,6 @@ impl Machine {
         self.read_from(StartAt::After(message.key), landed, now, false);
         self.owes_clock = false;
         self.reader.begin();
-        out.flush();
         self.tell(out);
         self.show_clock(message.key.time, out);
         self.last = Some(message.key);

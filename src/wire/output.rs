@@ -104,9 +104,6 @@ impl Output for WireOutput {
         self.lines[index].row.count_sent(message.payload.len());
         Delivery::Sent
     }
-
-    /// Nothing to forget: what was put is with zenoh, which has no way to take it back.
-    fn flush(&mut self) {}
 }
 
 impl WireOutput {

@@ -115,7 +115,6 @@ pub(crate) fn line(event: &Event) -> String {
         Event::Clock(t) => format!("clock {}", ms(t)),
         Event::Message(topic, t, Occasion::Due) => format!("msg {}{}", ms(t), tag(topic)),
         Event::Message(topic, t, Occasion::Refill) => format!("refill {}{}", ms(t), tag(topic)),
-        Event::Flush => "flush".into(),
         Event::Segment(s) => match s.motion() {
             Motion::Held(t) => format!("gen {} held {}", s.generation(), ms(t)),
             Motion::Rolling { from, .. } => {
@@ -193,7 +192,6 @@ fn plays_to_the_end_with_a_clock_on_its_grid() {
         &[1000, 1300, 1900],
         &[],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 clock 1000
@@ -221,7 +219,6 @@ fn half_speed_takes_twice_the_time_and_the_clock_grid_is_in_wall_time() {
         &[1000, 1300],
         &[],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×0.5
         0 clock 1000
@@ -247,7 +244,6 @@ fn a_pause_holds_at_once_and_the_clock_ticks_on() {
         &[1000, 1300, 1900],
         &[(100, Command::Pause), (800, Command::Play)],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 clock 1000
@@ -274,7 +270,6 @@ fn a_rate_change_in_a_gap_acts_at_once() {
         &[1000, 1900],
         &[(100, pace(10.0))],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 msg 1000
@@ -291,14 +286,12 @@ fn reverse_turns_around_where_it_is_and_sends_what_lies_behind() {
         &[1000, 1300, 1900],
         &[(400, pace(-1.0))],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 clock 1000
         0 msg 1000
         250 clock 1250
         300 msg 1300
-        400 flush
         400 gen 1 held 1400
         400 clock 1400
         400 gen 1 rolls 1400 ×-1
@@ -312,7 +305,7 @@ fn reverse_turns_around_where_it_is_and_sends_what_lies_behind() {
 }
 
 #[test]
-fn a_seek_is_one_declared_jump_flush_segment_clock_refill_messages() {
+fn a_seek_is_one_declared_jump_segment_clock_refill_messages() {
     check(
         Options {
             refill: true,
@@ -321,12 +314,10 @@ fn a_seek_is_one_declared_jump_flush_segment_clock_refill_messages() {
         &[1000, 1300, 1900],
         &[(100, Command::Seek(ros(1850)))],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 clock 1000
         0 msg 1000
-        100 flush
         100 gen 1 held 1850
         100 clock 1850
         100 refill 1300
@@ -352,10 +343,8 @@ fn refills_wait_for_whom_playback_waits() {
             (600, Command::OpenGate(Gate::Subscribers)),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         0 clock 1000
-        100 flush
         100 gen 1 held 1850
         100 clock 1850
         250 clock 1850
@@ -407,9 +396,7 @@ fn a_seek_out_of_the_range_widens_it_and_one_out_of_the_recording_is_clamped() {
         &[],
         &[(1, Command::Seek(ros(1200)))],
         "
-        0 flush
         0 gen 0 held 1500
-        1 flush
         1 gen 1 held 1200",
     );
     assert_eq!(
@@ -421,9 +408,7 @@ fn a_seek_out_of_the_range_widens_it_and_one_out_of_the_recording_is_clamped() {
         &[],
         &[(1, Command::Seek(ros(9000)))],
         "
-        0 flush
         0 gen 0 held 1500
-        1 flush
         1 gen 1 held 2000",
     );
     assert_eq!(
@@ -452,7 +437,6 @@ fn steps_publish_while_paused_and_back_steps_are_jumps() {
             (70, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         0 clock 1000
         10 msg 1000
@@ -460,7 +444,6 @@ fn steps_publish_while_paused_and_back_steps_are_jumps() {
         20 clock 1300
         20 msg 1300
         20 msg 1300
-        30 flush
         30 gen 1 held 1300
         30 clock 1300
         30 msg 1300
@@ -468,7 +451,6 @@ fn steps_publish_while_paused_and_back_steps_are_jumps() {
         50 gen 1 held 1900
         50 clock 1900
         50 msg 1900
-        60 flush
         60 gen 2 held 1300
         60 clock 1300
         60 msg 1300",
@@ -485,7 +467,6 @@ fn play_until_holds_on_arrival_and_what_is_due_there_goes_first() {
         &[1000, 1300, 1900],
         &[(0, Command::PlayUntil(ros(1300)))],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 msg 1000
@@ -544,7 +525,6 @@ fn a_starved_player_holds_behind_what_it_has_not_read_and_goes_on_from_there() {
     assert_eq!(
         seen,
         [
-            "flush",
             "gen 0 held 1000",
             "gen 0 rolls 1000 ×1",
             "clock 1000",
@@ -589,7 +569,6 @@ fn a_closed_gate_holds_and_the_clock_shows_where() {
             (720, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         0 clock 1000
         250 clock 1000
@@ -611,7 +590,6 @@ fn a_delay_is_waited_out_in_wall_time_with_the_clock_at_the_start() {
         &[1000],
         &[(310, Command::Stop)],
         "
-        0 flush
         0 gen 0 held 1000
         0 clock 1000
         250 clock 1000
@@ -631,7 +609,6 @@ fn an_empty_stretch_is_jumped_when_asked_for() {
         &[1000, 1100, 1700],
         &[],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 msg 1000
@@ -655,7 +632,6 @@ fn without_a_schedule_messages_go_at_once_and_the_clock_moves_with_them() {
         &[1000, 1100, 1250, 1300, 1900],
         &[],
         "
-        0 flush
         0 gen 0 held 1000
         0 clock 1000
         0 msg 1000
@@ -685,7 +661,6 @@ fn a_clock_of_its_own_goes_right_before_each_message_with_its_exact_time() {
         &[1000, 1333],
         &[],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 clock 1000
@@ -710,7 +685,6 @@ fn a_clock_never_shows_zero_and_can_start_elsewhere() {
     let expected = |a: &str, b: &str, c: &str| {
         format!(
             "
-        0 flush
         0 gen 0 held 0
         0 gen 0 rolls 0 ×1
         0 clock {a}
@@ -741,12 +715,10 @@ fn play_at_the_end_starts_again() {
         &[1000],
         &[(1500, Command::Play), (1600, Command::Stop)],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 msg 1000
         1000 gen 0 held 2000
-        1500 flush
         1500 gen 1 held 1000
         1500 gen 1 rolls 1000 ×1
         1500 msg 1000
@@ -870,7 +842,6 @@ fn steps_end_where_playing_was_to_stop() {
         &[1000, 1200, 1300],
         &script,
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 msg 1000

@@ -59,7 +59,6 @@ fn a_muted_topic_is_played_and_not_heard() {
             (1500, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 clock 1000
@@ -103,11 +102,9 @@ fn refills_of_a_muted_topic_are_not_sent() {
             (130, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 msg 1000
-        100 flush
         100 gen 1 held 1850
         100 gen 1 rolls 1850 ×1
         130 gen 1 held 1880",
@@ -130,7 +127,6 @@ fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
             (270, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         200 msg 1200
@@ -151,7 +147,6 @@ fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
             (40, Command::Step(1)),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         10 gen 0 held 1200
         10 msg 1200
@@ -172,7 +167,6 @@ fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
             (610, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 2000
         0 gen 0 rolls 2000 ×-1
         100 msg 1900
@@ -300,7 +294,7 @@ fn a_jump_ends_the_look_of_a_topic_heard_again_or_begins_it_anew() {
     player.machine.apply(Command::Seek(ros(1500)), wall(1));
     // Nothing of it can arrive any more.
     assert!(!look.push(Cued::Refill(messages(&[1000]).remove(0))));
-    assert_eq!(player.advance(1), ["flush", "gen 1 held 1500"]);
+    assert_eq!(player.advance(1), ["gen 1 held 1500"]);
     let (at, _feed) = player.asked();
     assert_eq!(
         (at.from, at.refill, at.only),
@@ -371,7 +365,6 @@ fn steps_pass_over_what_is_muted_both_ways() {
             (50, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         10 msg 1000
         10 gen 0 held 1100
@@ -381,10 +374,8 @@ fn steps_pass_over_what_is_muted_both_ways() {
         20 gen 0 held 1400
         20 gen 0 held 1500
         20 msg 1500
-        30 flush
         30 gen 1 held 1300
         30 msg 1300
-        40 flush
         40 gen 2 held 1000
         40 msg 1000",
     );
@@ -404,7 +395,6 @@ fn a_step_back_goes_before_the_last_message_that_was_heard() {
             (310, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         10 msg 1000
         10 gen 0 held 1100
@@ -412,7 +402,6 @@ fn a_step_back_goes_before_the_last_message_that_was_heard() {
         30 gen 0 held 1100
         30 gen 0 rolls 1100 ×1
         180 gen 0 held 1250
-        300 flush
         300 gen 1 held 1000
         300 msg 1000",
     );
@@ -444,7 +433,6 @@ fn a_step_to_a_message_of_a_topic_plays_through_what_lies_before_it() {
             (80, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         10 msg 1000
         10 gen 0 held 1100
@@ -456,13 +444,10 @@ fn a_step_to_a_message_of_a_topic_plays_through_what_lies_before_it() {
         20 msg 1300
         20 gen 0 held 1400
         20 msg 1400 b
-        40 flush
         40 gen 1 held 1200
         40 msg 1200 b
-        50 flush
         50 gen 2 held 1200
         50 msg 1200
-        55 flush
         55 gen 3 held 1000
         55 msg 1000
         60 gen 3 held 1100
@@ -493,7 +478,6 @@ fn a_step_by_topic_goes_the_way_of_play_and_pauses() {
             (170, Command::StepTopic(B, -1)),
         ],
         "
-        0 flush
         0 gen 0 held 2000
         0 gen 0 rolls 2000 ×-1
         100 msg 1900
@@ -504,7 +488,6 @@ fn a_step_by_topic_goes_the_way_of_play_and_pauses() {
         160 msg 1200
         160 gen 0 held 1000
         160 msg 1000 b
-        170 flush
         170 gen 1 held 1800
         170 msg 1800 b",
     );
@@ -524,7 +507,6 @@ fn a_step_by_topic_stops_where_playing_was_to_stop() {
             (20, Command::StepTopic(B, 1)),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         0 gen 0 rolls 1000 ×1
         0 msg 1000
@@ -649,7 +631,6 @@ fn a_step_back_by_topic_goes_before_what_was_played_of_it_heard_or_not() {
             (70, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         10 msg 1000 b
         20 gen 0 held 1100
@@ -657,12 +638,9 @@ fn a_step_back_by_topic_goes_before_what_was_played_of_it_heard_or_not() {
         20 msg 1200 b
         20 gen 0 held 1250
         20 gen 0 held 1300
-        30 flush
         30 gen 1 held 1250
         40 gen 1 held 1300
-        50 flush
         50 gen 2 held 1250
-        60 flush
         60 gen 3 held 1200
         60 msg 1200 b",
     );
@@ -681,15 +659,12 @@ fn what_has_the_stamp_of_a_muted_message_landed_on_is_not_passed_over() {
             (50, Command::Stop),
         ],
         "
-        0 flush
         0 gen 0 held 1000
         20 msg 1000 b
         20 gen 0 held 1200
         20 msg 1200 b
         20 gen 0 held 1300
-        30 flush
         30 gen 1 held 1200
-        40 flush
         40 gen 2 held 1200
         40 msg 1200 b",
     );
@@ -731,7 +706,7 @@ fn a_step_back_waits_for_a_topic_heard_again() {
     rejoin.end();
     assert_eq!(
         player.advance(4),
-        ["refill 1100 b", "flush", "gen 1 held 1100", "msg 1100 b"]
+        ["refill 1100 b", "gen 1 held 1100", "msg 1100 b"]
     );
 }
 
@@ -790,7 +765,6 @@ impl Output for Picky {
         self.0.push(message.topic);
         Delivery::Dropped
     }
-    fn flush(&mut self) {}
 }
 
 #[test]
