@@ -34,6 +34,14 @@ pub(super) enum Change {
 }
 
 impl Change {
+    /// The same without going on from it.
+    pub(super) const fn as_said(self) -> Self {
+        match self {
+            Self::State(heard) => Self::State(heard.as_said()),
+            other => other,
+        }
+    }
+
     /// Of a plain tick.
     pub(super) const fn time(&self) -> Option<Time<Ros>> {
         match *self {
@@ -88,6 +96,8 @@ impl State {
                 Some(self.switched(JumpKind::Activated, reading, wall))
             }
             Change::Deactivate if self.is_active => {
+                // What it says meanwhile is not known: it may pause.
+                self.received.reading = self.received.reading.map(Reading::as_said);
                 let reading = Reading::Rest(self.rest);
                 Some(self.switched(JumpKind::Deactivated, reading, wall))
             }

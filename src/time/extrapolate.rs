@@ -74,7 +74,7 @@ pub(super) struct Heard {
     pub(super) state: ClockState,
     pub(super) how: Extrapolation,
     since: Time<Steady>,
-    /// Whether it was too old when it came.
+    /// Whether it is too old to go on from: it was so when it came, or nobody has listened since.
     is_stale: bool,
 }
 
@@ -105,6 +105,15 @@ impl Heard {
             how,
             since,
             is_stale,
+        }
+    }
+
+    /// The same, not gone on from.
+    #[must_use]
+    pub(super) const fn as_said(self) -> Self {
+        Self {
+            is_stale: true,
+            ..self
         }
     }
 

@@ -331,7 +331,8 @@ impl Line {
                 return self.complain();
             }
             Action::On => self.is_on = true,
-            Action::Off => self.is_on = false,
+            // The clocks do the same with what they know.
+            Action::Off => (self.is_on, self.last) = (false, self.last.map(Change::as_said)),
             Action::Source(number) => {
                 self.source = number;
                 self.last = None;

@@ -78,13 +78,20 @@ impl<K: Kind> Rate<K> {
         })
     }
 
-    /// `hz` cycles a second.
+    /// `hz` cycles a second. The period is rounded to the nearest nanosecond.
     ///
     /// # Errors
-    /// If it is not positive, not finite, or so high that a period is less than a nanosecond.
+    /// If it is not positive or not finite, above 1e9 Hz (a period of less than a nanosecond), or so low that a
+    /// period is longer than 292 years.
     pub fn from_hz(clock: &Clock<K>, hz: f64) -> Result<Self, InvalidPeriod> {
-        let period = Duration::from_secs_f64(1.0 / hz).filter(|period| *period > Duration::ZERO);
-        Self::new(clock, period.ok_or(InvalidPeriod::NotARate(hz))?)
+        if !(hz > 0.0 && hz.is_finite()) {
+            return Err(InvalidPeriod::NotARate(hz));
+        }
+        if hz > 1e9 {
+            return Err(InvalidPeriod::TooFast(hz));
+        }
+        let period = Duration::from_secs_f64(1.0 / hz);
+        Self::new(clock, period.ok_or(InvalidPeriod::TooSlow(hz))?)
     }
 
     /// Sleeps for what is left of the cycle. If meanwhile the time is set back behind the cycle's begin, and

@@ -91,6 +91,15 @@ impl Reading {
         matches!(self, Self::Held(_) | Self::Moving(_))
     }
 
+    /// What the source said, not gone on from.
+    #[must_use]
+    pub(super) const fn as_said(self) -> Self {
+        match self {
+            Self::Moving(line) => Self::Held(line.from),
+            other => other,
+        }
+    }
+
     /// The same, but going on from what was `shown` before: it stands until the line has caught up.
     #[must_use]
     pub(super) fn not_behind(self, shown: Time<Ros>, heading: Speed) -> Self {

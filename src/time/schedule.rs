@@ -95,6 +95,11 @@ impl Schedule {
         (tick, after)
     }
 
+    /// Whether a tick leaves it due.
+    pub(super) fn stays_due(self) -> bool {
+        self.period == Duration::ZERO && self.repeat == Repeat::Every
+    }
+
     /// After a jump: back behind the last call is a new start; a change of the source shifts everything,
     /// so that a timer with four seconds left has four seconds left.
     #[must_use]

@@ -115,7 +115,7 @@ impl TestClock {
     }
 
     /// Time passes on the machine's own clocks, and nothing is heard of the source. Nothing if the span is
-    /// negative.
+    /// negative; a clock that gets to [`Time::MAX`] stands there.
     pub fn pass(&self, span: Duration) {
         self.manual.pass(span.max(Duration::ZERO));
     }
@@ -125,12 +125,14 @@ impl TestClock {
         self.manual.set_system(date);
     }
 
-    /// Advances by `span` from deadline to deadline, so that each tick is served right when it is due.
-    /// (At least a nanosecond at a time, for what is due again at once.)
+    /// Serves what is due, then advances by `span` from deadline to deadline, so that each tick is served right when
+    /// it is due; at least a nanosecond at a time, for ticks that were missed before. A timer with a period of zero
+    /// is due at every instant: it is served once at each of these stops.
     pub fn drive<K: Kind>(&self, timers: &mut Timers<K>, span: Duration) {
         let (mut left, least) = (span, Duration::from_nanos(1));
+        timers.run_due();
         while left > Duration::ZERO {
-            let until = timers.time_until().unwrap_or(left);
+            let until = timers.time_until_stop().unwrap_or(left);
             let step = until.max(least).min(left);
             self.advance(step);
             left = left.saturating_sub(step);

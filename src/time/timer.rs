@@ -90,6 +90,12 @@ pub enum InvalidPeriod {
     /// Of a rate in Hz.
     #[error("a rate must be greater than 0 and finite, not {0} Hz")]
     NotARate(f64),
+    /// Of a rate above 1e9 Hz.
+    #[error("a rate of {0} Hz has a period of less than a nanosecond; 1e9 Hz is the highest")]
+    TooFast(f64),
+    /// Of a rate whose period is longer than [`Duration::MAX`].
+    #[error("a rate of {0:e} Hz has a period of more than 292 years")]
+    TooSlow(f64),
 }
 
 /// Why a timer does not tick.
@@ -269,6 +275,12 @@ impl<K: Kind> Timer<K> {
         let now = state.now(self.hook.core.wall());
         let schedule = state.alarms.schedule_at(self.hook.id, now);
         (state, now, schedule)
+    }
+
+    /// Whether it is due and stays so when it is served.
+    pub(super) fn is_always_due(&self) -> bool {
+        let (_state, now, schedule) = self.look();
+        schedule.stays_due() && schedule.next <= now
     }
 
     pub(super) fn id(&self) -> AlarmId {

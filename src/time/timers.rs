@@ -72,6 +72,15 @@ impl<K: Kind> Timers<K> {
             .min()
     }
 
+    /// The same without timers that stay due however often they are served: those with a period of zero.
+    pub(super) fn time_until_stop(&self) -> Option<Duration> {
+        self.entries
+            .iter()
+            .filter(|(timer, _)| !timer.is_always_due())
+            .filter_map(|(timer, _)| timer.time_until())
+            .min()
+    }
+
     /// Calls back for each timer that is due, once, in the order of their deadlines. How many.
     pub fn run_due(&mut self) -> usize {
         let mut due: Vec<(Duration, usize)> = (0..self.entries.len())

@@ -89,10 +89,12 @@ impl Wall {
 }
 
 impl Manual {
-    /// Both clocks go on by `span`.
+    /// Both clocks go on by `span`, each as far as the end of its range.
     pub(super) fn pass(&self, span: Duration) {
-        self.steady.fetch_add(span.as_nanos(), Ordering::SeqCst);
-        self.system.fetch_add(span.as_nanos(), Ordering::SeqCst);
+        for clock in [&self.steady, &self.system] {
+            let later = |nanos: i64| Some(nanos.saturating_add(span.as_nanos()));
+            let _before = clock.fetch_update(Ordering::SeqCst, Ordering::SeqCst, later);
+        }
         self.tell();
     }
 

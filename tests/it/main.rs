@@ -38,6 +38,7 @@ mod pty_topics;
 mod pty_transport;
 #[cfg(feature = "wire")]
 mod qos_overrides;
+mod time_edges;
 mod time_extrapolate;
 mod time_handlers;
 mod time_hub;
