@@ -15,12 +15,14 @@ use super::duration::Duration;
 use super::jump::{
     Handler, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, Notice, Phase, Reversal, Wanted,
 };
+use super::life::Life;
 use super::point::{Kind, Ros, Steady, System, Time};
 use super::sleep::{SleepError, SleepOptions};
 use super::wall::{Rest, Wall};
 use super::writer::ClockWriter;
 
-/// A clock of kind `K` (requirements T1, T3). Clones show the same time.
+/// A clock of kind `K` (requirements T1, T3). Clones show the same time. As long as there is one, or a timer, a rate or
+/// a registered handler of it, the [`SimTime`](super::sim_time::SimTime) that it came from goes on.
 ///
 /// ```
 /// use bagplay::time::Clock;
@@ -29,6 +31,7 @@ use super::writer::ClockWriter;
 /// ```
 pub struct Clock<K: Kind = Ros> {
     pub(super) core: Arc<Core>,
+    pub(super) life: Arc<Life>,
     kind: PhantomData<K>,
 }
 
@@ -80,9 +83,10 @@ impl Clock<Steady> {
 }
 
 impl<K: Kind> Clock<K> {
-    const fn of(core: Arc<Core>) -> Self {
+    fn of(core: Arc<Core>) -> Self {
         Self {
             core,
+            life: Arc::default(),
             kind: PhantomData,
         }
     }
@@ -234,7 +238,7 @@ impl<K: Kind> Clock<K> {
     ) -> JumpHandle {
         let handler = Arc::new(Handler::new(wanted, Box::new(call)));
         self.core.add(Arc::clone(&handler));
-        JumpHandle::new(handler, Arc::downgrade(&self.core))
+        JumpHandle::new(handler, Arc::downgrade(&self.core), Arc::clone(&self.life))
     }
 }
 
@@ -245,7 +249,11 @@ pub(super) const fn kinded<K: Kind>(at: Time<Ros>) -> Time<K> {
 
 impl<K: Kind> Clone for Clock<K> {
     fn clone(&self) -> Self {
-        Self::of(Arc::clone(&self.core))
+        Self {
+            core: Arc::clone(&self.core),
+            life: Arc::clone(&self.life),
+            kind: PhantomData,
+        }
     }
 }
 

@@ -13,25 +13,18 @@ use std::sync::{Arc, PoisonError};
 
 use super::change::Change;
 use super::clock::Clock;
+use super::complaint::Complaint;
 use super::extrapolate::Heard;
 use super::jump::{HubId, Serving};
+use super::life::Kept;
 use super::point::{Ros, Time};
-use super::source::{Feed, SourceError, TimeSource};
-use super::sync::{Mutex, MutexGuard};
+use super::source::{Feed, NoSource, SourceError, TimeSource};
+use super::sync::{self, Mutex, MutexGuard};
 use super::wall::Wall;
 use super::writer::Attached;
 
 /// Where as much waits, the last time counts, turn or not.
 const MOST_WAIT: usize = 64;
-
-/// What is wrong with how the time is published; logged once each for a source.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Complaint {
-    /// More than one publishes the time (requirement T27).
-    SeveralPublishers,
-    /// Somebody publishes the time, and it is not wanted (requirement T22).
-    Ignored,
-}
 
 static MADE: AtomicU64 = AtomicU64::new(0);
 
@@ -133,6 +126,24 @@ impl Hub {
         drop(control);
         self.hand_on();
         started
+    }
+
+    /// The source stops and is dropped, as nobody has a clock of it any more. Not on a thread that may be the
+    /// source's own: its code may wait for that.
+    pub(super) fn close(self: &Arc<Self>) {
+        let hub = Arc::clone(self);
+        let close = move || {
+            let stopped = hub.disable();
+            let gone = hub.replace(Box::new(NoSource)).map(drop);
+            if stopped.and(gone).is_err() {
+                tracing::error!("a time source panicked as it was stopped or dropped");
+            }
+        };
+        if Serving::may_be_here(self.id) {
+            sync::spawn("clock-close", close);
+        } else {
+            close();
+        }
     }
 
     pub(super) fn disable(&self) -> Ran<()> {
@@ -263,17 +274,20 @@ impl Hub {
         line.is_busy = false;
     }
 
-    /// The clock is told at once what the others know, whoever tells them something just now.
-    pub(super) fn attach(&self, clock: &Attached) {
+    /// The clock is told at once what the others know, whoever tells them something just now. Its handles keep
+    /// `keeper` from now on; what they kept before comes back.
+    #[must_use]
+    pub(super) fn attach(&self, clock: &Attached, keeper: Kept) -> Option<Kept> {
         let mut line = self.line();
         line.forget_unused();
         let known = line.last.into_iter();
         let known = known.chain(line.is_on.then_some(Change::Activate));
-        clock.joins(self.id);
+        let kept = clock.joins(self.id, keeper);
         clock.queue(known.chain(line.shut));
         line.clocks.push(clock.clone());
         drop(line);
         clock.catch_up();
+        kept
     }
 
     /// Not by way of the line: it waits for nobody who hands on.
@@ -352,19 +366,6 @@ impl Line {
         let all = several.into_iter().chain(ignored);
         all.filter(|complaint| self.complaints.insert(*complaint))
             .collect()
-    }
-}
-
-impl Complaint {
-    const fn text(self) -> &'static str {
-        match self {
-            Self::SeveralPublishers => {
-                "several publish the time; their clocks will jump to and fro"
-            }
-            Self::Ignored => {
-                "somebody publishes the time, but use_sim_time is off: system time is shown"
-            }
-        }
     }
 }
 

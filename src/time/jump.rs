@@ -14,6 +14,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use super::core::Core;
 use super::duration::Duration;
+use super::life::Life;
 use super::point::{Ros, Time};
 use super::speed::Speed;
 use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
@@ -201,18 +202,23 @@ impl JumpFilter {
     }
 }
 
-/// Keeps a handler registered; dropping it ends that. A call that is under way is not waited for. It may
-/// outlive its clock.
+/// Keeps a handler registered, and what brings the clock its time; dropping it ends that. A call that is under way is
+/// not waited for. A handler that owns its own handle for good keeps both, and the source, for ever.
 #[must_use = "dropping the handle removes the handler"]
 #[derive(Debug)]
 pub struct JumpHandle {
     handler: Arc<Handler>,
     core: Weak<Core>,
+    _life: Arc<Life>,
 }
 
 impl JumpHandle {
-    pub(super) fn new(handler: Arc<Handler>, core: Weak<Core>) -> Self {
-        Self { handler, core }
+    pub(super) const fn new(handler: Arc<Handler>, core: Weak<Core>, life: Arc<Life>) -> Self {
+        Self {
+            handler,
+            core,
+            _life: life,
+        }
     }
 
     /// How many calls of the handler have panicked.
@@ -281,6 +287,12 @@ impl Serving {
     /// Whether a clock of the hub that waits in this thread waits for it in vain.
     pub(super) fn is_here(hub: HubId) -> bool {
         SERVING.with(|hubs| hubs.borrow().contains(&hub))
+    }
+
+    /// The same; also a thread that has ended but for what it still has to drop.
+    pub(super) fn may_be_here(hub: HubId) -> bool {
+        let is_here = SERVING.try_with(|hubs| hubs.borrow().contains(&hub));
+        is_here.unwrap_or(true)
     }
 }
 

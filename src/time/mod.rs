@@ -9,12 +9,14 @@ mod alarms;
 mod bell;
 mod change;
 mod clock;
+mod complaint;
 mod core;
 mod decimal;
 mod duration;
 mod extrapolate;
 mod hub;
 mod jump;
+mod life;
 #[cfg(test)]
 #[cfg(model)]
 mod model;
@@ -48,10 +50,10 @@ mod writer;
 
 pub use change::Fallback;
 pub use clock::{Clock, NotStarted};
+pub use complaint::Complaint;
 pub use decimal::InvalidSeconds;
 pub use duration::Duration;
 pub use extrapolate::{ClockState, Extrapolation, LateTick};
-pub use hub::Complaint;
 pub use jump::{InvalidFilter, JumpEvent, JumpFilter, JumpHandle, JumpKind, Phase, Reversal};
 pub use point::{Kind, Ros, Steady, System, Time};
 pub use range::TimeRange;

@@ -3,12 +3,15 @@
 //! What the source feeds is handed to the clocks, and their handlers run, in the thread that feeds it, or in one
 //! that hands on already: also one that is in a call of a [`SimTime`] which changes something. How: `hub.rs`.
 
+use std::ops::Deref;
 use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
 
 use super::change::Fallback;
 use super::clock::Clock;
-use super::hub::{Complaint, Hub, Ran};
+use super::complaint::Complaint;
+use super::hub::{Hub, Ran};
+use super::life::Kept;
 use super::point::Ros;
 use super::source::{NoSource, SourceError, TimeSource};
 use super::test_clock::TestClock;
@@ -24,9 +27,31 @@ use super::writer::{Attached, ClockWriter};
 ///
 /// Clones are one and the same. Off at first, as the parameter `use_sim_time` is: the clocks show system time (T16,
 /// T18).
+///
+/// It goes on as long as there is one, or anything of its clocks: a clock, a timer, a rate, a registered handler. When
+/// the last is dropped, the source is stopped and dropped: by the thread that drops it, or if that runs handlers of
+/// these clocks, which the source's own thread may do, by another one.
 #[derive(Clone, Debug)]
 pub struct SimTime {
-    hub: Arc<Hub>,
+    hub: Arc<Keeper>,
+}
+
+/// Somebody has a clock of the hub, or may ask it for one.
+#[derive(Debug)]
+struct Keeper(Arc<Hub>);
+
+impl Deref for Keeper {
+    type Target = Arc<Hub>;
+
+    fn deref(&self) -> &Arc<Hub> {
+        &self.0
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl SimTime {
@@ -49,6 +74,7 @@ impl SimTime {
 
     fn on(wall: Wall, source: Box<dyn TimeSource>) -> Self {
         let (hub, attached) = Hub::new(wall, source);
+        let hub = Arc::new(Keeper(hub));
         come_of(attached);
         Self { hub }
     }
@@ -68,18 +94,26 @@ impl SimTime {
     /// The source drives this clock, too, from what it said last on; what it showed before is forgotten.
     /// (Clocks of other kinds have no writer.)
     pub fn attach(&self, writer: ClockWriter) {
-        self.hub.attach(&Attached::new(writer));
+        self.attach_in_hand(&Attached::new(writer));
+    }
+
+    fn attach_in_hand(&self, clock: &Attached) {
+        let keeper: Kept = Arc::<Keeper>::clone(&self.hub);
+        drop(self.hub.attach(clock, keeper));
     }
 
     /// The clock is left to the system's time; nothing if it is not of these.
     pub fn release(&self, clock: &Clock<Ros>) {
-        drop(self.hub.take(clock).map(Attached::changes_hands));
+        if let Some(clock) = self.hub.take(clock) {
+            let kept = clock.leaves();
+            drop((clock.changes_hands(), kept));
+        }
     }
 
     /// Another source drives this clock from now on (requirement T40); nothing if it is not of these.
     pub fn hand_over(&self, clock: &Clock<Ros>, to: &Self) {
         if let Some(clock) = self.hub.take(clock) {
-            to.hub.attach(&clock.changes_hands());
+            to.attach_in_hand(&clock.changes_hands());
         }
     }
 

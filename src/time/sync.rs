@@ -16,6 +16,36 @@ pub(super) use std::{
     thread::{ThreadId, current, yield_now},
 };
 
+/// Runs `work` in a thread of its own, or here if there cannot be one more.
+#[cfg(not(model))]
+pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
+    let work = std::sync::Arc::new(Mutex::new(Some(work)));
+    let run = |work: &Mutex<Option<_>>| {
+        let mut work = work
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        work.take()
+    };
+    let theirs = std::sync::Arc::clone(&work);
+    let begin = move || {
+        if let Some(work) = run(&theirs) {
+            work();
+        }
+    };
+    let named = std::thread::Builder::new().name(name.to_owned());
+    if let Err(error) = named.spawn(begin) {
+        tracing::warn!("no thread to stop a time source in: {error}");
+        if let Some(work) = run(&work) {
+            work();
+        }
+    }
+}
+
+#[cfg(model)]
+pub(super) fn spawn(_: &str, work: impl FnOnce() + Send + 'static) {
+    loom::thread::spawn(work);
+}
+
 /// Waits while `is_too_early` says so, for `patience` at most. Whether it ended in time.
 #[cfg(not(model))]
 pub(super) fn wait_while<T>(

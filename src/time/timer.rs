@@ -12,6 +12,7 @@ use super::bell::Look;
 use super::clock::{Clock, kinded};
 use super::core::{Core, Locked};
 use super::duration::Duration;
+use super::life::Life;
 use super::point::{Kind, Ros, Time};
 use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
 use super::sleep::{Cancel, Ears, SleepError, SleepOptions};
@@ -121,6 +122,7 @@ pub struct Timer<K: Kind = Ros> {
 struct Hook {
     core: Arc<Core>,
     id: AlarmId,
+    _life: Arc<Life>,
 }
 
 impl Drop for Hook {
@@ -158,7 +160,11 @@ impl<K: Kind> Timer<K> {
         });
         drop(state);
         Ok(Self {
-            hook: Arc::new(Hook { core, id }),
+            hook: Arc::new(Hook {
+                core,
+                id,
+                _life: Arc::clone(&clock.life),
+            }),
             kind: PhantomData,
         })
     }

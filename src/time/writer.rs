@@ -1,15 +1,16 @@
 //! [`ClockWriter`]: the one handle that moves a ROS clock's time.
 //!
-//! A [`SimTime`](super::sim_time::SimTime) holds one for each of its clocks. It cannot be cloned; dropping
-//! it gives the clock back to the system's time.
+//! It cannot be cloned; dropping it gives the clock back to the system's time. Given to a
+//! [`SimTime`](super::sim_time::SimTime) it becomes an [`Attached`].
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::change::Change;
 use super::clock::Clock;
-use super::core::Locked;
+use super::core::{Core, Locked};
 use super::extrapolate::{ClockState, Extrapolation, Heard};
 use super::jump::HubId;
+use super::life::{Kept, Life};
 use super::point::{Ros, Time};
 
 /// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
@@ -17,11 +18,23 @@ use super::point::{Ros, Time};
 #[derive(Debug)]
 pub struct ClockWriter {
     clock: Clock<Ros>,
+    hold: Hold,
+}
+
+/// The clock is in somebody's hands; dropped, it shows system time.
+#[derive(Debug)]
+struct Hold(Arc<Core>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.change(Change::Deactivate);
+    }
 }
 
 impl ClockWriter {
-    pub(super) const fn new(clock: Clock<Ros>) -> Self {
-        Self { clock }
+    pub(super) fn new(clock: Clock<Ros>) -> Self {
+        let hold = Hold(Arc::clone(&clock.core));
+        Self { clock, hold }
     }
 
     /// The clock that it moves.
@@ -61,60 +74,67 @@ impl ClockWriter {
     }
 }
 
-impl Drop for ClockWriter {
-    fn drop(&mut self) {
-        self.deactivate();
-    }
-}
-
 /// A clock in the hands of a source, until it changes hands: what was said on behalf of the one before counts no
 /// more from then on, in whichever thread it is on its way.
 #[derive(Clone, Debug)]
 pub(super) struct Attached {
-    writer: Arc<ClockWriter>,
+    hold: Arc<Hold>,
+    /// Not kept: who brings a clock its time goes with the last who has the clock.
+    life: Weak<Life>,
     owner: u64,
 }
 
 impl Attached {
     /// The clock shows system time at first, and nothing is known of the time that it showed.
     pub(super) fn new(writer: ClockWriter) -> Self {
-        Self::of(Arc::new(writer))
+        let life = Arc::downgrade(&writer.clock.life);
+        Self::of(Arc::new(writer.hold), life)
     }
 
-    fn of(writer: Arc<ClockWriter>) -> Self {
-        let core = &writer.clock.core;
+    fn of(hold: Arc<Hold>, life: Weak<Life>) -> Self {
+        let core = &hold.0;
         let mut state = core.lock();
         state.owner += 1;
         let owner = state.owner;
         state.hub = None;
         state.changes.extend([Change::Deactivate, Change::Forget]);
         core.catch_up(state);
-        Self { writer, owner }
+        Self { hold, life, owner }
     }
 
     /// In other hands, or in nobody's if it is dropped: as it was at first.
     #[must_use]
     pub(super) fn changes_hands(self) -> Self {
-        Self::of(self.writer)
+        Self::of(self.hold, self.life)
     }
 
-    /// From now on it has the time of this hub.
-    pub(super) fn joins(&self, hub: HubId) {
-        self.writer.clock.core.lock().hub = Some(hub);
+    /// From now on it has the time of this hub, and its handles keep `keeper`. What they kept before.
+    #[must_use]
+    pub(super) fn joins(&self, hub: HubId, keeper: Kept) -> Option<Kept> {
+        self.hold.0.lock().hub = Some(hub);
+        match self.life.upgrade() {
+            Some(life) => life.keep(Some(keeper)),
+            None => Some(keeper),
+        }
+    }
+
+    /// Its handles keep nothing any more. What they kept.
+    #[must_use]
+    pub(super) fn leaves(&self) -> Option<Kept> {
+        self.life.upgrade().and_then(|life| life.keep(None))
     }
 
     pub(super) fn is_of(&self, clock: &Clock<Ros>) -> bool {
-        Arc::ptr_eq(&self.writer.clock.core, &clock.core)
+        Arc::ptr_eq(&self.hold.0, &clock.core)
     }
 
-    /// Whether anybody else has the clock, or a handler of it waits for calls.
+    /// Whether anybody has the clock: also who keeps a handler of it registered.
     pub(super) fn is_used(&self) -> bool {
-        let core = &self.writer.clock.core;
-        Arc::strong_count(core) > 1 || !core.lock().handlers.is_empty()
+        self.life.strong_count() > 0
     }
 
     pub(super) fn change(&self, change: Change) {
-        let core = &self.writer.clock.core;
+        let core = &self.hold.0;
         core.catch_up(self.queued([change]));
     }
 
@@ -125,12 +145,12 @@ impl Attached {
 
     /// Makes what is in line, or leaves it to the thread that runs handlers now.
     pub(super) fn catch_up(&self) {
-        let core = &self.writer.clock.core;
+        let core = &self.hold.0;
         core.catch_up(core.lock());
     }
 
     fn queued(&self, changes: impl IntoIterator<Item = Change>) -> Locked<'_> {
-        let mut state = self.writer.clock.core.lock();
+        let mut state = self.hold.0.lock();
         if state.owner == self.owner {
             state.changes.extend(changes);
         }

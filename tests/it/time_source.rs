@@ -424,8 +424,12 @@ fn a_sleeper_follows_a_feeding_thread() {
         assert_eq!(sleeper.join().unwrap(), Ok(()));
     });
     drop(sim);
-    assert!(!clock.is_active(), "its source is gone");
-    source.time(1); // feeds nobody
+    assert!(clock.is_active(), "its source stays with it");
+    source.time(1);
+    assert_eq!(clock.now(), Time::from_nanos(1));
+    drop(clock);
+    assert_eq!(source.log(), ["start", "stop"]);
+    source.time(2); // feeds nobody
 }
 
 /// A clock that is released in the middle of a jump is given back outside the source's lock.
