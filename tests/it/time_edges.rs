@@ -129,7 +129,7 @@ fn a_rate_that_no_period_can_keep_is_refused_for_what_it_is() {
 }
 
 /// Gives a feed to say the time with.
-struct Open(std::sync::mpsc::Sender<Feed>);
+struct Open(crossbeam_channel::Sender<Feed>);
 
 impl TimeSource for Open {
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
@@ -144,7 +144,7 @@ impl TimeSource for Open {
 #[test]
 fn a_clock_that_is_switched_on_again_shows_what_was_said_last() {
     let test = TestClock::new(at(1));
-    let (sender, feeds) = std::sync::mpsc::channel();
+    let (sender, feeds) = crossbeam_channel::bounded(10);
     let sim = SimTime::on_test_clock(&test, Open(sender));
     let clock = sim.clock();
     sim.enable().unwrap();
