@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use bagplay::bag::{Bag, Cues, Selection};
 use bagplay::output::{Event, Recording};
-use bagplay::player::{ClockOptions, Options, Player};
+use bagplay::player::{ClockOptions, Options, Player, Source};
 use bagplay::time::Duration;
 use hdrhistogram::Histogram;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
@@ -102,12 +102,7 @@ fn bare_loop(ticks: u64) -> Result<Histogram<u64>, Box<dyn Error>> {
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 fn play(bag: &Bag) -> Result<Histogram<u64>, Box<dyn Error>> {
     let player = Player::new();
-    let mut cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
-    let topics = bag
-        .topics()
-        .iter()
-        .map(|topic| topic.name.clone())
-        .collect();
+    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
     let recording = bag.range().ok_or("no messages")?;
     let clock = ClockOptions {
         period: Some(Duration::from_millis(10)),
@@ -115,7 +110,7 @@ fn play(bag: &Bag) -> Result<Histogram<u64>, Box<dyn Error>> {
     };
     let options = Options {
         clock,
-        ..Options::new(recording, topics)
+        ..Options::new(recording)
     };
     let (sender, sent) = mpsc::sync_channel(1 << 20);
     let out = Recording(move |event| {
@@ -123,9 +118,7 @@ fn play(bag: &Bag) -> Result<Histogram<u64>, Box<dyn Error>> {
             let _ = sender.send((Instant::now(), log_time));
         }
     });
-    player
-        .start(options, Box::new(move |at| cues.start(at)), out)?
-        .join()?;
+    player.start(options, Source::of(cues), out)?.join()?;
     let sent: Vec<_> = sent.try_iter().collect();
     let (origin, first) = *sent.first().ok_or("nothing was played")?;
     let offset = |(at, t): &(Instant, _)| {

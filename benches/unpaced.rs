@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bagplay::bag::{Bag, Cues, Direction, Selection, StartAt, TopicId};
-use bagplay::player::{Options, Pace, Player};
+use bagplay::player::{Options, Pace, Player, Source};
 use bagplay::wire::{Played, Session, WireEvent, WireOptions};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
@@ -184,16 +184,14 @@ fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<(), Failure> {
     let (out, _) = session.advertise(&[played], None)?;
     matched.recv_timeout(std::time::Duration::from_secs(10))?;
     let flat_out = Player::new();
-    let mut cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, flat_out.waker());
+    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, flat_out.waker());
     let recording = bag.range().ok_or("no messages")?;
     let options = Options {
         pace: Pace::Max,
-        ..Options::new(recording, vec!["/chatter".into()])
+        ..Options::new(recording)
     };
     listener.begin();
-    let (_, out) = flat_out
-        .start(options, Box::new(move |at| cues.start(at)), out)?
-        .join()?;
+    let (_, out) = flat_out.start(options, Source::of(cues), out)?.join()?;
     drop(out);
     session.close();
     Ok(())

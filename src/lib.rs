@@ -10,15 +10,14 @@
 //! ```no_run
 //! use bagplay::bag::{Bag, Cues, Selection};
 //! use bagplay::output::Null;
-//! use bagplay::player::{Command, Options, Player};
+//! use bagplay::player::{Command, Options, Player, Source};
 //!
 //! let bag = Bag::open(&["drive.mcap"])?;
 //! let recording = bag.range().ok_or("no messages")?;
 //! let player = Player::new();
-//! let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 64 << 20, player.waker());
+//! let cues = Cues::new(bag.clone(), Selection::all(&bag), 64 << 20, player.waker());
 //! let transport = player.transport();
-//! let topics = bag.topics().iter().map(|topic| topic.name.clone()).collect();
-//! let running = player.start(Options::new(recording, topics), Box::new(move |at| cues.start(at)), Null)?;
+//! let running = player.start(Options::new(recording), Source::of(cues), Null)?;
 //! transport.send(Command::Seek(recording.stop()))?;
 //! let (report, _) = running.join()?;
 //! println!("{} messages", report.sent);

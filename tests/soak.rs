@@ -10,16 +10,21 @@
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::sync::mpsc::{self, SyncSender};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration as Std;
 
 use bagplay::bag::{Bag, Cues, Cursor, Direction, Key, Message, Selection, StartAt};
 use bagplay::output::{Delivery, Occasion, Output};
-use bagplay::player::{ClockOptions, Command, Options, Pace, Player, WhenDone};
+use bagplay::player::{
+    ClockOptions, Command, Options, Pace, Player, Running, Source, State, Transport, WhenDone,
+};
 use bagplay::time::{AtEnd, Duration, Motion, Ros, Segment, Speed, Time, TimeRange};
+use crossbeam_channel::RecvTimeoutError;
 
 const SEED: u64 = 0x00b4_6b1a_4902_6112;
 const PER_SECOND: u64 = 40;
+/// Of so many commands one comes behind a stop, which ends the run and begins another.
+const STOP_EVERY: u64 = 40;
 /// What the process may grow by after it has warmed up.
 const GROWTH: u64 = 8 << 20;
 
@@ -273,6 +278,104 @@ fn resident() -> u64 {
     statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
+/// A player that runs, and who reads its transcript.
+struct Run {
+    transport: Transport,
+    running: Running<Transcript>,
+    reader: JoinHandle<Laws>,
+    /// The last generation that an answer told of.
+    seen: u64,
+    /// The generations in which a step back was asked for; it lands soon after.
+    stepped: BTreeSet<u64>,
+}
+
+/// What all runs came to.
+#[derive(Default)]
+struct Total {
+    messages: u64,
+    refills: u64,
+    jumps: u64,
+    runs: u64,
+}
+
+impl Run {
+    fn start(bag: &Bag) -> Self {
+        let player = Player::new();
+        let cues = Cues::new(bag.clone(), Selection::all(bag), 4 << 20, player.waker());
+        let options = Options {
+            clock: ClockOptions {
+                period: Some(Duration::from_millis(5)),
+                ..ClockOptions::default()
+            },
+            when_done: WhenDone::Stay,
+            at_end: AtEnd::Loop,
+            ..Options::new(bag.range().unwrap())
+        };
+        let (sender, events) = mpsc::sync_channel(1 << 12);
+        let mut laws = Laws::new(bag.clone());
+        let reader = thread::spawn(move || {
+            for event in events {
+                laws.take(&event);
+            }
+            laws
+        });
+        let transport = player.transport();
+        let running = player.start(options, Source::of(cues), Transcript(sender));
+        Self {
+            transport,
+            running: running.unwrap(),
+            reader,
+            seen: 0,
+            stepped: BTreeSet::new(),
+        }
+    }
+
+    fn ask(&mut self, command: Command) {
+        let status = self.transport.ask(command).unwrap();
+        let generation = status.segment.generation();
+        assert!(generation >= self.seen, "a generation went back");
+        self.seen = generation;
+        if matches!(command, Command::Step(n) if n < 0) {
+            self.stepped.insert(generation);
+        }
+        // The pace of the commands; a player that ends early ends the wait.
+        let done = self.running.done();
+        let _ = done.recv_timeout(Std::from_millis(1_000 / PER_SECOND));
+    }
+
+    /// Stops it, with more commands right behind the stop.
+    fn stop(self, more: impl Iterator<Item = Command>, total: &mut Total) {
+        self.transport.send(Command::Stop).unwrap();
+        for command in more {
+            // It may be gone by now, which is as good.
+            let _ = self.transport.send(command);
+        }
+        let done = self.running.done().recv_timeout(Std::from_secs(60));
+        assert_eq!(
+            done,
+            Err(RecvTimeoutError::Disconnected),
+            "it plays on after a stop"
+        );
+        let (report, out) = self.running.join().unwrap();
+        drop(out);
+        let laws = self.reader.join().unwrap();
+        assert_eq!(self.transport.status().unwrap().state, State::Stopped);
+        assert_eq!(report.sent, laws.messages);
+        assert!(report.damage.is_empty());
+        for generation in &laws.within {
+            let before = generation.saturating_sub(3)..*generation;
+            assert!(
+                self.stepped.range(before).next().is_some(),
+                "generation {generation} lacks its first messages"
+            );
+        }
+        total.messages += laws.messages;
+        total.refills += laws.refills;
+        total.jumps += laws.jumps;
+        total.runs += 1;
+    }
+}
+
 #[test]
 fn forty_commands_a_second_break_no_law_and_leak_nothing() {
     let seconds: u64 =
@@ -280,80 +383,28 @@ fn forty_commands_a_second_break_no_law_and_leak_nothing() {
     let demo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap");
     let bag = Bag::open(&[demo]).unwrap();
     let recording = bag.range().unwrap();
-    let player = Player::new();
-    let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 4 << 20, player.waker());
-    let options = Options {
-        clock: ClockOptions {
-            period: Some(Duration::from_millis(5)),
-            ..ClockOptions::default()
-        },
-        when_done: WhenDone::Stay,
-        at_end: AtEnd::Loop,
-        ..Options::new(
-            recording,
-            bag.topics()
-                .iter()
-                .map(|topic| topic.name.clone())
-                .collect(),
-        )
-    };
-    let (sender, events) = mpsc::sync_channel(1 << 12);
-    let mut laws = Laws::new(bag.clone());
-    let reader = thread::spawn(move || {
-        for event in events {
-            laws.take(&event);
-        }
-        laws
-    });
-    let transport = player.transport();
-    let out = Transcript(sender);
-    let running = player
-        .start(options, Box::new(move |at| cues.start(at)), out)
-        .unwrap();
-
     let (mut random, mut warm) = (Random(SEED), 0);
-    let mut seen = 0;
-    // The generations in which a step back was asked for; it lands soon after.
-    let mut stepped = BTreeSet::new();
+    let mut total = Total::default();
+    let mut run = Run::start(&bag);
     for n in 0..seconds * PER_SECOND {
-        let command = random.command(recording);
-        let is_back = matches!(command, Command::Step(n) if n < 0);
-        let status = transport.ask(command).unwrap();
-        assert!(
-            status.segment.generation() >= seen,
-            "a generation went back"
-        );
-        seen = status.segment.generation();
-        if is_back {
-            stepped.insert(seen);
+        if random.below(STOP_EVERY) == 0 {
+            let more = (0..random.below(5)).map(|_| random.command(recording));
+            run.stop(more.collect::<Vec<_>>().into_iter(), &mut total);
+            run = Run::start(&bag);
         }
+        run.ask(random.command(recording));
         if n == seconds * PER_SECOND / 3 {
             warm = resident();
         }
-        // The pace of the commands; a player that ends early ends the wait.
-        let _ = running
-            .done()
-            .recv_timeout(Std::from_millis(1_000 / PER_SECOND));
     }
     let grown = resident().saturating_sub(warm);
-    transport.send(Command::Stop).unwrap();
-    let (report, out) = running.join().unwrap();
-    drop(out);
-    let laws = reader.join().unwrap();
+    run.stop(std::iter::empty(), &mut total);
     assert!(grown < GROWTH, "grew by {grown} bytes");
-    assert_eq!(report.sent, laws.messages);
-    assert!(report.damage.is_empty() && laws.refills > 0);
-    for generation in &laws.within {
-        let before = generation.saturating_sub(3)..*generation;
-        assert!(
-            stepped.range(before).next().is_some(),
-            "generation {generation} lacks its first messages"
-        );
-    }
+    assert!(total.refills > 0 && total.runs > 1);
     assert!(
-        laws.jumps > seconds * PER_SECOND / 4 && laws.messages > 1_000,
+        total.jumps > seconds * PER_SECOND / 4 && total.messages > 1_000,
         "{} jumps, {} messages",
-        laws.jumps,
-        laws.messages
+        total.jumps,
+        total.messages
     );
 }

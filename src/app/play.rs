@@ -212,9 +212,9 @@ fn require_path(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Result<(
 /// What feeds the player: the read-ahead over the chosen topics, and how far it has come.
 fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> (Source, Reach) {
     let topics = Selection::of(plan.chosen.iter().map(|chosen| chosen.id), bag);
-    let mut cues = Cues::new(bag.clone(), topics, read_ahead, player.waker());
+    let cues = Cues::new(bag.clone(), topics, read_ahead, player.waker());
     let reach = cues.reach();
-    (Box::new(move |at| cues.start(at)), reach)
+    (Source::of(cues), reach)
 }
 
 fn names(args: &PlayArgs) -> String {

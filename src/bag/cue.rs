@@ -98,6 +98,11 @@ impl Cues {
         }
     }
 
+    /// The bag that is read.
+    pub fn bag(&self) -> &Bag {
+        &self.bag
+    }
+
     /// Starts reading ahead. Drop the cue before to have the budget for the new one. If the system has no
     /// thread left, the cue yields damage that says so, and ends.
     pub fn start(&mut self, at: CueAt) -> Cue {

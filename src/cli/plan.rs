@@ -84,10 +84,7 @@ pub fn plan(
         clock,
         skip_empty: args.time.skip_empty,
         refill: !args.time.no_refill,
-        ..Options::new(
-            recording,
-            topics.iter().map(|topic| topic.name.clone()).collect(),
-        )
+        ..Options::new(recording)
     };
     if let Some(start) = args.clock.clock_start {
         options.clock.shift = options.shift_to(start.in_range(recording));
@@ -125,14 +122,18 @@ fn clock(args: &PlayArgs, topics: &[Topic]) -> Result<ClockOptions, PlanError> {
     })
 }
 
-/// A recorded `/clock` beside ours would be a second one: it is never replayed while we serve.
+/// A recorded `/clock` beside ours would be a second one, under another name too: it tells of a time that is
+/// not played. So it is never replayed while we serve; nor is what would be sent as `/clock`.
 fn without_clock(
     chosen: Vec<Chosen>,
     topics: &[Topic],
     is_served: bool,
 ) -> (Vec<Chosen>, Vec<LeftOut>) {
-    let is_clock = |chosen: &Chosen| is_served && chosen.name.trim_start_matches('/') == "clock";
-    let (clocks, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(is_clock);
+    let is_clock = |name: &str| name.trim_start_matches('/') == "clock";
+    let is_left_out = |chosen: &Chosen| {
+        is_served && (is_clock(&topics[chosen.id.index()].name) || is_clock(&chosen.name))
+    };
+    let (clocks, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(is_left_out);
     let left_out = clocks.into_iter().map(|clock| LeftOut {
         topic: topics[clock.id.index()].name.clone(),
         reason: "play serves /clock itself".into(),
@@ -352,11 +353,14 @@ mod tests {
         assert_eq!(names(""), ["/imu", "/clock"]);
         for line in ["--clock", "--clock-topics /imu", "--clock-topics-all"] {
             assert_eq!(names(line), ["/imu"], "{line}");
+            assert_eq!(names(&format!("{line} --prefix r")), ["/r/imu"], "{line}");
+            let renamed = format!("{line} -m /clock:=/old_clock");
+            assert_eq!(names(&renamed), ["/imu"], "{line}");
+            assert_eq!(names(&format!("{line} -m /imu:=/clock")), [""; 0], "{line}");
         }
-        assert_eq!(
-            names("--clock -m /clock:=/old_clock"),
-            ["/imu", "/old_clock"]
-        );
+        // Without a clock of ours it is a topic like any other.
+        assert_eq!(names("--prefix r"), ["/r/imu", "/r/clock"]);
+        assert_eq!(names("-m /clock:=/old_clock"), ["/imu", "/old_clock"]);
         assert_eq!(planned("--clock").unwrap().left_out[0].topic, "/clock");
     }
 

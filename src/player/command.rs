@@ -59,6 +59,11 @@ impl Gates {
     pub const fn is_open(self) -> bool {
         self.0 == 0
     }
+
+    /// Whether steps may pass: they need nobody to be there, but a way to whoever is.
+    pub const fn lets_steps_pass(self) -> bool {
+        self.open(Gate::Subscribers).open(Gate::Delay).is_open()
+    }
 }
 
 /// Something to do. Times outside what is played are clamped, or widen it: see each.
@@ -78,10 +83,11 @@ pub enum Command {
     SeekBy(Duration),
     /// Pause, and publish the next so many messages in the direction of play; negative: jump to the
     /// message that many before the last one published, and publish it. Those of muted topics do not count.
+    /// While [`Gate::Path`] is closed steps are refused: nothing changes, and a log line says why.
     Step(i64),
     /// Pause, and publish all up to and including the nth next message of a topic in the direction of play,
     /// the last one if there are fewer; if there is none, nothing goes out. Negative: jump to the topic's
-    /// message that many before the last one published, and publish it.
+    /// message that many before the last one published, and publish it. Refused as [`Command::Step`] is.
     StepTopic(TopicId, i64),
     /// Play, and pause on arrival at a time that lies ahead.
     PlayUntil(Time<Ros>),
@@ -97,11 +103,11 @@ pub enum Command {
     Unmute(TopicId),
     /// A gate has opened.
     OpenGate(Gate),
-    /// A gate has closed.
+    /// A gate has closed. Steps that it does not let pass are given up.
     CloseGate(Gate),
     /// Nothing: for the answer.
     Query,
-    /// End the run.
+    /// End the run, for good: no command that comes after it takes effect.
     Stop,
 }
 

@@ -3,15 +3,17 @@
 //! [`Machine::advance`] does the one earliest thing there is to do at `now` and says what to wait for;
 //! `apply` (in `moves.rs`) takes commands in between. Its rules, on top of the segment's laws:
 //! rolling ⇔ meant to play ∧ cue primed ∧ gates open; at equal instants clock, then message, then end;
-//! the clock is never past an unpublished message; after a jump segment, clock, refills,
+//! the clock is never past an unpublished message; at the start and after a jump segment, clock, refills,
 //! messages, in this order.
 
 use super::command::{Gate, Gates, Pace, State};
+use super::course::Course;
 use super::digest::Digest;
 use super::mute::Rejoins;
 use super::options::{Intent, Options};
-use super::reader::{Extra, Reader, Source};
+use super::reader::{Extra, Reader};
 use super::report::Report;
+use super::source::Source;
 use super::steps::{Look, Steps};
 use super::ticker::Ticker;
 use crate::bag::{CueAt, Direction, Key, StartAt};
@@ -69,18 +71,9 @@ pub struct Machine {
     pub(super) lap_from: Option<Time<Steady>>,
     pub(super) lap_began: Time<Steady>,
     expected: Time<Steady>,
+    /// When the schedule was last delayed: what it says of instants before that is not what was.
+    delayed_at: Time<Steady>,
     mark: Time<Ros>,
-}
-
-/// How far the run has come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Course {
-    /// On its way, played or not.
-    Underway,
-    /// At the exit edge.
-    Ended,
-    /// No more.
-    Over,
 }
 
 impl Machine {
@@ -91,7 +84,7 @@ impl Machine {
             Pace::Max => Speed::NORMAL,
         };
         let segment = Segment::new(options.range, speed, options.at_end);
-        let report = Report::new(options.topics.len(), options.digest.then(Digest::default));
+        let report = Report::new(source.topics(), options.digest.then(Digest::default));
         let mut machine = Self {
             segment,
             intent: options.intent,
@@ -109,8 +102,8 @@ impl Machine {
             last: None,
             sent: None,
             is_starved: true,
-            course: Course::Underway,
-            owes_clock: false,
+            course: Course::default(),
+            owes_clock: true,
             seeks: 0,
             ticker: Ticker::new(options.clock.period),
             shown: None,
@@ -119,6 +112,7 @@ impl Machine {
             lap_from: None,
             lap_began: Time::MIN,
             expected: Time::MAX,
+            delayed_at: Time::MIN,
             mark: segment.entry(),
             options,
         };
@@ -141,7 +135,7 @@ impl Machine {
     }
 
     fn act(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
-        if self.course == Course::Over {
+        if self.course.is_over() {
             self.change_to(self.held(now), now);
             self.report.enter(State::Stopped, now);
             self.tell(out);
@@ -151,12 +145,13 @@ impl Machine {
         self.tell(out);
         if std::mem::take(&mut self.owes_clock) {
             self.show_clock(self.here(now), out);
+            self.ticker.begin(now);
         }
         if self.opens_at(now).is_some_and(|opens| opens <= now) {
             self.gates = self.gates.open(Gate::Delay);
         }
         // Those we wait for would miss the refills.
-        let may_send = self.gates.is_open() || self.is_stepping();
+        let may_send = self.gates.is_open() || (self.is_stepping() && self.gates.lets_steps_pass());
         match may_send.then(|| self.reader.pull()).flatten() {
             Some(Extra::Refill(message)) => {
                 self.refill(&message, out);
@@ -204,9 +199,9 @@ impl Machine {
         if earliest > now {
             return Wait::Until(earliest);
         }
-        if tick == Some(earliest) {
+        if tick == Some(earliest) && !self.is_message_before(tick, message) {
             self.ticker.ticked(now);
-            self.show_clock(self.here(now), out);
+            self.show_clock(self.here(earliest.max(self.delayed_at)), out);
         } else if message == Some(earliest) {
             self.publish_next(now, out);
         } else if let Some(end) = end {
@@ -228,16 +223,28 @@ impl Machine {
     fn message_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
         let next = self.reader.next().filter(|_| !self.rejoins.are_left())?;
         if self.steps.are_left() || self.is_unpaced() {
-            return (!self.segment.is_before(self.segment.limit(), next.key.time)).then_some(now);
+            return (!self.segment.is_before(self.segment.limit(), next)).then_some(now);
         }
-        self.segment.wall_at(next.key.time)
+        self.segment.wall_at(next)
+    }
+
+    /// Whether of a tick and a message that are due in the same nanosecond the message has the earlier time:
+    /// at 1000× a nanosecond is a microsecond of the recording. At equal times the clock goes first.
+    fn is_message_before(&self, tick: Option<Time<Steady>>, message: Option<Time<Steady>>) -> bool {
+        let (Some(tick), true) = (tick, tick == message) else {
+            return false;
+        };
+        let shows = self.segment.position(tick);
+        self.reader
+            .next()
+            .is_some_and(|next| self.segment.is_before(next, shows))
     }
 
     /// The instant at which playback comes to its limit, if it gets there without another message.
     fn end_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
         let is_next_beyond = match self.reader.next() {
             _ if self.rejoins.are_left() => false,
-            Some(next) => self.segment.is_before(self.segment.limit(), next.key.time),
+            Some(next) => self.segment.is_before(self.segment.limit(), next),
             None => self.reader.is_exhausted(),
         };
         let is_stepping = self.steps.are_left() && is_next_beyond;
@@ -268,7 +275,7 @@ impl Machine {
     pub(super) fn may_play(&self) -> bool {
         self.intent == Intent::Play
             && self.gates.is_open()
-            && self.course == Course::Underway
+            && self.course.is_underway()
             && !self.steps.are_left()
     }
 
@@ -287,13 +294,13 @@ impl Machine {
     /// Where playback is: its position, but never past a message that has not gone out.
     pub(super) fn here(&self, now: Time<Steady>) -> Time<Ros> {
         let position = self.segment.position(now);
-        match (self.reader.next(), self.last) {
-            (Some(next), _) => self.segment.nearer(position, next.key.time),
+        match self.reader.next() {
+            Some(next) => self.segment.nearer(position, next),
             // What comes next is not known: it may lie anywhere after the last one.
-            (None, Some(last)) if self.segment.is_rolling() && !self.reader.is_exhausted() => {
-                self.segment.nearer(position, last.time)
+            None if self.segment.is_rolling() && !self.reader.is_exhausted() => {
+                self.segment.nearer(position, self.reader.reached())
             }
-            (None, _) => position,
+            None => position,
         }
     }
 
@@ -331,13 +338,14 @@ impl Machine {
     pub(super) fn make_up_for_stall(&mut self, now: Time<Steady>) {
         let lost = now.saturating_since(self.expected);
         if lost > CATCH_UP && self.segment.is_rolling() {
-            self.delay(lost);
+            self.delay(lost, now);
             self.expected = now;
         }
     }
 
-    pub(super) fn delay(&mut self, lost: Duration) {
+    pub(super) fn delay(&mut self, lost: Duration, now: Time<Steady>) {
         self.segment = self.segment.delayed(lost);
+        self.delayed_at = now;
         self.report.held.stalled = self.report.held.stalled.saturating_add(lost);
     }
 

@@ -4,6 +4,7 @@
 //! [`Command`]s through a [`Transport`] and copies the [`Status`].
 
 mod command;
+mod course;
 mod digest;
 mod machine;
 mod moves;
@@ -12,6 +13,7 @@ mod options;
 mod reader;
 mod report;
 mod sends;
+mod source;
 mod standing;
 mod steps;
 mod tally;
@@ -30,8 +32,8 @@ pub use command::{Command, Gate, Gates, LATE, Pace, State, Status};
 pub use digest::Digest;
 pub use machine::{Machine, Wait};
 pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
-pub use reader::Source;
 pub use report::{HeldTimes, Report};
+pub use source::Source;
 pub use tally::TopicCounts;
 pub use transport::{Answer, Stopped, Transport};
 
@@ -116,7 +118,7 @@ impl Player {
             wall,
         } = self;
         let mut waiter = Waiter::new(wall, parker);
-        let mut asked: Vec<Sender<Status>> = Vec::new();
+        let mut asked: Vec<Asked> = Vec::new();
         let mut told = None;
         loop {
             take_requests(&inbox, wall, &mut machine, &mut asked);
@@ -127,11 +129,10 @@ impl Player {
                 transport.publish(status);
                 told = Some(status);
             }
-            if !machine.is_stepping() {
-                for reply in asked.drain(..) {
-                    // Who asked may have gone.
-                    let _ = reply.send(status);
-                }
+            let has_to_wait = machine.is_stepping() && wait != Wait::Over;
+            for asked in asked.extract_if(.., |asked| !(asked.for_steps && has_to_wait)) {
+                // Who asked may have gone.
+                let _ = asked.reply.send(status);
             }
             match wait {
                 Wait::Now => {}
@@ -144,16 +145,25 @@ impl Player {
     }
 }
 
+/// Somebody who waits for an answer.
+#[derive(Debug)]
+struct Asked {
+    reply: Sender<Status>,
+    /// It is given when the steps have been made; to all others at once, however long a look for a step takes.
+    for_steps: bool,
+}
+
 /// Takes all that is asked at once; who asked is answered when it took effect.
 fn take_requests(
     inbox: &Receiver<Request>,
     wall: Wall,
     machine: &mut Machine,
-    asked: &mut Vec<Sender<Status>>,
+    asked: &mut Vec<Asked>,
 ) {
     while let Ok(Request { command, reply }) = inbox.try_recv() {
         machine.apply(command, wall.now());
-        asked.extend(reply);
+        let for_steps = matches!(command, Command::Step(_) | Command::StepTopic(..));
+        asked.extend(reply.map(|reply| Asked { reply, for_steps }));
     }
 }
 

@@ -3,18 +3,22 @@
 //! Commands only set where to read and what to do; the next `advance` does it. So any number of seeks
 //! taken in a row cost one cue.
 
-use super::command::{Command, Pace};
-use super::machine::{Course, Machine};
+use super::command::{Command, Gate, Pace};
+use super::machine::Machine;
 use super::options::Intent;
 use crate::bag::{CueAt, StartAt};
 use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
 
 impl Machine {
-    /// Takes a command; what follows from it is done by the next calls of [`Machine::advance`].
+    /// Takes a command; what follows from it is done by the next calls of [`Machine::advance`]. After
+    /// [`Command::Stop`], or once the run is over by itself, commands change nothing.
     pub fn apply(&mut self, command: Command, now: Time<Steady>) {
+        if self.course.is_over() {
+            return;
+        }
         self.make_up_for_stall(now);
         match command {
-            Command::Toggle if self.intent == Intent::Play && self.course == Course::Underway => {
+            Command::Toggle if self.intent == Intent::Play && self.course.is_underway() => {
                 self.pause(now);
             }
             Command::Play | Command::Toggle => self.play(now),
@@ -37,15 +41,21 @@ impl Machine {
             Command::SetAtEnd(at_end) => self.change_to(self.segment.with_at_end(at_end), now),
             Command::Mute(topic) => self.mute(topic),
             Command::Unmute(topic) => self.unmute(topic),
-            Command::OpenGate(gate) => self.gates = self.gates.open(gate),
-            Command::CloseGate(gate) => self.gates = self.gates.close(gate),
+            Command::OpenGate(gate) => self.open(gate),
+            Command::CloseGate(gate) => self.close(gate),
             Command::Query => {}
-            Command::Stop => self.course = Course::Over,
+            Command::Stop => self.course.stop(),
         }
     }
 
+    fn open(&mut self, gate: Gate) {
+        // Who is there again has missed the clock, and may need it before anything else.
+        self.owes_clock |= gate == Gate::Path && self.gates.is_closed(gate);
+        self.gates = self.gates.open(gate);
+    }
+
     fn play(&mut self, now: Time<Steady>) {
-        if self.course == Course::Ended {
+        if self.course.is_ended() {
             self.jump(self.segment.seek(self.segment.entry()), now);
         }
         self.stop_steps();
@@ -98,7 +108,7 @@ impl Machine {
 
     fn play_until(&mut self, stop: Time<Ros>, now: Time<Steady>) {
         self.stop_steps();
-        if self.course == Course::Underway {
+        if self.course.is_underway() {
             self.change_to(self.segment.play_until(Some(stop), now), now);
             self.intent = Intent::Play;
         }
@@ -116,7 +126,7 @@ impl Machine {
         let to = self
             .reader
             .next()
-            .map_or(limit, |next| self.segment.nearer(next.key.time, limit));
+            .map_or(limit, |next| self.segment.nearer(next, limit));
         if to.saturating_since(here).saturating_abs() <= longest {
             return false;
         }
@@ -151,7 +161,8 @@ impl Machine {
         self.rejoins.jumped(refill);
         self.stop_steps();
         (self.last, self.sent) = (None, None);
-        (self.course, self.owes_clock) = (Course::Underway, true);
+        self.course.jump();
+        self.owes_clock = true;
         self.report.reached_end = false;
     }
 }

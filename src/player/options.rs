@@ -72,8 +72,6 @@ pub struct Options {
     pub recording: TimeRange,
     /// What is played, both ends included.
     pub range: TimeRange,
-    /// The names of the bag's topics, as recorded.
-    pub topics: Vec<String>,
     /// How fast.
     pub pace: Pace,
     /// What happens at the exit edge.
@@ -97,12 +95,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// Plays a recording of these topics once, as recorded, with no clock.
-    pub fn new(recording: TimeRange, topics: Vec<String>) -> Self {
+    /// Plays a recording that covers this range once, as recorded, with no clock.
+    pub fn new(recording: TimeRange) -> Self {
         Self {
             recording,
             range: recording,
-            topics,
             pace: Pace::At(Speed::NORMAL),
             at_end: AtEnd::Hold,
             when_done: WhenDone::Stop,

@@ -2,13 +2,16 @@
 //!
 //! A jump replaces the cue; nothing of the old one can arrive any more. The cue of the next lap is
 //! begun when the current one has been read to its end, so that a lap starts without a wait.
+//!
+//! Here, and only here, a message gets the time it is played at. That is its own, or the time of the message
+//! before it if it lies behind that one in the direction of play: in a file whose times lie, playback goes on
+//! and never back.
 
 use std::fmt;
 
-use crate::bag::{Cue, CueAt, CuePoll, Cued, Damage, Message};
-
-/// Makes a cue: a bag's read-ahead, or what a test feeds by hand.
-pub type Source = Box<dyn FnMut(CueAt) -> Cue + Send>;
+use super::source::Source;
+use crate::bag::{Cue, CueAt, CuePoll, Cued, Damage, Direction, Message, TopicId};
+use crate::time::{Ros, Time};
 
 /// What comes from the cue besides the messages that are due in turn.
 pub(super) enum Extra {
@@ -23,8 +26,18 @@ pub(super) struct Reader {
     wanted: Option<CueAt>,
     cue: Option<Cue>,
     lap: Option<Cue>,
-    next: Option<Message>,
+    direction: Direction,
+    next: Option<InHand>,
+    /// When the last message taken was played; before the first one, where reading began.
+    reached: Time<Ros>,
     is_read_out: bool,
+}
+
+/// A message and the time it is played at.
+#[derive(Debug)]
+pub(super) struct InHand {
+    pub(super) message: Message,
+    pub(super) at: Time<Ros>,
 }
 
 impl Reader {
@@ -34,7 +47,9 @@ impl Reader {
             wanted: None,
             cue: None,
             lap: None,
+            direction: Direction::Forward,
             next: None,
+            reached: Time::MIN,
             is_read_out: false,
         }
     }
@@ -42,13 +57,14 @@ impl Reader {
     /// Reads from somewhere else, from the next [`Reader::begin`] on: jumps in between cost nothing.
     pub(super) fn jump(&mut self, at: CueAt) {
         self.wanted = Some(at);
+        (self.direction, self.reached) = (at.direction, at.from.time());
         (self.cue, self.lap, self.next, self.is_read_out) = (None, None, None, false);
     }
 
     /// Starts the cue that was asked for last, if there was one.
     pub(super) fn begin(&mut self) {
         if let Some(at) = self.wanted.take() {
-            let cue = (self.source)(at);
+            let cue = self.source.start(at);
             cue.lead();
             self.cue = Some(cue);
         }
@@ -56,13 +72,13 @@ impl Reader {
 
     /// A cue of its own, for a look elsewhere.
     pub(super) fn look(&mut self, at: CueAt) -> Cue {
-        (self.source)(at)
+        self.source.start(at)
     }
 
     /// Starts reading the next lap once this one has been read out.
     pub(super) fn prepare_lap(&mut self, at: CueAt) {
         if self.is_read_out && self.lap.is_none() {
-            self.lap = Some((self.source)(at));
+            self.lap = Some(self.source.start(at));
         }
     }
 
@@ -82,7 +98,13 @@ impl Reader {
     pub(super) fn pull(&mut self) -> Option<Extra> {
         while self.next.is_none() && !self.is_read_out {
             match self.cue.as_mut()?.poll() {
-                CuePoll::Item(Cued::Message(message)) => self.next = Some(message),
+                CuePoll::Item(Cued::Message(message)) => {
+                    let at = match self.direction {
+                        Direction::Forward => message.key.time.max(self.reached),
+                        Direction::Reverse => message.key.time.min(self.reached),
+                    };
+                    self.next = Some(InHand { message, at });
+                }
                 CuePoll::Item(Cued::Refill(message)) => return Some(Extra::Refill(message)),
                 CuePoll::Item(Cued::Damage(damage)) => return Some(Extra::Damage(damage)),
                 CuePoll::End => self.is_read_out = true,
@@ -92,14 +114,26 @@ impl Reader {
         None
     }
 
-    /// The message in hand.
-    pub(super) fn next(&self) -> Option<&Message> {
-        self.next.as_ref()
+    /// When the message in hand is played.
+    pub(super) fn next(&self) -> Option<Time<Ros>> {
+        self.next.as_ref().map(|next| next.at)
+    }
+
+    /// When the last message taken was played; before the first one, where reading began.
+    pub(super) fn reached(&self) -> Time<Ros> {
+        self.reached
     }
 
     /// Gives the message in hand away.
-    pub(super) fn take(&mut self) -> Option<Message> {
-        self.next.take()
+    pub(super) fn take(&mut self) -> Option<InHand> {
+        let next = self.next.take()?;
+        self.reached = next.at;
+        Some(next)
+    }
+
+    /// The recorded name of a topic.
+    pub(super) fn name(&self, topic: TopicId) -> Option<&str> {
+        self.source.name(topic)
     }
 
     /// Whether it is known what comes next: a message, or the end.

@@ -1,7 +1,8 @@
 //! What the machine sends: the message whose time has come, the clock, and the last words of a lap or run.
 
-use super::machine::{CATCH_UP, Course, Machine, Wait};
+use super::machine::{CATCH_UP, Machine, Wait};
 use super::options::{Intent, WhenDone};
+use super::reader::InHand;
 use crate::bag::{Key, Message, StartAt};
 use crate::output::{Occasion, Output};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time};
@@ -12,35 +13,36 @@ const SHORTEST_LAP: Duration = Duration::from_millis(1);
 impl Machine {
     /// Sends the message in hand, and its clock before it.
     pub(super) fn publish_next(&mut self, now: Time<Steady>, out: &mut dyn Output) {
-        let due = self
-            .reader
-            .next()
-            .and_then(|next| self.segment.wall_at(next.key.time));
-        let Some(message) = self.reader.take() else {
+        let Some(InHand { message, at }) = self.reader.take() else {
             return;
         };
+        let due = self.segment.wall_at(at);
         let late = due.map(|due| now.saturating_since(due));
         if let Some(lost) = late.filter(|late| *late > CATCH_UP) {
-            self.delay(lost);
+            self.delay(lost, now);
         }
         let is_held = !self.segment.is_rolling();
         if is_held {
-            let to = self.segment.advance_to(message.key.time, now);
+            let to = self.segment.advance_to(at, now);
             if self.is_unpaced() {
                 self.covered_to(to.position(now));
             }
             self.change_to(to, now);
             self.tell(out);
         }
-        if self.options.clock.before.covers(message.topic)
-            || (is_held && self.has_moved_a_tick(message.key.time))
+        if self.options.clock.before.covers(message.topic) || (is_held && self.has_moved_a_tick(at))
         {
-            self.show_clock(message.key.time, out);
+            self.show_clock(at, out);
         }
         self.last = self.further(self.last, message.key);
         let went_out = self.hand_out(&message, late, out);
-        if let (true, Some(digest), 0) = (went_out, &mut self.report.digest, self.report.laps) {
-            digest.add(&self.options.topics[message.topic.index()], &message);
+        if let (true, Some(digest), 0, Some(name)) = (
+            went_out,
+            &mut self.report.digest,
+            self.report.laps,
+            self.reader.name(message.topic),
+        ) {
+            digest.add(name, &message);
         }
         self.steps = self.steps.after(message.key, went_out, self.segment);
     }
@@ -89,8 +91,8 @@ impl Machine {
         })
     }
 
-    /// Sends the clock: never less than it showed before in this generation, whatever a damaged recording
-    /// says of its times.
+    /// Sends the clock: never less than it showed before in this generation, though what is shown now may be
+    /// the time of a tick that was due before.
     pub(super) fn show_clock(&mut self, t: Time<Ros>, out: &mut dyn Output) {
         if self.options.clock.is_served() {
             let t = self
@@ -142,10 +144,10 @@ impl Machine {
             return Wait::Now;
         }
         self.report.reached_end = true;
-        self.course = match self.options.when_done {
-            WhenDone::Stop => Course::Over,
-            WhenDone::Stay => Course::Ended,
-        };
+        match self.options.when_done {
+            WhenDone::Stop => self.course.stop(),
+            WhenDone::Stay => self.course.arrive(),
+        }
         Wait::Now
     }
 }

@@ -1,15 +1,15 @@
 //! What the machine tells of itself: its state in a word, and a snapshot for everybody else.
 
 use super::command::{State, Status};
-use super::machine::{Course, Machine};
+use super::machine::Machine;
 use super::options::Intent;
 
 impl Machine {
     /// What playback is doing.
     pub fn state(&self) -> State {
-        if self.course == Course::Over {
+        if self.course.is_over() {
             State::Stopped
-        } else if self.course == Course::Ended {
+        } else if self.course.is_ended() {
             State::Ended
         } else if self.intent == Intent::Pause {
             State::Paused

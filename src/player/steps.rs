@@ -7,6 +7,7 @@
 
 use bytes::Bytes;
 
+use super::command::Gate;
 use super::machine::Machine;
 use crate::bag::{Cue, CueAt, CuePoll, Cued, Direction, Key, Message, StartAt, TopicId};
 use crate::output::Output;
@@ -97,6 +98,9 @@ fn say_nothing_lies(way: Way) {
 impl Machine {
     /// Pauses and goes so many messages on, or back if negative.
     pub(super) fn step(&mut self, n: i64, now: Time<Steady>) {
+        if self.refuses_steps() {
+            return;
+        }
         self.stand(now);
         if n < 0 {
             self.look_back(None, n.unsigned_abs(), now);
@@ -108,11 +112,36 @@ impl Machine {
 
     /// The same with messages of one topic.
     pub(super) fn step_topic(&mut self, topic: TopicId, n: i64, now: Time<Steady>) {
+        if self.refuses_steps() {
+            return;
+        }
         self.stand(now);
         match n {
             ..0 => self.look_back(Some(topic), n.unsigned_abs(), now),
             0 => self.stop_steps(),
             1.. => self.look_ahead(topic, n.unsigned_abs(), now),
+        }
+    }
+
+    /// What is sent while there is no way to anybody is lost.
+    fn refuses_steps(&self) -> bool {
+        let is_refused = !self.gates.lets_steps_pass();
+        if is_refused {
+            tracing::warn!(
+                "no step: the connection to the network is lost; step again when it is back"
+            );
+        }
+        is_refused
+    }
+
+    /// Closes a gate; steps that it does not let pass are over.
+    pub(super) fn close(&mut self, gate: Gate) {
+        self.gates = self.gates.close(gate);
+        if self.is_stepping() && !self.gates.lets_steps_pass() {
+            self.stop_steps();
+            tracing::warn!(
+                "the steps that were left are given up: the connection to the network is lost"
+            );
         }
     }
 

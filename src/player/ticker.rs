@@ -21,6 +21,13 @@ impl Ticker {
         self.period.map(|_| self.next.unwrap_or(now))
     }
 
+    /// The grid begins at `now`, with a tick that has been sent, if it has not begun before.
+    pub(super) fn begin(&mut self, now: Time<Steady>) {
+        if self.next.is_none() {
+            self.ticked(now);
+        }
+    }
+
     /// The tick at `now` has been sent: on to the first grid instant after it.
     pub(super) fn ticked(&mut self, now: Time<Steady>) {
         let (Some(period), Some(tick)) = (self.period, self.next(now)) else {

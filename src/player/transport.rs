@@ -102,8 +102,8 @@ impl Transport {
         }
     }
 
-    /// Sends a command and waits until it took effect: steps have been made, of a jump the segment and the
-    /// clock are out.
+    /// Sends a command and waits until it took effect: steps have been made, or were refused; of a jump the
+    /// segment and the clock are out. Nothing takes effect after [`Command::Stop`]: the status says so.
     pub fn ask(&self, command: Command) -> Result<Status, Stopped> {
         let (reply, answer) = bounded(1);
         self.request(command, Some(reply))?;

@@ -202,12 +202,14 @@ impl Segment {
     }
 
     /// Stands at `at`, or where it is if that lies ahead: a clock never runs past a message that has
-    /// not gone out. Same generation.
+    /// not gone out. If `at` lies behind where this motion began, it stands there: what was said of a
+    /// position is never taken back. Same generation.
     #[must_use]
     pub fn hold_back(self, at: Time<Ros>, now: Time<Steady>) -> Self {
-        let at = self.nearer(self.range.clamp(at), self.position(now));
+        let (Motion::Held(began) | Motion::Rolling { from: began, .. }) = self.motion;
+        let at = if self.is_before(at, began) { began } else { at };
         Self {
-            motion: Motion::Held(at),
+            motion: Motion::Held(self.nearer(at, self.position(now))),
             ..self
         }
     }
@@ -399,6 +401,17 @@ mod tests {
         }
 
         #[test]
+        fn law_1_holding_back_takes_no_anchor_back((s, now) in rolling(), at in times()) {
+            let began = s.position(wall(i64::MIN));
+            for (motion, since) in [(s, began), (s.hold(now), s.position(now))] {
+                let held = motion.hold_back(at, now);
+                prop_assert!(!held.is_before(held.position(now), since));
+                prop_assert!(!held.is_before(s.position(now), held.position(now)));
+                prop_assert!(held.range().contains(held.position(now)));
+            }
+        }
+
+        #[test]
         fn law_2_what_retimes_keeps_position_and_generation((s, now) in rolling(), speed in speeds()) {
             let speed = if speed.is_reverse() == s.speed().is_reverse() { speed } else { speed.reversed() };
             for moved in [s.hold(now), s.roll(now), s.with_speed(speed, now), s.hold(now).roll(now)] {
@@ -509,6 +522,8 @@ mod tests {
             ("play",             s.roll(now),                                from(100, 20),  normal,            0),
             ("pause",            rolls.hold(now),                            held(120),      normal,            0),
             ("hold back",        rolls.hold_back(ros(115), now),             held(115),      normal,            0),
+            ("hold too far back", rolls.hold_back(ros(90), now),             held(100),      normal,            0),
+            ("hold back, held",  rolls.hold(now).hold_back(ros(115), now),   held(120),      normal,            0),
             ("speed",            rolls.with_speed(half, now),                from(120, 20),  half,              0),
             ("speed while held", s.with_speed(half, now),                    held(100),      half,              0),
             ("reverse",          rolls.with_speed(half.reversed(), now),     held(120),      half.reversed(),   1),

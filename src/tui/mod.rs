@@ -21,6 +21,7 @@ mod lookup;
 mod meters;
 mod model;
 mod mouse;
+mod outbox;
 mod pen;
 mod screen;
 mod terminal;

@@ -3,7 +3,6 @@
 //! It says when it wants to draw again: at most thirty times a second, while playing; else only after
 //! something came in. It never waits for the player or for the recording.
 
-use std::collections::VecDeque;
 use std::io;
 
 use jiff::Timestamp;
@@ -12,15 +11,14 @@ use rustix::process::Signal;
 use super::job_control::has_shell;
 use super::lookup::{Lookup, Tell};
 use super::model::{Effect, Model};
+use super::outbox::{FRAME, Outbox};
 use super::pen;
 use super::terminal::Terminal;
 use super::update::Event;
 use crate::bag::{Bag, Mark, Reach, TopicId};
-use crate::player::{Answer, Command, Transport};
+use crate::player::Transport;
 use crate::time::{Duration, Ros, Steady, Time};
 
-/// At most so often a picture is drawn.
-const FRAME: Duration = Duration::from_millis(33);
 /// How much later what was read ahead, and how fast it went, is shown once more after the last event.
 const SETTLED: Duration = Duration::from_millis(250);
 /// At most so often the message of a topic is read while playing.
@@ -45,11 +43,7 @@ pub struct Screen {
     transport: Transport,
     reach: Reach,
     lookup: Lookup,
-    /// What the player has not been asked yet.
-    unsent: VecDeque<Command>,
-    /// Whether the last that it was asked took effect.
-    asked: Option<Answer>,
-    sought_at: Time<Steady>,
+    outbox: Outbox,
     /// What went wrong with the terminal since the last picture.
     failure: Option<io::Error>,
     is_stale: bool,
@@ -79,12 +73,10 @@ impl Screen {
         Ok(Self {
             model,
             terminal,
+            outbox: Outbox::new(transport.clone()),
             transport,
             reach,
             lookup,
-            unsent: VecDeque::new(),
-            asked: None,
-            sought_at: Time::MIN,
             failure: None,
             is_stale: true,
             drawn_at: Time::MIN,
@@ -148,7 +140,7 @@ impl Screen {
     /// When [`Screen::draw`] wants to be called; `None` if nothing will change by itself.
     pub fn next_frame(&self) -> Option<Time<Steady>> {
         let frame = self.drawn_at.saturating_add(FRAME);
-        let is_wanted = self.is_stale || self.model.is_moving() || !self.unsent.is_empty();
+        let is_wanted = self.is_stale || self.model.is_moving() || self.outbox.has_unsent();
         // Whether the last picture has come is looked at once more, as nobody tells.
         if is_wanted || pen::is_busy() {
             return Some(frame);
@@ -197,8 +189,7 @@ impl Screen {
         let status = self.transport.status();
         let counts = self.transport.topic_counts();
         // What was asked for is shown at once, not undone by what the player does not know yet.
-        self.asked.take_if(|answer| answer.has_come());
-        if self.unsent.is_empty() && self.asked.is_none() {
+        if self.outbox.is_settled() {
             self.model.hear(|topic| self.transport.is_muted(topic));
         }
         self.model
@@ -237,13 +228,7 @@ impl Screen {
 
     fn perform(&mut self, effect: Effect) -> Option<Wish> {
         match effect {
-            Effect::Command(command) => {
-                let is_seek = |command: &Command| matches!(command, Command::Seek(_));
-                if is_seek(&command) && self.unsent.back().is_some_and(is_seek) {
-                    self.unsent.pop_back();
-                }
-                self.unsent.push_back(command);
-            }
+            Effect::Command(command) => self.outbox.push(command),
             Effect::Outline(range) => self.lookup.outline(range),
             Effect::Redraw => self.terminal.forget(),
             // The whole job, as the terminal does it otherwise; our own part of it comes as a signal. A parent that
@@ -257,31 +242,17 @@ impl Screen {
             }
             Effect::AddMark(mark) => return Some(Wish::AddMark(mark)),
             Effect::RemoveMark(time) => return Some(Wish::RemoveMark(time)),
-            Effect::Quit => return Some(Wish::Quit),
+            Effect::Quit => {
+                self.outbox.close();
+                return Some(Wish::Quit);
+            }
         }
         None
     }
 
-    /// Asks the player for what is wanted, as far as it takes it: one that is stuck takes nothing. Of seeks the
-    /// last one a frame.
     fn send(&mut self) {
-        let now = self.transport.now();
-        let has_seek = self.unsent.iter().any(|it| matches!(it, Command::Seek(_)));
-        if has_seek && now < self.sought_at.saturating_add(FRAME) {
-            return;
-        }
-        while let Some(command) = self.unsent.front() {
-            match self.transport.try_send(*command) {
-                Ok(Some(answer)) => self.asked = Some(answer),
-                Ok(None) => return,
-                // One that has stopped is about to be noticed by the loop.
-                Err(_) => return self.unsent.clear(),
-            }
-            if let Command::Seek(to) = *command {
-                self.sought_at = now;
-                self.model.has_sought(to);
-            }
-            self.unsent.pop_front();
+        for to in self.outbox.send(self.transport.now()) {
+            self.model.has_sought(to);
         }
     }
 }

@@ -6,13 +6,15 @@
 use bagplay::bag::{Cue, CueAt, Cued, Direction, Key, Message, StartAt, TopicId};
 use bagplay::output::{Event, Occasion, Recording};
 use bagplay::player::{
-    Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Pace, State, Wait,
-    WhenDone,
+    Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Pace, Source, State,
+    Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Duration, Motion, Ros, Speed, Steady, Time, TimeRange};
 use bytes::Bytes;
 
 pub(crate) const MS: i64 = 1_000_000;
+/// The topics of all transcripts, though most have messages of the first only.
+pub(crate) const NAMES: [&str; 3] = ["/a", "/b", "/c"];
 
 pub(crate) fn ros(ms: i64) -> Time<Ros> {
     Time::from_nanos(ms * MS)
@@ -86,7 +88,7 @@ pub(crate) fn options() -> Options {
             ..ClockOptions::default()
         },
         refill: false,
-        ..Options::new(recording, vec!["/a".into()])
+        ..Options::new(recording)
     }
 }
 
@@ -130,7 +132,7 @@ fn run(
     source: impl FnMut(CueAt) -> Cue + Send + 'static,
     script: &[(i64, Command)],
 ) -> (String, Machine) {
-    let mut machine = Machine::new(options, Box::new(source));
+    let mut machine = Machine::new(options, Source::new(NAMES, source));
     let mut script = script.iter().copied().peekable();
     let mut now = wall(0);
     let mut transcript = Vec::new();
@@ -193,8 +195,8 @@ fn plays_to_the_end_with_a_clock_on_its_grid() {
         &[],
         "
         0 gen 0 held 1000
-        0 gen 0 rolls 1000 ×1
         0 clock 1000
+        0 gen 0 rolls 1000 ×1
         0 msg 1000
         250 clock 1250
         300 msg 1300
@@ -220,8 +222,8 @@ fn half_speed_takes_twice_the_time_and_the_clock_grid_is_in_wall_time() {
         &[],
         "
         0 gen 0 held 1000
-        0 gen 0 rolls 1000 ×0.5
         0 clock 1000
+        0 gen 0 rolls 1000 ×0.5
         0 msg 1000
         250 clock 1125
         500 clock 1250
@@ -245,8 +247,8 @@ fn a_pause_holds_at_once_and_the_clock_ticks_on() {
         &[(100, Command::Pause), (800, Command::Play)],
         "
         0 gen 0 held 1000
-        0 gen 0 rolls 1000 ×1
         0 clock 1000
+        0 gen 0 rolls 1000 ×1
         0 msg 1000
         100 gen 0 held 1100
         250 clock 1100
@@ -287,8 +289,8 @@ fn reverse_turns_around_where_it_is_and_sends_what_lies_behind() {
         &[(400, pace(-1.0))],
         "
         0 gen 0 held 1000
-        0 gen 0 rolls 1000 ×1
         0 clock 1000
+        0 gen 0 rolls 1000 ×1
         0 msg 1000
         250 clock 1250
         300 msg 1300
@@ -315,8 +317,8 @@ fn a_seek_is_one_declared_jump_segment_clock_refill_messages() {
         &[(100, Command::Seek(ros(1850)))],
         "
         0 gen 0 held 1000
-        0 gen 0 rolls 1000 ×1
         0 clock 1000
+        0 gen 0 rolls 1000 ×1
         0 msg 1000
         100 gen 1 held 1850
         100 clock 1850
@@ -513,7 +515,7 @@ fn a_starved_player_holds_behind_what_it_has_not_read_and_goes_on_from_there() {
     let [first, second] = messages(&[1000, 1200]).try_into().unwrap();
     feed.push(Cued::Message(first));
     let mut cue = Some(cue);
-    let mut machine = Machine::new(options(), Box::new(move |_| cue.take().unwrap()));
+    let mut machine = Machine::new(options(), Source::new(["/a"], move |_| cue.take().unwrap()));
     let mut seen = Vec::new();
     let mut advance = |machine: &mut Machine, now: i64| loop {
         match machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event)))) {
@@ -526,8 +528,8 @@ fn a_starved_player_holds_behind_what_it_has_not_read_and_goes_on_from_there() {
         seen,
         [
             "gen 0 held 1000",
-            "gen 0 rolls 1000 ×1",
             "clock 1000",
+            "gen 0 rolls 1000 ×1",
             "msg 1000",
             "gen 0 held 1000"
         ]
@@ -662,6 +664,7 @@ fn a_clock_of_its_own_goes_right_before_each_message_with_its_exact_time() {
         &[],
         "
         0 gen 0 held 1000
+        0 clock 1000
         0 gen 0 rolls 1000 ×1
         0 clock 1000
         0 msg 1000
@@ -680,14 +683,14 @@ fn a_clock_never_shows_zero_and_can_start_elsewhere() {
             period: Some(span(50)),
             ..ClockOptions::default()
         },
-        ..Options::new(recording, vec![])
+        ..Options::new(recording)
     };
     let expected = |a: &str, b: &str, c: &str| {
         format!(
             "
         0 gen 0 held 0
-        0 gen 0 rolls 0 ×1
         0 clock {a}
+        0 gen 0 rolls 0 ×1
         50 clock {b}
         100 clock {c}
         100 clock {c}
@@ -731,7 +734,10 @@ fn play_at_the_end_starts_again() {
 #[test]
 fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
     let all = messages(&[1000, 1100, 1200, 1300]);
-    let mut machine = Machine::new(quiet(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
+    let mut machine = Machine::new(
+        quiet(),
+        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
+    );
     let mut sent = Vec::new();
     for now in [0, 100, 700, 740, 800] {
         while machine.advance(wall(now), &mut Recording(|event| sent.push(line(&event))))
@@ -758,7 +764,10 @@ fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
 #[test]
 fn a_message_a_little_late_goes_at_once_and_is_counted() {
     let all = messages(&[1000, 1100]);
-    let mut machine = Machine::new(options(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
+    let mut machine = Machine::new(
+        options(),
+        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
+    );
     let mut seen = Vec::new();
     for now in [0, 160] {
         while machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event))))
@@ -779,7 +788,7 @@ fn the_clock_is_never_past_an_unpublished_message() {
     };
     let mut machine = Machine::new(
         Options { clock, ..options() },
-        Box::new(move |at| Cue::hand_fed(cue(&all, at))),
+        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
     );
     let mut seen = Vec::new();
     // Woken at 115 for the tick of 90: the message of 100 has not gone out.
@@ -790,7 +799,7 @@ fn the_clock_is_never_past_an_unpublished_message() {
     }
     assert_eq!(
         seen[seen.len() - 2..],
-        ["clock 1100", "msg 1100"],
+        ["clock 1090", "msg 1100"],
         "{seen:?}"
     );
 }
@@ -798,7 +807,10 @@ fn the_clock_is_never_past_an_unpublished_message() {
 #[test]
 fn a_command_after_a_stall_finds_the_position_held() {
     let all = messages(&[1000, 1100, 1200]);
-    let mut machine = Machine::new(quiet(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
+    let mut machine = Machine::new(
+        quiet(),
+        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
+    );
     let mut sent = Vec::new();
     for now in [0, 100, 600, 640, 650] {
         if now == 600 {
@@ -861,7 +873,7 @@ fn a_pause_ends_steps_and_play_ends_a_walk_back() {
     feed.push(Cued::Message(messages(&[1000]).remove(0)));
     let (_walk, second) = Cue::channel();
     let mut cues = vec![second, first];
-    let mut machine = Machine::new(quiet(), Box::new(move |_| cues.pop().unwrap()));
+    let mut machine = Machine::new(quiet(), Source::new(["/a"], move |_| cues.pop().unwrap()));
     machine.apply(Command::Step(1_000_000), wall(0));
     machine.apply(Command::Pause, wall(0));
     assert!(!machine.is_stepping());

@@ -3,12 +3,12 @@
 use bagplay::bag::{Cue, CueAt, Cued, Direction, Message, StartAt, TopicId};
 use bagplay::output::{Delivery, Null, Occasion, Output, Recording};
 use bagplay::player::{
-    Before, ClockOptions, Command, Digest, Gate, Gates, Intent, Machine, Options, Pace, State,
-    Wait, WhenDone,
+    Before, ClockOptions, Command, Digest, Gate, Gates, Intent, Machine, Options, Pace, Source,
+    State, Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Ros, Segment, Speed, Time, TimeRange};
 
-use crate::machine::{check_all, cue, line, messages, options, pace, quiet, ros, wall};
+use crate::machine::{NAMES, check_all, cue, line, messages, options, pace, quiet, ros, wall};
 
 const A: TopicId = TopicId(0);
 const B: TopicId = TopicId(1);
@@ -23,18 +23,11 @@ fn mixed(notes: &[(i64, u32)]) -> Vec<Message> {
     all
 }
 
-fn named(options: Options) -> Options {
-    Options {
-        topics: ["/a", "/b", "/c"].map(str::to_owned).into(),
-        ..options
-    }
-}
-
 fn paused() -> Options {
     Options {
         intent: Intent::Pause,
         when_done: WhenDone::Stay,
-        ..named(quiet())
+        ..quiet()
     }
 }
 
@@ -47,7 +40,7 @@ fn a_muted_topic_is_played_and_not_heard() {
     let options = Options {
         clock,
         digest: true,
-        ..named(options())
+        ..options()
     };
     let all = mixed(&[(1000, 1), (1000, 0), (1300, 1), (1300, 0), (1900, 1)]);
     let machine = check_all(
@@ -60,6 +53,7 @@ fn a_muted_topic_is_played_and_not_heard() {
         ],
         "
         0 gen 0 held 1000
+        0 clock 1000
         0 gen 0 rolls 1000 ×1
         0 clock 1000
         0 clock 1000
@@ -93,7 +87,7 @@ fn refills_of_a_muted_topic_are_not_sent() {
     let machine = check_all(
         Options {
             refill: true,
-            ..named(quiet())
+            ..quiet()
         },
         mixed(&[(1000, 0), (1300, 1), (1900, 0)]),
         &[
@@ -117,7 +111,7 @@ fn refills_of_a_muted_topic_are_not_sent() {
 fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
     let all = mixed(&[(1000, 1), (1200, 1), (1200, 0), (1500, 1), (1900, 0)]);
     let machine = check_all(
-        named(quiet()),
+        quiet(),
         all.clone(),
         &[
             (0, Command::Mute(B)),
@@ -158,7 +152,7 @@ fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
     check_all(
         Options {
             pace: Pace::At(Speed::from_f64(-1.0).unwrap()),
-            ..named(quiet())
+            ..quiet()
         },
         all,
         &[
@@ -190,7 +184,7 @@ impl Fed {
             cue
         };
         Self {
-            machine: Machine::new(options, Box::new(source)),
+            machine: Machine::new(options, Source::new(NAMES, source)),
             cues,
         }
     }
@@ -217,7 +211,7 @@ impl Fed {
 
 #[test]
 fn nothing_goes_out_before_what_a_topic_heard_again_is_latched_to() {
-    let mut player = Fed::new(named(quiet()));
+    let mut player = Fed::new(quiet());
     player.apply(0, Command::Mute(B));
     let (_, feed) = player.asked();
     let all = mixed(&[(1000, 0), (1010, 1), (1020, 1), (1030, 0)]);
@@ -264,7 +258,7 @@ fn steps_and_the_end_wait_for_a_topic_heard_again() {
 
     let unpaced = Options {
         pace: Pace::Max,
-        ..named(quiet())
+        ..quiet()
     };
     let mut player = Fed::new(unpaced);
     player.apply(0, Command::Mute(B));
@@ -326,7 +320,7 @@ fn a_jump_ends_the_look_of_a_topic_heard_again_or_begins_it_anew() {
 fn topics_heard_again_are_looked_for_one_at_a_time_and_wait_for_the_gates() {
     let gated = Options {
         gates: Gates::OPEN.close(Gate::Subscribers),
-        ..named(quiet())
+        ..quiet()
     };
     let mut player = Fed::new(gated);
     for topic in [A, B] {
@@ -713,7 +707,10 @@ fn a_step_back_waits_for_a_topic_heard_again() {
 #[test]
 fn a_step_by_topic_asked_for_on_the_way_goes_on_from_there() {
     let all = mixed(&[(1000, 0), (1100, 1), (1200, 0), (1300, 1), (1400, 1)]);
-    let mut machine = Machine::new(paused(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
+    let mut machine = Machine::new(
+        paused(),
+        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
+    );
     let mut seen = Vec::new();
     let mut out = Recording(|event| seen.push(line(&event)));
     machine.apply(Command::StepTopic(B, 1), wall(0));
@@ -739,7 +736,7 @@ fn the_digest_is_of_what_was_played_again_too_and_not_of_landings() {
         ..paused()
     };
     let walked = all.clone();
-    let source = Box::new(move |at| Cue::hand_fed(cue(&walked, at)));
+    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&walked, at)));
     let mut machine = Machine::new(options, source);
     machine.apply(Command::Mute(B), wall(0));
     for step in [3, -1, 1] {
@@ -770,7 +767,10 @@ impl Output for Picky {
 #[test]
 fn muting_is_not_dropping() {
     let all = mixed(&[(1000, 0), (1000, 1)]);
-    let mut machine = Machine::new(paused(), Box::new(move |at| Cue::hand_fed(cue(&all, at))));
+    let mut machine = Machine::new(
+        paused(),
+        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
+    );
     machine.apply(Command::Mute(B), wall(0));
     machine.apply(Command::Step(5), wall(0));
     let mut out = Picky(Vec::new());
@@ -787,9 +787,12 @@ fn a_loop_of_what_is_all_muted_goes_on() {
     let looped = Options {
         at_end: AtEnd::Loop,
         range: TimeRange::between(ros(1000), ros(2000)),
-        ..named(quiet())
+        ..quiet()
     };
-    let mut machine = Machine::new(looped, Box::new(move |at| Cue::hand_fed(cue(&all, at))));
+    let mut machine = Machine::new(
+        looped,
+        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
+    );
     machine.apply(Command::Mute(B), wall(0));
     for now in [0, 1000, 2000, 3000] {
         while machine.advance(wall(now), &mut Null) == Wait::Now {}

@@ -22,6 +22,7 @@ mod decode;
 mod docs;
 mod house;
 mod machine;
+mod machine_edges;
 mod machine_topics;
 mod mcaps;
 mod patience;

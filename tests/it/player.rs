@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bagplay::bag::{Bag, Cue, Cued, Cues, Key, Message, Selection, TopicId};
 use bagplay::output::{Event, Null, Output, Recording};
 use bagplay::player::{
-    Command, Intent, Machine, Options, Pace, Player, State, TopicCounts, Wait, WhenDone,
+    Command, Intent, Machine, Options, Pace, Player, Source, State, TopicCounts, Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bytes::Bytes;
@@ -49,12 +49,11 @@ fn message(n: u32, topic: u32) -> Message {
     }
 }
 
-fn paused(topics: &[&str]) -> Options {
-    let names = topics.iter().map(|name| (*name).to_owned()).collect();
+fn paused() -> Options {
     Options {
         intent: Intent::Pause,
         when_done: WhenDone::Stay,
-        ..Options::new(TimeRange::between(at(0), at(100)), names)
+        ..Options::new(TimeRange::between(at(0), at(100)))
     }
 }
 
@@ -65,8 +64,8 @@ fn counts_by_topic_are_there_while_it_runs_and_the_same_at_the_end() {
     assert_eq!(transport.topic_counts(), []);
     let mut items = vec![Cued::Refill(message(0, 1))];
     items.extend((1..=3).map(|n| Cued::Message(message(n, n % 2))));
-    let source = Box::new(move |_| Cue::hand_fed(items.clone()));
-    let running = player.start(paused(&["/a", "/b"]), source, Null).unwrap();
+    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let running = player.start(paused(), source, Null).unwrap();
     let counts = |sent, refilled| TopicCounts {
         sent,
         bytes: 4 * sent,
@@ -98,8 +97,8 @@ fn counts_are_not_waited_for_while_a_send_blocks() {
         }
     });
     let items = [1, 2].map(|n| Cued::Message(message(n, 0)));
-    let source = Box::new(move |_| Cue::hand_fed(items.clone()));
-    let running = player.start(paused(&["/a"]), source, out).unwrap();
+    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let running = player.start(paused(), source, out).unwrap();
     transport.ask(Command::Step(2)).unwrap();
     assert_eq!(seen.load(Ordering::Relaxed), 2);
     transport.send(Command::Stop).unwrap();
@@ -112,8 +111,8 @@ fn an_answer_comes_once_the_command_took_effect() {
     let transport = player.transport();
     let (out, enter, leave) = door();
     let items = [Cued::Message(message(1, 0))];
-    let source = Box::new(move |_| Cue::hand_fed(items.clone()));
-    let running = player.start(paused(&["/a"]), source, out).unwrap();
+    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let running = player.start(paused(), source, out).unwrap();
     transport.send(Command::Step(1)).unwrap();
     enter.recv_timeout(PATIENCE).unwrap();
     let answer = transport.try_send(Command::Mute(TopicId(0))).unwrap();
@@ -128,14 +127,68 @@ fn an_answer_comes_once_the_command_took_effect() {
 }
 
 #[test]
+fn while_a_look_runs_only_who_asked_for_its_step_waits() {
+    let player = Player::new();
+    let transport = player.transport();
+    let waker = player.waker();
+    // What is played ends at once; the look for a step back is fed when the test says so.
+    let (feed, look) = Cue::channel();
+    let mut cues = vec![look, Cue::hand_fed([])];
+    let source = Source::new(["/a"], move |_| cues.pop().unwrap());
+    let running = player.start(paused(), source, Null).unwrap();
+    transport.ask(Command::Query).unwrap();
+    let step = transport.try_send(Command::Step(-1)).unwrap().unwrap();
+    for command in [Command::Query, Command::Mute(TopicId(0))] {
+        let answer = transport.try_send(command).unwrap().unwrap();
+        until("an answer beside the look", || answer.has_come());
+    }
+    assert!(transport.is_muted(TopicId(0)) && !step.has_come());
+    feed.end();
+    waker();
+    until("the answer to the step", || step.has_come());
+    // A stop answers all, those who wait for steps too.
+    let step = transport.try_send(Command::Step(1)).unwrap().unwrap();
+    let stopped = transport.ask(Command::Stop);
+    assert!(stopped.is_err() || stopped.is_ok_and(|it| it.state == State::Stopped));
+    running.join().unwrap();
+    assert!(step.has_come());
+}
+
+#[test]
+fn what_is_asked_together_with_a_stop_is_answered_that_it_has_stopped() {
+    let player = Player::new();
+    let transport = player.transport();
+    // Nobody takes them before all are there.
+    let looped = Options {
+        at_end: AtEnd::Loop,
+        ..paused()
+    };
+    let requests = [
+        Command::Play,
+        Command::Stop,
+        Command::Seek(at(50)),
+        Command::SetRange(TimeRange::between(at(10), at(20))),
+        Command::SetPace(Pace::At(Speed::NORMAL.reversed())),
+        Command::Step(1),
+    ];
+    let answers = requests.map(|command| transport.try_send(command).unwrap().unwrap());
+    let items = [1, 2].map(|n| Cued::Message(message(n, 0)));
+    let source = Source::new(["/a"], move |_| Cue::hand_fed(items.clone()));
+    let (report, _) = player.start(looped, source, Null).unwrap().join().unwrap();
+    assert_eq!((report.jumps, report.sent), (0, 0));
+    assert_eq!(transport.status().unwrap().state, State::Stopped);
+    assert!(answers.iter().all(bagplay::player::Answer::has_come));
+}
+
+#[test]
 fn while_a_send_blocks_playback_stands_for_all_who_look() {
     let player = Player::new();
     let transport = player.transport();
     let (out, enter, leave) = door();
     let items = [Cued::Message(message(1, 0))];
-    let source = Box::new(move |_| Cue::hand_fed(items.clone()));
+    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
     let hour = TimeRange::between(at(0), at(3_600_000_000_000));
-    let options = Options::new(hour, vec!["/a".into()]);
+    let options = Options::new(hour);
     let running = player.start(options, source, out).unwrap();
     enter.recv_timeout(PATIENCE).unwrap();
     let status = || transport.status().unwrap();
@@ -170,13 +223,13 @@ fn the_reach_is_that_of_the_lap_that_is_played() {
     let wake = Arc::new(move || {
         let _ = ring.try_send(());
     });
-    let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 1000, wake);
+    let cues = Cues::new(bag.clone(), Selection::all(&bag), 1000, wake);
     let reach = cues.reach();
     let looped = Options {
         at_end: AtEnd::Loop,
-        ..Options::new(range, vec!["/t0".into()])
+        ..Options::new(range)
     };
-    let mut machine = Machine::new(looped, Box::new(move |at| cues.start(at)));
+    let mut machine = Machine::new(looped, Source::of(cues));
     assert_eq!(reach.get(), None);
     let mut now = Time::from_nanos(0);
     let mut has_waited = false;
@@ -222,10 +275,10 @@ fn a_look_over_several_chunks_comes_to_its_end_while_the_read_ahead_is_full() {
         let wake = Arc::new(move || {
             let _ = ring.try_send(());
         });
-        let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 1000, wake);
+        let cues = Cues::new(bag.clone(), Selection::all(&bag), 1000, wake);
         let reach = cues.reach();
-        let source = Box::new(move |at| cues.start(at));
-        let mut machine = Machine::new(paused(&["/t0", "/t1"]), source);
+        let source = Source::of(cues);
+        let mut machine = Machine::new(paused(), source);
         let now = Time::from_nanos(0);
         let pace = Pace::At(Speed::from_f64(speed).unwrap());
         machine.apply(Command::SetPace(pace), now);
@@ -266,14 +319,13 @@ fn a_recording_is_stepped_through_by_topic_and_a_latched_topic_heard_again() {
     let (tf, imu) = (id("/tf_static"), id("/imu"));
     let player = Player::new();
     let transport = player.transport();
-    let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
-    let names = bag.topics().iter().map(|topic| topic.name.clone());
+    let cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
     let options = Options {
         intent: Intent::Pause,
         when_done: WhenDone::Stay,
-        ..Options::new(bag.range().unwrap(), names.collect())
+        ..Options::new(bag.range().unwrap())
     };
-    let source = Box::new(move |at| cues.start(at));
+    let source = Source::of(cues);
     let running = player.start(options, source, Null).unwrap();
     let count = |topic: TopicId| transport.topic_counts()[topic.index()];
     transport.ask(Command::Mute(tf)).unwrap();

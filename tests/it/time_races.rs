@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier, Mutex};
 
 use bagplay::bag::{Bag, Cues, Selection};
 use bagplay::output::Null;
-use bagplay::player::{Options, Pace, Player};
+use bagplay::player::{Options, Pace, Player, Source};
 use bagplay::time::{
     ClockState, Duration, Extrapolation, Fallback, Feed, JumpFilter, NoSource, OnJump, Phase,
     SimTime, SourceError, Speed, TestClock, Time, TimeSource, Timer,
@@ -269,13 +269,12 @@ fn a_message_is_no_other_motion_when_playing_as_fast_as_possible() {
     player.transport().on_change(Arc::new(move || {
         counted.fetch_add(1, Ordering::Relaxed);
     }));
-    let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
-    let topics = bag.topics().iter().map(|it| it.name.clone()).collect();
+    let cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
     let options = Options {
         pace: Pace::Max,
-        ..Options::new(bag.range().unwrap(), topics)
+        ..Options::new(bag.range().unwrap())
     };
-    let running = player.start(options, Box::new(move |at| cues.start(at)), Null);
+    let running = player.start(options, Source::of(cues), Null);
     let (report, _) = running.unwrap().join().unwrap();
     let changes = changes.load(Ordering::Relaxed);
     assert!((1..100).contains(&changes), "{changes} of {}", report.sent);

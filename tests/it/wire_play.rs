@@ -4,13 +4,16 @@ use std::path::Path;
 use std::process::{Command as Process, Stdio};
 
 use bagplay::bag::{Bag, Cues, Selection, TopicId};
-use bagplay::player::{ClockOptions, Command, Options, Pace, Player};
+use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Source};
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bagplay::wire::{self, Drained, Played, WireEvent};
 use zenoh::Wait;
 use zenoh::sample::Sample;
 
-use crate::wire_net::{free_endpoint, hearing, node, peer, router, subscribe, take};
+use crate::wire_net::{
+    CLOCK_HASH, CLOCK_KEY, STRING, STRING_HASH, free_endpoint, hearing, node, peer, router,
+    subscribe, take, token,
+};
 
 fn demo() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
@@ -58,7 +61,7 @@ fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
     let start = bag.range().unwrap().start();
     let range = TimeRange::between(start, start.saturating_add(Duration::from_millis(200)));
     let player = Player::new();
-    let mut cues = Cues::new(
+    let cues = Cues::new(
         bag.clone(),
         Selection::of([id], &bag),
         1 << 20,
@@ -72,18 +75,10 @@ fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
             ..ClockOptions::default()
         },
         pace: Pace::At(Speed::from_f64(10.0).unwrap()),
-        ..Options::new(
-            bag.range().unwrap(),
-            bag.topics()
-                .iter()
-                .map(|topic| topic.name.clone())
-                .collect(),
-        )
+        ..Options::new(bag.range().unwrap())
     };
     let transport = player.transport();
-    let running = player
-        .start(options, Box::new(move |at| cues.start(at)), out)
-        .unwrap();
+    let running = player.start(options, Source::of(cues), out).unwrap();
     let mut expected = 1;
     let mut expect = |count: i64| {
         for _ in 0..count {
@@ -117,6 +112,70 @@ fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
     let values: Vec<_> = clocks.try_iter().map(|sample| clock(&sample)).collect();
     assert_eq!(values.last(), Some(&back.segment.position(transport.now())));
     assert!(values.iter().all(|value| range.contains(*value)));
+}
+
+/// What the demo's clock shows first.
+const START: i64 = 1_760_000_000_000_412_377;
+
+fn playing(endpoint: &str, args: &[&str]) -> std::process::Child {
+    Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(demo())
+        .args(["--listen", endpoint, "--format", "json"])
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// A node that follows the clock, as ROS 2 nodes do that use simulated time.
+fn follows_clock(node: &zenoh::Session) -> impl Drop + use<> {
+    let clock_type = "rosgraph_msgs::msg::dds_::Clock_";
+    let token = token(node, "MS", "/clock", clock_type, CLOCK_HASH);
+    node.liveliness().declare_token(token).wait().unwrap()
+}
+
+/// Many nodes do nothing before they have seen a time; playback that waits for them must not wait with it.
+#[test]
+fn a_node_that_subscribes_once_it_has_a_time_is_not_waited_for_in_vain() {
+    let endpoint = free_endpoint();
+    let topic = "/robot_description";
+    let waits = ["--wait-for-subscribers", topic, "--wait-timeout", "600"];
+    let unpaced = ["--rate", "max", "--clock-topics-all"];
+    let mut child = playing(&endpoint, &[&waits[..], &unpaced[..]].concat());
+    let mut hear = hearing(&mut child);
+    hear("router on");
+    let node = peer(&endpoint);
+    let (_clocks, clocks) = subscribe(&node, CLOCK_KEY);
+    let _follows = follows_clock(&node);
+    assert_eq!(clock(&take(&clocks)), Time::from_nanos(START));
+    let (_messages, messages) = subscribe(&node, "0/robot_description/**");
+    let token = token(&node, "MS", topic, STRING, STRING_HASH);
+    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    take(&messages);
+    let done = child.wait_with_output().unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(
+        (done.status.code(), &summary["ended"]),
+        (Some(0), &"end".into())
+    );
+}
+
+#[test]
+fn whoever_waits_for_the_start_is_shown_its_time_though_no_message_brings_one() {
+    for waits in [&["--start-paused"][..], &["--delay", "600"]] {
+        let endpoint = free_endpoint();
+        let mut child = playing(&endpoint, &[waits, &["--clock-topics", "/scan"]].concat());
+        let mut hear = hearing(&mut child);
+        hear("router on");
+        let node = peer(&endpoint);
+        let (_clocks, clocks) = subscribe(&node, CLOCK_KEY);
+        let _follows = follows_clock(&node);
+        assert_eq!(clock(&take(&clocks)), Time::from_nanos(START), "{waits:?}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use bagplay::bag::{Bag, Cues, Selection};
 use bagplay::output::Null;
-use bagplay::player::{Command, Options, Pace, Player, WhenDone};
+use bagplay::player::{Command, Options, Pace, Player, Source, WhenDone};
 use bagplay::time::{Duration, Speed, Time};
 use bagplay::wire::{ClockMotion, ClockStateMessage, WireEvent};
 use crossbeam_channel::Receiver;
@@ -51,15 +51,12 @@ fn every_change_of_motion_is_said() {
         matches!(event, WireEvent::SubscriberJoined { .. })
     });
 
-    let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
-    let topics = bag.topics().iter().map(|it| it.name.clone()).collect();
+    let cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
     let options = Options {
         when_done: WhenDone::Stay,
-        ..Options::new(range, topics)
+        ..Options::new(range)
     };
-    let running = player
-        .start(options, Box::new(move |at| cues.start(at)), Null)
-        .unwrap();
+    let running = player.start(options, Source::of(cues), Null).unwrap();
     let rolling = state(&samples, |it| it.real_time_factor == 1.0);
     assert_eq!(rolling.motion, ClockMotion::Playing);
     assert!(rolling.clock >= range.start() + shift && rolling.clock < range.stop() + shift);
@@ -103,16 +100,18 @@ fn a_new_listener_is_told_at_once() {
     let player = Player::new();
     let transport = player.transport();
     let _topic = session.serve_state(&transport, Duration::ZERO).unwrap();
-    let empty = Options::new(
-        bagplay::time::TimeRange::between(Time::from_nanos(5), Time::from_nanos(6)),
-        Vec::new(),
-    );
+    let empty = Options::new(bagplay::time::TimeRange::between(
+        Time::from_nanos(5),
+        Time::from_nanos(6),
+    ));
     let options = Options {
         intent: bagplay::player::Intent::Pause,
         ..empty
     };
     let none = |_| bagplay::bag::Cue::hand_fed([]);
-    let running = player.start(options, Box::new(none), Null).unwrap();
+    let running = player
+        .start(options, Source::new([""; 0], none), Null)
+        .unwrap();
     transport.ask(Command::Query).unwrap();
     let hash = type_hash();
     for _ in 0..3 {

@@ -5,7 +5,7 @@ use std::process::{Child, Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
 
 use bagplay::bag::{Bag, Cues, Selection};
-use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Running, Transport};
+use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Running, Source, Transport};
 use bagplay::time::{
     AtEnd, Clock, Complaint, Duration, Extrapolation, JumpFilter, JumpKind, LateTick, OnJump,
     Phase, Ros, SimTime, SleepError, Speed, Time, TimeRange,
@@ -33,17 +33,16 @@ fn serve(session: &Session, change: impl FnOnce(&mut Options)) -> (Transport, Ru
     let (out, _) = session.advertise(&[], Some(served)).unwrap();
     let player = Player::new();
     let transport = player.transport();
-    let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
-    let topics = bag.topics().iter().map(|it| it.name.clone()).collect();
+    let cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
     let mut options = Options {
         clock: ClockOptions {
             period: Some(Duration::from_millis(5)),
             ..ClockOptions::default()
         },
-        ..Options::new(bag.range().unwrap(), topics)
+        ..Options::new(bag.range().unwrap())
     };
     change(&mut options);
-    let running = player.start(options, Box::new(move |at| cues.start(at)), out);
+    let running = player.start(options, Source::of(cues), out);
     (transport, running.unwrap())
 }
 

@@ -1,0 +1,51 @@
+//! [`Course`]: how far a run has come. No move leads out of its end: a run that was stopped stays stopped.
+
+/// On its way, at the exit edge, or over. Only [`Course::stop`] ends it, and nothing begins it again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Course(Stage);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Stage {
+    #[default]
+    Underway,
+    Ended,
+    Over,
+}
+
+impl Course {
+    /// Whether it is on its way, played or not.
+    pub(super) fn is_underway(self) -> bool {
+        self.0 == Stage::Underway
+    }
+
+    /// Whether it stands at the exit edge, from where a jump leads away.
+    pub(super) fn is_ended(self) -> bool {
+        self.0 == Stage::Ended
+    }
+
+    /// Whether it is over, for good.
+    pub(super) fn is_over(self) -> bool {
+        self.0 == Stage::Over
+    }
+
+    /// It has come to the exit edge.
+    pub(super) fn arrive(&mut self) {
+        self.change(Stage::Ended);
+    }
+
+    /// A jump leads away from the exit edge.
+    pub(super) fn jump(&mut self) {
+        self.change(Stage::Underway);
+    }
+
+    /// It is over.
+    pub(super) fn stop(&mut self) {
+        self.change(Stage::Over);
+    }
+
+    fn change(&mut self, to: Stage) {
+        if self.0 != Stage::Over {
+            self.0 = to;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! [`Source`]: what a player plays: topics by name, and what starts a read-ahead over them.
+
+use std::fmt;
+
+use crate::bag::{Cue, CueAt, Cues, TopicId};
+
+/// What a player plays. The names that its digest needs come from where its messages come from.
+pub struct Source {
+    topics: Vec<String>,
+    start: Box<dyn FnMut(CueAt) -> Cue + Send>,
+}
+
+impl Source {
+    /// A bag, by its read-ahead.
+    pub fn of(mut cues: Cues) -> Self {
+        let topics = cues.bag().topics().iter();
+        Self {
+            topics: topics.map(|topic| topic.name.clone()).collect(),
+            start: Box::new(move |at| cues.start(at)),
+        }
+    }
+
+    /// Topics of these names, the first of which is `TopicId(0)`, by cues that are made otherwise. Messages
+    /// of other topics are handed out and not counted.
+    pub fn new<T: Into<String>>(
+        topics: impl IntoIterator<Item = T>,
+        start: impl FnMut(CueAt) -> Cue + Send + 'static,
+    ) -> Self {
+        Self {
+            topics: topics.into_iter().map(Into::into).collect(),
+            start: Box::new(start),
+        }
+    }
+
+    /// How many topics there are.
+    pub(super) fn topics(&self) -> usize {
+        self.topics.len()
+    }
+
+    /// The recorded name of a topic.
+    pub(super) fn name(&self, topic: TopicId) -> Option<&str> {
+        self.topics.get(topic.index()).map(String::as_str)
+    }
+
+    /// Starts a cue.
+    pub(super) fn start(&mut self, at: CueAt) -> Cue {
+        (self.start)(at)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("topics", &self.topics)
+            .finish_non_exhaustive()
+    }
+}

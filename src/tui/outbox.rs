@@ -1,0 +1,156 @@
+//! [`Outbox`]: what the screen asks of the player, in order, as far as the player takes it.
+//!
+//! A player that is stuck takes nothing, so nothing here waits. Of seeks that follow each other the last one
+//! a picture is sent. Once the end was asked for nothing is sent any more, not even what was asked before.
+
+use std::collections::VecDeque;
+
+use crate::player::{Answer, Command, Transport};
+use crate::time::{Duration, Ros, Steady, Time};
+
+/// At most so often a picture is drawn, and a seek sent.
+pub(super) const FRAME: Duration = Duration::from_millis(33);
+
+/// Commands on their way to the player.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    transport: Transport,
+    /// What the player has not been asked yet; `None` once the end was asked for.
+    unsent: Option<VecDeque<Command>>,
+    /// Whether the last that it was asked took effect.
+    asked: Option<Answer>,
+    sought_at: Time<Steady>,
+}
+
+impl Outbox {
+    pub(super) fn new(transport: Transport) -> Self {
+        Self {
+            transport,
+            unsent: Some(VecDeque::new()),
+            asked: None,
+            sought_at: Time::MIN,
+        }
+    }
+
+    /// Takes a command, to be sent by the next [`Outbox::send`]. A seek replaces one that was not sent.
+    pub(super) fn push(&mut self, command: Command) {
+        let is_seek = |command: &Command| matches!(command, Command::Seek(_));
+        let Some(unsent) = &mut self.unsent else {
+            return;
+        };
+        if is_seek(&command) && unsent.back().is_some_and(is_seek) {
+            unsent.pop_back();
+        }
+        unsent.push_back(command);
+    }
+
+    /// The end was asked for: nothing is sent from now on.
+    pub(super) fn close(&mut self) {
+        self.unsent = None;
+    }
+
+    /// Whether there is something to send.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.unsent
+            .as_ref()
+            .is_some_and(|unsent| !unsent.is_empty())
+    }
+
+    /// Whether all that was asked took effect.
+    pub(super) fn is_settled(&mut self) -> bool {
+        self.asked.take_if(|answer| answer.has_come());
+        self.asked.is_none() && !self.has_unsent()
+    }
+
+    /// Sends what the player takes at `now`; returns where the seeks that were sent lead, in order.
+    pub(super) fn send(&mut self, now: Time<Steady>) -> Vec<Time<Ros>> {
+        let mut sought = Vec::new();
+        let Some(unsent) = &mut self.unsent else {
+            return sought;
+        };
+        let has_seek = unsent.iter().any(|it| matches!(it, Command::Seek(_)));
+        if has_seek && now < self.sought_at.saturating_add(FRAME) {
+            return sought;
+        }
+        while let Some(command) = unsent.front() {
+            match self.transport.try_send(*command) {
+                Ok(Some(answer)) => self.asked = Some(answer),
+                Ok(None) => break,
+                // The player has stopped: the loop is about to notice.
+                Err(_) => {
+                    unsent.clear();
+                    break;
+                }
+            }
+            if let Command::Seek(to) = *command {
+                self.sought_at = now;
+                sought.push(to);
+            }
+            unsent.pop_front();
+        }
+        sought
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::Cue;
+    use crate::output::Null;
+    use crate::player::{Intent, Options, Player, Source, WhenDone};
+    use crate::time::TimeRange;
+
+    fn at(nanos: i64) -> Time<Ros> {
+        Time::from_nanos(nanos)
+    }
+
+    /// What a player that takes it all at once makes of what was sent before it started: its seeks.
+    fn seeks(player: Player, transport: &Transport) -> u64 {
+        let options = Options {
+            intent: Intent::Pause,
+            when_done: WhenDone::Stay,
+            ..Options::new(TimeRange::between(at(0), at(100)))
+        };
+        let source = Source::new([""; 0], |_| Cue::hand_fed([]));
+        let running = player.start(options, source, Null).unwrap();
+        let seeks = transport.ask(Command::Query).unwrap().seeks;
+        transport.send(Command::Stop).unwrap();
+        running.join().unwrap();
+        seeks
+    }
+
+    #[test]
+    fn of_seeks_in_a_row_the_last_one_a_picture_is_sent() {
+        let player = Player::new();
+        let transport = player.transport();
+        let mut outbox = Outbox::new(transport.clone());
+        let now = Time::from_nanos(0);
+        outbox.push(Command::Seek(at(1)));
+        outbox.push(Command::Seek(at(2)));
+        assert_eq!(outbox.send(now), [at(2)]);
+        outbox.push(Command::Seek(at(3)));
+        assert_eq!(outbox.send(now), []);
+        assert!(outbox.has_unsent() && !outbox.is_settled());
+        assert_eq!(outbox.send(now + FRAME), [at(3)]);
+        assert!(!outbox.has_unsent() && !outbox.is_settled());
+        assert_eq!(seeks(player, &transport), 2);
+        assert!(outbox.is_settled());
+    }
+
+    #[test]
+    fn once_the_end_was_asked_for_nothing_is_sent() {
+        let player = Player::new();
+        let transport = player.transport();
+        let mut outbox = Outbox::new(transport.clone());
+        let now = Time::from_nanos(0);
+        outbox.push(Command::Seek(at(1)));
+        assert_eq!(outbox.send(now), [at(1)]);
+        // One that waits for its picture, and one that comes after.
+        outbox.push(Command::Seek(at(2)));
+        outbox.close();
+        outbox.push(Command::Seek(at(3)));
+        assert_eq!(outbox.send(now + FRAME), []);
+        assert!(!outbox.has_unsent());
+        assert_eq!(seeks(player, &transport), 1);
+    }
+}
