@@ -1,7 +1,8 @@
 //! How fast recordings open, seek and play, beside bare decompression of the same chunks.
 //!
 //! `cargo bench --bench cursor -- [MB]…` (default 100 and 4000) writes synthetic recordings of about
-//! that size to `$BAGPLAY_BENCH_DIR` or a temporary directory and prints everything in one run.
+//! that size to `$BAGPLAY_BENCH_DIR` or a temporary directory and prints everything in one run. Each is written with
+//! and without message indexes; jumps that give latched topics their state are compared between the sizes.
 //! `BAGPLAY_BENCH_COMPRESSION` is `zstd` (default), `lz4` or `none`.
 
 #![expect(clippy::print_stdout, reason = "the output is its job")]
@@ -34,15 +35,29 @@ fn main() -> Result<()> {
     };
     let temporary = tempfile::tempdir()?;
     let dir = std::env::var_os("BAGPLAY_BENCH_DIR").map_or(temporary.path().into(), PathBuf::from);
+    let mut medians = [Vec::new(), Vec::new()];
     for megabytes in sizes {
-        let path = dir.join(format!("bench-{megabytes}.mcap"));
-        write(&path, megabytes * 1_000_000)?;
-        println!(
-            "{} MB: {}",
-            File::open(&path)?.metadata()?.len() / 1_000_000,
-            path.display()
-        );
-        measure(&path)?;
+        for (medians, is_indexed) in medians.iter_mut().zip([true, false]) {
+            let kind = if is_indexed { "" } else { "-unindexed" };
+            let path = dir.join(format!("bench-{megabytes}{kind}.mcap"));
+            write(&path, megabytes * 1_000_000, is_indexed)?;
+            println!(
+                "{} MB: {}",
+                File::open(&path)?.metadata()?.len() / 1_000_000,
+                path.display()
+            );
+            if is_indexed {
+                measure(&path)?;
+            }
+            medians.push(jumps(&path)?);
+            std::fs::remove_file(path)?;
+        }
+    }
+    for (medians, kind) in medians.iter().zip(["with", "without"]) {
+        if let (Some(first), Some(last)) = (medians.first(), medians.last()) {
+            let ratio = last / first;
+            println!("jumps {kind} message indexes, last size to first: {ratio:.2}");
+        }
     }
     Ok(())
 }
@@ -59,8 +74,9 @@ impl Noise {
     }
 }
 
-/// 30 Hz images of 1 MB with three noisy bits a byte, 200 Hz of 320 bytes, 100 Hz of 100 bytes.
-fn write(path: &Path, bytes: u64) -> Result<()> {
+/// 30 Hz images of 1 MB with three noisy bits a byte, 200 Hz of 320 bytes, 100 Hz of 100 bytes, and latched ones that
+/// repeat 10 times a second.
+fn write(path: &Path, bytes: u64, is_indexed: bool) -> Result<()> {
     let compression = match std::env::var("BAGPLAY_BENCH_COMPRESSION").as_deref() {
         Ok("lz4") => Some(Compression::Lz4),
         Ok("none") => None,
@@ -69,10 +85,12 @@ fn write(path: &Path, bytes: u64) -> Result<()> {
     };
     let options = WriteOptions::new().compression(compression);
     let options = options.chunk_size(Some(768 << 10)).profile("ros2");
+    let options = options.emit_message_indexes(is_indexed);
     let mut writer = Writer::with_options(BufWriter::new(File::create(path)?), options)?;
     let schema = writer.add_schema("std_msgs/msg/String", "ros2msg", b"string data")?;
     let mut channel = |name| writer.add_channel(schema, name, "cdr", &[].into());
     let (image, imu, tf) = (channel("/image")?, channel("/imu")?, channel("/tf")?);
+    let latched = channel("/tf_static")?;
     let mut noise = Noise(0x9e37_79b9_7f4a_7c15);
     let image_data: Vec<u8> = (0..1_040_000 / 8)
         .flat_map(|_| (noise.next() & 0x0707_0707_0707_0707).to_le_bytes())
@@ -95,6 +113,9 @@ fn write(path: &Path, bytes: u64) -> Result<()> {
         put(imu, 0..320)?;
         if tick % 2 == 0 {
             put(tf, 0..100)?;
+        }
+        if tick % 20 == 0 {
+            put(latched, 0..400)?;
         }
         if tick % 7 == 0 {
             let from = usize::try_from(tick % 1000)?;
@@ -162,6 +183,50 @@ fn measure(path: &Path) -> Result<()> {
         times[SEEKS * 99 / 100]
     );
     Ok(())
+}
+
+/// Jumps to random places as the player does, until the first message: the median in milliseconds.
+fn jumps(path: &Path) -> Result<f64> {
+    let bag = Bag::open(&[path])?;
+    let range = bag.range().context("there are messages")?;
+    let span = u64::try_from(range.duration().as_nanos())?;
+    let (ring, bell) = bounded(1);
+    let wake: Waker = Arc::new(move || {
+        let _ = ring.try_send(());
+    });
+    let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 64 << 20, wake);
+    let mut jump = |offset: u64| -> Result<f64> {
+        let from = StartAt::At(Time::from_mcap(range.start().to_mcap() + offset));
+        let started = Instant::now();
+        let mut cue = cues.start(CueAt {
+            from,
+            direction: Direction::Forward,
+            range: TimeRange::ALL,
+            refill: true,
+            only: None,
+        });
+        loop {
+            match cue.poll() {
+                CuePoll::Item(Cued::Refill(_)) => {}
+                CuePoll::Item(Cued::Message(_)) => return Ok(millis(started)),
+                CuePoll::Item(Cued::Damage(damage)) => bail!("{damage}"),
+                CuePoll::Pending => bell.recv()?,
+                CuePoll::End => bail!("no message"),
+            }
+        }
+    };
+    let first = jump(span - 1)?;
+    let mut noise = Noise(42);
+    let mut times = Vec::new();
+    for _ in 0..SEEKS {
+        times.push(jump(noise.next() % span)?);
+    }
+    times.sort_by(f64::total_cmp);
+    let (p50, p99) = (times[SEEKS / 2], times[SEEKS * 99 / 100]);
+    println!(
+        "  jump with latched topics: first to the end {first:.1} ms, then p50 {p50:.2} ms, p99 {p99:.2} ms"
+    );
+    Ok(p50)
 }
 
 /// Reads and decompresses every chunk in one go, nothing else: MB a second of decompressed data.

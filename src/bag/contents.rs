@@ -4,10 +4,12 @@
 //! either direction finds its first chunks by binary search, so seeking costs the same in any file.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::error::{BagError, Damage, Fault};
 use super::index::{ChunkRef, FileIndex, Form, IndexOrigin};
 use super::inputs::{Inputs, Standing};
+use super::learned::Learned;
 use super::message::{Key, TopicId};
 use super::opening::{MessageOrder, Opening};
 use super::pool::{Pool, most_open};
@@ -58,6 +60,8 @@ pub(super) struct Input {
 pub(super) struct Chunk {
     pub(super) input: u32,
     pub(super) place: ChunkRef,
+    /// The channels that have messages in it, once it was read through, for one without message indexes.
+    holds: OnceLock<Box<[u16]>>,
 }
 
 impl Chunk {
@@ -86,10 +90,23 @@ impl Chunk {
         self.place.cost()
     }
 
-    /// The channels that have messages in it; `None` if the index does not say.
+    /// The channels that have messages in it; `None` if the index does not say and nobody has looked yet.
     pub(super) fn channels(&self) -> Option<impl Iterator<Item = u16>> {
         let indexes = &self.place.message_indexes;
-        (!indexes.is_empty()).then(|| indexes.iter().map(|it| it.channel))
+        let held = self.holds.get().filter(|_| indexes.is_empty());
+        let held = held.into_iter().flatten().copied();
+        let is_known = !indexes.is_empty() || self.holds.get().is_some();
+        is_known.then(|| indexes.iter().map(|it| it.channel).chain(held))
+    }
+
+    /// Whether only its messages tell which channels it has.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.place.message_indexes.is_empty() && self.holds.get().is_none()
+    }
+
+    /// Takes note of the channels of all its messages.
+    pub(super) fn learn(&self, channels: impl IntoIterator<Item = u16>) {
+        self.holds.get_or_init(|| channels.into_iter().collect());
     }
 }
 
@@ -116,6 +133,7 @@ pub(super) struct Contents {
     pub(super) reverse: Order,
     pub(super) damage: Vec<Damage>,
     pub(super) notes: Vec<Note>,
+    pub(super) learned: Learned,
 }
 
 impl Contents {
@@ -171,7 +189,11 @@ impl Contents {
         }
         for (input, index) in (0..).zip(indexes) {
             let used = index.chunks.into_iter().filter(|it| !it.is_empty());
-            let used = used.map(|place| Chunk { input, place });
+            let used = used.map(|place| Chunk {
+                input,
+                place,
+                holds: OnceLock::new(),
+            });
             contents.chunks.extend(used);
         }
         contents.sort();

@@ -3,6 +3,8 @@
 //! Sixteen bytes a message, and at least 31 bytes of chunk behind each, so the list is never longer
 //! than half the chunk. It is sorted only if the recorder did not write in order.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 
 use super::contents::{Chunk, Contents};
@@ -62,6 +64,7 @@ pub(super) fn scan(
     let mut unknown = 0_u64;
     let mut is_sorted = true;
     let mut last = Time::MIN;
+    let mut channels = chunk.is_unknown().then(BTreeSet::new);
     let mut records = Records::new(bytes);
     while let Some(record) = records.next() {
         let at = records.position();
@@ -77,6 +80,9 @@ pub(super) fn scan(
                     scan.report(Fault::framing(detail));
                     break;
                 };
+                if let Some(channels) = &mut channels {
+                    channels.insert(header.channel);
+                }
                 let Some(topic) = contents.topic_of(chunk.input, header.channel) else {
                     unknown += 1;
                     continue;
@@ -112,6 +118,10 @@ pub(super) fn scan(
     }
     let outside = outside(chunk, &scan.entries);
     scan.faults.extend(outside);
+    // One that is damaged is opened whenever it may matter: its damage is told each time.
+    if let Some(channels) = channels.filter(|_| scan.faults.is_empty()) {
+        chunk.learn(channels);
+    }
     scan
 }
 

@@ -1,30 +1,35 @@
 //! What a late joiner of the latched topics would be given at a position: found by index.
 //!
-//! For a latched topic the last message of each publisher is its state (transforms: all messages).
-//! The message indexes say where they are, newest chunk first; only chunks that hold one are
-//! decompressed, and the payloads are copied so that those chunks do not stay in memory. Both are on the
-//! account of the walk that asks, which stops the search when it is closed.
+//! For a latched topic the last messages of each publisher are its state; of transforms and other messages about
+//! several things the last about each. The message indexes say where they are, newest chunk first; a chunk that
+//! has to be opened for that is opened once a bag (see [`Learned`](super::learned::Learned)). The payloads are
+//! copied so that chunks do not stay in memory. All is on the account of the walk that asks, which stops
+//! the search when it is closed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use super::budget::{Meter, Owned};
-use super::chunk::Decoder;
-use super::contents::{Chunk, Contents};
+use super::budget::Meter;
+use super::contents::Contents;
 use super::entries::{Entry, channel, message, scan};
-use super::error::{Damage, DamageKind, Fault};
+use super::error::Damage;
+use super::learned::{Asked, Place, Sighting};
 use super::message::{Key, Message};
 use super::message_index;
 use super::opening::MessageOrder;
+use super::refill::Reader;
 use super::selection::Selection;
 use super::topics::{Depth, LaneId};
+use super::transforms::frames;
 use crate::time::{Ros, Time};
 
-/// The most messages that are looked up, and the most bytes of payload: what is older is left out.
+/// The most messages that are looked up: what is older is left out.
 const MOST_MESSAGES: usize = 100_000;
-const MOST_BYTES: u64 = 64 << 20;
+/// What messages are about that are not told apart.
+const WHOLE: u128 = 0;
 
 /// The messages at or before `at` that the selected latched topics still stand for, in order.
 pub(super) fn latched(
@@ -33,268 +38,263 @@ pub(super) fn latched(
     at: Time<Ros>,
     meter: &Arc<Meter>,
 ) -> (Vec<Message>, Vec<Damage>) {
-    let mut search = Search {
-        contents,
-        at,
-        meter,
-        copied: 0,
-        keys: BTreeMap::new(),
-        decoder: Decoder::default(),
-        broken: BTreeSet::new(),
-        damage: Vec::new(),
-    };
+    let mut wanted = Vec::new();
+    let mut all = Vec::new();
     for (lane, facts) in (0..).map(LaneId::new).zip(&contents.lanes) {
         let topic = contents.topics.get(facts.topic.index());
-        if topic.is_some_and(|it| it.is_latched) && selection.contains(facts.topic) {
-            search.keys.insert(lane, BTreeSet::new());
+        if topic.is_some_and(|it| it.is_latched) {
+            let keep = match facts.depth {
+                Depth::Last(depth) => depth.min(MOST_MESSAGES),
+                Depth::All => 1,
+            };
+            all.push((lane, keep));
+            if selection.contains(facts.topic) {
+                wanted.push((lane, keep));
+            }
         }
     }
-    if search.keys.is_empty() {
+    if wanted.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    search.find();
-    let messages = search.fetch();
-    (messages, search.damage)
+    let chunks = &contents.forward.chunks;
+    let cut = chunks.partition_point(|id| contents.chunk(*id).place.start <= at);
+    let mut search = Search {
+        contents,
+        all,
+        at,
+        cut: u32::try_from(cut).expect("chunks are counted in 32 bits"),
+        reader: Reader::new(contents, at, meter),
+        keys: BTreeMap::new(),
+    };
+    search.meet();
+    for asked in wanted {
+        search.find(asked);
+    }
+    let read = search.reader.read(&search.keys);
+    contents.learned.tidy();
+    read
 }
-
-/// Where a message is: the end of its chunk, by which the newest are known, and the chunk; which it is, of whom.
-type Found = (Time<Ros>, u32, Key, LaneId);
 
 struct Search<'a> {
     contents: &'a Contents,
+    /// All publishers of latched topics.
+    all: Vec<Asked>,
     at: Time<Ros>,
-    meter: &'a Arc<Meter>,
-    /// How many bytes were copied.
-    copied: u64,
-    /// What was found of each publisher, with the chunk's place in the table.
-    keys: BTreeMap<LaneId, BTreeSet<(Key, u32)>>,
-    decoder: Decoder,
-    /// Chunks that cannot be read.
-    broken: BTreeSet<u32>,
-    damage: Vec<Damage>,
+    /// How many chunks of the forward order begin at or before that time.
+    cut: u32,
+    reader: Reader<'a>,
+    /// What was found of each publisher about each thing, with the chunk's place in the table.
+    keys: BTreeMap<(LaneId, u128), BTreeSet<Place>>,
 }
 
 impl Search<'_> {
-    /// Looks through the chunks, from those that reach furthest on to the oldest.
-    fn find(&mut self) {
-        for id in &self.contents.reverse.chunks {
-            if self.meter.is_closed() {
-                break;
-            }
+    /// Tells which chunks may have messages of publishers that nobody asked about before.
+    fn meet(&self) {
+        let learned = &self.contents.learned;
+        let strangers = learned.strangers(self.all.iter().map(|(lane, _)| *lane));
+        if strangers.is_empty() {
+            return;
+        }
+        let mut unread: BTreeMap<LaneId, BTreeSet<u32>> = BTreeMap::new();
+        for (position, id) in (0..).zip(&self.contents.forward.chunks) {
             let chunk = self.contents.chunk(*id);
-            if chunk.place.start > self.at {
-                continue;
-            }
-            let mut wanted = Vec::new();
-            for (lane, found) in &self.keys {
-                if !self.is_settled(*lane, found, chunk) {
-                    wanted.push(*lane);
+            let mut add = |lane: LaneId| unread.entry(lane).or_default().insert(position);
+            if let Some(channels) = chunk.channels() {
+                let lanes = channels.filter_map(|it| self.contents.lane_of(chunk.input, it));
+                for lane in lanes.filter(|lane| strangers.contains(lane)) {
+                    add(lane);
+                }
+            } else {
+                let channels = &self.contents.input(chunk.input).channels;
+                for lane in channels.lanes().filter(|lane| strangers.contains(lane)) {
+                    add(lane);
                 }
             }
-            if wanted.is_empty() && chunk.place.end <= self.at {
-                // All others end even earlier.
+        }
+        for lane in strangers {
+            learned.meet(lane, unread.remove(&lane).unwrap_or_default());
+        }
+    }
+
+    /// Looks through the chunks that may have a newer message than is known, from those that begin last.
+    fn find(&mut self, asked: Asked) {
+        let (lane, keep) = asked;
+        let learned = &self.contents.learned;
+        let mut count = 0;
+        for (about, places) in learned.last(asked, self.at) {
+            count += places.len();
+            self.keys.entry((lane, about)).or_default().extend(places);
+        }
+        let mut below = self.cut;
+        while let Some(position) = learned.unread(lane, below) {
+            below = position;
+            let Some((id, reach)) = self.chunk_at(position) else {
+                break;
+            };
+            let found = self
+                .keys
+                .get(&(lane, WHOLE))
+                .filter(|_| self.is_whole(lane));
+            let found = found.filter(|found| found.len() >= keep);
+            let oldest = found.and_then(|found| found.first()).map(|(key, _)| *key);
+            let is_enough = oldest.is_some_and(|oldest| oldest > reach);
+            if self.reader.is_closed() || count >= MOST_MESSAGES || is_enough {
+                // All chunks before end even earlier.
                 break;
             }
-            if !wanted.is_empty() {
-                self.search(*id, chunk, &wanted);
+            if oldest.is_none_or(|oldest| oldest <= self.contents.chunk(id).high()) {
+                count += self.look_into((position, id), asked);
+            }
+        }
+        let mut below = self.cut;
+        while let Some(position) = learned.coarse(lane, below) {
+            below = position;
+            let Some((id, _)) = self
+                .chunk_at(position)
+                .filter(|(_, reach)| reach.time > self.at)
+            else {
+                break;
+            };
+            if self.contents.chunk(id).place.end > self.at {
+                self.look_into((position, id), asked);
             }
         }
     }
 
-    /// Whether nothing in the chunk can be newer than what was found.
-    fn is_settled(&self, lane: LaneId, found: &BTreeSet<(Key, u32)>, chunk: &Chunk) -> bool {
-        let most = self.most(lane);
-        let oldest = found.first();
-        found.len() >= most && oldest.is_some_and(|(key, _)| *key > chunk.high())
+    /// The chunk at a place in the forward order, and how far it and all before it reach.
+    fn chunk_at(&self, position: u32) -> Option<(u32, Key)> {
+        let order = &self.contents.forward;
+        let (id, reach) = (
+            order.chunks.get(position as usize)?,
+            order.reach.get(position as usize)?,
+        );
+        Some((*id, *reach))
     }
 
-    fn most(&self, lane: LaneId) -> usize {
+    /// Whether every message of the lane is about the same: only the last ones count.
+    fn is_whole(&self, lane: LaneId) -> bool {
         let lane = self.contents.lanes.get(lane.index());
-        match lane.map(|lane| lane.depth) {
-            Some(Depth::Last(depth)) => depth.min(MOST_MESSAGES),
-            _ => MOST_MESSAGES,
-        }
+        lane.is_some_and(|lane| lane.depth != Depth::All)
     }
 
-    fn search(&mut self, id: u32, chunk: &Chunk, wanted: &[LaneId]) {
-        let source = &self.contents.input(chunk.input).source;
-        let is_wanted = |channel: u16| {
-            let lane = self.contents.lane_of(chunk.input, channel);
-            lane.filter(|lane| wanted.contains(lane))
-        };
-        let Some(channels) = chunk.channels() else {
-            return self.scan(id, chunk, wanted);
-        };
-        let mut channels = channels
-            .filter_map(|id| Some((id, is_wanted(id)?)))
-            .peekable();
-        if channels.peek().is_some() && self.contents.order == MessageOrder::Sent {
-            // Message indexes know only when messages were received.
-            return self.scan(id, chunk, wanted);
-        }
-        let mut found = Vec::new();
-        for (channel, lane) in channels {
-            let Some(entries) = message_index::read(source, &chunk.place, channel) else {
-                return self.scan(id, chunk, wanted);
-            };
-            found.extend(entries.into_iter().map(|(time, record)| {
-                let at = record;
-                (lane, Entry { time, record, at })
+    /// Takes the messages of a lane in a chunk, and learns what there is to learn. How many were of use.
+    fn look_into(&mut self, (position, id): (u32, u32), asked: Asked) -> usize {
+        let (lane, keep) = asked;
+        let learned = &self.contents.learned;
+        let mut sightings = Vec::new();
+        if let Some(mut entries) = self.indexed(id, lane) {
+            let is_all = self.bound(&mut entries);
+            let chunk = self.contents.chunk(id);
+            sightings.extend(entries.into_iter().map(|entry| Sighting {
+                lane,
+                about: WHOLE,
+                key: entry.key(chunk),
             }));
+            if is_all {
+                learned.note((position, id), &[asked], &sightings);
+            }
+        } else if let Some(bytes) = self.reader.open(id) {
+            let is_all = self.scan(id, &bytes, &mut sightings);
+            if is_all {
+                learned.note((position, id), &self.all, &sightings);
+            }
+        } else {
+            if learned.is_broken(id) {
+                learned.note((position, id), &self.all, &[]);
+            }
+            return 0;
         }
-        for (lane, entry) in found {
-            self.keep(id, chunk, lane, entry);
+        let at = self.at;
+        let mut count = 0;
+        for sighting in sightings {
+            if sighting.lane == lane && sighting.key.time <= at {
+                let found = self.keys.entry((lane, sighting.about)).or_default();
+                count += usize::from(found.insert((sighting.key, id)));
+                if found.len() > keep {
+                    found.pop_first();
+                }
+            }
         }
+        count
     }
 
-    /// Without message indexes the chunk itself has to tell.
-    fn scan(&mut self, id: u32, chunk: &Chunk, wanted: &[LaneId]) {
-        let Some(bytes) = self.open(id) else { return };
+    /// The messages of a lane in a chunk by its message indexes, if they can tell: which they cannot where it
+    /// counts what a message is about, nor when it was sent.
+    fn indexed(&self, id: u32, lane: LaneId) -> Option<Vec<Entry>> {
+        let chunk = self.contents.chunk(id);
+        if !self.is_whole(lane)
+            || self.contents.order == MessageOrder::Sent
+            || chunk.place.message_indexes.is_empty()
+        {
+            return None;
+        }
+        let input = self.contents.input(chunk.input);
+        let mut found = Vec::new();
+        for channel in chunk.channels()? {
+            if self.contents.lane_of(chunk.input, channel) == Some(lane) {
+                let entries = message_index::read(&input.source, &chunk.place, channel)?;
+                found.extend(entries.into_iter().map(|(time, record)| {
+                    let at = record;
+                    Entry { time, record, at }
+                }));
+            }
+        }
+        Some(found)
+    }
+
+    /// All messages of latched topics in a chunk. Whether it is all.
+    fn scan(&self, id: u32, bytes: &Bytes, sightings: &mut Vec<Sighting>) -> bool {
+        let chunk = self.contents.chunk(id);
         let mut only = vec![false; self.contents.topics.len()];
-        for lane in wanted {
+        for (lane, _) in &self.all {
             let topic = self.contents.lanes.get(lane.index()).map(|lane| lane.topic);
             if let Some(slot) = topic.and_then(|topic| only.get_mut(topic.index())) {
                 *slot = true;
             }
         }
-        let found = scan(self.contents, chunk, &Selection(only.into()), &bytes);
-        for entry in found.entries {
-            let lane = channel(&bytes, entry);
+        let mut found = scan(self.contents, chunk, &Selection(only.into()), bytes).entries;
+        let is_all = self.bound(&mut found);
+        for entry in found {
+            let lane = channel(bytes, entry);
             let lane = lane.and_then(|channel| self.contents.lane_of(chunk.input, channel));
-            if let Some(lane) = lane.filter(|lane| wanted.contains(lane)) {
-                self.keep(id, chunk, lane, entry);
-            }
-        }
-    }
-
-    fn keep(&mut self, id: u32, chunk: &Chunk, lane: LaneId, entry: Entry) {
-        let most = self.most(lane);
-        let Some(found) = self.keys.get_mut(&lane) else {
-            return;
-        };
-        if entry.time <= self.at {
-            found.insert((entry.key(chunk), id));
-            if found.len() > most {
-                found.pop_first();
-            }
-        }
-    }
-
-    /// Reads what was found, each chunk once, newest first, as long as the bound allows; but a large message
-    /// only when all small ones are there: transforms matter more than an old map.
-    fn fetch(&mut self) -> Vec<Message> {
-        let mut found: Vec<Found> = Vec::new();
-        for (lane, keys) in &self.keys {
-            for (key, id) in keys {
-                let end = self.contents.chunk(*id).place.end;
-                found.push((end, *id, *key, *lane));
-            }
-        }
-        found.sort_unstable();
-        let most = MOST_BYTES.min(self.meter.limit() / 2);
-        let mut messages = Vec::new();
-        let small = most / 8;
-        let large = if small > 0 {
-            self.fetch_up_to(&found, (small, most), &mut messages)
-        } else {
-            found
-        };
-        let left = self.fetch_up_to(&large, (u64::MAX, most), &mut messages);
-        if !left.is_empty() {
-            let lanes = left
-                .iter()
-                .filter_map(|(.., lane)| self.contents.lanes.get(lane.index()));
-            let topics = lanes.filter_map(|lane| self.contents.topics.get(lane.topic.index()));
-            let names: BTreeSet<&str> = topics.map(|topic| topic.name.as_str()).collect();
-            let names = Vec::from_iter(names).join(", ");
-            tracing::warn!(
-                "{} latched messages of {names} are not sent again, as all together have over {most} bytes{}",
-                left.len(),
-                // Which a larger read-ahead would change.
-                if most < MOST_BYTES {
-                    ", half of the read-ahead"
-                } else {
-                    ""
-                }
-            );
-        }
-        messages.sort_unstable_by_key(|message| message.key);
-        messages
-    }
-
-    /// Copies those of up to `size` bytes, the last of the list first, until there are `most` bytes, but one
-    /// at least. Those that are left.
-    fn fetch_up_to(
-        &mut self,
-        found: &[Found],
-        (size, most): (u64, u64),
-        messages: &mut Vec<Message>,
-    ) -> Vec<Found> {
-        let mut left = Vec::new();
-        let mut open: Option<(u32, Bytes)> = None;
-        for one in found.iter().rev() {
-            let (_, id, key, lane) = *one;
-            if self.copied >= most && !messages.is_empty() {
-                left.push(*one);
-                continue;
-            }
-            if open.as_ref().is_none_or(|(known, _)| *known != id) {
-                // Before the next one is opened, so that two are never held.
-                drop(open.take());
-                open = self.open(id).map(|bytes| (id, bytes));
-            }
-            let Some((_, bytes)) = &open else { continue };
-            let chunk = self.contents.chunk(id);
-            let entry = Entry {
-                time: key.time,
-                record: key.record,
-                at: key.record,
-            };
-            let is_it = |channel| self.contents.lane_of(chunk.input, channel) == Some(lane);
             let message = message(self.contents, chunk, bytes, entry);
-            let Some(message) = message.filter(|_| channel(bytes, entry).is_some_and(is_it)) else {
-                let detail = "message index points at no such message";
-                self.report(chunk, Fault::new(DamageKind::Index, detail));
-                continue;
-            };
-            let length = message.payload.len() as u64;
-            let is_last_chance = size == u64::MAX && messages.is_empty();
-            if length > size || (self.copied + length > most && !is_last_chance) {
-                left.push(*one);
-                continue;
+            if let (Some(lane), Some(message)) = (lane, message) {
+                let about = if self.is_whole(lane) {
+                    WHOLE
+                } else {
+                    self.about(&message)
+                };
+                let key = message.key;
+                sightings.push(Sighting { lane, about, key });
             }
-            let permit = self.meter.permit(length);
-            self.copied += length;
-            let bytes = message.payload.to_vec();
-            let payload = Bytes::from_owner(Owned { bytes, permit });
-            messages.push(Message { payload, ..message });
         }
-        left.reverse();
-        left
+        is_all
     }
 
-    fn open(&mut self, id: u32) -> Option<Bytes> {
-        let chunk = self.contents.chunk(id);
-        let source = &self.contents.input(chunk.input).source;
-        if self.broken.contains(&id) {
-            return None;
-        }
-        if !self.meter.wait_for_room(chunk.cost(), self.copied) {
-            return None;
-        }
-        match self.decoder.read(source, &chunk.place, self.meter) {
-            Ok(owned) => Some(Bytes::from_owner(owned)),
-            Err(fault) => {
-                self.broken.insert(id);
-                self.report(chunk, fault);
-                None
+    /// What a message is about: transforms about the frames that they define, all else about what it says.
+    fn about(&self, message: &Message) -> u128 {
+        let topic = self.contents.topics.get(message.topic.index());
+        match topic.and_then(|topic| frames(topic, &message.payload)) {
+            Some(frames) => {
+                let mut hash = Xxh3::new();
+                for frame in frames {
+                    hash.update(frame);
+                    hash.update(&[0]);
+                }
+                hash.digest128()
             }
+            None => xxh3_128(&message.payload),
         }
     }
 
-    fn report(&mut self, chunk: &Chunk, fault: Fault) {
-        if self.damage.len() < MOST_MESSAGES {
-            self.damage.push(self.contents.damage(chunk, fault));
+    /// Leaves only the newest that are of use if there are too many. Whether there were not.
+    fn bound(&self, entries: &mut Vec<Entry>) -> bool {
+        let is_bounded = entries.len() <= MOST_MESSAGES;
+        if !is_bounded {
+            entries.retain(|entry| entry.time <= self.at);
+            entries.sort_unstable();
+            entries.drain(..entries.len().saturating_sub(MOST_MESSAGES));
         }
+        is_bounded
     }
 }

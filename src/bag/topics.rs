@@ -56,6 +56,11 @@ impl ChannelTable {
         self.by_id.iter().flatten().map(|(topic, _)| *topic)
     }
 
+    /// One a channel, in no order.
+    pub(super) fn lanes(&self) -> impl Iterator<Item = LaneId> {
+        self.by_id.iter().flatten().map(|(_, lane)| *lane)
+    }
+
     pub(super) fn lane(&self, channel: u16) -> Option<(TopicId, LaneId)> {
         self.by_id.get(usize::from(channel)).copied().flatten()
     }

@@ -233,7 +233,9 @@ fn scrubbing_opens_no_more_than_two_chunks_beyond_the_bound() {
 fn maps(count: u64, size: usize) -> Spec {
     let noise = noise(9, size);
     let chunk = |i| {
-        let map = Note::new(0, 2 * i, noise.clone());
+        let mut map = Note::new(0, 2 * i, noise.clone());
+        // One that repeats would stand for those before.
+        map.payload[0] = u8::try_from(i).unwrap();
         vec![map, Note::new(1, 2 * i + 1, noise.clone())]
     };
     let tf = TopicSpec::named("/tf_static");
@@ -266,8 +268,11 @@ fn refills_stay_within_the_bound_newest_first() {
         let usage = cues.usage();
         let chunk = 2 * size as u64 + 500;
         assert!(usage.peak_bytes <= bound + 2 * chunk, "{bound}: {usage:?}");
-        // Decompressed on the same account: those to refill, then all to play.
-        assert_eq!(usage.decompressions, most + count, "{bound}");
+        // Decompressed on the same account: all to see what they say, the first time, those to refill unless
+        // they were copied then, and all to play.
+        let learn = if bound == 1 { count } else { 0 };
+        let decompressions = usage.decompressions;
+        assert!(decompressions <= learn + most + count, "{bound}: {usage:?}");
         drop(cue);
         assert_eq!(cues.usage().live_bytes, 0);
     }
@@ -536,7 +541,8 @@ fn a_look_at_one_topic_opens_only_chunks_that_hold_it() {
         assert_eq!(cues.usage().decompressions - before, 2);
     }
     // A range behind the start: what a late joiner would be given, and no walk.
-    for (direction, behind) in [(Direction::Forward, 72), (Direction::Reverse, 74)] {
+    // What was looked up once is at hand.
+    for (direction, behind, due) in [(Direction::Forward, 72, 1), (Direction::Reverse, 74, 0)] {
         let before = cues.usage().decompressions;
         let mut found = Vec::new();
         let behind = at(behind);
@@ -552,7 +558,7 @@ fn a_look_at_one_topic_opens_only_chunks_that_hold_it() {
             other => panic!("{other:?}"),
         });
         assert_eq!(texts(&found), ["b7"]);
-        assert_eq!(cues.usage().decompressions - before, 1);
+        assert_eq!(cues.usage().decompressions - before, due);
     }
     // One that the cues are not over.
     let mut cues = Cues::new(

@@ -1,9 +1,12 @@
 //! What a late joiner is given: the last message of each publisher, found without scanning.
 
-use bagplay::bag::{Bag, Direction, Durability, StartAt};
+use bagplay::bag::{
+    Bag, CueAt, CuePoll, Cued, Cues, Direction, Durability, MessageOrder, Opening, StartAt, TopicId,
+};
+use bagplay::time::TimeRange;
 use mcap::Compression;
 
-use crate::mcaps::{Note, Spec, TopicSpec, all, at, bag, place, texts};
+use crate::mcaps::{Note, Spec, TopicSpec, all, at, bag, places, texts};
 
 const LOCAL: &str = "- durability: transient_local\n";
 const VOLATILE: &str = "- durability: volatile\n";
@@ -93,8 +96,12 @@ fn a_lying_message_index_is_damage() {
     let mut bytes = spec()
         .options(|o| o.calculate_summary_section_crc(false))
         .write();
-    let index = place(&bytes, mcap::records::op::MESSAGE_INDEX, 2);
-    // The offset of the only entry, of the transform: one byte off.
+    let index = places(&bytes);
+    let index = index
+        .iter()
+        .rfind(|it| it.opcode == mcap::records::op::MESSAGE_INDEX);
+    let index = index.unwrap();
+    // The offset of the only entry, of the last map: one byte off.
     bytes[index.at + 9 + 2 + 4 + 8] ^= 1;
     let bag = bag(&bytes);
     let (_, damage) = bag.latched(&all(&bag), at(1000));
@@ -146,7 +153,6 @@ fn as_many_are_given_as_a_publisher_kept() {
 
 #[test]
 fn a_large_message_costs_no_small_one_its_place() {
-    use bagplay::bag::{CueAt, CuePoll, Cued, Cues};
     let spec = Spec {
         topics: vec![offers("/tf_static", LOCAL), offers("/cloud", LOCAL)],
         ..Spec::new(vec![
@@ -161,7 +167,7 @@ fn a_large_message_costs_no_small_one_its_place() {
         let mut cue = cues.start(CueAt {
             from: StartAt::At(at(40)),
             direction: Direction::Forward,
-            range: bagplay::time::TimeRange::ALL,
+            range: TimeRange::ALL,
             refill: true,
             only: None,
         });
@@ -174,5 +180,173 @@ fn a_large_message_costs_no_small_one_its_place() {
             }
         }
         assert_eq!(refilled, due, "{budget}");
+    }
+}
+
+/// What is decompressed until a jump to `time` has given all that is due there, messages of that time included.
+struct Seeks {
+    cues: Cues,
+    done: u64,
+}
+
+impl Seeks {
+    fn new(bag: &Bag) -> Self {
+        let cues = Cues::new(bag.clone(), all(bag), 64 << 20, std::sync::Arc::new(|| {}));
+        Self { cues, done: 0 }
+    }
+
+    fn to(&mut self, time: u64, only: Option<TopicId>) -> (Vec<String>, u64) {
+        let mut cue = self.cues.start(CueAt {
+            from: StartAt::At(at(time)),
+            direction: Direction::Forward,
+            range: TimeRange::between(at(time), at(time)),
+            refill: only.is_none(),
+            only,
+        });
+        let mut refilled = Vec::new();
+        loop {
+            match cue.poll() {
+                CuePoll::Item(Cued::Refill(message)) => refilled.push(message),
+                CuePoll::Item(Cued::Message(_)) => {}
+                CuePoll::Item(Cued::Damage(damage)) => panic!("{damage}"),
+                CuePoll::Pending => std::thread::yield_now(),
+                CuePoll::End => break,
+            }
+        }
+        let before = self.done;
+        self.done = self.cues.usage().decompressions;
+        (texts(&refilled), self.done - before)
+    }
+}
+
+/// Chunks of ten messages, with transforms in each and a map in the first; times are multiples of ten.
+fn long(chunks: u64, has_message_indexes: bool) -> Bag {
+    let chunk = |i: u64| {
+        let mut notes: Vec<Note> = (0..10)
+            .map(|n| Note::new(2, i * 100 + n * 10, "odom"))
+            .collect();
+        let said = if i.is_multiple_of(2) { "even" } else { "odd" };
+        notes.insert(1, Note::new(0, i * 100 + 1, said));
+        if i == 0 {
+            notes.insert(1, Note::new(1, 1, "map"));
+        }
+        notes
+    };
+    let spec = Spec {
+        topics: vec![
+            offers("/tf_static", LOCAL),
+            offers("/map", LOCAL),
+            offers("/odom", VOLATILE),
+        ],
+        ..Spec::new((0..chunks).map(chunk).collect())
+    };
+    bag(&spec
+        .options(|o| o.emit_message_indexes(has_message_indexes))
+        .write())
+}
+
+#[test]
+fn a_seek_opens_as_many_chunks_in_a_long_recording_as_in_a_short_one() {
+    for has_message_indexes in [true, false] {
+        for chunks in [20, 400] {
+            let bag = long(chunks, has_message_indexes);
+            let mut seeks = Seeks::new(&bag);
+            let (state, first) = seeks.to(chunks * 100 - 50, None);
+            assert_eq!(state, ["map", "even", "odd"]);
+            assert!(first <= chunks + 4, "{first} of {chunks}");
+            let places = [10, 3, 19, 11, 4].map(|n| n * chunks * 5 + 20);
+            let mut costs = Vec::new();
+            for place in places {
+                let (state, cost) = seeks.to(place, None);
+                assert_eq!(state.len(), 3, "{place}: {state:?}");
+                costs.push(cost);
+            }
+            // The one that is walked, and those of the two transforms, if they are others.
+            assert!(costs.iter().all(|cost| *cost <= 3), "{costs:?}");
+            // Once more: what was copied is still there.
+            for place in places {
+                assert_eq!(seeks.to(place, None).1, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_more_said_of_a_topic_is_not_looked_for_twice() {
+    let bag = long(50, false);
+    let map = bag.topics().iter().position(|topic| topic.name == "/map");
+    let map = map.map(|place| TopicId(u32::try_from(place).unwrap()));
+    let mut seeks = Seeks::new(&bag);
+    // Whether the chunk has the topic is only seen in it, and then known.
+    assert_eq!(seeks.to(2000, map).1, 1);
+    assert_eq!(seeks.to(2000, map).1, 0);
+    assert_eq!(seeks.to(1, map).1, 1);
+    assert_eq!(seeks.to(1, map).1, 1);
+}
+
+mod model {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What is due at a time: of the transforms the last of each, of the rest the last so many.
+    fn due(notes: &[Note], depths: &[usize], time: u64) -> Vec<String> {
+        let mut kept: Vec<&Note> = Vec::new();
+        let mut counts = vec![0; depths.len()];
+        for note in notes.iter().rev().filter(|note| note.time <= time) {
+            let is_new = if note.topic == 0 {
+                !kept
+                    .iter()
+                    .any(|it| it.topic == 0 && it.payload == note.payload)
+            } else {
+                counts[note.topic] < depths[note.topic]
+            };
+            if is_new {
+                counts[note.topic] += 1;
+                kept.push(note);
+            }
+        }
+        let text = |note: &&Note| String::from_utf8_lossy(&note.payload).into_owned();
+        kept.iter().rev().map(text).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #[test]
+        fn whatever_was_learned_before(
+            chunks in prop::collection::vec(
+                prop::collection::vec((0..4_usize, 0..3_u8), 0..120), 1..6),
+            times in prop::collection::vec(0..700_u64, 1..8),
+            has_message_indexes: bool,
+            is_sent: bool,
+        ) {
+            let mut next = 0;
+            let chunks: Vec<Vec<Note>> = chunks.into_iter().map(|chunk| {
+                chunk.into_iter().map(|(topic, about)| {
+                    next += 1;
+                    let text = if topic == 0 { format!("tf{about}") } else { format!("{topic}@{next}") };
+                    Note::new(topic, next, text)
+                }).collect()
+            }).collect();
+            let notes: Vec<Note> = chunks.iter().flatten().cloned().collect();
+            let spec = Spec {
+                topics: vec![
+                    TopicSpec::named("/tf_static"),
+                    offers("/a", LOCAL),
+                    offers("/b", "- {history: keep_last, depth: 4, durability: transient_local}\n"),
+                    offers("/c", VOLATILE),
+                ],
+                ..Spec::new(chunks)
+            };
+            let files = crate::mcaps::Files::of([
+                spec.options(|o| o.emit_message_indexes(has_message_indexes)).write(),
+            ]);
+            let order = if is_sent { MessageOrder::Sent } else { MessageOrder::Received };
+            let opening = Opening { order, ..Opening::default() };
+            let bag = Bag::open_with(&files.paths, &opening).unwrap();
+            for time in times {
+                prop_assert_eq!(found(&bag, time), due(&notes, &[1, 1, 4, 0], time), "{}", time);
+            }
+        }
     }
 }
