@@ -7,11 +7,14 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use app::failure::{self, Failure};
-use app::logging::{self, Voice};
-use app::{play, show};
+use app::logging::{self, SaidBeforeTheEnd, Voice};
+use app::{play, show, signals};
 use bagplay::cli::{Cli, Exit, TalkArgs, Verb, spread_lists, verb_first};
 
 fn main() -> ExitCode {
+    let _last = SaidBeforeTheEnd;
+    // Without it, writing too much ends the process: no reason not to begin.
+    let _ = signals::let_writes_fail();
     let typed = Cli::try_parse_from(spread_lists(verb_first(
         std::env::args_os(),
         &Cli::command(),

@@ -19,7 +19,7 @@ use tracing::Level;
 use super::failure::{Failure, OrExit};
 use super::folders;
 use super::keeper::Keeper;
-use super::logging::Said;
+use super::logging::{self, Said};
 use super::scene;
 use super::settings;
 use super::signals::{self, Job, Jobs};
@@ -120,8 +120,11 @@ pub(crate) fn watch<O>(
     let (told, news) = bounded(WAITING);
     let name = bag.files().first().and_then(|file| file.path.file_name());
     let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let terminal = Terminal::take(&format!("play {name}")).or_exit(Exit::Failed)?;
+    // Nothing is written any more where the screen will be, and what was said before is there.
     run.voice.log.divert(Box::new(lines_to(told.clone())));
+    logging::flush(logging::A_WHILE);
+    let terminal = Terminal::take(&format!("play {name}")).or_exit(Exit::Failed);
+    let terminal = terminal.inspect_err(|_| run.voice.log.bring_back())?;
     let done = show(run, running, bag, reach, setup, terminal, (told, &news));
     if tui::is_stuck() {
         leave_anyway(done.as_ref().map_or(Exit::Failed, |ended| ended.exit))
@@ -220,6 +223,7 @@ fn show<O>(
                 Wish::Quit if warden.is_late() => {
                     tui::give_back_for_good();
                     keeper.finish(PATIENCE);
+                    logging::flush(logging::AN_INSTANT);
                     std::process::exit(Exit::Interrupted.code().into());
                 }
                 Wish::Quit => warden.leave(),
@@ -233,6 +237,7 @@ fn show<O>(
 fn leave_anyway(exit: Exit) -> std::io::Result<()> {
     let leave = move || {
         let _ = after(LAST_WORDS).recv();
+        logging::flush(logging::AN_INSTANT);
         std::process::exit(exit.code().into());
     };
     let thread = std::thread::Builder::new().name("leave".into());

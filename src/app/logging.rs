@@ -1,14 +1,15 @@
 //! What is said: log lines on stderr, above a progress bar that they never run across, or in the event log of
-//! the transport bar while that has the screen; and in a file, if one is named.
+//! the transport bar while that has the screen; and in a file, if one is named. Whoever says something waits for
+//! none of them: each has a thread that writes.
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
-use anyhow::Context;
-use bagplay::cli::{Color, Exit, TalkArgs};
+use bagplay::cli::{Color, TalkArgs};
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use jiff::Timestamp;
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -17,10 +18,19 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
-use super::failure::{Failure, OrExit};
+use super::failure::Failure;
+use super::log_file;
+use super::outlet::Outlet;
 
 /// How many lines a screen that opens later is told of.
 const BACKLOG: usize = 100;
+/// How long what was said may take to move on before the end goes without it.
+pub(crate) const A_WHILE: Duration = Duration::from_secs(1);
+/// The same for who wants the end at once.
+pub(crate) const AN_INSTANT: Duration = Duration::from_millis(100);
+
+/// Where lines are written, once there is somewhere.
+static OUTLETS: OnceLock<Vec<Outlet>> = OnceLock::new();
 
 /// Where the program speaks, and draws progress.
 #[derive(Clone, Debug)]
@@ -45,15 +55,25 @@ pub(crate) type Listener = Box<dyn Fn(Said) + Send>;
 
 /// Opens the file to log to, if one is named.
 pub(crate) fn open_file(talk: &TalkArgs) -> Result<Option<File>, Failure> {
-    let open = |path: &std::path::Path| {
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        file.with_context(|| format!("--log-file {}", path.display()))
-    };
-    talk.log_file
-        .as_deref()
-        .map(open)
-        .transpose()
-        .or_exit(Exit::Usage)
+    talk.log_file.as_deref().map(log_file::open).transpose()
+}
+
+/// Waits until what was said is written, as long as it is taken: before the process ends, and before something is
+/// written that has to come after. Gives up after `patience` without a line taken.
+pub(crate) fn flush(patience: Duration) {
+    for outlet in OUTLETS.get().into_iter().flatten() {
+        outlet.flush(patience);
+    }
+}
+
+/// Waits for what was said when it is dropped: on every way out of `main`.
+#[derive(Debug)]
+pub(crate) struct SaidBeforeTheEnd;
+
+impl Drop for SaidBeforeTheEnd {
+    fn drop(&mut self) {
+        flush(A_WHILE);
+    }
 }
 
 /// Starts logging. Zenoh's own log stays off unless `RUST_LOG` asks for it.
@@ -80,8 +100,15 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
     };
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new(format!("off,bagplay={level},play={level}")));
+    let above = bars.clone();
+    let stderr = Outlet::start("log", move |line| {
+        // Never an error: that nobody listens must not end a run.
+        let _ = above.suspend(|| io::stderr().write_all(line.as_bytes()));
+    });
+    let file = file.map(outlet_to);
+    let _ = OUTLETS.set(file.iter().chain([&stderr]).cloned().collect());
     let log = Log(Arc::new(Mutex::new(Sinks {
-        bars: bars.clone(),
+        stderr,
         is_coloured,
         is_terminal,
         file,
@@ -104,15 +131,28 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
     }
 }
 
+fn outlet_to(file: File) -> Outlet {
+    let has_failed = OnceLock::new();
+    Outlet::start("log-file", move |line| {
+        if has_failed.get().is_none()
+            && let Err(error) = log_file::write(&file, line)
+        {
+            // First: what is said of it comes here again.
+            let _ = has_failed.set(());
+            tracing::warn!("the log file cannot be written any more: {error}");
+        }
+    })
+}
+
 /// Where lines go.
 #[derive(Clone)]
 pub(crate) struct Log(Arc<Mutex<Sinks>>);
 
 struct Sinks {
-    bars: MultiProgress,
+    stderr: Outlet,
     is_coloured: bool,
     is_terminal: bool,
-    file: Option<File>,
+    file: Option<Outlet>,
     backlog: VecDeque<Said>,
     screen: Option<Listener>,
     /// Warnings and errors that only the screen has seen.
@@ -161,31 +201,23 @@ impl Sinks {
         }
     }
 
-    /// Never fails: that nobody listens must not end a run.
     fn to_stderr(&self, said: &Said) {
         let (label, colour) = label(said.level);
-        let line = if self.is_coloured && !label.is_empty() {
+        self.stderr.put(if self.is_coloured && !label.is_empty() {
             format!("{colour}{label}\x1b[0m{}\n", said.text)
         } else {
             format!("{label}{}\n", said.text)
-        };
-        let _ = self
-            .bars
-            .suspend(|| io::stderr().write_all(line.as_bytes()));
+        });
     }
 
-    fn write_down(&mut self, said: &Said) {
-        if let Some(file) = &mut self.file {
-            let line = format!("{:.3} {}{}\n", said.at, label(said.level).0, said.text);
-            if let Err(error) = file.write_all(line.as_bytes()) {
-                self.file = None;
-                let text = format!("the log file cannot be written any more: {error}");
-                self.say(Said {
-                    level: Level::WARN,
-                    text,
-                    ..*said
-                });
-            }
+    fn write_down(&self, said: &Said) {
+        if let Some(file) = &self.file {
+            file.put(format!(
+                "{:.3} {}{}\n",
+                said.at,
+                label(said.level).0,
+                said.text
+            ));
         }
     }
 }

@@ -10,9 +10,11 @@ pub(crate) mod headless;
 pub(crate) mod keeper;
 pub(crate) mod keys;
 pub(crate) mod leave;
+pub(crate) mod log_file;
 pub(crate) mod logging;
 pub(crate) mod network;
 pub(crate) mod opening;
+pub(crate) mod outlet;
 pub(crate) mod play;
 pub(crate) mod progress;
 #[cfg(feature = "tui")]

@@ -17,7 +17,7 @@ use super::failure::{Failure, OrExit};
 use super::headless;
 use super::keys;
 use super::leave;
-use super::logging::Voice;
+use super::logging::{self, Voice};
 use super::network::Network;
 use super::opening;
 use super::signals;
@@ -228,6 +228,7 @@ fn names(args: &PlayArgs) -> String {
 
 /// A result that cannot be written is a failure; that nobody reads it any more is not.
 fn print(line: &str) -> Result<(), Failure> {
+    logging::flush(logging::A_WHILE);
     match writeln!(std::io::stdout(), "{line}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
             Exit::Failed,

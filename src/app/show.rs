@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::failure::{Failure, OrExit};
 use super::folders;
-use super::logging::Voice;
+use super::logging::{self, Voice};
 use super::opening;
 
 /// What cannot be written to.
@@ -74,6 +74,8 @@ pub(crate) fn man(command: clap::Command) -> Result<Exit, Failure> {
 }
 
 fn print(text: &[u8]) -> Result<Exit, Failure> {
+    // What was said before comes before it, where both go to a terminal.
+    logging::flush(logging::A_WHILE);
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text)

@@ -16,11 +16,16 @@ use signal_hook::consts::{SIGALRM, SIGCONT, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
+use super::logging;
+
+/// From here on a file that may not grow any more (`ulimit -f`) is an error of who writes it, and ends nothing.
+pub(crate) fn let_writes_fail() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
 /// The exit codes that arriving signals ask for. A second one while the first is not answered yet ends
 /// the process at once: whoever presses ctrl-C twice means it.
 pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
-    // A file that may not grow any more is an error of who writes it.
-    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     if !outlives_terminal() {
         signals.add_signal(SIGHUP)?;
@@ -43,6 +48,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                 if has_asked || sender.send(exit).is_err() {
                     #[cfg(feature = "tui")]
                     give_back_for_good();
+                    logging::flush(logging::AN_INSTANT);
                     std::process::exit(exit.code().into());
                 }
                 has_asked = true;
@@ -129,6 +135,7 @@ pub(crate) fn jobs() -> io::Result<Jobs> {
             for signal in &mut signals {
                 if DEADLY.contains(&signal) {
                     give_back_for_good();
+                    logging::flush(logging::AN_INSTANT);
                     die_of(signal);
                 }
                 let job = if signal == SIGTSTP {

@@ -17,6 +17,8 @@ mod bag_scan;
 mod cli;
 #[cfg(feature = "wire")]
 mod cli_flags;
+#[cfg(feature = "wire")]
+mod cli_log;
 mod decode;
 #[cfg(feature = "tui")]
 mod docs;
