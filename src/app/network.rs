@@ -12,8 +12,8 @@ use bagplay::time::{Ros, Segment, Time};
 #[cfg(feature = "tui")]
 use bagplay::wire::TopicState;
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Drained, Monitor, Played, Session, Skipped, StateTopic,
-    WireError, WireEvent, WireOptions, WireOutput,
+    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, Session, Skipped,
+    StateTopic, WireError, WireEvent, WireOptions, WireOutput,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -21,6 +21,12 @@ use super::failure::Failure;
 
 /// How many events may wait for the main thread; more are dropped, which only a flood brings about.
 const EVENTS: usize = 4096;
+
+/// Without a network nothing can be lost.
+const PATH_TO_NOBODY: PathState = PathState {
+    is_up: true,
+    losses: 0,
+};
 
 /// The way out of the program.
 #[derive(Debug)]
@@ -54,6 +60,8 @@ impl Exits {
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) session: Option<Session>,
+    /// What the way out was when the run began to look at it.
+    pub(crate) path_at_first: PathState,
     events: Receiver<WireEvent>,
     monitor: Option<Monitor>,
 }
@@ -65,17 +73,20 @@ impl Network {
         if args.wire == Wire::Null {
             return Ok(Self {
                 session: None,
+                path_at_first: PATH_TO_NOBODY,
                 events,
                 monitor: None,
             });
         }
         let options = options(args);
         let tell = move |event| {
-            // Full only if the main thread is stuck; an event is worth less than not waiting in zenoh.
+            // Full only if the main thread is stuck; an event is worth less than not waiting in zenoh. What must not
+            // be missed, the path, is a state: whoever takes any event looks at it.
             let _ = sender.try_send(event);
         };
         let session = Session::open(&options, tell).map_err(failure)?;
         Ok(Self {
+            path_at_first: session.path(),
             session: Some(session),
             events,
             monitor: None,
@@ -193,9 +204,9 @@ impl Network {
         self.session.as_ref().map(Session::describe)
     }
 
-    /// Whether what is sent now has a way out.
-    pub(crate) fn has_path(&self) -> bool {
-        self.session.as_ref().is_none_or(Session::has_path)
+    /// Whether what is sent now has a way out, and how often it had none.
+    pub(crate) fn path(&self) -> PathState {
+        self.session.as_ref().map_or(PATH_TO_NOBODY, Session::path)
     }
 
     /// Waits until what was sent has left: to be called while the topics are still declared.
@@ -217,7 +228,7 @@ fn failure(error: WireError) -> Failure {
     let exit = match error {
         WireError::Name { .. }
         | WireError::NodeName(_)
-        | WireError::Endpoint(_)
+        | WireError::Endpoint { .. }
         | WireError::Environment { .. }
         | WireError::ConfigFile { .. }
         | WireError::Setting { .. } => Exit::Usage,
@@ -291,5 +302,6 @@ fn options(args: &WireArgs) -> WireOptions {
             RosDistro::Rolling => Distro::Rolling,
         },
         any_type_hash: args.any_type_hash,
+        ..WireOptions::default()
     }
 }

@@ -191,7 +191,7 @@ fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
 /// Without a way out everything sent would be lost: playback waits for one, or does not begin.
 fn require_path(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Result<(), Failure> {
     match args.wire.on_disconnect {
-        _ if network.has_path() => {}
+        _ if network.path_at_first.is_up => {}
         OnDisconnect::Hold => {
             tracing::warn!(
                 "nobody to play to yet: waiting; hint: --on-disconnect continue plays all the same"

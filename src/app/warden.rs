@@ -4,7 +4,7 @@
 use bagplay::cli::{Chosen, Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
 use bagplay::player::{Command, Gate, Transport};
 use bagplay::time::{Duration, Steady, Time};
-use bagplay::wire::WireEvent;
+use bagplay::wire::{PathState, WireEvent};
 use crossbeam_channel::Receiver;
 
 use super::followers::{Followers, Return};
@@ -52,6 +52,8 @@ pub(crate) struct Warden<'a> {
     run: &'a Run<'a>,
     awaits: Awaited,
     followers: Followers,
+    /// The path as it was when last looked at.
+    path: PathState,
     /// Why it ends; the first reason counts.
     ended: Option<Ended>,
     /// When it is time to say what takes so long.
@@ -65,33 +67,71 @@ impl<'a> Warden<'a> {
             run,
             awaits: Awaited::new(run),
             followers: Followers::default(),
+            path: run.network.path_at_first,
             ended: None,
             explains_at: None,
         };
-        warden.awaits.check(run);
+        warden.check();
         warden
     }
 
     /// Passes what happened on to the player, and tells it.
     pub(crate) fn take(&mut self, events: &[WireEvent]) {
         for event in events {
-            if let Some(ended) = take_event(self.run, event, &mut self.followers) {
+            if let Some(ended) = take_event(self.run, event) {
                 self.end(ended);
             }
         }
         self.check();
     }
 
-    /// Looks whether those who are waited for have come.
+    /// Looks whether the path is lost or back, and whether those who are waited for have come.
     fn check(&mut self) {
         self.awaits.check(self.run);
         let (run, now) = (self.run, self.run.transport.now());
+        // Before the path: those who are there without one are not remembered.
         let there = run.network.followed();
-        if let Some(how) = self.followers.check(now, run.network.has_path(), there) {
+        let path = run.network.path();
+        self.look_at(path, now);
+        if let Some(how) = self.followers.check(now, path.is_up, there) {
             if how == Return::InPart {
                 tracing::warn!("playing on, though not every subscriber is back");
             }
             let _ = run.transport.send(Command::OpenGate(Gate::Path));
+        }
+    }
+
+    /// Tells of a path that was lost or is back since the last look.
+    fn look_at(&mut self, path: PathState, now: Time<Steady>) {
+        let before = std::mem::replace(&mut self.path, path);
+        let has_lost = path.losses != before.losses;
+        if has_lost {
+            self.followers.path_is_lost();
+            self.path_is_lost();
+        }
+        if path.is_up && (has_lost || !before.is_up) {
+            self.followers.path_is_back(now);
+            tracing::info!("connection to the zenoh router is up");
+        }
+    }
+
+    fn path_is_lost(&mut self) {
+        const LOST: &str = "connection to the zenoh router lost";
+        match self.run.args.wire.on_disconnect {
+            OnDisconnect::Hold => {
+                // A player that has stopped needs nothing any more.
+                let _ = self.run.transport.send(Command::CloseGate(Gate::Path));
+                tracing::warn!(
+                    "{LOST}: playback stands until it is back; hint: --on-disconnect continue|exit"
+                );
+            }
+            OnDisconnect::Continue => {
+                tracing::warn!("{LOST}; what is published now reaches nobody");
+            }
+            OnDisconnect::Exit => {
+                tracing::error!("{LOST}");
+                self.end(Ended::failed(Exit::Failed));
+            }
         }
     }
 
@@ -166,41 +206,22 @@ impl<'a> Warden<'a> {
     }
 }
 
-/// Passes an event on to the player and the user; `Some` if the run ends by it.
-fn take_event(run: &Run<'_>, event: &WireEvent, followers: &mut Followers) -> Option<Ended> {
-    let on_disconnect = run.args.wire.on_disconnect;
+/// Tells the user of an event; `Some` if the run ends by it.
+fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
     match event {
-        WireEvent::PathLost => followers.path_is_lost(),
-        WireEvent::PathBack => followers.path_is_back(run.transport.now()),
-        _ => {}
-    }
-    match event {
-        WireEvent::PathLost if on_disconnect == OnDisconnect::Exit => {
-            tracing::error!("{event}");
-            return Some(Ended::failed(Exit::Failed));
-        }
-        WireEvent::PathLost if on_disconnect == OnDisconnect::Hold => {
-            // A player that has stopped needs nothing any more.
-            let _ = run.transport.send(Command::CloseGate(Gate::Path));
-            tracing::warn!(
-                "connection to the zenoh router lost: playback stands until it is back; hint: --on-disconnect continue|exit"
-            );
-            return None;
-        }
         WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
             tracing::error!("{}", run.hints.event(event));
             return Some(Ended::failed(Exit::Failed));
         }
-        _ => {}
-    }
-    match event {
+        // Looked at as a state.
+        WireEvent::PathChanged => {}
         WireEvent::SubscriberJoined { .. }
         | WireEvent::SubscriberLeft { .. }
         | WireEvent::Matching { .. }
         | WireEvent::ClockSubscriber { .. } => {
             tracing::debug!("{event}");
         }
-        WireEvent::PathBack => tracing::info!("{event}"),
+        WireEvent::BecameRouter { .. } => tracing::info!("{event}"),
         _ => tracing::warn!("{}", run.hints.event(event)),
     }
     None

@@ -43,6 +43,18 @@ impl Role {
             Self::Peer { connect, .. } => format!("waiting for {}", connect.join(", ")),
         }
     }
+
+    /// The endpoints to connect to, if nobody answers at any of them.
+    pub(super) fn unanswered(&self) -> Option<&[String]> {
+        match self {
+            Self::Peer {
+                connect,
+                is_answered: false,
+                ..
+            } => Some(connect),
+            _ => None,
+        }
+    }
 }
 
 /// Where rmw's sessions differ from zenoh's defaults.
@@ -145,6 +157,31 @@ pub(super) fn from_file(
     Ok(config)
 }
 
+/// Whether a configuration is that of a router.
+pub(super) fn is_router(config: &Config) -> bool {
+    let mode = config.get_json("mode");
+    mode.is_ok_and(|mode| mode.contains("router"))
+}
+
+/// The configuration of a peer beside the router that has this one.
+pub(super) fn beside(
+    mut config: Config,
+    connect: &str,
+    listen: &[String],
+) -> Result<Config, WireError> {
+    for (key, value) in [
+        ("mode", "\"peer\""),
+        // Each session has one of its own.
+        ("id", "null"),
+        ("connect/endpoints", &list(&[connect.to_owned()])),
+        ("listen/endpoints", &list(listen)),
+        ("open/return_conditions/connect_scouted", "false"),
+    ] {
+        set(&mut config, key, value)?;
+    }
+    Ok(config)
+}
+
 /// How long zenoh waits for a stuck subscriber before it closes the link; rmw waits a minute.
 fn set_stall_timeout(config: &mut Config, stall_timeout: Duration) -> Result<(), WireError> {
     let micros = stall_timeout
@@ -201,6 +238,24 @@ mod tests {
             ),
         ] {
             assert_eq!(config.get_json(key).unwrap(), value, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_peer_beside_a_router_shares_all_but_its_place() {
+        let listen = vec!["tcp/127.0.0.1:1".to_owned()];
+        let mut config = built_in(&Role::Router { listen }, Duration::from_secs(5)).unwrap();
+        set(&mut config, "id", "\"abc1\"").unwrap();
+        assert!(is_router(&config));
+        let peer = beside(config, "tcp/127.0.0.1:1", &["tcp/localhost:0".to_owned()]).unwrap();
+        for (key, value) in [
+            ("mode", "\"peer\""),
+            ("id", "null"),
+            ("connect/endpoints", "[\"tcp/127.0.0.1:1\"]"),
+            ("listen/endpoints", "[\"tcp/localhost:0\"]"),
+            ("transport/link/tx/lease", "60000"),
+        ] {
+            assert_eq!(peer.get_json(key).unwrap(), value, "{key}");
         }
     }
 

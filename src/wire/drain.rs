@@ -2,7 +2,8 @@
 //!
 //! zenoh 1.10 cancels a link's sending task when the session closes, in the middle of a write if need be,
 //! and undeclarations overtake data. So before anything is taken down two things are waited for: silence,
-//! nothing left in the system's buffers of our links for a while, and no sending task at work at its end;
+//! nothing left in the system's buffers of our links for a while, and no sending task at work at its end (the links
+//! of our router are ours too: what clients get goes through it, so its receiving tasks count as well);
 //! then an answer of every session with an admin space (real `rmw_zenoh` nodes and routers have one) to a query
 //! that stands behind the data in the same queues. Where the system does not tell of its buffers, the query is
 //! all there is.
@@ -16,7 +17,8 @@ use zenoh::qos::{CongestionControl, Priority};
 use zenoh::query::{ConsolidationMode, QueryTarget};
 
 use super::now::steady;
-use super::send_buffers::{SendBuffers, is_sending};
+use super::router::RouterSlot;
+use super::send_buffers::{SendBuffers, is_at_work};
 
 /// The root of every session's admin space.
 const ADMIN_SPACE: &str = "@/*/*";
@@ -55,6 +57,7 @@ pub enum Drained {
 /// asked at each look.
 pub(super) fn drain(
     zenoh: &zenoh::Session,
+    router: &RouterSlot,
     patience: Duration,
     mut is_called_off: impl FnMut() -> bool,
 ) -> Drained {
@@ -63,10 +66,11 @@ pub(super) fn drain(
     // When all of it had left and was asked for, and what came of that.
     let mut asked: Option<(Instant, Answers)> = None;
     loop {
+        let router = router.zenoh();
         // Before the buffers are looked at, or it could have filled them since.
-        let is_at_work = is_sending();
+        let is_at_work = is_at_work(router.is_some());
         let now = steady();
-        buffers.look(zenoh, now);
+        buffers.look(zenoh, router.as_ref(), now);
         let is_quiet = buffers.bytes() == 0;
         quiet_since = is_quiet.then(|| quiet_since.unwrap_or(now));
         let quiet = quiet_since.map_or(Duration::ZERO, |since| now.duration_since(since));

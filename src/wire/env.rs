@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::config::set;
 use super::error::WireError;
 
 /// How often to look for a router before being one: `ZENOH_ROUTER_CHECK_ATTEMPTS`.
@@ -28,6 +29,28 @@ pub(super) struct Environment {
 }
 
 impl Environment {
+    /// Whether the overrides say where the session is: what it is to the others, or its endpoints.
+    pub(super) fn places_session(&self) -> bool {
+        let places = |key: &str| {
+            key == "mode"
+                || key.starts_with("connect/endpoints")
+                || key.starts_with("listen/endpoints")
+        };
+        self.overrides.iter().any(|(key, _)| places(key))
+    }
+
+    /// Applies the overrides. What cannot be used is passed over, as ROS 2 nodes have it, and returned as messages.
+    pub(super) fn override_in(&self, config: &mut zenoh::Config) -> Vec<String> {
+        let results = self
+            .overrides
+            .iter()
+            .map(|(key, value)| set(config, key, value));
+        let errors = results.filter_map(Result::err);
+        errors
+            .map(|error| format!("ZENOH_CONFIG_OVERRIDE: {error}"))
+            .collect()
+    }
+
     /// Of this process.
     pub(super) fn read() -> Result<Self, WireError> {
         Self::from(|name| std::env::var(name).ok())

@@ -19,9 +19,16 @@ pub enum WireError {
     /// A node name ROS would not take.
     #[error("`{0}` is not a node name: letters, digits and `_`, not starting with a digit")]
     NodeName(String),
-    /// An endpoint zenoh would not take.
-    #[error("`{0}` is not an endpoint; hint: write tcp/HOST:PORT, as in tcp/192.168.1.5:7447")]
-    Endpoint(String),
+    /// An endpoint that nobody can connect to or listen on.
+    #[error(
+        "`{endpoint}` is not an endpoint: {reason}; hint: write tcp/HOST:PORT, as in tcp/192.168.1.5:7447"
+    )]
+    Endpoint {
+        /// The endpoint.
+        endpoint: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An environment variable that means nothing.
     #[error("{name}={value} means nothing: {reason}")]
     Environment {
@@ -89,4 +96,7 @@ pub enum WireError {
     /// A thread could not be started.
     #[error("cannot start the clock thread")]
     Thread(#[source] std::io::Error),
+    /// The same, for the one that watches the router.
+    #[error("cannot start the thread that watches the router")]
+    Succession(#[source] std::io::Error),
 }

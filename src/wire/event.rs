@@ -36,10 +36,14 @@ pub enum WireEvent {
         /// The node.
         node: String,
     },
-    /// The way to the network is gone: what is put now is lost.
-    PathLost,
-    /// It is back.
-    PathBack,
+    /// The way to the network was lost or is there again: ask [`Session::path`](super::Session::path), which has
+    /// the state. While it is lost, what is put reaches nobody.
+    PathChanged,
+    /// The router on this host is gone, and this session's process has taken its place.
+    BecameRouter {
+        /// The endpoints at which it listens.
+        listen: Vec<String>,
+    },
     /// Somebody else publishes `/clock` while we serve it.
     ForeignClock {
         /// The node.
@@ -117,11 +121,12 @@ impl fmt::Display for WireEvent {
                 matched: false,
             } => write!(f, "{topic} has no subscriber"),
             Self::ClockSubscriber { node } => write!(f, "{node} follows /clock"),
-            Self::PathLost => write!(
+            Self::PathChanged => write!(f, "the connection to the zenoh router has changed"),
+            Self::BecameRouter { listen } => write!(
                 f,
-                "connection to the zenoh router lost; what is published now reaches nobody"
+                "the zenoh router is gone: this player is the router now, on {}",
+                listen.join(", ")
             ),
-            Self::PathBack => write!(f, "connection to the zenoh router is up"),
             Self::ForeignClock { node } => write!(
                 f,
                 "{node} publishes /clock too: time will jump to and fro for every node with use_sim_time"

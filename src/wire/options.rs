@@ -48,8 +48,10 @@ pub struct WireOptions {
     pub node_name: String,
     /// Endpoints to connect to, as `tcp/192.168.1.5:7447`; empty = look for a router on this host.
     pub connect: Vec<String>,
-    /// Endpoints to listen on. Without `connect` we are a router there.
+    /// Endpoints to listen on. Without `connect` a router of ours listens there.
     pub listen: Vec<String>,
+    /// The port on loopback at which the router of this host is looked for, and at which we are it if none is there.
+    pub router_port: u16,
     /// A zenoh configuration file (JSON5); `None` = `ZENOH_SESSION_CONFIG_URI`, else built in.
     pub config_file: Option<PathBuf>,
     /// What happens to messages of reliable topics when there is no room.
@@ -69,6 +71,7 @@ impl Default for WireOptions {
             node_name: "rosbag2_player".to_owned(),
             connect: Vec::new(),
             listen: Vec::new(),
+            router_port: 7447,
             config_file: None,
             congestion: Congestion::default(),
             stall_timeout: Duration::from_secs(5),

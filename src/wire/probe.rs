@@ -8,28 +8,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::Duration;
 
+use super::endpoint::address;
 use super::env::RouterCheck;
-
-/// The port ROS 2's router listens on.
-pub(super) const ROUTER_PORT: u16 = 7447;
-
-/// `host:port` of a TCP endpoint, without zenoh's metadata; `None` for other transports.
-fn address(endpoint: &str) -> Option<&str> {
-    let address = endpoint.strip_prefix("tcp/")?;
-    address.split(['?', '#']).next()
-}
-
-/// Whether an endpoint is on this host's loopback (or no network address at all, as a Unix socket).
-pub(super) fn is_loopback(endpoint: &str) -> bool {
-    let Some((_, address)) = endpoint.split_once('/') else {
-        return false;
-    };
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    endpoint.starts_with("unix")
-        || host == "localhost"
-        || host == "[::1]"
-        || host.starts_with("127.")
-}
 
 /// Whether somebody takes TCP connections at an endpoint. Endpoints that are not TCP count as answering.
 pub(super) fn answers(endpoint: &str, patience: Duration) -> io::Result<()> {
@@ -79,22 +59,6 @@ pub(super) fn router_listeners(port: u16) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn loopback_is_known_by_its_names() {
-        for (endpoint, expected) in [
-            ("tcp/localhost:7447", true),
-            ("tcp/127.0.0.1:0", true),
-            ("tcp/[::1]:7447", true),
-            ("tcp/192.168.1.5:7447", false),
-            ("tcp/robot:7447", false),
-            ("tcp/[fe80::1]:7447", false),
-            ("unixsock-stream//tmp/x", true),
-            ("nonsense", false),
-        ] {
-            assert_eq!(is_loopback(endpoint), expected, "{endpoint}");
-        }
-    }
 
     #[test]
     fn a_listener_answers_and_a_free_port_does_not() {

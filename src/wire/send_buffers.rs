@@ -42,9 +42,15 @@ struct Buffer {
 }
 
 impl SendBuffers {
-    /// Looks at them once more.
-    pub(super) fn look(&mut self, zenoh: &zenoh::Session, now: Instant) {
-        self.update(unsent(&sockets(zenoh)), now);
+    /// Looks at them once more: at our links, and those of our router.
+    pub(super) fn look(
+        &mut self,
+        zenoh: &zenoh::Session,
+        router: Option<&zenoh::Session>,
+        now: Instant,
+    ) {
+        let links = sockets(zenoh).chain(router.into_iter().flat_map(sockets));
+        self.update(unsent(links), router.is_some(), now);
     }
 
     /// Bytes that have to leave.
@@ -69,8 +75,14 @@ impl SendBuffers {
         links.filter(|buffer| self.looked_at.is_some_and(|at| buffer.is_due(at)))
     }
 
-    fn update(&mut self, bytes: BTreeMap<Ports, u64>, now: Instant) {
+    fn update(&mut self, bytes: BTreeMap<Ports, u64>, is_router: bool, now: Instant) {
         self.looked_at = Some(now);
+        // What goes through our router is first in the queue and the buffers of the link to it.
+        let upstream = if is_router {
+            bytes.values().sum::<u64>().saturating_add(QUEUE)
+        } else {
+            0
+        };
         self.links.retain(|ports, buffer| {
             let is_there = bytes.contains_key(ports);
             if !is_there && buffer.is_due(now) && buffer.stands(now) >= A_WHILE {
@@ -82,7 +94,7 @@ impl SendBuffers {
             let new = Buffer {
                 bytes,
                 moved_at: now,
-                ahead: bytes.saturating_add(QUEUE),
+                ahead: bytes.saturating_add(QUEUE).saturating_add(upstream),
                 full_at: now,
             };
             let buffer = self.links.entry(ports).or_insert(new);
@@ -118,44 +130,43 @@ impl Buffer {
 }
 
 /// Both ends of every TCP link.
-fn sockets(zenoh: &zenoh::Session) -> Vec<(SocketAddr, SocketAddr)> {
+fn sockets(zenoh: &zenoh::Session) -> impl Iterator<Item = (SocketAddr, SocketAddr)> + use<> {
     let address = |locator: &zenoh::config::Locator| locator.address().as_str().parse().ok();
     zenoh
         .info()
         .links()
         .wait()
-        .filter_map(|link| Some((address(link.src())?, address(link.dst())?)))
-        .collect()
+        .filter_map(move |link| Some((address(link.src())?, address(link.dst())?)))
 }
 
-/// Whether a thread of zenoh's that sends is at work, or would be if the machine let it; no where the system does
-/// not tell.
-pub(super) fn is_sending() -> bool {
+/// Whether a thread of zenoh's that sends (or, as a router, receives what it has to pass on) is at work, or would be
+/// if the machine let it; no where the system does not tell.
+pub(super) fn is_at_work(is_router: bool) -> bool {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
     threads.flatten().any(|thread| {
         let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        is_sender_at_work(&stat)
+        is_thread_at_work(&stat, "tx-") || (is_router && is_thread_at_work(&stat, "rx-"))
     })
 }
 
-/// The line of a thread, as `7 (tx-0) R …`.
-fn is_sender_at_work(stat: &str) -> bool {
+/// The line of a thread, as `7 (tx-0) R …`, and how its name has to begin.
+fn is_thread_at_work(stat: &str, kind: &str) -> bool {
     let name_and_rest = stat
         .split_once('(')
         .and_then(|(_, rest)| rest.rsplit_once(')'));
     name_and_rest.is_some_and(|(name, rest)| {
-        name.starts_with("tx-") && matches!(rest.trim_start().as_bytes().first(), Some(b'R' | b'D'))
+        name.starts_with(kind) && matches!(rest.trim_start().as_bytes().first(), Some(b'R' | b'D'))
     })
 }
 
 /// Bytes that the system has not sent, that the other side has not acknowledged, or not read if it is here, of each
 /// of our links; none where it does not tell.
-fn unsent(sockets: &[(SocketAddr, SocketAddr)]) -> BTreeMap<Ports, u64> {
+fn unsent(sockets: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<Ports, u64> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
         .map(|table| fs::read_to_string(table).unwrap_or_default());
-    let ports = |(a, b): &(SocketAddr, SocketAddr)| (a.port(), b.port());
-    let mut ours: BTreeMap<Ports, Option<u64>> =
-        sockets.iter().map(|ends| (ports(ends), None)).collect();
+    let mut ours: BTreeMap<Ports, Option<u64>> = sockets
+        .map(|(near, far)| ((near.port(), far.port()), None))
+        .collect();
     for row in tables
         .iter()
         .flat_map(|table| table.lines())
@@ -234,7 +245,7 @@ mod tests {
             (17, 150_007, 0, true),
         ] {
             let now = start + Duration::from_secs(at);
-            buffers.update([(STUCK, of_stuck), (OTHER, of_other)].into(), now);
+            buffers.update([(STUCK, of_stuck), (OTHER, of_other)].into(), false, now);
             assert_eq!(buffers.are_stuck(PATIENCE), is_stuck, "{at}");
         }
     }
@@ -243,9 +254,13 @@ mod tests {
     fn who_goes_has_lost_what_stood() {
         let start = steady();
         let mut buffers = SendBuffers::default();
-        buffers.update([(STUCK, 5000), (OTHER, 5000)].into(), start);
-        buffers.update([(STUCK, 5000), (OTHER, 2000)].into(), start + A_WHILE);
-        buffers.update(BTreeMap::new(), start + A_WHILE);
+        buffers.update([(STUCK, 5000), (OTHER, 5000)].into(), false, start);
+        buffers.update(
+            [(STUCK, 5000), (OTHER, 2000)].into(),
+            false,
+            start + A_WHILE,
+        );
+        buffers.update(BTreeMap::new(), false, start + A_WHILE);
         assert_eq!((buffers.lost(), buffers.bytes()), (5000, 0));
         assert!(!buffers.are_stuck(Duration::ZERO));
     }
@@ -257,7 +272,7 @@ mod tests {
         let mut looks = 0;
         loop {
             let bytes = [full, full - 100_000][looks % 2];
-            buffers.update([(OTHER, bytes)].into(), now);
+            buffers.update([(OTHER, bytes)].into(), false, now);
             if buffers.bytes() == 0 {
                 break;
             }
@@ -266,6 +281,18 @@ mod tests {
         // All that was there has been seen to leave.
         let left = u64::try_from(looks).unwrap().div_ceil(2) * 100_000;
         assert!(left >= full + QUEUE && left < full + QUEUE + 100_000);
+    }
+
+    #[test]
+    fn what_goes_through_our_router_is_waited_for_on_both_links() {
+        let now = steady();
+        let mut buffers = SendBuffers::default();
+        buffers.update([(STUCK, 5 * QUEUE), (OTHER, QUEUE)].into(), true, now);
+        // What the second link held at first has left, and twice as much from behind it.
+        for bytes in [0, QUEUE, 0, QUEUE, 0, QUEUE] {
+            buffers.update([(STUCK, QUEUE), (OTHER, bytes)].into(), true, now);
+        }
+        assert_eq!(buffers.bytes(), 2 * QUEUE);
     }
 
     #[test]
@@ -284,7 +311,7 @@ mod tests {
             (2200, 6000, 6000),
         ] {
             let now = start + Duration::from_millis(at);
-            buffers.update([(OTHER, bytes)].into(), now);
+            buffers.update([(OTHER, bytes)].into(), false, now);
             assert_eq!(buffers.bytes(), due, "{at}");
         }
     }
@@ -299,7 +326,7 @@ mod tests {
             ("7 (a) (tx-0) R 1 7 7", false),
             ("", false),
         ] {
-            assert_eq!(is_sender_at_work(stat), is_it, "{stat}");
+            assert_eq!(is_thread_at_work(stat, "tx-"), is_it, "{stat}");
         }
     }
 }

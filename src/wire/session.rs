@@ -1,7 +1,7 @@
 //! [`Session`]: our place on the network: one zenoh session, one ROS node.
 //!
-//! Opening finds out what to be (the router of this host, a peer of the nodes here, a client of a router
-//! elsewhere) without ever waiting for nobody. Draining waits until what was put has left; closing takes the node
+//! Opening finds out where to be (a peer of the nodes here, a client of a router elsewhere) without ever waiting
+//! for nobody. With no router here a second session is opened first, which is it, and ours joins it as it would any. Draining waits until what was put has left; closing takes the node
 //! off the graph, and does not wait for who is slow.
 
 use std::fmt;
@@ -27,8 +27,10 @@ use super::monitor::Row;
 use super::names::{split_node, topic_key};
 use super::options::{ClockOptions, Played, Skipped, WireOptions};
 use super::output::{Line, WireOutput};
-use super::path::Path;
+use super::path::{Path, PathState};
 use super::publisher::{Spec, TopicPublisher};
+use super::router::RouterSlot;
+use super::succession::Succession;
 use super::token::{Endpoint, EntityKind, Token};
 use super::type_hash::{ANY, Flavour, NONE};
 use super::watch::{Watches, settle};
@@ -51,7 +53,9 @@ pub struct Session {
     // Fields are taken in this order when closing.
     token: Option<LivelinessToken>,
     watches: Option<Watches>,
+    succession: Option<Succession>,
     pub(super) zenoh: zenoh::Session,
+    router: RouterSlot,
 }
 
 impl Session {
@@ -66,9 +70,10 @@ impl Session {
         let (namespace, name) = split_node(&options.node_name)?;
         let Joined {
             zenoh,
+            router,
+            heir,
             description,
-            news,
-            is_alone,
+            is_answered,
         } = join(options, &environment, &events)?;
         let node = Token {
             domain,
@@ -85,12 +90,17 @@ impl Session {
         let token = zenoh.liveliness().declare_token(key.clone()).wait();
         let token = token.map_err(|source| WireError::Declare { what: key, source })?;
         let graph = Graph::new(node.zid.clone(), node.node_path());
-        let path = Arc::new(Path::new(news));
+        let path = Arc::new(Path::default());
         let watches = Watches::declare(&zenoh, domain, &graph, &events, &path)?;
-        if !is_alone {
+        if is_answered {
             path.wait(LINK_PATIENCE);
             settle(&zenoh, domain);
         }
+        let watch = |heir| {
+            let (path, router) = (Arc::clone(&path), router.clone());
+            Succession::start(heir, path, router, events.clone())
+        };
+        let succession = heir.map(watch).transpose()?;
         Ok(Self {
             options: options.clone(),
             description,
@@ -101,14 +111,17 @@ impl Session {
             path,
             token: Some(token),
             watches: Some(watches),
+            succession,
             zenoh,
+            router,
         })
     }
 
     /// What we are on the network, in a person's words: `router on tcp/127.0.0.1:7447`,
     /// `connected to tcp/localhost:7447`.
     pub fn describe(&self) -> String {
-        self.description.clone()
+        let router = self.router.describe();
+        router.unwrap_or_else(|| self.description.clone())
     }
 
     /// Our session's id, as it stands in tokens.
@@ -131,9 +144,14 @@ impl Session {
         self.graph.clone()
     }
 
-    /// Whether what is put now has a way out; always so for a router, which is the way.
+    /// Whether what is put now has a way out, and how often it had none.
+    pub fn path(&self) -> PathState {
+        self.path.state()
+    }
+
+    /// Whether what is put now has a way out.
     pub fn has_path(&self) -> bool {
-        self.path.is_up()
+        self.path().is_up
     }
 
     /// Puts topics, and `/clock` if asked for, on the ROS graph. Those that ROS 2 nodes cannot read are
@@ -226,7 +244,8 @@ impl Session {
     /// Waits until what was put has left, however slowly it is taken, at most until nothing has moved for the
     /// stall timeout: before an output is dropped. `is_called_off` is asked at least 20 times a second.
     pub fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
-        drain(&self.zenoh, self.options.stall_timeout, is_called_off)
+        let patience = self.options.stall_timeout;
+        drain(&self.zenoh, &self.router, patience, is_called_off)
     }
 
     /// Leaves the network: off the graph, then the links close, with what has not left: [`Session::drain`] comes
@@ -240,8 +259,14 @@ impl Session {
             // An error means that the session is closed already.
             drop(token.undeclare().wait());
             self.watches = None;
+            self.succession = None;
             let patience = self.options.stall_timeout.max(Duration::from_millis(100));
-            if let Err(error) = self.zenoh.close().timeout(patience).wait() {
+            // The router last: others are reached through it.
+            let closed = self.zenoh.close().timeout(patience).wait();
+            for error in [closed, self.router.close(patience)]
+                .into_iter()
+                .filter_map(Result::err)
+            {
                 self.events.warn(format!(
                     "not everything was sent when the session closed: {error}"
                 ));

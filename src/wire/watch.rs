@@ -13,7 +13,7 @@ use zenoh::sample::SampleKind;
 use zenoh::session::{TransportEvent, TransportEventsListener};
 
 use super::error::WireError;
-use super::event::Events;
+use super::event::{Events, WireEvent};
 use super::graph::Graph;
 use super::path::{Far, Path};
 
@@ -90,7 +90,7 @@ impl Links {
 
     fn changed(&self, event: &TransportEvent) {
         let zid = event.transport().zid().to_string();
-        let change = match event.kind() {
+        let is_change = match event.kind() {
             SampleKind::Put => {
                 let is_router = event.transport().whatami() == WhatAmI::Router;
                 let far = if is_router { Far::Router } else { Far::Other };
@@ -98,8 +98,8 @@ impl Links {
             }
             SampleKind::Delete => self.path.closed(&zid),
         };
-        if let Some(change) = change {
-            self.events.tell(change);
+        if is_change {
+            self.events.tell(WireEvent::PathChanged);
         }
     }
 }

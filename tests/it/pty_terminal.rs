@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{Action, OptionalActions, tcflow, tcgetattr, tcsetattr};
 
 use crate::pty::{Setup, Tape, demo, play, play_bag, until};
-use crate::wire_net::{Pipe, free_endpoint, peer, subscribe, take};
+use crate::wire_net::{Pipe, free_endpoint, subscribe, take};
 
 /// As what a job is started by: it takes the place of the shell that says its number.
 const ALONE: &str = r#"exec "$0" "$@""#;
@@ -145,7 +145,7 @@ fn stuck() -> (Tape, impl Sized) {
     let tape = play(&[&network[..], &stuck].concat()).run();
     tape.wait_text("PLAYING");
     let pipe = Pipe::to(&endpoint);
-    let session = peer(&pipe.endpoint);
+    let session = pipe.peer();
     let (subscriber, samples) = subscribe(&session, "0/tf/**");
     take(&samples);
     pipe.block();

@@ -117,7 +117,7 @@ fn the_clock_keeps_ticking_while_a_put_blocks() {
         let healthy = peer(&endpoint);
         let (_subscriber, ticks) = subscribe(&healthy, CLOCK_KEY);
         let pipe = Pipe::to(&endpoint);
-        let stuck = peer(&pipe.endpoint);
+        let stuck = pipe.peer();
         let (_stuck, _) = subscribe(&stuck, "0/image/**");
         events.wait("match", |event| {
             matches!(event, WireEvent::Matching { matched: true, .. })
@@ -154,7 +154,7 @@ fn with_a_clock_before_each_message_each_comes_right_after_its_clock() {
             .advertise(&[played(0, "/chatter", None)], Some(options))
             .unwrap();
         let pipe = Pipe::slow(&endpoint, Duration::from_millis(pause));
-        let node = peer(&pipe.endpoint);
+        let node = pipe.peer();
         let (_subscriber, samples) = subscribe(&node, "0/**");
         events.wait("match", |event| {
             matches!(event, WireEvent::Matching { matched: true, .. })
@@ -207,7 +207,7 @@ fn a_jump_is_its_clock_between_what_was_before_and_what_comes_after() {
             .advertise(&[played(0, "/image", None)], Some(options))
             .unwrap();
         let pipe = Pipe::slow(&endpoint, pause);
-        let node = peer(&pipe.endpoint);
+        let node = pipe.peer();
         let (_subscriber, samples) = subscribe(&node, "0/**");
         events.wait("match", |event| {
             matches!(event, WireEvent::Matching { matched: true, .. })

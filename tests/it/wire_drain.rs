@@ -31,20 +31,41 @@ const ODOMETRY_HASH: &str =
 /// stuck lingers, on a thread that all sessions of a process share.
 struct Pair {
     pipe: Pipe,
+    /// Of the router.
+    endpoint: String,
     node: (zenoh::Session, Subscriber<()>),
     samples: Receiver<Sample>,
     output: WireOutput,
     session: Session,
 }
 
+/// How the subscriber is linked to the player.
+#[derive(Clone, Copy)]
+enum Link {
+    /// As a peer, directly.
+    Direct,
+    /// As a client of the player's router, which carries what is sent to it.
+    OverRouter,
+}
+
 /// They know each other; the pipe carries 64 KiB a `pause` at most.
-fn pair(stall_timeout: Duration, pause: Duration) -> Pair {
+fn pair(link: Link, stall_timeout: Duration, pause: Duration) -> Pair {
     let (session, events, endpoint) = router(|options| options.stall_timeout = stall_timeout);
     let (output, _) = session
         .advertise(&[played(0, "/image", None)], None)
         .unwrap();
-    let pipe = Pipe::slow(&endpoint, pause);
-    let node = peer(&pipe.endpoint);
+    let (pipe, node) = match link {
+        Link::Direct => {
+            let pipe = Pipe::slow(&endpoint, pause);
+            let node = pipe.peer();
+            (pipe, node)
+        }
+        Link::OverRouter => {
+            let pipe = Pipe::to_router(&endpoint, pause);
+            let node = pipe.node("\"client\"");
+            (pipe, node)
+        }
+    };
     let (subscriber, samples) = subscribe(&node, "0/image/**");
     events.wait("match", |event| {
         matches!(event, WireEvent::Matching { matched: true, .. })
@@ -53,6 +74,7 @@ fn pair(stall_timeout: Duration, pause: Duration) -> Pair {
         session,
         output,
         pipe,
+        endpoint,
         samples,
         node: (node, subscriber),
     }
@@ -60,6 +82,15 @@ fn pair(stall_timeout: Duration, pause: Duration) -> Pair {
 
 #[test]
 fn who_is_slow_gets_all_however_long_it_takes() {
+    slow_gets_all(Link::Direct);
+}
+
+#[test]
+fn who_is_slow_behind_our_router_gets_all_too() {
+    slow_gets_all(Link::OverRouter);
+}
+
+fn slow_gets_all(link: Link) {
     const MESSAGES: u32 = 14;
     const STALL_TIMEOUT: Duration = Duration::from_secs(3);
     let Pair {
@@ -68,7 +99,8 @@ fn who_is_slow_gets_all_however_long_it_takes() {
         samples,
         pipe: _pipe,
         node: _node,
-    } = pair(STALL_TIMEOUT, Duration::from_millis(250));
+        ..
+    } = pair(link, STALL_TIMEOUT, Duration::from_millis(250));
     for n in 0..MESSAGES {
         output.message(&message(0, payload(n, SIZE)), Occasion::Due);
     }
@@ -87,7 +119,16 @@ fn who_is_slow_gets_all_however_long_it_takes() {
 
 #[test]
 fn who_takes_nothing_is_told_of_with_what_is_left() {
-    let pair = pair(Duration::from_millis(300), Duration::ZERO);
+    takes_nothing(Link::Direct);
+}
+
+#[test]
+fn who_takes_nothing_behind_our_router_is_told_of_too() {
+    takes_nothing(Link::OverRouter);
+}
+
+fn takes_nothing(link: Link) {
+    let pair = pair(link, Duration::from_millis(300), Duration::ZERO);
     let mut output = pair.output;
     pair.pipe.block();
     // So few that no put has to wait, or zenoh would close the link.
@@ -105,7 +146,7 @@ fn who_takes_nothing_is_told_of_with_what_is_left() {
 #[test]
 fn whoever_calls_it_off_waits_for_nobody() {
     // Nobody's patience: only calling it off ends this.
-    let pair = pair(Duration::from_secs(3600), Duration::ZERO);
+    let pair = pair(Link::Direct, Duration::from_secs(3600), Duration::ZERO);
     let mut output = pair.output;
     pair.pipe.block();
     for n in 0..5 {
@@ -128,13 +169,14 @@ fn what_a_router_carries_for_others_does_not_keep_it() {
     let Pair {
         session,
         mut output,
-        pipe,
+        pipe: _pipe,
+        endpoint,
         samples,
         node: listener,
-    } = pair(PATIENCE, Duration::from_millis(10));
+    } = pair(Link::OverRouter, PATIENCE, Duration::from_millis(10));
     let (_other, others) = subscribe(&listener.0, "other");
     // No peer, which would go round the router.
-    let talker = node("\"client\"", &pipe.far, &[]);
+    let talker = node("\"client\"", &endpoint, &[]);
     let publisher = talker.declare_publisher("other");
     let publisher = publisher
         .congestion_control(CongestionControl::Block)
@@ -197,7 +239,7 @@ fn stuck(stall_timeout: &str, words: &str) -> (Child, impl Sized) {
     let mut hear = hearing(&mut child);
     hear("waiting for subscribers");
     let pipe = Pipe::to(&endpoint);
-    let (stuck, other) = (peer(&pipe.endpoint), peer(&endpoint));
+    let (stuck, other) = (pipe.peer(), peer(&endpoint));
     let odometry = subscribe(&stuck, &format!("0/odom/{ODOMETRY}/{ODOMETRY_HASH}"));
     hear("/odom has a subscriber");
     let token = |node: &zenoh::Session, topic, dds_type, hash| {

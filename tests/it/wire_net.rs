@@ -17,7 +17,7 @@ use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::sample::Sample;
 
-use crate::patience::Patience;
+use crate::patience::{Patience, until};
 
 pub(crate) const STRING: &str = "std_msgs::msg::dds_::String_";
 pub(crate) const STRING_HASH: &str =
@@ -226,52 +226,72 @@ pub(crate) fn token(
     format!("@ros2_lv/0/{zid}/0/1/{kind}/%/%/listener/{topic}/{dds_type}/{hash}/::,10:,:,:,,")
 }
 
-/// A TCP connection with a tap: what the far side sends can be held back, as if its reader were frozen.
+/// Where a node reaches the sessions of players directly that have joined the router at `endpoint`: what their admin
+/// spaces tell, which the plain sessions of tests do not have.
+fn players(endpoint: &str) -> Vec<String> {
+    let asking = node("\"client\"", endpoint, &[]);
+    let mut found = Vec::new();
+    until("a player", || {
+        let replies = asking.get("@/*/peer").wait().expect("a query");
+        found = replies
+            .iter()
+            .filter_map(|reply| {
+                let payload = reply.result().ok()?.payload().to_bytes();
+                let told: serde_json::Value = serde_json::from_slice(&payload).ok()?;
+                Some(told["locators"][0].as_str()?.to_owned())
+            })
+            .collect();
+        !found.is_empty()
+    });
+    found
+}
+
+/// TCP connections with a tap: what the far side sends can be held back, as if its reader were frozen.
 pub(crate) struct Pipe {
-    pub(crate) endpoint: String,
-    /// Where it leads.
-    pub(crate) far: String,
+    /// The near ends.
+    endpoints: Vec<String>,
     gate: Arc<(Mutex<bool>, Condvar)>,
 }
 
 impl Pipe {
-    /// Takes one connection and carries it to `endpoint`.
+    /// To the player that has joined the router at `endpoint`: what ROS 2 nodes on this host have is a direct link.
     pub(crate) fn to(endpoint: &str) -> Self {
         Self::slow(endpoint, Duration::ZERO)
     }
 
     /// The same, with 64 KiB a `pause` at most for what the far side sends.
     pub(crate) fn slow(endpoint: &str, pause: Duration) -> Self {
-        let near = free_endpoint();
-        let listener = listener(&near);
-        let target = endpoint.trim_start_matches("tcp/").to_owned();
+        Self::carrying(&players(endpoint), pause)
+    }
+
+    /// To the router itself, which carries for clients what the player sends.
+    pub(crate) fn to_router(endpoint: &str, pause: Duration) -> Self {
+        Self::carrying(&[endpoint.to_owned()], pause)
+    }
+
+    /// Takes one connection for each endpoint and carries it there.
+    fn carrying(endpoints: &[String], pause: Duration) -> Self {
         let gate = Arc::new((Mutex::new(true), Condvar::new()));
-        let tap = Arc::clone(&gate);
-        std::thread::spawn(move || {
-            // Connections after the first are refused by nobody taking them.
-            let (near, _) = listener.accept().expect("a connection");
-            let far = TcpStream::connect(target).expect("the far side");
-            let up = (
-                near.try_clone().expect("a handle"),
-                far.try_clone().expect("a handle"),
-            );
-            std::thread::spawn(move || carry(up.0, up.1, || ()));
-            carry(far, near, || {
-                let _ = crossbeam_channel::never::<()>().recv_timeout(pause);
-                let (is_open, changed) = &*tap;
-                let is_open = is_open.lock().expect("no panic");
-                drop(
-                    changed
-                        .wait_while(is_open, |is_open| !*is_open)
-                        .expect("no panic"),
-                );
-            });
-        });
-        Self {
-            endpoint: near,
-            far: endpoint.to_owned(),
-            gate,
-        }
+        let endpoints = endpoints
+            .iter()
+            .map(|endpoint| pipe(endpoint, pause, &gate))
+            .collect();
+        Self { endpoints, gate }
+    }
+
+    /// A node at the near end, that knows of no other way: a peer, or a client of the router at the far end.
+    pub(crate) fn node(&self, mode: &str) -> zenoh::Session {
+        let connect = format!("{:?}", self.endpoints);
+        let settings = [
+            ("connect/endpoints", connect.as_str()),
+            ("scouting/gossip/enabled", "false"),
+        ];
+        node(mode, "", &settings)
+    }
+
+    /// The same, a peer.
+    pub(crate) fn peer(&self) -> zenoh::Session {
+        self.node("\"peer\"")
     }
 
     /// Holds back what the far side sends, for as long as the pipe lives.
@@ -285,6 +305,35 @@ impl Drop for Pipe {
         *self.gate.0.lock().expect("no panic") = true;
         self.gate.1.notify_all();
     }
+}
+
+/// Carries one connection to an endpoint; the near end.
+fn pipe(endpoint: &str, pause: Duration, gate: &Arc<(Mutex<bool>, Condvar)>) -> String {
+    let near = free_endpoint();
+    let listener = listener(&near);
+    let target = endpoint.trim_start_matches("tcp/").to_owned();
+    let tap = Arc::clone(gate);
+    std::thread::spawn(move || {
+        // Connections after the first are refused by nobody taking them.
+        let (near, _) = listener.accept().expect("a connection");
+        let far = TcpStream::connect(target).expect("the far side");
+        let up = (
+            near.try_clone().expect("a handle"),
+            far.try_clone().expect("a handle"),
+        );
+        std::thread::spawn(move || carry(up.0, up.1, || ()));
+        carry(far, near, || {
+            let _ = crossbeam_channel::never::<()>().recv_timeout(pause);
+            let (is_open, changed) = &*tap;
+            let is_open = is_open.lock().expect("no panic");
+            drop(
+                changed
+                    .wait_while(is_open, |is_open| !*is_open)
+                    .expect("no panic"),
+            );
+        });
+    });
+    near
 }
 
 fn carry(mut from: TcpStream, mut to: TcpStream, mut before: impl FnMut()) {

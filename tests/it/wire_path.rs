@@ -30,11 +30,11 @@ fn a_router_that_dies_and_comes_back_is_told() {
     // A router that takes its time is not waited for.
     until("a link", || session.has_path());
     drop(first);
-    events.wait("loss", |event| *event == WireEvent::PathLost);
-    assert!(!session.has_path());
+    until("loss", || !session.has_path());
+    events.wait("loss", |event| *event == WireEvent::PathChanged);
     let _second = start();
-    events.wait("return", |event| *event == WireEvent::PathBack);
-    assert!(session.has_path());
+    until("return", || session.has_path());
+    assert_eq!(session.path().losses, 1);
 }
 
 #[test]
@@ -44,7 +44,8 @@ fn a_router_that_is_not_there_yet_is_found_later() {
     assert_eq!(session.describe(), format!("waiting for {endpoint}"));
     assert!(!session.has_path());
     let (_router, _) = open(&options(&[endpoint], &[]));
-    events.wait("path", |event| *event == WireEvent::PathBack);
+    events.wait("path", |event| *event == WireEvent::PathChanged);
+    assert!(session.has_path());
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn a_client_elsewhere_is_reached_through_us() {
 fn what_cannot_be_opened_says_why() {
     let mut wrong = options(&[], &["nonsense".to_owned()]);
     let open = |options: &WireOptions| Session::open(options, |_| ()).unwrap_err();
-    assert!(matches!(open(&wrong), WireError::Endpoint(endpoint) if endpoint == "nonsense"));
+    assert!(matches!(open(&wrong), WireError::Endpoint { endpoint, .. } if endpoint == "nonsense"));
     wrong.connect.clear();
     wrong.node_name = "a b".to_owned();
     assert!(matches!(open(&wrong), WireError::NodeName(name) if name == "a b"));
@@ -125,7 +126,7 @@ fn a_configuration_file_is_taken_with_the_endpoints_given() {
         session.describe(),
         format!("configured by {}", file.display())
     );
-    assert!(session.has_path(), "a router is its own way");
+    assert!(session.has_path(), "to a router of its own");
     let (mut output, _) = session
         .advertise(&[played(0, "/chatter", None)], None)
         .unwrap();
@@ -146,7 +147,7 @@ fn a_subscriber_that_takes_nothing_is_cut_off_and_named() {
         .advertise(&[played(0, "/image", None)], None)
         .unwrap();
     let stuck = Pipe::to(&endpoint);
-    let node = peer(&stuck.endpoint);
+    let node = stuck.peer();
     let token = token(&node, "MS", "/image", STRING, STRING_HASH);
     let _token = node.liveliness().declare_token(token).wait().unwrap();
     let (_subscriber, samples) = subscribe(&node, "0/image/**");

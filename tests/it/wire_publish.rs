@@ -141,7 +141,7 @@ fn blocking_loses_nothing_to_a_slow_reader() {
         .unwrap();
     // 30 MB a second at most.
     let pipe = Pipe::slow(&endpoint, Duration::from_millis(2));
-    let node = peer(&pipe.endpoint);
+    let node = pipe.peer();
     let (_subscriber, samples) = subscribe(&node, "0/image/**");
     events.wait("match", is_matched);
     let player = std::thread::spawn(move || {
