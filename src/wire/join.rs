@@ -18,9 +18,9 @@ use super::succession::Heir;
 /// How long somebody elsewhere may take to accept a connection.
 const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
 /// How many files have to be allowed to be open: zenoh's threads panic where they find none left, some only
-/// when the first link comes. With a link, a screen and a log file 30 are open besides those of the recording,
-/// which take a quarter; the rest is for six links more.
-const FILES_NEEDED: u64 = 48;
+/// when the first link comes. With a router of our own, a screen and a log file 38 are open besides those of the
+/// recording, which take a quarter; the rest is for five nodes, each linked to the router and to us.
+const FILES_NEEDED: u64 = 64;
 
 /// A zenoh session and what it is.
 pub(super) struct Joined {

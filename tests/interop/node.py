@@ -48,7 +48,7 @@ class Sample:
 
 
 def session(port: int, timeout: float = 60) -> zenoh.Session:
-    """A peer that knows nobody but the router on loopback port `port`, and is connected to it."""
+    """A peer as rmw_zenoh makes one: connected to the router on loopback port `port`, which tells it of the others."""
     config = zenoh.Config()
     for key, value in {
         "mode": "peer",
@@ -58,9 +58,13 @@ def session(port: int, timeout: float = 60) -> zenoh.Session:
             "period_max_ms": 100,
             "period_increase_factor": 1.5,
         },
-        "listen/endpoints": [],
+        "listen/endpoints": ["tcp/localhost:0"],
         "scouting/multicast/enabled": False,
-        "scouting/gossip/enabled": False,
+        "scouting/gossip/target": {"router": ["router", "peer"], "peer": ["router"]},
+        "scouting/gossip/autoconnect": {"router": [], "peer": ["router", "peer"]},
+        "scouting/gossip/autoconnect_strategy": {
+            "peer": {"to_router": "always", "to_peer": "greater-zid"}
+        },
         "scouting/delay": 1,
         "timestamping/enabled": True,
     }.items():

@@ -62,9 +62,9 @@ def free_port() -> int:
 class Player:
     """`play RECORDING ARGUMENTS… --listen …`; gone by the end of the `with` block, whatever happens."""
 
-    def __init__(self, recording: Path, *arguments: str):
+    def __init__(self, recording: Path, *arguments: str, port: int | None = None):
         assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
-        self.port = free_port()
+        self.port = port or free_port()
         command = [BINARY, recording, "--listen", f"tcp/127.0.0.1:{self.port}", "--no-tui"]
         command += ["--format", "json", "--wait-timeout", "300", *arguments]
         # Output goes to files: nobody has to empty a pipe while the player runs.

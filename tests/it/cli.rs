@@ -432,13 +432,20 @@ fn nobody_listening_ends_with_4_and_names_who_is_missing() {
 
 #[test]
 fn wrong_words_for_the_network_end_with_2_as_well() {
-    let cases: [&[&str]; 3] = [
-        &["--connect", "nonsense"],
-        &["--node-name", "a b"],
-        &["--listen", "tcp"],
-    ];
-    for args in cases {
-        play().arg(demo()).args(args).assert().code(2).stdout("");
+    for (args, reason) in [
+        (["--node-name", "a b"], "not a node name"),
+        (["--connect", "nonsense"], "the protocol is missing"),
+        (["--listen", "tcp"], "the protocol is missing"),
+        (["--connect", "tcp/127.0.0.1"], "the port is missing"),
+        (["--listen", "tcp/[::1]"], "the port is missing"),
+        (["--connect", "tcp/127.0.0.1:99999"], "at most 65535"),
+        (["--listen", "tcp/127.0.0.1:99999"], "at most 65535"),
+        (["--connect", "tcp/127.0.0.1:0"], "port 0"),
+        (["--connect", "tpc/127.0.0.1:7447"], "`tpc` is no protocol"),
+        (["--listen", "udp/127.0.0.1:7447"], "`udp` is no protocol"),
+    ] {
+        let run = play().arg(demo()).args(args).assert();
+        run.code(2).stdout("").stderr(contains(reason));
     }
     play()
         .arg(demo())
@@ -490,14 +497,14 @@ fn what_no_file_is_left_for_is_named() {
 #[test]
 fn a_network_for_which_there_are_too_few_files_is_not_joined() {
     let network = ["--listen", "tcp/127.0.0.1:0", "--end", "+0.1s"];
-    for files in [6, 12, 16, 47] {
+    for files in [6, 12, 16, 63] {
         let said = format!(
-            "error: only {files} files may be open, and the network needs 48; hint: ulimit -n 1024\n"
+            "error: only {files} files may be open, and the network needs 64; hint: ulimit -n 1024\n"
         );
         let run = allowed(files).args(network).assert();
         run.code(1).stdout("").stderr(said);
     }
-    allowed(48).args(network).assert().code(0);
+    allowed(64).args(network).assert().code(0);
 }
 
 #[test]

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use bagplay::bag::TopicId;
 use bagplay::output::{Delivery, Occasion, Output};
-use zenoh::Wait;
-
 use bagplay::wire::{Session, WireError, WireEvent, WireOptions};
+use crossbeam_channel::Receiver;
+use zenoh::Wait;
+use zenoh::sample::Sample;
 
 use crate::patience::until;
 use crate::wire_net::{
-    Pipe, STRING, STRING_HASH, free_endpoint, message, node, number, open, options, payload, peer,
-    played, router, subscribe, take, token,
+    Events, Pipe, STRING, STRING_HASH, free_endpoint, message, node, number, open, options,
+    payload, peer, played, router, subscribe, take, token,
 };
 
 #[test]
@@ -178,4 +180,122 @@ fn an_output_that_outlives_its_session_drops_and_says_so() {
         Delivery::Dropped
     );
     events.wait("warning", |event| matches!(event, WireEvent::Warning(_)));
+}
+
+/// A node as ROS 2 has it: it looks for a router where one will be, and shows a subscription.
+fn early_node(endpoint: &str) -> (zenoh::Session, impl Sized + use<>, Receiver<Sample>) {
+    let node = node(
+        "\"peer\"",
+        endpoint,
+        &[("connect/retry", "{period_init_ms:50,period_max_ms:200}")],
+    );
+    let token = token(&node, "MS", "/chatter", STRING, STRING_HASH);
+    let token = node.liveliness().declare_token(token).wait().unwrap();
+    let (subscriber, samples) = subscribe(&node, "0/chatter/**");
+    (node, (token, subscriber), samples)
+}
+
+#[test]
+fn who_was_there_before_the_router_is_seen_and_reached() {
+    let endpoint = free_endpoint();
+    let (_node, _shown, samples) = early_node(&endpoint);
+    let (session, _events) = open(&options(&[endpoint], &[]));
+    let (mut output, _) = session
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let monitor = output.monitor();
+    until("the subscriber", || monitor.is_ready(TopicId(0)));
+    assert_eq!(session.graph().nodes(), ["/listener"]);
+    output.message(&message(0, payload(9, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 9);
+}
+
+/// A player that looks for the router of this host at a port of its own, as two of a machine do at the usual one.
+fn at_port(port: u16) -> (Session, Events) {
+    let mut options = options(&[], &[]);
+    options.router_port = port;
+    open(&options)
+}
+
+fn free_port() -> u16 {
+    let endpoint = free_endpoint();
+    let (_, port) = endpoint.rsplit_once(':').unwrap();
+    port.parse().unwrap()
+}
+
+fn is_router(session: &Session) -> bool {
+    session.describe().starts_with("router on")
+}
+
+#[test]
+fn when_the_player_that_is_the_router_ends_another_takes_its_place() {
+    let port = free_port();
+    let (first, _) = at_port(port);
+    assert!(is_router(&first), "{first:?}");
+    let (second, events) = at_port(port);
+    assert!(!is_router(&second), "{second:?}");
+    let (mut output, _) = second
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let endpoint = format!("tcp/127.0.0.1:{port}");
+    let (_node, _shown, samples) = early_node(&endpoint);
+    let monitor = output.monitor();
+    until("the subscriber", || monitor.is_ready(TopicId(0)));
+    output.message(&message(0, payload(1, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 1);
+    first.close();
+    let became = events.wait("the router", |event| {
+        matches!(event, WireEvent::BecameRouter { .. })
+    });
+    assert!(became.to_string().contains(&endpoint), "{became}");
+    assert!(is_router(&second), "{second:?}");
+    until("the path", || second.has_path());
+    assert_eq!(second.path().losses, 1);
+    // Who is there already, and who comes now.
+    let (_other, _also_shown, others) = early_node(&endpoint);
+    until("both", || monitor.topics()[0].subscribers == 2);
+    until("both, reached", || {
+        output.message(&message(0, payload(2, 8)), Occasion::Due);
+        !samples.is_empty() && !others.is_empty()
+    });
+}
+
+#[test]
+fn of_several_players_one_becomes_the_router_and_the_others_find_it() {
+    let port = free_port();
+    let (first, _) = at_port(port);
+    let mut others: Vec<Session> = (0..3).map(|_| at_port(port).0).collect();
+    until("links", || others.iter().all(Session::has_path));
+    assert!(!others.iter().any(is_router));
+    drop(first);
+    until("a router", || others.iter().any(is_router));
+    until("links to it", || others.iter().all(Session::has_path));
+    let routers: Vec<usize> = (0..3).filter(|&at| is_router(&others[at])).collect();
+    assert_eq!(routers.len(), 1, "{others:?}");
+    // And again when that one ends.
+    drop(others.remove(routers[0]));
+    until("the next", || others.iter().any(is_router));
+    until("links to it", || others.iter().all(Session::has_path));
+    assert_eq!(others.iter().filter(|one| is_router(one)).count(), 1);
+}
+
+#[test]
+fn who_was_told_where_to_connect_becomes_no_router() {
+    let port = free_port();
+    let (first, _) = at_port(port);
+    let endpoint = format!("tcp/127.0.0.1:{port}");
+    let (told, _) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    let (other, events) = at_port(port);
+    until("links", || told.has_path() && other.has_path());
+    drop(first);
+    events.wait("the router", |event| {
+        matches!(event, WireEvent::BecameRouter { .. })
+    });
+    until("a link", || told.has_path() && told.path().losses == 1);
+    assert!(is_router(&other) && !is_router(&told));
+    drop(other);
+    until("loss", || !told.has_path());
+    // Nobody else may be it, so the place stays free for whoever looks for it.
+    let (third, _) = at_port(port);
+    assert!(is_router(&third), "{third:?}");
 }
