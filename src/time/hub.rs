@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError};
 
 use super::change::Change;
@@ -18,8 +18,8 @@ use super::extrapolate::Heard;
 use super::jump::{HubId, Serving};
 use super::life::Kept;
 use super::point::{Ros, Time};
-use super::source::{Feed, NoSource, SourceError, TimeSource};
-use super::sync::{self, Mutex, MutexGuard};
+use super::source::TimeSource;
+use super::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 use super::wall::Wall;
 use super::writer::Attached;
 
@@ -32,24 +32,32 @@ pub(super) struct Hub {
     id: HubId,
     wall: Wall,
     /// Held while the source's own code runs, not while handlers do.
-    control: Mutex<Control>,
-    line: Mutex<Line>,
+    pub(super) control: Mutex<Control>,
+    /// Written under the lock of `control`, read without: the source's own code may ask.
+    pub(super) is_on: AtomicBool,
+    pub(super) line: Mutex<Line>,
+    /// Something that was asked for has been handed on.
+    pub(super) handed: Condvar,
 }
 
-struct Control {
-    source: Box<dyn TimeSource>,
-    is_on: bool,
-    number: u64,
+pub(super) struct Control {
+    pub(super) source: Box<dyn TimeSource>,
+    pub(super) number: u64,
 }
 
 /// What is to be handed on.
 #[derive(Default)]
-struct Line {
-    actions: VecDeque<(Option<u64>, Action)>,
+pub(super) struct Line {
+    /// With the number of the source that said it; none for what was asked for.
+    pub(super) actions: VecDeque<(Option<u64>, Action)>,
+    /// How much was asked for so far: on, off, another source.
+    pub(super) asked: u64,
+    /// How much of that was handed on.
+    pub(super) done: u64,
     /// A thread hands on.
     is_busy: bool,
     /// The source's own code runs: nobody begins to hand on, and who does ends after the action at hand.
-    is_held: bool,
+    pub(super) is_held: bool,
     clocks: Vec<Attached>,
     source: u64,
     is_on: bool,
@@ -77,20 +85,23 @@ pub(super) type Ran<T> = std::thread::Result<T>;
 
 impl Hub {
     pub(super) fn new(wall: Wall, source: Box<dyn TimeSource>) -> (Arc<Self>, Ran<()>) {
-        let control = Control {
-            source,
-            is_on: false,
-            number: 0,
-        };
+        let control = Control { source, number: 0 };
         let hub = Arc::new(Self {
             id: MADE.fetch_add(1, Ordering::Relaxed),
             wall,
             control: Mutex::new(control),
+            is_on: AtomicBool::new(false),
             line: Mutex::new(Line::default()),
+            handed: Condvar::new(),
         });
         let attached = hub.attach_source(&mut hub.control());
         hub.hand_on();
         (hub, attached)
+    }
+
+    /// Whether this thread may be one that hands on.
+    pub(super) fn may_be_served_here(&self) -> bool {
+        Serving::may_be_here(self.id)
     }
 
     pub(super) const fn wall(&self) -> &Wall {
@@ -98,7 +109,7 @@ impl Hub {
     }
 
     pub(super) fn is_on(&self) -> bool {
-        self.control().is_on
+        self.is_on.load(Ordering::SeqCst)
     }
 
     pub(super) fn publishers(&self) -> usize {
@@ -109,129 +120,12 @@ impl Hub {
         self.line().complaints.iter().copied().collect()
     }
 
-    fn control(&self) -> MutexGuard<'_, Control> {
+    pub(super) fn control(&self) -> MutexGuard<'_, Control> {
         self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn line(&self) -> MutexGuard<'_, Line> {
+    pub(super) fn line(&self) -> MutexGuard<'_, Line> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn enable(self: &Arc<Self>) -> Ran<Result<(), SourceError>> {
-        let mut control = self.control();
-        if control.is_on {
-            return Ok(Ok(()));
-        }
-        let started = self.start(&mut control);
-        drop(control);
-        self.hand_on();
-        started
-    }
-
-    /// The source stops and is dropped, as nobody has a clock of it any more. Not on a thread that may be the
-    /// source's own: its code may wait for that.
-    pub(super) fn close(self: &Arc<Self>) {
-        let hub = Arc::clone(self);
-        let close = move || {
-            let stopped = hub.disable();
-            let gone = hub.replace(Box::new(NoSource)).map(drop);
-            if stopped.and(gone).is_err() {
-                tracing::error!("a time source panicked as it was stopped or dropped");
-            }
-        };
-        if Serving::may_be_here(self.id) {
-            sync::spawn("clock-close", close);
-        } else {
-            close();
-        }
-    }
-
-    pub(super) fn disable(&self) -> Ran<()> {
-        let mut control = self.control();
-        if !control.is_on {
-            return Ok(());
-        }
-        let stopped = self.stop(&mut control);
-        drop(control);
-        self.hand_on();
-        stopped
-    }
-
-    /// The new source is there whatever becomes of the old one.
-    pub(super) fn replace(
-        self: &Arc<Self>,
-        source: Box<dyn TimeSource>,
-    ) -> Ran<Result<(), SourceError>> {
-        let mut control = self.control();
-        let was_on = control.is_on;
-        let stopped = if was_on {
-            self.stop(&mut control)
-        } else {
-            Ok(())
-        };
-        let old = std::mem::replace(&mut control.source, source);
-        control.number += 1;
-        let action = Action::Source(control.number);
-        self.line().actions.push_back((None, action));
-        let gone = self.run(|| drop(old));
-        let attached = self.attach_source(&mut control);
-        let started = if was_on && attached.is_ok() {
-            self.start(&mut control)
-        } else {
-            Ok(Ok(()))
-        };
-        drop(control);
-        self.hand_on();
-        stopped.and(gone).and(attached).and(started)
-    }
-
-    fn attach_source(self: &Arc<Self>, control: &mut Control) -> Ran<()> {
-        let feed = Feed::new(self, control.number);
-        self.run(|| control.source.attached(&feed))
-    }
-
-    /// Starts the source. The clocks hear that it is on before what it feeds meanwhile.
-    fn start(self: &Arc<Self>, control: &mut Control) -> Ran<Result<(), SourceError>> {
-        let feed = Feed::new(self, control.number);
-        let place = self.hold();
-        let started = catch_unwind(AssertUnwindSafe(|| control.source.start(&feed)));
-        control.is_on = matches!(started, Ok(Ok(())));
-        let mut line = self.line();
-        if control.is_on {
-            line.actions.insert(place, (None, Action::On));
-        } else {
-            // The time that it fed counts for nothing; what others asked meanwhile stays.
-            let mut at = 0;
-            line.actions.retain(|(source, action)| {
-                at += 1;
-                let is_time = matches!(action, Action::Time(_) | Action::State(_));
-                at <= place || *source != Some(control.number) || !is_time
-            });
-        }
-        line.is_held = false;
-        started
-    }
-
-    /// Stops the source. "Off" is in line before what it feeds meanwhile, and before anybody else can switch it
-    /// on again.
-    fn stop(&self, control: &mut Control) -> Ran<()> {
-        control.is_on = false;
-        self.line().actions.push_back((None, Action::Off));
-        self.run(|| control.source.stop())
-    }
-
-    fn run<T>(&self, source_code: impl FnOnce() -> T) -> Ran<T> {
-        self.hold();
-        let ran = catch_unwind(AssertUnwindSafe(source_code));
-        self.line().is_held = false;
-        ran
-    }
-
-    /// Nothing is handed on any more but the action at hand. How many wait.
-    fn hold(&self) -> usize {
-        let mut line = self.line();
-        line.is_held = true;
-        line.actions.len()
     }
 
     pub(super) fn act(&self, source: u64, action: Action) {
@@ -240,7 +134,7 @@ impl Hub {
     }
 
     /// Hands on what is in line, unless somebody does.
-    fn hand_on(&self) {
+    pub(super) fn hand_on(&self) {
         let mut line = self.line();
         if line.is_busy {
             return;
@@ -270,6 +164,10 @@ impl Hub {
                 tracing::error!("a clock panicked as it was told the time; the others go on");
             }
             line = self.line();
+            if source.is_none() {
+                line.done += 1;
+                self.handed.notify_all();
+            }
         }
         line.is_busy = false;
     }
@@ -309,6 +207,11 @@ impl Hub {
 }
 
 impl Line {
+    pub(super) fn ask(&mut self, action: Action) {
+        self.asked += 1;
+        self.actions.push_back((None, action));
+    }
+
     /// The newest counts: a time that waits is passed over for the next one of its source, but at a turn.
     fn put(&mut self, source: u64, action: Action) {
         let count = self.actions.len();

@@ -40,6 +40,7 @@ mod sim_time;
 mod sleep;
 mod source;
 mod speed;
+mod switch;
 mod sync;
 mod test_clock;
 mod timer;

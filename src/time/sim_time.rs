@@ -14,6 +14,7 @@ use super::hub::{Hub, Ran};
 use super::life::Kept;
 use super::point::Ros;
 use super::source::{NoSource, SourceError, TimeSource};
+use super::sync;
 use super::test_clock::TestClock;
 use super::wall::Wall;
 use super::writer::{Attached, ClockWriter};
@@ -49,8 +50,22 @@ impl Deref for Keeper {
 }
 
 impl Drop for Keeper {
+    /// The source stops and is dropped. Not on a thread that may be the source's own, for which its code may wait;
+    /// nor does this thread wait for one that runs handlers.
     fn drop(&mut self) {
-        self.0.close();
+        let hub = Arc::clone(&self.0);
+        let close = move || {
+            let stopped = hub.switch_off();
+            let gone = hub.exchange(Box::new(NoSource)).map(drop);
+            if stopped.and(gone).is_err() {
+                tracing::error!("a time source panicked as it was stopped or dropped");
+            }
+        };
+        if self.0.may_be_served_here() {
+            sync::spawn("clock-close", close);
+        } else {
+            close();
+        }
     }
 }
 
@@ -117,7 +132,8 @@ impl SimTime {
         }
     }
 
-    /// Sim time is on: the source starts and drives the clocks. Nothing if it is on.
+    /// Sim time is on: the source starts and drives the clocks. Nothing if it is on. The clocks have changed when this
+    /// returns; in a handler they do right after it.
     ///
     /// # Errors
     /// If the source cannot start; sim time then is off.
@@ -125,12 +141,14 @@ impl SimTime {
         come_of(self.hub.enable())
     }
 
-    /// Sim time is off: the clocks show system time. Nothing if it is off.
+    /// Sim time is off: the clocks show system time. Nothing if it is off. The clocks have changed when this returns,
+    /// also where another thread runs their handlers and changes them (so that one does not wait for who calls this);
+    /// in a handler they do right after it.
     pub fn disable(&self) {
         come_of(self.hub.disable());
     }
 
-    /// Whether sim time is on.
+    /// Whether sim time is on. A source's own code may ask, too; in its `start` it is not.
     pub fn is_enabled(&self) -> bool {
         self.hub.is_on()
     }

@@ -303,3 +303,87 @@ fn a_sleeper_is_fed_to_its_end() {
     assert_eq!(sleeper.join().unwrap(), Ok(()));
     assert_eq!(all(&fate), ["stopped", "dropped"]);
 }
+
+/// Also beside a thread that runs handlers, which is the one that tells the clocks then.
+#[test]
+fn sim_time_is_off_and_on_when_the_call_comes_back() {
+    for _ in 0..50 {
+        let (source, _fate, feeds) = told();
+        let sim = SimTime::new(source);
+        let clock = sim.clock();
+        sim.enable().unwrap();
+        let feed = feeds.recv().unwrap();
+        let ((tell, is_held), (go, goes)) = (bounded(1), bounded::<()>(1));
+        let _handle = clock.on_tick(move |_| {
+            tell.send(()).unwrap();
+            goes.recv_timeout(PATIENCE).unwrap();
+        });
+        thread::scope(|scope| {
+            scope.spawn(|| feed.time(at(5)));
+            is_held.recv_timeout(PATIENCE).unwrap();
+            let switch = scope.spawn(|| {
+                sim.disable();
+                let is_off = !clock.is_active();
+                sim.enable().unwrap();
+                (is_off, clock.is_active())
+            });
+            until("off", || !sim.is_enabled() || switch.is_finished());
+            go.send(()).unwrap();
+            assert_eq!(switch.join().unwrap(), (true, true));
+        });
+    }
+}
+
+/// A handler cannot wait for itself: then it is off right after it.
+#[test]
+fn a_handler_may_switch_sim_time_off() {
+    let (source, _fate, feeds) = told();
+    let sim = SimTime::new(source);
+    let clock = sim.clock();
+    sim.enable().unwrap();
+    let (switch, view) = (sim.clone(), clock.clone());
+    let _handle = clock.on_tick(move |_| {
+        switch.disable();
+        assert!(view.is_active() && !switch.is_enabled());
+    });
+    feeds.recv().unwrap().time(at(5));
+    assert!(!clock.is_active());
+}
+
+/// What a source asks of its own `SimTime` while it starts and stops.
+#[test]
+fn a_source_may_ask_whether_it_is_wanted() {
+    type Slot = Arc<Mutex<Option<SimTime>>>;
+    struct Asks(Slot, Sender<bool>);
+    impl Asks {
+        fn ask(&self) {
+            let sim = self.0.lock().unwrap().clone();
+            if let Some(sim) = sim {
+                let answer = sim.is_enabled();
+                self.1.send(answer).unwrap();
+            }
+        }
+    }
+    impl TimeSource for Asks {
+        fn start(&mut self, _: &Feed) -> Result<(), SourceError> {
+            self.ask();
+            Ok(())
+        }
+
+        fn stop(&mut self) {
+            self.ask();
+        }
+    }
+    let (slot, (tell, told)) = (Slot::default(), bounded(10));
+    let sim = SimTime::new(Asks(Arc::clone(&slot), tell));
+    *slot.lock().unwrap() = Some(sim.clone());
+    let (switch, (done, is_done)) = (sim.clone(), bounded(1));
+    thread::spawn(move || {
+        switch.enable().unwrap();
+        switch.disable();
+        done.send(()).unwrap();
+    });
+    is_done.recv_timeout(PATIENCE).expect("it does not end");
+    slot.lock().unwrap().take();
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [false, false]);
+}
