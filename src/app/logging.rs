@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use bagplay::bag::Foreign;
 use bagplay::cli::{Color, TalkArgs};
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use jiff::Timestamp;
@@ -280,7 +281,8 @@ impl Write for Saying {
         self.log.sinks().say(Said {
             at: Timestamp::now(),
             level: self.level,
-            text: String::from_utf8_lossy(text).into_owned(),
+            // Whatever a message quotes, nothing in it steers a terminal, ends the line or floods a log.
+            text: Foreign::text(&String::from_utf8_lossy(text)).to_string(),
         });
         Ok(text.len())
     }

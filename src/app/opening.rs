@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bagplay::bag::{Bag, MessageOrder, Opening, Progress};
+use bagplay::bag::{Bag, Foreign, MessageOrder, Opening, Progress};
 use bagplay::cli::{Exit, Findings};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -37,6 +37,14 @@ pub(crate) fn open(paths: &[PathBuf], order: MessageOrder, voice: &Voice) -> Res
     let bag = bag.or_exit(Exit::Recording)?;
     for note in bag.notes() {
         tracing::warn!("{note}");
+    }
+    if let Some(path) = bag.compressed_by_message() {
+        let error = anyhow::anyhow!(
+            "{}: each message is compressed by itself with zstd (rosbag2's compression_mode MESSAGE), which is not \
+             read; hint: `ros2 bag convert` writes the recording without that",
+            Foreign::path(path)
+        );
+        return Err(Failure::new(Exit::Recording, error));
     }
     let mut named = BTreeSet::new();
     for file in bag.files() {
@@ -91,7 +99,7 @@ impl Watch<'_> {
         });
         bar.set_length(progress.of);
         bar.set_position(progress.done);
-        bar.set_message(progress.file.display().to_string());
+        bar.set_message(Foreign::path(progress.file).to_string());
     }
 
     fn finish(&self) {

@@ -105,7 +105,11 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     let summary = Summary::new(&bag, &plan, &report, ending.how, unsent);
     match talk.format {
         Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?)?,
-        Format::Text => tracing::info!("{summary}"),
+        Format::Text => {
+            for line in summary.to_string().lines() {
+                tracing::info!("{line}");
+            }
+        }
     }
     if ending.exit == Exit::Done && summary.damage().has_defect() {
         let error = anyhow::anyhow!("not everything was played, through a defect of this program");

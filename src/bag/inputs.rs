@@ -4,6 +4,7 @@
 //! The parts of a directory stand or fall alone: one that is gone or is no recording is damage, and the
 //! rest plays.
 
+use std::collections::HashSet;
 use std::error::Error as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,13 +14,11 @@ use super::contents::FileSummary;
 use super::error::{BagError, Damage, DamageKind};
 use super::metadata::MetadataTopic;
 use super::opening::Opening;
+use super::packed::ZSTD;
 use super::pool::Pool;
 use super::rosbag2::{Directory, Note};
 use super::source::Source;
 use super::spool::spool;
-
-/// How a zstd frame begins.
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Whether a recording was named itself, or found in a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +46,7 @@ pub(super) struct Inputs {
 pub(super) struct Counted {
     dir: PathBuf,
     told: u64,
-    files: Vec<PathBuf>,
+    files: HashSet<PathBuf>,
 }
 
 impl Counted {
@@ -99,7 +98,7 @@ impl Inputs {
                 .map(|told| Counted {
                     dir: path.to_owned(),
                     told,
-                    files: directory.files.clone(),
+                    files: directory.files.iter().cloned().collect(),
                 }),
         );
         self.topics

@@ -6,8 +6,11 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::foreign::Foreign;
 
 /// How many files are open at most: far below the usual limit of 1024 a process.
 const MOST_OPEN: usize = 128;
@@ -34,6 +37,27 @@ pub(super) struct Pooled {
     path: PathBuf,
     pool: Arc<Pool>,
     slot: Arc<Slot>,
+    /// Which file it was when it was opened first.
+    identity: Identity,
+}
+
+/// What tells a file from one that has taken its name, and from itself after it was written to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    length: u64,
+}
+
+impl Identity {
+    fn of(file: &File) -> io::Result<Self> {
+        let facts = file.metadata()?;
+        Ok(Self {
+            device: facts.dev(),
+            inode: facts.ino(),
+            length: facts.len(),
+        })
+    }
 }
 
 #[derive(Debug, Default)]
@@ -55,13 +79,16 @@ impl Pool {
 
     /// Opens a file, now and whenever it is needed.
     pub(super) fn open(self: &Arc<Self>, path: &Path) -> io::Result<Pooled> {
-        let file = Pooled {
+        let file = File::open(path)?;
+        let identity = Identity::of(&file)?;
+        let pooled = Pooled {
             path: path.to_owned(),
             pool: Arc::clone(self),
             slot: Arc::default(),
+            identity,
         };
-        file.get()?;
-        Ok(file)
+        pooled.hold(Arc::new(file));
+        Ok(pooled)
     }
 
     fn admit(&self, slot: &Arc<Slot>) {
@@ -79,15 +106,37 @@ impl Pool {
 }
 
 impl Pooled {
-    /// The file, open.
+    /// The file, open; an error if it was closed and another one has its name by now, or it has another length.
     pub(super) fn get(&self) -> io::Result<Arc<File>> {
         if let Some(file) = self.slot.lock().as_ref() {
             return Ok(Arc::clone(file));
         }
-        let file = Arc::new(File::open(&self.path)?);
-        *self.slot.lock() = Some(Arc::clone(&file));
-        self.pool.admit(&self.slot);
+        let file = File::open(&self.path)?;
+        let found = Identity::of(&file)?;
+        let known = self.identity;
+        if (found.device, found.inode) != (known.device, known.inode) {
+            let path = Foreign::path(&self.path);
+            let why = format!("{path} was replaced by another file since it was opened");
+            return Err(io::Error::other(why));
+        }
+        if found.length != known.length {
+            let (path, now, then) = (Foreign::path(&self.path), found.length, known.length);
+            let why = format!("{path} has {now} bytes and had {then} when it was opened");
+            return Err(io::Error::other(why));
+        }
+        let file = Arc::new(file);
+        self.hold(Arc::clone(&file));
         Ok(file)
+    }
+
+    /// How long the file is, in bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.identity.length
+    }
+
+    fn hold(&self, file: Arc<File>) {
+        *self.slot.lock() = Some(file);
+        self.pool.admit(&self.slot);
     }
 }
 
@@ -96,6 +145,44 @@ mod tests {
     use std::io::Read as _;
 
     use super::*;
+
+    #[test]
+    fn a_file_that_is_another_by_now_is_an_error_that_names_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let pool = Pool::new(1);
+        let path = dir.path().join("a");
+        let open = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let file = pool.open(&path).unwrap();
+            // Which closes it.
+            let other = dir.path().join("b");
+            std::fs::write(&other, b"other").unwrap();
+            let other = pool.open(&other).unwrap();
+            assert!(file.slot.lock().is_none() && other.slot.lock().is_some());
+            file
+        };
+        let said = |file: &Pooled| file.get().unwrap_err().to_string();
+
+        let file = open(b"first");
+        assert!(file.get().is_ok());
+        let file = open(b"first");
+        std::fs::write(dir.path().join("new"), b"other").unwrap();
+        std::fs::rename(dir.path().join("new"), &path).unwrap();
+        let error = said(&file);
+        assert!(error.starts_with(path.to_str().unwrap()), "{error}");
+        assert!(error.contains("was replaced"), "{error}");
+
+        for now in [&b"fir"[..], b"first and more"] {
+            let file = open(b"first");
+            std::fs::write(&path, now).unwrap();
+            let error = said(&file);
+            let due = format!("has {} bytes and had 5", now.len());
+            assert!(error.contains(&due), "{error}");
+        }
+        let file = open(b"first");
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(file.get().unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
 
     #[test]
     fn no_more_than_so_many_are_open_and_all_can_be_read() {

@@ -17,6 +17,7 @@ use super::latched;
 use super::message::{Message, TopicId};
 use super::opening::{MessageOrder, Opening};
 use super::outline::{self, Outline, TopicOutline};
+use super::packed;
 use super::rosbag2::Note;
 use super::selection::{Bounds, Direction, Selection, StartAt};
 use super::source::Source;
@@ -87,6 +88,12 @@ impl Bag {
     pub fn message_count(&self) -> Option<u64> {
         let mut counts = self.files().iter().map(|file| file.message_count);
         counts.try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
+    }
+
+    /// A file whose messages are each compressed by themselves with zstd (rosbag2's compression mode MESSAGE), which
+    /// cannot be played; `None` if there is none among the first four, as far as their first chunks tell.
+    pub fn compressed_by_message(&self) -> Option<&Path> {
+        packed::by_message(&self.contents)
     }
 
     /// What was found wrong when the files were opened.

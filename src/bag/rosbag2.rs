@@ -5,6 +5,7 @@
 //! live to list is found all the same. Without a usable `metadata.yaml` the recordings in the directory
 //! are taken by the numbers in their names. Nothing is opened here but `metadata.yaml`.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -232,6 +233,7 @@ fn locate(
 ) -> Result<Located, DirectoryError> {
     let dir = metadata.parent().unwrap_or(metadata);
     let (mut files, mut missing) = (Vec::new(), Vec::new());
+    let mut told = HashSet::new();
     for path in listed {
         // What is joined to the directory must stay below it.
         let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -243,7 +245,7 @@ fn locate(
         }
         match find(dir, Path::new(path)) {
             Ok(found) if known.is_new(&found) => files.push(found),
-            Err(gone) if !missing.contains(&gone) => missing.push(gone),
+            Err(gone) if told.insert(path) => missing.push(gone),
             Ok(_) | Err(_) => {}
         }
     }

@@ -50,10 +50,9 @@ impl Source {
             });
         }
         let file = pool.open(path).map_err(fail)?;
-        let len = file.get().and_then(|file| file.metadata()).map_err(fail)?;
         Ok(Self {
             path: path.to_owned(),
-            len: len.len(),
+            len: file.length(),
             store: Store::File(file),
         })
     }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::check::Check;
 use super::findings::Findings;
+use super::units::path;
 use crate::bag::{Bag, FileSummary, IndexOrigin, Mark, Marks, Outline, Qos, Topic, TopicOutline};
 use crate::time::TimeRange;
 
@@ -30,6 +31,7 @@ pub struct Info {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(super) struct FileInfo {
+    #[serde(serialize_with = "path")]
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
     pub(super) profile: String,

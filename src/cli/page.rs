@@ -8,6 +8,7 @@ use jiff::tz::TimeZone;
 use super::check::Check;
 use super::info::{FileInfo, Info, MarkInfo, TopicInfo};
 use super::units::{bytes, count, plural};
+use crate::bag::Foreign;
 use crate::time::{Ros, Time};
 
 /// More files than these are shown as one line.
@@ -139,7 +140,7 @@ fn sparkline(density: &[f64]) -> String {
 }
 
 fn file_lines(page: &mut String, file: &FileInfo) {
-    let name = printable(&file.path.display().to_string());
+    let name = Foreign::path(&file.path).at_most(LONGEST);
     let _ = writeln!(
         page,
         "file      {name}  {}, {}{}",
@@ -176,8 +177,8 @@ fn files_line(page: &mut String, files: &[FileInfo]) {
     let sum = |of: fn(&FileInfo) -> u64| files.iter().map(of).fold(0, u64::saturating_add);
     let names = match files {
         [first, .., last] => {
-            let name = |file: &FileInfo| printable(&file.path.display().to_string());
-            format!("{} … {}", name(first), name(last))
+            let [first, last] = [first, last].map(|file| Foreign::path(&file.path));
+            format!("{} … {}", first.at_most(LONGEST), last.at_most(LONGEST))
         }
         _ => String::new(),
     };
@@ -228,20 +229,7 @@ fn moment(t: Time<Ros>, zone: &TimeZone) -> String {
 
 /// Names come from the file: nothing in them may steer the terminal.
 fn printable(name: &str) -> String {
-    let clean = name
-        .chars()
-        .map(|c| if is_steering(c) { '\u{fffd}' } else { c });
-    let mut shown: String = clean.take(LONGEST).collect();
-    if name.chars().nth(LONGEST).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-/// Controls, and what turns the direction of writing round.
-fn is_steering(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    Foreign::text(name).at_most(LONGEST).to_string()
 }
 
 #[cfg(test)]
@@ -250,8 +238,8 @@ mod tests {
 
     #[test]
     fn names_cannot_steer_the_terminal_nor_flood_it() {
-        assert_eq!(printable("/a\x1b[2J\nb"), "/a\u{fffd}[2J\u{fffd}b");
-        assert_eq!(printable("/a\u{202e}b"), "/a\u{fffd}b");
+        assert_eq!(printable("/a\x1b[2J\nb"), "/a\\u{1b}[2J\\nb");
+        assert_eq!(printable("/a\u{202e}b"), "/a\\u{202e}b");
         assert_eq!(printable(&"x".repeat(1000)).chars().count(), 201);
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::findings::Findings;
 use super::plan::{LeftOut, Plan, pace_factor};
-use super::units::{bytes, count, millis, plural};
+use super::units::{bytes, count, millis, paths, plural};
 use crate::bag::{Bag, MessageOrder};
 use crate::player::Report;
 use crate::time::Duration;
@@ -49,6 +49,7 @@ pub struct Summary {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 struct Recording {
+    #[serde(serialize_with = "paths")]
     files: Vec<PathBuf>,
     start_ns: i64,
     end_ns: i64,

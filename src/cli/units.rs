@@ -1,4 +1,10 @@
-//! Numbers as people read them.
+//! Numbers as people read them, and names of files as programs do.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Serialize as _, Serializer};
+
+use crate::bag::Foreign;
 
 /// `1234567` as `1,234,567`.
 pub fn count(number: u64) -> String {
@@ -37,6 +43,28 @@ pub fn bytes(number: u64) -> String {
 /// Microseconds as milliseconds with the digits that matter.
 pub(super) fn millis(micros: f64) -> String {
     format!("{:.3} ms", micros / 1e3)
+}
+
+/// The name of a file as it is, or with `\xNN` for bytes that are no UTF-8, which JSON cannot have.
+pub(super) fn path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    match path.to_str() {
+        Some(text) => to.serialize_str(text),
+        None => to.collect_str(&Foreign::path(path)),
+    }
+}
+
+/// The same of several.
+pub(super) fn paths<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+    struct Name<'a>(&'a Path);
+
+    impl serde::Serialize for Name<'_> {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            path(self.0, to)
+        }
+    }
+
+    let names: Vec<Name<'_>> = paths.iter().map(|path| Name(path)).collect();
+    names.serialize(to)
 }
 
 #[cfg(test)]

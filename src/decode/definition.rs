@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::bag::Foreign;
+
 /// Definitions are kilobytes; what is larger is no definition.
 const LARGEST: usize = 4 << 20;
 /// What a definition without fields has in its place: no message is empty in DDS.
@@ -20,6 +22,11 @@ pub(crate) enum Dialect {
     Ros2,
 }
 
+/// A name or line of a definition as it is shown.
+pub(super) fn name(text: &str) -> Foreign<'_> {
+    Foreign::text(text).at_most(100)
+}
+
 /// Why a definition cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SchemaError {
@@ -30,10 +37,10 @@ pub enum SchemaError {
     #[error("the schema has {0} bytes, too many for a message definition")]
     TooLarge(usize),
     /// A type name that is none.
-    #[error("`{0}` is not a type name")]
+    #[error("`{}` is not a type name", name(.0))]
     TypeName(String),
     /// A line that is no field.
-    #[error("`{line}` in {definition} is not a field")]
+    #[error("`{}` in {} is not a field", name(line), name(definition))]
     Field {
         /// The definition.
         definition: String,
@@ -41,7 +48,7 @@ pub enum SchemaError {
         line: String,
     },
     /// A type that is referred to and not defined.
-    #[error("{0} is referred to but not defined in the schema")]
+    #[error("{} is referred to but not defined in the schema", name(.0))]
     Missing(String),
 }
 

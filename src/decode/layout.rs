@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::definition::{
-    Array, Base, Definitions, Field as Defined, Number, PLACEHOLDER, Ros1Stamp, SchemaError,
+    Array, Base, Definitions, Field as Defined, Number, PLACEHOLDER, Ros1Stamp, SchemaError, name,
 };
 
 /// Real definitions have up to ten or so; what is deeper would cost stack.
@@ -22,11 +22,11 @@ const TIMES: [&str; 2] = [
 pub(super) enum LayoutError {
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error("{0} holds itself")]
+    #[error("{} holds itself", name(.0))]
     Recursive(String),
-    #[error("{0} holds messages nested more than {DEEPEST} deep")]
+    #[error("{} holds messages nested more than {DEEPEST} deep", name(.0))]
     Deep(String),
-    #[error("`{0}` is a wchar, which has no one form")]
+    #[error("`{}` is a wchar, which has no one form", name(.0))]
     WideChar(String),
 }
 

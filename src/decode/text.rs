@@ -4,12 +4,18 @@
 //! does what terminals disagree about: marks that follow nothing, or many marks, and selectors of a variation.
 //! Work is bounded by the length asked for, not by that of the text.
 
-/// A name or a sentence, without quotes.
+use crate::bag::MarkRun;
+
+/// A name or a sentence, without quotes. A backslash stays, so that what was escaped stays as it is.
 pub(super) fn plain(text: &str, characters: usize) -> String {
     let mut row = Row::new("", characters, "…");
-    let mut marks = Marks::default();
+    let mut marks = MarkRun::default();
     for c in text.chars() {
-        if !row.push(&marks.escaped(c, false)) {
+        let shown = match c {
+            '\\' => c.to_string(),
+            _ => marks.escaped(c, false),
+        };
+        if !row.push(&shown) {
             break;
         }
     }
@@ -22,7 +28,7 @@ pub(super) fn quoted(bytes: &[u8], characters: usize) -> String {
     // As many bytes as the characters can have at most, and one that does not fit any more.
     let window = characters.saturating_mul(4).saturating_add(4);
     let window = &bytes[..bytes.len().min(window)];
-    let mut marks = Marks::default();
+    let mut marks = MarkRun::default();
     for chunk in window.utf8_chunks() {
         let valid = chunk.valid().chars().map(|c| marks.escaped(c, true));
         let invalid = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}"));
@@ -42,7 +48,7 @@ pub(super) fn quoted_wide(
     characters: usize,
 ) -> String {
     let mut row = Row::new("\"", characters, &cut_after(count, "units"));
-    let mut marks = Marks::default();
+    let mut marks = MarkRun::default();
     for c in char::decode_utf16(units) {
         let piece = match c {
             Ok(c) => marks.escaped(c, true),
@@ -57,41 +63,6 @@ pub(super) fn quoted_wide(
 
 fn cut_after(count: usize, what: &str) -> String {
     format!("…\" ({count} {what})")
-}
-
-/// How many more marks may follow a letter: as many as any script needs.
-#[derive(Clone, Copy, Default)]
-struct Marks(u8);
-
-impl Marks {
-    const MOST: u8 = 4;
-
-    fn escaped(&mut self, c: char, is_quoted: bool) -> String {
-        if is_mark(c) {
-            let has_room = self.0 > 0;
-            self.0 = self.0.saturating_sub(1);
-            return if has_room {
-                c.to_string()
-            } else {
-                c.escape_unicode().to_string()
-            };
-        }
-        let shown = match c {
-            '\'' => c.to_string(),
-            '"' if !is_quoted => c.to_string(),
-            _ => c.escape_debug().to_string(),
-        };
-        self.0 = if shown.starts_with(c) { Self::MOST } else { 0 };
-        shown
-    }
-}
-
-/// Whether it is drawn on the letter before it. Only by itself such a mark is escaped by the standard library.
-fn is_mark(c: char) -> bool {
-    let is_selector = matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
-    let is_escaped_alone = c.escape_debug().count() > 1;
-    let text: String = ['a', c].iter().collect();
-    !is_selector && is_escaped_alone && !c.is_ascii() && text.escape_debug().eq(text.chars())
 }
 
 /// A value that is put together piece by piece and ends with a note where it is cut.

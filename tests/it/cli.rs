@@ -309,7 +309,7 @@ fn info_lists_marks_and_a_broken_list_is_a_warning() {
     std::fs::write(&sidecar, marks).unwrap();
     info("text").stderr("").stdout(
         contains("marks     1\n")
-            .and(contains("+12.345 s  brakes\u{fffd}[2J"))
+            .and(contains("+12.345 s  brakes\\u{1b}[2J"))
             .and(contains('\u{1b}').not()),
     );
     let shown = json(info("json").get_output());

@@ -18,6 +18,8 @@ mod cli;
 #[cfg(feature = "wire")]
 mod cli_flags;
 #[cfg(feature = "wire")]
+mod cli_foreign;
+#[cfg(feature = "wire")]
 mod cli_log;
 mod decode;
 #[cfg(feature = "tui")]
