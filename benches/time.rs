@@ -13,7 +13,8 @@ use std::thread;
 use std::time::{Duration as StdDuration, Instant};
 
 use bagplay::time::{
-    Clock, ClockState, Duration, Extrapolation, Fallback, JumpFilter, Speed, Time, Timer,
+    Cancel, Clock, ClockState, Duration, Extrapolation, Fallback, InvalidPeriod, JumpFilter,
+    OnJump, Speed, TestClock, Time, Timer, Timers,
 };
 
 const CALLS: u32 = 1_000_000;
@@ -83,6 +84,67 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect::<Result<_, _>>()?;
     ticks("1,000 timers, a handler of backward jumps");
     drop((timers, handle));
+    waiting()
+}
+
+/// Ticks and timers with those who wait, each on a clock of its own.
+fn waiting() -> Result<(), Box<dyn std::error::Error>> {
+    let start = Time::from_nanos(1);
+    let row = |name: &str, cost: f64| println!("{name:<42} {cost:>8.1}");
+    let timers = |clock: &Clock, count, period| -> Result<Vec<Timer>, InvalidPeriod> {
+        (0..count).map(|_| Timer::new(clock, period)).collect()
+    };
+    let ticks = |clock: &TestClock, calls| {
+        let (writer, mut tick) = (clock.writer(), 10_000_000);
+        alone(calls, || {
+            tick += 1;
+            writer.set(Time::from_nanos(tick));
+        })
+    };
+
+    let test = TestClock::new(start);
+    let overdue = timers(&test.ros(), 1_000, Duration::from_nanos(1))?;
+    row("1,000 timers that are overdue", ticks(&test, 1_000));
+    drop(overdue);
+
+    for count in [1_000, 10_000] {
+        let test = TestClock::new(start);
+        let (clock, cancel) = (test.ros(), Cancel::new());
+        let far = timers(&clock, count, Duration::from_secs(3_600))?;
+        let any = OnJump::ErrorOnAny {
+            min_forward: Duration::from_secs(3_600),
+        };
+        thread::scope(|scope| {
+            let options = any.unless(&cancel);
+            scope.spawn(|| clock.sleep_for(Duration::from_secs(3_600), options));
+            test.wait_asleep(&clock, 1);
+            let name = format!("{count} timers, a sleeper that minds jumps");
+            row(&name, ticks(&test, 1_000));
+            cancel.cancel();
+        });
+        drop(far);
+    }
+
+    let test = TestClock::new(start);
+    let mut set = Timers::new(&test.ros());
+    for _ in 0..999 {
+        set.add(Duration::from_secs(3_600), |_, _| {})?;
+    }
+    set.add(Duration::from_nanos(1), |_, _| {})?;
+    let (writer, mut tick) = (test.writer(), 10_000_000);
+    let cost = alone(1_000, || {
+        tick += 1;
+        writer.set(Time::from_nanos(tick));
+        set.run_due();
+    });
+    row("a set of 1,000, one due, its callback", cost);
+
+    let test = TestClock::new(start);
+    let timer = Timer::new(&test.ros(), Duration::from_nanos(1))?;
+    let call = alone(100_000, || {
+        black_box(timer.call().ok());
+    });
+    row("Timer::call", call);
     Ok(())
 }
 

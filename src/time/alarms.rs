@@ -1,8 +1,9 @@
-//! [`Alarms`]: everybody who waits for a time of one clock, by deadline.
+//! [`Alarms`]: the calls that wait on one clock, ordered by the time each waits for.
 //!
-//! A tick rings only those whose deadline has come. A jump goes to each alarm once: it ends a sleep that
-//! asked for that, and moves a timer's deadline. Kept under the lock of [`Core`](super::core::Core), as
-//! the bells' condition variables demand; so no wake-up is lost.
+//! A timer that nobody waits for is not in the queue and costs a tick nothing; see `timetable.rs`. A tick rings those
+//! whose time has come. A jump visits whom it may concern: a step forward the sleepers that asked for steps of that
+//! size, any other jump everybody. All of it is under the lock of [`Core`](super::core::Core), which the bells'
+//! condition variables belong to, so no wake-up is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,23 +11,25 @@ use std::sync::Arc;
 use super::bell::Bell;
 use super::duration::Duration;
 use super::jump::{JumpEvent, JumpKind};
-use super::point::{Ros, Time};
-use super::schedule::Schedule;
+use super::point::{Ros, Steady, Time};
 use super::sleep::{OnJump, SleepError};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct AlarmId(u64);
 
-#[derive(Debug)]
-pub(super) struct Alarm {
-    pub(super) bell: Arc<Bell>,
-    pub(super) job: Job,
+impl AlarmId {
+    const LAST: Self = Self(u64::MAX);
 }
 
+/// A call that waits.
 #[derive(Debug)]
-pub(super) enum Job {
-    Sleep(Sleeper),
-    Timer(Schedule),
+struct Waiter {
+    bell: Arc<Bell>,
+    sleeper: Sleeper,
+    /// Its place in the queue, if it has one.
+    queued: Option<Time<Ros>>,
+    /// When it looks again by itself; `None` if only a ring wakes it.
+    dozes_until: Option<Time<Steady>>,
 }
 
 #[derive(Debug)]
@@ -37,8 +40,9 @@ pub(super) struct Sleeper {
     /// A cycle's length, if it begins anew where the time is set back behind its begin.
     pub(super) period: Option<Duration>,
     pub(super) on_jump: OnJump,
-    /// Whether a change of source ends it, which moves a timer's deadline.
-    pub(super) minds_sources: bool,
+    /// Whether it waits for a timer: the target is the timer's deadline, which a jump may move, so that a target
+    /// which was shown does not end it, nor does a change of source.
+    pub(super) follows_timer: bool,
     /// How it ended, once and for all.
     pub(super) ended: Option<Result<(), SleepError>>,
 }
@@ -46,145 +50,168 @@ pub(super) struct Sleeper {
 #[derive(Debug, Default)]
 pub(super) struct Alarms {
     /// By age: who came first is woken first.
-    all: BTreeMap<AlarmId, Alarm>,
-    /// By their deadlines.
-    waiting: BTreeSet<(Time<Ros>, AlarmId)>,
-    /// How many sleepers a step forwards may end: without any, a tick looks at the queue's head alone.
-    watchful: usize,
+    waiters: BTreeMap<AlarmId, Waiter>,
+    /// What waiters wait for. Sleepers are in it until they have ended, who waits for a timer until it is rung.
+    queue: BTreeSet<(Time<Ros>, AlarmId)>,
+    /// The sleepers that a step forward can end, by the least step that does.
+    watchful: BTreeSet<(Duration, AlarmId)>,
     last_id: u64,
 }
 
-impl Alarm {
-    /// Never for a canceled timer.
-    pub(super) fn deadline(&self) -> Option<Time<Ros>> {
-        match &self.job {
-            Job::Sleep(sleeper) => Some(sleeper.until),
-            Job::Timer(schedule) => (!schedule.is_canceled).then_some(schedule.next),
-        }
-    }
-
-    const fn is_watchful(&self) -> bool {
-        matches!(&self.job, Job::Sleep(sleeper) if matches!(sleeper.on_jump, OnJump::ErrorOnAny { .. }))
-    }
-}
-
 impl Alarms {
-    pub(super) fn add(&mut self, alarm: Alarm) -> AlarmId {
+    pub(super) fn add(&mut self, bell: &Arc<Bell>, sleeper: Sleeper) -> AlarmId {
         self.last_id += 1;
         let id = AlarmId(self.last_id);
-        self.waiting.extend(alarm.deadline().map(|at| (at, id)));
-        self.watchful += usize::from(alarm.is_watchful());
-        self.all.insert(id, alarm);
+        let waiter = Waiter {
+            bell: Arc::clone(bell),
+            sleeper,
+            queued: None,
+            dozes_until: None,
+        };
+        self.waiters.insert(id, waiter);
+        self.arm(id);
         id
     }
 
-    pub(super) fn remove(&mut self, id: AlarmId) {
-        let Some(alarm) = self.all.remove(&id) else {
+    /// Puts another plan in place.
+    pub(super) fn replan(&mut self, id: AlarmId, sleeper: Sleeper) {
+        self.disarm(id);
+        if let Some(waiter) = self.waiters.get_mut(&id) {
+            waiter.sleeper = sleeper;
+        }
+        self.arm(id);
+    }
+
+    fn arm(&mut self, id: AlarmId) {
+        let sleeper = &self.waiters[&id].sleeper;
+        if let OnJump::ErrorOnAny { min_forward } = sleeper.on_jump {
+            self.watchful.insert((min_forward, id));
+        }
+        let target = (!sleeper.follows_timer).then_some(sleeper.until);
+        self.queue_at(id, target);
+    }
+
+    fn disarm(&mut self, id: AlarmId) {
+        self.queue_at(id, None);
+        if let Some(waiter) = self.waiters.get(&id)
+            && let OnJump::ErrorOnAny { min_forward } = waiter.sleeper.on_jump
+        {
+            self.watchful.remove(&(min_forward, id));
+        }
+    }
+
+    fn queue_at(&mut self, id: AlarmId, target: Option<Time<Ros>>) {
+        let Some(waiter) = self.waiters.get_mut(&id) else {
             return;
         };
-        self.watchful -= usize::from(alarm.is_watchful());
-        if let Some(at) = alarm.deadline() {
-            self.waiting.remove(&(at, id));
+        let before = std::mem::replace(&mut waiter.queued, target);
+        if before != target {
+            before.map(|at| self.queue.remove(&(at, id)));
+            self.queue.extend(target.map(|at| (at, id)));
         }
+    }
+
+    pub(super) fn remove(&mut self, id: AlarmId) {
+        self.disarm(id);
+        self.waiters.remove(&id);
     }
 
     pub(super) fn sleeper(&self, id: AlarmId) -> &Sleeper {
-        match &self.all[&id].job {
-            Job::Sleep(sleeper) => sleeper,
-            Job::Timer(_) => unreachable!("the id is of a sleep"),
-        }
+        &self.waiters[&id].sleeper
     }
 
-    pub(super) fn schedule(&self, id: AlarmId) -> Schedule {
-        match &self.all[&id].job {
-            Job::Timer(schedule) => *schedule,
-            Job::Sleep(_) => unreachable!("the id is of a timer"),
-        }
+    pub(super) fn waiter_bell(&self, id: AlarmId) -> Arc<Bell> {
+        Arc::clone(&self.waiters[&id].bell)
     }
 
-    /// The schedule as it is at `now`: the date of a system clock may have been set back since the last look,
-    /// which nobody tells.
-    pub(super) fn schedule_at(&mut self, id: AlarmId, now: Time<Ros>) -> Schedule {
-        let known = self.schedule(id);
-        let schedule = known.not_before_last(now);
-        if schedule != known {
-            self.reschedule(id, schedule);
-        }
-        schedule
-    }
-
-    /// Puts a timer's new schedule in place; whoever waits for it looks again.
-    pub(super) fn reschedule(&mut self, id: AlarmId, schedule: Schedule) {
-        let Some(alarm) = self.all.get_mut(&id) else {
-            return;
-        };
-        if let Some(at) = alarm.deadline() {
-            self.waiting.remove(&(at, id));
-        }
-        alarm.job = Job::Timer(schedule);
-        self.waiting.extend(alarm.deadline().map(|at| (at, id)));
-        alarm.bell.ring();
-    }
-
-    pub(super) fn bell(&self, id: AlarmId) -> Arc<Bell> {
-        Arc::clone(&self.all[&id].bell)
-    }
-
-    /// Moves a timer to another bell: that of the set it belongs to now.
-    pub(super) fn rehang(&mut self, id: AlarmId, bell: &Arc<Bell>) {
-        if let Some(alarm) = self.all.get_mut(&id) {
-            alarm.bell = Arc::clone(bell);
-        }
-    }
-
-    /// What a jump means to each.
-    pub(super) fn jump(&mut self, event: JumpEvent) {
-        for alarm in self.all.values_mut() {
-            match &mut alarm.job {
-                Job::Sleep(sleeper) => sleeper.jump(event),
-                Job::Timer(schedule) => *schedule = schedule.rebased(event),
+    /// The waiter has looked, waits for `target` now, and looks again by itself at `dozes_until`.
+    pub(super) fn waits(
+        &mut self,
+        id: AlarmId,
+        target: Option<Time<Ros>>,
+        dozes_until: Option<Time<Steady>>,
+    ) {
+        if let Some(waiter) = self.waiters.get_mut(&id) {
+            waiter.dozes_until = dozes_until;
+            if waiter.sleeper.follows_timer {
+                self.queue_at(id, target);
             }
         }
-        self.waiting = self
-            .all
-            .iter()
-            .filter_map(|(id, alarm)| Some((alarm.deadline()?, *id)))
-            .collect();
     }
 
-    /// Wakes who is due. They stay in the queue until they have looked. Sleepers are done whatever is shown
-    /// until then; who waits for a timer waits on if time has turned back.
+    /// The waiter waits no more.
+    pub(super) fn waits_no_more(&mut self, id: AlarmId) {
+        self.queue_at(id, None);
+    }
+
+    /// Wakes who is due. A sleeper is done whatever is shown until it runs; who waits for a timer looks again.
     pub(super) fn ring_due(&mut self, now: Time<Ros>) {
-        for (_, id) in self.waiting.iter().take_while(|(at, _)| *at <= now) {
-            let Some(alarm) = self.all.get_mut(id) else {
-                continue;
-            };
-            if let Job::Sleep(sleeper) = &mut alarm.job {
-                sleeper.ended.get_or_insert(Ok(()));
+        while let Some((_, id)) = self.queue.first().copied().filter(|(at, _)| *at <= now) {
+            self.queue_at(id, None);
+            if let Some(waiter) = self.waiters.get_mut(&id) {
+                if !waiter.sleeper.follows_timer {
+                    waiter.sleeper.ended.get_or_insert(Ok(()));
+                }
+                waiter.bell.ring();
             }
-            alarm.bell.ring();
         }
     }
 
-    /// Wakes those whom a jump has ended.
-    pub(super) fn ring_ended(&self) {
-        for alarm in self.all.values() {
-            if matches!(&alarm.job, Job::Sleep(sleeper) if sleeper.ended.is_some()) {
-                alarm.bell.ring();
-            }
+    /// Wakes the first of the queue if its time comes before it would look by itself. Times of others come later;
+    /// they are seen to when it has left. `comes` says when a time comes.
+    pub(super) fn ring_first(&mut self, comes: impl Fn(Time<Ros>) -> Option<Time<Steady>>) {
+        if let Some((target, id)) = self.queue.first()
+            && let Some(at) = comes(*target)
+            && let Some(waiter) = self.waiters.get_mut(id)
+            && waiter.dozes_until.is_none_or(|until| until > at)
+        {
+            waiter.dozes_until = Some(at);
+            waiter.bell.ring();
+        }
+    }
+
+    /// Wakes who would look again by itself until now, as a time-out does.
+    pub(super) fn ring_dozers(&self, now: Time<Steady>) {
+        let dozers = self.waiters.values();
+        for waiter in dozers.filter(|it| it.dozes_until.is_some_and(|until| until <= now)) {
+            waiter.bell.ring();
         }
     }
 
     /// Wakes everybody, to look again.
     pub(super) fn ring_all(&self) {
-        for alarm in self.all.values() {
-            alarm.bell.ring();
+        for waiter in self.waiters.values() {
+            waiter.bell.ring();
         }
     }
 
-    /// Whether the jump may concern anybody but those whose deadline it reaches.
-    pub(super) fn minds(&self, event: JumpEvent) -> bool {
-        event.kind != JumpKind::Forward || self.watchful > 0
+    /// What a jump means to each; wakes those whom it ends.
+    pub(super) fn jump(&mut self, event: JumpEvent) {
+        if event.kind == JumpKind::Forward {
+            let all = ..=(event.delta(), AlarmId::LAST);
+            let who: Vec<_> = self.watchful.range(all).map(|(_, id)| *id).collect();
+            self.sleepers_jump(&who, event);
+        } else {
+            let who: Vec<_> = self.waiters.keys().copied().collect();
+            self.sleepers_jump(&who, event);
+        }
+    }
+
+    fn sleepers_jump(&mut self, who: &[AlarmId], event: JumpEvent) {
+        for id in who {
+            let Some(waiter) = self.waiters.get_mut(id) else {
+                continue;
+            };
+            let sleeper = &mut waiter.sleeper;
+            sleeper.jump(event);
+            if sleeper.ended.is_some() {
+                waiter.bell.ring();
+                self.queue_at(*id, None);
+            } else if !sleeper.follows_timer {
+                let until = sleeper.until;
+                self.queue_at(*id, Some(until));
+            }
+        }
     }
 }
 
@@ -195,7 +222,7 @@ impl Sleeper {
             once_started: None,
             period: None,
             on_jump: OnJump::Continue,
-            minds_sources: true,
+            follows_timer: false,
             ended: None,
         }
     }
@@ -206,7 +233,7 @@ impl Sleeper {
         }
         let set_back = event.kind == JumpKind::Backward;
         if event.is_clock_change() {
-            self.ended = self.minds_sources.then_some(Err(SleepError::SourceChanged));
+            self.ended = (!self.follows_timer).then_some(Err(SleepError::SourceChanged));
         } else if event.kind == JumpKind::Started
             && let Some(span) = self.once_started.take()
         {

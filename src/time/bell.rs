@@ -29,12 +29,15 @@ impl Bell {
         })
     }
 
-    /// Wakes all; they are asleep no more, also while they have not run yet.
+    /// Wakes all; they are asleep no more, also while they have not run yet. Where nobody sleeps it costs nothing:
+    /// to notify a condition variable is a system call.
     pub(super) fn ring(&self) {
-        self.rings.fetch_add(1, Relaxed);
-        self.all_asleep
-            .fetch_sub(self.asleep.swap(0, Relaxed), Relaxed);
-        self.condvar.notify_all();
+        let asleep = self.asleep.swap(0, Relaxed);
+        if asleep > 0 {
+            self.rings.fetch_add(1, Relaxed);
+            self.all_asleep.fetch_sub(asleep, Relaxed);
+            self.condvar.notify_all();
+        }
     }
 
     /// Until it is rung, or for `at_most`; or for less.

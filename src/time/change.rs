@@ -70,6 +70,9 @@ pub(super) struct Outcome {
     pub(super) is_shut: bool,
     /// Goes on in this direction from what is shown, and not behind it.
     pub(super) continues: Option<Speed>,
+    /// What the source said, unless it corrects what was shown: it counts as shown, also where time runs
+    /// backwards from it.
+    pub(super) said: Option<Time<Ros>>,
     pub(super) event: Option<JumpEvent>,
     pub(super) notices: Vec<Notice>,
 }
@@ -120,6 +123,7 @@ impl State {
             is_active: self.is_active,
             is_shut: false,
             continues: None,
+            said: None,
             event: None,
             notices: Vec::new(),
         }
@@ -215,6 +219,7 @@ impl State {
         Some(Outcome {
             reading,
             continues,
+            said: continues.is_none().then_some(time),
             event,
             notices: notices.chain([Notice::Tick(time)]).collect(),
             ..self.unchanged()

@@ -6,30 +6,33 @@
 //! a change of source, other threads' `now()` (requirement T50).
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, Weak};
 
 use super::alarms::Alarms;
-use super::bell::{Bell, Look};
+use super::bell::Bell;
 use super::change::{Change, Fallback, Outcome, Received};
-use super::jump::{self, Handler, Handlers, HubId, JumpEvent, JumpKind, Notice, Phase, Serving};
-use super::point::{Ros, Steady, Time};
+use super::jump::{Handler, Handlers, HubId, JumpEvent, JumpKind, Notice, Phase, Serving};
+use super::point::{Ros, Time};
 use super::reading::{Reading, Shown};
 use super::seqlock::SeqLock;
 use super::sync::{self, Condvar, Mutex, MutexGuard, ThreadId};
+use super::timetable::Timetable;
 use super::wall::{Rest, Resting, Wall};
 
 #[derive(Debug)]
 pub(super) struct Core {
     shown: SeqLock,
-    wall: Wall,
+    pub(super) wall: Wall,
     state: Mutex<State>,
     /// Rung when handlers have run for which `now()` waits.
-    settled: Arc<Bell>,
+    pub(super) settled: Arc<Bell>,
     /// Rung when somebody begins to wait.
-    dozed_off: Condvar,
+    pub(super) dozed_off: Condvar,
     /// How many wait; for tests, which wait for that in place of a while.
-    asleep: Arc<AtomicUsize>,
+    pub(super) asleep: Arc<AtomicUsize>,
+    /// How many wait for `dozed_off`.
+    pub(super) onlookers: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -40,6 +43,7 @@ pub(super) struct State {
     pub(super) fallback: Fallback,
     pub(super) received: Received,
     pub(super) alarms: Alarms,
+    pub(super) timers: Timetable,
     /// The first value of the source that is active, if it came since it is.
     pub(super) first: Option<Time<Ros>>,
     is_shut: bool,
@@ -52,7 +56,7 @@ pub(super) struct State {
     pub(super) changes: VecDeque<Change>,
     handling: Option<Handling>,
     /// How often somebody who waited woke.
-    wakeups: u64,
+    pub(super) wakeups: u64,
 }
 
 /// A thread runs handlers.
@@ -123,6 +127,7 @@ impl Core {
             fallback,
             received: Received::default(),
             alarms: Alarms::default(),
+            timers: Timetable::default(),
             first: None,
             is_shut: false,
             owner: 0,
@@ -140,6 +145,7 @@ impl Core {
             settled: Bell::new(&asleep),
             dozed_off: Condvar::new(),
             asleep,
+            onlookers: AtomicUsize::new(0),
         });
         let resting: Weak<Self> = Arc::downgrade(&core);
         core.wall.notify(resting);
@@ -160,25 +166,6 @@ impl Core {
             .read(|words| make(Shown::from_words(words), &self.wall))
     }
 
-    /// The lock, once no handlers run for which one has to wait. Threads that run handlers, of any
-    /// clock, never wait.
-    pub(super) fn settled(&self) -> Locked<'_> {
-        let mut state = self.lock();
-        while state.is_gated() && !jump::is_handling() {
-            state = self.doze(state, &self.settled, None);
-        }
-        state
-    }
-
-    /// The time once no handlers run; to the thread that runs them, the one that they are to see.
-    pub(super) fn settled_now(&self) -> Time<Ros> {
-        let state = self.settled();
-        if state.is_gated() && !state.is_handled_here() {
-            return self.look(|shown, wall| shown.reading.at(wall));
-        }
-        state.now(&self.wall)
-    }
-
     pub(super) fn add(&self, handler: Arc<Handler>) {
         self.lock().handlers.push(handler);
     }
@@ -187,59 +174,6 @@ impl Core {
         self.lock()
             .handlers
             .retain(|known| !Arc::ptr_eq(known, handler));
-    }
-
-    /// Wakes one waiter, under the lock: it is before its look or already waiting.
-    pub(super) fn ring(&self, bell: &Bell) {
-        let _state = self.lock();
-        bell.ring();
-    }
-
-    pub(super) fn bell(&self) -> Arc<Bell> {
-        Bell::new(&self.asleep)
-    }
-
-    /// Looks until it is done; between looks it waits for its bell or for the machine's clock to get
-    /// there. While handlers run that `now()` waits for, there is no time to look at, but for handlers.
-    pub(super) fn wait<'a, T>(
-        &'a self,
-        mut state: Locked<'a>,
-        bell: &Bell,
-        mut look: impl FnMut(&mut State, Option<Time<Ros>>) -> Look<T>,
-    ) -> (Locked<'a>, T) {
-        loop {
-            let may_look = !state.is_gated() || jump::is_handling();
-            let now = may_look.then(|| state.now(&self.wall));
-            match look(&mut state, now) {
-                Look::Done(found) => return (state, found),
-                Look::Again { at, steady } => {
-                    let at = at.and_then(|at| state.reading.wall_at(at, &self.wall));
-                    let until = at.into_iter().chain(steady).min();
-                    state = self.doze(state, bell, until);
-                }
-            }
-        }
-    }
-
-    fn doze<'a>(&self, state: Locked<'a>, bell: &Bell, until: Option<Time<Steady>>) -> Locked<'a> {
-        let left = until
-            .filter(|_| !self.wall.is_manual())
-            .map(|until| until.saturating_since(self.wall.steady()).to_std());
-        self.dozed_off.notify_all();
-        let mut state = bell.wait(state, left);
-        state.wakeups += 1;
-        state
-    }
-
-    /// Whether `count` threads came to wait on this clock, within `patience` of real time.
-    pub(super) fn wait_asleep(&self, count: usize, patience: std::time::Duration) -> bool {
-        sync::wait_while(&self.dozed_off, self.lock(), patience, |_| {
-            self.asleep.load(Relaxed) < count
-        })
-    }
-
-    pub(super) fn wakeups(&self) -> u64 {
-        self.lock().wakeups
     }
 
     /// Makes a change, or leaves it to the thread that runs handlers now.
@@ -322,15 +256,14 @@ impl Core {
         if let Some(event) = outcome.event.filter(|event| !event.is_step()) {
             state.first = (event.kind == JumpKind::Started).then_some(event.after);
         }
-        if let Some(event) = outcome.event
-            && state.alarms.minds(event)
-        {
+        if let Some(event) = outcome.event {
             state.alarms.jump(event);
-            state.alarms.ring_ended();
+            state.timers.jump(event);
         }
     }
 
-    /// Readers see it, and whoever is due wakes: at a plain tick nobody else.
+    /// Readers see it. Whoever is due wakes, then who has to look again: everybody, but after a step forward
+    /// nobody who has not come due, and after a correction of a line at most who waits for the nearest time.
     fn show(&self, outcome: &Outcome, state: &mut State) {
         self.shown.write(|| {
             // Again, as somebody may have read the time since; nobody does while this is written.
@@ -340,12 +273,15 @@ impl Core {
             }
             state.shown().to_words()
         });
+        let now = state.now(&self.wall);
+        // Time that runs backwards has left behind what the source said by the time anybody looks.
+        let most = outcome.said.map_or(now, |said| said.max(now));
+        state.alarms.ring_due(most);
         let is_step = outcome
             .event
             .is_none_or(|event| event.kind == JumpKind::Forward);
-        if is_step && !state.reading.moves() && !outcome.is_shut {
-            let now = state.now(&self.wall);
-            state.alarms.ring_due(now);
+        if is_step && !outcome.is_shut {
+            self.tell_first(state);
         } else {
             state.alarms.ring_all();
         }
@@ -353,13 +289,19 @@ impl Core {
 }
 
 impl Resting for Core {
+    /// A wall that is moved by hand wakes those whose time-out has come, as waiting for the machine's does. In a
+    /// model that is all. Else whoever is due is awake when this returns, so that a test can go by it.
     fn wall_moved(&self) {
         let mut state = self.lock();
-        if !state.is_gated() {
-            let now = state.now(&self.wall);
-            state.alarms.ring_due(now);
+        state.alarms.ring_dozers(self.wall.steady());
+        if cfg!(model) {
+            return;
         }
-        state.alarms.ring_all();
+        self.ring_passed(&mut state);
+        if let Reading::Rest(_) = state.reading {
+            // The date may have been set.
+            state.alarms.ring_all();
+        }
     }
 }
 

@@ -45,6 +45,8 @@ mod sync;
 mod test_clock;
 mod timer;
 mod timers;
+mod timetable;
+mod waits;
 mod wall;
 mod wire_form;
 mod writer;

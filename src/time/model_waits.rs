@@ -1,12 +1,14 @@
 //! Models of waiting: sleepers, timers and what wakes them. As in `model.rs`.
 
+use std::sync::{Arc, Mutex};
+
 use loom::thread::{self, JoinHandle};
 
 use super::change::Fallback;
 use super::clock::Clock;
 use super::duration::Duration;
 use super::extrapolate::{ClockState, Extrapolation};
-use super::model::{ALL, at, back, check, ns};
+use super::model::{ALL, SOME, at, back, check, ns};
 use super::point::{Ros, Time};
 use super::rate::{Cycle, Rate};
 use super::sleep::{Cancel, OnJump, SleepError};
@@ -194,6 +196,94 @@ fn a_sleeper_whose_time_was_shown_wakes_whatever_is_shown_next() {
         test.set(at(10));
         test.set(at(5));
         assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn a_sleeper_whose_time_was_the_first_wakes_whatever_is_shown_next() {
+    check(ALL, || {
+        let test = TestClock::new(Time::ZERO);
+        let sleeper = asleep(test.ros(), 10, &Cancel::new());
+        test.wait_asleep(&test.ros(), 1);
+        test.set(at(10));
+        test.set(at(5));
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn a_sleeper_whose_time_a_line_began_with_wakes_where_it_runs_backwards() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let how = Extrapolation::for_at_most(ns(1_000));
+        let reverse = Some(Speed::NORMAL.reversed());
+        let sleeper = asleep(test.ros(), 10, &Cancel::new());
+        test.wait_asleep(&test.ros(), 1);
+        test.writer()
+            .set_state(ClockState::new(at(10), reverse), how);
+        test.pass(ns(5));
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
+}
+
+/// Only the first in line is told of a line that is ahead of the one before, the next by who leaves.
+#[test]
+fn sleepers_on_a_line_that_is_set_ahead_wake_one_after_the_other() {
+    check(SOME, || {
+        let test = TestClock::new(at(1));
+        let how = Extrapolation::for_at_most(ns(1_000));
+        let tick = |time| ClockState::new(at(time), Some(Speed::NORMAL));
+        test.writer().set_state(tick(100), how);
+        let sleepers = [110, 112].map(|until| asleep(test.ros(), until, &Cancel::new()));
+        test.writer().set_state(tick(105), how);
+        test.pass(ns(6));
+        let [first, second] = sleepers;
+        assert_eq!(first.join().unwrap(), Ok(()));
+        test.pass(ns(1));
+        assert_eq!(second.join().unwrap(), Ok(()));
+    });
+}
+
+/// The first in line leaves without a time.
+#[test]
+fn the_next_sleeper_on_a_line_wakes_when_the_first_is_cancelled() {
+    check(SOME, || {
+        let (test, cancel) = (TestClock::new(at(1)), Cancel::new());
+        let how = Extrapolation::for_at_most(ns(1_000));
+        let tick = |time| ClockState::new(at(time), Some(Speed::NORMAL));
+        test.writer().set_state(tick(100), how);
+        let first = asleep(test.ros(), 110, &cancel);
+        let second = asleep(test.ros(), 120, &Cancel::new());
+        test.wait_asleep(&test.ros(), 2);
+        test.writer().set_state(tick(105), how);
+        cancel.cancel();
+        test.pass(ns(15));
+        assert!(matches!(
+            first.join().unwrap(),
+            Ok(()) | Err(SleepError::Cancelled)
+        ));
+        assert_eq!(second.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn no_callback_is_called_before_its_time_beside_a_reset() {
+    check(ALL, || {
+        let test = TestClock::new(at(100));
+        let mut timers = Timers::new(&test.ros());
+        let ticks = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&ticks);
+        let timer = timers.add(ns(10), move |_, tick| log.lock().unwrap().push(tick));
+        let timer = timer.unwrap();
+        test.set(at(110));
+        let reset = thread::spawn(move || timer.reset());
+        timers.run_due();
+        reset.join().unwrap();
+        let ticks = ticks.lock().unwrap();
+        assert!(
+            ticks.iter().all(|tick| tick.expected <= tick.actual),
+            "{ticks:?}"
+        );
     });
 }
 

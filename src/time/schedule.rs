@@ -54,6 +54,15 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
+    /// No time before this sets it back.
+    pub(super) fn newest_call(self) -> Time<Ros> {
+        if self.is_canceled {
+            Time::MIN
+        } else {
+            self.last
+        }
+    }
+
     /// Due a full period after `now`.
     #[must_use]
     pub(super) const fn restarted(self, now: Time<Ros>) -> Self {

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, PoisonError, Weak};
 
-use super::alarms::{Alarm, AlarmId, Job, Sleeper};
+use super::alarms::{AlarmId, Sleeper};
 use super::bell::{Bell, Look};
 use super::core::{Core, State};
 use super::duration::Duration;
@@ -151,7 +151,7 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// Hears of jumps, until dropped. Not to be dropped under the clock's lock.
+/// Waits for a timer and hears of jumps, until dropped. Not to be dropped under the clock's lock.
 pub(super) struct Ears {
     core: Arc<Core>,
     id: AlarmId,
@@ -162,14 +162,19 @@ impl Ears {
     pub(super) fn new(core: &Arc<Core>, bell: &Arc<Bell>, on_jump: OnJump) -> Self {
         let sleeper = Sleeper {
             on_jump,
-            minds_sources: false,
+            follows_timer: true,
             ..Sleeper::until(Time::MAX)
         };
-        let id = core.lock().alarms.add(sleeper.with(bell));
+        let id = core.lock().alarms.add(bell, sleeper);
         Self {
             core: Arc::clone(core),
             id,
         }
+    }
+
+    /// Whom [`Core::wait`] waits for.
+    pub(super) const fn id(&self) -> AlarmId {
+        self.id
     }
 
     /// The jump that was asked for.
@@ -198,13 +203,6 @@ impl Sleeper {
             }
         }
     }
-
-    fn with(self, bell: &Arc<Bell>) -> Alarm {
-        Alarm {
-            bell: Arc::clone(bell),
-            job: Job::Sleep(self),
-        }
-    }
 }
 
 impl Core {
@@ -220,9 +218,9 @@ impl Core {
         let _watch = cancel.map(|cancel| cancel.watch(self, &bell));
         let mut state = self.lock();
         // Not asleep yet: for the bell alone.
-        let mut alarm = state.alarms.add(Sleeper::until(Time::MAX).with(&bell));
+        let alarm = state.alarms.add(&bell, Sleeper::until(Time::MAX));
         let mut is_planned = false;
-        let (mut state, outcome) = self.wait(state, &bell, |state, now| {
+        let (mut state, outcome) = self.wait(state, alarm, |state, now| {
             if cancel.is_some_and(Cancel::is_cancelled) {
                 return Look::Done(Err(SleepError::Cancelled));
             }
@@ -233,8 +231,7 @@ impl Core {
                 is_planned = true;
                 let sleeper = plan(state, now);
                 let on_jump = options.on_jump;
-                state.alarms.remove(alarm);
-                alarm = state.alarms.add(Sleeper { on_jump, ..sleeper }.with(&bell));
+                state.alarms.replan(alarm, Sleeper { on_jump, ..sleeper });
             }
             let sleeper = state.alarms.sleeper(alarm);
             let (until, ended) = (sleeper.until, sleeper.ended.filter(|_| is_planned));
@@ -265,8 +262,8 @@ impl Core {
         let wall = self.wall();
         let deadline = wall.steady().saturating_add(timeout);
         let mut state = self.lock();
-        let alarm = state.alarms.add(Sleeper::until(Time::MAX).with(&bell));
-        let (mut state, is_started) = self.wait(state, &bell, |state, now| {
+        let alarm = state.alarms.add(&bell, Sleeper::until(Time::MAX));
+        let (mut state, is_started) = self.wait(state, alarm, |state, now| {
             let is_started = match now {
                 Some(_) => state.shown().is_started(),
                 None => self.look(|shown, _| shown.is_started()),

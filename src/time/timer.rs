@@ -7,7 +7,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::alarms::{Alarm, AlarmId, Job};
 use super::bell::Look;
 use super::clock::{Clock, kinded};
 use super::core::{Core, Locked};
@@ -16,6 +15,7 @@ use super::life::Life;
 use super::point::{Kind, Ros, Time};
 use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
 use super::sleep::{Cancel, Ears, SleepError, SleepOptions};
+use super::timetable::TimerId;
 
 /// Whether a timer runs from the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -121,13 +121,13 @@ pub struct Timer<K: Kind = Ros> {
 #[derive(Debug)]
 struct Hook {
     core: Arc<Core>,
-    id: AlarmId,
+    id: TimerId,
     _life: Arc<Life>,
 }
 
 impl Drop for Hook {
     fn drop(&mut self) {
-        self.core.lock().alarms.remove(self.id);
+        self.core.lock().timers.remove(self.id);
     }
 }
 
@@ -154,10 +154,7 @@ impl<K: Kind> Timer<K> {
             is_canceled: options.start == Start::OnReset,
             ..schedule.restarted(now)
         };
-        let id = state.alarms.add(Alarm {
-            bell: core.bell(),
-            job: Job::Timer(schedule),
-        });
+        let id = state.timers.add(core.bell(), schedule);
         drop(state);
         Ok(Self {
             hook: Arc::new(Hook {
@@ -193,8 +190,20 @@ impl<K: Kind> Timer<K> {
             return Err(TimerError::Canceled);
         }
         let (tick, after) = schedule.called(now);
-        state.alarms.reschedule(self.hook.id, after);
+        state.timers.reschedule(self.hook.id, after);
         Ok(kinded_tick(tick))
+    }
+
+    /// Takes the tick if one is due; `None` if none is, or the timer is canceled. Nothing comes between the look and
+    /// the call, as it can between [`Timer::is_ready`] and [`Timer::call`].
+    pub fn call_if_due(&self) -> Option<Tick<K>> {
+        let (mut state, now, schedule) = self.look();
+        if schedule.is_canceled || now < schedule.next {
+            return None;
+        }
+        let (tick, after) = schedule.called(now);
+        state.timers.reschedule(self.hook.id, after);
+        Some(kinded_tick(tick))
     }
 
     /// Blocks until a tick is due and takes it. Jumps move the deadline; one that the options ask for ends the
@@ -202,28 +211,28 @@ impl<K: Kind> Timer<K> {
     pub fn wait(&self, options: impl Into<SleepOptions>) -> Result<Tick<K>, TimerError> {
         let (core, id) = (&self.hook.core, self.hook.id);
         let SleepOptions { on_jump, cancel } = options.into();
-        let bell = core.lock().alarms.bell(id);
+        let bell = core.lock().timers.bell(id);
         let ears = Ears::new(core, &bell, on_jump);
         let _watch = cancel.as_ref().map(|cancel| cancel.watch(core, &bell));
-        let (_state, tick) = core.wait(core.lock(), &bell, |state, now| {
+        let (_state, tick) = core.wait(core.lock(), ears.id(), |state, now| {
             if cancel.as_ref().is_some_and(Cancel::is_cancelled) {
                 return Look::Done(Err(SleepError::Cancelled.into()));
             }
             if state.is_fed_here() {
                 return Look::Done(Err(SleepError::InHandler.into()));
             }
-            if state.alarms.schedule(id).is_canceled {
+            if state.timers.schedule(id).is_canceled {
                 return Look::Done(Err(TimerError::Canceled));
             }
             let Some(now) = now else {
                 return Look::at_the_next_change();
             };
-            let schedule = state.alarms.schedule_at(id, now);
+            let schedule = state.timers.schedule_at(id, now);
             if let Some(jumped) = ears.heard(state) {
                 Look::Done(Err(jumped.into()))
             } else if now >= schedule.next {
                 let (tick, after) = schedule.called(now);
-                state.alarms.reschedule(id, after);
+                state.timers.reschedule(id, after);
                 Look::Done(Ok(kinded_tick(tick)))
             } else if state.is_shut() {
                 Look::Done(Err(SleepError::Shutdown.into()))
@@ -241,7 +250,7 @@ impl<K: Kind> Timer<K> {
             is_canceled: true,
             ..schedule
         };
-        state.alarms.reschedule(self.hook.id, canceled);
+        state.timers.reschedule(self.hook.id, canceled);
     }
 
     /// Whether it is canceled.
@@ -253,7 +262,7 @@ impl<K: Kind> Timer<K> {
     pub fn reset(&self) {
         let (mut state, now, schedule) = self.look();
         state
-            .alarms
+            .timers
             .reschedule(self.hook.id, schedule.restarted(now));
     }
 
@@ -270,7 +279,7 @@ impl<K: Kind> Timer<K> {
         let period = not_negative(period)?;
         let (mut state, _, schedule) = self.look();
         state
-            .alarms
+            .timers
             .reschedule(self.hook.id, Schedule { period, ..schedule });
         Ok(schedule.period)
     }
@@ -279,18 +288,17 @@ impl<K: Kind> Timer<K> {
     fn look(&self) -> (Locked<'_>, Time<Ros>, Schedule) {
         let mut state = self.hook.core.settled();
         let now = state.now(self.hook.core.wall());
-        let schedule = state.alarms.schedule_at(self.hook.id, now);
+        let schedule = state.timers.schedule_at(self.hook.id, now);
         (state, now, schedule)
     }
 
-    /// Whether it is due and stays so when it is served.
-    pub(super) fn is_always_due(&self) -> bool {
-        let (_state, now, schedule) = self.look();
-        schedule.stays_due() && schedule.next <= now
+    pub(super) fn id(&self) -> TimerId {
+        self.hook.id
     }
 
-    pub(super) fn id(&self) -> AlarmId {
-        self.hook.id
+    /// Whether it is the same timer.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.hook, &other.hook)
     }
 }
 

@@ -1,8 +1,10 @@
 //! [`Timers`]: callbacks on one clock, run by the thread that owns the set.
 //!
 //! `run` blocks that thread until the next deadline of the set; a tick of the clock that makes nobody
-//! here due does not wake it. Or call `run_due` from a loop of your own.
+//! here due does not wake it. Or call `run_due` from a loop of your own. The clock keeps the deadlines of a set in
+//! order, so what a look costs does not depend on how many timers are not due.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,6 +15,7 @@ use super::point::{Kind, Ros};
 use super::schedule::Tick;
 use super::sleep::{Cancel, Ears, SleepError, SleepOptions};
 use super::timer::{InvalidPeriod, Timer, TimerOptions};
+use super::timetable::{SetId, TimerId};
 
 type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
 
@@ -29,7 +32,8 @@ type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
 pub struct Timers<K: Kind = Ros> {
     clock: Clock<K>,
     bell: Arc<Bell>,
-    entries: Vec<(Timer<K>, Callback<K>)>,
+    set: SetId,
+    entries: BTreeMap<TimerId, (Timer<K>, Callback<K>)>,
 }
 
 impl<K: Kind> Timers<K> {
@@ -38,7 +42,8 @@ impl<K: Kind> Timers<K> {
         Self {
             clock: clock.clone(),
             bell: clock.core.bell(),
-            entries: Vec::new(),
+            set: clock.core.lock().timers.new_set(),
+            entries: BTreeMap::new(),
         }
     }
 
@@ -54,46 +59,52 @@ impl<K: Kind> Timers<K> {
     ) -> Result<Timer<K>, InvalidPeriod> {
         let timer = Timer::new(&self.clock, options)?;
         let core = &self.clock.core;
-        core.lock().alarms.rehang(timer.id(), &self.bell);
-        self.entries.push((timer.clone(), Box::new(callback)));
+        core.lock().timers.join(timer.id(), self.set, &self.bell);
+        let entry = (timer.clone(), Box::new(callback) as Callback<K>);
+        self.entries.insert(timer.id(), entry);
         Ok(timer)
     }
 
     /// Ends a timer of this set; others are none of its business.
     pub fn remove(&mut self, timer: &Timer<K>) {
-        self.entries.retain(|(known, _)| known.id() != timer.id());
+        let known = self.entries.get(&timer.id());
+        if known.is_some_and(|(known, _)| known.is(timer)) {
+            self.clock.core.lock().timers.leave(timer.id());
+            self.entries.remove(&timer.id());
+        }
     }
 
     /// How long until a tick is due, not positive if one is; `None` if all are canceled.
     pub fn time_until(&self) -> Option<Duration> {
-        self.entries
-            .iter()
-            .filter_map(|(timer, _)| timer.time_until())
-            .min()
+        let core = &self.clock.core;
+        let mut state = core.settled();
+        let now = state.now(core.wall());
+        let next = state.timers.deadlines(self.set, now).next();
+        next.map(|(at, _)| at.saturating_since(now))
     }
 
     /// The same without timers that stay due however often they are served: those with a period of zero.
     pub(super) fn time_until_stop(&self) -> Option<Duration> {
-        self.entries
-            .iter()
-            .filter(|(timer, _)| !timer.is_always_due())
-            .filter_map(|(timer, _)| timer.time_until())
-            .min()
+        let core = &self.clock.core;
+        let mut state = core.settled();
+        let now = state.now(core.wall());
+        let next = state.timers.next_stop(self.set, now);
+        next.map(|at| at.saturating_since(now))
     }
 
     /// Calls back for each timer that is due, once, in the order of their deadlines. How many.
     pub fn run_due(&mut self) -> usize {
-        let mut due: Vec<(Duration, usize)> = (0..self.entries.len())
-            .filter_map(|at| Some((self.entries[at].0.time_until()?, at)))
-            .filter(|(left, _)| *left <= Duration::ZERO)
-            .collect();
-        due.sort_unstable();
+        let core = &self.clock.core;
+        let mut state = core.settled();
+        let now = state.now(core.wall());
+        let deadlines = state.timers.deadlines(self.set, now);
+        let due: Vec<_> = deadlines.take_while(|(at, _)| *at <= now).collect();
+        drop(state);
         let mut called = 0;
-        for (_, at) in due {
-            let (timer, callback) = &mut self.entries[at];
-            // A callback before this one may have canceled or reset it, or moved the time.
-            if timer.is_ready()
-                && let Ok(tick) = timer.call()
+        for (_, id) in due {
+            // A callback before this one may have canceled or reset it, or moved the time; so may another thread.
+            if let Some((timer, callback)) = self.entries.get_mut(&id)
+                && let Some(tick) = timer.call_if_due()
             {
                 callback(timer, tick);
                 called += 1;
@@ -118,7 +129,7 @@ impl<K: Kind> Timers<K> {
     fn wait_due(&self, ears: &Ears, cancel: Option<&Cancel>) -> Result<(), SleepError> {
         let core = &self.clock.core;
         let _watch = cancel.map(|cancel| cancel.watch(core, &self.bell));
-        let (_state, due) = core.wait(core.lock(), &self.bell, |state, now| {
+        let (_state, due) = core.wait(core.lock(), ears.id(), |state, now| {
             if cancel.is_some_and(Cancel::is_cancelled) {
                 return Look::Done(Err(SleepError::Cancelled));
             }
@@ -134,17 +145,9 @@ impl<K: Kind> Timers<K> {
             if let Some(jumped) = ears.heard(state) {
                 return Look::Done(Err(jumped));
             }
-            let schedules = self
-                .entries
-                .iter()
-                .map(|(timer, _)| state.alarms.schedule_at(timer.id(), now));
-            match schedules
-                .filter(|schedule| !schedule.is_canceled)
-                .map(|schedule| schedule.next)
-                .min()
-            {
-                Some(next) if next <= now => Look::Done(Ok(())),
-                Some(next) => Look::at_time(next),
+            match state.timers.deadlines(self.set, now).next() {
+                Some((next, _)) if next <= now => Look::Done(Ok(())),
+                Some((next, _)) => Look::at_time(next),
                 None => Look::at_the_next_change(),
             }
         });
@@ -154,7 +157,7 @@ impl<K: Kind> Timers<K> {
 
 impl<K: Kind> fmt::Debug for Timers<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let timers = self.entries.iter().map(|(timer, _)| timer);
+        let timers = self.entries.values().map(|(timer, _)| timer);
         f.debug_list().entries(timers).finish()
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::thread;
 
 use bagplay::time::{
-    Cancel, Clock, Duration, Fallback, JumpEvent, JumpFilter, JumpKind, Kind, OnJump, Phase, Ros,
-    SleepError, SleepOptions, TestClock, Time,
+    Cancel, Clock, ClockState, Duration, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpKind,
+    Kind, OnJump, Phase, Ros, SleepError, SleepOptions, Speed, TestClock, Time,
 };
 
 fn at(nanos: i64) -> Time<Ros> {
@@ -105,6 +105,33 @@ fn a_jump_does_what_the_sleeper_asked_for() {
             }
         });
         assert_eq!(outcome, ended, "{policy:?} by {way:?}");
+    }
+}
+
+/// Whatever comes before the sleeper's thread has run. Often enough that some of them have not.
+#[test]
+fn a_sleep_whose_target_was_shown_ends_well() {
+    let how = Extrapolation::for_at_most(MINUTE);
+    let reverse = ClockState::new(at(200), Some(Speed::NORMAL.reversed()));
+    for _ in 0..100 {
+        let unset = TestClock::new(Time::ZERO);
+        let first = asleep(&unset, at(200), OnJump::Continue, |test| {
+            test.set(at(300));
+            test.set(at(10));
+            test.writer().shut_down();
+        });
+        assert_eq!(first, Ok(()), "the first time");
+        let turned = asleep(
+            &TestClock::new(at(100)),
+            at(200),
+            OnJump::Continue,
+            |test| {
+                test.writer().set_state(reverse, how);
+                test.pass(ns(5));
+                test.writer().shut_down();
+            },
+        );
+        assert_eq!(turned, Ok(()), "a line that runs backwards");
     }
 }
 
@@ -302,6 +329,37 @@ fn a_tick_wakes_only_who_is_due() {
         test.set(at(1_000));
     });
     assert_eq!(test.wakeups(&clock), 10);
+}
+
+/// However many wait, a state wakes one of them at most: the first, which then wakes by itself.
+#[test]
+fn a_state_wakes_one_sleeper_at_most() {
+    let test = TestClock::new(at(1));
+    let clock = test.ros();
+    let how = Extrapolation::for_at_most(MINUTE);
+    let say = |time: i64| {
+        let state = ClockState::new(at(time), Some(Speed::NORMAL));
+        test.writer().set_state(state, how);
+    };
+    say(100);
+    let mut woken = 0;
+    thread::scope(|scope| {
+        for sleeper in 0..10 {
+            let (clock, target) = (clock.clone(), at(1_000_000 + sleeper));
+            scope.spawn(move || clock.sleep_until(target, OnJump::Continue));
+        }
+        test.wait_asleep(&clock, 10);
+        let before = test.wakeups(&clock);
+        for round in 1..=100 {
+            test.pass(ns(100));
+            // Some are late, some early.
+            say(100 + round * 100 + round % 7 - 3);
+            test.wait_asleep(&clock, 10);
+        }
+        woken = test.wakeups(&clock) - before;
+        test.writer().shut_down();
+    });
+    assert!(woken <= 100, "{woken} of 1,000");
 }
 
 #[test]

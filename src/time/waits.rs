@@ -1,0 +1,121 @@
+//! How threads wait on a clock: for its time, for a jump, or until the handlers of one are done.
+//!
+//! Everybody looks under the clock's lock, which every change takes, and waits there for a bell: no wake-up is lost.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::alarms::AlarmId;
+use super::bell::{Bell, Look};
+use super::core::{Core, Locked, State};
+use super::jump;
+use super::point::{Ros, Steady, Time};
+use super::reading::Reading;
+use super::sync;
+
+impl Core {
+    /// The lock, once no handlers run for which one has to wait. Threads that run handlers, of any
+    /// clock, never wait.
+    pub(super) fn settled(&self) -> Locked<'_> {
+        let mut state = self.lock();
+        while state.is_gated() && !jump::is_handling() {
+            state = self.doze(state, &self.settled, None);
+        }
+        state
+    }
+
+    /// The time once no handlers run; to the thread that runs them, the one that they are to see.
+    pub(super) fn settled_now(&self) -> Time<Ros> {
+        let state = self.settled();
+        if state.is_gated() && !state.is_handled_here() {
+            return self.look(|shown, wall| shown.reading.at(wall));
+        }
+        state.now(&self.wall)
+    }
+
+    /// Wakes one waiter, under the lock: it is before its look or already waiting.
+    pub(super) fn ring(&self, bell: &Bell) {
+        let _state = self.lock();
+        bell.ring();
+    }
+
+    pub(super) fn bell(&self) -> Arc<Bell> {
+        Bell::new(&self.asleep)
+    }
+
+    /// Looks until it is done; between looks the waiter waits for its bell or for the machine's clock to get
+    /// there. While handlers run that `now()` waits for, there is no time to look at, but for handlers.
+    pub(super) fn wait<'a, T>(
+        &'a self,
+        mut state: Locked<'a>,
+        waiter: AlarmId,
+        mut look: impl FnMut(&mut State, Option<Time<Ros>>) -> Look<T>,
+    ) -> (Locked<'a>, T) {
+        let bell = state.alarms.waiter_bell(waiter);
+        loop {
+            let may_look = !state.is_gated() || jump::is_handling();
+            let now = may_look.then(|| state.now(&self.wall));
+            match look(&mut state, now) {
+                Look::Done(found) => {
+                    state.alarms.waits_no_more(waiter);
+                    self.tell_first(&mut state);
+                    return (state, found);
+                }
+                Look::Again { at, steady } => {
+                    let comes = at.and_then(|at| state.reading.wall_at(at, &self.wall));
+                    let until = comes.into_iter().chain(steady).min();
+                    state.alarms.waits(waiter, at, until);
+                    self.tell_first(&mut state);
+                    state = self.doze(state, &bell, until);
+                    self.ring_passed(&mut state);
+                }
+            }
+        }
+    }
+
+    /// The first who waits for a time of a line looks again by itself when that comes. So a new line wakes one
+    /// thread at most, however many wait.
+    pub(super) fn tell_first(&self, state: &mut State) {
+        if let Reading::Moving(_) = state.reading {
+            let reading = state.reading;
+            state
+                .alarms
+                .ring_first(|at| reading.wall_at(at, &self.wall));
+        }
+    }
+
+    /// Wakes those whose time has come by itself.
+    pub(super) fn ring_passed(&self, state: &mut State) {
+        if state.reading.moves() && !state.is_gated() {
+            let now = state.now(&self.wall);
+            state.alarms.ring_due(now);
+        }
+    }
+
+    fn doze<'a>(&self, state: Locked<'a>, bell: &Bell, until: Option<Time<Steady>>) -> Locked<'a> {
+        let left = until
+            .filter(|_| !self.wall.is_manual())
+            .map(|until| until.saturating_since(self.wall.steady()).to_std());
+        if self.onlookers.load(Relaxed) > 0 {
+            self.dozed_off.notify_all();
+        }
+        let mut state = bell.wait(state, left);
+        state.wakeups += 1;
+        state
+    }
+
+    /// Whether `count` threads came to wait on this clock, within `patience` of real time.
+    pub(super) fn wait_asleep(&self, count: usize, patience: std::time::Duration) -> bool {
+        let state = self.lock();
+        self.onlookers.fetch_add(1, Relaxed);
+        let came = sync::wait_while(&self.dozed_off, state, patience, |_| {
+            self.asleep.load(Relaxed) < count
+        });
+        self.onlookers.fetch_sub(1, Relaxed);
+        came
+    }
+
+    pub(super) fn wakeups(&self) -> u64 {
+        self.lock().wakeups
+    }
+}
