@@ -4,21 +4,18 @@ mod app;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use app::failure::{self, Failure};
 use app::logging::{self, SaidBeforeTheEnd, Voice};
 use app::{play, show, signals};
-use bagplay::cli::{Cli, Exit, TalkArgs, Verb, spread_lists, verb_first};
+use bagplay::cli::{Cli, Exit, TalkArgs, Verb};
 
 fn main() -> ExitCode {
     let _last = SaidBeforeTheEnd;
     // Without it, writing too much ends the process: no reason not to begin.
     let _ = signals::let_writes_fail();
-    let typed = Cli::try_parse_from(spread_lists(verb_first(
-        std::env::args_os(),
-        &Cli::command(),
-    )));
+    let typed = Cli::read(std::env::args_os());
     let done = match typed {
         Ok(cli) => speak_and_run(&cli),
         Err(answer) => {

@@ -48,7 +48,7 @@ pub(crate) struct Setup {
 pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, Failure> {
     let ScreenArgs { tui, no_tui, ascii } = args.screen;
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
-    if no_tui || (is_ci && !tui) {
+    if no_tui || args.ros.disable_keyboard_controls || (is_ci && !tui) {
         return Ok(None);
     }
     if !tui::is_there() {

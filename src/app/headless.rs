@@ -9,7 +9,11 @@ use super::warden::{Ended, Run, Warden};
 
 /// Watches until the player is done; returns how that came about.
 pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
-    let mut progress = Progress::start(run.voice, run.transport.clone());
+    let mut progress = Progress::start(
+        run.voice,
+        run.transport.clone(),
+        run.args.ros.progress_bar_update_rate != Some(0),
+    );
     let mut warden = Warden::new(run);
     let draws = tick(Progress::INTERVAL);
     let events = run.network.events();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bagplay::bag::Foreign;
-use bagplay::cli::{Color, TalkArgs};
+use bagplay::cli::{Color, LogLevel, TalkArgs};
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use jiff::Timestamp;
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -80,17 +80,21 @@ impl Drop for SaidBeforeTheEnd {
 /// Starts logging. Zenoh's own log stays off unless `RUST_LOG` asks for it.
 pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
     let is_terminal = io::stderr().is_terminal();
-    let is_drawn = is_terminal && !talk.quiet;
+    let is_quiet = talk.quiet || talk.log_level >= Some(LogLevel::Warn);
+    let is_drawn = is_terminal && !is_quiet;
     let bars = MultiProgress::with_draw_target(if is_drawn {
         ProgressDrawTarget::stderr()
     } else {
         ProgressDrawTarget::hidden()
     });
-    let level = match (talk.quiet, talk.verbose) {
-        (true, _) => "error",
-        (false, 0) => "info",
-        (false, 1) => "debug",
-        (false, _) => "trace",
+    let level = match (talk.log_level, talk.quiet, talk.verbose) {
+        (Some(LogLevel::Debug), ..) => "debug",
+        (Some(LogLevel::Info), ..) => "info",
+        (Some(LogLevel::Warn), ..) => "warn",
+        (Some(LogLevel::Error | LogLevel::Fatal), ..) | (None, true, _) => "error",
+        (None, false, 0) => "info",
+        (None, false, 1) => "debug",
+        (None, false, _) => "trace",
     };
     let is_coloured = match talk.color {
         Color::Always => true,
@@ -126,7 +130,7 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
     Voice {
         bars,
         is_drawn,
-        is_quiet: talk.quiet,
+        is_quiet,
         #[cfg(feature = "tui")]
         log,
     }

@@ -172,7 +172,13 @@ impl Face {
                 #[cfg(not(feature = "tui"))]
                 let _ = (bag, reach);
                 if run.args.time.start_paused {
-                    keys::listen(run.transport.clone());
+                    if run.args.ros.disable_keyboard_controls {
+                        tracing::warn!(
+                            "paused at the start, and no keys to resume it with; hint: play without --disable-keyboard-controls"
+                        );
+                    } else {
+                        keys::listen(run.transport.clone());
+                    }
                 }
                 Ok(headless::watch(run, running))
             }

@@ -23,9 +23,9 @@ impl Progress {
     /// How often to call [`Progress::draw`].
     pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 
-    /// Begins to show the run that `transport` drives.
-    pub(crate) fn start(voice: &Voice, transport: Transport) -> Self {
-        let bar = voice.is_drawn.then(|| {
+    /// Begins to show the run that `transport` drives, if that is wanted.
+    pub(crate) fn start(voice: &Voice, transport: Transport, is_wanted: bool) -> Self {
+        let bar = (voice.is_drawn && is_wanted).then(|| {
             let style = ProgressStyle::with_template("{prefix} [{bar:20}] {wide_msg}")
                 .expect("the template is valid");
             voice
@@ -35,7 +35,7 @@ impl Progress {
         Self {
             bar,
             transport,
-            is_quiet: voice.is_quiet,
+            is_quiet: voice.is_quiet || !is_wanted,
             last_line: now(),
         }
     }

@@ -3,13 +3,18 @@
 #![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
 #![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use super::argv::{spread_lists, verb_first};
 use super::exit::EXIT_CODES;
+use super::ros_flags::RosArgs;
 use super::values::{
-    Color, CongestionArg, Format, MessageOrder, OnDisconnect, RosDistro, Wire, parse_hz, parse_pace,
+    Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire, parse_hz,
+    parse_pace,
 };
 use super::when::{When, WhenRange, parse_size, parse_span};
 use crate::player::Pace;
@@ -42,6 +47,19 @@ pub struct Cli {
     /// How to speak.
     #[command(flatten)]
     pub talk: TalkArgs,
+}
+
+impl Cli {
+    /// What the words of a command line mean, the program's name first.
+    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut command = Self::command();
+        let mut cli = Self::try_parse_from(spread_lists(verb_first(words, &command)))?;
+        if let Some(why) = cli.play.ros.refused() {
+            return Err(command.error(ErrorKind::ArgumentConflict, why));
+        }
+        cli.play.bags.append(&mut cli.play.ros.input);
+        Ok(cli)
+    }
 }
 
 fn after_help() -> String {
@@ -100,6 +118,17 @@ pub struct TalkArgs {
     /// Say more (-vv: much more); RUST_LOG says it in detail
     #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Output", hide_short_help = true)]
     pub verbose: u8,
+    /// Say what is as important as this, or more; as in ros2 bag play
+    #[arg(
+        long,
+        value_enum,
+        global = true,
+        conflicts_with_all = ["verbose", "quiet"],
+        value_name = "LEVEL",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
+    pub log_level: Option<LogLevel>,
     /// Say only what went wrong
     #[arg(
         short,
@@ -142,6 +171,9 @@ pub struct PlayArgs {
     /// What is drawn.
     #[command(flatten)]
     pub screen: ScreenArgs,
+    /// What scripts carry.
+    #[command(flatten)]
+    pub ros: RosArgs,
 }
 
 /// When and how fast.
@@ -258,7 +290,13 @@ pub struct TopicArgs {
     #[arg(short = 'e', long, value_name = "REGEX")]
     pub regex: Option<String>,
     /// Not topics whose whole name matches
-    #[arg(short = 'x', long, value_name = "REGEX", hide_short_help = true)]
+    #[arg(
+        short = 'x',
+        long,
+        alias = "exclude",
+        value_name = "REGEX",
+        hide_short_help = true
+    )]
     pub exclude_regex: Option<String>,
     /// Publish topic A as B
     #[arg(short = 'm', long, value_name = "A:=B")]

@@ -9,15 +9,23 @@ use std::path::Path;
 use clap::{Arg, Command};
 
 /// Flags that take any number of values.
-const LISTS: [&str; 5] = [
+const LISTS: [&str; 9] = [
     "--topics",
     "--exclude-topics",
+    "--services",
+    "--exclude-services",
+    "--actions",
+    "--exclude-actions",
     "--clock-topics",
     "--remap",
     "-m",
 ];
 /// The same, but none at all means something too: it becomes one empty value.
 const OPEN_LISTS: [&str; 1] = ["--wait-for-subscribers"];
+/// Takes a bag, and after it the name of a storage or not.
+const INPUT: [&str; 2] = ["-i", "--input"];
+/// Storages that `ros2 bag play` knows.
+const STORAGES: [&str; 2] = ["mcap", "sqlite3"];
 /// What bare `--clock` means, in hertz.
 const CLOCK_HZ: &str = "40";
 
@@ -80,6 +88,16 @@ pub fn spread_lists(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
                 let hz = words.next_if(is_list_value);
                 let hz = hz.unwrap_or_else(|| CLOCK_HZ.into());
                 spread.push(flag_with("--clock", &hz));
+            }
+            Some(flag) if INPUT.contains(&flag) => {
+                spread.push(word);
+                spread.extend(words.next());
+                let is_storage = |word: &OsString| {
+                    let name = word.to_str();
+                    name.is_some_and(|name| STORAGES.contains(&name)) && !Path::new(word).exists()
+                };
+                let storage = words.next_if(is_storage);
+                spread.extend(storage.map(|storage| flag_with("--storage", &storage)));
             }
             Some(flag) if LISTS.contains(&flag) || OPEN_LISTS.contains(&flag) => {
                 let before = spread.len();
@@ -220,6 +238,16 @@ mod tests {
                 "play --wait-for-subscribers=/a bag.mcap",
             ),
             ("play -- --topics a b", "play -- --topics a b"),
+            ("play -i a mcap -i b -l", "play -i a --storage=mcap -i b -l"),
+            (
+                "play --input a sqlite3 mcap",
+                "play --input a --storage=sqlite3 mcap",
+            ),
+            ("play -i", "play -i"),
+            (
+                "play --services /a /b --actions /c x.mcap",
+                "play --services=/a --services=/b --actions=/c x.mcap",
+            ),
         ];
         for (typed, meant) in cases {
             let words = spread_lists(typed.split(' ').map(OsString::from));

@@ -224,7 +224,7 @@ mod tests {
             for flag in [exclude, remap] {
                 let words = format!("play x.mcap {flag}");
                 let typed = Cli::parse_from(spread_lists(words.split(' ').map(Into::into)));
-                crate::cli::select::choose(&topics, &typed.play.topics).unwrap();
+                crate::cli::select::choose(&topics, &typed.play.topics, &typed.play.ros).unwrap();
             }
             drop(args);
         }

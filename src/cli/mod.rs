@@ -7,8 +7,10 @@ mod exit;
 mod findings;
 mod hints;
 mod info;
+mod kinds;
 mod page;
 mod plan;
+mod ros_flags;
 mod select;
 mod summary;
 mod units;
@@ -23,8 +25,11 @@ pub use findings::{Finding, Findings};
 pub use hints::Hints;
 pub use info::Info;
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
+pub use ros_flags::{RequestsSource, RosArgs};
 pub use select::{Chosen, SelectError, choose, ids_of};
 pub use summary::{Ending, Summary};
 pub use units::{bytes, count};
-pub use values::{Color, CongestionArg, Format, MessageOrder, OnDisconnect, RosDistro, Wire};
+pub use values::{
+    Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire,
+};
 pub use when::{Unreadable, When, WhenRange, parse_size, parse_span};

@@ -53,8 +53,11 @@ pub fn plan(
     topics: &[Topic],
 ) -> Result<Plan, PlanError> {
     let clock = clock(args, topics)?;
-    let (mut chosen, left_out) =
-        without_clock(choose(topics, &args.topics)?, topics, clock.is_served());
+    let (mut chosen, left_out) = without_clock(
+        choose(topics, &args.topics, &args.ros)?,
+        topics,
+        clock.is_served(),
+    );
     for one in &mut chosen {
         one.qos = profiles.get(&topics[one.id.index()].name);
     }

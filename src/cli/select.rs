@@ -3,6 +3,8 @@
 use regex::Regex;
 
 use super::args::TopicArgs;
+use super::kinds::Kind;
+use super::ros_flags::RosArgs;
 use crate::bag::{Qos, Topic, TopicId};
 
 /// A topic that is played.
@@ -20,10 +22,12 @@ pub struct Chosen {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SelectError {
     /// A name that was not recorded.
-    #[error("{flag}: no topic `{name}` in the recording; recorded are: {recorded}")]
-    UnknownTopic {
+    #[error("{flag}: no {what} `{name}` in the recording; recorded are: {recorded}")]
+    Unknown {
         /// The flag it was given to.
         flag: &'static str,
+        /// What the name would be of: `topic`, `service` or `action`.
+        what: &'static str,
         /// The name.
         name: String,
         /// What there is.
@@ -49,9 +53,26 @@ pub enum SelectError {
 }
 
 /// The topics that the arguments choose, in the bag's order.
-pub fn choose(topics: &[Topic], args: &TopicArgs) -> Result<Vec<Chosen>, SelectError> {
+pub fn choose(
+    topics: &[Topic],
+    args: &TopicArgs,
+    ros: &RosArgs,
+) -> Result<Vec<Chosen>, SelectError> {
     let wanted = known("--topics", &args.topics, topics)?;
     let unwanted = known("--exclude-topics", &args.exclude_topics, topics)?;
+    let kinds = || topics.iter().map(|topic| Kind::of(&topic.name));
+    let service = |flag, names: &[String]| {
+        let recorded = kinds().filter_map(Kind::service).collect();
+        among(flag, "service", names, recorded)
+    };
+    let services = service("--services", &ros.services)?;
+    let no_services = service("--exclude-services", &ros.exclude_services)?;
+    let action = |flag, names: &[String]| {
+        let recorded = kinds().filter_map(Kind::action).collect();
+        among(flag, "action", names, recorded)
+    };
+    let actions = action("--actions", &ros.actions)?;
+    let no_actions = action("--exclude-actions", &ros.exclude_actions)?;
     let include = compile("--regex", args.regex.as_deref())?;
     let exclude = compile("--exclude-regex", args.exclude_regex.as_deref())?;
     let remaps = args
@@ -70,10 +91,22 @@ pub fn choose(topics: &[Topic], args: &TopicArgs) -> Result<Vec<Chosen>, SelectE
     }
     let takes_all = wanted.is_empty() && include.is_none();
     let is_chosen = |name: &str| {
-        let is_included = takes_all
+        let has = |names: &[String], name: Option<&str>| {
+            name.is_some_and(|name| names.contains(&absolute(name)))
+        };
+        let (service, action) = (Kind::of(name).service(), Kind::of(name).action());
+        // A list of services says which of them, and nothing of topics; that of actions alike.
+        let is_listed = match Kind::of(name) {
+            Kind::Service(_) if !services.is_empty() => has(&services, service),
+            Kind::Action(_) if !actions.is_empty() => has(&actions, action),
+            _ => takes_all,
+        };
+        let is_included = is_listed
             || wanted.contains(&absolute(name))
             || include.as_ref().is_some_and(|re| re.is_match(name));
         is_included
+            && !has(&no_services, service)
+            && !has(&no_actions, action)
             && !unwanted.contains(&absolute(name))
             && !exclude.as_ref().is_some_and(|re| re.is_match(name))
     };
@@ -102,21 +135,30 @@ pub fn ids_of(
         .collect())
 }
 
-/// The names in absolute form, all of them recorded.
+/// The names in absolute form, all of them of recorded topics.
 fn known(
     flag: &'static str,
     names: &[String],
     topics: &[Topic],
 ) -> Result<Vec<String>, SelectError> {
+    let recorded = topics.iter().map(|topic| topic.name.as_str());
+    among(flag, "topic", names, recorded.collect())
+}
+
+/// The names in absolute form, all of them among those recorded, which may be named more than once.
+fn among(
+    flag: &'static str,
+    what: &'static str,
+    names: &[String],
+    mut recorded: Vec<&str>,
+) -> Result<Vec<String>, SelectError> {
     let names: Vec<String> = names.iter().map(|name| absolute(name)).collect();
-    match names
-        .iter()
-        .find(|name| !topics.iter().any(|topic| absolute(&topic.name) == **name))
-    {
+    let is_recorded = |name: &String| recorded.iter().any(|one| absolute(one) == *name);
+    match names.iter().find(|name| !is_recorded(name)) {
         None => Ok(names),
         Some(name) => {
-            let mut recorded: Vec<&str> = topics.iter().map(|topic| topic.name.as_str()).collect();
             recorded.sort_unstable();
+            recorded.dedup();
             let shown = recorded
                 .iter()
                 .take(40)
@@ -124,13 +166,14 @@ fn known(
                 .collect::<Vec<_>>()
                 .join(", ");
             let rest = recorded.len().saturating_sub(40);
-            let recorded = if rest > 0 {
-                format!("{shown} and {rest} more")
-            } else {
-                shown
+            let recorded = match (rest, recorded.is_empty()) {
+                (_, true) => "none".into(),
+                (0, _) => shown,
+                _ => format!("{shown} and {rest} more"),
             };
-            Err(SelectError::UnknownTopic {
+            Err(SelectError::Unknown {
                 flag,
+                what,
                 name: name.clone(),
                 recorded,
             })
@@ -218,7 +261,7 @@ mod tests {
     }
 
     fn names(args: &TopicArgs) -> Vec<String> {
-        choose(&topics(), args)
+        choose(&topics(), args, &RosArgs::default())
             .unwrap()
             .into_iter()
             .map(|chosen| chosen.name)
@@ -293,7 +336,11 @@ mod tests {
 
     #[test]
     fn mistakes_name_the_flag_and_what_there_is() {
-        let error = |args: TopicArgs| choose(&topics(), &args).unwrap_err().to_string();
+        let error = |args: TopicArgs| {
+            choose(&topics(), &args, &RosArgs::default())
+                .unwrap_err()
+                .to_string()
+        };
         assert_eq!(
             error(TopicArgs {
                 topics: vec!["/lidar".into()],

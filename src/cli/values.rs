@@ -27,6 +27,21 @@ pub enum Color {
     Never,
 }
 
+/// How important what is said has to be.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum LogLevel {
+    /// As with -v.
+    Debug,
+    /// As without the flag.
+    Info,
+    /// Warnings and errors.
+    Warn,
+    /// As with -q.
+    Error,
+    /// As error.
+    Fatal,
+}
+
 /// Which stamp orders messages.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum MessageOrder {
