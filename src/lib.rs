@@ -24,11 +24,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Features: `wire` (zenoh, the command `play`) and `tui`, both on by default. Without them the library
-//! is `time`, `bag`, `decode`, `output` and `player`, with no network in it.
+//! | feature | brings | crates of its own |
+//! |---|---|---|
+//! | none | `time`, `bag`, `decode`, `output`, `player` | codecs, checksums, serde, tracing |
+//! | `wire` | `wire`: sessions as ROS 2 nodes have them, and the source of a clock that is followed | zenoh, sha2 |
+//! | `tui` | `tui`: the transport bar | ratatui, crossterm, toml, jiff |
+//! | `cli` | `cli` and the command `play`, with `wire` | clap, indicatif, regex, jiff, a log formatter |
+//!
+//! `cli` and `tui` are on by default. A program that follows a clock server takes `default-features = false` and
+//! `features = ["wire"]`.
 
 pub mod bag;
-#[cfg(feature = "wire")]
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod decode;
 pub mod output;

@@ -13,12 +13,8 @@ pub enum Exit {
     Usage,
     /// 3: a recording is unreadable, or not all of it was as it should be under `--strict`.
     Recording,
-    /// 4: nobody subscribed in time, or a gate timed out.
+    /// 4: nobody subscribed in time.
     Timeout,
-    /// 5: an expectation or a comparison failed.
-    Expectation,
-    /// 6: the supervised program failed.
-    Supervised,
     /// 130: interrupted (SIGINT).
     Interrupted,
     /// 143: terminated (SIGTERM, SIGHUP).
@@ -34,8 +30,6 @@ impl Exit {
             Self::Usage => 2,
             Self::Recording => 3,
             Self::Timeout => 4,
-            Self::Expectation => 5,
-            Self::Supervised => 6,
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }
@@ -55,7 +49,6 @@ Exit codes:
   1    failed while running: the network was lost, or a defect of this program
   2    the command line cannot be meant
   3    a recording is unreadable, or not all as it should be under --strict
-  4    nobody subscribed in time, or a gate timed out
-  5    an expectation or a comparison failed
-  6    the supervised program failed
+  4    nobody subscribed in time
+  5, 6 not used yet: kept for expectations and supervised programs
   130  interrupted (143 terminated): /clock stopped, everything flushed";

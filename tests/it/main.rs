@@ -13,13 +13,13 @@ mod bag_outline;
 mod bag_qos;
 mod bag_rosbag2;
 mod bag_scan;
-#[cfg(feature = "wire")]
+#[cfg(feature = "cli")]
 mod cli;
-#[cfg(feature = "wire")]
+#[cfg(feature = "cli")]
 mod cli_flags;
-#[cfg(feature = "wire")]
+#[cfg(feature = "cli")]
 mod cli_foreign;
-#[cfg(feature = "wire")]
+#[cfg(feature = "cli")]
 mod cli_log;
 mod decode;
 #[cfg(feature = "tui")]
@@ -31,17 +31,17 @@ mod machine_topics;
 mod mcaps;
 mod patience;
 mod player;
-#[cfg(all(unix, feature = "tui", feature = "wire"))]
+#[cfg(all(unix, feature = "cli", feature = "tui"))]
 mod pty;
-#[cfg(all(unix, feature = "tui", feature = "wire"))]
+#[cfg(all(unix, feature = "cli", feature = "tui"))]
 mod pty_start;
-#[cfg(all(unix, feature = "tui", feature = "wire"))]
+#[cfg(all(unix, feature = "cli", feature = "tui"))]
 mod pty_terminal;
-#[cfg(all(unix, feature = "tui", feature = "wire"))]
+#[cfg(all(unix, feature = "cli", feature = "tui"))]
 mod pty_topics;
-#[cfg(all(unix, feature = "tui", feature = "wire"))]
+#[cfg(all(unix, feature = "cli", feature = "tui"))]
 mod pty_transport;
-#[cfg(feature = "wire")]
+#[cfg(feature = "cli")]
 mod qos_overrides;
 mod time_edges;
 mod time_extrapolate;
