@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let gps = SimTime::new(Gps::default());
     let clock = gps.clock();
     gps.enable()?;
-    println!("started: {}", clock.wait_started(Duration::from_secs(1)));
+    clock.wait_started(OnJump::Continue.within(Duration::from_secs(1)))?;
     println!("it is {}", clock.now());
     Ok(())
 }

@@ -77,26 +77,3 @@ pub(super) enum Look<T> {
         steady: Option<Time<Steady>>,
     },
 }
-
-impl<T> Look<T> {
-    pub(super) const fn at_the_next_change() -> Self {
-        Self::Again {
-            at: None,
-            steady: None,
-        }
-    }
-
-    pub(super) const fn at_time(at: Time<Ros>) -> Self {
-        Self::Again {
-            at: Some(at),
-            steady: None,
-        }
-    }
-
-    pub(super) const fn at_steady(steady: Time<Steady>) -> Self {
-        Self::Again {
-            at: None,
-            steady: Some(steady),
-        }
-    }
-}

@@ -125,10 +125,20 @@ impl<K: Kind> Clock<K> {
         self.try_now().is_ok()
     }
 
-    /// Waits until there is a time, for `timeout` of the machine's steady clock at most (requirements T21,
-    /// T37). Whether there is one.
-    pub fn wait_started(&self, timeout: Duration) -> bool {
-        self.core.wait_started(timeout)
+    /// Waits until there is a time (requirements T21, T37); not at all if there is one.
+    ///
+    /// ```no_run
+    /// # let clock = bagplay::time::SimTime::process().clock();
+    /// use bagplay::time::{Duration, OnJump};
+    /// clock.wait_started(OnJump::Continue.within(Duration::from_secs(5)))?;
+    /// # Ok::<(), bagplay::time::SleepError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Clock::sleep_until`]: [`SleepError::TimedOut`] if none has come in time. A jump that the options ask for
+    /// ends the wait if it follows the first time before this thread has run.
+    pub fn wait_started(&self, options: impl Into<SleepOptions>) -> Result<(), SleepError> {
+        self.core.wait_started(&options.into())
     }
 
     /// Blocks for a span of this clock's time (requirement T55); not at all for one that is not positive.

@@ -150,12 +150,12 @@ fn who_waits_for_the_first_time_hears_of_it() {
         let (clock, sleeping) = (test.ros(), test.ros());
         let sleeping = thread::spawn(move || sleeping.sleep_for(ns(5), OnJump::Continue));
         test.wait_asleep(&clock, 1);
-        let waiting = thread::spawn(move || clock.wait_started(ns(10)));
+        let waiting = thread::spawn(move || clock.wait_started(OnJump::Continue.within(ns(10))));
         test.set(at(100));
         // It began to count at 100.
         test.set(at(105));
         assert_eq!(sleeping.join().unwrap(), Ok(()));
-        assert!(waiting.join().unwrap());
+        assert_eq!(waiting.join().unwrap(), Ok(()));
     });
 }
 

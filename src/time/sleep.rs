@@ -11,8 +11,9 @@ use super::bell::{Bell, Look};
 use super::core::{Core, State};
 use super::duration::Duration;
 use super::jump::{JumpEvent, JumpKind};
-use super::point::{Ros, Time};
+use super::point::{Ros, Steady, Time};
 use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
+use super::wall::Wall;
 
 /// What a blocking call does when the time jumps (requirement T56).
 ///
@@ -36,10 +37,12 @@ pub enum OnJump {
 impl OnJump {
     /// The same, and the sleep ends with [`SleepError::Cancelled`] when `cancel` is.
     pub fn unless(self, cancel: &Cancel) -> SleepOptions {
-        SleepOptions {
-            on_jump: self,
-            cancel: Some(cancel.clone()),
-        }
+        SleepOptions::from(self).unless(cancel)
+    }
+
+    /// The same, and the sleep ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock.
+    pub fn within(self, limit: Duration) -> SleepOptions {
+        SleepOptions::from(self).within(limit)
     }
 
     pub(super) fn minds(self, event: JumpEvent) -> bool {
@@ -51,23 +54,96 @@ impl OnJump {
     }
 }
 
-/// How to sleep: an [`OnJump`], and what may cancel it.
+/// How to wait: an [`OnJump`], what may cancel it, and how long at most.
+///
+/// ```
+/// use bagplay::time::{Cancel, Clock, Duration, Fallback, OnJump, SleepError};
+/// let (clock, _writer) = Clock::ros(Fallback::Zero);
+/// let cancel = Cancel::new();
+/// let options = OnJump::ErrorOnBackward.unless(&cancel).within(Duration::from_millis(5));
+/// # _writer.activate(); // and then nothing is heard
+/// assert_eq!(clock.sleep_for(Duration::from_secs(1), options), Err(SleepError::TimedOut));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct SleepOptions {
     pub(super) on_jump: OnJump,
     pub(super) cancel: Option<Cancel>,
+    limit: Option<Duration>,
+}
+
+impl SleepOptions {
+    /// The same, but ends with [`SleepError::Cancelled`] when `cancel` is; nothing else cancels it then.
+    #[must_use]
+    pub fn unless(self, cancel: &Cancel) -> Self {
+        Self {
+            cancel: Some(cancel.clone()),
+            ..self
+        }
+    }
+
+    /// The same, but ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock, counted from the
+    /// call: at once if it is not positive and there is something to wait for.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Self {
+        Self {
+            limit: Some(limit),
+            ..self
+        }
+    }
+
+    /// From now on.
+    pub(super) fn limits(&self, wall: &Wall) -> Limits<'_> {
+        let after = |limit| wall.steady().saturating_add(limit);
+        Limits {
+            cancel: self.cancel.as_ref(),
+            deadline: self.limit.map(after),
+            wall: wall.clone(),
+        }
+    }
+}
+
+/// What ends a wait, whatever the clock shows.
+pub(super) struct Limits<'a> {
+    cancel: Option<&'a Cancel>,
+    deadline: Option<Time<Steady>>,
+    wall: Wall,
+}
+
+impl Limits<'_> {
+    pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch<'_>> {
+        self.cancel.map(|cancel| cancel.watch(core, bell))
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(Cancel::is_cancelled)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| self.wall.steady() >= deadline)
+    }
+
+    /// There is nothing yet: at the next change, or when the clock shows `at`, but not after the deadline.
+    pub(super) fn wait<T, E: From<SleepError>>(&self, at: Option<Time<Ros>>) -> Look<Result<T, E>> {
+        if self.is_over() {
+            Look::Done(Err(SleepError::TimedOut.into()))
+        } else {
+            let steady = self.deadline;
+            Look::Again { at, steady }
+        }
+    }
 }
 
 impl From<OnJump> for SleepOptions {
     fn from(on_jump: OnJump) -> Self {
         Self {
             on_jump,
-            cancel: None,
+            ..Self::default()
         }
     }
 }
 
-/// Why a sleep ended before its target.
+/// Why a wait ended before what was waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SleepError {
     /// The time jumped, and [`OnJump`] asked to hear of it.
@@ -79,6 +155,9 @@ pub enum SleepError {
     /// The [`Cancel`] was cancelled, before or during the sleep.
     #[error("the sleep was cancelled")]
     Cancelled,
+    /// It took longer than [`SleepOptions::within`] allows.
+    #[error("the wait took longer than its time limit")]
+    TimedOut,
     /// The clock's writer shut it down.
     #[error("the clock was shut down")]
     Shutdown,
@@ -214,14 +293,14 @@ impl Core {
         mut plan: impl FnMut(&State, Time<Ros>) -> Sleeper,
     ) -> Result<Time<Ros>, SleepError> {
         let bell = self.bell();
-        let cancel = options.cancel.as_ref();
-        let _watch = cancel.map(|cancel| cancel.watch(self, &bell));
+        let limits = options.limits(self.wall());
+        let _watch = limits.watch(self, &bell);
         let mut state = self.lock();
         // Not asleep yet: for the bell alone.
         let alarm = state.alarms.add(&bell, Sleeper::until(Time::MAX));
         let mut is_planned = false;
         let (mut state, outcome) = self.wait(state, alarm, |state, now| {
-            if cancel.is_some_and(Cancel::is_cancelled) {
+            if limits.is_cancelled() {
                 return Look::Done(Err(SleepError::Cancelled));
             }
             if state.is_fed_here() {
@@ -237,13 +316,13 @@ impl Core {
             let (until, ended) = (sleeper.until, sleeper.ended.filter(|_| is_planned));
             match (ended, now) {
                 (Some(Ok(())), _) => Look::Done(Ok(until)),
-                (_, None) => Look::at_the_next_change(),
+                (_, None) => limits.wait(None),
                 (Some(Err(error)), _) => Look::Done(Err(error)),
                 (None, Some(now)) if now >= until || self.shows(state, until) => {
                     Look::Done(Ok(until))
                 }
                 _ if state.is_shut() => Look::Done(Err(SleepError::Shutdown)),
-                _ => Look::at_time(until),
+                _ => limits.wait(Some(until)),
             }
         });
         state.alarms.remove(alarm);
@@ -256,26 +335,37 @@ impl Core {
         state.is_gated() && self.look(|shown, wall| shown.reading.at(wall)) >= target
     }
 
-    /// Whether a time came within `timeout` of the machine's steady clock.
-    pub(super) fn wait_started(&self, timeout: Duration) -> bool {
+    /// Until there is a time.
+    pub(super) fn wait_started(self: &Arc<Self>, options: &SleepOptions) -> Result<(), SleepError> {
         let bell = self.bell();
-        let wall = self.wall();
-        let deadline = wall.steady().saturating_add(timeout);
-        let mut state = self.lock();
-        let alarm = state.alarms.add(&bell, Sleeper::until(Time::MAX));
-        let (mut state, is_started) = self.wait(state, alarm, |state, now| {
+        let limits = options.limits(self.wall());
+        let ears = Ears::new(self, &bell, options.on_jump);
+        let _watch = limits.watch(self, &bell);
+        let (_state, outcome) = self.wait(self.lock(), ears.id(), |state, now| {
+            if limits.is_cancelled() {
+                return Look::Done(Err(SleepError::Cancelled));
+            }
+            if let Some(jumped) = ears.heard(state) {
+                return Look::Done(Err(jumped));
+            }
             let is_started = match now {
                 Some(_) => state.shown().is_started(),
                 None => self.look(|shown, _| shown.is_started()),
             };
-            let is_over = state.is_shut() || state.is_fed_here() || wall.steady() >= deadline;
-            if is_over || (is_started && now.is_some()) {
-                Look::Done(is_started)
+            let cannot_wait = if state.is_fed_here() {
+                Some(SleepError::InHandler)
+            } else if state.is_shut() {
+                Some(SleepError::Shutdown)
             } else {
-                Look::at_steady(deadline)
+                limits.is_over().then_some(SleepError::TimedOut)
+            };
+            match cannot_wait {
+                // While handlers run that one has to wait for it is the time before.
+                _ if is_started && (now.is_some() || cannot_wait.is_some()) => Look::Done(Ok(())),
+                Some(error) => Look::Done(Err(error)),
+                None => limits.wait(None),
             }
         });
-        state.alarms.remove(alarm);
-        is_started
+        outcome
     }
 }

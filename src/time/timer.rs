@@ -14,7 +14,7 @@ use super::duration::Duration;
 use super::life::Life;
 use super::point::{Kind, Ros, Time};
 use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
-use super::sleep::{Cancel, Ears, SleepError, SleepOptions};
+use super::sleep::{Ears, SleepError, SleepOptions};
 use super::timetable::TimerId;
 
 /// Whether a timer runs from the beginning.
@@ -210,12 +210,13 @@ impl<K: Kind> Timer<K> {
     /// wait, and the timer goes on. A change of the source leaves the wait as long as it was.
     pub fn wait(&self, options: impl Into<SleepOptions>) -> Result<Tick<K>, TimerError> {
         let (core, id) = (&self.hook.core, self.hook.id);
-        let SleepOptions { on_jump, cancel } = options.into();
+        let options = options.into();
+        let limits = options.limits(core.wall());
         let bell = core.lock().timers.bell(id);
-        let ears = Ears::new(core, &bell, on_jump);
-        let _watch = cancel.as_ref().map(|cancel| cancel.watch(core, &bell));
+        let ears = Ears::new(core, &bell, options.on_jump);
+        let _watch = limits.watch(core, &bell);
         let (_state, tick) = core.wait(core.lock(), ears.id(), |state, now| {
-            if cancel.as_ref().is_some_and(Cancel::is_cancelled) {
+            if limits.is_cancelled() {
                 return Look::Done(Err(SleepError::Cancelled.into()));
             }
             if state.is_fed_here() {
@@ -225,7 +226,7 @@ impl<K: Kind> Timer<K> {
                 return Look::Done(Err(TimerError::Canceled));
             }
             let Some(now) = now else {
-                return Look::at_the_next_change();
+                return limits.wait(None);
             };
             let schedule = state.timers.schedule_at(id, now);
             if let Some(jumped) = ears.heard(state) {
@@ -237,7 +238,7 @@ impl<K: Kind> Timer<K> {
             } else if state.is_shut() {
                 Look::Done(Err(SleepError::Shutdown.into()))
             } else {
-                Look::at_time(schedule.next)
+                limits.wait(Some(schedule.next))
             }
         });
         tick

@@ -13,7 +13,7 @@ use super::clock::Clock;
 use super::duration::Duration;
 use super::point::{Kind, Ros};
 use super::schedule::Tick;
-use super::sleep::{Cancel, Ears, SleepError, SleepOptions};
+use super::sleep::{Ears, Limits, SleepError, SleepOptions};
 use super::timer::{InvalidPeriod, Timer, TimerOptions};
 use super::timetable::{SetId, TimerId};
 
@@ -113,24 +113,25 @@ impl<K: Kind> Timers<K> {
         called
     }
 
-    /// Calls back whenever a timer is due, until the options' cancellation, a jump that they ask for or the
-    /// clock's end, which is what comes back. A change of source does not end it.
+    /// Calls back whenever a timer is due, until the options' cancellation or time limit, a jump that they ask for or
+    /// the clock's end, which is what comes back. A change of source does not end it.
     pub fn run(&mut self, options: impl Into<SleepOptions>) -> SleepError {
-        let SleepOptions { on_jump, cancel } = options.into();
-        let ears = Ears::new(&self.clock.core, &self.bell, on_jump);
+        let options = options.into();
+        let limits = options.limits(self.clock.core.wall());
+        let ears = Ears::new(&self.clock.core, &self.bell, options.on_jump);
         loop {
-            if let Err(ended) = self.wait_due(&ears, cancel.as_ref()) {
+            if let Err(ended) = self.wait_due(&ears, &limits) {
                 return ended;
             }
             self.run_due();
         }
     }
 
-    fn wait_due(&self, ears: &Ears, cancel: Option<&Cancel>) -> Result<(), SleepError> {
+    fn wait_due(&self, ears: &Ears, limits: &Limits<'_>) -> Result<(), SleepError> {
         let core = &self.clock.core;
-        let _watch = cancel.map(|cancel| cancel.watch(core, &self.bell));
+        let _watch = limits.watch(core, &self.bell);
         let (_state, due) = core.wait(core.lock(), ears.id(), |state, now| {
-            if cancel.is_some_and(Cancel::is_cancelled) {
+            if limits.is_cancelled() {
                 return Look::Done(Err(SleepError::Cancelled));
             }
             if state.is_fed_here() {
@@ -140,15 +141,14 @@ impl<K: Kind> Timers<K> {
                 return Look::Done(Err(SleepError::Shutdown));
             }
             let Some(now) = now else {
-                return Look::at_the_next_change();
+                return limits.wait(None);
             };
             if let Some(jumped) = ears.heard(state) {
                 return Look::Done(Err(jumped));
             }
             match state.timers.deadlines(self.set, now).next() {
                 Some((next, _)) if next <= now => Look::Done(Ok(())),
-                Some((next, _)) => Look::at_time(next),
-                None => Look::at_the_next_change(),
+                next => limits.wait(next.map(|(next, _)| next)),
             }
         });
         due

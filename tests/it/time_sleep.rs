@@ -5,7 +5,8 @@ use std::thread;
 
 use bagplay::time::{
     Cancel, Clock, ClockState, Duration, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpKind,
-    Kind, OnJump, Phase, Ros, SleepError, SleepOptions, Speed, TestClock, Time,
+    Kind, OnJump, Phase, Rate, Ros, SleepError, SleepOptions, Speed, TestClock, Time, Timer,
+    TimerError, Timers,
 };
 
 fn at(nanos: i64) -> Time<Ros> {
@@ -214,30 +215,99 @@ fn a_sleep_on_a_fallback_ends_when_the_source_starts() {
 /// The started rows of 3.3 and 3.12: a timeout, in time, and for clocks that always are.
 #[test]
 fn waiting_for_the_first_time() {
-    let test = TestClock::new(Time::ZERO);
-    let clock = test.ros();
-    let waits = |events: &dyn Fn()| {
+    let within = |nanos| OnJump::Continue.within(ns(nanos));
+    type Event<'a> = &'a dyn Fn(&TestClock, &Cancel);
+    let waits = |event: Event| {
+        let (test, cancel) = (TestClock::new(Time::ZERO), Cancel::new());
+        let clock = test.ros();
         thread::scope(|scope| {
-            let waiter = clock.clone();
-            let waiter = scope.spawn(move || waiter.wait_started(ns(50)));
+            let waiter = scope.spawn(|| clock.wait_started(within(50).unless(&cancel)));
             test.wait_asleep(&clock, 1);
-            events();
+            event(&test, &cancel);
             waiter.join().unwrap()
         })
     };
-    assert!(!waits(&|| test.pass(ns(50))));
-    assert!(!waits(&|| test.writer().shut_down()));
-    let test = TestClock::new(Time::ZERO);
-    let clock = test.ros();
-    thread::scope(|scope| {
-        let waiter = clock.clone();
-        let waiter = scope.spawn(move || waiter.wait_started(ns(50)));
-        test.wait_asleep(&clock, 1);
-        test.set(at(1));
-        assert!(waiter.join().unwrap());
+    assert_eq!(waits(&|test, _| test.set(at(1))), Ok(()));
+    assert_eq!(waits(&|test, _| test.writer().deactivate()), Ok(()));
+    let timed_out = waits(&|test, _| {
+        test.pass(ns(49));
+        test.wait_asleep(&test.ros(), 1);
+        test.pass(ns(1));
     });
-    assert!(clock.wait_started(ns(0)) && test.steady().wait_started(ns(0)));
-    assert!(!TestClock::new(Time::ZERO).ros().wait_started(ns(0)));
+    assert_eq!(timed_out, Err(SleepError::TimedOut));
+    assert_eq!(waits(&|_, it| it.cancel()), Err(SleepError::Cancelled));
+    let shut = waits(&|test, _| test.writer().shut_down());
+    assert_eq!(shut, Err(SleepError::Shutdown));
+
+    let test = TestClock::new(at(1));
+    assert_eq!(test.ros().wait_started(OnJump::Continue), Ok(()));
+    assert_eq!(test.ros().wait_started(within(0)), Ok(()));
+    assert_eq!(test.steady().wait_started(within(0)), Ok(()));
+    let never = TestClock::new(Time::ZERO).ros();
+    for limit in [0, -1, i64::MIN] {
+        let ended = never.wait_started(within(limit));
+        assert_eq!(ended, Err(SleepError::TimedOut));
+    }
+}
+
+/// The machine's time passes, and nothing is heard of the source: sleeps, rates, timers and sets of timers.
+#[test]
+fn every_wait_has_a_limit_of_the_machines_time() {
+    type Wait = fn(&Clock<Ros>, SleepOptions) -> SleepError;
+    let waits: [Wait; 5] = [
+        |clock, options| clock.sleep_for(MINUTE, options).unwrap_err(),
+        |clock, options| clock.sleep_until(at(1_000), options).unwrap_err(),
+        |clock, options| {
+            let mut rate = Rate::new(clock, MINUTE).unwrap();
+            rate.sleep(options).unwrap_err()
+        },
+        |clock, options| {
+            let timer = Timer::new(clock, MINUTE).unwrap();
+            match timer.wait(options).unwrap_err() {
+                TimerError::Wait(ended) => ended,
+                other => panic!("{other}"),
+            }
+        },
+        |clock, options| {
+            let mut timers = Timers::new(clock);
+            timers.add(MINUTE, |_, _| panic!("not due")).unwrap();
+            timers.run(options)
+        },
+    ];
+    for wait in waits {
+        for start in [at(100), Time::ZERO] {
+            let test = TestClock::new(start);
+            let clock = test.ros();
+            thread::scope(|scope| {
+                let options = OnJump::ErrorOnBackward.within(ns(50));
+                let waiter = scope.spawn(|| wait(&clock, options));
+                test.wait_asleep(&clock, 1);
+                test.pass(ns(49));
+                test.wait_asleep(&clock, 1);
+                test.pass(ns(1));
+                assert_eq!(waiter.join().unwrap(), SleepError::TimedOut);
+            });
+        }
+        // On the machine's own clock, without anybody to ring.
+        let (clock, writer) = Clock::ros(Fallback::Zero);
+        writer.activate();
+        let soon = OnJump::Continue.within(Duration::from_millis(5));
+        assert_eq!(wait(&clock, soon), SleepError::TimedOut);
+    }
+}
+
+/// The target counts where both have come.
+#[test]
+fn a_limit_is_no_shorter_than_the_sleep() {
+    let test = TestClock::new(at(100));
+    let steady = test.steady();
+    thread::scope(|scope| {
+        let options = OnJump::Continue.within(ns(50));
+        let sleeper = scope.spawn(|| steady.sleep_for(ns(50), options));
+        test.wait_asleep(&steady, 1);
+        test.pass(ns(50));
+        assert_eq!(sleeper.join().unwrap(), Ok(()));
+    });
 }
 
 /// 3.5: before the sleep or during it, on clocks of the test and of the machine.

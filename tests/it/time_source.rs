@@ -410,7 +410,8 @@ fn a_sleeper_follows_a_feeding_thread() {
     sim.enable().unwrap();
     thread::scope(|scope| {
         let sleeper = scope.spawn(|| {
-            assert!(clock.wait_started(Duration::from_secs(60)));
+            let soon = OnJump::Continue.within(Duration::from_secs(60));
+            clock.wait_started(soon).unwrap();
             let target = clock.now() + Duration::from_nanos(500);
             clock.sleep_until(target, OnJump::Continue)
         });

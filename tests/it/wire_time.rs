@@ -95,7 +95,9 @@ fn a_program_lives_on_a_players_time() {
     let (transport, running) = serve(&session, |options| options.at_end = AtEnd::Loop);
     let range = transport.ask(Command::Query).unwrap().segment.range();
     for clock in &clocks {
-        assert!(clock.wait_started(Duration::from_secs(30)));
+        clock
+            .wait_started(OnJump::Continue.within(Duration::from_secs(30)))
+            .unwrap();
         assert!(range.contains(clock.now()));
     }
     next(&jumps, JumpKind::Started);
@@ -328,7 +330,9 @@ fn a_program_follows_the_player_that_users_start() {
         let clock = sim.clock();
         let (_handle, jumps) = jumps(&clock);
         sim.enable().unwrap();
-        assert!(clock.wait_started(Duration::from_secs(30)));
+        clock
+            .wait_started(OnJump::Continue.within(Duration::from_secs(30)))
+            .unwrap();
         assert!(part.contains(clock.now()), "{clock:?}");
         for into in [100, 200] {
             let target = start + Duration::from_millis(into);
@@ -377,7 +381,9 @@ fn time_goes_on_between_the_states_of_a_player() {
         let sim = SimTime::new(node.clock_source(Follow::State(topic.clone(), how)));
         let clock = sim.clock();
         sim.enable().unwrap();
-        assert!(clock.wait_started(Duration::from_secs(30)));
+        clock
+            .wait_started(OnJump::Continue.within(Duration::from_secs(30)))
+            .unwrap();
         (sim, clock)
     };
     let ((_sim, clock), (_exact_sim, exact)) = (follow(how), follow(exact));
