@@ -3,7 +3,7 @@
 
 use super::core::State;
 use super::duration::Duration;
-use super::extrapolate::{ClockState, Heard, LateTick};
+use super::extrapolate::{ClockPace, ClockState, Heard, LateTick};
 use super::jump::{JumpEvent, JumpKind, Notice, Reversal};
 use super::point::{Ros, Time};
 use super::reading::Reading;
@@ -85,6 +85,17 @@ impl Outcome {
 }
 
 impl State {
+    pub(super) fn pace(&self) -> ClockPace {
+        match self.received {
+            _ if !self.is_active => ClockPace::Machine,
+            Received { reading: None, .. } => ClockPace::NotStarted,
+            Received { state: None, .. } => ClockPace::Unknown,
+            Received {
+                state: Some(state), ..
+            } => state.speed.map_or(ClockPace::Paused, ClockPace::At),
+        }
+    }
+
     /// `None` if nothing changes for anybody but in what was received.
     pub(super) fn outcome_of(&mut self, change: Change, wall: &Wall) -> Option<Outcome> {
         match change {

@@ -12,6 +12,7 @@ use super::alarms::Sleeper;
 use super::change::Fallback;
 use super::core::Core;
 use super::duration::Duration;
+use super::extrapolate::ClockPace;
 use super::jump::{
     Handler, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, Notice, Phase, Reversal, Wanted,
 };
@@ -51,6 +52,11 @@ impl Clock<Ros> {
         let clock = Self::of(Core::new(wall, Rest::System, fallback));
         let writer = ClockWriter::new(clock.clone());
         (clock, writer)
+    }
+
+    /// How its time goes, by what its source said last. Waits for no handlers.
+    pub fn pace(&self) -> ClockPace {
+        self.core.lock().pace()
     }
 
     /// Whether a source drives it (requirement T18).

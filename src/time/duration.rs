@@ -4,6 +4,7 @@
 //! operators panic on overflow and say so. ±292 years fit.
 
 use std::fmt;
+use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 use std::str::FromStr;
 
@@ -157,6 +158,16 @@ impl Duration {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// How far two spans are apart, whichever is longer; held at [`Duration::MAX`].
+    #[must_use]
+    pub const fn abs_diff(self, other: Self) -> Self {
+        if self.0 < other.0 {
+            other.saturating_sub(self)
+        } else {
+            self.saturating_sub(other)
+        }
+    }
+
     /// The span without its sign, held at the end of the range.
     #[must_use]
     pub const fn saturating_abs(self) -> Self {
@@ -252,6 +263,33 @@ impl Div<i64> for Duration {
     fn div(self, divisor: i64) -> Self {
         self.checked_div(divisor)
             .expect("the divisor is not zero, the duration fits in 292 years")
+    }
+}
+
+impl Div for Duration {
+    type Output = f64;
+
+    /// How many times the other span this one is. By [`Duration::ZERO`] it is infinite, or NaN for zero by zero, as
+    /// floats are.
+    #[expect(clippy::cast_precision_loss, reason = "the quotient is a float")]
+    fn div(self, other: Self) -> f64 {
+        self.0 as f64 / other.0 as f64
+    }
+}
+
+impl Sum for Duration {
+    /// # Panics
+    /// On overflow.
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl<'a> Sum<&'a Self> for Duration {
+    /// # Panics
+    /// On overflow.
+    fn sum<I: Iterator<Item = &'a Self>>(spans: I) -> Self {
+        spans.copied().sum()
     }
 }
 

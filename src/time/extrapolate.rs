@@ -34,6 +34,21 @@ impl ClockState {
     }
 }
 
+/// How a ROS clock's time goes, as far as that is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ClockPace {
+    /// As the machine's clock: no source drives it.
+    Machine,
+    /// The source has not said anything yet.
+    NotStarted,
+    /// The source says times and no factor, as plain `/clock` does: it may be paused, too.
+    Unknown,
+    /// The source says that it is paused.
+    Paused,
+    /// At this factor of the machine's time, says the source.
+    At(Speed),
+}
+
 /// A late tick: one that lies behind what was extrapolated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LateTick {
@@ -115,6 +130,11 @@ impl Heard {
             is_stale: true,
             ..self
         }
+    }
+
+    /// Whether time would go on from it, were it not too old.
+    pub(super) const fn is_too_old(&self) -> bool {
+        self.is_stale && self.state.speed.is_some()
     }
 
     /// The reading that follows from it.

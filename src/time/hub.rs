@@ -23,6 +23,9 @@ use super::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 use super::wall::Wall;
 use super::writer::Attached;
 
+/// So many states in a row, for one may have waited on its way.
+const STALE_IN_A_ROW: u32 = 3;
+
 /// Where as much waits, the last time counts, turn or not.
 const MOST_WAIT: usize = 64;
 
@@ -67,6 +70,10 @@ pub(super) struct Line {
     last: Option<Change>,
     publishers: usize,
     complaints: BTreeSet<Complaint>,
+    /// What could not be read.
+    malformed: u64,
+    /// So many states in a row were too old.
+    stale: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -133,6 +140,21 @@ impl Hub {
         self.hand_on();
     }
 
+    /// At once, whatever waits: it is no time.
+    pub(super) fn malformed(&self, source: u64) {
+        let mut line = self.line();
+        if source == line.source {
+            line.malformed += 1;
+            let complaints = line.complain();
+            drop(line);
+            tell(&complaints);
+        }
+    }
+
+    pub(super) fn malformed_count(&self) -> u64 {
+        self.line().malformed
+    }
+
     /// Hands on what is in line, unless somebody does.
     pub(super) fn hand_on(&self) {
         let mut line = self.line();
@@ -152,9 +174,7 @@ impl Hub {
             let complaints = line.note(action);
             let is_on = line.is_on;
             drop(line);
-            for complaint in complaints {
-                tracing::warn!("{}", complaint.text());
-            }
+            tell(&complaints);
             let handed = catch_unwind(AssertUnwindSafe(|| {
                 hand(action, &clocks, is_on);
                 // The last handle of a clock that was released meanwhile may own whatever its handlers own.
@@ -242,7 +262,15 @@ impl Line {
     fn note(&mut self, action: Action) -> Vec<Complaint> {
         match action {
             Action::Time(time) if self.is_on => self.last = Some(Change::Time(time)),
-            Action::State(heard) if self.is_on => self.last = Some(Change::State(heard)),
+            Action::State(heard) if self.is_on => {
+                self.last = Some(Change::State(heard));
+                self.stale = if heard.is_too_old() {
+                    self.stale.saturating_add(1)
+                } else {
+                    0
+                };
+                return self.complain();
+            }
             Action::Publishers(count) => {
                 self.publishers = count;
                 return self.complain();
@@ -253,7 +281,7 @@ impl Line {
             Action::Source(number) => {
                 self.source = number;
                 self.last = None;
-                self.publishers = 0;
+                (self.publishers, self.malformed, self.stale) = (0, 0, 0);
                 self.complaints.clear();
             }
             Action::Time(_) | Action::State(_) => {}
@@ -266,9 +294,17 @@ impl Line {
         let is_wanted = self.is_on || self.actions.iter().any(is_on);
         let several = (self.publishers > 1).then_some(Complaint::SeveralPublishers);
         let ignored = (self.publishers > 0 && !is_wanted).then_some(Complaint::Ignored);
-        let all = several.into_iter().chain(ignored);
+        let malformed = (self.malformed > 0).then_some(Complaint::Malformed);
+        let stale = (self.stale >= STALE_IN_A_ROW).then_some(Complaint::Stale);
+        let all = [several, ignored, malformed, stale].into_iter().flatten();
         all.filter(|complaint| self.complaints.insert(*complaint))
             .collect()
+    }
+}
+
+fn tell(complaints: &[Complaint]) {
+    for complaint in complaints {
+        tracing::warn!("{}", complaint.text());
     }
 }
 

@@ -33,6 +33,8 @@ mod point;
 mod range;
 mod rate;
 mod reading;
+#[cfg(feature = "serde")]
+mod saved;
 mod schedule;
 mod segment;
 mod seqlock;
@@ -44,6 +46,7 @@ mod switch;
 mod sync;
 mod test_clock;
 mod timer;
+mod timer_adder;
 mod timers;
 mod timetable;
 mod waits;
@@ -56,7 +59,7 @@ pub use clock::{Clock, NotStarted};
 pub use complaint::Complaint;
 pub use decimal::InvalidSeconds;
 pub use duration::Duration;
-pub use extrapolate::{ClockState, Extrapolation, LateTick};
+pub use extrapolate::{ClockPace, ClockState, Extrapolation, LateTick};
 pub use jump::{InvalidFilter, JumpEvent, JumpFilter, JumpHandle, JumpKind, Phase, Reversal};
 pub use point::{Kind, Ros, Steady, System, Time};
 pub use range::TimeRange;
@@ -69,6 +72,12 @@ pub use source::{Feed, MachineSource, NoSource, SourceError, TimeSource};
 pub use speed::{InvalidSpeed, Speed};
 pub use test_clock::TestClock;
 pub use timer::{InvalidPeriod, Start, Timer, TimerError, TimerOptions};
+pub use timer_adder::TimerAdder;
 pub use timers::Timers;
 pub use wire_form::DoesNotFit;
 pub use writer::ClockWriter;
+
+/// The snippets of the documentation.
+#[cfg(all(doctest, feature = "wire"))]
+#[doc = include_str!("../../docs/time.md")]
+struct Documentation;

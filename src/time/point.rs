@@ -91,6 +91,21 @@ impl<K: Kind> Time<K> {
         }
     }
 
+    /// The point `micros` microseconds after the start of the kind, held at the ends of the range.
+    pub const fn from_micros(micros: i64) -> Self {
+        Self::from_nanos(Duration::from_micros(micros).as_nanos())
+    }
+
+    /// The point `millis` milliseconds after the start of the kind, held at the ends of the range.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self::from_nanos(Duration::from_millis(millis).as_nanos())
+    }
+
+    /// The point `secs` whole seconds after the start of the kind, held at the ends of the range.
+    pub const fn from_secs(secs: i64) -> Self {
+        Self::from_nanos(Duration::from_secs(secs).as_nanos())
+    }
+
     /// Nanoseconds since the start of the kind.
     pub const fn as_nanos(self) -> i64 {
         self.nanos
@@ -135,6 +150,16 @@ impl<K: Kind> Time<K> {
     /// The span from `earlier` to `self`, held at the ends of the range; negative if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.nanos.saturating_sub(earlier.nanos))
+    }
+
+    /// The span between two points, whichever is later; held at [`Duration::MAX`].
+    #[must_use]
+    pub const fn abs_diff(self, other: Self) -> Duration {
+        if self.nanos < other.nanos {
+            other.saturating_since(self)
+        } else {
+            self.saturating_since(other)
+        }
     }
 
     /// The point `secs` seconds after the start of the kind, rounded to the nearest nanosecond; `None` if

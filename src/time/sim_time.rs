@@ -5,7 +5,7 @@
 
 use std::ops::Deref;
 use std::panic::resume_unwind;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::change::Fallback;
 use super::clock::Clock;
@@ -13,7 +13,7 @@ use super::complaint::Complaint;
 use super::hub::{Hub, Ran};
 use super::life::Kept;
 use super::point::Ros;
-use super::source::{NoSource, SourceError, TimeSource};
+use super::source::{ByHand, Feed, NoSource, SourceError, TimeSource};
 use super::sync;
 use super::test_clock::TestClock;
 use super::wall::Wall;
@@ -85,6 +85,37 @@ impl SimTime {
     pub fn process() -> Self {
         static PROCESS: OnceLock<SimTime> = OnceLock::new();
         PROCESS.get_or_init(|| Self::new(NoSource)).clone()
+    }
+
+    /// One whose time is fed by hand: by a simulator in this process, or by a test. Off at first, as any; what is fed
+    /// while it is off is forgotten.
+    ///
+    /// ```
+    /// use bagplay::time::{SimTime, Time};
+    /// let (sim, feed) = SimTime::fed();
+    /// sim.enable()?;
+    /// let clock = sim.clock();
+    /// feed.time(Time::from_secs(5));
+    /// assert_eq!(clock.now(), Time::from_secs(5));
+    /// # Ok::<(), bagplay::time::SourceError>(())
+    /// ```
+    pub fn fed() -> (Self, Feed) {
+        Self::fed_on(Wall::Machine)
+    }
+
+    /// The same on the machine of a test clock.
+    pub fn fed_on_test_clock(test: &TestClock) -> (Self, Feed) {
+        Self::fed_on(test.wall())
+    }
+
+    fn fed_on(wall: Wall) -> (Self, Feed) {
+        let slot = Arc::default();
+        let sim = Self::on(wall, Box::new(ByHand(Arc::clone(&slot))));
+        let feed = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        (
+            sim,
+            feed.expect("a source is told its feed as it is attached"),
+        )
     }
 
     fn on(wall: Wall, source: Box<dyn TimeSource>) -> Self {
@@ -172,6 +203,11 @@ impl SimTime {
     /// How many publish the time, as far as the source says.
     pub fn publishers(&self) -> usize {
         self.hub.publishers()
+    }
+
+    /// How many messages the source could not read, as far as it says.
+    pub fn malformed(&self) -> u64 {
+        self.hub.malformed_count()
     }
 
     /// What was complained of so far, of this source.

@@ -6,7 +6,7 @@
 //! feed is here as well (requirement T38).
 
 use std::error::Error;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::duration::Duration;
 use super::extrapolate::{ClockState, Extrapolation, Heard};
@@ -34,6 +34,20 @@ pub trait TimeSource: Send {
     /// ([`Feed::publishers`]), wanted or not.
     fn attached(&mut self, feed: &Feed) {
         let _ = feed;
+    }
+}
+
+impl<S: TimeSource + ?Sized> TimeSource for Box<S> {
+    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+        (**self).start(feed)
+    }
+
+    fn stop(&mut self) {
+        (**self).stop();
+    }
+
+    fn attached(&mut self, feed: &Feed) {
+        (**self).attached(feed);
     }
 }
 
@@ -96,6 +110,14 @@ impl Feed {
         self.act(Action::Publishers(count));
     }
 
+    /// Something came that should have said the time, and could not be read. It is counted
+    /// ([`SimTime::malformed`](super::sim_time::SimTime::malformed)) and complained of once.
+    pub fn malformed(&self) {
+        if let Some(hub) = self.hub.upgrade() {
+            hub.malformed(self.source);
+        }
+    }
+
     fn act(&self, action: Action) {
         if let Some(hub) = self.hub.upgrade() {
             hub.act(self.source, action);
@@ -104,6 +126,22 @@ impl Feed {
 
     fn wall(&self) -> Option<Wall> {
         self.hub.upgrade().map(|hub| hub.wall().clone())
+    }
+}
+
+/// Gives its feed away as soon as there is one. What [`SimTime::fed`](super::sim_time::SimTime::fed) has.
+#[derive(Debug)]
+pub(super) struct ByHand(pub(super) Arc<Mutex<Option<Feed>>>);
+
+impl TimeSource for ByHand {
+    fn start(&mut self, _: &Feed) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn stop(&mut self) {}
+
+    fn attached(&mut self, feed: &Feed) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(feed.clone());
     }
 }
 

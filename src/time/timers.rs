@@ -15,9 +15,8 @@ use super::point::{Kind, Ros};
 use super::schedule::Tick;
 use super::sleep::{Ears, Limits, SleepError, SleepOptions};
 use super::timer::{InvalidPeriod, Timer, TimerOptions};
+use super::timer_adder::{Callback, Inbox, TimerAdder};
 use super::timetable::{SetId, TimerId};
-
-type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
 
 /// Timers with callbacks (requirement T6).
 ///
@@ -34,6 +33,7 @@ pub struct Timers<K: Kind = Ros> {
     bell: Arc<Bell>,
     set: SetId,
     entries: BTreeMap<TimerId, (Timer<K>, Callback<K>)>,
+    inbox: Arc<Inbox<K>>,
 }
 
 impl<K: Kind> Timers<K> {
@@ -44,6 +44,7 @@ impl<K: Kind> Timers<K> {
             bell: clock.core.bell(),
             set: clock.core.lock().timers.new_set(),
             entries: BTreeMap::new(),
+            inbox: Inbox::new(),
         }
     }
 
@@ -65,8 +66,32 @@ impl<K: Kind> Timers<K> {
         Ok(timer)
     }
 
+    /// Adds timers to this set from its own callbacks and from other threads.
+    ///
+    /// ```
+    /// use bagplay::time::{Duration, TestClock, Time, TimerOptions, Timers};
+    /// let test = TestClock::new(Time::from_secs(1));
+    /// let mut timers = Timers::new(&test.ros());
+    /// let adder = timers.adder();
+    /// timers.add(Duration::from_secs(1), move |_, _| {
+    ///     let later = TimerOptions::once(Duration::from_millis(100));
+    ///     adder.add(later, |_, tick| println!("{}", tick.actual)).expect("a positive delay");
+    /// })?;
+    /// test.drive(&mut timers, Duration::from_secs(3)); // prints 2.1 and 3.1 s
+    /// # Ok::<(), bagplay::time::InvalidPeriod>(())
+    /// ```
+    pub fn adder(&self) -> TimerAdder<K> {
+        TimerAdder::new(&self.clock, &self.bell, self.set, &self.inbox)
+    }
+
+    fn take_in(&mut self) {
+        let new = self.inbox.take().into_iter();
+        (self.entries).extend(new.map(|entry| (entry.0.id(), entry)));
+    }
+
     /// Ends a timer of this set; others are none of its business.
     pub fn remove(&mut self, timer: &Timer<K>) {
+        self.take_in();
         let known = self.entries.get(&timer.id());
         if known.is_some_and(|(known, _)| known.is(timer)) {
             self.clock.core.lock().timers.leave(timer.id());
@@ -94,6 +119,7 @@ impl<K: Kind> Timers<K> {
 
     /// Calls back for each timer that is due, once, in the order of their deadlines. How many.
     pub fn run_due(&mut self) -> usize {
+        self.take_in();
         let core = &self.clock.core;
         let mut state = core.settled();
         let now = state.now(core.wall());

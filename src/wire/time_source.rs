@@ -142,8 +142,9 @@ impl TimeSource for ClockSource {
             (Arc::clone(&self.mailbox), feed.clone(), self.follow.clone());
         let hear = move |sample: Sample| {
             let since = feed.stopwatch();
-            if let Some(said) = read(&follow, &sample.payload().to_bytes(), since) {
-                mailbox.put(|letters| letters.said.put(said));
+            match read(&follow, &sample.payload().to_bytes(), since) {
+                Some(said) => mailbox.put(|letters| letters.said.put(said)),
+                None => feed.malformed(),
             }
         };
         let subscriber = self.zenoh.declare_subscriber(self.key.clone());
@@ -165,7 +166,7 @@ impl TimeSource for ClockSource {
     }
 }
 
-/// What a message says; a broken one says nothing.
+/// What a message says; nothing if it cannot be read.
 fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Said> {
     match follow {
         Follow::Clock => decode_clock(payload).map(Said::Time),

@@ -49,6 +49,7 @@ mod time_handlers;
 mod time_hub;
 mod time_jump;
 mod time_life;
+mod time_parts;
 mod time_races;
 mod time_sleep;
 mod time_source;

@@ -243,7 +243,8 @@ fn waiting_for_the_first_time() {
     assert_eq!(test.ros().wait_started(OnJump::Continue), Ok(()));
     assert_eq!(test.ros().wait_started(within(0)), Ok(()));
     assert_eq!(test.steady().wait_started(within(0)), Ok(()));
-    let never = TestClock::new(Time::ZERO).ros();
+    let test = TestClock::new(Time::ZERO);
+    let never = test.ros();
     for limit in [0, -1, i64::MIN] {
         let ended = never.wait_started(within(limit));
         assert_eq!(ended, Err(SleepError::TimedOut));

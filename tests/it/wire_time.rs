@@ -222,7 +222,9 @@ fn whoever_publishes_a_clock_is_followed_and_broken_messages_are_not() {
     let other = peer(&endpoint);
     let publisher = other.declare_publisher(CLOCK_KEY).wait().unwrap();
     until("somebody who listens", || is_heard(&publisher));
-    for broken in [&b""[..], &[0, 1, 0, 0, 1], &[9; 12]] {
+    // The last one has a whole second of nanoseconds.
+    let full = [0, 1, 0, 0, 1, 0, 0, 0, 0, 0xca, 0x9a, 0x3b];
+    for broken in [&b""[..], &[0, 1, 0, 0, 1], &[9; 12], &full] {
         publisher.put(broken).wait().unwrap();
     }
     for second in 1..=3 {
@@ -232,6 +234,8 @@ fn whoever_publishes_a_clock_is_followed_and_broken_messages_are_not() {
         assert_eq!(clock.now(), time);
     }
     assert_eq!(ticks.lock().unwrap().len(), 3);
+    assert_eq!(sim.malformed(), 4);
+    assert!(sim.complaints().contains(&Complaint::Malformed));
     // Switched off and on again: nobody subscribes any more, then somebody does.
     sim.disable();
     until("nobody who listens", || !is_heard(&publisher));
