@@ -49,3 +49,21 @@ impl Course {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leads_out_of_the_end() {
+        let mut course = Course::default();
+        course.arrive();
+        assert!(course.is_ended());
+        course.jump();
+        assert!(course.is_underway());
+        course.stop();
+        course.jump();
+        course.arrive();
+        assert!(course.is_over() && !course.is_underway() && !course.is_ended());
+    }
+}

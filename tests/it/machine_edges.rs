@@ -418,6 +418,68 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// However late the machine is woken and whatever retimes it, the clock lies between what is out and
+    /// what is not, and never runs backwards.
+    #[test]
+    fn the_clock_lies_between_what_is_out_and_what_is_not_however_late_it_is(
+        times in proptest::collection::vec(1000..2000_i64, 1..30),
+        late in proptest::collection::vec(0..250_i64, 20),
+        period in 1..100_i64,
+        script in proptest::collection::vec(
+            (0..900_i64, prop_oneof![Just(Command::Pause), Just(Command::Play), Just(pace(0.7)), Just(pace(10.0))]),
+            0..6,
+        ),
+    ) {
+        let (mut times, mut script) = (times, script);
+        times.sort_unstable();
+        script.sort_by_key(|(at, _)| *at);
+        let mut script = script.into_iter().peekable();
+        let served = Options {
+            clock: ClockOptions {
+                period: Some(span(period)),
+                ..ClockOptions::default()
+            },
+            ..quiet()
+        };
+        let mut machine = playing(served, messages(&times));
+        let mut unsent = times.iter().map(|ms| ros(*ms)).peekable();
+        let (mut sent, mut shown) = (ros(1000), ros(1000));
+        let mut late = late.iter().cycle();
+        let mut now = wall(0);
+        for _ in 0..3_000 {
+            while let Some((_, command)) = script.next_if(|(at, _)| wall(*at) <= now) {
+                machine.apply(command, now);
+            }
+            let wait = machine.advance(now, &mut Recording(|event| match event {
+                Event::Clock(time) => {
+                    assert!(time >= shown && time >= sent, "{time} after {shown}, {sent}");
+                    assert!(unsent.peek().is_none_or(|next| time <= *next), "{time} past {unsent:?}");
+                    shown = time;
+                }
+                Event::Message(_, time, _) => {
+                    assert_eq!(unsent.next(), Some(time));
+                    sent = time;
+                }
+                Event::Segment(_) => {}
+            }));
+            // Half of the times it is woken in time, else up to 170 ms late.
+            let lag = late.next().map_or(0, |late| (late - 80).max(0));
+            let next = script.peek().map(|(at, _)| wall(*at));
+            now = match (wait, next) {
+                (Wait::Now, _) => now,
+                (Wait::Until(deadline), _) if deadline <= wall(9000) => {
+                    deadline.saturating_add(span(lag))
+                }
+                (_, Some(next)) => next.max(now),
+                (_, None) => break,
+            };
+        }
+    }
+}
+
 /// The clocks that a machine shows that is woken at these instants, in microseconds, at ten times the speed with
 /// a tick every 10 ms.
 fn clocks(times: Vec<Message>, woken: &[i64]) -> Vec<String> {
