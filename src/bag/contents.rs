@@ -3,8 +3,10 @@
 //! Chunks of all files stand in one table with two orders, by first and by last stamp; a walk in
 //! either direction finds its first chunks by binary search, so seeking costs the same in any file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::{BagError, Damage, Fault};
 use super::index::{ChunkRef, FileIndex, Form, IndexOrigin};
@@ -13,6 +15,7 @@ use super::learned::Learned;
 use super::message::{Key, TopicId};
 use super::opening::{MessageOrder, Opening};
 use super::pool::{Pool, most_open};
+use super::record::SchemaRecord;
 use super::rosbag2::Note;
 use super::source::Source;
 use super::topic::Topic;
@@ -51,8 +54,19 @@ pub struct FileSummary {
 pub(super) struct Input {
     pub(super) source: Source,
     pub(super) channels: ChannelTable,
+    /// The schemas of the file, by id.
+    pub(super) schemas: BTreeMap<u16, SchemaRecord>,
     /// Where the data end, and the checksum over all of them, 0 if there is none.
     pub(super) data_end: Option<(u64, u32)>,
+    /// Whether a chunk was seen to hold messages that its index does not list.
+    doubted: AtomicBool,
+}
+
+impl Input {
+    /// Its index leaves messages out: from now on no chunk is passed over because of what it lists.
+    pub(super) fn doubt(&self) {
+        self.doubted.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A chunk of one of the files.
@@ -68,7 +82,7 @@ impl Chunk {
     /// The smallest key a message of it can have.
     pub(super) fn low(&self) -> Key {
         Key {
-            time: self.place.start,
+            time: self.place.earliest(),
             input: self.input,
             chunk: self.place.offset,
             record: 0,
@@ -78,7 +92,7 @@ impl Chunk {
     /// The largest key a message of it can have.
     pub(super) fn high(&self) -> Key {
         Key {
-            time: self.place.end,
+            time: self.place.latest(),
             input: self.input,
             chunk: self.place.offset,
             record: u32::MAX,
@@ -167,7 +181,9 @@ impl Contents {
             contents.inputs.push(Input {
                 source,
                 channels: ChannelTable::default(),
+                schemas: BTreeMap::new(),
                 data_end: index.data_end,
+                doubted: AtomicBool::new(false),
             });
             indexes.push(index);
         }
@@ -188,6 +204,9 @@ impl Contents {
             input.channels = channels;
         }
         for (input, index) in (0..).zip(indexes) {
+            if let Some(open) = contents.inputs.get_mut(input as usize) {
+                open.schemas = index.schemas;
+            }
             let used = index.chunks.into_iter().filter(|it| !it.is_empty());
             let used = used.map(|place| Chunk {
                 input,
@@ -235,6 +254,16 @@ impl Contents {
         self.input(input).channels.topic(channel)
     }
 
+    /// Whether the chunk may hold a message of such topics: its index says so or does not say, or is known to
+    /// leave messages out. A channel that nothing defines may be any.
+    pub(super) fn may_hold(&self, chunk: &Chunk, is_one: impl Fn(TopicId) -> bool) -> bool {
+        if self.input(chunk.input).doubted.load(Ordering::Relaxed) {
+            return true;
+        }
+        let is_one = |channel| self.topic_of(chunk.input, channel).is_none_or(&is_one);
+        chunk.channels().is_none_or(|mut ids| ids.any(is_one))
+    }
+
     pub(super) fn lane_of(&self, input: u32, channel: u16) -> Option<LaneId> {
         let lane = self.input(input).channels.lane(channel);
         lane.map(|(_, lane)| lane)
@@ -269,22 +298,11 @@ fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
     }
 }
 
-/// The times of all chunks with messages. A chunk without any says 0 to 0 and has no message indexes.
+/// The times of all chunks with messages, as far as they are known.
 fn range(index: &FileIndex) -> Option<TimeRange> {
-    let is_told = |chunk: &&ChunkRef| !chunk.is_empty() && !chunk.is_any_time();
-    let all = || index.chunks.iter().filter(is_told);
-    let is_stamped = |chunk: &&ChunkRef| {
-        !chunk.message_indexes.is_empty() || chunk.start != Time::ZERO || chunk.end != Time::ZERO
-    };
-    let union = |ranges: &mut dyn Iterator<Item = TimeRange>| ranges.reduce(TimeRange::union);
-    let times = |chunk: &ChunkRef| -> TimeRange { TimeRange::between(chunk.start, chunk.end) };
-    let none = index.statistics.as_ref().is_some_and(|it| it.messages == 0);
-    let stamped: Option<TimeRange> = union(&mut all().filter(is_stamped).map(times));
-    match stamped {
-        Some(range) => Some(range),
-        None if none => None,
-        None => union(&mut all().map(times)),
-    }
+    let used = index.chunks.iter().filter(|chunk| !chunk.is_empty());
+    let times = used.filter_map(|chunk| chunk.times);
+    times.reduce(TimeRange::union)
 }
 
 /// The key before all others of that time.

@@ -269,7 +269,8 @@ impl Cursor {
         let known: Vec<u32> = crew.begun().filter(|begun| *begun != id).collect();
         let mut sum = cost(id) + known.iter().map(|id| cost(*id)).sum::<u64>();
         let upcoming = self.waiting.upcoming(&self.contents, &self.selection);
-        let next: Vec<u32> = upcoming.skip(known.len()).take(vacancies).collect();
+        let next = upcoming.filter(|id| !known.contains(id));
+        let next: Vec<u32> = next.take(vacancies).collect();
         for next in next {
             sum += cost(next);
             // The list of a chunk's messages is at most half as large again.

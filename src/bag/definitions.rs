@@ -1,62 +1,52 @@
-//! Schemas and channels that a summary does not repeat: fetched from the chunks that use them.
+//! Schemas and channels that a summary does not repeat: fetched from the chunks that define them.
 //!
-//! The specification wants them repeated in an indexed file, but writers leave them out. Which ones
-//! there are is known from the message indexes and the statistics; each costs at most one chunk.
+//! Which ones there are is known from the message indexes and the statistics; chunks that tell neither have
+//! been opened before (`verify.rs`). A definition stands anywhere before its first use, so the chunks that use it
+//! are asked first, which is where writers put it, then all others from the first on.
 
 use std::collections::BTreeSet;
 
 use super::budget::Meter;
 use super::chunk::Decoder;
-use super::error::DamageKind;
-use super::index::{FileIndex, IndexOrigin};
+use super::error::{DamageKind, Fault};
+use super::index::{ChunkRef, FileIndex};
+use super::opening::Opening;
 use super::record::{ChannelRecord, Records, SchemaRecord, op};
 use super::source::Source;
 
-/// How many chunks are opened for definitions at most, so that opening a file stays quick.
-const MOST_CHUNKS: usize = 256;
-/// The same for a file that was read through anyway.
-const MOST_SCANNED: usize = 4096;
+/// How many times its size a file may be decompressed to in all for definitions, and what any may.
+const MOST_TIMES: u64 = 64;
+const MOST_ALWAYS: u64 = 4 << 30;
 
 /// Adds what the summary uses but does not define.
-pub(super) fn complete(source: &Source, index: &mut FileIndex) {
+pub(super) fn complete(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
     let chunks = index.chunks.iter();
     let listed = chunks.flat_map(|chunk| chunk.message_indexes.iter());
     let mut used: BTreeSet<u16> = listed.map(|it| it.channel).collect();
     if let Some(statistics) = index.statistics.as_ref() {
-        used.extend(statistics.per_channel.keys().copied());
+        let counts = statistics.per_channel.iter();
+        used.extend(counts.filter(|(_, count)| **count > 0).map(|(id, _)| *id));
     }
     used.extend(index.channels.keys().copied());
-    let most = match index.origin {
-        IndexOrigin::Summary => MOST_CHUNKS,
-        IndexOrigin::Scan => MOST_SCANNED,
+    let mut search = Search {
+        source,
+        opening,
+        decoder: Decoder::default(),
+        missing: used.clone(),
+        opened: BTreeSet::new(),
+        left: source.len.saturating_mul(MOST_TIMES).max(MOST_ALWAYS),
+        broken: Vec::new(),
     };
-    let mut missing = used.clone();
-    missing.retain(|id| is_missing(index, *id));
-    let mut decoder = Decoder::default();
-    let (mut opened, mut broken) = (0, Vec::new());
+    search.missing.retain(|id| is_missing(index, *id));
     // A channel whose first chunk is broken may be defined again in a later one.
-    for place in 0..index.chunks.len() {
-        if missing.is_empty() || opened >= most {
-            break;
-        }
-        let Some(chunk) = index.chunks.get(place) else {
-            break;
-        };
+    search.ask(index, |missing, chunk| {
         let mut channels = chunk.message_indexes.iter().map(|it| it.channel);
-        if !channels.any(|channel| missing.contains(&channel)) {
-            continue;
-        }
-        opened += 1;
-        match decoder.read(source, chunk, &Meter::unbounded()) {
-            Ok(records) => {
-                take(index, &records.bytes);
-                missing.retain(|id| is_missing(index, *id));
-            }
-            Err(fault) => broken.push((chunk.offset, fault)),
-        }
-    }
+        channels.any(|channel| missing.contains(&channel))
+    });
+    search.ask(index, |_, _| true);
     // Nothing of these channels is going to be opened, so nobody else would say what was wrong.
-    for (at, fault) in broken.into_iter().filter(|_| !missing.is_empty()) {
+    let is_lost = !search.missing.is_empty();
+    for (at, fault) in search.broken.into_iter().filter(|_| is_lost) {
         index.report(source, at, (fault.kind, fault.detail));
     }
     used.retain(|id| is_missing(index, *id));
@@ -69,6 +59,50 @@ pub(super) fn complete(source: &Source, index: &mut FileIndex) {
             ),
         };
         index.report(source, 0, (DamageKind::Index, detail));
+    }
+}
+
+struct Search<'a> {
+    source: &'a Source,
+    opening: &'a Opening<'a>,
+    decoder: Decoder,
+    /// Channels that are not defined, or whose schema is not.
+    missing: BTreeSet<u16>,
+    /// Places of chunks that need not be opened again.
+    opened: BTreeSet<usize>,
+    /// How much may still be decompressed.
+    left: u64,
+    broken: Vec<(u64, Fault)>,
+}
+
+impl Search<'_> {
+    /// Opens chunks from the first on until nothing is missing.
+    fn ask(&mut self, index: &mut FileIndex, is_asked: fn(&BTreeSet<u16>, &ChunkRef) -> bool) {
+        for place in 0..index.chunks.len() {
+            let Some(chunk) = index.chunks.get(place) else {
+                return;
+            };
+            if self.missing.is_empty() {
+                return;
+            }
+            if self.opened.contains(&place) || !is_asked(&self.missing, chunk) {
+                continue;
+            }
+            let Some(left) = self.left.checked_sub(chunk.cost()) else {
+                continue;
+            };
+            self.left = left;
+            self.opened.insert(place);
+            let (path, at) = (&self.source.path, chunk.offset);
+            self.opening.tell(path, at, self.source.len);
+            match self.decoder.read(self.source, chunk, &Meter::unbounded()) {
+                Ok(records) => {
+                    take(index, &records.bytes);
+                    self.missing.retain(|id| is_missing(index, *id));
+                }
+                Err(fault) => self.broken.push((at, fault)),
+            }
+        }
     }
 }
 

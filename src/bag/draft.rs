@@ -128,7 +128,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn take(&mut self, chunk: &Chunk) {
         let (contents, grid) = (self.contents, self.grid);
-        self.frontier = grid.parts_to(chunk.place.end);
+        self.frontier = grid.parts_to(chunk.place.latest());
         let source = &contents.input(chunk.input).source;
         let prior = &mut self.prior;
         if chunk.place.message_indexes.is_empty() {
@@ -310,7 +310,7 @@ impl Row {
 
     /// Messages of which only the chunk is known: as many in each part that it covers, and outside.
     fn spread(&mut self, grid: Grid, chunk: &Chunk, count: f64) {
-        let span = TimeRange::between(chunk.place.start, chunk.place.end);
+        let span = chunk.place.times.unwrap_or(TimeRange::ALL);
         let Some(inside) = grid.range.intersection(span) else {
             return;
         };

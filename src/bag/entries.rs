@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::contents::{Chunk, Contents};
 use super::error::{DamageKind, Fault};
+use super::index::Indexed;
 use super::message::{Key, Message, TopicId};
 use super::record::{
     ChannelRecord, FRAME, MESSAGE_HEADER, MessageHeader, Record, Records, SchemaRecord, Short, op,
@@ -62,6 +63,8 @@ pub(super) fn scan(
 ) -> Scan {
     let mut scan = Scan::default();
     let mut unknown = 0_u64;
+    let mut tally = Tally::new(&chunk.place.message_indexes);
+    let mut is_whole = true;
     let mut is_sorted = true;
     let mut last = Time::MIN;
     let mut channels = chunk.is_unknown().then(BTreeSet::new);
@@ -71,6 +74,7 @@ pub(super) fn scan(
         let Ok(record) = record else {
             let detail = format!("record {at} bytes into the chunk runs past its end");
             scan.report(Fault::framing(detail));
+            is_whole = false;
             break;
         };
         match record.opcode {
@@ -78,6 +82,7 @@ pub(super) fn scan(
                 let Ok(header) = MessageHeader::parse(record.body) else {
                     let detail = format!("message {} bytes into the chunk is cut short", record.at);
                     scan.report(Fault::framing(detail));
+                    is_whole = false;
                     break;
                 };
                 if let Some(channels) = &mut channels {
@@ -87,6 +92,7 @@ pub(super) fn scan(
                     unknown += 1;
                     continue;
                 };
+                tally.count(header.channel);
                 if selection.contains(topic) {
                     let time = contents.order.time(&header);
                     is_sorted &= last <= time;
@@ -104,6 +110,7 @@ pub(super) fn scan(
             0 => {
                 let detail = format!("no record {} bytes into the chunk", record.at);
                 scan.report(Fault::framing(detail));
+                is_whole = false;
                 break;
             }
             _ => {}
@@ -112,6 +119,12 @@ pub(super) fn scan(
     if unknown > 0 {
         let detail = format!("{unknown} messages of undefined channels are skipped");
         scan.report(Fault::new(DamageKind::UnknownChannel, detail));
+    }
+    if let Some(detail) = tally.unlisted() {
+        contents.input(chunk.input).doubt();
+        scan.report(Fault::new(DamageKind::Index, detail));
+    } else if let Some(detail) = tally.miscounted().filter(|_| is_whole && unknown == 0) {
+        scan.report(Fault::new(DamageKind::Index, detail));
     }
     if !is_sorted {
         scan.entries.sort_unstable();
@@ -125,36 +138,104 @@ pub(super) fn scan(
     scan
 }
 
+/// How many messages of each channel that its index lists a chunk turns out to hold.
+struct Tally<'a> {
+    listed: &'a [Indexed],
+    counts: Box<[u32]>,
+    /// The channel of the last message, and its place in the list: the next one is often of the same.
+    last: Option<(u16, usize)>,
+    /// A channel that is not listed.
+    other: Option<u16>,
+}
+
+impl<'a> Tally<'a> {
+    fn new(listed: &'a [Indexed]) -> Self {
+        Self {
+            listed,
+            counts: vec![0; listed.len()].into_boxed_slice(),
+            last: None,
+            other: None,
+        }
+    }
+
+    fn count(&mut self, channel: u16) {
+        if self.last.is_none_or(|(last, _)| last != channel) {
+            let found = self.listed.binary_search_by_key(&channel, |it| it.channel);
+            let Ok(place) = found else {
+                self.other = Some(channel);
+                return;
+            };
+            self.last = Some((channel, place));
+        }
+        let count = self.last.and_then(|(_, place)| self.counts.get_mut(place));
+        if let Some(count) = count {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Messages of a channel that the index leaves out. Without an index nothing is.
+    fn unlisted(&self) -> Option<String> {
+        let channel = self.other.filter(|_| !self.listed.is_empty())?;
+        Some(format!(
+            "chunk holds messages of channel {channel}, which its index leaves out; from here on no chunk of the \
+             file is passed over by its index, those before may have been"
+        ))
+    }
+
+    /// A channel of which there are not as many as listed.
+    fn miscounted(&self) -> Option<String> {
+        let mut all = self.listed.iter().zip(&self.counts);
+        let (indexed, count) = all.find(|(it, count)| it.count != 0 && it.count != **count)?;
+        let (channel, told) = (indexed.channel, indexed.count);
+        Some(format!(
+            "the message index of channel {channel} lists {told} messages, the chunk holds {count}"
+        ))
+    }
+}
+
 /// The index may be wrong about a chunk's times.
 fn outside(chunk: &Chunk, entries: &[Entry]) -> Option<Fault> {
     let (first, last) = (entries.first()?.time, entries.last()?.time);
-    let place = &chunk.place;
+    let said = chunk.place.times?;
     let detail = format!(
         "chunk holds times {first} to {last}, its index says {} to {}",
-        place.start, place.end
+        said.start(),
+        said.stop()
     );
-    (first < place.start || place.end < last).then(|| Fault::new(DamageKind::Times, detail))
+    let is_outside = first < said.start() || said.stop() < last;
+    is_outside.then(|| Fault::new(DamageKind::Times, detail))
 }
 
 /// Equal ids must have equal content; a channel that moves to another topic is damage.
 fn check_definition(contents: &Contents, input: u32, record: Record<'_>) -> Result<(), Fault> {
     let short = |Short| Fault::framing(format!("definition {} bytes into the chunk", record.at));
+    let conflict = |detail| Err(Fault::new(DamageKind::ChannelConflict, detail));
+    let schemas = &contents.input(input).schemas;
     if record.opcode == op::SCHEMA {
-        return SchemaRecord::parse(record.body).map(|_| ()).map_err(short);
+        let schema = SchemaRecord::parse(record.body).map_err(short)?;
+        let known = schemas.get(&schema.id);
+        return match known.filter(|known| **known != schema) {
+            Some(known) => conflict(format!(
+                "schema {} is {:?} and is defined again, differently, as {:?}; the first one holds",
+                schema.id, known.name, schema.name
+            )),
+            None => Ok(()),
+        };
     }
     let channel = ChannelRecord::parse(record.body).map_err(short)?;
     let topic = contents.topic_of(input, channel.id);
-    let topic = topic.and_then(|id| contents.topics.get(id.index()));
-    match topic {
-        Some(topic) if topic.name != channel.topic || topic.encoding != channel.encoding => {
-            let detail = format!(
-                "channel {} is {:?} in the summary and {:?} in the chunk; the summary holds",
-                channel.id, topic.name, channel.topic
-            );
-            Err(Fault::new(DamageKind::ChannelConflict, detail))
-        }
-        _ => Ok(()),
+    let Some(topic) = topic.and_then(|id| contents.topics.get(id.index())) else {
+        return Ok(());
+    };
+    let type_name = schemas.get(&channel.schema).map(|schema| &schema.name);
+    let is_other_type = type_name.is_some_and(|name| name != topic.type_name());
+    if topic.name != channel.topic || topic.encoding != channel.encoding || is_other_type {
+        return conflict(format!(
+            "channel {} is {:?} and is defined again, differently, as {:?}; the first one holds",
+            channel.id, topic.name, channel.topic
+        ));
     }
+    Ok(())
 }
 
 /// The length of the whole record at `at`.

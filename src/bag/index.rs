@@ -11,7 +11,6 @@ use std::io;
 use super::chunk::MAX_CHUNK;
 use super::definitions;
 use super::error::{BagError, Damage, DamageKind, Fault};
-use super::message_index;
 use super::opening::{MessageOrder, Opening};
 use super::record::{ChannelRecord, FRAME, Fields, Header, MAGIC, SchemaRecord, Statistics, op};
 use super::scan::{End, Scan};
@@ -19,7 +18,8 @@ use super::source::Source;
 use super::summary::{self, Summary, Usable, Why};
 use super::survey;
 use super::trust;
-use crate::time::{Ros, Time};
+use super::verify;
+use crate::time::{Ros, Time, TimeRange};
 
 /// The largest header record that is read.
 const MAX_HEADER: u64 = 1 << 20;
@@ -54,9 +54,8 @@ pub(super) struct ChunkRef {
     /// Offset of the chunk record, or of the first loose one, and its length with frames.
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// First and last stamp, as far as the index knows.
-    pub(super) start: Time<Ros>,
-    pub(super) end: Time<Ros>,
+    /// First and last stamp as told; `None` if that is not known, so that it may hold any time.
+    pub(super) times: Option<TimeRange>,
     /// Decompressed size, as declared by the index.
     pub(super) uncompressed: u64,
     /// The channels that have messages in it, by id; empty if nobody knows.
@@ -74,9 +73,19 @@ impl ChunkRef {
         self.uncompressed.min(MAX_CHUNK)
     }
 
-    /// Whether its index does not tell its times.
-    pub(super) fn is_any_time(&self) -> bool {
-        (self.start, self.end) == (Time::MIN, Time::MAX)
+    /// The earliest stamp that a message in it can have.
+    pub(super) fn earliest(&self) -> Time<Ros> {
+        self.times.map_or(Time::MIN, TimeRange::start)
+    }
+
+    /// The latest stamp that a message in it can have.
+    pub(super) fn latest(&self) -> Time<Ros> {
+        self.times.map_or(Time::MAX, TimeRange::stop)
+    }
+
+    /// Whether nobody tells what is in it, without opening it.
+    pub(super) fn is_untold(&self) -> bool {
+        self.message_indexes.is_empty() && !self.is_empty()
     }
 }
 
@@ -139,10 +148,13 @@ impl FileIndex {
         }
         index.chunks.sort_by_key(|chunk| chunk.offset);
         match opening.order {
-            MessageOrder::Received => message_index::refine(source, &mut index.chunks),
+            MessageOrder::Received => verify::settle(source, &mut index, opening),
             MessageOrder::Sent => survey::all(source, &mut index, opening),
         }
-        definitions::complete(source, &mut index);
+        if index.statistics.is_none() {
+            index.statistics = verify::counted(&index);
+        }
+        definitions::complete(source, &mut index, opening);
         if index.channels.is_empty() {
             // Without a topic nothing is going to be played, so nobody else would say what is wrong.
             for (at, fault) in std::mem::take(&mut index.unread) {
@@ -236,6 +248,7 @@ impl FileIndex {
             index.statistics = Some(Statistics {
                 messages: counts.values().sum(),
                 chunks: u32::try_from(index.chunks.len()).unwrap_or(u32::MAX),
+                times: None,
                 per_channel: counts,
             });
         }

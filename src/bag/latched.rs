@@ -57,7 +57,7 @@ pub(super) fn latched(
         return (Vec::new(), Vec::new());
     }
     let chunks = &contents.forward.chunks;
-    let cut = chunks.partition_point(|id| contents.chunk(*id).place.start <= at);
+    let cut = chunks.partition_point(|id| contents.chunk(*id).place.earliest() <= at);
     let mut search = Search {
         contents,
         all,
@@ -155,7 +155,7 @@ impl Search<'_> {
             else {
                 break;
             };
-            if self.contents.chunk(id).place.end > self.at {
+            if self.contents.chunk(id).place.latest() > self.at {
                 self.look_into((position, id), asked);
             }
         }

@@ -2,10 +2,13 @@
 //!
 //! They are hints that save work. One that cannot be right is not there: the chunk is opened instead.
 
+use std::collections::BTreeMap;
+
 use super::index::{ChunkRef, Indexed};
 use super::record::{FRAME, Fields, index_entries, message_index, op};
 use super::source::Source;
-use crate::time::{Ros, Time};
+use super::window::Window;
+use crate::time::{Ros, Time, TimeRange};
 
 /// The largest message index that is read: 64 MiB, 4 million messages of one channel in one chunk.
 const MAX_INDEX: u64 = 64 << 20;
@@ -123,18 +126,65 @@ fn checked(chunk: &ChunkRef, entries: Vec<(u64, u64)>) -> Option<Vec<Entry>> {
     entries.into_iter().map(entry).collect()
 }
 
-/// How many chunks without usable times are looked into when a file is opened.
-const MOST_REFINED: usize = 1000;
-
-/// Finds the times of chunks whose ends do not tell, because their stamps lie on both sides of zero.
-pub(super) fn refine(source: &Source, chunks: &mut [ChunkRef]) {
-    let untold = chunks.iter_mut().filter(|chunk| chunk.is_any_time());
-    for chunk in untold.take(MOST_REFINED) {
-        let ids = chunk.message_indexes.iter().map(|it| it.channel);
-        let entries: Option<Vec<_>> = ids.map(|id| read(source, chunk, id)).collect();
-        let times = entries.iter().flatten().flatten().map(|(time, _)| *time);
-        if let Some((start, end)) = times.clone().min().zip(times.max()) {
-            (chunk.start, chunk.end) = (start, end);
+/// First and last stamp of all messages that the message indexes of a chunk list; `None` if one of them cannot be
+/// right.
+pub(super) fn times(source: &Source, chunk: &ChunkRef) -> Option<TimeRange> {
+    let mut all: Option<TimeRange> = None;
+    for indexed in &chunk.message_indexes {
+        for (time, _) in read(source, chunk, indexed.channel)? {
+            let one = TimeRange::between(time, time);
+            all = Some(all.map_or(one, |all| all.union(one)));
         }
+    }
+    all
+}
+
+/// The message indexes that stand behind a chunk.
+#[derive(Debug, Default)]
+pub(super) struct Behind {
+    /// By channel, where it is and how many messages it lists.
+    pub(super) listed: BTreeMap<u16, (u64, u64)>,
+    /// The first and last stamp of the first and last messages of each.
+    pub(super) times: Option<TimeRange>,
+}
+
+/// Looks at the message indexes behind a chunk, at their ends only; each takes one of `left`. An error says
+/// what is wrong with them.
+pub(super) fn behind(
+    window: &mut Window<'_>,
+    chunk: &ChunkRef,
+    left: &mut usize,
+) -> Result<Behind, String> {
+    let mut found = Behind::default();
+    let mut at = chunk.offset.saturating_add(chunk.length);
+    loop {
+        let head = window.get(at, FRAME + 6).unwrap_or_default();
+        if head.first() != Some(&op::MESSAGE_INDEX) {
+            return Ok(found);
+        }
+        let bad = || format!("what stands behind a chunk at {at} is no message index");
+        let mut fields = Fields(head.get(1..).unwrap_or_default());
+        let length = fields.u64().map_err(|_| bad())?;
+        let channel = fields.u16().map_err(|_| bad())?;
+        let size = fields.u32().map(u64::from).map_err(|_| bad())?;
+        *left = left.checked_sub(1).ok_or_else(bad)?;
+        if size % ENTRY != 0 || HEAD + size > length {
+            return Err(bad());
+        }
+        let first = at + FRAME as u64 + HEAD;
+        for entry in [first, first + size.saturating_sub(ENTRY)] {
+            let stamp = window.get(entry, 8).unwrap_or_default();
+            if size > 0 {
+                let time = Time::from_mcap(Fields(stamp).u64().map_err(|_| bad())?);
+                let one = TimeRange::between(time, time);
+                found.times = Some(found.times.map_or(one, |all| all.union(one)));
+            }
+        }
+        if found.listed.insert(channel, (at, size / ENTRY)).is_some() {
+            return Err(format!(
+                "channel {channel} has two message indexes in a chunk"
+            ));
+        }
+        at = first.checked_add(length - HEAD).ok_or_else(bad)?;
     }
 }

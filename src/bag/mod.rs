@@ -53,6 +53,7 @@ mod topic;
 mod topics;
 mod transforms;
 mod trust;
+mod verify;
 mod waiting;
 mod window;
 mod worker;

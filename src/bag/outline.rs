@@ -52,7 +52,7 @@ pub(super) fn outline(
 ) {
     let is_near = |id: &&u32| {
         let place = &contents.chunk(**id).place;
-        place.start <= range.stop() && range.start() <= place.end
+        place.earliest() <= range.stop() && range.start() <= place.latest()
     };
     let all = &contents.forward.chunks;
     let near: Vec<u32> = all.iter().filter(is_near).copied().collect();

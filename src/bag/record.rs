@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use crate::time::{Time, TimeRange};
+
 /// The eight bytes at both ends of a file.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'M', b'C', b'A', b'P', b'0', b'\r', b'\n'];
 /// Opcode and length before each record's body.
@@ -334,6 +336,8 @@ pub(super) fn index_entries(block: &[u8]) -> Result<Vec<(u64, u64)>, Short> {
 pub(super) struct Statistics {
     pub(super) messages: u64,
     pub(super) chunks: u32,
+    /// First and last log time; `None` if they are the wrong way round.
+    pub(super) times: Option<TimeRange>,
     pub(super) per_channel: BTreeMap<u16, u64>,
 }
 
@@ -344,13 +348,27 @@ impl Statistics {
         let (_schemas, _channels) = (fields.u16()?, fields.u32()?);
         let (_attachments, _metadata) = (fields.u32()?, fields.u32()?);
         let chunks = fields.u32()?;
-        let (_start, _end) = (fields.u64()?, fields.u64()?);
+        let times = times(fields.u64()?, fields.u64()?);
         Ok(Self {
             messages,
             chunks,
+            times,
             per_channel: pairs(fields.block()?)?.into_iter().collect(),
         })
     }
+
+    /// Whether they tell the channel of every message.
+    pub(super) fn is_whole(&self) -> bool {
+        let counts = self.per_channel.values().copied();
+        counts.fold(0, u64::saturating_add) == self.messages
+    }
+}
+
+/// First and last stamp of something. A negative stamp is recorded as a huge one, so what has stamps on both
+/// sides of zero has its ends the wrong way round, as has what is damaged: neither tells.
+pub(super) fn times(start: u64, end: u64) -> Option<TimeRange> {
+    let (start, end) = (Time::from_mcap(start), Time::from_mcap(end));
+    (start <= end).then(|| TimeRange::between(start, end))
 }
 
 /// What stands before a message's payload.

@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         for (id, fault) in contents.learned.broken() {
             let chunk = contents.chunk(id);
             reader.broken.insert(id);
-            if chunk.place.start <= at {
+            if chunk.place.earliest() <= at {
                 reader.report(chunk, fault);
             }
         }
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         let mut found: Vec<Found> = Vec::new();
         for ((lane, _), keys) in places {
             for (key, id) in keys {
-                let end = self.contents.chunk(*id).place.end;
+                let end = self.contents.chunk(*id).place.latest();
                 found.push((end, *id, *key, *lane));
             }
         }

@@ -12,15 +12,14 @@ use super::index::{ChunkRef, FileIndex, Form, Indexed};
 use super::opening::Opening;
 use super::record::{
     ChannelRecord, ChunkHeader, FRAME, Fields, MAGIC, MESSAGE_HEADER, MessageHeader, SchemaRecord,
-    op,
+    op, times,
 };
 use super::resync::{Looks, next_record};
 use super::source::Source;
-use super::summary::times;
 use super::survey::Counts;
 use super::trust::SLACK;
 use super::window::Window;
-use crate::time::{Ros, Time};
+use crate::time::{Ros, Time, TimeRange};
 
 /// A run of loose records ends after so many bytes: 1 MiB, about a chunk.
 const RUN: u64 = 1 << 20;
@@ -218,15 +217,13 @@ impl<'a> Scan<'a> {
         } else {
             frame.length
         };
-        let (first, last) = times(header.start, header.end);
         self.index
             .count_compression(&header.compression, header.compressed);
         self.index.chunks.push(ChunkRef {
             form: Form::Chunk,
             offset: frame.at,
             length: end - frame.at - (frame.length - length),
-            start: first,
-            end: last,
+            times: times(header.start, header.end),
             uncompressed: header.uncompressed,
             message_indexes: Box::default(),
         });
@@ -366,8 +363,7 @@ impl<'a> Scan<'a> {
             form: Form::Loose,
             offset: run.start,
             length: run.end - run.start,
-            start: run.first,
-            end: run.last,
+            times: Some(TimeRange::between(run.first, run.last)),
             uncompressed: run.end - run.start,
             message_indexes: indexed.collect(),
         });

@@ -8,11 +8,10 @@ use super::error::{BagError, DamageKind};
 use super::index::{self, ChunkRef, FileIndex, Form, Indexed};
 use super::record::{
     ChannelRecord, ChunkIndexRecord, FRAME, Fields, MAGIC, Records, SchemaRecord, Short,
-    Statistics, op,
+    Statistics, op, times,
 };
 use super::source::Source;
 use super::trust::most_indexes;
-use crate::time::{Ros, Time};
 
 /// The largest summary that is read: 256 MiB, a thousand times a usual one.
 const MAX_SUMMARY: u64 = 256 << 20;
@@ -183,7 +182,7 @@ impl Reading<'_> {
         let indexed = told.and_then(|length| end.checked_add(length));
         let indexed = indexed.filter(|indexed| *indexed <= self.start);
         self.covered.push((offset, indexed.unwrap_or(end)));
-        let (start, end) = times(record.start, record.end);
+        let times = times(record.start, record.end);
         let mut message_indexes = record.message_indexes;
         message_indexes.sort_unstable();
         message_indexes.dedup_by_key(|(channel, _)| *channel);
@@ -200,22 +199,10 @@ impl Reading<'_> {
             form: Form::Chunk,
             offset,
             length,
-            start,
-            end,
+            times,
             uncompressed: record.uncompressed,
             message_indexes: message_indexes.collect(),
         });
         Ok(())
-    }
-}
-
-/// The times of a chunk. A negative stamp is recorded as a huge one, so a chunk with stamps on both
-/// sides of zero has its ends the wrong way round, as has a damaged one: either may hold any time.
-pub(super) fn times(start: u64, end: u64) -> (Time<Ros>, Time<Ros>) {
-    let (start, end) = (Time::from_mcap(start), Time::from_mcap(end));
-    if start <= end {
-        (start, end)
-    } else {
-        (Time::MIN, Time::MAX)
     }
 }

@@ -13,7 +13,7 @@ use super::index::{ChunkRef, FileIndex, Indexed, MOST_REPORTS};
 use super::opening::{MessageOrder, Opening};
 use super::record::{ChannelRecord, Fields, MessageHeader, Records, SchemaRecord, op};
 use super::source::Source;
-use crate::time::{Ros, Time};
+use crate::time::{Ros, Time, TimeRange};
 
 /// How many threads decompress.
 const WORKERS: usize = 2;
@@ -40,9 +40,13 @@ pub(super) struct Found {
 /// How many messages each channel has.
 pub(super) type Counts = BTreeMap<u16, u64>;
 
-/// Opens every chunk: for times that the index has wrong, or has not at all.
+/// Opens every chunk: its stamps of receiving say nothing of when its messages were sent.
 pub(super) fn all(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
-    survey(source, index, opening, |_| true);
+    for chunk in &mut index.chunks {
+        chunk.times = None;
+    }
+    let all: Vec<usize> = (0..index.chunks.len()).collect();
+    these(source, index, opening, &all);
 }
 
 /// Opens the chunks whose channels nobody told. The messages in them; `None` if one cannot be read.
@@ -51,20 +55,19 @@ pub(super) fn untold(
     index: &mut FileIndex,
     opening: &Opening<'_>,
 ) -> Option<Counts> {
-    survey(source, index, opening, |chunk| {
-        chunk.message_indexes.is_empty() && !chunk.is_empty()
-    })
+    let untold: Vec<usize> = (0..index.chunks.len())
+        .filter(|place| index.chunks.get(*place).is_some_and(ChunkRef::is_untold))
+        .collect();
+    these(source, index, opening, &untold)
 }
 
-fn survey(
+/// Opens the chunks at these places of the table. The messages in them; `None` if one cannot be read.
+pub(super) fn these(
     source: &Source,
     index: &mut FileIndex,
     opening: &Opening<'_>,
-    is_wanted: fn(&ChunkRef) -> bool,
+    wanted: &[usize],
 ) -> Option<Counts> {
-    let wanted: Vec<usize> = (0..index.chunks.len())
-        .filter(|i| index.chunks.get(*i).is_some_and(is_wanted))
-        .collect();
     let next = AtomicUsize::new(0);
     let left = AtomicU64::new(source.len.saturating_mul(MOST_TIMES).max(MOST_ALWAYS));
     let found = Mutex::new(BTreeMap::new());
@@ -107,14 +110,8 @@ fn survey(
     index.unread.append(&mut lock(&broken));
     let mut counts = Counts::new();
     for place in wanted {
-        let Some(chunk) = index.chunks.get_mut(place) else {
-            continue;
-        };
-        let Some(seen) = found.remove(&place) else {
-            if opening.order == MessageOrder::Sent {
-                // Its stamps of receiving say nothing of when its messages were sent.
-                (chunk.start, chunk.end) = (Time::MIN, Time::MAX);
-            }
+        let chunk = index.chunks.get_mut(*place);
+        let Some((chunk, seen)) = chunk.zip(found.remove(place)) else {
             continue;
         };
         for (channel, count) in &seen.counts {
@@ -194,7 +191,7 @@ impl ChunkRef {
             }
             return;
         }
-        (self.start, self.end) = (seen.first, seen.last);
+        self.times = Some(TimeRange::between(seen.first, seen.last));
         let known = std::mem::take(&mut self.message_indexes);
         self.uncompressed = seen.size;
         let indexed = |(channel, count): &(u16, u32)| {

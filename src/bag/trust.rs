@@ -1,12 +1,11 @@
 //! Whether a summary that can be read can also be believed: it is compared with itself and with a sample of
 //! the chunks. One that contradicts them is not used, and the file is read through instead.
 
-use std::collections::BTreeSet;
-
+use super::error::DamageKind;
 use super::index::ChunkRef;
-use super::record::{ChunkHeader, FRAME, MESSAGE_HEADER, op};
+use super::record::{ChunkHeader, FRAME, MESSAGE_HEADER, op, times};
 use super::source::Source;
-use super::summary::{Usable, times};
+use super::summary::Usable;
 
 /// How many chunks are asked, evenly over the file: all of most. A thousand small reads take a millisecond.
 const SAMPLE: usize = 1024;
@@ -23,20 +22,8 @@ pub(super) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
         if counted != listed {
             return Some(format!("the index lists {listed} of {counted} chunks"));
         }
-        let is_told = |chunk: &ChunkRef| !chunk.message_indexes.is_empty();
-        if index.chunks.iter().all(is_told) {
-            let chunks = index.chunks.iter();
-            let told = chunks.flat_map(|chunk| chunk.message_indexes.iter());
-            let told: BTreeSet<u16> = told.map(|it| it.channel).collect();
-            let mut used = statistics.per_channel.iter();
-            let is_left = |(channel, count): &(&u16, &u64)| **count > 0 && !told.contains(channel);
-            if let Some((channel, _)) = used.find(is_left) {
-                return Some(format!(
-                    "no chunk is listed for channel {channel}, which has messages"
-                ));
-            }
-        }
     }
+    let mut sizes = Vec::new();
     let step = listed.div_ceil(SAMPLE).max(1);
     for (i, chunk) in index.chunks.iter_mut().enumerate() {
         // What is in a chunk that the index calls empty would never be looked at.
@@ -46,13 +33,32 @@ pub(super) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
             continue;
         };
         let ends_before = said.rest(chunk.length - FRAME as u64) > SLACK;
-        if ends_before || times(said.start, said.end) != (chunk.start, chunk.end) {
+        if ends_before || times(said.start, said.end) != chunk.times {
             let at = chunk.offset;
             return Some(format!("the index says otherwise than the chunk at {at}"));
         }
-        chunk.uncompressed = said.uncompressed;
+        if chunk.uncompressed != said.uncompressed {
+            sizes.push((chunk.offset, chunk.uncompressed, said.uncompressed));
+            chunk.uncompressed = said.uncompressed;
+        }
+    }
+    if let Some((at, told, said)) = sizes.first() {
+        let detail = format!(
+            "the index gives a chunk {told} bytes decompressed, the chunk itself {said}{}",
+            more(sizes.len() - 1)
+        );
+        index.report(source, *at, (DamageKind::Index, detail));
     }
     None
+}
+
+/// How many others something holds of.
+pub(super) fn more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "; so it is with 1 other chunk".to_owned(),
+        count => format!("; so it is with {count} other chunks"),
+    }
 }
 
 /// How many bytes of message indexes can stand behind a chunk with so many channels, whatever is declared.

@@ -113,14 +113,10 @@ impl Waiting {
     }
 
     fn is_wanted(&self, contents: &Contents, selection: &Selection, chunk: &Chunk) -> bool {
-        let is_selected = |channel| {
-            let topic = contents.topic_of(chunk.input, channel);
-            topic.is_some_and(|topic| selection.contains(topic))
-        };
         !self.bounds.is_empty()
             && !self.bounds.starts_after(chunk.high())
             && !self.bounds.ends_before(chunk.low())
-            && chunk.channels().is_none_or(|mut ids| ids.any(is_selected))
+            && contents.may_hold(chunk, |topic| selection.contains(topic))
     }
 }
 
