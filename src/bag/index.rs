@@ -147,6 +147,7 @@ impl FileIndex {
             None => index.report(source, 8, (DamageKind::Framing, "there is no header")),
         }
         index.chunks.sort_by_key(|chunk| chunk.offset);
+        index.check_end(source);
         match opening.order {
             MessageOrder::Received => verify::settle(source, &mut index, opening),
             MessageOrder::Sent => survey::all(source, &mut index, opening),
@@ -278,6 +279,18 @@ impl FileIndex {
             self.channels.insert(channel.id, channel);
         }
         true
+    }
+
+    /// Notes what stands behind the end of the data: nothing should, but it is played as what stands before.
+    fn check_end(&mut self, source: &Source) {
+        let Some((end, _)) = self.data_end else {
+            return;
+        };
+        let mut behind = self.chunks.iter().filter(|chunk| chunk.offset > end);
+        if let Some(at) = behind.next().map(|chunk| chunk.offset) {
+            let detail = "messages stand behind the end of the data; they are played, other readers may leave them out";
+            self.report(source, at, (DamageKind::Framing, detail));
+        }
     }
 
     fn is_room(&mut self, size: usize) -> bool {

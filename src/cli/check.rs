@@ -21,6 +21,11 @@ pub struct Check {
     /// Payload bytes of each topic, by its id.
     #[serde(skip)]
     sizes: Vec<u64>,
+    /// How many messages there are of each topic, by its id, and in each file.
+    #[serde(skip)]
+    counts: Vec<u64>,
+    #[serde(skip)]
+    by_file: Vec<u64>,
 }
 
 impl Check {
@@ -32,6 +37,8 @@ impl Check {
             bytes: 0,
             damage: Findings::of(bag.damage()),
             sizes: vec![0; bag.topics().len()],
+            counts: vec![0; bag.topics().len()],
+            by_file: vec![0; bag.files().len()],
         };
         let mut walked = BTreeSet::new();
         let start = StartAt::At(Time::MIN);
@@ -43,6 +50,11 @@ impl Check {
                     check.bytes += size;
                     if let Some(sum) = check.sizes.get_mut(message.topic.index()) {
                         *sum += size;
+                    }
+                    let of_topic = check.counts.get_mut(message.topic.index());
+                    let of_file = check.by_file.get_mut(message.key.input as usize);
+                    for count in of_topic.into_iter().chain(of_file) {
+                        *count += 1;
                     }
                 }
                 Err(damage) => {
@@ -91,6 +103,16 @@ impl Check {
     /// Payload bytes of each topic, by its id.
     pub(super) fn sizes(&self) -> &[u64] {
         &self.sizes
+    }
+
+    /// How many messages there are of each topic, by its id.
+    pub(super) fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// How many messages there are in each file.
+    pub(super) fn by_file(&self) -> &[u64] {
+        &self.by_file
     }
 
     fn is_short(&self) -> bool {

@@ -93,6 +93,7 @@ impl Info {
     }
 
     fn with(bag: &Bag, check: Option<Check>) -> Self {
+        let mut files: Vec<FileInfo> = bag.files().iter().map(file_info).collect();
         let (range, Outline { topics: outlines }) = (bag.range(), bag.outline(PARTS));
         let mut topics: Vec<TopicInfo> = bag
             .topics()
@@ -101,17 +102,26 @@ impl Info {
             .map(|(topic, outline)| topic_info(topic, outline, range))
             .collect();
         if let Some(check) = &check {
-            for (topic, size) in topics.iter_mut().zip(check.sizes()) {
-                topic.bytes = Some(*size);
+            // What was read is known exactly, whatever was said of it.
+            let read = check.sizes().iter().zip(check.counts());
+            for (topic, (size, count)) in topics.iter_mut().zip(read) {
+                (topic.bytes, topic.message_count) = (Some(*size), Some(*count));
+                topic.hz = hz(topic.message_count, range);
+            }
+            for (file, count) in files.iter_mut().zip(check.by_file()) {
+                file.message_count = Some(*count);
             }
         }
         topics.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
-            files: bag.files().iter().map(file_info).collect(),
+            files,
             start_ns: range.map(|range| range.start().as_nanos()),
             end_ns: range.map(|range| range.stop().as_nanos()),
             duration_s: range.map(|range| range.duration().as_secs_f64()),
-            message_count: bag.message_count(),
+            message_count: match &check {
+                Some(check) => Some(check.messages()),
+                None => bag.message_count(),
+            },
             topics,
             marks: Vec::new(),
             damage: Findings::of(bag.damage()),

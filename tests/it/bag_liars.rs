@@ -205,3 +205,61 @@ fn an_index_that_names_another_channel_loses_nothing() {
         assert_eq!((messages.len(), damage), (100, vec![DamageKind::Index]));
     }
 }
+
+/// A record as it stands in a file.
+fn record(opcode: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u64).to_le_bytes();
+    [&[opcode], &length[..], body].concat()
+}
+
+#[test]
+fn messages_behind_the_end_of_the_data_are_played_and_told_of() {
+    // Of a file with a summary and of one without.
+    for has_summary in [true, false] {
+        let mut bytes = base(None).write();
+        let end = place(&bytes, op::DATA_END, 0);
+        let header = [
+            &[1, 0, 0, 0, 0, 0][..],
+            &[(33 * MILLI).to_le_bytes(); 2].concat(),
+        ]
+        .concat();
+        let message = record(op::MESSAGE, &header);
+        let behind = end.at + 9 + end.body;
+        bytes.splice(behind..behind, message.clone());
+        let foot = bytes.len() - 28;
+        let summary = (behind + message.len()) as u64;
+        put(&mut bytes, foot, if has_summary { summary } else { 0 });
+        let bag = bag(&bytes);
+        for direction in [Direction::Forward, Direction::Reverse] {
+            let (messages, damage) = play(&bag, direction);
+            assert_eq!((messages.len(), damage), (101, vec![DamageKind::Framing]));
+        }
+        assert_eq!(bag.damage()[0].offset, behind as u64);
+    }
+}
+
+#[test]
+fn a_schema_that_is_defined_again_otherwise_is_told_of() {
+    let mut bytes = base(None).write();
+    let (again, end) = (place(&bytes, op::SCHEMA, 0), place(&bytes, op::DATA_END, 0));
+    let mut other = bytes[again.at..again.at + 9 + again.body].to_vec();
+    // The last letter of the definition.
+    *other.last_mut().unwrap() = b'X';
+    bytes.splice(end.at..end.at, other.clone());
+    let foot = bytes.len() - 28;
+    let summary = u64::from_le_bytes(bytes[foot..foot + 8].try_into().unwrap());
+    put(&mut bytes, foot, summary + other.len() as u64);
+    let kinds: Vec<_> = bag(&bytes).damage().iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [DamageKind::ChannelConflict]);
+    // In a chunk, where the summary says otherwise.
+    let mut bytes = base(None).write();
+    let data = place(&bytes, op::CHUNK, 0).at + 9 + 40;
+    assert_eq!(bytes[data], op::SCHEMA);
+    let length = u64::from_le_bytes(bytes[data + 1..data + 9].try_into().unwrap());
+    bytes[data + 8 + usize::try_from(length).unwrap()] = b'X';
+    let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+    assert_eq!(
+        (messages.len(), damage),
+        (100, vec![DamageKind::ChannelConflict])
+    );
+}
