@@ -22,6 +22,9 @@ impl Session {
     /// The time of a clock server on this network, for a [`SimTime`](crate::time::SimTime): it drives
     /// clocks as long as this session is open.
     pub fn clock_source(&self, follow: Follow) -> ClockSource {
+        if let Err(error) = self.show_node() {
+            self.events.warn(error.to_string());
+        }
         let flavour = self.flavour();
         let is_humble = flavour == Flavour::Humble;
         let mut topic = clock_topic(if is_humble { NONE } else { CLOCK_HASH });
@@ -59,6 +62,7 @@ impl Session {
         transport: &Transport,
         shift: time::Duration,
     ) -> Result<StateTopic, WireError> {
+        self.show_node()?;
         let flavour = self.flavour();
         // The text is ours, and a test computes its hash.
         let computed = clock_state::hash().ok();

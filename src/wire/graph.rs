@@ -44,6 +44,8 @@ pub struct Graph(Arc<Mutex<State>>);
 struct State {
     zid: String,
     node: String,
+    /// Whether that node is shown to others.
+    is_shown: bool,
     /// Of other sessions, by key.
     tokens: HashMap<String, Token>,
     ours: Vec<Ours>,
@@ -147,6 +149,21 @@ impl Graph {
         let state = self.state();
         let names: BTreeSet<String> = state.reached(topic).map(Token::node_path).collect();
         names.into_iter().collect()
+    }
+
+    /// From now on our node is shown to others. What is to be told about those who are there already.
+    pub(super) fn show_node(&self) -> Vec<WireEvent> {
+        let mut state = self.state();
+        state.is_shown = true;
+        let same = state
+            .tokens
+            .values()
+            .filter(|token| state.has_our_name(token));
+        same.map(|token| WireEvent::SameNodeName {
+            node: token.node_path(),
+            zid: token.zid.clone(),
+        })
+        .collect()
     }
 
     /// From now on these topics are ours. What is to be told about those who are there already.
@@ -275,13 +292,18 @@ impl State {
     /// What a token that comes or goes means to us.
     fn about(&self, token: &Token, is_coming: bool) -> Vec<WireEvent> {
         let node = token.node_path();
-        if token.kind == EntityKind::Node && is_coming && node == self.node {
+        if is_coming && self.has_our_name(token) {
             return vec![WireEvent::SameNodeName {
                 node,
                 zid: token.zid.clone(),
             }];
         }
         self.about_endpoint(token, is_coming)
+    }
+
+    /// Whether it is a node that others cannot tell from ours.
+    fn has_our_name(&self, token: &Token) -> bool {
+        self.is_shown && token.kind == EntityKind::Node && token.node_path() == self.node
     }
 
     fn about_endpoint(&self, token: &Token, is_coming: bool) -> Vec<WireEvent> {
@@ -452,6 +474,12 @@ mod tests {
         let graph = graph();
         assert!(graph.appeared("@ros2_lv/0/me/0/0/NN/%/%/player").is_empty());
         assert_eq!(graph.same_node_name(), None);
+        // Nobody is mistaken for a node that is not shown.
+        let events = graph.appeared("@ros2_lv/0/third/0/0/NN/%/%/player");
+        assert_eq!(events, []);
+        let told = graph.show_node();
+        assert!(matches!(&told[..], [WireEvent::SameNodeName { zid, .. }] if zid == "third"));
+        graph.vanished("@ros2_lv/0/third/0/0/NN/%/%/player");
         let events = graph.appeared("@ros2_lv/0/other/0/0/NN/%/%/player");
         assert!(matches!(&events[..], [WireEvent::SameNodeName { zid, .. }] if zid == "other"));
         assert_eq!(graph.same_node_name().as_deref(), Some("other"));

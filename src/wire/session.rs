@@ -5,8 +5,8 @@
 //! off the graph, and does not wait for who is slow.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use zenoh::Wait;
@@ -41,7 +41,8 @@ const CLOCK_TYPE: &str = "rosgraph_msgs::msg::dds_::Clock_";
 pub(super) const CLOCK_HASH: &str =
     "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 
-/// A zenoh session with a ROS node on it. Dropping it is closing it.
+/// A zenoh session, and a ROS node on it from the first ROS topic on that it publishes or follows: who only puts on
+/// plain keys is none. Dropping it is closing it.
 pub struct Session {
     options: WireOptions,
     description: String,
@@ -51,7 +52,7 @@ pub struct Session {
     pub(super) events: Events,
     path: Arc<Path>,
     // Fields are taken in this order when closing.
-    token: Option<LivelinessToken>,
+    token: Mutex<Option<LivelinessToken>>,
     watches: Option<Watches>,
     succession: Option<Succession>,
     pub(super) zenoh: zenoh::Session,
@@ -86,9 +87,6 @@ impl Session {
             node: name,
             endpoint: None,
         };
-        let key = node.to_string();
-        let token = zenoh.liveliness().declare_token(key.clone()).wait();
-        let token = token.map_err(|source| WireError::Declare { what: key, source })?;
         let graph = Graph::new(node.zid.clone(), node.node_path());
         let path = Arc::new(Path::default());
         let watches = Watches::declare(&zenoh, domain, &graph, &events, &path)?;
@@ -109,7 +107,7 @@ impl Session {
             graph,
             events,
             path,
-            token: Some(token),
+            token: Mutex::default(),
             watches: Some(watches),
             succession,
             zenoh,
@@ -162,6 +160,7 @@ impl Session {
         played: &[Played],
         clock: Option<ClockOptions>,
     ) -> Result<(WireOutput, Vec<Skipped>), WireError> {
+        self.show_node()?;
         let flavour = self.flavour();
         let own_clock = if clock.is_some() {
             OwnClock::Served
@@ -204,6 +203,22 @@ impl Session {
             self.events.tell(event);
         }
         Ok((output, skipped))
+    }
+
+    /// Puts our node on the ROS graph, if it is not there yet.
+    pub(super) fn show_node(&self) -> Result<(), WireError> {
+        let mut shown = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.is_some() {
+            return Ok(());
+        }
+        let key = self.node.to_string();
+        let token = self.zenoh.liveliness().declare_token(key.clone()).wait();
+        *shown = Some(token.map_err(|source| WireError::Declare { what: key, source })?);
+        drop(shown);
+        for event in self.graph.show_node() {
+            self.events.tell(event);
+        }
+        Ok(())
     }
 
     pub(super) fn flavour(&self) -> Flavour {
@@ -255,10 +270,12 @@ impl Session {
     }
 
     fn shut(&mut self) {
-        if let Some(token) = self.token.take() {
+        let shown = self.token.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = shown.take() {
             // An error means that the session is closed already.
             drop(token.undeclare().wait());
-            self.watches = None;
+        }
+        if self.watches.take().is_some() {
             self.succession = None;
             let patience = self.options.stall_timeout.max(Duration::from_millis(100));
             // The router last: others are reached through it.

@@ -1,11 +1,11 @@
 //! What others see of us, and what we are told of others.
 
-use bagplay::wire::{ClockOptions, Distro, WireEvent, WireOptions};
+use bagplay::wire::{ClockOptions, Distro, Session, WireEvent, WireOptions};
 use crossbeam_channel::bounded;
 use zenoh::Wait;
 use zenoh::sample::SampleKind;
 
-use crate::patience::PATIENCE;
+use crate::patience::{PATIENCE, until};
 use crate::wire_net::{
     CLOCK_HASH, STRING, STRING_HASH, open, options, peer, played, router, token,
 };
@@ -162,9 +162,8 @@ fn humble_is_known_by_its_tokens_before_the_first_publisher() {
     options.node_name = "second".to_owned();
     let (session, events) = open(&options);
     // The first thing told is the token's, at the latest when asked.
-    while session.graph().tokens().len() < 2 {
-        std::thread::yield_now();
-    }
+    let is_seen = |session: &Session| session.graph().nodes().contains(&"/listener".to_owned());
+    until("the token", || is_seen(&session));
     let (_output, _) = session
         .advertise(&[played(0, "/chatter", None)], None)
         .unwrap();
@@ -173,9 +172,7 @@ fn humble_is_known_by_its_tokens_before_the_first_publisher() {
 
     options.distro = Distro::Jazzy;
     let (session, events) = open(&options);
-    while session.graph().tokens().len() < 3 {
-        std::thread::yield_now();
-    }
+    until("the token", || is_seen(&session));
     let (_output, _) = session
         .advertise(&[played(0, "/chatter", None)], None)
         .unwrap();

@@ -10,7 +10,7 @@ use zenoh::Wait;
 use zenoh::sample::Sample;
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
-use crate::patience::PATIENCE;
+use crate::patience::{PATIENCE, until};
 use crate::wire_net::{
     Pipe, STRING, STRING_HASH, message, number, open, options, payload, peer, played, router,
     subscribe, take,
@@ -203,11 +203,9 @@ fn plain_zenoh_has_plain_keys_and_any_encoding() {
     let (session, events, endpoint) = router(|_| ());
     let mut json = played(0, "/web/log", None);
     json.topic.encoding = "json".to_owned();
-    let (_, skipped) = session
-        .advertise(std::slice::from_ref(&json), None)
+    let (mut output, skipped) = session
+        .advertise_raw(std::slice::from_ref(&json), None)
         .unwrap();
-    assert_eq!(skipped.len(), 1);
-    let (mut output, skipped) = session.advertise_raw(&[json], None).unwrap();
     assert!(skipped.is_empty());
     let monitor = output.monitor();
     assert!(!monitor.is_ready(TopicId(0)));
@@ -219,6 +217,15 @@ fn plain_zenoh_has_plain_keys_and_any_encoding() {
     let sample = take(&samples);
     assert_eq!(sample.payload().to_bytes()[..], *b"{}");
     assert!(sample.attachment().is_none());
+    // No ROS node is on the graph, until there is something for ROS.
+    let tokens = || {
+        let alive = node.liveliness().get("@ros2_lv/**").wait().unwrap();
+        alive.iter().count()
+    };
+    assert_eq!(tokens(), 0);
+    let (_, skipped) = session.advertise(&[json], None).unwrap();
+    assert_eq!(skipped.len(), 1);
+    until("the node", || tokens() == 1);
 }
 
 #[test]
