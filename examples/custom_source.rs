@@ -26,7 +26,9 @@ impl TimeSource for Gps {
     }
 
     fn stop(&mut self) {
-        self.0.cancel(); // without waiting for the thread: it may be the one that asks
+        // Also when the last clock is dropped. Without waiting for the thread: it may be the one that asks, from a
+        // jump handler.
+        self.0.cancel();
     }
 }
 

@@ -13,6 +13,9 @@ pub(super) type Kept = Arc<dyn Any + Send + Sync>;
 #[derive(Default)]
 pub(super) struct Life {
     kept: Mutex<Option<Kept>>,
+    /// What the handles have in common, if anything.
+    #[cfg(feature = "async")]
+    shared: std::sync::OnceLock<Kept>,
 }
 
 impl Life {
@@ -22,6 +25,16 @@ impl Life {
     pub(super) fn keep(&self, kept: Option<Kept>) -> Option<Kept> {
         let mut slot = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut slot, kept)
+    }
+}
+
+#[cfg(feature = "async")]
+impl Life {
+    /// The same for all handles of the clock; always asked for as one type.
+    pub(super) fn shared<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let shared = self.shared.get_or_init(|| Arc::new(T::default()));
+        let shared = Arc::clone(shared).downcast();
+        shared.expect("it is asked for as one type")
     }
 }
 

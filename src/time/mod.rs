@@ -6,7 +6,10 @@
 //! [`Clock::on_jump`]; `docs/time.md` says where each requirement of the ROS article is met.
 
 mod alarms;
+#[cfg(feature = "async")]
+mod async_sleep;
 mod bell;
+mod cancel;
 mod change;
 mod clock;
 mod complaint;
@@ -54,6 +57,9 @@ mod wall;
 mod wire_form;
 mod writer;
 
+#[cfg(feature = "async")]
+pub use async_sleep::Sleep;
+pub use cancel::Cancel;
 pub use change::Fallback;
 pub use clock::{Clock, NotStarted};
 pub use complaint::Complaint;
@@ -67,7 +73,7 @@ pub use rate::{Cycle, Rate};
 pub use schedule::{MissedTicks, Repeat, Tick};
 pub use segment::{AtEnd, Motion, Segment};
 pub use sim_time::SimTime;
-pub use sleep::{Cancel, OnJump, SleepError, SleepOptions};
+pub use sleep::{OnJump, SleepError, SleepOptions};
 pub use source::{Feed, MachineSource, NoSource, SourceError, TimeSource};
 pub use speed::{InvalidSpeed, Speed};
 pub use test_clock::TestClock;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use loom::thread::{self, JoinHandle};
 
+use super::cancel::Cancel;
 use super::change::Fallback;
 use super::clock::Clock;
 use super::duration::Duration;
@@ -11,7 +12,7 @@ use super::extrapolate::{ClockState, Extrapolation};
 use super::model::{ALL, SOME, at, back, check, ns};
 use super::point::{Ros, Time};
 use super::rate::{Cycle, Rate};
-use super::sleep::{Cancel, OnJump, SleepError};
+use super::sleep::{OnJump, SleepError};
 use super::speed::Speed;
 use super::test_clock::TestClock;
 use super::timer::Timer;

@@ -195,7 +195,7 @@ impl SimTime {
 
     /// Ends all sleeps on these clocks with [`SleepError::Shutdown`](super::sleep::SleepError::Shutdown), now and
     /// later, also on clocks that join later or have left since. They show the time as before. (What sleeps on system
-    /// and steady clocks is ended by a [`Cancel`](super::sleep::Cancel).)
+    /// and steady clocks is ended by a [`Cancel`](super::cancel::Cancel).)
     pub fn shut_down(&self) {
         self.hub.shut_down();
     }

@@ -4,15 +4,15 @@
 //! A sleeper blocks its own thread and is woken by its deadline, a jump it minds or its cancellation, by
 //! nothing else. The time is looked at before waiting, under the lock that every change takes.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::Arc;
 
 use super::alarms::{AlarmId, Sleeper};
 use super::bell::{Bell, Look};
+use super::cancel::{Cancel, Watch};
 use super::core::{Core, State};
 use super::duration::Duration;
 use super::jump::{JumpEvent, JumpKind};
 use super::point::{Ros, Steady, Time};
-use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use super::wall::Wall;
 
 /// What a blocking call does when the time jumps (requirement T56).
@@ -92,10 +92,10 @@ impl SleepOptions {
     }
 
     /// From now on.
-    pub(super) fn limits(&self, wall: &Wall) -> Limits<'_> {
+    pub(super) fn limits(&self, wall: &Wall) -> Limits {
         let after = |limit| wall.steady().saturating_add(limit);
         Limits {
-            cancel: self.cancel.as_ref(),
+            cancel: self.cancel.clone(),
             deadline: self.limit.map(after),
             wall: wall.clone(),
         }
@@ -103,19 +103,19 @@ impl SleepOptions {
 }
 
 /// What ends a wait, whatever the clock shows.
-pub(super) struct Limits<'a> {
-    cancel: Option<&'a Cancel>,
+pub(super) struct Limits {
+    cancel: Option<Cancel>,
     deadline: Option<Time<Steady>>,
     wall: Wall,
 }
 
-impl Limits<'_> {
-    pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch<'_>> {
-        self.cancel.map(|cancel| cancel.watch(core, bell))
+impl Limits {
+    pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch> {
+        self.cancel.as_ref().map(|cancel| cancel.watch(core, bell))
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
-        self.cancel.is_some_and(Cancel::is_cancelled)
+        self.cancel.as_ref().is_some_and(Cancel::is_cancelled)
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -165,69 +165,6 @@ pub enum SleepError {
     /// [`SimTime`](super::sim_time::SimTime): it would wait for itself.
     #[error("asleep in a jump handler of the same source, which would never end")]
     InHandler,
-}
-
-/// Ends sleeps early. Clones are one and the same; once cancelled it stays so, for later sleeps too.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<Cancelled>);
-
-#[derive(Debug, Default)]
-struct Cancelled {
-    is_cancelled: AtomicBool,
-    asleep: Mutex<Vec<(Weak<Core>, Arc<Bell>)>>,
-}
-
-impl Cancel {
-    /// Not cancelled yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Wakes all who sleep with it.
-    pub fn cancel(&self) {
-        self.0.is_cancelled.store(true, Ordering::SeqCst);
-        let asleep = self.lock().clone();
-        for (core, bell) in asleep {
-            if let Some(core) = core.upgrade() {
-                core.ring(&bell);
-            }
-        }
-    }
-
-    /// Whether it was cancelled.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled.load(Ordering::SeqCst)
-    }
-
-    pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Watch<'_> {
-        self.lock().push((Arc::downgrade(core), Arc::clone(bell)));
-        Watch {
-            cancel: self,
-            bell: Arc::clone(bell),
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<(Weak<Core>, Arc<Bell>)>> {
-        self.0.asleep.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Asleep with a [`Cancel`], until dropped.
-pub(super) struct Watch<'a> {
-    cancel: &'a Cancel,
-    bell: Arc<Bell>,
-}
-
-impl Drop for Watch<'_> {
-    fn drop(&mut self) {
-        let mut asleep = self.cancel.lock();
-        if let Some(at) = asleep
-            .iter()
-            .position(|(_, bell)| Arc::ptr_eq(bell, &self.bell))
-        {
-            asleep.swap_remove(at);
-        }
-    }
 }
 
 /// Waits for a timer and hears of jumps, until dropped. Not to be dropped under the clock's lock.
@@ -284,48 +221,87 @@ impl Sleeper {
     }
 }
 
+/// A sleep that has begun, and what it looks for.
+pub(super) struct Asleep<P> {
+    alarm: AlarmId,
+    on_jump: OnJump,
+    limits: Limits,
+    /// What is to be made of the time, until there is one to look at.
+    plan: Option<P>,
+}
+
+impl<P: FnOnce(&State, Time<Ros>) -> Sleeper> Asleep<P> {
+    pub(super) fn new(
+        state: &mut State,
+        bell: &Arc<Bell>,
+        options: &SleepOptions,
+        limits: Limits,
+        plan: P,
+    ) -> Self {
+        Self {
+            // Not asleep yet: for the bell alone.
+            alarm: state.alarms.add(bell, Sleeper::until(Time::MAX)),
+            on_jump: options.on_jump,
+            limits,
+            plan: Some(plan),
+        }
+    }
+
+    /// Done with until when it slept.
+    pub(super) fn look(
+        &mut self,
+        core: &Core,
+        state: &mut State,
+        now: Option<Time<Ros>>,
+    ) -> Look<Result<Time<Ros>, SleepError>> {
+        if self.limits.is_cancelled() {
+            return Look::Done(Err(SleepError::Cancelled));
+        }
+        if state.is_fed_here() {
+            return Look::Done(Err(SleepError::InHandler));
+        }
+        if let Some(now) = now
+            && let Some(plan) = self.plan.take()
+        {
+            let (sleeper, on_jump) = (plan(state, now), self.on_jump);
+            state
+                .alarms
+                .replan(self.alarm, Sleeper { on_jump, ..sleeper });
+        }
+        let sleeper = state.alarms.sleeper(self.alarm);
+        let (until, ended) = (sleeper.until, sleeper.ended);
+        match (ended.filter(|_| self.plan.is_none()), now) {
+            (Some(Ok(())), _) => Look::Done(Ok(until)),
+            (_, None) => self.limits.wait(None),
+            (Some(Err(error)), _) => Look::Done(Err(error)),
+            (None, Some(now)) if now >= until || core.shows(state, until) => Look::Done(Ok(until)),
+            _ if state.is_shut() => Look::Done(Err(SleepError::Shutdown)),
+            _ => self.limits.wait(Some(until)),
+        }
+    }
+
+    pub(super) fn remove(&self, state: &mut State) {
+        state.alarms.remove(self.alarm);
+    }
+}
+
 impl Core {
     /// Until what `plan` makes of the time, once there is one to look at; ends at once if that lies behind.
     /// Until when it slept.
     pub(super) fn sleep(
         self: &Arc<Self>,
         options: &SleepOptions,
-        mut plan: impl FnMut(&State, Time<Ros>) -> Sleeper,
+        plan: impl FnOnce(&State, Time<Ros>) -> Sleeper,
     ) -> Result<Time<Ros>, SleepError> {
         let bell = self.bell();
         let limits = options.limits(self.wall());
         let _watch = limits.watch(self, &bell);
         let mut state = self.lock();
-        // Not asleep yet: for the bell alone.
-        let alarm = state.alarms.add(&bell, Sleeper::until(Time::MAX));
-        let mut is_planned = false;
-        let (mut state, outcome) = self.wait(state, alarm, |state, now| {
-            if limits.is_cancelled() {
-                return Look::Done(Err(SleepError::Cancelled));
-            }
-            if state.is_fed_here() {
-                return Look::Done(Err(SleepError::InHandler));
-            }
-            if let (false, Some(now)) = (is_planned, now) {
-                is_planned = true;
-                let sleeper = plan(state, now);
-                let on_jump = options.on_jump;
-                state.alarms.replan(alarm, Sleeper { on_jump, ..sleeper });
-            }
-            let sleeper = state.alarms.sleeper(alarm);
-            let (until, ended) = (sleeper.until, sleeper.ended.filter(|_| is_planned));
-            match (ended, now) {
-                (Some(Ok(())), _) => Look::Done(Ok(until)),
-                (_, None) => limits.wait(None),
-                (Some(Err(error)), _) => Look::Done(Err(error)),
-                (None, Some(now)) if now >= until || self.shows(state, until) => {
-                    Look::Done(Ok(until))
-                }
-                _ if state.is_shut() => Look::Done(Err(SleepError::Shutdown)),
-                _ => limits.wait(Some(until)),
-            }
-        });
-        state.alarms.remove(alarm);
+        let mut asleep = Asleep::new(&mut state, &bell, options, limits, plan);
+        let alarm = asleep.alarm;
+        let (mut state, outcome) =
+            self.wait(state, alarm, |state, now| asleep.look(self, state, now));
+        asleep.remove(&mut state);
         outcome
     }
 

@@ -27,7 +27,8 @@ pub trait TimeSource: Send {
     /// If it cannot; the clocks then stay as they are, whatever was fed here.
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError>;
 
-    /// Time is wanted no more; what is fed now is ignored.
+    /// Time is wanted no more; what is fed now is ignored. Also called before the source is dropped with the last
+    /// clock, and then by no thread that runs handlers of its clocks: so that call may wait for the source's own thread.
     fn stop(&mut self);
 
     /// Called once, before anything else: a source on a network begins to count who publishes the time

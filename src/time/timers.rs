@@ -153,7 +153,7 @@ impl<K: Kind> Timers<K> {
         }
     }
 
-    fn wait_due(&self, ears: &Ears, limits: &Limits<'_>) -> Result<(), SleepError> {
+    fn wait_due(&self, ears: &Ears, limits: &Limits) -> Result<(), SleepError> {
         let core = &self.clock.core;
         let _watch = limits.watch(core, &self.bell);
         let (_state, due) = core.wait(core.lock(), ears.id(), |state, now| {

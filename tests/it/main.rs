@@ -46,6 +46,8 @@ mod pty_topics;
 mod pty_transport;
 #[cfg(feature = "cli")]
 mod qos_overrides;
+#[cfg(feature = "async")]
+mod time_async;
 mod time_edges;
 mod time_extrapolate;
 mod time_handlers;

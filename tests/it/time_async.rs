@@ -1,0 +1,197 @@
+//! Tasks that sleep on a clock, polled by hand: no runtime takes part.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+
+use bagplay::time::{
+    Cancel, Clock, Duration, Fallback, OnJump, Ros, SimTime, Sleep, SleepError, TestClock, Time,
+};
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::patience::{PATIENCE, until};
+
+fn at(nanos: i64) -> Time<Ros> {
+    Time::from_nanos(nanos)
+}
+
+fn ns(nanos: i64) -> Duration {
+    Duration::from_nanos(nanos)
+}
+
+/// Tells that a task is to be polled.
+struct Tells(Sender<()>);
+
+impl Wake for Tells {
+    fn wake(self: Arc<Self>) {
+        // Woken more often than it is polled.
+        let _ = self.0.try_send(());
+    }
+}
+
+fn waker() -> (Waker, Receiver<()>) {
+    let (tell, told) = bounded(1);
+    (Waker::from(Arc::new(Tells(tell))), told)
+}
+
+/// Polls whenever it is told to, until it is done.
+#[track_caller]
+fn block_on<T>(task: impl Future<Output = T>) -> T {
+    let (waker, told) = waker();
+    let mut task = pin!(task);
+    loop {
+        if let Poll::Ready(outcome) = task.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return outcome;
+        }
+        told.recv_timeout(PATIENCE).expect("it is not woken");
+    }
+}
+
+/// What comes of a sleep when this happens.
+fn after(
+    sleep: impl FnOnce(&Clock) -> Sleep,
+    event: impl FnOnce(&TestClock),
+) -> Result<(), SleepError> {
+    let test = TestClock::new(at(100));
+    let clock = test.ros();
+    let sleep = sleep(&clock);
+    thread::scope(|scope| {
+        let task = scope.spawn(move || block_on(sleep));
+        test.wait_asleep(&clock, 1);
+        event(&test);
+        task.join().unwrap()
+    })
+}
+
+#[test]
+fn a_task_sleeps_as_a_thread_does() {
+    let cancel = Cancel::new();
+    let steady = |clock: &Clock| clock.sleep_for_async(ns(50), OnJump::ErrorOnBackward);
+    assert_eq!(after(steady, |test| test.set(at(150))), Ok(()));
+    let jumped = after(steady, |test| test.set(at(99)));
+    assert!(matches!(jumped, Err(SleepError::TimeJumped(_))));
+    let changed = after(steady, |test| test.writer().deactivate());
+    assert_eq!(changed, Err(SleepError::SourceChanged));
+    let shut = after(steady, |test| test.writer().shut_down());
+    assert_eq!(shut, Err(SleepError::Shutdown));
+    let target = |clock: &Clock| {
+        let options = OnJump::Continue.unless(&cancel).within(ns(50));
+        clock.sleep_until_async(at(1_000), options)
+    };
+    let timed_out = after(target, |test| test.pass(ns(50)));
+    assert_eq!(timed_out, Err(SleepError::TimedOut));
+    assert_eq!(
+        after(target, |_| cancel.cancel()),
+        Err(SleepError::Cancelled)
+    );
+}
+
+#[test]
+fn what_has_come_is_not_waited_for() {
+    let test = TestClock::new(at(100));
+    let clock = test.ros();
+    assert_eq!(
+        block_on(clock.sleep_for_async(ns(0), OnJump::Continue)),
+        Ok(())
+    );
+    assert_eq!(
+        block_on(clock.sleep_until_async(at(100), OnJump::Continue)),
+        Ok(())
+    );
+    test.wait_asleep(&clock, 0);
+}
+
+/// Also from the first time there is, and again and again.
+#[test]
+fn a_span_counts_from_the_first_time() {
+    let test = TestClock::new(Time::ZERO);
+    let clock = test.ros();
+    let (waker, told) = waker();
+    let mut context = Context::from_waker(&waker);
+    let mut sleep = pin!(clock.sleep_for_async(ns(50), OnJump::Continue));
+    test.wait_asleep(&clock, 1);
+    for time in [at(1_000), at(1_049)] {
+        test.set(time);
+        test.wait_asleep(&clock, 1);
+        assert_eq!(sleep.as_mut().poll(&mut context), Poll::Pending);
+    }
+    test.set(at(1_050));
+    told.recv_timeout(PATIENCE).unwrap();
+    for _ in 0..2 {
+        assert_eq!(sleep.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+    }
+}
+
+/// One thread waits for all of them, each is woken by its own deadline, and the thread goes with the last one.
+#[test]
+fn a_thousand_tasks_need_one_thread() {
+    let test = TestClock::new(at(0));
+    let clock = test.ros();
+    test.set(at(1));
+    for _ in 0..2 {
+        let start = clock.now();
+        let mut tasks: Vec<_> = (1..=1_000)
+            .map(|nth| {
+                let sleep = clock.sleep_until_async(start + ns(nth), OnJump::Continue);
+                let (waker, told) = waker();
+                (Box::pin(sleep), waker, told)
+            })
+            .collect();
+        test.wait_asleep(&clock, 1);
+        for (task, waker, _) in &mut tasks {
+            let polled = task.as_mut().poll(&mut Context::from_waker(waker));
+            assert_eq!(polled, Poll::Pending);
+        }
+        test.advance(ns(400));
+        for (task, waker, told) in tasks.drain(..400) {
+            told.recv_timeout(PATIENCE).unwrap();
+            let mut task = task;
+            let polled = task.as_mut().poll(&mut Context::from_waker(&waker));
+            assert_eq!(polled, Poll::Ready(Ok(())));
+        }
+        test.wait_asleep(&clock, 1);
+        assert!(tasks.iter().all(|(_, _, told)| told.is_empty()));
+        drop(tasks);
+    }
+}
+
+/// On clocks of the machine nobody rings.
+#[test]
+fn a_task_sleeps_on_the_machines_clocks() {
+    let millis = Duration::from_millis(3);
+    let steady = Clock::steady();
+    let begun = steady.now();
+    assert_eq!(
+        block_on(steady.sleep_for_async(millis, OnJump::Continue)),
+        Ok(())
+    );
+    assert!(steady.now() >= begun + millis);
+    assert_eq!(
+        block_on(Clock::system().sleep_for_async(millis, OnJump::Continue)),
+        Ok(())
+    );
+    let (clock, writer) = Clock::ros(Fallback::Zero);
+    writer.activate();
+    let timed_out = clock.sleep_for_async(millis, OnJump::Continue.within(millis));
+    assert_eq!(block_on(timed_out), Err(SleepError::TimedOut));
+}
+
+/// And lets go of it with the last sleep.
+#[test]
+fn a_sleep_keeps_the_source() {
+    let (sim, feed) = SimTime::fed();
+    let clock = sim.clock();
+    sim.enable().unwrap();
+    feed.time(at(5));
+    let owned = Arc::new(());
+    let inner = Arc::clone(&owned);
+    let handle = clock.on_tick(move |_| drop(Arc::clone(&inner)));
+    let sleep = clock.sleep_for_async(ns(5), OnJump::Continue);
+    drop((sim, clock));
+    feed.time(at(10));
+    assert_eq!(block_on(sleep), Ok(()));
+    drop(handle);
+    until("let go", || Arc::strong_count(&owned) == 1);
+}
