@@ -100,7 +100,8 @@ fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<(f64, u64), Failure> {
     let subscribe = {
         let endpoint = endpoint.clone();
         std::thread::spawn(move || {
-            let session = open("client", "connect", &endpoint)?;
+            // A peer, as ROS 2 nodes are: its link to the player is a direct one.
+            let session = open("peer", "connect", &endpoint)?;
             let count = move |_| {
                 if arrived.fetch_add(1, Ordering::Relaxed) + 1 == messages {
                     let _ = tell.try_send(Instant::now());
