@@ -1,23 +1,26 @@
 //! Chunks: reading one from the file, decompressing it in bulk, checking size and checksum.
 //!
 //! What a chunk declares is believed only as far as its bytes can make it true: no codec can produce
-//! more than [`most`] from what is there, and nothing above [`MAX_CHUNK`] is accepted at all.
+//! more than [`most`] from what is there, and nothing above [`MAX_CHUNK`] is accepted at all. Of a large chunk only
+//! what it decompresses to is in memory: its compressed bytes are read in pieces.
 
-use std::io::BufRead;
+use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
 use lz4_flex::frame::FrameDecoder;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::get_frame_content_size;
 
-use super::budget::{Meter, Owned};
+use super::budget::{Meter, Owned, Permit};
 use super::error::{DamageKind, Fault};
 use super::index::{ChunkRef, Form};
-use super::record::{ChunkRecord, FRAME, Fields, op};
+use super::record::{ChunkHeader, ChunkRecord, FRAME, Fields, Short, op};
 use super::source::Source;
 
 /// The largest chunk that is opened, decompressed: 1 GiB.
 pub(super) const MAX_CHUNK: u64 = 1 << 30;
+/// The largest chunk whose compressed bytes are in memory at once: 16 MiB.
+const MOST_COMPRESSED: u64 = 16 << 20;
 /// What a chunk may decompress to however small it is, and how many times its size beyond that: a bomb
 /// of zeros is refused, a chunk of huge messages is not.
 const MAX_SMALL: u64 = 64 << 20;
@@ -53,6 +56,9 @@ impl Decoder {
                 .map_err(|error| unreadable(&error))?;
             return Ok(Owned { bytes, permit });
         }
+        if chunk.length > MOST_COMPRESSED {
+            return read_large(source, chunk, meter);
+        }
         self.compressed.resize(length, 0);
         source
             .read_into(offset, &mut self.compressed)
@@ -61,18 +67,97 @@ impl Decoder {
             .compressed
             .split_at_checked(FRAME)
             .ok_or_else(|| Fault::framing("there is no chunk where the index says"))?;
-        let mut fields = Fields(frame.get(1..).unwrap_or_default());
-        if frame.first() != Some(&op::CHUNK) {
-            return Err(Fault::framing("no chunk where the index says"));
-        }
-        // A frame that says more than the index is no harm: the chunk's own header tells where it ends.
-        if fields.u64().is_ok_and(|said| said < body.len() as u64) {
-            return Err(Fault::framing("chunk is shorter than the index says"));
-        }
+        check_frame(frame, body.len() as u64)?;
         let chunk = ChunkRecord::parse(body)
             .map_err(|_| Fault::framing("chunk is shorter than its header says"))?;
         meter.count_decompression();
         decompress(&mut self.zstd, chunk, meter)
+    }
+}
+
+fn check_frame(frame: &[u8], length: u64) -> Result<(), Fault> {
+    let mut fields = Fields(frame.get(1..).unwrap_or_default());
+    if frame.first() != Some(&op::CHUNK) {
+        return Err(Fault::framing("no chunk where the index says"));
+    }
+    // A frame that says more than the index is no harm: the chunk's own header tells where it ends.
+    if fields.u64().is_ok_and(|said| said < length) {
+        return Err(Fault::framing("chunk is shorter than the index says"));
+    }
+    Ok(())
+}
+
+/// Decompresses a chunk while its bytes are read.
+fn read_large(source: &Source, chunk: &ChunkRef, meter: &Arc<Meter>) -> Result<Owned, Fault> {
+    let short = |Short| Fault::framing("chunk is shorter than its header says");
+    let head = source
+        .read(chunk.offset, (FRAME + ChunkHeader::LONGEST) as u64)
+        .map_err(|error| unreadable(&error))?;
+    let (frame, body) = head.split_at_checked(FRAME).ok_or(Short).map_err(short)?;
+    let length = chunk.length - FRAME as u64;
+    check_frame(frame, length)?;
+    // Which checks that the data end inside the chunk.
+    let header = ChunkHeader::parse(body, length).map_err(short)?;
+    let codec = Codec::named(header.compression.as_bytes())?;
+    let at = chunk.offset + FRAME as u64 + header.length();
+    let end = at + header.compressed;
+    let data = Section { source, at, end };
+    meter.count_decompression();
+    let Unpacked { mut bytes, permit } =
+        room(codec, header.compressed, header.uncompressed, meter)?;
+    let size = usize::try_from(header.uncompressed).unwrap_or(usize::MAX);
+    match codec {
+        Codec::None if data.left() == header.uncompressed => {
+            bytes.resize(size, 0);
+            source
+                .read_into(at, &mut bytes)
+                .map_err(|error| unreadable(&error))?;
+        }
+        Codec::None => {}
+        Codec::Lz4 => unlz4(data, size, &mut bytes)?,
+        Codec::Zstd => unzstd_in_pieces(data, size, &mut bytes)?,
+    }
+    checked(bytes, permit, (header.uncompressed, header.crc))
+}
+
+/// Bytes of a file that are read one after the other.
+struct Section<'a> {
+    source: &'a Source,
+    at: u64,
+    end: u64,
+}
+
+impl Section<'_> {
+    fn left(&self) -> u64 {
+        self.end - self.at
+    }
+}
+
+impl Read for Section<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.left()).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        let (filled, _) = buffer.split_at_mut(length);
+        self.source.read_into(self.at, filled)?;
+        self.at += length as u64;
+        Ok(length)
+    }
+}
+
+/// Compressed bytes, and how many are left.
+trait Input: Read {
+    fn left(&self) -> u64;
+}
+
+impl Input for Section<'_> {
+    fn left(&self) -> u64 {
+        Section::left(self)
+    }
+}
+
+impl Input for &[u8] {
+    fn left(&self) -> u64 {
+        self.len() as u64
     }
 }
 
@@ -88,10 +173,27 @@ fn decompress(
 ) -> Result<Owned, Fault> {
     let declared = chunk.uncompressed;
     let codec = Codec::named(chunk.compression)?;
-    if declared > most(codec, chunk.data.len()) {
+    let Unpacked { mut bytes, permit } = room(codec, chunk.data.len() as u64, declared, meter)?;
+    let size = usize::try_from(declared).unwrap_or(usize::MAX);
+    match codec {
+        Codec::None => bytes.extend_from_slice(chunk.data),
+        Codec::Lz4 => unlz4(chunk.data, size, &mut bytes)?,
+        Codec::Zstd => unzstd(zstd, chunk.data, size, &mut bytes)?,
+    }
+    checked(bytes, permit, (declared, chunk.crc))
+}
+
+/// Where a chunk is unpacked to.
+struct Unpacked {
+    bytes: Vec<u8>,
+    permit: Permit,
+}
+
+/// Room for what a chunk declares, if so many compressed bytes can hold it.
+fn room(codec: Codec, data: u64, declared: u64, meter: &Arc<Meter>) -> Result<Unpacked, Fault> {
+    if declared > most(codec, data) {
         let detail = format!(
-            "chunk declares {declared} bytes, more than its {} compressed ones can hold",
-            chunk.data.len()
+            "chunk declares {declared} bytes, more than its {data} compressed ones can hold"
         );
         return Err(Fault::new(DamageKind::TooLarge, detail));
     }
@@ -101,17 +203,17 @@ fn decompress(
     bytes
         .try_reserve_exact(size)
         .map_err(|error| Fault::new(DamageKind::TooLarge, error.to_string()))?;
-    match codec {
-        Codec::None => bytes.extend_from_slice(chunk.data),
-        Codec::Lz4 => unlz4(chunk.data, size, &mut bytes)?,
-        Codec::Zstd => unzstd(zstd, chunk.data, size, &mut bytes)?,
-    }
-    if bytes.len() != size {
+    Ok(Unpacked { bytes, permit })
+}
+
+/// What was unpacked, if it is as long as declared and passes its checksum.
+fn checked(bytes: Vec<u8>, permit: Permit, (declared, crc): (u64, u32)) -> Result<Owned, Fault> {
+    if bytes.len() as u64 != declared {
         let detail = format!("chunk holds {} bytes, not {declared}", bytes.len());
         return Err(Fault::new(DamageKind::Compression, detail));
     }
     // A zero means that the writer did not compute it (rosbag2's default).
-    if chunk.crc != 0 && chunk.crc != crc32fast::hash(&bytes) {
+    if crc != 0 && crc != crc32fast::hash(&bytes) {
         return Err(Fault::new(
             DamageKind::Checksum,
             "chunk fails its checksum and is skipped",
@@ -143,8 +245,7 @@ impl Codec {
 }
 
 /// The most that `compressed` bytes can decompress to, and never more than [`MAX_CHUNK`].
-fn most(codec: Codec, compressed: usize) -> u64 {
-    let compressed = compressed as u64;
+fn most(codec: Codec, compressed: u64) -> u64 {
     let bound = match codec {
         Codec::None => compressed,
         // A length extension byte stands for at most 255 bytes.
@@ -156,7 +257,7 @@ fn most(codec: Codec, compressed: usize) -> u64 {
     bound.min(plausible).min(MAX_CHUNK)
 }
 
-fn unlz4(compressed: &[u8], size: usize, bytes: &mut Vec<u8>) -> Result<(), Fault> {
+fn unlz4(compressed: impl Input, size: usize, bytes: &mut Vec<u8>) -> Result<(), Fault> {
     let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
     let mut decoder = FrameDecoder::new(compressed);
     let mut left = None;
@@ -166,7 +267,7 @@ fn unlz4(compressed: &[u8], size: usize, bytes: &mut Vec<u8>) -> Result<(), Faul
             .map_err(|error| bad(format!("lz4: {error}")))?;
         if block.is_empty() {
             // The end of a frame; another one may follow, which must at least shorten what is left.
-            let rest = decoder.get_ref().len();
+            let rest = decoder.get_ref().left();
             if rest == 0 {
                 return Ok(());
             }
@@ -183,6 +284,20 @@ fn unlz4(compressed: &[u8], size: usize, bytes: &mut Vec<u8>) -> Result<(), Faul
         let length = block.len();
         decoder.consume(length);
     }
+}
+
+/// The same of frames that are read piece by piece, each of which may need a window of up to 128 MiB.
+fn unzstd_in_pieces(compressed: impl Input, size: usize, bytes: &mut Vec<u8>) -> Result<(), Fault> {
+    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
+    let broken = |error: io::Error| bad(format!("zstd: {error}"));
+    let decoder = zstd::stream::read::Decoder::new(compressed).map_err(broken)?;
+    // One byte more than there may be tells whether there are more.
+    let most = (size as u64).saturating_add(1);
+    decoder.take(most).read_to_end(bytes).map_err(broken)?;
+    if bytes.len() > size {
+        return Err(bad(format!("chunk holds more than {size} bytes")));
+    }
+    Ok(())
 }
 
 fn unzstd(

@@ -294,7 +294,9 @@ impl Cursor {
         drop(slot);
         let bounds = last.map_or(self.bounds, |key| self.bounds.after(key, self.direction));
         let share = self.share(id);
-        let keep = if is_due {
+        let keep = if self.is_sole_giant(self.contents.chunk(id).cost()) {
+            Keep::Whole
+        } else if is_due {
             Keep::ShareOfOne(share)
         } else {
             Keep::Share(share)

@@ -199,6 +199,7 @@ pub(super) struct ChunkHeader {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) uncompressed: u64,
+    pub(super) crc: u32,
     pub(super) compression: String,
     /// Length of the compressed records.
     pub(super) compressed: u64,
@@ -212,7 +213,7 @@ impl ChunkHeader {
     pub(super) fn parse(head: &[u8], length: u64) -> Result<Self, Short> {
         let mut fields = Fields(head);
         let (start, end) = (fields.u64()?, fields.u64()?);
-        let (uncompressed, _crc) = (fields.u64()?, fields.u32()?);
+        let (uncompressed, crc) = (fields.u64()?, fields.u32()?);
         let name = fields.block()?;
         let compression = String::from_utf8_lossy(name).into_owned();
         let compressed = fields.u64()?;
@@ -227,16 +228,21 @@ impl ChunkHeader {
             start,
             end,
             uncompressed,
+            crc,
             compression,
             compressed,
         })
     }
 
+    /// How long it is, in bytes, if the name of its compression is UTF-8.
+    pub(super) fn length(&self) -> u64 {
+        8 + 8 + 8 + 4 + 4 + self.compression.len() as u64 + 8
+    }
+
     /// How much of a body of `length` bytes follows its data.
     pub(super) fn rest(&self, length: u64) -> u64 {
-        let header = 8 + 8 + 8 + 4 + 4 + self.compression.len() as u64 + 8;
         length
-            .saturating_sub(header)
+            .saturating_sub(self.length())
             .saturating_sub(self.compressed)
     }
 }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use crossbeam_channel::{Receiver, bounded};
 use mcap::Compression;
 
-use crate::mcaps::{Note, Spec, TopicSpec, all, at, bag, texts};
+use crate::mcaps::{Note, Spec, TopicSpec, all, at, bag, place, texts};
 
 /// A waker and what it rings.
 fn bell() -> (Waker, Receiver<()>) {
@@ -621,4 +621,63 @@ fn how_far_the_cue_in_play_has_read_is_told_and_of_no_other() {
     back.lead();
     drain(&mut back, &rung, |_| ());
     assert_eq!(reach.get(), Some(at(50)));
+}
+
+/// Bytes that no codec makes smaller.
+fn static_of(seed: u64, size: usize) -> Vec<u8> {
+    let mut state = seed | 1;
+    let word = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    (0..size / 8).flat_map(word).collect()
+}
+
+#[test]
+fn overlapping_giants_stay_within_the_bound_and_two_chunks() {
+    let chunk = |i: u64| {
+        let note = |n: u64| Note::new(0, 10 * n + i, static_of(10 * n + i, 7 << 20));
+        (0..3).map(note).collect()
+    };
+    let spec = Spec::new((0..4).map(chunk).collect());
+    for compression in [None, Some(Compression::Lz4), Some(Compression::Zstd)] {
+        let spec = spec.clone().compression(compression);
+        let mut bytes = spec.write();
+        for is_broken in [false, true] {
+            if is_broken {
+                let chunk = place(&bytes, mcap::records::op::CHUNK, 2);
+                bytes[chunk.at + chunk.body / 2] ^= 1;
+            }
+            let bag = bag(&bytes);
+            for direction in [Direction::Forward, Direction::Reverse] {
+                let (wake, rung) = bell();
+                let bound = 8 << 20;
+                let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+                let mut cue = cues.start(whole(direction));
+                let (mut times, mut damaged) = (Vec::new(), 0);
+                drain(&mut cue, &rung, |item| match item {
+                    Cued::Message(message) => {
+                        let time = message.log_time.to_mcap();
+                        assert!(message.payload == static_of(time, 7 << 20), "{time}");
+                        times.push(time);
+                    }
+                    Cued::Damage(_) => damaged += 1,
+                    Cued::Refill(_) => panic!("none was asked for"),
+                });
+                let sound = |time: &u64| !is_broken || time % 10 != 2;
+                let due = (0..30).filter(|time| time % 10 < 4).filter(sound);
+                let mut due: Vec<u64> = due.collect();
+                if direction == Direction::Reverse {
+                    due.reverse();
+                }
+                assert_eq!(times, due, "{compression:?}");
+                assert_eq!(damaged, usize::from(is_broken), "{compression:?}");
+                let usage = cues.usage();
+                let chunk = (21 << 20) + 1000;
+                assert!(usage.peak_bytes <= bound + 2 * chunk, "{usage:?}");
+            }
+        }
+    }
 }
