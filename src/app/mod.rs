@@ -1,5 +1,6 @@
 //! The program around the library: what `main` calls.
 
+pub(crate) mod awaited;
 #[cfg(feature = "tui")]
 pub(crate) mod bar;
 pub(crate) mod failure;
@@ -17,6 +18,7 @@ pub(crate) mod opening;
 pub(crate) mod outlet;
 pub(crate) mod play;
 pub(crate) mod progress;
+pub(crate) mod rivals;
 #[cfg(feature = "tui")]
 pub(crate) mod scene;
 #[cfg(feature = "tui")]

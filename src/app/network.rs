@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bagplay::bag::{Bag, Message, TopicId};
 use bagplay::cli::{
-    Chosen, CongestionArg, Exit, Hints, LeftOut, Plan, PlayArgs, RosDistro, Wire, WireArgs,
+    Chosen, CongestionArg, Exit, Hints, LeftOut, Plan, PlayArgs, RosDistro, Untaken, Wire, WireArgs,
 };
 use bagplay::output::{Delivery, Null, Occasion, Output};
 use bagplay::player::{Before, Transport};
@@ -31,7 +31,7 @@ const PATH_TO_NOBODY: PathState = PathState {
 /// The way out of the program.
 #[derive(Debug)]
 pub(crate) enum Exits {
-    Wire(WireOutput),
+    Wire(Box<WireOutput>),
     Null(Null),
 }
 
@@ -50,7 +50,7 @@ impl Output for Exits {
 impl Exits {
     fn inner(&mut self) -> &mut dyn Output {
         match self {
-            Self::Wire(output) => output,
+            Self::Wire(output) => output.as_mut(),
             Self::Null(output) => output,
         }
     }
@@ -140,11 +140,11 @@ impl Network {
         })?;
         self.monitor = Some(output.monitor());
         leave_out(plan, skipped, hints);
-        Ok(Exits::Wire(output))
+        Ok(Exits::Wire(Box::new(output)))
     }
 
-    /// Says on `~/clock_state` what the player does with the clock that it serves; only ROS 2 has a place
-    /// for it.
+    /// Says on `~/clock_state` what the player does with the clock that it serves, if that was asked for; only
+    /// ROS 2 has a place for it.
     pub(crate) fn serve_state(
         &self,
         args: &PlayArgs,
@@ -152,7 +152,8 @@ impl Network {
         transport: &Transport,
     ) -> Result<Option<StateTopic>, Failure> {
         let clock = &plan.options.clock;
-        let is_said = args.wire.wire == Wire::RmwZenoh && clock.is_served();
+        let is_ros = args.wire.wire == Wire::RmwZenoh;
+        let is_said = args.clock.clock_state && is_ros && clock.is_served();
         let session = self.session.as_ref().filter(|_| is_said);
         let serve = |session: &Session| session.serve_state(transport, clock.shift);
         session.map(serve).transpose().map_err(failure)
@@ -163,6 +164,12 @@ impl Network {
         self.monitor
             .as_ref()
             .is_none_or(|monitor| monitor.is_ready(topic))
+    }
+
+    /// What subscribers are known to have missed.
+    pub(crate) fn untaken(&self) -> Untaken {
+        let monitor = self.monitor.as_ref();
+        monitor.map(Untaken::of).unwrap_or_default()
     }
 
     /// The topics that have somebody to go to now.

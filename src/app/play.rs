@@ -96,13 +96,14 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     if ending.how == Ending::Stopped && report.reached_end {
         ending.how = Ending::End;
     }
-    let (mut ending, unsent) = leave::drain(&run, ending);
+    let (mut ending, unsent_bytes) = leave::drain(&run, ending);
+    let untaken = run.network.untaken().and_bytes(unsent_bytes);
     leave::leave(network, out);
     if ending.how == Ending::End && !report.reached_end {
         ending.how = Ending::Stopped;
     }
 
-    let summary = Summary::new(&bag, &plan, &report, ending.how, unsent);
+    let summary = Summary::new(&bag, &plan, &report, ending.how, &untaken);
     match talk.format {
         Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?)?,
         Format::Text => {
@@ -118,6 +119,10 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     if ending.exit == Exit::Done && args.time.strict && summary.damage().total() > 0 {
         let error = anyhow::anyhow!("not all of the recording is as it should be (--strict)");
         return Err(Failure::new(Exit::Recording, error));
+    }
+    if ending.exit == Exit::Done && args.time.strict && summary.is_short() {
+        let error = anyhow::anyhow!("not every subscriber got everything (--strict)");
+        return Err(Failure::new(Exit::Failed, error));
     }
     Ok(ending.exit)
 }

@@ -1,15 +1,17 @@
 //! [`Warden`]: what the main thread of a run owes its network, with the transport bar or without: it passes on
 //! what happens, waits for subscribers, and ends the run when it has to.
 
-use bagplay::cli::{Chosen, Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
-use bagplay::player::{Command, Gate, Transport};
+use bagplay::cli::{Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
+use bagplay::player::{Command, Gate, State, Transport};
 use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::{PathState, WireEvent};
 use crossbeam_channel::Receiver;
 
+use super::awaited::{Awaited, Change};
 use super::followers::{Followers, Return};
 use super::logging::Voice;
 use super::network::Network;
+use super::rivals::Rivals;
 
 /// An end that takes longer is explained: somebody takes nothing, and zenoh cannot be told to let go.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
@@ -54,6 +56,7 @@ pub(crate) struct Warden<'a> {
     followers: Followers,
     /// The path as it was when last looked at.
     path: PathState,
+    rivals: Rivals,
     /// Why it ends; the first reason counts.
     ended: Option<Ended>,
     /// When it is time to say what takes so long.
@@ -63,11 +66,17 @@ pub(crate) struct Warden<'a> {
 impl<'a> Warden<'a> {
     /// Begins to watch.
     pub(crate) fn new(run: &'a Run<'a>) -> Self {
+        let patience = run.args.topics.wait_timeout;
+        let awaits = Awaited::new(run.plan.awaited.clone(), patience, run.transport.now());
+        if !run.plan.awaited.is_empty() {
+            tracing::info!("waiting for subscribers of {}", awaits.missing());
+        }
         let mut warden = Self {
             run,
-            awaits: Awaited::new(run),
+            awaits,
             followers: Followers::default(),
             path: run.network.path_at_first,
+            rivals: Rivals::default(),
             ended: None,
             explains_at: None,
         };
@@ -78,6 +87,10 @@ impl<'a> Warden<'a> {
     /// Passes what happened on to the player, and tells it.
     pub(crate) fn take(&mut self, events: &[WireEvent]) {
         for event in events {
+            if let WireEvent::ForeignPublisher { topics, node } = event {
+                self.rivals.saw(node, topics, self.run.transport.now());
+                continue;
+            }
             if let Some(ended) = take_event(self.run, event) {
                 self.end(ended);
             }
@@ -87,7 +100,7 @@ impl<'a> Warden<'a> {
 
     /// Looks whether the path is lost or back, and whether those who are waited for have come.
     fn check(&mut self) {
-        self.awaits.check(self.run);
+        self.wait_for_subscribers();
         let (run, now) = (self.run, self.run.transport.now());
         // Before the path: those who are there without one are not remembered.
         let there = run.network.followed();
@@ -135,17 +148,50 @@ impl<'a> Warden<'a> {
         }
     }
 
+    /// Playback stands while one of those who are waited for is missing.
+    fn wait_for_subscribers(&mut self) {
+        let Run {
+            network, transport, ..
+        } = self.run;
+        let state = transport.status().map(|status| status.state);
+        let stands = state == Some(State::Gated) && network.path().is_up;
+        let is_there = |topic| network.is_followed(topic);
+        let command = match self.awaits.check(transport.now(), stands, is_there) {
+            None => return,
+            Some(Change::Complete) => Command::OpenGate(Gate::Subscribers),
+            Some(Change::Missing(topics)) => {
+                tracing::warn!(
+                    "{topics} lost the subscriber that was waited for: playback stands until there is one again, \
+                     at most --wait-timeout"
+                );
+                Command::CloseGate(Gate::Subscribers)
+            }
+        };
+        // A player that has stopped waits for nobody.
+        let _ = transport.send(command);
+    }
+
+    /// Tells who publishes topics of ours as well.
+    fn tell(&self, rivals: &[WireEvent]) {
+        for rival in rivals {
+            tracing::warn!("{}", self.run.hints.event(rival));
+        }
+    }
+
     /// Looks whether somebody came, or came back, or is late, and whether the end takes long.
     pub(crate) fn look(&mut self) {
         self.check();
-        if let Some(missing) = self.awaits.timed_out(self.run) {
+        let now = self.run.transport.now();
+        if self.awaits.is_late(now) {
             tracing::error!(
-                "nobody subscribed to {missing} within {}; hint: --wait-timeout",
+                "nobody subscribed to {} within {}; hint: --wait-timeout",
+                self.awaits.missing(),
                 self.run.args.topics.wait_timeout
             );
             self.end(Ended::failed(Exit::Timeout));
         }
-        let now = self.run.transport.now();
+        let rivals = self.rivals.due(now);
+        self.tell(&rivals);
         if self.explains_at.take_if(|at| *at <= now).is_some() {
             tracing::warn!(
                 "still waiting for a subscriber that takes nothing, at most --stall-timeout; once more ends it now"
@@ -157,8 +203,9 @@ impl<'a> Warden<'a> {
     #[cfg(feature = "tui")]
     pub(crate) fn deadline(&self) -> Option<Time<Steady>> {
         let deadlines = [
-            self.awaits.deadline,
+            self.awaits.deadline(),
             self.followers.deadline(),
+            self.rivals.deadline(),
             self.explains_at,
         ];
         deadlines.into_iter().flatten().min()
@@ -192,7 +239,9 @@ impl<'a> Warden<'a> {
     }
 
     /// How the run ended.
-    pub(crate) fn ended(&self) -> Ended {
+    pub(crate) fn ended(mut self) -> Ended {
+        let rivals = self.rivals.all();
+        self.tell(&rivals);
         self.ended.unwrap_or(Ended::WELL)
     }
 
@@ -225,56 +274,4 @@ fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
         _ => tracing::warn!("{}", run.hints.event(event)),
     }
     None
-}
-
-/// The subscribers that must be there before the start.
-struct Awaited {
-    topics: Vec<Chosen>,
-    deadline: Option<Time<Steady>>,
-}
-
-impl Awaited {
-    fn new(run: &Run<'_>) -> Self {
-        let topics = run.plan.awaited.clone();
-        let deadline = run
-            .transport
-            .now()
-            .saturating_add(run.args.topics.wait_timeout);
-        let awaited = Self {
-            deadline: (!topics.is_empty()).then_some(deadline),
-            topics,
-        };
-        if awaited.deadline.is_some() {
-            tracing::info!("waiting for subscribers of {}", awaited.names());
-        }
-        awaited
-    }
-
-    /// Opens the gate once nobody is missing.
-    fn check(&mut self, run: &Run<'_>) {
-        if self.deadline.is_none() {
-            return;
-        }
-        self.topics
-            .retain(|topic| !run.network.is_followed(topic.id));
-        if self.topics.is_empty() {
-            self.deadline = None;
-            let _ = run.transport.send(Command::OpenGate(Gate::Subscribers));
-        }
-    }
-
-    /// Who is missing when the time is up; told once.
-    fn timed_out(&mut self, run: &Run<'_>) -> Option<String> {
-        self.deadline
-            .take_if(|deadline| run.transport.now() >= *deadline)
-            .map(|_| self.names())
-    }
-
-    fn names(&self) -> String {
-        self.topics
-            .iter()
-            .map(|topic| topic.name.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
-    }
 }

@@ -245,7 +245,7 @@ pub struct TimeArgs {
     /// Bound of the read-ahead
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size, hide_short_help = true)]
     pub read_ahead: u64,
-    /// Fail (exit 3) if anything in a recording could not be read
+    /// Fail if anything in a recording could not be read (exit 3) or a subscriber missed something (exit 1)
     #[arg(long, hide_short_help = true)]
     pub strict: bool,
 }
@@ -271,6 +271,9 @@ pub struct ClockArgs {
         allow_hyphen_values = true
     )]
     pub clock_start: Option<When>,
+    /// Say on ~/clock_state how the clock goes on: its factor, its jumps, why it stands
+    #[arg(long, hide_short_help = true)]
+    pub clock_state: bool,
     /// Refuse to start if somebody else publishes /clock
     #[arg(long, hide_short_help = true)]
     pub strict_clock: bool,
@@ -354,7 +357,7 @@ pub struct WireArgs {
     /// What a reliable topic does when a subscriber does not keep up
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub congestion: CongestionArg,
-    /// How long a subscriber may take nothing before its link is closed
+    /// How long a subscriber may take nothing before playback goes on without it
     #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub stall_timeout: Duration,
     /// What happens when the router is lost

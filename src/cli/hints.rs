@@ -9,6 +9,9 @@ use super::plan::Plan;
 use crate::bag::Topic;
 use crate::wire::{SkipReason, Skipped, WireError, WireEvent};
 
+/// Of more topics than that a hint names none.
+const MOST_NAMED: usize = 5;
+
 /// What can be done in one run.
 #[derive(Clone, Debug)]
 pub struct Hints {
@@ -48,14 +51,20 @@ impl Hints {
             WireEvent::ForeignClock { .. } => {
                 format!("stop it, or play without {}", self.clock_flags())
             }
-            WireEvent::ForeignPublisher { topic, .. } => match self.recorded(topic) {
-                [] => "stop it, or give this player another name with --node-name".into(),
-                names => format!(
-                    "stop it, --exclude-topics {}, or --remap {}",
-                    words(names),
-                    renamed(&names[0])
-                ),
-            },
+            WireEvent::ForeignPublisher { topics, .. } => {
+                let names = topics.iter().flat_map(|topic| self.recorded(topic));
+                match &names.cloned().collect::<Vec<_>>()[..] {
+                    [] => "stop it, or give this player another name with --node-name".into(),
+                    names if names.len() > MOST_NAMED => {
+                        "stop it, --exclude-topics, or --prefix for other names".into()
+                    }
+                    names => format!(
+                        "stop it, --exclude-topics {}, or --remap {}",
+                        words(names),
+                        renamed(&names[0])
+                    ),
+                }
+            }
             WireEvent::SameNodeName { .. } => "--node-name gives this player another name".into(),
             WireEvent::TypeMismatch {
                 topic,
@@ -189,7 +198,7 @@ mod tests {
         };
         let events = [
             WireEvent::ForeignPublisher {
-                topic: topic.clone(),
+                topics: vec![topic.clone()],
                 node: node.clone(),
             },
             WireEvent::MixedProfiles {
@@ -235,7 +244,7 @@ mod tests {
         let (hints, ..) = hints("--clock");
         let state = "/rosbag2_player/clock_state";
         let event = WireEvent::ForeignPublisher {
-            topic: state.into(),
+            topics: vec![state.into()],
             node: "/rosbag2_player".into(),
         };
         let said = hints.event(&event);

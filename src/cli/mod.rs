@@ -27,7 +27,7 @@ pub use info::Info;
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use ros_flags::{RequestsSource, RosArgs};
 pub use select::{Chosen, SelectError, choose, ids_of};
-pub use summary::{Ending, Summary};
+pub use summary::{Ending, Summary, Untaken};
 pub use units::{bytes, count};
 pub use values::{
     Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire,

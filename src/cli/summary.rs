@@ -8,9 +8,10 @@ use serde::Serialize;
 use super::findings::Findings;
 use super::plan::{LeftOut, Plan, pace_factor};
 use super::units::{bytes, count, millis, paths, plural};
-use crate::bag::{Bag, MessageOrder};
+use crate::bag::{Bag, MessageOrder, TopicId};
 use crate::player::Report;
 use crate::time::Duration;
+use crate::wire::{Missed, Monitor};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -33,6 +34,8 @@ pub struct Summary {
     messages_sent: u64,
     bytes_sent: u64,
     unsent_bytes: u64,
+    stalled: u64,
+    lost: u64,
     digest: Option<String>,
     order: &'static str,
     rate: Rate,
@@ -94,12 +97,51 @@ struct TopicSummary {
     dropped: u64,
     refilled: u64,
     muted: u64,
+    stalled: u64,
+    lost: u64,
+}
+
+/// What did not reach the network's subscribers, as far as that is known.
+#[derive(Clone, Debug, Default)]
+pub struct Untaken {
+    topics: Vec<(TopicId, Missed)>,
+    clock: Missed,
+    bytes: u64,
+}
+
+impl Untaken {
+    /// What is known by now.
+    pub fn of(monitor: &Monitor) -> Self {
+        let topics = monitor.topics().into_iter();
+        // Recorded topics that share a name on the wire share a count: it goes to the first.
+        let topics = topics.filter_map(|topic| Some((*topic.ids.first()?, topic.missed)));
+        Self {
+            topics: topics.collect(),
+            clock: monitor.clock().unwrap_or_default(),
+            bytes: 0,
+        }
+    }
+
+    /// And these bytes were on their way at the end, and nobody had taken them.
+    #[must_use]
+    pub fn and_bytes(self, bytes: u64) -> Self {
+        Self { bytes, ..self }
+    }
+
+    fn topic(&self, id: TopicId) -> Missed {
+        let found = self.topics.iter().find(|(one, _)| *one == id);
+        found.map_or_else(Missed::default, |(_, missed)| *missed)
+    }
+
+    fn total(&self, count: impl Fn(&Missed) -> u64) -> u64 {
+        let topics = self.topics.iter().map(|(_, missed)| missed);
+        topics.chain([&self.clock]).map(count).sum()
+    }
 }
 
 impl Summary {
-    /// Sums up the run of a plan over a bag. Damage found when it was opened counts as well. `unsent_bytes` are those
-    /// that nobody had taken at the end.
-    pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending, unsent_bytes: u64) -> Self {
+    /// Sums up the run of a plan over a bag. Damage found when it was opened counts as well.
+    pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending, untaken: &Untaken) -> Self {
         let (topics, recording) = (bag.topics(), plan.options.recording);
         let direction = pace_factor(plan.options.pace).map_or(1.0, f64::signum);
         let micros = |nanos: u64| {
@@ -108,6 +150,7 @@ impl Summary {
         let counted = report.topics();
         let played = plan.chosen.iter().map(|chosen| {
             let (topic, counts) = (&topics[chosen.id.index()], counted[chosen.id.index()]);
+            let missed = untaken.topic(chosen.id);
             TopicSummary {
                 name: chosen.name.clone(),
                 type_name: topic.type_name().to_owned(),
@@ -117,6 +160,8 @@ impl Summary {
                 dropped: counts.dropped,
                 refilled: counts.refilled,
                 muted: counts.muted,
+                stalled: missed.stalled,
+                lost: missed.lost,
             }
         });
         let mut damage = Findings::of(bag.damage());
@@ -131,7 +176,9 @@ impl Summary {
             },
             messages_sent: report.sent,
             bytes_sent: report.bytes,
-            unsent_bytes,
+            unsent_bytes: untaken.bytes,
+            stalled: untaken.total(|missed| missed.stalled),
+            lost: untaken.total(|missed| missed.lost),
             digest: report.digest.as_ref().map(crate::player::Digest::hex),
             order: match bag.order() {
                 MessageOrder::Received => "received",
@@ -160,6 +207,11 @@ impl Summary {
             topics: played.collect(),
             ended,
         }
+    }
+
+    /// Whether a subscriber is known to have missed something.
+    pub fn is_short(&self) -> bool {
+        self.lost > 0 || self.unsent_bytes > 0
     }
 
     /// What was wrong with the recording.
@@ -219,6 +271,13 @@ impl fmt::Display for Summary {
             if span >= 100.0 {
                 write!(f, "\nheld {:.1} s {why}", span / 1e3)?;
             }
+        }
+        if self.lost > 0 {
+            write!(
+                f,
+                "\n{} or more lost by subscribers that took nothing for --stall-timeout",
+                plural(self.lost, "message")
+            )?;
         }
         let dropped: u64 = self.topics.iter().map(|topic| topic.dropped).sum();
         if dropped > 0 {

@@ -337,8 +337,15 @@ impl Machine {
     /// A send blocked, or nobody ran this: the position holds for as long as that took.
     pub(super) fn make_up_for_stall(&mut self, now: Time<Steady>) {
         let lost = now.saturating_since(self.expected);
-        if lost > CATCH_UP && self.segment.is_rolling() {
+        if lost <= CATCH_UP {
+            return;
+        }
+        if self.segment.is_rolling() {
             self.delay(lost, now);
+            self.expected = now;
+        } else if self.is_unpaced() {
+            // There is no schedule to shift, only time that was lost.
+            self.report.held.stalled = self.report.held.stalled.saturating_add(lost);
             self.expected = now;
         }
     }

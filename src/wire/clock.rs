@@ -25,9 +25,12 @@ use crate::time::{Ros, Time};
 use super::cdr::encode_clock;
 use super::error::WireError;
 use super::event::Events;
+use super::graph::CLOCK;
+use super::monitor::Row;
 use super::now::steady;
 use super::options::ClockOptions;
 use super::publisher::{Spec, TopicPublisher};
+use super::stalls::Stalls;
 
 /// Ticks a second where the player was given none.
 const DEFAULT_HZ: f64 = 40.0;
@@ -92,6 +95,8 @@ pub(super) struct Clock {
     shared: Arc<Shared>,
     requests: Sender<Request>,
     events: Events,
+    stalls: Stalls,
+    row: Arc<Row>,
     keeper: Option<JoinHandle<()>>,
 }
 
@@ -102,6 +107,7 @@ impl Clock {
         spec: &Spec,
         options: ClockOptions,
         events: &Events,
+        stalls: Stalls,
     ) -> Result<Self, WireError> {
         // Its own priority is its own queue: bulk messages ahead of it would delay it by milliseconds.
         let ahead = Spec {
@@ -142,6 +148,8 @@ impl Clock {
             shared,
             requests,
             events: events.clone(),
+            stalls,
+            row: Arc::new(Row::plain(Vec::new(), CLOCK.to_owned())),
             keeper: Some(keeper),
         })
     }
@@ -162,7 +170,9 @@ impl Clock {
             // The keeper, which waits for the lock, does not come between.
             self.shared.is_putting.store(true, Ordering::Relaxed);
             drop(state);
-            self.while_putting(|| drop(self.shared.in_line.put_stamped(&payload, stamp)));
+            let put = || drop(self.shared.in_line.put_stamped(&payload, stamp));
+            let waited = self.while_putting(put);
+            self.stalls.put_took(&self.row, waited);
         } else {
             drop(state.ahead.put_stamped(&payload, stamp));
         }
@@ -171,6 +181,11 @@ impl Clock {
                 "{time} does not fit into /clock (32-bit seconds, years 1901 to 2038): its nearest end is sent"
             ));
         }
+    }
+
+    /// What its followers missed.
+    pub(super) fn row(&self) -> Arc<Row> {
+        Arc::clone(&self.row)
     }
 
     /// What is put from now on is of another time.

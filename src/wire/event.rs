@@ -49,10 +49,10 @@ pub enum WireEvent {
         /// The node.
         node: String,
     },
-    /// Somebody else publishes a topic of ours.
+    /// Somebody else publishes topics of ours. Told topic by topic, as their tokens come.
     ForeignPublisher {
-        /// The topic.
-        topic: String,
+        /// The topics.
+        topics: Vec<String>,
         /// The node.
         node: String,
     },
@@ -131,8 +131,12 @@ impl fmt::Display for WireEvent {
                 f,
                 "{node} publishes /clock too: time will jump to and fro for every node with use_sim_time"
             ),
-            Self::ForeignPublisher { topic, node } => {
-                write!(f, "{node} publishes {topic} too: subscribers get both")
+            Self::ForeignPublisher { topics, node } => {
+                write!(
+                    f,
+                    "{node} publishes {} too: subscribers get both",
+                    listed(topics)
+                )
             }
             Self::SameNodeName { node, zid } => write!(
                 f,
@@ -188,6 +192,17 @@ impl fmt::Display for WireEvent {
             }
             Self::Warning(text) => f.write_str(text),
         }
+    }
+}
+
+/// Names of topics: the first few of many.
+fn listed(topics: &[String]) -> String {
+    const NAMED: usize = 5;
+    let named = topics.iter().take(NAMED).map(String::as_str);
+    let named = named.collect::<Vec<_>>().join(", ");
+    match topics.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 

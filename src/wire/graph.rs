@@ -322,7 +322,10 @@ impl State {
         let is_clock = self.serves_clock && topic == CLOCK;
         let event = match (token.kind, is_coming) {
             (EntityKind::Publisher, true) if is_clock => WireEvent::ForeignClock { node },
-            (EntityKind::Publisher, true) => WireEvent::ForeignPublisher { topic, node },
+            (EntityKind::Publisher, true) => WireEvent::ForeignPublisher {
+                topics: vec![topic],
+                node,
+            },
             (EntityKind::Subscription, is_coming) => {
                 match (mine.any(|ours| ours.takes(end)), is_coming) {
                     (true, true) if is_clock => WireEvent::ClockSubscriber { node },
@@ -430,7 +433,7 @@ mod tests {
         assert_eq!(
             graph.appeared(&token("MP", "%a", "H")),
             [WireEvent::ForeignPublisher {
-                topic,
+                topics: vec![topic],
                 node: node.clone()
             }]
         );

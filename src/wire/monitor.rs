@@ -23,12 +23,22 @@ pub struct TopicState {
     /// Messages not handed on: not CDR, or the session is closed. Not those that congestion drops, which
     /// zenoh does not tell.
     pub dropped: u64,
-    /// Puts that waited until zenoh closed the link they waited for.
-    pub stalled: u64,
+    /// What subscribers that took nothing are known to have missed.
+    pub missed: Missed,
     /// Whether a subscriber's route is up.
     pub has_match: bool,
     /// Subscriptions with our type and hash, by their tokens.
     pub subscribers: usize,
+}
+
+/// What subscribers are known to have missed because they took nothing for the stall timeout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Missed {
+    /// Puts that waited for the whole stall timeout, and in vain.
+    pub stalled: u64,
+    /// Messages that at least one subscriber is known not to have got, those of `stalled` included. What it missed
+    /// besides that is not known: zenoh does not tell.
+    pub lost: u64,
 }
 
 /// Counts of one topic: one writer, many readers, no order between them.
@@ -42,6 +52,7 @@ pub(super) struct Row {
     pub(super) bytes: AtomicU64,
     pub(super) dropped: AtomicU64,
     pub(super) stalled: AtomicU64,
+    pub(super) lost: AtomicU64,
     pub(super) has_match: AtomicBool,
 }
 
@@ -63,6 +74,13 @@ impl Row {
         }
     }
 
+    fn missed(&self) -> Missed {
+        Missed {
+            stalled: self.stalled.load(Ordering::Relaxed),
+            lost: self.lost.load(Ordering::Relaxed),
+        }
+    }
+
     pub(super) fn count_sent(&self, bytes: usize) {
         self.sent.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -73,13 +91,15 @@ impl Row {
 #[derive(Clone, Debug)]
 pub struct Monitor {
     rows: Arc<[Arc<Row>]>,
+    clock: Option<Arc<Row>>,
     graph: Graph,
 }
 
 impl Monitor {
-    pub(super) fn new(rows: Vec<Arc<Row>>, graph: Graph) -> Self {
+    pub(super) fn new(rows: Vec<Arc<Row>>, clock: Option<Arc<Row>>, graph: Graph) -> Self {
         Self {
             rows: rows.into(),
+            clock,
             graph,
         }
     }
@@ -93,6 +113,11 @@ impl Monitor {
     pub fn topic(&self, id: TopicId) -> Option<TopicState> {
         let row = self.rows.iter().find(|row| row.ids.contains(&id))?;
         Some(self.state(row))
+    }
+
+    /// What followers of the clock missed; `None` if none is served.
+    pub fn clock(&self) -> Option<Missed> {
+        self.clock.as_ref().map(|row| row.missed())
     }
 
     /// The recorded topics to whose messages a route is up.
@@ -120,7 +145,7 @@ impl Monitor {
             sent: row.sent.load(Ordering::Relaxed),
             bytes: row.bytes.load(Ordering::Relaxed),
             dropped: row.dropped.load(Ordering::Relaxed),
-            stalled: row.stalled.load(Ordering::Relaxed),
+            missed: row.missed(),
             has_match: row.has_match.load(Ordering::Relaxed),
             subscribers: self.graph.reached(&row.name),
         }

@@ -5,7 +5,6 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
@@ -13,11 +12,12 @@ use crate::time::{Ros, Segment, Time};
 
 use super::cdr::check_cdr;
 use super::clock::Clock;
-use super::event::{Events, WireEvent};
+use super::event::Events;
 use super::graph::Graph;
 use super::monitor::{Monitor, Row};
 use super::now::steady;
 use super::publisher::TopicPublisher;
+use super::stalls::Stalls;
 
 /// One topic and its row of counts.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct WireOutput {
     pub(super) generation: Option<u64>,
     pub(super) graph: Graph,
     pub(super) events: Events,
-    pub(super) stall_timeout: Duration,
+    pub(super) stalls: Stalls,
     pub(super) is_closed: bool,
 }
 
@@ -88,10 +88,7 @@ impl Output for WireOutput {
             send();
             steady().saturating_duration_since(before)
         };
-        // zenoh gives up on the link a moment before or after the full time.
-        if waited >= self.stall_timeout.mul_f64(0.9) {
-            self.stalled(index, waited);
-        }
+        self.stalls.put_took(&line.row, waited);
         if let Err(error) = put {
             let line = &self.lines[index];
             line.row.dropped.fetch_add(1, Ordering::Relaxed);
@@ -115,19 +112,8 @@ impl WireOutput {
             .iter()
             .map(|line| Arc::clone(&line.row))
             .collect();
-        Monitor::new(rows, self.graph.clone())
-    }
-
-    /// zenoh has given up on a link; it reports whose it was only when the lease is over, so those who
-    /// subscribe are named.
-    fn stalled(&self, index: usize, waited: Duration) {
-        let row = &self.lines[index].row;
-        row.stalled.fetch_add(1, Ordering::Relaxed);
-        self.events.tell(WireEvent::Stalled {
-            topic: row.name.clone(),
-            waited,
-            nodes: self.graph.subscriber_nodes(&row.name),
-        });
+        let clock = self.clock.as_ref().map(Clock::row);
+        Monitor::new(rows, clock, self.graph.clone())
     }
 }
 

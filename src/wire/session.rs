@@ -30,6 +30,7 @@ use super::output::{Line, WireOutput};
 use super::path::{Path, PathState};
 use super::publisher::{Spec, TopicPublisher};
 use super::router::RouterSlot;
+use super::stalls::Stalls;
 use super::succession::Succession;
 use super::token::{Endpoint, EntityKind, Token};
 use super::type_hash::{ANY, Flavour, NONE};
@@ -191,7 +192,13 @@ impl Session {
             let clock = clock_topic(hash);
             let key_hash = if flavour == Flavour::Any { ANY } else { hash };
             let spec = self.ros_spec(&clock, key_hash);
-            output.clock = Some(Clock::start(&self.zenoh, &spec, options, &self.events)?);
+            output.clock = Some(Clock::start(
+                &self.zenoh,
+                &spec,
+                options,
+                &self.events,
+                self.stalls(),
+            )?);
             ours.push(Ours {
                 name: clock.name,
                 dds_type: clock.dds_type,
@@ -249,7 +256,7 @@ impl Session {
         let mut output = self.output(&planned, spec)?;
         if let Some(options) = clock {
             let spec = spec(&clock_topic(""));
-            let clock = Clock::start(&self.zenoh, &spec, options, &self.events)?;
+            let clock = Clock::start(&self.zenoh, &spec, options, &self.events, self.stalls())?;
             clock.answer_matches()?;
             output.clock = Some(clock);
         }
@@ -291,6 +298,11 @@ impl Session {
         }
     }
 
+    fn stalls(&self) -> Stalls {
+        let (graph, events) = (self.graph.clone(), self.events.clone());
+        Stalls::new(graph, events, self.options.stall_timeout)
+    }
+
     fn output(
         &self,
         planned: &[Planned],
@@ -303,7 +315,7 @@ impl Session {
             generation: None,
             graph: self.graph.clone(),
             events: self.events.clone(),
-            stall_timeout: self.options.stall_timeout,
+            stalls: self.stalls(),
             is_closed: false,
         };
         for (index, one) in planned.iter().enumerate() {

@@ -761,6 +761,28 @@ fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
     assert_eq!(machine.report().held.stalled, span(500));
 }
 
+/// Without a schedule the time that a send took is lost all the same.
+#[test]
+fn a_send_that_blocks_counts_without_a_schedule_too() {
+    let all = messages(&[1000, 1100, 1200]);
+    let unpaced = Options {
+        pace: Pace::Max,
+        ..quiet()
+    };
+    let mut machine = Machine::new(
+        unpaced,
+        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
+    );
+    while machine.report().sent < 2 {
+        machine.advance(wall(0), &mut Recording(|_| ()));
+    }
+    // The second took five seconds.
+    while machine.report().sent < 3 {
+        machine.advance(wall(5000), &mut Recording(|_| ()));
+    }
+    assert_eq!(machine.report().held.stalled, span(5000));
+}
+
 #[test]
 fn a_message_a_little_late_goes_at_once_and_is_counted() {
     let all = messages(&[1000, 1100]);

@@ -86,6 +86,7 @@ mod wire_play;
 #[cfg(feature = "wire")]
 mod wire_publish;
 #[cfg(feature = "wire")]
+mod wire_stalls;
 mod wire_state;
 #[cfg(feature = "wire")]
 mod wire_time;

@@ -22,7 +22,14 @@ fn paused(args: &[&str]) -> (Tape, Ear, Reel) {
 }
 
 fn paused_at(columns: u16, args: &[&str]) -> (Tape, Ear, Reel) {
-    let own = ["--clock", "--start-paused", "--topics", "/imu", "/odom"];
+    let own = [
+        "--clock",
+        "--clock-state",
+        "--start-paused",
+        "--topics",
+        "/imu",
+        "/odom",
+    ];
     let tape = play_demo(&[&own, args].concat()).size(columns, 30).run();
     tape.wait_text("PAUSED");
     let ear = tape.ear();

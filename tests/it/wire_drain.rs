@@ -135,7 +135,7 @@ fn takes_nothing(link: Link) {
     for n in 0..5 {
         output.message(&message(0, payload(n, SIZE)), Occasion::Due);
     }
-    assert_eq!(output.monitor().topics()[0].stalled, 0);
+    assert_eq!(output.monitor().topics()[0].missed.stalled, 0);
     let drained = pair.session.drain(|| false);
     assert!(
         matches!(drained, Drained::Untaken { bytes } if bytes > 0),

@@ -128,7 +128,7 @@ fn nodes_that_come_and_go_are_told() {
 
     let _publisher = declare("MP", "/chatter", STRING, STRING_HASH);
     let foreign = WireEvent::ForeignPublisher {
-        topic,
+        topics: vec![topic],
         node: listener.clone(),
     };
     events.wait("publisher", |event| *event == foreign);

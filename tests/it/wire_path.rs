@@ -165,7 +165,7 @@ fn a_subscriber_that_takes_nothing_is_cut_off_and_named() {
     let stalled = events.wait("stall", |event| matches!(event, WireEvent::Stalled { .. }));
     assert!(stalled.to_string().contains("/listener"), "{stalled}");
     let topic = &output.monitor().topics()[0];
-    assert_eq!((topic.sent, topic.stalled), (401, 1));
+    assert_eq!((topic.sent, topic.missed.stalled), (401, 1));
 }
 
 #[test]

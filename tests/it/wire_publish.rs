@@ -155,7 +155,7 @@ fn blocking_loses_nothing_to_a_slow_reader() {
     }
     let output = player.join().unwrap();
     assert_eq!(output.monitor().topics()[0].sent, u64::from(MESSAGES));
-    assert_eq!(output.monitor().topics()[0].stalled, 0);
+    assert_eq!(output.monitor().topics()[0].missed.stalled, 0);
 }
 
 #[test]

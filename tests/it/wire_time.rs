@@ -310,7 +310,7 @@ fn a_program_follows_the_player_that_users_start() {
     let playing = Process::new(assert_cmd::cargo::cargo_bin("play"))
         .arg(DEMO)
         .args(["--listen", &endpoint, "--no-tui", "--clock", "--loop"])
-        .args(["--end", "+0.3s", "--rate", "0.5"])
+        .args(["--clock-state", "--end", "+0.3s", "--rate", "0.5"])
         .env_remove("RUST_LOG")
         .env_remove("ROS_DOMAIN_ID")
         .stdin(Stdio::null())

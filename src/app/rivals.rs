@@ -1,0 +1,85 @@
+//! [`Rivals`]: nodes that publish topics of ours as well. Each is told of once, with all its topics: their tokens
+//! come one by one.
+
+use std::collections::BTreeMap;
+
+use bagplay::time::{Duration, Steady, Time};
+use bagplay::wire::WireEvent;
+
+/// How long after the last token more of them are waited for.
+const GATHERING: Duration = Duration::from_millis(300);
+
+/// Nodes and their topics that nobody has been told of yet.
+#[derive(Debug, Default)]
+pub(crate) struct Rivals {
+    nodes: BTreeMap<String, Vec<String>>,
+    deadline: Option<Time<Steady>>,
+}
+
+impl Rivals {
+    /// A node publishes topics that are played.
+    pub(crate) fn saw(&mut self, node: &str, topics: &[String], now: Time<Steady>) {
+        let known = self.nodes.entry(node.to_owned()).or_default();
+        known.extend_from_slice(topics);
+        self.deadline = Some(now.saturating_add(GATHERING));
+    }
+
+    /// When [`Rivals::due`] has something to tell.
+    #[cfg(any(feature = "tui", test))]
+    pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
+        self.deadline
+    }
+
+    /// What is to be told by now.
+    pub(crate) fn due(&mut self, now: Time<Steady>) -> Vec<WireEvent> {
+        match self.deadline {
+            Some(deadline) if deadline <= now => self.all(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// All that is left to be told.
+    pub(crate) fn all(&mut self) -> Vec<WireEvent> {
+        self.deadline = None;
+        let nodes = std::mem::take(&mut self.nodes).into_iter();
+        nodes
+            .map(|(node, mut topics)| {
+                topics.sort_unstable();
+                WireEvent::ForeignPublisher { topics, node }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Time<Steady> {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn a_node_is_told_of_once_with_all_its_topics() {
+        let mut rivals = Rivals::default();
+        assert!(rivals.due(at(0)).is_empty());
+        for n in (0..7).rev() {
+            let now = at(700 - n * 100);
+            rivals.saw("/other", &[format!("/topic{n}")], now);
+            assert!(rivals.due(now).is_empty());
+        }
+        assert_eq!(rivals.deadline(), Some(at(1000)));
+        let told = rivals.due(at(1000));
+        let [told] = &told[..] else {
+            panic!("{told:?}")
+        };
+        assert_eq!(
+            told.to_string(),
+            "/other publishes /topic0, /topic1, /topic2, /topic3, /topic4 and 2 more too: subscribers get both"
+        );
+        assert!(rivals.due(at(2000)).is_empty() && rivals.deadline().is_none());
+        // What it begins to publish later is news.
+        rivals.saw("/other", &["/late".to_owned()], at(3000));
+        assert_eq!(rivals.all().len(), 1);
+    }
+}

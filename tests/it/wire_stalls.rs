@@ -1,0 +1,203 @@
+//! Subscribers that take nothing, or go, and nodes that publish the same: what is done, told and counted.
+
+use std::path::Path;
+use std::process::{Child, Command as Process, Stdio};
+use std::time::Duration;
+
+use bagplay::bag::{Qos, Reliability};
+use bagplay::output::{Occasion, Output};
+use bagplay::wire::{ClockOptions, WireEvent};
+use zenoh::Wait;
+
+use crate::wire_net::{
+    self, Pipe, free_endpoint, hearing, message, payload, peer, played, router, subscribe,
+};
+
+const ODOMETRY: &str = "nav_msgs::msg::dds_::Odometry_";
+const ODOMETRY_HASH: &str =
+    "RIHS01_3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0";
+
+/// The program, as the router at an endpoint, and what it says.
+fn play(args: &[&str]) -> (Child, impl FnMut(&str) + use<>, String) {
+    let endpoint = free_endpoint();
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap"))
+        .args(["-v", "--no-tui", "--format", "json", "--listen", &endpoint])
+        .args(args)
+        .env_remove("RUST_LOG")
+        .env_remove("ROS_DOMAIN_ID")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let hear = hearing(&mut child);
+    (child, hear, endpoint)
+}
+
+fn summary(child: Child, code: i32) -> serde_json::Value {
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(code));
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+/// A subscription of /odom with its token, as a ROS 2 node has it.
+fn odometry(node: &zenoh::Session) -> impl Sized {
+    let key = format!("0/odom/{ODOMETRY}/{ODOMETRY_HASH}");
+    let token = wire_net::token(node, "MS", "/odom", ODOMETRY, ODOMETRY_HASH);
+    let subscriber = subscribe(node, &key);
+    let token = node.liveliness().declare_token(token).wait().unwrap();
+    (subscriber, token)
+}
+
+#[test]
+fn a_stall_in_the_clocks_own_put_is_told_and_counted() {
+    let (session, events, endpoint) =
+        router(|options| options.stall_timeout = Duration::from_millis(300));
+    let best_effort = Qos {
+        reliability: Reliability::BestEffort,
+        ..Qos::default()
+    };
+    let clock = ClockOptions {
+        hz: None,
+        per_message: true,
+    };
+    let (mut output, _) = session
+        .advertise(&[played(0, "/image", Some(best_effort))], Some(clock))
+        .unwrap();
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer();
+    let (_subscriber, _samples) = subscribe(&node, "0/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    pipe.block();
+    let monitor = output.monitor();
+    for n in 0..400 {
+        output.clock(bagplay::time::Time::from_nanos(i64::from(n) + 1));
+        output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+    }
+    let stalled = events.wait("stall", |event| matches!(event, WireEvent::Stalled { .. }));
+    let told = stalled.to_string();
+    let (clock, image) = (monitor.clock().unwrap(), monitor.topics()[0].missed);
+    assert_eq!(clock.stalled + image.stalled, 1, "{told}");
+    assert!(clock.lost + image.lost >= 1, "{told}");
+}
+
+#[test]
+fn a_subscriber_that_goes_makes_playback_stand_until_it_is_back() {
+    let (child, mut hear, endpoint) = play(&[
+        "--topics",
+        "/odom",
+        "--wait-for-subscribers",
+        "--rate",
+        "0.05",
+    ]);
+    hear("waiting for subscribers of /odom");
+    let node = peer(&endpoint);
+    let first = odometry(&node);
+    hear("subscribes to /odom");
+    drop(first);
+    hear("/odom lost the subscriber that was waited for: playback stands");
+    let second = odometry(&node);
+    hear("subscribes to /odom");
+    drop(second);
+    hear("/odom lost the subscriber");
+    let asked = Process::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    let summary = summary(child, 130);
+    assert!(
+        summary["held_ms"]["gated"].as_f64() > Some(0.0),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_subscriber_that_stays_away_ends_the_run() {
+    let (child, mut hear, endpoint) = play(&[
+        "--topics",
+        "/odom",
+        "--wait-for-subscribers",
+        "--rate",
+        "0.05",
+        "--wait-timeout",
+        "20",
+    ]);
+    hear("waiting for subscribers of /odom");
+    let node = peer(&endpoint);
+    drop(odometry(&node));
+    hear("nobody subscribed to /odom within");
+    assert_eq!(summary(child, 4)["ended"], "failed");
+}
+
+#[test]
+fn who_publishes_the_same_topics_is_told_of_once() {
+    let (mut child, mut hear, endpoint) = play(&[
+        "--rate",
+        "0.05",
+        "--clock",
+        "--strict-clock",
+        "--start-paused",
+    ]);
+    hear("router on");
+    let node = peer(&endpoint);
+    let topics = ["/odom", "/imu", "/scan", "/tf"];
+    let tokens = topics.map(|topic| {
+        let key = wire_net::token(&node, "MP", topic, ODOMETRY, ODOMETRY_HASH);
+        node.liveliness().declare_token(key).wait().unwrap()
+    });
+    hear("/listener publishes /imu, /odom, /scan, /tf too");
+    drop(tokens);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn the_clocks_state_is_said_to_who_asks_for_it_only() {
+    for (flags, is_said) in [
+        (&["--clock"][..], false),
+        (&["--clock", "--clock-state"], true),
+    ] {
+        let (mut child, mut hear, endpoint) = play(&[&["--rate", "0.05"], flags].concat());
+        hear("router on");
+        let node = peer(&endpoint);
+        let (_tokens, tokens) = {
+            let (tell, tokens) = crossbeam_channel::bounded(1000);
+            let watch = node.liveliness().declare_subscriber("@ros2_lv/0/**");
+            let watch = watch
+                .history(true)
+                .callback(move |sample| drop(tell.try_send(sample.key_expr().to_string())))
+                .wait()
+                .unwrap();
+            (watch, tokens)
+        };
+        // Declared in this order, the last of them when the others are there.
+        let mut seen = Vec::new();
+        while !seen.iter().any(|token: &String| token.contains("%clock/")) {
+            seen.push(tokens.recv_timeout(crate::patience::PATIENCE).unwrap());
+        }
+        let states = |token: &&String| token.contains("clock_state");
+        if is_said {
+            while seen.iter().find(states).is_none() {
+                seen.push(tokens.recv_timeout(crate::patience::PATIENCE).unwrap());
+            }
+        } else {
+            hear_end(&mut child);
+            seen.extend(tokens.try_iter());
+            assert_eq!(seen.iter().find(states), None);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+/// Ends the run, so that whatever it was to say has been said.
+fn hear_end(child: &mut Child) {
+    let asked = Process::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
