@@ -18,6 +18,7 @@ use super::clock::Clock;
 use super::core::{Core, State};
 use super::duration::Duration;
 use super::jump;
+use super::life::Life;
 use super::point::{Kind, Ros, Time};
 use super::sleep::{Asleep, Ears, OnJump, SleepError, SleepOptions};
 
@@ -27,11 +28,14 @@ pub struct Sleep {
     core: Arc<Core>,
     /// Keeps what brings the clock its time.
     desk: Arc<Desk>,
-    life: Arc<dyn Send + Sync>,
+    _life: Arc<Life>,
     entry: Arc<Entry>,
 }
 
 type Plan = Box<dyn FnOnce(&State, Time<Ros>) -> Sleeper + Send>;
+
+/// Whose sleep has ended, and how.
+type Ended = Vec<(Arc<Entry>, Result<(), SleepError>)>;
 
 /// Who sleeps on one clock, and what their thread waits for.
 #[derive(Default)]
@@ -127,7 +131,7 @@ impl Sleep {
         Self {
             core,
             desk,
-            life: Arc::clone(&clock.life) as Arc<dyn Send + Sync>,
+            _life: Arc::clone(&clock.life),
             entry,
         }
     }
@@ -172,12 +176,7 @@ impl Desk {
     }
 
     /// Who has slept enough; nobody once nobody sleeps.
-    fn look(
-        &self,
-        core: &Core,
-        state: &mut State,
-        now: Option<Time<Ros>>,
-    ) -> Look<Vec<(Arc<Entry>, Result<(), SleepError>)>> {
+    fn look(&self, core: &Core, state: &mut State, now: Option<Time<Ros>>) -> Look<Ended> {
         let mut guests = locked(&self.guests);
         if guests.all.is_empty() {
             guests.has_thread = false;
@@ -256,7 +255,6 @@ impl Drop for Sleep {
 
 impl fmt::Debug for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _keeps = &self.life;
         write!(f, "Sleep({:?})", locked(&self.entry.end).outcome)
     }
 }

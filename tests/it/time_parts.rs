@@ -22,12 +22,12 @@ fn at(nanos: i64) -> Time<Ros> {
 
 #[test]
 fn points_are_made_of_seconds_and_their_parts() {
+    const START: Time<System> = Time::from_secs(1);
     assert_eq!(Time::<Ros>::from_secs(-2), at(-2_000_000_000));
     assert_eq!(Time::<Ros>::from_millis(3), at(3_000_000));
     assert_eq!(Time::<Ros>::from_micros(4), at(4_000));
     assert_eq!(Time::<Ros>::from_secs(i64::MAX), Time::MAX);
     assert_eq!(Time::<Ros>::from_millis(i64::MIN), Time::MIN);
-    const START: Time<System> = Time::from_secs(1);
     assert_eq!(START.as_nanos(), 1_000_000_000);
 }
 
@@ -234,10 +234,10 @@ fn a_callback_may_add_timers() {
     timers
         .add(once, move |_, _| {
             let tell = tell.clone();
-            let added = adder.add(ns(30), move |_, tick| {
+            let inner = adder.add(ns(30), move |_, tick| {
                 tell.send(tick.actual.as_nanos()).unwrap();
             });
-            added.unwrap();
+            inner.unwrap();
         })
         .unwrap();
     test.drive(&mut timers, ns(200));
