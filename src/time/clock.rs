@@ -210,6 +210,7 @@ impl<K: Kind> Clock<K> {
     /// # drop((writer, handle));
     /// # Ok::<(), bagplay::time::InvalidFilter>(())
     /// ```
+    #[track_caller]
     pub fn on_jump(
         &self,
         filter: JumpFilter,
@@ -226,6 +227,7 @@ impl<K: Kind> Clock<K> {
     /// Calls `handler` before and after the source turns round (requirement T53), as [`Clock::on_jump`] says: a source
     /// that says its factor, in a [`ClockState`](super::extrapolate::ClockState). Plain `/clock` does not; each of its
     /// steps back is a jump.
+    #[track_caller]
     pub fn on_reverse(
         &self,
         mut handler: impl FnMut(Phase, Reversal) + Send + 'static,
@@ -239,6 +241,7 @@ impl<K: Kind> Clock<K> {
 
     /// Calls `handler` after each clock message that an active source fed, also if it repeats the time
     /// (requirement T53). A source may pass over some that it received while handlers ran.
+    #[track_caller]
     pub fn on_tick(&self, mut handler: impl FnMut(Time<Ros>) + Send + 'static) -> JumpHandle {
         self.register(Wanted::Ticks, move |_, notice| {
             if let Notice::Tick(time) = notice {
@@ -247,6 +250,7 @@ impl<K: Kind> Clock<K> {
         })
     }
 
+    #[track_caller]
     fn register(
         &self,
         wanted: Wanted,

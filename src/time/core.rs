@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use super::alarms::Alarms;
 use super::bell::Bell;
 use super::change::{Change, Fallback, Outcome, Received};
+use super::gate::{Gate, Running};
 use super::jump::{Handler, Handlers, HubId, JumpEvent, JumpKind, Notice, Phase, Serving};
 use super::point::{Ros, Time};
 use super::reading::{Reading, Shown};
@@ -27,6 +28,10 @@ pub(super) struct Core {
     state: Mutex<State>,
     /// Rung when handlers have run for which `now()` waits.
     pub(super) settled: Arc<Bell>,
+    /// Told when those have passed who waited for them.
+    pub(super) passed: Condvar,
+    /// The handler that runs.
+    pub(super) running: Running,
     /// Rung when somebody begins to wait.
     pub(super) dozed_off: Condvar,
     /// How many wait; for tests, which wait for that in place of a while.
@@ -55,6 +60,8 @@ pub(super) struct State {
     /// To be made, in this order.
     pub(super) changes: VecDeque<Change>,
     handling: Option<Handling>,
+    /// Who waits for handlers.
+    pub(super) gate: Gate,
     /// How often somebody who waited woke.
     pub(super) wakeups: u64,
 }
@@ -135,6 +142,7 @@ impl Core {
             handlers: Vec::new(),
             changes: VecDeque::new(),
             handling: None,
+            gate: Gate::default(),
             wakeups: 0,
         };
         let asleep = Arc::default();
@@ -143,6 +151,8 @@ impl Core {
             wall,
             state: Mutex::new(state),
             settled: Bell::new(&asleep),
+            passed: Condvar::new(),
+            running: Running::default(),
             dozed_off: Condvar::new(),
             asleep,
             onlookers: AtomicUsize::new(0),
@@ -183,13 +193,19 @@ impl Core {
         self.catch_up(state);
     }
 
-    /// Makes what is in line, or leaves it to the thread that runs handlers now.
+    /// Makes what is in line, or leaves it to the thread that runs handlers now. Whoever waited for the handlers of
+    /// the change before has its turn first: it needs nothing for that but the lock.
     pub(super) fn catch_up<'a>(&'a self, mut state: Locked<'a>) {
-        if state.handling.is_some() {
-            return;
-        }
-        while let Some(change) = state.changes.pop_front() {
-            if let Some(outcome) = state.outcome_of(change, &self.wall) {
+        while state.handling.is_none() && !state.changes.is_empty() {
+            if !state.gate.is_clear() {
+                state.gate.held_up += 1;
+                state = (self.passed.wait(state)).unwrap_or_else(PoisonError::into_inner);
+                state.gate.held_up -= 1;
+                continue;
+            }
+            if let Some(change) = state.changes.pop_front()
+                && let Some(outcome) = state.outcome_of(change, &self.wall)
+            {
                 state = self.make(&outcome, state);
             }
         }
@@ -217,6 +233,7 @@ impl Core {
         let handlers = Handlers::run();
         drop(state);
         for (handler, notice) in called.iter().filter(|(_, notice)| is_jump(notice)) {
+            self.running.set(Some(handler.place()));
             handler.run(Phase::Before, *notice);
         }
         let mut state = self.lock();
@@ -226,8 +243,10 @@ impl Core {
         }
         drop(state);
         for (handler, notice) in &called {
+            self.running.set(Some(handler.place()));
             handler.run(Phase::After, *notice);
         }
+        self.running.set(None);
         // What a handler owns that was dropped meanwhile may need the lock.
         drop(called);
         drop(handlers);
@@ -235,6 +254,7 @@ impl Core {
         state.handling = None;
         if is_gated {
             self.show(outcome, &mut state);
+            state.gate.open();
             self.settled.ring();
         }
         state

@@ -14,6 +14,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use super::core::Core;
 use super::duration::Duration;
+use super::gate::Place;
 use super::life::Life;
 use super::point::{Ros, Time};
 use super::speed::Speed;
@@ -254,6 +255,7 @@ pub(super) enum Wanted {
 
 pub(super) struct Handler {
     wanted: Wanted,
+    place: Arc<Place>,
     is_gone: AtomicBool,
     panics: AtomicU64,
     call: Mutex<Box<dyn FnMut(Phase, Notice) + Send>>,
@@ -326,7 +328,7 @@ impl Drop for Handlers {
 }
 
 /// Runs what others wrote. Whether it came back: a panic in it ends here, as does one in what that leaves behind.
-fn contained(call: impl FnOnce()) -> bool {
+pub(super) fn contained(call: impl FnOnce()) -> bool {
     let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
         return true;
     };
@@ -337,13 +339,20 @@ fn contained(call: impl FnOnce()) -> bool {
 }
 
 impl Handler {
+    #[track_caller]
     pub(super) fn new(wanted: Wanted, call: Box<dyn FnMut(Phase, Notice) + Send>) -> Self {
         Self {
             wanted,
+            place: Place::here(),
             is_gone: AtomicBool::new(false),
             panics: AtomicU64::new(0),
             call: Mutex::new(call),
         }
+    }
+
+    /// Where it was registered.
+    pub(super) fn place(&self) -> Arc<Place> {
+        Arc::clone(&self.place)
     }
 
     pub(super) fn wants(&self, notice: Notice) -> bool {

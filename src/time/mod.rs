@@ -17,6 +17,7 @@ mod core;
 mod decimal;
 mod duration;
 mod extrapolate;
+mod gate;
 mod hub;
 mod jump;
 mod life;

@@ -40,6 +40,35 @@ fn now_waits_for_the_handlers_of_a_backward_jump_and_then_is_the_new_time() {
 }
 
 #[test]
+fn now_waits_for_one_round_of_handlers_where_another_follows() {
+    check(SOME, || {
+        let test = Arc::new(TestClock::new(at(100)));
+        let (clock, own, mover) = (test.ros(), test.ros(), Arc::downgrade(&test));
+        let handle = clock.on_jump(back(), move |phase, jump| {
+            let test = mover.upgrade().unwrap();
+            if jump.after == at(50) {
+                match phase {
+                    Phase::Before => test.wait_asleep(&own, 1),
+                    Phase::After => test.set(at(40)),
+                }
+            }
+        });
+        let handle = handle.unwrap();
+        let reader = clock.clone();
+        let moving = Arc::clone(&test);
+        let moving = thread::spawn(move || moving.set(at(50)));
+        let mut now = reader.now();
+        while now == at(100) {
+            thread::yield_now();
+            now = reader.now();
+        }
+        assert_eq!(now, at(50));
+        moving.join().unwrap();
+        assert_eq!((clock.now(), handle.panics()), (at(40), 0));
+    });
+}
+
+#[test]
 fn handlers_that_wait_for_who_tries_to_read_end() {
     check(SOME, || {
         let test = TestClock::new(at(100));

@@ -8,20 +8,61 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::alarms::AlarmId;
 use super::bell::{Bell, Look};
 use super::core::{Core, Locked, State};
-use super::jump;
+use super::gate::{self, Ticket};
+use super::jump::{self, Handlers};
 use super::point::{Ros, Steady, Time};
 use super::reading::Reading;
 use super::sync;
+use super::wall::Wall;
 
 impl Core {
-    /// The lock, once no handlers run for which one has to wait. Threads that run handlers, of any
-    /// clock, never wait.
+    /// The lock, once the handlers are done that run now, if one has to wait for them. Threads that run handlers, of
+    /// any clock, never wait.
     pub(super) fn settled(&self) -> Locked<'_> {
         let mut state = self.lock();
-        while state.is_gated() && !jump::is_handling() {
-            state = self.doze(state, &self.settled, None);
+        if state.is_gated() && !jump::is_handling() {
+            let ticket = state.gate.join();
+            while !state.gate.is_over(ticket) {
+                state = self.wait_for_round(state, &self.settled, None, ticket);
+            }
+            self.pass(&mut state, ticket);
         }
         state
+    }
+
+    /// Has waited for a round, and has the lock: the next one may begin when it is released.
+    fn pass(&self, state: &mut State, ticket: Ticket) {
+        state.gate.leave(ticket);
+        if state.gate.is_clear() && state.gate.held_up > 0 {
+            self.passed.notify_all();
+        }
+    }
+
+    /// Until the bell rings, or for a while; tells if the round takes long.
+    fn wait_for_round<'a>(
+        &'a self,
+        state: Locked<'a>,
+        bell: &Bell,
+        until: Option<Time<Steady>>,
+        ticket: Ticket,
+    ) -> Locked<'a> {
+        if cfg!(model) {
+            return self.doze(state, bell, until);
+        }
+        let began = Wall::Machine.steady();
+        let patience = Some(gate::PATIENCE.to_std());
+        let left = self.left(until).into_iter().chain(patience).min();
+        let state = self.doze_for(state, bell, left);
+        let waited = Wall::Machine.steady().saturating_since(began);
+        if waited < gate::PATIENCE || state.gate.is_over(ticket) {
+            return state;
+        }
+        drop(state);
+        // Subscribers of the log are not ours. They may ask for the time, and do not wait for it here.
+        let handling = Handlers::run();
+        jump::contained(|| self.running.tell());
+        drop(handling);
+        self.lock()
     }
 
     /// The time once no handlers run; to the thread that runs them, the one that they are to see.
@@ -52,11 +93,15 @@ impl Core {
         mut look: impl FnMut(&mut State, Option<Time<Ros>>) -> Look<T>,
     ) -> (Locked<'a>, T) {
         let bell = state.alarms.waiter_bell(waiter);
+        let mut ticket: Option<Ticket> = None;
         loop {
             let may_look = !state.is_gated() || jump::is_handling();
             let now = may_look.then(|| state.now(&self.wall));
             match look(&mut state, now) {
                 Look::Done(found) => {
+                    if let Some(ticket) = ticket {
+                        self.pass(&mut state, ticket);
+                    }
                     state.alarms.waits_no_more(waiter);
                     self.tell_first(&mut state);
                     return (state, found);
@@ -66,8 +111,17 @@ impl Core {
                     let until = comes.into_iter().chain(steady).min();
                     state.alarms.waits(waiter, at, until);
                     self.tell_first(&mut state);
-                    state = self.doze(state, &bell, until);
-                    self.ring_passed(&mut state);
+                    if may_look {
+                        state = self.doze(state, &bell, until);
+                        self.ring_passed(&mut state);
+                        continue;
+                    }
+                    let turn = *ticket.get_or_insert_with(|| state.gate.join());
+                    state = self.wait_for_round(state, &bell, until, turn);
+                    if state.gate.is_over(turn) {
+                        self.pass(&mut state, turn);
+                        ticket = None;
+                    }
                 }
             }
         }
@@ -92,10 +146,23 @@ impl Core {
         }
     }
 
-    fn doze<'a>(&self, state: Locked<'a>, bell: &Bell, until: Option<Time<Steady>>) -> Locked<'a> {
-        let left = until
+    /// How long the machine takes until then; `None` if only a ring ends the wait.
+    fn left(&self, until: Option<Time<Steady>>) -> Option<std::time::Duration> {
+        until
             .filter(|_| !self.wall.is_manual())
-            .map(|until| until.saturating_since(self.wall.steady()).to_std());
+            .map(|until| until.saturating_since(self.wall.steady()).to_std())
+    }
+
+    fn doze<'a>(&self, state: Locked<'a>, bell: &Bell, until: Option<Time<Steady>>) -> Locked<'a> {
+        self.doze_for(state, bell, self.left(until))
+    }
+
+    fn doze_for<'a>(
+        &self,
+        state: Locked<'a>,
+        bell: &Bell,
+        left: Option<std::time::Duration>,
+    ) -> Locked<'a> {
         if self.onlookers.load(Relaxed) > 0 {
             self.dozed_off.notify_all();
         }

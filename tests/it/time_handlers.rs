@@ -3,7 +3,7 @@
 //! Who waits in vain shows as a deadline that passes.
 
 use std::panic::panic_any;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
@@ -552,4 +552,102 @@ fn a_set_of_timers_hears_of_a_jump_while_it_calls_back() {
     timers.add(ns(0), move |_, _| mover.set(at(50))).unwrap();
     let ended = ends(move || timers.run(OnJump::ErrorOnBackward));
     assert!(matches!(ended, SleepError::TimeJumped(_)), "{ended}");
+}
+
+/// However fast jumps back follow each other: here each of them is the cause of the next.
+#[test]
+fn who_asks_for_the_time_waits_for_one_round_of_handlers() {
+    let test = Arc::new(TestClock::new(at(10_000)));
+    let (clock, mover) = (test.ros(), Arc::downgrade(&test));
+    let (own, asking, mut rounds) = (clock.clone(), clock.clone(), 0);
+    let _handle = clock.on_jump(back(), move |phase, jump| {
+        let test = mover.upgrade().unwrap();
+        match phase {
+            Phase::Before if rounds == 0 => test.wait_asleep(&own, 1),
+            Phase::After if rounds < 1_000 => {
+                rounds += 1;
+                test.set(jump.after - ns(1));
+            }
+            _ => {}
+        }
+    });
+    let moving = Arc::clone(&test);
+    let moving = thread::spawn(move || moving.set(at(9_000)));
+    let now = ends(move || {
+        // Before the first jump it is the old time; then it waits, which the first handler waits for.
+        std::iter::repeat_with(|| asking.now())
+            .find(|now| *now != at(10_000))
+            .unwrap()
+    });
+    moving.join().unwrap();
+    assert_eq!((now, clock.now()), (at(9_000), at(8_000)));
+}
+
+/// What the log says.
+struct Log(SyncSender<String>);
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Text(String);
+        impl tracing::field::Visit for Text {
+            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                self.0 += &format!("{value:?}");
+            }
+        }
+        let mut text = Text(String::new());
+        event.record(&mut text);
+        self.0.try_send(text.0).unwrap();
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+/// Two threads that wait for each other: one has the lock and asks for the time, the other's handler wants the lock.
+#[test]
+fn a_handler_that_others_wait_for_in_vain_is_named_once() {
+    let test = TestClock::new(at(100));
+    let clock = test.ros();
+    let history = Arc::new(Mutex::new(()));
+    let (locked, kept) = (Arc::clone(&history), history.lock().unwrap());
+    let (begin, begun) = sync_channel(1);
+    let line = line!() + 1;
+    let _handle = clock.on_jump(back(), move |phase, _| {
+        if phase == Phase::Before {
+            begin.send(()).unwrap();
+            drop(locked.lock().unwrap());
+        }
+    });
+    let (said, told) = sync_channel(10);
+    thread::scope(|scope| {
+        let asking = |said| {
+            let clock = clock.clone();
+            move || tracing::subscriber::with_default(Log(said), || clock.now())
+        };
+        let moving = scope.spawn(|| test.set(at(50)));
+        begun.recv_timeout(PATIENCE).unwrap();
+        let asking = [said.clone(), said].map(|said| scope.spawn(asking(said)));
+        let text = told.recv_timeout(PATIENCE).unwrap();
+        let place = format!("{}:{line}", file!());
+        assert!(text.contains(&place), "{text} does not name {place}");
+        drop(kept);
+        moving.join().unwrap();
+        for asking in asking {
+            assert_eq!(asking.join().unwrap(), at(50));
+        }
+        assert_eq!(told.try_iter().count(), 0, "it was told twice");
+    });
 }
