@@ -27,11 +27,11 @@ fn main() -> ExitCode {
         }
     };
     match done {
-        Ok(exit) => exit.into(),
+        Ok(exit) => signals::decide(exit).into(),
         Err(failure) if failure.is_closed_pipe() => Exit::Done.into(),
         Err(Failure { exit, error }) => {
             tracing::error!("{}", failure::plain(&format!("{error:#}")));
-            exit.into()
+            signals::decide(exit).into()
         }
     }
 }

@@ -224,7 +224,7 @@ fn show<O>(
                     tui::give_back_for_good();
                     keeper.finish(PATIENCE);
                     logging::flush(logging::AN_INSTANT);
-                    std::process::exit(Exit::Interrupted.code().into());
+                    std::process::exit(signals::decide(Exit::Interrupted).code().into());
                 }
                 Wish::Quit => warden.leave(),
             }
@@ -238,7 +238,7 @@ fn leave_anyway(exit: Exit) -> std::io::Result<()> {
     let leave = move || {
         let _ = after(LAST_WORDS).recv();
         logging::flush(logging::AN_INSTANT);
-        std::process::exit(exit.code().into());
+        std::process::exit(signals::decide(exit).code().into());
     };
     let thread = std::thread::Builder::new().name("leave".into());
     thread.spawn(leave).map(drop)

@@ -1,9 +1,9 @@
 //! Signals, as channels: those that end the program, and a shell's word to stop and to go on.
 
 use std::io;
-use std::sync::Arc;
 #[cfg(feature = "tui")]
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bagplay::cli::Exit;
 #[cfg(feature = "tui")]
@@ -21,6 +21,15 @@ use super::logging;
 /// From here on a file that may not grow any more (`ulimit -f`) is an error of who writes it, and ends nothing.
 pub(crate) fn let_writes_fail() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
+/// What a second signal asked for, which ends the process at once.
+static AT_ONCE: OnceLock<Exit> = OnceLock::new();
+
+/// How the process ends that would end with `exit`: a second signal decides, also if the program reaches its own end
+/// while the terminal is given back for that signal.
+pub(crate) fn decide(exit: Exit) -> Exit {
+    AT_ONCE.get().copied().unwrap_or(exit)
 }
 
 /// The exit codes that arriving signals ask for. A second one while the first is not answered yet ends
@@ -46,6 +55,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                     continue;
                 }
                 if has_asked || sender.send(exit).is_err() {
+                    let exit = *AT_ONCE.get_or_init(|| exit);
                     #[cfg(feature = "tui")]
                     give_back_for_good();
                     logging::flush(logging::AN_INSTANT);
