@@ -88,12 +88,10 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
         ProgressDrawTarget::hidden()
     });
     let level = match (talk.log_level, talk.quiet, talk.verbose) {
-        (Some(LogLevel::Debug), ..) => "debug",
-        (Some(LogLevel::Info), ..) => "info",
-        (Some(LogLevel::Warn), ..) => "warn",
         (Some(LogLevel::Error | LogLevel::Fatal), ..) | (None, true, _) => "error",
-        (None, false, 0) => "info",
-        (None, false, 1) => "debug",
+        (Some(LogLevel::Warn), ..) => "warn",
+        (Some(LogLevel::Info), ..) | (None, false, 0) => "info",
+        (Some(LogLevel::Debug), ..) | (None, false, 1) => "debug",
         (None, false, _) => "trace",
     };
     let is_coloured = match talk.color {

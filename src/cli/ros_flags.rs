@@ -1,7 +1,6 @@
 //! [`RosArgs`]: flags of `ros2 bag play` that scripts carry and that have no place of their own here. Each is accepted
 //! where it changes nothing, means what it means there where that is possible, or is refused with what to do instead.
 
-#![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
 #![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]
 
 use std::path::PathBuf;

@@ -6,6 +6,10 @@ use std::io::Write as _;
 pub(crate) const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 
 /// What a file has of what the specification leaves to the writer.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a feature that a writer has or has not"
+)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Features {
     /// Extra bytes at the end of records, which readers ignore.
