@@ -10,7 +10,9 @@ mod mutation;
 
 use std::collections::BTreeMap;
 
-use bagplay::bag::{Bag, DamageKind, Direction, Key, MessageOrder, Opening, Selection, StartAt};
+use bagplay::bag::{
+    Bag, DamageKind, Direction, Key, MessageOrder, Opening, Selection, StartAt, TopicId,
+};
 use bagplay::time::{Ros, Time, TimeRange};
 use bytes::Bytes;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
@@ -164,6 +166,9 @@ fn read(data: &[u8]) {
             Content::Unknown => {}
         }
     }
+    if forward.is_whole() {
+        alone(&bag, &forward);
+    }
     let third = |n: usize| {
         forward
             .keys
@@ -195,6 +200,23 @@ fn read(data: &[u8]) {
     let _ = bag.check_data_sections();
     for damage in bag.damage() {
         assert!(damage.to_string().starts_with("x.mcap: "), "{damage}");
+    }
+}
+
+/// What is found where every chunk is opened is found where indexes say which chunks to open.
+fn alone(bag: &Bag, whole: &Walk) {
+    let mut found = 0;
+    for id in (0..).map(TopicId).take(bag.topics().len().min(64)) {
+        let topics = Selection::of([id], bag);
+        let walk = bag.cursor(&topics, StartAt::At(Time::MIN), Direction::Forward);
+        found += walk.filter(Result::is_ok).count();
+    }
+    if bag.topics().len() <= 64 {
+        assert_eq!(
+            found,
+            whole.keys.len(),
+            "one topic alone has other messages"
+        );
     }
 }
 

@@ -7,7 +7,8 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::mcaps::make_pipe;
+use crate::bag_hostile::{base, put};
+use crate::mcaps::{Files, make_pipe, place};
 use crate::patience::PATIENCE;
 use crate::wire_net::free_endpoint;
 
@@ -702,6 +703,33 @@ fn a_cut_recording_plays_what_is_there_and_a_check_reports_it() {
         info["message_count"].as_u64()
     );
     assert_eq!(info["check"]["damage"][0]["kind"], "truncated");
+}
+
+#[test]
+fn a_check_shows_what_was_counted_whatever_statistics_say() {
+    let info = |bytes: Vec<u8>, code: i32| -> serde_json::Value {
+        let files = Files::of([bytes]);
+        let args = ["info", "--check", "--format", "json"];
+        let json = play().args(args).arg(&files.paths[0]).assert().code(code);
+        serde_json::from_slice(&json.get_output().stdout).unwrap()
+    };
+    let without =
+        base(None).options(|o| o.emit_statistics(false).calculate_data_section_crc(false));
+    let without = without.write();
+    let mut wrong = base(None).write();
+    let statistics = place(&wrong, 0x0b, 0).at + 9;
+    put(&mut wrong, statistics, 150);
+    // The count of the first channel.
+    let counts = statistics + 8 + 2 + 4 + 4 + 4 + 4 + 16 + 4;
+    put(&mut wrong, counts + 2, 7);
+    for (bytes, code) in [(without, 0), (wrong, 3)] {
+        let info = info(bytes, code);
+        assert_eq!(info["message_count"], 100);
+        assert_eq!(info["files"][0]["message_count"], 100);
+        for topic in info["topics"].as_array().unwrap() {
+            assert_eq!(topic["message_count"], 50);
+        }
+    }
 }
 
 #[test]
