@@ -23,6 +23,7 @@ pub(crate) mod rivals;
 pub(crate) mod scene;
 #[cfg(feature = "tui")]
 pub(crate) mod settings;
+pub(crate) mod shallow;
 pub(crate) mod show;
 pub(crate) mod signals;
 pub(crate) mod warden;

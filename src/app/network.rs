@@ -166,6 +166,12 @@ impl Network {
             .is_none_or(|monitor| monitor.is_ready(topic))
     }
 
+    /// The nodes that keep only the last messages of a topic for their callbacks, and how many.
+    pub(crate) fn depths(&self, topic: &str) -> Vec<(String, u32)> {
+        let session = self.session.as_ref();
+        session.map_or_else(Vec::new, |session| session.graph().depths(topic))
+    }
+
     /// What subscribers are known to have missed.
     pub(crate) fn untaken(&self) -> Untaken {
         let monitor = self.monitor.as_ref();

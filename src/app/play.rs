@@ -20,6 +20,7 @@ use super::leave;
 use super::logging::{self, Voice};
 use super::network::Network;
 use super::opening;
+use super::shallow;
 use super::signals;
 use super::warden::{Ended, Run};
 
@@ -79,6 +80,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
         args,
         plan: &plan,
         hints: &hints,
+        streams: shallow::streams(&bag, &plan),
         network: &network,
         voice,
         transport,

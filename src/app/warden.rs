@@ -2,7 +2,7 @@
 //! what happens, waits for subscribers, and ends the run when it has to.
 
 use bagplay::cli::{Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
-use bagplay::player::{Command, Gate, State, Transport};
+use bagplay::player::{Command, Gate, Pace, State, Transport};
 use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::{PathState, WireEvent};
 use crossbeam_channel::Receiver;
@@ -12,6 +12,7 @@ use super::followers::{Followers, Return};
 use super::logging::Voice;
 use super::network::Network;
 use super::rivals::Rivals;
+use super::shallow::{Shallow, Stream};
 
 /// An end that takes longer is explained: somebody takes nothing, and zenoh cannot be told to let go.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
@@ -22,6 +23,7 @@ pub(crate) struct Run<'a> {
     pub(crate) args: &'a PlayArgs,
     pub(crate) plan: &'a Plan,
     pub(crate) hints: &'a Hints,
+    pub(crate) streams: Vec<Stream>,
     pub(crate) network: &'a Network,
     pub(crate) voice: &'a Voice,
     pub(crate) transport: Transport,
@@ -57,6 +59,9 @@ pub(crate) struct Warden<'a> {
     /// The path as it was when last looked at.
     path: PathState,
     rivals: Rivals,
+    shallow: Shallow,
+    /// The pace at which queues were last found to be long enough.
+    pace: Option<Pace>,
     /// Why it ends; the first reason counts.
     ended: Option<Ended>,
     /// When it is time to say what takes so long.
@@ -77,6 +82,8 @@ impl<'a> Warden<'a> {
             followers: Followers::default(),
             path: run.network.path_at_first,
             rivals: Rivals::default(),
+            shallow: Shallow::default(),
+            pace: None,
             ended: None,
             explains_at: None,
         };
@@ -95,6 +102,8 @@ impl<'a> Warden<'a> {
                 self.end(ended);
             }
         }
+        let joined = |event: &WireEvent| matches!(event, WireEvent::SubscriberJoined { .. });
+        self.look_at_queues(events.iter().any(joined));
         self.check();
     }
 
@@ -171,6 +180,19 @@ impl<'a> Warden<'a> {
         let _ = transport.send(command);
     }
 
+    /// Tells whose queues are too short, if the pace is another, or somebody came.
+    fn look_at_queues(&mut self, has_joined: bool) {
+        let status = self.run.transport.status();
+        let pace = status.map_or(self.run.plan.options.pace, |status| status.pace);
+        if self.pace.replace(pace) == Some(pace) && !has_joined {
+            return;
+        }
+        let depths = |topic: &str| self.run.network.depths(topic);
+        for warning in self.shallow.check(pace, &self.run.streams, depths) {
+            tracing::warn!("{warning}");
+        }
+    }
+
     /// Tells who publishes topics of ours as well.
     fn tell(&self, rivals: &[WireEvent]) {
         for rival in rivals {
@@ -190,6 +212,7 @@ impl<'a> Warden<'a> {
             );
             self.end(Ended::failed(Exit::Timeout));
         }
+        self.look_at_queues(false);
         let rivals = self.rivals.due(now);
         self.tell(&rivals);
         if self.explains_at.take_if(|at| *at <= now).is_some() {

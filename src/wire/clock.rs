@@ -29,11 +29,14 @@ use super::graph::CLOCK;
 use super::monitor::Row;
 use super::now::steady;
 use super::options::ClockOptions;
+use super::patient::Lanes;
 use super::publisher::{Spec, TopicPublisher};
 use super::stalls::Stalls;
 
 /// Ticks a second where the player was given none.
 const DEFAULT_HZ: f64 = 40.0;
+/// So often what a new follower is told in line is told once more.
+const AGAIN: u32 = 3;
 /// A put that takes this long has found no room.
 const WAITED: Duration = Duration::from_millis(1);
 /// If for so long no put has found no room, what waited then is gone: all that zenoh queues, at 16 Mbit/s.
@@ -45,8 +48,11 @@ const LONGEST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// Stays in line with messages; no token and no count of its own. The keeper puts under the lock as well.
+    /// Stays in line with messages; no token and no count of its own.
     in_line: TopicPublisher,
+    /// Held while something is put in line, so that values go out in their order. Never with the state's lock held:
+    /// that put may wait.
+    line: Mutex<()>,
     /// Each message comes right after its clock.
     is_per_message: bool,
     /// The player's thread is inside a put.
@@ -103,7 +109,7 @@ pub(super) struct Clock {
 impl Clock {
     /// Declares the publisher of `spec` and starts the keeper.
     pub(super) fn start(
-        session: &zenoh::Session,
+        lanes: &Lanes,
         spec: &Spec,
         options: ClockOptions,
         events: &Events,
@@ -112,11 +118,12 @@ impl Clock {
         // Its own priority is its own queue: bulk messages ahead of it would delay it by milliseconds.
         let ahead = Spec {
             priority: Priority::RealTime,
+            waits: false,
             ..spec.clone()
         };
-        let ahead = TopicPublisher::declare(session, &ahead, events, None)?;
-        // One priority, one queue: no link lets one overtake the other. And nothing in it is dropped, as a message
-        // would come without its clock then.
+        let ahead = TopicPublisher::declare(lanes, &ahead, events, None)?;
+        // One session and priority, one queue: no link lets one overtake the other. It waits for room as messages do,
+        // or they would come without their clock.
         let in_line = Spec {
             token: None,
             qos: Qos {
@@ -133,25 +140,38 @@ impl Clock {
                 jump: None,
                 has_clamped: false,
             }),
-            in_line: TopicPublisher::declare(session, &in_line, events, None)?,
+            in_line: TopicPublisher::declare(lanes, &in_line, events, None)?,
+            line: Mutex::default(),
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
         });
         let silence = silence(options);
-        let kept = Arc::clone(&shared);
+        let (kept, repeated) = (Arc::clone(&shared), Arc::clone(&shared));
         let (requests, asked) = bounded(1);
+        // A put in line may wait, and whoever looks after the clock must not.
+        let (in_line, wanted) = bounded::<()>(1);
+        thread::Builder::new()
+            .name("clock-line".to_owned())
+            .spawn(move || wanted.iter().for_each(|()| repeated.put_in_line()))
+            .map_err(WireError::Thread)?;
         let keeper = thread::Builder::new()
             .name("clock-keeper".to_owned())
-            .spawn(move || kept.keep(silence, &asked))
+            .spawn(move || kept.keep(silence, &asked, &in_line))
             .map_err(WireError::Thread)?;
-        Ok(Self {
+        let clock = Self {
             shared,
             requests,
             events: events.clone(),
             stalls,
             row: Arc::new(Row::plain(Vec::new(), CLOCK.to_owned())),
             keeper: Some(keeper),
-        })
+        };
+        let matching = clock.shared.in_line.on_match(clock.waker());
+        matching.map_err(|source| WireError::Declare {
+            what: "the clock".to_owned(),
+            source,
+        })?;
+        Ok(clock)
     }
 
     /// The clock shows `time`. Waits for room if it has to stay in line.
@@ -161,7 +181,6 @@ impl Clock {
         let mut state = self.shared.lock();
         let now = steady();
         (state.last, state.last_put) = (Some(time), now);
-        let stamp = state.ahead.stamp();
         let is_news =
             clock.is_clamped && !std::mem::replace(&mut state.has_clamped, clock.is_clamped);
         state.jump = state.jump.filter(|jump| !jump.is_settled(now));
@@ -170,10 +189,11 @@ impl Clock {
             // The keeper, which waits for the lock, does not come between.
             self.shared.is_putting.store(true, Ordering::Relaxed);
             drop(state);
-            let put = || drop(self.shared.in_line.put_stamped(&payload, stamp));
-            let waited = self.while_putting(put);
+            let waited = self.while_putting(|| self.shared.put_in_line());
+            self.row.count_sent(payload.len());
             self.stalls.put_took(&self.row, waited);
         } else {
+            let stamp = state.ahead.stamp();
             drop(state.ahead.put_stamped(&payload, stamp));
         }
         if is_news {
@@ -251,12 +271,27 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(&self, silence: Duration, asked: &Receiver<Request>) {
+    /// Puts the last value in line with messages. Waits for room as they do.
+    fn put_in_line(&self) {
+        let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        let Some(last) = state.last else { return };
+        let stamp = state.ahead.stamp();
+        drop(state);
+        let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);
+        // An error means that the session is closed: the player learns it from its messages.
+        drop(self.in_line.put_stamped(&payload, stamp));
+        drop(line);
+    }
+
+    fn keep(&self, silence: Duration, asked: &Receiver<Request>, in_line: &Sender<()>) {
         let mut patience = silence;
         let mut is_wanted = false;
+        // Its link to the session that puts in line may be up a moment later than it is known as a follower.
+        let mut again = 0;
         loop {
             match asked.recv_timeout(patience) {
-                Ok(Request::Repeat) => is_wanted = true,
+                Ok(Request::Repeat) => (is_wanted, again) = (true, AGAIN),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::End) | Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -269,11 +304,17 @@ impl Shared {
             let is_stuck = silent >= silence && is_putting && is_settled;
             patience = silence.saturating_sub(silent);
             let goes_ahead = is_stuck || (is_wanted && is_free);
-            // Behind what is stuck it would wait as well, and we with it.
+            // Behind what is stuck it would wait as well.
             if goes_ahead || (is_wanted && !is_putting) {
-                let in_line = Some(&self.in_line).filter(|_| !goes_ahead);
-                state.repeat(in_line, now);
-                is_wanted = false;
+                if goes_ahead {
+                    state.repeat(now);
+                } else {
+                    // One that waits already says the same.
+                    let _ = in_line.try_send(());
+                    state.last_put = now;
+                }
+                is_wanted = !goes_ahead && again > 0;
+                again -= u32::from(is_wanted);
                 patience = silence;
             }
             if patience.is_zero() || is_wanted {
@@ -284,14 +325,13 @@ impl Shared {
 }
 
 impl State {
-    /// Puts the last value once more, in line if there is one.
-    fn repeat(&mut self, in_line: Option<&TopicPublisher>, now: Instant) {
+    /// Puts the last value once more, ahead of messages.
+    fn repeat(&mut self, now: Instant) {
         let Some(last) = self.last else { return };
         let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);
         let stamp = self.ahead.stamp();
-        let by = in_line.unwrap_or(&self.ahead);
         // An error means that the session is closed, and nobody is left to hear it.
-        drop(by.put_stamped(&payload, stamp));
+        drop(self.ahead.put_stamped(&payload, stamp));
         self.last_put = now;
     }
 }

@@ -10,7 +10,6 @@ use super::advertise::Planned;
 use super::clock_state;
 use super::error::WireError;
 use super::graph::Ours;
-use super::options::Congestion;
 use super::publisher::{Spec, TopicPublisher};
 use super::session::{CLOCK_HASH, Session, clock_topic};
 use super::state_topic::StateTopic;
@@ -78,10 +77,10 @@ impl Session {
         };
         // A subscriber that takes nothing must not keep the others from hearing it.
         let spec = Spec {
-            congestion: Congestion::Drop,
+            waits: false,
             ..self.ros_spec(&topic, key_hash)
         };
-        let publisher = TopicPublisher::declare(&self.zenoh, &spec, &self.events, None)?;
+        let publisher = TopicPublisher::declare(&self.lanes(false)?, &spec, &self.events, None)?;
         let served = StateTopic::start(publisher, transport.clone(), shift)?;
         let ours = Ours {
             name: topic.name,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use zenoh::Config;
 
+use super::endpoint::any_port;
 use super::error::WireError;
 use crate::bag::read_text;
 
@@ -104,6 +105,8 @@ pub(super) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, W
     set_stall_timeout(&mut config, stall_timeout)?;
     match role {
         Role::Router { listen } => {
+            // It carries to its clients what our patient session sends, and has to wait for them as that does.
+            set_patience(&mut config, stall_timeout)?;
             set(&mut config, "mode", "\"router\"")?;
             set(&mut config, "listen/endpoints", &list(listen))?;
             set(&mut config, "connect/endpoints", "[]")?;
@@ -182,14 +185,72 @@ pub(super) fn beside(
     Ok(config)
 }
 
+/// The configuration of the session whose puts wait, beside the one that has this; `None` for a client: a router
+/// would drop at once what its nodes have no room for.
+pub(super) fn patient(
+    mut config: Config,
+    stall_timeout: Duration,
+) -> Result<Option<Config>, WireError> {
+    let mode = config.get_json("mode").unwrap_or_default();
+    if mode.contains("client") {
+        return Ok(None);
+    }
+    let listen: Vec<String> = peer_listeners(&config)
+        .iter()
+        .filter_map(|endpoint| any_port(endpoint))
+        .collect();
+    for (key, value) in [
+        // Each session has one of its own.
+        ("id", "null"),
+        ("listen/endpoints", &list(&listen)),
+        ("open/return_conditions/connect_scouted", "false"),
+        // A repeated sequence number of a latched topic must not close the link of who takes nothing.
+        (
+            "qos/publication",
+            r#"[{key_exprs:["**/@adv/**"],config:{congestion_control:"drop"}}]"#,
+        ),
+    ] {
+        set(&mut config, key, value)?;
+    }
+    set_patience(&mut config, stall_timeout)?;
+    Ok(Some(config))
+}
+
+fn peer_listeners(config: &Config) -> Vec<String> {
+    let json = config.get_json("listen/endpoints").unwrap_or_default();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
+    let endpoints = value.get("peer").unwrap_or(&value).as_array();
+    let endpoints = endpoints.into_iter().flatten();
+    endpoints
+        .filter_map(|one| Some(one.as_str()?.to_owned()))
+        .collect()
+}
+
+/// How long zenoh waits with a message that may be dropped. Not longer for a large one: the time is up for it as a
+/// whole, as it is for a blocking put.
+fn set_patience(config: &mut Config, stall_timeout: Duration) -> Result<(), WireError> {
+    const DROP: &str = "transport/link/tx/queue/congestion_control/drop";
+    set(
+        config,
+        &format!("{DROP}/wait_before_drop"),
+        &micros(stall_timeout),
+    )?;
+    set(
+        config,
+        &format!("{DROP}/max_wait_before_drop_fragments"),
+        "0",
+    )
+}
+
+fn micros(stall_timeout: Duration) -> String {
+    let micros = stall_timeout.as_micros().clamp(1000, 3_600_000_000);
+    micros.to_string()
+}
+
 /// How long zenoh waits for a stuck subscriber before it closes the link; rmw waits a minute.
 fn set_stall_timeout(config: &mut Config, stall_timeout: Duration) -> Result<(), WireError> {
-    let micros = stall_timeout
-        .as_micros()
-        .clamp(1000, 3_600_000_000)
-        .to_string();
     let key = "transport/link/tx/queue/congestion_control/block/wait_before_close";
-    set(config, key, &micros)
+    set(config, key, &micros(stall_timeout))
 }
 
 /// Sets one key to a JSON5 value.

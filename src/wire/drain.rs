@@ -56,7 +56,7 @@ pub enum Drained {
 /// Returns when what was put has left, when nothing has moved for `patience`, or when it is called off, which is
 /// asked at each look.
 pub(super) fn drain(
-    zenoh: &zenoh::Session,
+    sessions: &[zenoh::Session],
     router: &RouterSlot,
     patience: Duration,
     mut is_called_off: impl FnMut() -> bool,
@@ -70,14 +70,14 @@ pub(super) fn drain(
         // Before the buffers are looked at, or it could have filled them since.
         let is_at_work = is_at_work(router.is_some());
         let now = steady();
-        buffers.look(zenoh, router.as_ref(), now);
+        buffers.look(sessions, router.as_ref(), now);
         let is_quiet = buffers.bytes() == 0;
         quiet_since = is_quiet.then(|| quiet_since.unwrap_or(now));
         let quiet = quiet_since.map_or(Duration::ZERO, |since| now.duration_since(since));
         let is_silent = quiet >= SILENCE && (quiet >= STARVED || !is_at_work);
         // Not before: while a queue is full a query waits for room in it.
         if is_silent && asked.is_none() {
-            asked = Some((now, ask(zenoh)));
+            asked = Some((now, Answers(sessions.iter().filter_map(ask).collect())));
         }
         if let Some((at, answers)) = &mut asked {
             if !is_quiet {
@@ -110,21 +110,20 @@ pub(super) fn drain(
     }
 }
 
-/// To a query that goes through the same queues as data of its priority: they prove that the data before it
+/// To queries, one a session, that go through the same queues as data of their priority: they prove that the data before it
 /// has arrived.
 #[derive(Debug)]
-struct Answers(Option<Receiver<()>>);
+struct Answers(Vec<Receiver<()>>);
 
 impl Answers {
     /// Whether all have answered, or there is nobody to ask.
     fn are_in(&self) -> bool {
-        self.0
-            .as_ref()
-            .is_none_or(|all| all.try_recv() == Err(TryRecvError::Disconnected))
+        let is_in = |all: &Receiver<()>| all.try_recv() == Err(TryRecvError::Disconnected);
+        self.0.iter().all(is_in)
     }
 }
 
-fn ask(zenoh: &zenoh::Session) -> Answers {
+fn ask(zenoh: &zenoh::Session) -> Option<Receiver<()>> {
     let (answered, all) = mpsc::sync_channel::<()>(1);
     let asked = zenoh
         .get(ADMIN_SPACE)
@@ -138,5 +137,5 @@ fn ask(zenoh: &zenoh::Session) -> Answers {
             let _ = &answered;
         })
         .wait();
-    Answers(asked.is_ok().then_some(all))
+    asked.is_ok().then_some(all)
 }

@@ -92,7 +92,7 @@ pub enum WireEvent {
         /// The profile it is published with.
         qos: Qos,
     },
-    /// A put had to wait so long that zenoh gave up on the link it waited for.
+    /// A put waited for the whole stall timeout, and in vain: what is sent from now on is lost to who takes nothing.
     Stalled {
         /// The topic whose message waited.
         topic: String,
@@ -100,6 +100,15 @@ pub enum WireEvent {
         waited: Duration,
         /// The topic's subscribers: it was one of them, or the router they are behind.
         nodes: Vec<String>,
+    },
+    /// Who took nothing takes something again.
+    Back {
+        /// The nodes of the session that was away.
+        nodes: Vec<String>,
+        /// How long it took nothing.
+        away: Duration,
+        /// How many messages it has lost at least.
+        lost: u64,
     },
     /// Anything else worth telling.
     Warning(String),
@@ -188,6 +197,17 @@ impl fmt::Display for WireEvent {
                     f,
                     "{whose} took nothing for {:.1} s while {topic} was sent and is left behind",
                     waited.as_secs_f64()
+                )
+            }
+            Self::Back { nodes, away, lost } => {
+                let who = match &nodes[..] {
+                    [] => "a subscriber".to_owned(),
+                    nodes => nodes.join(", "),
+                };
+                let away = away.as_secs_f64();
+                write!(
+                    f,
+                    "{who} was away for {away:.1} s and lost {lost} messages or more"
                 )
             }
             Self::Warning(text) => f.write_str(text),

@@ -7,6 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::bag::History;
+
 use super::event::WireEvent;
 use super::names::{dds_type, ros_type};
 use super::token::{Endpoint, EntityKind, Token};
@@ -164,6 +166,34 @@ impl Graph {
             zid: token.zid.clone(),
         })
         .collect()
+    }
+
+    /// The subscriptions that get what we publish on a topic and keep only its last messages: node and depth.
+    pub fn depths(&self, topic: &str) -> Vec<(String, u32)> {
+        let state = self.state();
+        let depth = |token: &Token| match token.endpoint.as_ref()?.qos.history {
+            // As the system likes.
+            History::KeepLast(0) => Some(super::qos::DEFAULT_DEPTH),
+            History::KeepLast(depth) => Some(depth),
+            History::KeepAll => None,
+        };
+        let subscriptions = state.reached(topic);
+        subscriptions
+            .filter_map(|token| Some((token.node_path(), depth(token)?)))
+            .collect()
+    }
+
+    /// Whether session `zid` has a subscription that gets what we publish on a topic.
+    pub(super) fn subscribes(&self, zid: &str, topic: &str) -> bool {
+        self.state().reached(topic).any(|token| token.zid == zid)
+    }
+
+    /// The names of a session's nodes, sorted.
+    pub(super) fn nodes_of(&self, zid: &str) -> Vec<String> {
+        let state = self.state();
+        let tokens = state.tokens.values().filter(|token| token.zid == zid);
+        let names: BTreeSet<String> = tokens.map(Token::node_path).collect();
+        names.into_iter().collect()
     }
 
     /// From now on these topics are ours. What is to be told about those who are there already.
@@ -351,16 +381,6 @@ fn type_and_hash(dds_type: &str, hash: &str) -> String {
     match hash {
         NONE => format!("{} (no type hash: ROS 2 Humble)", ros_type(dds_type)),
         _ => format!("{} ({hash})", ros_type(dds_type)),
-    }
-}
-
-impl Token {
-    /// The topic that it is a publisher of.
-    fn published(&self) -> Option<&str> {
-        let endpoint = self.endpoint.as_ref();
-        endpoint
-            .filter(|_| self.kind == EntityKind::Publisher)
-            .map(|endpoint| endpoint.name.as_str())
     }
 }
 

@@ -18,13 +18,15 @@ use super::succession::Heir;
 /// How long somebody elsewhere may take to accept a connection.
 const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
 /// How many files have to be allowed to be open: zenoh's threads panic where they find none left, some only
-/// when the first link comes. With a router of our own, a screen and a log file 38 are open besides those of the
-/// recording, which take a quarter; the rest is for five nodes, each linked to the router and to us.
-const FILES_NEEDED: u64 = 64;
+/// when the first link comes. With a router and a second session of our own, a screen and a log file about 44 are open
+/// besides those of the recording, which take a quarter; the rest is for five nodes, each linked to all three.
+const FILES_NEEDED: u64 = 80;
 
 /// A zenoh session and what it is.
 pub(super) struct Joined {
     pub(super) zenoh: zenoh::Session,
+    /// What it was opened with.
+    pub(super) config: zenoh::Config,
     /// Ours, if nobody else is the router.
     pub(super) router: RouterSlot,
     /// How to become it later, if that is for us to do.
@@ -100,8 +102,10 @@ pub(super) fn join(
             "nobody answers at {who} yet; it is tried again until somebody does"
         ));
     }
+    let (zenoh, config) = open(&role, options, environment, events)?;
     Ok(Joined {
-        zenoh: open(&role, options, environment, events)?,
+        zenoh,
+        config,
         router: RouterSlot::default(),
         heir: is_heir.then(|| heir(options, environment)),
         description: role.describe(),
@@ -153,8 +157,10 @@ fn open_configured(config: zenoh::Config, by: &str) -> Result<Joined, WireError>
     } else {
         (None, config)
     };
+    let (zenoh, config) = open_session(config, &description)?;
     Ok(Joined {
-        zenoh: open_session(config, &description)?,
+        zenoh,
+        config,
         router: RouterSlot::new(router),
         heir: None,
         description,
@@ -175,9 +181,10 @@ fn open_beside(
         listen: beside_listeners(listen),
         is_answered: true,
     };
-    let zenoh = open(&role, options, environment, events)?;
+    let (zenoh, config) = open(&role, options, environment, events)?;
     Ok(Joined {
         zenoh,
+        config,
         description: role.describe(),
         router: RouterSlot::new(Some(router)),
         heir: None,
@@ -298,7 +305,7 @@ fn open(
     options: &WireOptions,
     environment: &Environment,
     events: &Events,
-) -> Result<zenoh::Session, WireError> {
+) -> Result<(zenoh::Session, zenoh::Config), WireError> {
     let mut config = built_in(role, options.stall_timeout)?;
     for complaint in environment.override_in(&mut config) {
         events.warn(complaint);
@@ -306,12 +313,16 @@ fn open(
     open_session(config, &role.describe())
 }
 
-fn open_session(config: zenoh::Config, what: &str) -> Result<zenoh::Session, WireError> {
-    let opened = zenoh::open(config).wait();
-    opened.map_err(|source| WireError::Open {
+fn open_session(
+    config: zenoh::Config,
+    what: &str,
+) -> Result<(zenoh::Session, zenoh::Config), WireError> {
+    let opened = zenoh::open(config.clone()).wait();
+    let zenoh = opened.map_err(|source| WireError::Open {
         what: what.to_owned(),
         source,
-    })
+    })?;
+    Ok((zenoh, config))
 }
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ use crate::bag::{Qos, Topic, TopicId};
 
 /// What happens to a message of a reliable topic that a subscriber's link has no room for.
 ///
-/// Messages of best effort topics are always dropped then. zenoh 1.10 reports a drop to nobody (its
+/// Messages of best effort topics are always dropped then, unless each comes with its clock. zenoh 1.10 reports a drop to nobody (its
 /// `put` returns `Ok` either way, statistics are per link and need another build of it), so messages
 /// dropped by congestion are *not* in any count of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Congestion {
-    /// Wait, at most the stall timeout; then zenoh closes that subscriber's link.
+    /// Wait, at most the stall timeout; then whoever takes nothing misses what is sent until it takes something again.
+    /// (As a client, whose one link is that to its router, zenoh closes and opens that again instead.)
     #[default]
     Block,
     /// Wait for one message at a time, drop those behind it.
@@ -56,7 +57,7 @@ pub struct WireOptions {
     pub config_file: Option<PathBuf>,
     /// What happens to messages of reliable topics when there is no room.
     pub congestion: Congestion,
-    /// How long a subscriber may take nothing before zenoh closes its link.
+    /// How long a subscriber may take nothing before playback goes on without it.
     pub stall_timeout: Duration,
     /// The form of type hashes.
     pub distro: Distro,

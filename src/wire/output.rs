@@ -41,6 +41,8 @@ pub struct WireOutput {
     pub(super) graph: Graph,
     pub(super) events: Events,
     pub(super) stalls: Stalls,
+    /// Whether any message waits where there is no room.
+    pub(super) waits: bool,
     pub(super) is_closed: bool,
 }
 
@@ -88,7 +90,6 @@ impl Output for WireOutput {
             send();
             steady().saturating_duration_since(before)
         };
-        self.stalls.put_took(&line.row, waited);
         if let Err(error) = put {
             let line = &self.lines[index];
             line.row.dropped.fetch_add(1, Ordering::Relaxed);
@@ -98,7 +99,9 @@ impl Output for WireOutput {
             }
             return Delivery::Dropped;
         }
-        self.lines[index].row.count_sent(message.payload.len());
+        let row = &self.lines[index].row;
+        row.count_sent(message.payload.len());
+        self.stalls.put_took(row, waited);
         Delivery::Sent
     }
 }

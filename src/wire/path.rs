@@ -28,6 +28,8 @@ pub(super) struct Path {
 struct Links {
     routers: BTreeSet<String>,
     others: BTreeSet<String>,
+    /// Our own sessions, which are nobody to reach.
+    ours: BTreeSet<String>,
     /// Once a router was there, other links do not replace it: new nodes are found through it.
     needs_router: bool,
     losses: u64,
@@ -53,9 +55,20 @@ pub(super) enum Far {
 }
 
 impl Path {
+    /// Session `zid` is one of ours: a link to it is no way out.
+    pub(super) fn ignore(&self, zid: &str) {
+        self.change(|links| {
+            links.others.remove(zid);
+            links.ours.insert(zid.to_owned());
+        });
+    }
+
     /// A link to session `zid` opened. Whether the state is another now.
     pub(super) fn opened(&self, zid: &str, far: Far) -> bool {
         self.change(|links| {
+            if links.ours.contains(zid) {
+                return;
+            }
             match far {
                 Far::Router => links.routers.insert(zid.to_owned()),
                 Far::Other => links.others.insert(zid.to_owned()),
@@ -168,6 +181,17 @@ mod tests {
         path.opened("r", Far::Router);
         let after = path.state();
         assert!(before.is_up && after.is_up && after.losses > before.losses);
+    }
+
+    #[test]
+    fn a_session_of_ours_is_no_way_out() {
+        let path = Path::default();
+        path.ignore("ours");
+        assert!(!path.opened("ours", Far::Other) && !path.state().is_up);
+        // Known as ours when the link is there already.
+        assert!(path.opened("late", Far::Other));
+        path.ignore("late");
+        assert!(!path.state().is_up);
     }
 
     #[test]

@@ -27,6 +27,7 @@ use super::gid::Gid;
 use super::monitor::Row;
 use super::now::unix_nanos;
 use super::options::Congestion;
+use super::patient::Lanes;
 use super::token::Token;
 
 /// How often a latched publisher repeats its last sequence number, if it changed.
@@ -44,6 +45,8 @@ pub(super) struct Spec {
     pub(super) qos: Qos,
     pub(super) congestion: Congestion,
     pub(super) priority: Priority,
+    /// Whether its messages wait where there is no room, as `congestion` says, or are dropped at once.
+    pub(super) waits: bool,
 }
 
 /// A declared publisher and its token.
@@ -65,7 +68,7 @@ enum Sink {
 impl TopicPublisher {
     /// Declares it. `row` and `events` learn when its messages have somebody to go to.
     pub(super) fn declare(
-        session: &zenoh::Session,
+        lanes: &Lanes,
         spec: &Spec,
         events: &Events,
         row: Option<&Arc<Row>>,
@@ -75,13 +78,15 @@ impl TopicPublisher {
             source,
         };
         let key = KeyExpr::try_from(spec.key.clone()).map_err(fail)?;
-        let builder = session
+        let patient = lanes.patient_for(spec.waits);
+        let builder = patient
+            .unwrap_or(&lanes.main)
             .declare_publisher(key)
             .reliability(match spec.qos.reliability {
                 Reliability::Reliable => ZenohReliability::Reliable,
                 Reliability::BestEffort => ZenohReliability::BestEffort,
             })
-            .congestion_control(congestion_control(spec))
+            .congestion_control(congestion_control(spec, patient.is_some()))
             .priority(spec.priority);
         let sink = if spec.qos.durability == Durability::TransientLocal {
             let mut builder = builder
@@ -102,7 +107,8 @@ impl TopicPublisher {
         let key = spec.token.as_ref().map(Token::to_string);
         let token = match &key {
             Some(key) => Some(
-                session
+                lanes
+                    .main
                     .liveliness()
                     .declare_token(key.clone())
                     .wait()
@@ -202,11 +208,12 @@ impl Sink {
     }
 }
 
-fn congestion_control(spec: &Spec) -> CongestionControl {
-    match (spec.qos.reliability, spec.congestion) {
-        (Reliability::BestEffort, _) | (_, Congestion::Drop) => CongestionControl::Drop,
-        (Reliability::Reliable, Congestion::Block) => CongestionControl::Block,
-        (Reliability::Reliable, Congestion::BlockFirst) => CongestionControl::BlockFirst,
+fn congestion_control(spec: &Spec, is_patient: bool) -> CongestionControl {
+    match spec.congestion {
+        Congestion::Block if spec.waits && !is_patient => CongestionControl::Block,
+        Congestion::BlockFirst if spec.waits => CongestionControl::BlockFirst,
+        // The patient session waits before it drops.
+        Congestion::Block | Congestion::BlockFirst | Congestion::Drop => CongestionControl::Drop,
     }
 }
 

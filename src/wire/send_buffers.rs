@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use zenoh::Wait;
+use zenoh::session::Link;
 
 /// A buffer that has room gets those too, a few bytes now and then.
 const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
@@ -42,14 +43,14 @@ struct Buffer {
 }
 
 impl SendBuffers {
-    /// Looks at them once more: at our links, and those of our router.
+    /// Looks at them once more: at the links of our sessions, and those of our router.
     pub(super) fn look(
         &mut self,
-        zenoh: &zenoh::Session,
+        sessions: &[zenoh::Session],
         router: Option<&zenoh::Session>,
         now: Instant,
     ) {
-        let links = sockets(zenoh).chain(router.into_iter().flat_map(sockets));
+        let links = sessions.iter().chain(router).flat_map(sockets);
         self.update(unsent(links), router.is_some(), now);
     }
 
@@ -131,12 +132,12 @@ impl Buffer {
 
 /// Both ends of every TCP link.
 fn sockets(zenoh: &zenoh::Session) -> impl Iterator<Item = (SocketAddr, SocketAddr)> + use<> {
+    zenoh.info().links().wait().filter_map(|link| ends(&link))
+}
+
+fn ends(link: &Link) -> Option<(SocketAddr, SocketAddr)> {
     let address = |locator: &zenoh::config::Locator| locator.address().as_str().parse().ok();
-    zenoh
-        .info()
-        .links()
-        .wait()
-        .filter_map(move |link| Some((address(link.src())?, address(link.dst())?)))
+    Some((address(link.src())?, address(link.dst())?))
 }
 
 /// Whether a thread of zenoh's that sends (or, as a router, receives what it has to pass on) is at work, or would be
@@ -157,6 +158,18 @@ fn is_thread_at_work(stat: &str, kind: &str) -> bool {
     name_and_rest.is_some_and(|(name, rest)| {
         name.starts_with(kind) && matches!(rest.trim_start().as_bytes().first(), Some(b'R' | b'D'))
     })
+}
+
+/// The bytes that each session with a link to this one has not taken yet; none where the system does not tell.
+pub(super) fn untaken(zenoh: &zenoh::Session) -> BTreeMap<String, u64> {
+    let links: Vec<_> = zenoh.info().links().wait().collect();
+    let of_links = unsent(links.iter().filter_map(ends));
+    let mut by_session = BTreeMap::new();
+    for link in &links {
+        let bytes = ends(link).and_then(|(near, far)| of_links.get(&(near.port(), far.port())));
+        *by_session.entry(link.zid().to_string()).or_default() += bytes.copied().unwrap_or(0);
+    }
+    by_session
 }
 
 /// Bytes that the system has not sent, that the other side has not acknowledged, or not read if it is here, of each

@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use zenoh::Wait;
@@ -23,21 +23,20 @@ use super::error::WireError;
 use super::event::{Events, WireEvent};
 use super::graph::{CLOCK, Graph, Ours};
 use super::join::{Joined, join};
-use super::monitor::Row;
 use super::names::{split_node, topic_key};
 use super::options::{ClockOptions, Played, Skipped, WireOptions};
-use super::output::{Line, WireOutput};
+use super::output::WireOutput;
 use super::path::{Path, PathState};
-use super::publisher::{Spec, TopicPublisher};
+use super::patient::Patient;
+use super::publisher::Spec;
 use super::router::RouterSlot;
-use super::stalls::Stalls;
 use super::succession::Succession;
 use super::token::{Endpoint, EntityKind, Token};
 use super::type_hash::{ANY, Flavour, NONE};
 use super::watch::{Watches, settle};
 
 /// How long a router that takes connections may take to speak zenoh.
-const LINK_PATIENCE: Duration = Duration::from_millis(500);
+pub(super) const LINK_PATIENCE: Duration = Duration::from_millis(500);
 const CLOCK_TYPE: &str = "rosgraph_msgs::msg::dds_::Clock_";
 pub(super) const CLOCK_HASH: &str =
     "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
@@ -45,19 +44,22 @@ pub(super) const CLOCK_HASH: &str =
 /// A zenoh session, and a ROS node on it from the first ROS topic on that it publishes or follows: who only puts on
 /// plain keys is none. Dropping it is closing it.
 pub struct Session {
-    options: WireOptions,
+    pub(super) options: WireOptions,
     description: String,
     pub(super) node: Token,
     next_id: AtomicU32,
     pub(super) graph: Graph,
     pub(super) events: Events,
-    path: Arc<Path>,
+    pub(super) path: Arc<Path>,
     // Fields are taken in this order when closing.
     token: Mutex<Option<LivelinessToken>>,
     watches: Option<Watches>,
     succession: Option<Succession>,
     pub(super) zenoh: zenoh::Session,
+    patient: Mutex<Option<Patient>>,
     router: RouterSlot,
+    pub(super) config: zenoh::Config,
+    pub(super) is_answered: bool,
 }
 
 impl Session {
@@ -72,6 +74,7 @@ impl Session {
         let (namespace, name) = split_node(&options.node_name)?;
         let Joined {
             zenoh,
+            config,
             router,
             heir,
             description,
@@ -112,7 +115,10 @@ impl Session {
             watches: Some(watches),
             succession,
             zenoh,
+            patient: Mutex::default(),
             router,
+            config,
+            is_answered,
         })
     }
 
@@ -145,7 +151,14 @@ impl Session {
 
     /// Whether what is put now has a way out, and how often it had none.
     pub fn path(&self) -> PathState {
-        self.path.state()
+        let main = self.path.state();
+        let patient = self.patient();
+        let patient = patient.as_ref().map(|patient| patient.path.state());
+        PathState {
+            is_up: main.is_up && patient.is_none_or(|path| path.is_up),
+            // A router that goes takes the links of both.
+            losses: main.losses.max(patient.map_or(0, |path| path.losses)),
+        }
     }
 
     /// Whether what is put now has a way out.
@@ -170,7 +183,7 @@ impl Session {
         };
         let (planned, skipped) = plan_ros(played, own_clock, flavour, &self.graph, &self.events)?;
         let mut ours: Vec<Ours> = Vec::new();
-        let mut output = self.output(&planned, |planned| {
+        let mut output = self.output(&planned, clock, |planned| {
             let key_hash = if flavour == Flavour::Any {
                 ANY
             } else {
@@ -192,13 +205,7 @@ impl Session {
             let clock = clock_topic(hash);
             let key_hash = if flavour == Flavour::Any { ANY } else { hash };
             let spec = self.ros_spec(&clock, key_hash);
-            output.clock = Some(Clock::start(
-                &self.zenoh,
-                &spec,
-                options,
-                &self.events,
-                self.stalls(),
-            )?);
+            output.clock = Some(self.clock(&output, spec, options)?);
             ours.push(Ours {
                 name: clock.name,
                 dds_type: clock.dds_type,
@@ -252,11 +259,12 @@ impl Session {
             qos: planned.qos,
             congestion: self.options.congestion,
             priority: Priority::Data,
+            waits: planned.qos.reliability == Reliability::Reliable,
         };
-        let mut output = self.output(&planned, spec)?;
+        let mut output = self.output(&planned, clock, spec)?;
         if let Some(options) = clock {
             let spec = spec(&clock_topic(""));
-            let clock = Clock::start(&self.zenoh, &spec, options, &self.events, self.stalls())?;
+            let clock = self.clock(&output, spec, options)?;
             clock.answer_matches()?;
             output.clock = Some(clock);
         }
@@ -267,7 +275,9 @@ impl Session {
     /// stall timeout: before an output is dropped. `is_called_off` is asked at least 20 times a second.
     pub fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
         let patience = self.options.stall_timeout;
-        drain(&self.zenoh, &self.router, patience, is_called_off)
+        let second = self.patient().as_ref().map(|patient| patient.zenoh.clone());
+        let sessions: Vec<_> = std::iter::once(self.zenoh.clone()).chain(second).collect();
+        drain(&sessions, &self.router, patience, is_called_off)
     }
 
     /// Leaves the network: off the graph, then the links close, with what has not left: [`Session::drain`] comes
@@ -285,12 +295,12 @@ impl Session {
         if self.watches.take().is_some() {
             self.succession = None;
             let patience = self.options.stall_timeout.max(Duration::from_millis(100));
+            let second = self.patient().take();
+            let second = second.map(|second| second.zenoh.close().timeout(patience).wait());
+            let main = self.zenoh.close().timeout(patience).wait();
             // The router last: others are reached through it.
-            let closed = self.zenoh.close().timeout(patience).wait();
-            for error in [closed, self.router.close(patience)]
-                .into_iter()
-                .filter_map(Result::err)
-            {
+            let closed = [second.unwrap_or(Ok(())), main, self.router.close(patience)];
+            for error in closed.into_iter().filter_map(Result::err) {
                 self.events.warn(format!(
                     "not everything was sent when the session closed: {error}"
                 ));
@@ -298,49 +308,8 @@ impl Session {
         }
     }
 
-    fn stalls(&self) -> Stalls {
-        let (graph, events) = (self.graph.clone(), self.events.clone());
-        Stalls::new(graph, events, self.options.stall_timeout)
-    }
-
-    fn output(
-        &self,
-        planned: &[Planned],
-        mut spec: impl FnMut(&Planned) -> Spec,
-    ) -> Result<WireOutput, WireError> {
-        let mut output = WireOutput {
-            lines: Vec::with_capacity(planned.len()),
-            routes: Vec::new(),
-            clock: None,
-            generation: None,
-            graph: self.graph.clone(),
-            events: self.events.clone(),
-            stalls: self.stalls(),
-            is_closed: false,
-        };
-        for (index, one) in planned.iter().enumerate() {
-            let spec = spec(one);
-            let (ids, name) = (one.ids.clone(), one.name.clone());
-            let row = Arc::new(match spec.token {
-                Some(_) => Row::ros(ids, name, one.qos),
-                None => Row::plain(ids, name),
-            });
-            let publisher = TopicPublisher::declare(&self.zenoh, &spec, &self.events, Some(&row))?;
-            let is_cdr = spec.token.is_some();
-            output.lines.push(Line {
-                publisher,
-                row,
-                is_cdr,
-                has_complained: false,
-            });
-            for id in &one.ids {
-                if output.routes.len() <= id.index() {
-                    output.routes.resize(id.index() + 1, None);
-                }
-                output.routes[id.index()] = Some(index);
-            }
-        }
-        Ok(output)
+    pub(super) fn patient(&self) -> MutexGuard<'_, Option<Patient>> {
+        self.patient.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn ros_spec(&self, planned: &Planned, key_hash: &str) -> Spec {
@@ -361,6 +330,7 @@ impl Session {
             qos: planned.qos,
             congestion: self.options.congestion,
             priority: Priority::Data,
+            waits: planned.qos.reliability == Reliability::Reliable,
         }
     }
 }

@@ -159,6 +159,16 @@ impl fmt::Display for Token {
     }
 }
 
+impl Token {
+    /// The topic that it is a publisher of.
+    pub(super) fn published(&self) -> Option<&str> {
+        let endpoint = self.endpoint.as_ref();
+        endpoint
+            .filter(|_| self.kind == EntityKind::Publisher)
+            .map(|endpoint| endpoint.name.as_str())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

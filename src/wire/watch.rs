@@ -33,12 +33,10 @@ impl Watches {
         path: &Arc<Path>,
     ) -> Result<Self, WireError> {
         let key = format!("@ros2_lv/{domain}/**");
-        let links = Arc::new(Links {
+        let seen = Tokens {
             graph: graph.clone(),
             events: events.clone(),
-            path: Arc::clone(path),
-        });
-        let seen = Arc::clone(&links);
+        };
         let tokens = session
             .liveliness()
             .declare_subscriber(key.clone())
@@ -52,16 +50,7 @@ impl Watches {
             })
             .wait()
             .map_err(|source| WireError::Declare { what: key, source })?;
-        let links = session
-            .info()
-            .transport_events_listener()
-            .history(true)
-            .callback(move |event| links.changed(&event))
-            .wait()
-            .map_err(|source| WireError::Declare {
-                what: "a watch of links".to_owned(),
-                source,
-            })?;
+        let links = watch_links(session, events, path)?;
         Ok(Self {
             _tokens: tokens,
             _links: links,
@@ -69,13 +58,46 @@ impl Watches {
     }
 }
 
-struct Links {
-    graph: Graph,
-    events: Events,
-    path: Arc<Path>,
+/// Keeps `path` up to date, and tells of its changes.
+pub(super) fn watch_links(
+    session: &zenoh::Session,
+    events: &Events,
+    path: &Arc<Path>,
+) -> Result<TransportEventsListener<()>, WireError> {
+    let (events, path) = (events.clone(), Arc::clone(path));
+    let listener = session
+        .info()
+        .transport_events_listener()
+        .history(true)
+        .callback(move |event| changed(&event, &events, &path))
+        .wait();
+    listener.map_err(|source| WireError::Declare {
+        what: "a watch of links".to_owned(),
+        source,
+    })
 }
 
-impl Links {
+fn changed(event: &TransportEvent, events: &Events, path: &Path) {
+    let zid = event.transport().zid().to_string();
+    let is_change = match event.kind() {
+        SampleKind::Put => {
+            let is_router = event.transport().whatami() == WhatAmI::Router;
+            let far = if is_router { Far::Router } else { Far::Other };
+            path.opened(&zid, far)
+        }
+        SampleKind::Delete => path.closed(&zid),
+    };
+    if is_change {
+        events.tell(WireEvent::PathChanged);
+    }
+}
+
+struct Tokens {
+    graph: Graph,
+    events: Events,
+}
+
+impl Tokens {
     fn appeared(&self, key: &str) {
         for event in self.graph.appeared(key) {
             self.events.tell(event);
@@ -85,21 +107,6 @@ impl Links {
     fn vanished(&self, key: &str) {
         for event in self.graph.vanished(key) {
             self.events.tell(event);
-        }
-    }
-
-    fn changed(&self, event: &TransportEvent) {
-        let zid = event.transport().zid().to_string();
-        let is_change = match event.kind() {
-            SampleKind::Put => {
-                let is_router = event.transport().whatami() == WhatAmI::Router;
-                let far = if is_router { Far::Router } else { Far::Other };
-                self.path.opened(&zid, far)
-            }
-            SampleKind::Delete => self.path.closed(&zid),
-        };
-        if is_change {
-            self.events.tell(WireEvent::PathChanged);
         }
     }
 }

@@ -498,14 +498,14 @@ fn what_no_file_is_left_for_is_named() {
 #[test]
 fn a_network_for_which_there_are_too_few_files_is_not_joined() {
     let network = ["--listen", "tcp/127.0.0.1:0", "--end", "+0.1s"];
-    for files in [6, 12, 16, 63] {
+    for files in [6, 12, 16, 79] {
         let said = format!(
-            "error: only {files} files may be open, and the network needs 64; hint: ulimit -n 1024\n"
+            "error: only {files} files may be open, and the network needs 80; hint: ulimit -n 1024\n"
         );
         let run = allowed(files).args(network).assert();
         run.code(1).stdout("").stderr(said);
     }
-    allowed(64).args(network).assert().code(0);
+    allowed(80).args(network).assert().code(0);
 }
 
 #[test]

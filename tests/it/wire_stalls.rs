@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use bagplay::bag::{Qos, Reliability};
 use bagplay::output::{Occasion, Output};
-use bagplay::wire::{ClockOptions, WireEvent};
+use bagplay::time::Time;
+use bagplay::wire::{ClockOptions, WireEvent, WireOutput, encode_clock};
 use zenoh::Wait;
 
+use crate::patience::{PATIENCE, until};
 use crate::wire_net::{
-    self, Pipe, free_endpoint, hearing, message, payload, peer, played, router, subscribe,
+    self, CLOCK_KEY, Pipe, STRING, STRING_HASH, free_endpoint, hearing, message, number, payload,
+    peer, played, router, subscribe, take,
 };
 
 const ODOMETRY: &str = "nav_msgs::msg::dds_::Odometry_";
@@ -74,7 +77,7 @@ fn a_stall_in_the_clocks_own_put_is_told_and_counted() {
     pipe.block();
     let monitor = output.monitor();
     for n in 0..400 {
-        output.clock(bagplay::time::Time::from_nanos(i64::from(n) + 1));
+        output.clock(Time::from_nanos(i64::from(n) + 1));
         output.message(&message(0, payload(n, 300_000)), Occasion::Due);
     }
     let stalled = events.wait("stall", |event| matches!(event, WireEvent::Stalled { .. }));
@@ -82,6 +85,105 @@ fn a_stall_in_the_clocks_own_put_is_told_and_counted() {
     let (clock, image) = (monitor.clock().unwrap(), monitor.topics()[0].missed);
     assert_eq!(clock.stalled + image.stalled, 1, "{told}");
     assert!(clock.lost + image.lost >= 1, "{told}");
+}
+
+/// Beside a router, on direct links, as ROS 2 nodes have them.
+#[test]
+fn who_took_nothing_gets_messages_and_the_clock_again_and_is_told_of() {
+    let (session, events, endpoint) =
+        router(|options| options.stall_timeout = Duration::from_millis(500));
+    let clock = ClockOptions {
+        hz: Some(100.0),
+        per_message: false,
+    };
+    let (mut output, _) = session
+        .advertise(&[played(0, "/image", None)], Some(clock))
+        .unwrap();
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer();
+    let token = wire_net::token(&node, "MS", "/image", STRING, STRING_HASH);
+    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    let (_images, images) = subscribe(&node, "0/image/**");
+    let (_clocks, clocks) = subscribe(&node, CLOCK_KEY);
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    output.message(&message(0, payload(0, 8)), Occasion::Due);
+    assert_eq!(number(take(&images).payload()), 0);
+    pipe.block();
+    let monitor = output.monitor();
+    let mut sent = 1;
+    let mut send = |output: &mut WireOutput| {
+        output.message(&message(0, payload(sent, 300_000)), Occasion::Due);
+        sent += 1;
+        sent
+    };
+    // It is waited for once, and then no more.
+    while monitor.topics()[0].missed.stalled == 0 {
+        send(&mut output);
+    }
+    // What is sent from now on is counted as lost, as long as the link stands still.
+    until("more is known to be lost", || {
+        send(&mut output);
+        monitor.topics()[0].missed.lost > 1
+    });
+    assert_eq!(monitor.topics()[0].missed.stalled, 1);
+    drop(pipe);
+    let back = events.wait("return", |event| matches!(event, WireEvent::Back { .. }));
+    let told = back.to_string();
+    assert!(
+        told.starts_with("/listener was away for") && told.contains("messages or more"),
+        "{told}"
+    );
+    let resumed = send(&mut output);
+    until("messages again", || {
+        send(&mut output);
+        images
+            .try_iter()
+            .any(|image| number(image.payload()) >= resumed)
+    });
+    let now = encode_clock(Time::from_nanos(42));
+    until("the clock again", || {
+        output.clock(Time::from_nanos(42));
+        clocks
+            .try_iter()
+            .any(|tick| tick.payload().to_bytes()[..] == now.bytes)
+    });
+    let gone = |event: &WireEvent| matches!(event, WireEvent::Matching { matched: false, .. });
+    assert!(!events.drain().iter().any(gone), "the link was closed");
+}
+
+#[test]
+fn best_effort_waits_for_nobody_who_takes_nothing() {
+    let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+    let best_effort = Qos {
+        reliability: Reliability::BestEffort,
+        ..Qos::default()
+    };
+    let clock = ClockOptions {
+        hz: Some(100.0),
+        per_message: false,
+    };
+    let topics = [
+        played(0, "/image", Some(best_effort)),
+        played(1, "/reliable", None),
+    ];
+    let (mut output, _) = session.advertise(&topics, Some(clock)).unwrap();
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer();
+    let (_images, _samples) = subscribe(&node, "0/image/**");
+    let (_clocks, _ticks) = subscribe(&node, CLOCK_KEY);
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    pipe.block();
+    for n in 0..400 {
+        output.clock(Time::from_nanos(i64::from(n)));
+        output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+    }
+    let monitor = output.monitor();
+    assert_eq!(monitor.topics()[0].missed.stalled, 0);
+    assert_eq!(monitor.clock().unwrap().stalled, 0);
 }
 
 #[test]
@@ -130,6 +232,28 @@ fn a_subscriber_that_stays_away_ends_the_run() {
     drop(odometry(&node));
     hear("nobody subscribed to /odom within");
     assert_eq!(summary(child, 4)["ended"], "failed");
+}
+
+#[test]
+fn a_queue_too_short_for_what_is_sent_is_warned_of() {
+    let (child, mut hear, endpoint) = play(
+        &["--topics", "/odom", "/tf", "--rate", "max"]
+            .into_iter()
+            .chain(["--wait-for-subscribers", "/odom", "/tf"])
+            .collect::<Vec<_>>(),
+    );
+    hear("waiting for subscribers of");
+    let node = peer(&endpoint);
+    let _odometry = odometry(&node);
+    // The token of a test has a depth of ten.
+    hear(
+        "/listener keeps 10 messages of /odom for its callbacks, and --rate max waits for none of them",
+    );
+    let asked = Process::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    summary(child, 130);
 }
 
 #[test]

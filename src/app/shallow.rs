@@ -1,0 +1,128 @@
+//! [`Shallow`]: subscriptions whose own queues are too short for what is sent. A node drops there what its callbacks
+//! do not keep up with, and neither it nor anybody else is told; so whoever plays is told that it may happen.
+
+use std::collections::BTreeSet;
+
+use bagplay::bag::Bag;
+use bagplay::cli::Plan;
+use bagplay::player::Pace;
+
+/// A queue that is full after this time at the rate that is played is too short: a callback may well take as long.
+const SHORT_SECONDS: f64 = 0.02;
+
+/// How much of a topic is recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    /// Its name on the way out.
+    name: String,
+    /// How many messages, if that is known.
+    count: Option<u64>,
+    /// A second of the recording.
+    hz: f64,
+}
+
+/// Who was told of.
+#[derive(Debug, Default)]
+pub(crate) struct Shallow {
+    nodes: BTreeSet<String>,
+}
+
+/// What is played of a recording.
+pub(crate) fn streams(bag: &Bag, plan: &Plan) -> Vec<Stream> {
+    let seconds = plan.options.recording.duration().as_secs_f64();
+    let stream = |chosen: &bagplay::cli::Chosen| {
+        let count = bag.topics()[chosen.id.index()].message_count;
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let hz = count.map_or(0.0, |count| count as f64 / seconds.max(1e-9));
+        Stream {
+            name: chosen.name.clone(),
+            count,
+            hz,
+        }
+    };
+    plan.chosen.iter().map(stream).collect()
+}
+
+impl Shallow {
+    /// A warning for each node, at most one, that has a queue too short for what is played at this pace. `depths`
+    /// are the nodes and the depths of the subscriptions of a topic.
+    pub(crate) fn check(
+        &mut self,
+        pace: Pace,
+        streams: &[Stream],
+        depths: impl Fn(&str) -> Vec<(String, u32)>,
+    ) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for stream in streams {
+            for (node, depth) in depths(&stream.name) {
+                let Some(how) = stream.is_too_much_for(depth, pace) else {
+                    continue;
+                };
+                if self.nodes.insert(node.clone()) {
+                    warnings.push(format!(
+                        "{node} keeps {depth} messages of {} for its callbacks, and {how}: it drops what they do not \
+                         keep up with, and tells nobody; hint: a lower --rate, or a deeper queue in the node",
+                        stream.name
+                    ));
+                }
+            }
+        }
+        warnings
+    }
+}
+
+impl Stream {
+    /// How it comes, if that may be too much for a queue.
+    fn is_too_much_for(&self, depth: u32, pace: Pace) -> Option<String> {
+        match pace {
+            Pace::Max => {
+                let is_all_kept = self.count.is_some_and(|count| count <= u64::from(depth));
+                (!is_all_kept).then(|| "--rate max waits for none of them".to_owned())
+            }
+            Pace::At(speed) => {
+                let factor = speed.as_f64().abs();
+                let hz = self.hz * factor;
+                // At the recorded rate it is as it was on the robot.
+                let is_short = factor > 1.0 && f64::from(depth) < hz * SHORT_SECONDS;
+                is_short.then(|| format!("at this rate {hz:.0} come in a second"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bagplay::time::Speed;
+
+    use super::*;
+
+    fn told(pace: Pace, depth: u32, count: u64, hz: f64) -> bool {
+        let streams = ["/a", "/b"].map(|name| Stream {
+            name: name.to_owned(),
+            count: Some(count),
+            hz,
+        });
+        let mut shallow = Shallow::default();
+        let mut check = || {
+            shallow.check(pace, &streams, |topic| {
+                assert!(["/a", "/b"].contains(&topic));
+                vec![("/node".to_owned(), depth)]
+            })
+        };
+        let first = check().len();
+        assert!(first <= 1 && check().is_empty(), "a node is told of once");
+        first == 1
+    }
+
+    #[test]
+    fn a_queue_is_too_short_if_it_is_full_before_a_callback_ran() {
+        let at = |factor| Pace::At(Speed::from_f64(factor).unwrap());
+        assert!(told(Pace::Max, 10, 11, 1.0));
+        assert!(!told(Pace::Max, 10, 10, 1.0), "all of them fit");
+        assert!(told(at(10.0), 10, 5000, 200.0));
+        assert!(told(at(-10.0), 10, 5000, 200.0));
+        assert!(!told(at(1.0), 10, 5000, 2000.0), "as it was recorded");
+        assert!(!told(at(2.0), 10, 5000, 200.0));
+        assert!(!told(at(10.0), 100, 5000, 200.0));
+    }
+}
