@@ -294,12 +294,10 @@ impl Cursor {
         drop(slot);
         let bounds = last.map_or(self.bounds, |key| self.bounds.after(key, self.direction));
         let share = self.share(id);
-        let keep = if self.is_sole_giant(self.contents.chunk(id).cost()) {
-            Keep::Whole
-        } else if is_due {
-            Keep::ShareOfOne(share)
-        } else {
-            Keep::Share(share)
+        let keep = match self.is_sole_giant(self.contents.chunk(id).cost()) {
+            true => Keep::Whole,
+            false if is_due => Keep::ShareOfOne(share),
+            false => Keep::Share(share),
         };
         // What was wrong with the chunk was said when it was opened first.
         match self.load(id, bounds, keep) {
