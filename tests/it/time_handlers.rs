@@ -603,7 +603,7 @@ impl tracing::Subscriber for Log {
         struct Text(String);
         impl tracing::field::Visit for Text {
             fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-                self.0 += &format!("{value:?}");
+                self.0 = format!("{}{value:?}", self.0);
             }
         }
         let mut text = Text(String::new());
@@ -623,11 +623,11 @@ fn a_handler_that_others_wait_for_in_vain_is_named_once() {
     let clock = test.ros();
     let history = Arc::new(Mutex::new(()));
     let (locked, kept) = (Arc::clone(&history), history.lock().unwrap());
-    let (begin, begun) = sync_channel(1);
+    let (enter, is_inside) = sync_channel(1);
     let line = line!() + 1;
     let _handle = clock.on_jump(back(), move |phase, _| {
         if phase == Phase::Before {
-            begin.send(()).unwrap();
+            enter.send(()).unwrap();
             drop(locked.lock().unwrap());
         }
     });
@@ -638,11 +638,11 @@ fn a_handler_that_others_wait_for_in_vain_is_named_once() {
             move || tracing::subscriber::with_default(Log(said), || clock.now())
         };
         let moving = scope.spawn(|| test.set(at(50)));
-        begun.recv_timeout(PATIENCE).unwrap();
+        is_inside.recv_timeout(PATIENCE).unwrap();
         let asking = [said.clone(), said].map(|said| scope.spawn(asking(said)));
-        let text = told.recv_timeout(PATIENCE).unwrap();
+        let warning = told.recv_timeout(PATIENCE).unwrap();
         let place = format!("{}:{line}", file!());
-        assert!(text.contains(&place), "{text} does not name {place}");
+        assert!(warning.contains(&place), "{warning} does not name {place}");
         drop(kept);
         moving.join().unwrap();
         for asking in asking {
