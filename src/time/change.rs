@@ -5,6 +5,7 @@ use super::core::State;
 use super::duration::Duration;
 use super::extrapolate::{ClockPace, ClockState, Heard, LateTick};
 use super::jump::{JumpEvent, JumpKind, Notice, Reversal};
+use super::mailbox::{Letter, Said};
 use super::point::{Ros, Time};
 use super::reading::Reading;
 use super::speed::Speed;
@@ -41,11 +42,13 @@ impl Change {
             other => other,
         }
     }
+}
 
-    /// Of a plain tick.
-    pub(super) const fn time(&self) -> Option<Time<Ros>> {
-        match *self {
-            Self::Time(time) => Some(time),
+impl Letter for Change {
+    fn said(&self) -> Option<Said> {
+        match self {
+            Self::Time(time) => Some(Said::Time(*time)),
+            Self::State(heard) => Some(Said::State(heard.state)),
             _ => None,
         }
     }

@@ -5,7 +5,6 @@
 //! after them, by the thread that runs them, so that nobody waits for a handler but, on a backward jump or
 //! a change of source, other threads' `now()` (requirement T50).
 
-use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -14,6 +13,7 @@ use super::bell::Bell;
 use super::change::{Change, Fallback, Outcome, Received};
 use super::gate::{Gate, Running};
 use super::jump::{Handler, Handlers, HubId, JumpEvent, JumpKind, Notice, Phase, Serving};
+use super::mailbox::Mailbox;
 use super::point::{Ros, Time};
 use super::reading::{Reading, Shown};
 use super::seqlock::SeqLock;
@@ -58,7 +58,7 @@ pub(super) struct State {
     pub(super) hub: Option<HubId>,
     pub(super) handlers: Vec<Arc<Handler>>,
     /// To be made, in this order.
-    pub(super) changes: VecDeque<Change>,
+    pub(super) changes: Mailbox<Change>,
     handling: Option<Handling>,
     /// Who waits for handlers.
     pub(super) gate: Gate,
@@ -140,7 +140,7 @@ impl Core {
             owner: 0,
             hub: None,
             handlers: Vec::new(),
-            changes: VecDeque::new(),
+            changes: Mailbox::default(),
             handling: None,
             gate: Gate::default(),
             wakeups: 0,
@@ -189,7 +189,7 @@ impl Core {
     /// Makes a change, or leaves it to the thread that runs handlers now.
     pub(super) fn change(&self, change: Change) {
         let mut state = self.lock();
-        state.changes.push_back(change);
+        state.changes.put_in_order(change);
         self.catch_up(state);
     }
 
@@ -203,7 +203,7 @@ impl Core {
                 state.gate.held_up -= 1;
                 continue;
             }
-            if let Some(change) = state.changes.pop_front()
+            if let Some(change) = state.changes.take()
                 && let Some(outcome) = state.outcome_of(change, &self.wall)
             {
                 state = self.make(&outcome, state);

@@ -5,7 +5,7 @@
 //! meanwhile waits in line and is handed on right after. Nobody hands on while the source's own code runs: no
 //! handler runs in it, nor under the lock that is held for it. Locks are taken in this order: control, line, clock.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU64;
@@ -17,6 +17,7 @@ use super::complaint::Complaint;
 use super::extrapolate::Heard;
 use super::jump::{HubId, Serving};
 use super::life::Kept;
+use super::mailbox::{Letter, Mailbox, Said};
 use super::point::{Ros, Time};
 use super::source::TimeSource;
 use super::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
@@ -25,9 +26,6 @@ use super::writer::Attached;
 
 /// So many states in a row, for one may have waited on its way.
 const STALE_IN_A_ROW: u32 = 3;
-
-/// Where as much waits, the last time counts, turn or not.
-const MOST_WAIT: usize = 64;
 
 static MADE: AtomicU64 = AtomicU64::new(0);
 
@@ -52,7 +50,7 @@ pub(super) struct Control {
 #[derive(Default)]
 pub(super) struct Line {
     /// With the number of the source that said it; none for what was asked for.
-    pub(super) actions: VecDeque<(Option<u64>, Action)>,
+    pub(super) actions: Mailbox<(Option<u64>, Action)>,
     /// How much was asked for so far: on, off, another source.
     pub(super) asked: u64,
     /// How much of that was handed on.
@@ -61,6 +59,10 @@ pub(super) struct Line {
     is_busy: bool,
     /// The source's own code runs: nobody begins to hand on, and who does ends after the action at hand.
     pub(super) is_held: bool,
+    /// How many actions waited when it began to. Behind them "on" may yet come.
+    pub(super) kept: usize,
+    /// The number of the source that was asked for last; what others say counts for nothing.
+    newest: u64,
     clocks: Vec<Attached>,
     source: u64,
     is_on: bool,
@@ -85,6 +87,16 @@ pub(super) enum Action {
     Off,
     /// Another source, of this number; nothing of the old one counts.
     Source(u64),
+}
+
+impl Letter for (Option<u64>, Action) {
+    fn said(&self) -> Option<Said> {
+        match &self.1 {
+            Action::Time(time) => Some(Said::Time(*time)),
+            Action::State(heard) => Some(Said::State(heard.state)),
+            _ => None,
+        }
+    }
 }
 
 /// What came of code of a source; a panic in it goes on where no lock is held.
@@ -164,7 +176,7 @@ impl Hub {
         line.is_busy = true;
         let _serving = Serving::of(self.id);
         while !line.is_held
-            && let Some((source, action)) = line.actions.pop_front()
+            && let Some((source, action)) = line.actions.take()
         {
             if source.is_some_and(|source| source != line.source) {
                 continue;
@@ -229,28 +241,28 @@ impl Hub {
 impl Line {
     pub(super) fn ask(&mut self, action: Action) {
         self.asked += 1;
-        self.actions.push_back((None, action));
+        if let Action::Source(number) = action {
+            self.newest = number;
+        }
+        self.actions.put((None, action));
     }
 
-    /// The newest counts: a time that waits is passed over for the next one of its source, but at a turn.
     fn put(&mut self, source: u64, action: Action) {
-        let count = self.actions.len();
-        let before = match count.checked_sub(2).map(|at| &self.actions[at]) {
-            Some((_, Action::Time(before))) => Some(*before),
-            Some(_) => None,
-            None => self.last.as_ref().and_then(Change::time),
-        };
-        // While the source's own code runs, "on" may yet come between them.
-        if !self.is_held
-            && let (Some((Some(its_source), Action::Time(this))), Action::Time(after)) =
-                (self.actions.back_mut(), action)
-            && *its_source == source
-            && (count >= MOST_WAIT || before.is_some_and(|it| is_between(it, *this, after)))
-        {
-            *this = after;
-        } else {
-            self.actions.push_back((Some(source), action));
+        if source != self.newest {
+            return;
         }
+        let kept = if self.is_held { self.kept } else { 0 };
+        if let Action::Publishers(_) = action {
+            let waiting = self.actions.letters().iter_mut().skip(kept).rev();
+            let since = waiting.take_while(|(source, _)| source.is_some());
+            for (_, known) in since {
+                if let Action::Publishers(_) = known {
+                    *known = action;
+                    return;
+                }
+            }
+        }
+        self.actions.put_behind(kept, (Some(source), action));
     }
 
     /// Clocks that nobody else has and that tell nobody need no time any more.
@@ -291,7 +303,7 @@ impl Line {
 
     fn complain(&mut self) -> Vec<Complaint> {
         let is_on = |(_, action): &(_, Action)| matches!(action, Action::On);
-        let is_wanted = self.is_on || self.actions.iter().any(is_on);
+        let is_wanted = self.is_on || self.actions.letters().iter().any(is_on);
         let several = (self.publishers > 1).then_some(Complaint::SeveralPublishers);
         let ignored = (self.publishers > 0 && !is_wanted).then_some(Complaint::Ignored);
         let malformed = (self.malformed > 0).then_some(Complaint::Malformed);
@@ -306,10 +318,6 @@ fn tell(complaints: &[Complaint]) {
     for complaint in complaints {
         tracing::warn!("{}", complaint.text());
     }
-}
-
-fn is_between(before: Time<Ros>, this: Time<Ros>, after: Time<Ros>) -> bool {
-    (before <= this && this <= after) || (before >= this && this >= after)
 }
 
 fn hand(action: Action, clocks: &[Attached], is_on: bool) {

@@ -21,6 +21,7 @@ mod gate;
 mod hub;
 mod jump;
 mod life;
+pub(crate) mod mailbox;
 #[cfg(test)]
 #[cfg(model)]
 mod model;

@@ -111,11 +111,11 @@ impl Hub {
         let mut line = self.line();
         if is_on {
             line.asked += 1;
-            line.actions.insert(place, (None, Action::On));
+            line.actions.letters().insert(place, (None, Action::On));
         } else {
             // The time that it fed counts for nothing; what others asked meanwhile stays.
             let mut at = 0;
-            line.actions.retain(|(source, action)| {
+            line.actions.letters().retain(|(source, action)| {
                 at += 1;
                 let is_time = matches!(action, Action::Time(_) | Action::State(_));
                 at <= place || *source != Some(control.number) || !is_time
@@ -144,6 +144,7 @@ impl Hub {
     fn hold(&self) -> usize {
         let mut line = self.line();
         line.is_held = true;
-        line.actions.len()
+        line.kept = line.actions.letters().len();
+        line.kept
     }
 }

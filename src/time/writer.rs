@@ -14,7 +14,8 @@ use super::life::{Kept, Life};
 use super::point::{Ros, Time};
 
 /// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
-/// beside one in another thread: then right after it, in the order of the calls.
+/// beside one in another thread: then right after it, in the order of the calls. Where more than 64 wait, those on the way
+/// between two others are passed over.
 #[derive(Debug)]
 pub struct ClockWriter {
     clock: Clock<Ros>,
@@ -97,7 +98,8 @@ impl Attached {
         state.owner += 1;
         let owner = state.owner;
         state.hub = None;
-        state.changes.extend([Change::Deactivate, Change::Forget]);
+        state.changes.put_in_order(Change::Deactivate);
+        state.changes.put_in_order(Change::Forget);
         core.catch_up(state);
         Self { hold, life, owner }
     }
@@ -152,7 +154,9 @@ impl Attached {
     fn queued(&self, changes: impl IntoIterator<Item = Change>) -> Locked<'_> {
         let mut state = self.hold.0.lock();
         if state.owner == self.owner {
-            state.changes.extend(changes);
+            for change in changes {
+                state.changes.put_in_order(change);
+            }
         }
         state
     }

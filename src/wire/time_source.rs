@@ -4,7 +4,6 @@
 //! clocks, so that jump handlers run in no callback of the network. The newest counts: what waits there while
 //! handlers run is passed over when more comes, but no turn of the time is.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
 
+use crate::time::mailbox::{self, Letter, Mailbox as Waiting};
 use crate::time::{
     ClockState, Extrapolation, Feed, Ros, SourceError, Speed, Steady, Time, TimeSource,
 };
@@ -24,9 +24,6 @@ use super::now::steady;
 
 /// How long after it was made a source may be switched on without a complaint that the clock is ignored.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// So many turns of the time can wait; of more the last one counts.
-const MOST_TURNS: usize = 64;
 
 /// Which topic says what time it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -78,19 +75,11 @@ pub(super) struct Mailbox {
 struct Letters {
     /// Where to say the time.
     feed: Option<Feed>,
-    said: Waiting,
+    said: Waiting<Said>,
     publishers: Option<(Feed, usize)>,
     /// Whether time is wanted.
     is_wanted: bool,
     is_over: bool,
-}
-
-/// What was said and has not been fed yet.
-#[derive(Debug, Default)]
-struct Waiting {
-    all: VecDeque<Said>,
-    /// What was taken last.
-    taken: Option<Said>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -184,37 +173,12 @@ fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Said> {
     }
 }
 
-impl Waiting {
-    fn put(&mut self, said: Said) {
-        let count = self.all.len();
-        let before = count
-            .checked_sub(2)
-            .map_or(self.taken, |at| self.all.get(at).copied());
-        match self.all.back_mut() {
-            Some(last) if count >= MOST_TURNS || last.is_on_the_way(before, said) => *last = said,
-            _ => self.all.push_back(said),
-        }
-    }
-
-    fn take(&mut self) -> Option<Said> {
-        let said = self.all.pop_front()?;
-        self.taken = Some(said);
-        Some(said)
-    }
-}
-
-impl Said {
-    /// Whether nothing is lost without this one, between the one before and the one after it.
-    fn is_on_the_way(self, before: Option<Self>, after: Self) -> bool {
-        match (before, self, after) {
-            (Some(Self::Time(before)), Self::Time(this), Self::Time(after)) => {
-                (before <= this && this <= after) || (before >= this && this >= after)
-            }
-            (_, Self::State(this, ..), Self::State(after, ..)) => {
-                this.generation == after.generation
-            }
-            _ => true,
-        }
+impl Letter for Said {
+    fn said(&self) -> Option<mailbox::Said> {
+        Some(match *self {
+            Self::Time(time) => mailbox::Said::Time(time),
+            Self::State(state, ..) => mailbox::Said::State(state),
+        })
     }
 }
 
@@ -271,66 +235,5 @@ impl Drop for ClockSource {
     fn drop(&mut self) {
         // Not waited for: it may be the thread that drops this, in a jump handler.
         self.mailbox.put(|letters| letters.is_over = true);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_waits_is_passed_over_but_no_turn_of_the_time() {
-        for (said, told) in [
-            (&[99, 100, 105][..], &[99, 105][..]),
-            (&[99, 100, 90, 105], &[99, 100, 90, 105]),
-            (&[99, 100, 110, 109, 111, 112], &[99, 110, 109, 112]),
-            (&[99, 98, 97, 96], &[99, 96]),
-            (&[99, 99, 99], &[99, 99]),
-            (&[99, 99, 98, 98, 99], &[99, 98, 99]),
-        ] {
-            let mut waiting = Waiting::default();
-            let at = |nanos: &i64| Said::Time(Time::from_nanos(*nanos));
-            waiting.put(at(&said[0]));
-            let mut taken = vec![waiting.take()];
-            said[1..].iter().for_each(|time| waiting.put(at(time)));
-            taken.extend(std::iter::from_fn(|| waiting.take().map(Some)));
-            let times = taken.iter().map(|said| match said {
-                Some(Said::Time(time)) => time.as_nanos(),
-                _ => unreachable!("only times were put"),
-            });
-            assert_eq!(times.collect::<Vec<_>>(), told, "{said:?}");
-        }
-    }
-
-    #[test]
-    fn no_more_turns_wait_than_there_is_room_for() {
-        let mut waiting = Waiting::default();
-        waiting.put(Said::Time(Time::from_nanos(1)));
-        waiting.take();
-        for turn in 0..1_000 {
-            waiting.put(Said::Time(Time::from_nanos(turn % 2)));
-        }
-        waiting.put(Said::Time(Time::from_nanos(7)));
-        let all: Vec<_> = std::iter::from_fn(|| waiting.take()).collect();
-        assert_eq!(all.len(), MOST_TURNS);
-        assert!(matches!(all.last(), Some(Said::Time(time)) if time.as_nanos() == 7));
-    }
-
-    #[test]
-    fn the_newest_state_of_each_generation_is_told() {
-        let mut waiting = Waiting::default();
-        for (time, generation) in [(1, 1), (2, 1), (9, 2), (5, 3), (6, 3)] {
-            let state = ClockState {
-                generation,
-                ..ClockState::new(Time::from_nanos(time), None)
-            };
-            let how = Extrapolation::for_at_most(crate::time::Duration::MAX);
-            waiting.put(Said::State(state, how, Time::ZERO));
-        }
-        let told = std::iter::from_fn(|| waiting.take()).map(|said| match said {
-            Said::State(state, ..) => state.time.as_nanos(),
-            Said::Time(_) => unreachable!("only states were put"),
-        });
-        assert_eq!(told.collect::<Vec<_>>(), [2, 9, 6]);
     }
 }

@@ -600,3 +600,53 @@ fn times_that_wait_are_passed_over_but_no_turn_is() {
     let ticks = ticks_behind_a_handler(&to_and_fro);
     assert!(ticks.len() < 100 && ticks.ends_with(&[7]), "{ticks:?}");
 }
+
+/// States that wait for a slow handler are passed over for newer ones; what is handed on is the last.
+#[test]
+fn states_that_wait_are_passed_over() {
+    let test = TestClock::new(at(1));
+    let (sim, feed) = said(&test, 100);
+    let clock = sim.clock();
+    let (_held, is_held, go) = hold_up(&clock);
+    let ticks = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ticks);
+    let _ticks = clock.on_tick(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    let first = feed.clone();
+    let first = thread::spawn(move || first.state(state(200, 1.0), MICROSECOND));
+    is_held.recv_timeout(PATIENCE).unwrap();
+    for tick in 201..10_000 {
+        feed.state(state(tick, 1.0), MICROSECOND);
+    }
+    go.send(()).unwrap();
+    first.join().unwrap();
+    assert_eq!(clock.now(), at(9_999));
+    assert_eq!(ticks.load(Ordering::Relaxed), 2, "the first and the last");
+}
+
+/// The same for two threads with one writer.
+#[test]
+fn times_that_wait_for_a_writer_are_passed_over() {
+    let test = TestClock::new(at(100));
+    let clock = test.ros();
+    let (_held, is_held, go) = hold_up(&clock);
+    let ticks = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&ticks);
+    let _ticks = clock.on_tick(move |time| told.lock().unwrap().push(time));
+    thread::scope(|scope| {
+        let first = scope.spawn(|| test.set(at(200)));
+        is_held.recv_timeout(PATIENCE).unwrap();
+        for tick in (201..10_000).chain([150, 160]) {
+            test.set(at(tick));
+        }
+        go.send(()).unwrap();
+        first.join().unwrap();
+    });
+    let ticks = ticks.lock().unwrap();
+    assert!(ticks.len() < 200, "{} ticks waited", ticks.len());
+    assert!(
+        ticks.ends_with(&[9_999, 150, 160].map(at)),
+        "a turn was passed over"
+    );
+}
