@@ -61,7 +61,7 @@ def test_every_message_arrives_unchanged(run):
     checks.same_messages(run.node, run.expected)
 
 
-def test_topics_keep_their_order_to_each_other(run):
+def test_topics_of_one_reliability_keep_their_order_to_each_other(run):
     checks.arrival_order(run.node, run.expected)
 
 

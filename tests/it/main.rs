@@ -87,6 +87,7 @@ mod wire_play;
 mod wire_publish;
 #[cfg(feature = "wire")]
 mod wire_stalls;
+#[cfg(feature = "wire")]
 mod wire_state;
 #[cfg(feature = "wire")]
 mod wire_time;

@@ -113,18 +113,18 @@ fn who_took_nothing_gets_messages_and_the_clock_again_and_is_told_of() {
     pipe.block();
     let monitor = output.monitor();
     let mut sent = 1;
-    let mut send = |output: &mut WireOutput| {
+    let mut put = |output: &mut WireOutput| {
         output.message(&message(0, payload(sent, 300_000)), Occasion::Due);
         sent += 1;
         sent
     };
     // It is waited for once, and then no more.
     while monitor.topics()[0].missed.stalled == 0 {
-        send(&mut output);
+        put(&mut output);
     }
     // What is sent from now on is counted as lost, as long as the link stands still.
     until("more is known to be lost", || {
-        send(&mut output);
+        put(&mut output);
         monitor.topics()[0].missed.lost > 1
     });
     assert_eq!(monitor.topics()[0].missed.stalled, 1);
@@ -135,9 +135,9 @@ fn who_took_nothing_gets_messages_and_the_clock_again_and_is_told_of() {
         told.starts_with("/listener was away for") && told.contains("messages or more"),
         "{told}"
     );
-    let resumed = send(&mut output);
+    let resumed = put(&mut output);
     until("messages again", || {
-        send(&mut output);
+        put(&mut output);
         images
             .try_iter()
             .any(|image| number(image.payload()) >= resumed)
