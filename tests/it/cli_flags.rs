@@ -45,7 +45,8 @@ fn a_hint_names_what_was_recorded_and_not_what_is_sent() {
     let _imu = publish("/robot1/imu");
     let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"))
         .arg(demo())
-        .args(["--clock", "--prefix", "robot1", "--rate", "0.01"])
+        .args(["--clock", "--clock-state", "--prefix", "robot1"])
+        .args(["--rate", "0.01"])
         .args(["--connect", &endpoint])
         .stderr(std::process::Stdio::piped())
         .spawn()

@@ -12,7 +12,7 @@ use bagplay::bag::{Key, Message, Qos, Schema, Topic, TopicId};
 use bagplay::time::Time;
 use bagplay::wire::{Played, Session, WireEvent, WireOptions};
 use bytes::Bytes;
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, unbounded};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::sample::Sample;
@@ -201,15 +201,29 @@ fn next<T>(told: &Receiver<T>) -> Option<T> {
     std::iter::from_fn(|| patience.slice()).find_map(|slice| told.recv_timeout(slice).ok())
 }
 
-/// What a program says, to be heard in order: up to the first line with some words.
+/// Waits for the lines that a program prints on stderr, in their order: each call reads up to the first line that
+/// contains some words.
 pub(crate) fn hearing(child: &mut Child) -> impl FnMut(&str) + use<> {
-    let said = BufReader::new(child.stderr.take().expect("a pipe"));
-    let mut said = said.lines().map(|line| line.expect("text"));
+    let printed = BufReader::new(child.stderr.take().expect("a pipe"));
+    let (tell, told) = unbounded();
+    std::thread::spawn(move || {
+        for line in printed.lines() {
+            if tell.send(line.expect("text")).is_err() {
+                return;
+            }
+        }
+    });
     move |words| {
-        assert!(
-            said.any(|line| line.contains(words)),
-            "nobody said `{words}`"
-        );
+        let mut patience = Patience::new();
+        loop {
+            let slice = patience.slice();
+            let slice = slice.unwrap_or_else(|| panic!("`{words}` was not printed in time"));
+            match told.recv_timeout(slice) {
+                Ok(line) if line.contains(words) => return,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("`{words}` was not printed"),
+            }
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use bagplay::bag::{Qos, Reliability};
 use bagplay::output::{Occasion, Output};
 use bagplay::time::Time;
 use bagplay::wire::{ClockOptions, WireEvent, WireOutput, encode_clock};
+use crossbeam_channel::Receiver;
 use zenoh::Wait;
+use zenoh::sample::Sample;
 
 use crate::patience::{PATIENCE, until};
 use crate::wire_net::{
@@ -44,13 +46,13 @@ fn summary(child: Child, code: i32) -> serde_json::Value {
     serde_json::from_slice(&done.stdout).unwrap()
 }
 
-/// A subscription of /odom with its token, as a ROS 2 node has it.
-fn odometry(node: &zenoh::Session) -> impl Sized {
+/// A subscription of /odom with its token, as a ROS 2 node has it, and what it receives.
+fn odometry(node: &zenoh::Session) -> (impl Sized, Receiver<Sample>) {
     let key = format!("0/odom/{ODOMETRY}/{ODOMETRY_HASH}");
     let token = wire_net::token(node, "MS", "/odom", ODOMETRY, ODOMETRY_HASH);
-    let subscriber = subscribe(node, &key);
+    let (subscriber, received) = subscribe(node, &key);
     let token = node.liveliness().declare_token(token).wait().unwrap();
-    (subscriber, token)
+    ((subscriber, token), received)
 }
 
 #[test]
@@ -197,12 +199,13 @@ fn a_subscriber_that_goes_makes_playback_stand_until_it_is_back() {
     ]);
     hear("waiting for subscribers of /odom");
     let node = peer(&endpoint);
-    let first = odometry(&node);
-    hear("subscribes to /odom");
+    let (first, received) = odometry(&node);
+    // It plays.
+    take(&received);
     drop(first);
     hear("/odom lost the subscriber that was waited for: playback stands");
-    let second = odometry(&node);
-    hear("subscribes to /odom");
+    let (second, received) = odometry(&node);
+    take(&received);
     drop(second);
     hear("/odom lost the subscriber");
     let asked = Process::new("kill")
@@ -229,7 +232,10 @@ fn a_subscriber_that_stays_away_ends_the_run() {
     ]);
     hear("waiting for subscribers of /odom");
     let node = peer(&endpoint);
-    drop(odometry(&node));
+    let (subscription, received) = odometry(&node);
+    take(&received);
+    drop(subscription);
+    hear("/odom lost the subscriber that was waited for: playback stands");
     hear("nobody subscribed to /odom within");
     assert_eq!(summary(child, 4)["ended"], "failed");
 }
@@ -244,7 +250,7 @@ fn a_queue_too_short_for_what_is_sent_is_warned_of() {
     );
     hear("waiting for subscribers of");
     let node = peer(&endpoint);
-    let _odometry = odometry(&node);
+    let (_odometry, _received) = odometry(&node);
     // The token of a test has a depth of ten.
     hear(
         "/listener keeps 10 messages of /odom for its callbacks, and --rate max waits for none of them",
