@@ -60,8 +60,8 @@ struct LaneState {
 
 #[derive(Debug, Default)]
 struct Copies {
-    by_place: HashMap<(u32, u32), Message>,
-    oldest: VecDeque<(u32, u32)>,
+    by_key: HashMap<Key, Message>,
+    oldest: VecDeque<Key>,
     bytes: usize,
 }
 
@@ -159,29 +159,29 @@ impl Learned {
         self.lock().broken.contains_key(&chunk)
     }
 
-    /// A copy of the message at `record` of a chunk.
-    pub(super) fn copy(&self, chunk: u32, record: u32) -> Option<Message> {
+    /// A copy of a message.
+    pub(super) fn copy(&self, key: Key) -> Option<Message> {
         let state = self.lock();
-        state.copies.by_place.get(&(chunk, record)).cloned()
+        state.copies.by_key.get(&key).cloned()
     }
 
     /// Keeps a message whose payload is nobody else's, unless it is large.
-    pub(super) fn keep(&self, chunk: u32, message: Message) {
+    pub(super) fn keep(&self, message: Message) {
         let length = message.payload.len();
         if length > MOST_OF_A_COPY {
             return;
         }
-        let place = (chunk, message.key.record);
+        let key = message.key;
         let mut state = self.lock();
         let copies = &mut state.copies;
-        if copies.by_place.insert(place, message).is_some() {
+        if copies.by_key.insert(key, message).is_some() {
             return;
         }
-        copies.oldest.push_back(place);
+        copies.oldest.push_back(key);
         copies.bytes += length + size_of::<Message>();
         while copies.bytes > MOST_COPIED
             && let Some(oldest) = copies.oldest.pop_front()
-            && let Some(gone) = copies.by_place.remove(&oldest)
+            && let Some(gone) = copies.by_key.remove(&oldest)
         {
             copies.bytes -= gone.payload.len() + size_of::<Message>();
         }

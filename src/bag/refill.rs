@@ -124,7 +124,7 @@ impl<'a> Reader<'a> {
                 left.push(*one);
                 continue;
             }
-            let known = self.contents.learned.copy(id, key.record);
+            let known = self.contents.learned.copy(key);
             let is_known = known.is_some();
             let message = known.or_else(|| self.find(id, (key, lane), &mut open));
             let Some(message) = message else { continue };
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
             if !is_known {
                 let payload = Bytes::copy_from_slice(&bytes);
                 let copy = Message { payload, ..message };
-                self.contents.learned.keep(id, copy);
+                self.contents.learned.keep(copy);
             }
             let payload = Bytes::from_owner(Owned { bytes, permit });
             messages.push(Message { payload, ..message });

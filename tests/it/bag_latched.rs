@@ -47,6 +47,15 @@ fn found(bag: &Bag, time: u64) -> Vec<String> {
     texts(&messages)
 }
 
+/// What was copied for one jump is not taken for another message by a later one.
+#[test]
+fn messages_outside_of_chunks_are_told_apart() {
+    let bag = bag(&spec().options(|o| o.use_chunks(false)).write());
+    assert_eq!(found(&bag, 3), ["tf1", "map2", "pair3"]);
+    assert_eq!(found(&bag, 6), ["tf1", "map2", "pair4", "pair6"]);
+    assert_eq!(found(&bag, 99), ["tf1", "pair4", "pair6", "map7", "tf8"]);
+}
+
 #[test]
 fn it_is_what_the_publishers_last_said() {
     for has_message_indexes in [true, false] {
