@@ -12,7 +12,7 @@ use bagplay::bag::{Key, Message, Qos, Schema, Topic, TopicId};
 use bagplay::time::Time;
 use bagplay::wire::{Played, Session, WireEvent, WireOptions};
 use bytes::Bytes;
-use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use zenoh::Wait;
 use zenoh::bytes::ZBytes;
 use zenoh::sample::Sample;
@@ -205,7 +205,7 @@ fn next<T>(told: &Receiver<T>) -> Option<T> {
 /// contains some words.
 pub(crate) fn hearing(child: &mut Child) -> impl FnMut(&str) + use<> {
     let printed = BufReader::new(child.stderr.take().expect("a pipe"));
-    let (tell, told) = unbounded();
+    let (tell, told) = bounded(50_000);
     std::thread::spawn(move || {
         for line in printed.lines() {
             if tell.send(line.expect("text")).is_err() {
