@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use lz4_flex::frame::FrameDecoder;
 use zstd::bulk::Decompressor;
-use zstd::zstd_safe::get_frame_content_size;
+use zstd::zstd_safe::{
+    DCtx, DParameter, InBuffer, OutBuffer, get_error_name, get_frame_content_size,
+};
 
 use super::budget::{Meter, Owned, Permit};
 use super::error::{DamageKind, Fault};
@@ -21,6 +23,14 @@ use super::source::Source;
 pub(super) const MAX_CHUNK: u64 = 1 << 30;
 /// The largest chunk whose compressed bytes are in memory at once: 16 MiB.
 const MOST_COMPRESSED: u64 = 16 << 20;
+/// How much of them is read at once.
+const PIECE: usize = 128 << 10;
+/// The base 2 logarithm of the largest window that zstd's decoder can be told to take.
+const LARGEST_WINDOW: u32 = if cfg!(target_pointer_width = "64") {
+    31
+} else {
+    30
+};
 /// What a chunk may decompress to however small it is, and how many times its size beyond that: a bomb
 /// of zeros is refused, a chunk of huge messages is not.
 const MAX_SMALL: u64 = 64 << 20;
@@ -286,16 +296,45 @@ fn unlz4(compressed: impl Input, size: usize, bytes: &mut Vec<u8>) -> Result<(),
     }
 }
 
-/// The same of frames that are read piece by piece, each of which may need a window of up to 128 MiB.
-fn unzstd_in_pieces(compressed: impl Input, size: usize, bytes: &mut Vec<u8>) -> Result<(), Fault> {
+/// Decompresses frames that are read piece by piece. `bytes` has room for all of them and is not moved meanwhile, so it
+/// serves as the window too: a frame may declare any window and takes no memory for it.
+fn unzstd_in_pieces(
+    mut compressed: impl Input,
+    size: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Fault> {
     let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
-    let broken = |error: io::Error| bad(format!("zstd: {error}"));
-    let decoder = zstd::stream::read::Decoder::new(compressed).map_err(broken)?;
-    // One byte more than there may be tells whether there are more.
-    let most = (size as u64).saturating_add(1);
-    decoder.take(most).read_to_end(bytes).map_err(broken)?;
-    if bytes.len() > size {
-        return Err(bad(format!("chunk holds more than {size} bytes")));
+    let broken = |code| bad(format!("zstd: {}", get_error_name(code)));
+    let decoder = DCtx::try_create();
+    let mut decoder = decoder.ok_or_else(|| bad("zstd: no memory for a decoder".to_owned()))?;
+    for parameter in [
+        DParameter::StableOutBuffer(true),
+        DParameter::WindowLogMax(LARGEST_WINDOW),
+    ] {
+        decoder.set_parameter(parameter).map_err(broken)?;
+    }
+    let mut piece = vec![0; PIECE];
+    // What the decoder still needs; 0 behind the end of a frame.
+    let mut needed = 0;
+    loop {
+        let length = compressed.read(&mut piece).map_err(|it| unreadable(&it))?;
+        if length == 0 {
+            break;
+        }
+        let mut input = InBuffer::around(piece.get(..length).unwrap_or_default());
+        while input.pos() < length {
+            let at = bytes.len();
+            let mut output = OutBuffer::around_pos(bytes, at);
+            needed = decoder
+                .decompress_stream(&mut output, &mut input)
+                .map_err(broken)?;
+        }
+        if bytes.len() > size {
+            return Err(bad(format!("chunk holds more than {size} bytes")));
+        }
+    }
+    if needed != 0 {
+        return Err(bad("zstd: the last frame is cut off".to_owned()));
     }
     Ok(())
 }

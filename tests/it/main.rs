@@ -15,6 +15,7 @@ mod bag_outline;
 mod bag_qos;
 mod bag_rosbag2;
 mod bag_scan;
+mod bag_windows;
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]
