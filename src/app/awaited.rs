@@ -11,9 +11,19 @@ pub(crate) struct Awaited {
     patience: Duration,
     /// The topics without a subscriber, as they were at the last look.
     missing: Vec<String>,
-    deadline: Option<Time<Steady>>,
-    /// Whether all were there at one time.
-    has_begun: bool,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Playback has not begun: the time counts.
+    Starting { deadline: Time<Steady> },
+    /// All are there, or nobody is awaited.
+    Complete,
+    /// One went after all were there: the time counts while playback stands for it.
+    Interrupted { deadline: Time<Steady> },
+    /// The time was up: nothing is waited for any more.
+    GivenUp,
 }
 
 /// What has to be done.
@@ -28,12 +38,16 @@ pub(crate) enum Change {
 impl Awaited {
     /// Nobody is there yet.
     pub(crate) fn new(topics: Vec<Chosen>, patience: Duration, now: Time<Steady>) -> Self {
+        let deadline = now.saturating_add(patience);
         Self {
-            deadline: (!topics.is_empty()).then(|| now.saturating_add(patience)),
             missing: topics.iter().map(|topic| topic.name.clone()).collect(),
+            state: if topics.is_empty() {
+                State::Complete
+            } else {
+                State::Starting { deadline }
+            },
             topics,
             patience,
-            has_begun: false,
         }
     }
 
@@ -43,12 +57,14 @@ impl Awaited {
     }
 
     /// When [`Awaited::is_late`] may come true.
-    #[cfg(feature = "tui")]
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
-        self.deadline
+        match self.state {
+            State::Starting { deadline } | State::Interrupted { deadline } => Some(deadline),
+            State::Complete | State::GivenUp => None,
+        }
     }
 
-    /// Looks who is there. Once it has begun, time counts only while playback `stands` for a subscriber: not while
+    /// Looks who is there. Once all were there, time counts only while playback `stands` for a subscriber: not while
     /// it is paused, at its end, or without a network.
     pub(crate) fn check(
         &mut self,
@@ -58,21 +74,33 @@ impl Awaited {
     ) -> Option<Change> {
         let missing = self.topics.iter().filter(|topic| !is_there(topic.id));
         self.missing = missing.map(|topic| topic.name.clone()).collect();
-        let was_missing = self.deadline.is_some();
-        if self.missing.is_empty() {
-            self.deadline = None;
-            self.has_begun = true;
-            return was_missing.then_some(Change::Complete);
+        let deadline = now.saturating_add(self.patience);
+        match (&self.state, self.missing.is_empty()) {
+            (State::GivenUp, _) | (State::Complete, true) | (State::Starting { .. }, false) => None,
+            (State::Starting { .. } | State::Interrupted { .. }, true) => {
+                self.state = State::Complete;
+                Some(Change::Complete)
+            }
+            (State::Complete, false) => {
+                self.state = State::Interrupted { deadline };
+                Some(Change::Missing(self.missing()))
+            }
+            (State::Interrupted { .. }, false) => {
+                if !stands {
+                    self.state = State::Interrupted { deadline };
+                }
+                None
+            }
         }
-        if !was_missing || (self.has_begun && !stands) {
-            self.deadline = Some(now.saturating_add(self.patience));
-        }
-        (!was_missing).then(|| Change::Missing(self.missing()))
     }
 
-    /// Whether the time is up; said once.
+    /// Whether the time is up; said once, and from then on nobody is waited for.
     pub(crate) fn is_late(&mut self, now: Time<Steady>) -> bool {
-        self.deadline.take_if(|deadline| now >= *deadline).is_some()
+        let is_late = self.deadline().is_some_and(|deadline| now >= deadline);
+        if is_late {
+            self.state = State::GivenUp;
+        }
+        is_late
     }
 }
 
@@ -110,6 +138,10 @@ mod tests {
         assert_eq!(awaited.check(at(90), false, only_a), gone);
         assert_eq!(awaited.check(at(100), true, only_a), None);
         assert!(awaited.is_late(at(120)) && !awaited.is_late(at(121)));
+        for is_there in [false, true, false] {
+            let change = awaited.check(at(122), true, |_| is_there);
+            assert_eq!(change, None, "after the time was up nothing is asked for");
+        }
     }
 
     #[test]
