@@ -1,18 +1,18 @@
 //! [`Rivals`]: nodes that publish topics of ours as well. Each is told of once, with all its topics: their tokens
 //! come one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::WireEvent;
 
-/// How long after the last token more of them are waited for.
+/// How long after a first token more of them are waited for.
 const GATHERING: Duration = Duration::from_millis(300);
 
 /// Nodes and their topics that nobody has been told of yet.
 #[derive(Debug, Default)]
 pub(crate) struct Rivals {
-    nodes: BTreeMap<String, Vec<String>>,
+    nodes: BTreeMap<String, BTreeSet<String>>,
     deadline: Option<Time<Steady>>,
 }
 
@@ -20,8 +20,9 @@ impl Rivals {
     /// A node publishes topics that are played.
     pub(crate) fn saw(&mut self, node: &str, topics: &[String], now: Time<Steady>) {
         let known = self.nodes.entry(node.to_owned()).or_default();
-        known.extend_from_slice(topics);
-        self.deadline = Some(now.saturating_add(GATHERING));
+        known.extend(topics.iter().cloned());
+        self.deadline
+            .get_or_insert_with(|| now.saturating_add(GATHERING));
     }
 
     /// When [`Rivals::due`] has something to tell.
@@ -43,8 +44,8 @@ impl Rivals {
         self.deadline = None;
         let nodes = std::mem::take(&mut self.nodes).into_iter();
         nodes
-            .map(|(node, mut topics)| {
-                topics.sort_unstable();
+            .map(|(node, topics)| {
+                let topics = topics.into_iter().collect();
                 WireEvent::ForeignPublisher { topics, node }
             })
             .collect()
@@ -64,12 +65,12 @@ mod tests {
         let mut rivals = Rivals::default();
         assert!(rivals.due(at(0)).is_empty());
         for n in (0..7).rev() {
-            let now = at(700 - n * 100);
+            let now = at(140 - n * 20);
             rivals.saw("/other", &[format!("/topic{n}")], now);
             assert!(rivals.due(now).is_empty());
         }
-        assert_eq!(rivals.deadline(), Some(at(1000)));
-        let told = rivals.due(at(1000));
+        assert_eq!(rivals.deadline(), Some(at(320)));
+        let told = rivals.due(at(320));
         let [told] = &told[..] else {
             panic!("{told:?}")
         };
@@ -81,5 +82,19 @@ mod tests {
         // What it begins to publish later is news.
         rivals.saw("/other", &["/late".to_owned()], at(3000));
         assert_eq!(rivals.all().len(), 1);
+    }
+
+    #[test]
+    fn a_publisher_that_comes_and_goes_all_the_time_is_told_of_and_kept_once() {
+        let mut rivals = Rivals::default();
+        for n in 0..100 {
+            rivals.saw("/other", &["/topic".to_owned()], at(n * 10));
+        }
+        let told = rivals.due(at(1000));
+        assert_eq!(told.len(), 1);
+        assert_eq!(
+            told[0].to_string(),
+            "/other publishes /topic too: subscribers get both"
+        );
     }
 }
