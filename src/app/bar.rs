@@ -199,6 +199,7 @@ fn show<O>(
             recv(news) -> event => screen.take(event.into_iter().chain(news.try_iter())),
             recv(moved) -> _ => {
                 screen.has_changed();
+                warden.has_moved();
                 Vec::new()
             }
             recv(jobs.told) -> job => {

@@ -180,6 +180,12 @@ impl<'a> Warden<'a> {
         let _ = transport.send(command);
     }
 
+    /// The player has changed its state: it may go at another pace.
+    #[cfg(feature = "tui")]
+    pub(crate) fn has_moved(&mut self) {
+        self.look_at_queues(false);
+    }
+
     /// Tells whose queues are too short, if the pace is another, or somebody came.
     fn look_at_queues(&mut self, has_joined: bool) {
         let status = self.run.transport.status();
