@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use bagplay::bag::{Bag, Message, TopicId};
 use bagplay::cli::{
-    Chosen, CongestionArg, Exit, Hints, LeftOut, Plan, PlayArgs, RosDistro, Untaken, Wire, WireArgs,
+    Chosen, CongestionArg, Exit, Hints, LeftOut, Plan, PlanError, PlayArgs, RosDistro, Untaken,
+    Wire, WireArgs,
 };
 use bagplay::output::{Delivery, Null, Occasion, Output};
 use bagplay::player::{Before, Transport};
@@ -17,7 +18,7 @@ use bagplay::wire::{
 };
 use crossbeam_channel::{Receiver, bounded, never};
 
-use super::failure::Failure;
+use super::failure::{Failure, OrExit};
 
 /// How many events may wait for the main thread; more are dropped, which only a flood brings about.
 const EVENTS: usize = 4096;
@@ -139,7 +140,7 @@ impl Network {
             None => failure(error),
         })?;
         self.monitor = Some(output.monitor());
-        leave_out(plan, skipped, hints);
+        leave_out(args, plan, skipped, hints).or_exit(Exit::Usage)?;
         Ok(Exits::Wire(Box::new(output)))
     }
 
@@ -261,7 +262,12 @@ fn played(chosen: &Chosen, bag: &Bag) -> Played {
 }
 
 /// Takes topics that the wire cannot carry out of the plan, and says so once a reason.
-fn leave_out(plan: &mut Plan, skipped: Vec<Skipped>, hints: &Hints) {
+fn leave_out(
+    args: &PlayArgs,
+    plan: &mut Plan,
+    skipped: Vec<Skipped>,
+    hints: &Hints,
+) -> Result<(), PlanError> {
     const NAMED: usize = 5;
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for one in &skipped {
@@ -285,12 +291,10 @@ fn leave_out(plan: &mut Plan, skipped: Vec<Skipped>, hints: &Hints) {
     }
     for one in skipped {
         let reason = hints.skipped(&one);
-        // By id: another topic of the same name may be one that is played.
-        plan.chosen.retain(|chosen| chosen.id != one.id);
-        plan.awaited.retain(|chosen| chosen.id != one.id);
         let topic = one.topic;
-        plan.left_out.push(LeftOut { topic, reason });
+        plan.leave_out(args, one.id, LeftOut { topic, reason })?;
     }
+    Ok(())
 }
 
 fn options(args: &WireArgs) -> WireOptions {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::args::{PlayArgs, TimeArgs};
 use super::select::{Chosen, SelectError, choose, ids_of};
-use crate::bag::{QosOverrides, Topic};
+use crate::bag::{QosOverrides, Topic, TopicId};
 use crate::player::{Before, ClockOptions, Gate, Gates, Intent, Options, Pace, WhenDone};
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 
@@ -18,6 +18,14 @@ pub enum PlanError {
     /// The part to play lies outside.
     #[error("nothing to play: {0}")]
     Empty(String),
+    /// A subscriber is required on a topic that is not played: playback would never start.
+    #[error("--wait-for-subscribers names {topic}, which is not played: {reason}")]
+    AwaitsUnplayed {
+        /// The recorded name of the topic.
+        topic: String,
+        /// Why it is not played.
+        reason: String,
+    },
 }
 
 /// A topic that was recorded and is not played.
@@ -44,6 +52,39 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
+impl Plan {
+    /// Takes a chosen topic out, because it cannot be published. Fails if `args` name it as one that must have a
+    /// subscriber; if all topics are awaited, the others still are, and with none left the start waits for nobody.
+    pub fn leave_out(
+        &mut self,
+        args: &PlayArgs,
+        id: TopicId,
+        left_out: LeftOut,
+    ) -> Result<(), PlanError> {
+        let is_awaited = self.awaited.iter().any(|chosen| chosen.id == id);
+        if is_awaited && is_named(args) {
+            return Err(PlanError::AwaitsUnplayed {
+                topic: left_out.topic,
+                reason: left_out.reason,
+            });
+        }
+        // By id: another topic of the same name may be one that is played.
+        self.chosen.retain(|chosen| chosen.id != id);
+        self.awaited.retain(|chosen| chosen.id != id);
+        if self.awaited.is_empty() {
+            self.options.gates = self.options.gates.open(Gate::Subscribers);
+        }
+        self.left_out.push(left_out);
+        Ok(())
+    }
+}
+
+/// Whether the topics that must have a subscriber are named one by one.
+fn is_named(args: &PlayArgs) -> bool {
+    let names = &args.topics.wait_for_subscribers;
+    names.iter().any(|name| !name.is_empty())
+}
+
 /// Resolves the arguments, and the profiles given besides, against a recording of these topics that
 /// covers `recording`.
 pub fn plan(
@@ -64,7 +105,7 @@ pub fn plan(
     if chosen.is_empty() && !clock.is_served() {
         return Err(PlanError::Empty("no topic is selected".into()));
     }
-    let awaited = awaited(args, &chosen, topics)?;
+    let awaited = awaited(args, &chosen, &left_out, topics)?;
     let range = range(&args.time, recording)?;
     let gates = if awaited.is_empty() {
         Gates::OPEN
@@ -145,7 +186,12 @@ fn without_clock(
     (chosen, left_out)
 }
 
-fn awaited(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> Result<Vec<Chosen>, PlanError> {
+fn awaited(
+    args: &PlayArgs,
+    chosen: &[Chosen],
+    left_out: &[LeftOut],
+    topics: &[Topic],
+) -> Result<Vec<Chosen>, PlanError> {
     let asked = &args.topics.wait_for_subscribers;
     let named: Vec<String> = asked
         .iter()
@@ -153,6 +199,13 @@ fn awaited(args: &PlayArgs, chosen: &[Chosen], topics: &[Topic]) -> Result<Vec<C
         .cloned()
         .collect();
     let ids = ids_of("--wait-for-subscribers", &named, topics)?;
+    let is_chosen = |id: &&TopicId| chosen.iter().any(|chosen| chosen.id == **id);
+    if let Some(id) = ids.iter().find(|id| !is_chosen(id)) {
+        let topic = topics[id.index()].name.clone();
+        let known = left_out.iter().find(|one| one.topic == topic);
+        let reason = known.map_or_else(|| "it is not selected".into(), |one| one.reason.clone());
+        return Err(PlanError::AwaitsUnplayed { topic, reason });
+    }
     let is_awaited =
         |chosen: &&Chosen| !asked.is_empty() && (named.is_empty() || ids.contains(&chosen.id));
     Ok(chosen.iter().filter(is_awaited).cloned().collect())
@@ -279,14 +332,17 @@ mod tests {
 
     fn planned_with(line: &str, profiles: &str) -> Result<Plan, PlanError> {
         let profiles = QosOverrides::parse(profiles).unwrap();
-        let words = format!("play x.mcap {line}");
-        let cli = Cli::parse_from(spread_lists(words.split_whitespace().map(Into::into)));
         let second = 1_000_000_000;
         let recording = TimeRange::between(
             Time::from_nanos(100 * second),
             Time::from_nanos(200 * second),
         );
-        plan(&cli.play, &profiles, recording, &topics())
+        plan(&play_args(line), &profiles, recording, &topics())
+    }
+
+    fn play_args(line: &str) -> PlayArgs {
+        let words = format!("play x.mcap {line}");
+        Cli::parse_from(spread_lists(words.split_whitespace().map(Into::into))).play
     }
 
     fn secs(line: &str) -> Result<(i64, i64), String> {
@@ -402,6 +458,43 @@ mod tests {
                 .gates
                 .is_closed(Gate::Subscribers)
         );
+    }
+
+    #[test]
+    fn an_awaited_topic_that_is_not_played_is_refused_or_not_waited_for() {
+        let refused = |line: &str| planned(line).unwrap_err().to_string();
+        let unplayed = "--wait-for-subscribers names /imu, which is not played: it is not selected";
+        assert_eq!(
+            refused("--wait-for-subscribers /imu --exclude-topics /imu"),
+            unplayed
+        );
+        assert_eq!(
+            refused("--wait-for-subscribers /clock --clock"),
+            "--wait-for-subscribers names /clock, which is not played: play serves /clock itself"
+        );
+        let left_out = |topic: &str| LeftOut {
+            topic: topic.to_owned(),
+            reason: "no ROS message".to_owned(),
+        };
+        let by_name = play_args("--wait-for-subscribers /imu");
+        let mut named = planned("--wait-for-subscribers /imu").unwrap();
+        let imu = named.awaited[0].id;
+        assert_eq!(
+            named.leave_out(&by_name, imu, left_out("/imu")),
+            Err(PlanError::AwaitsUnplayed {
+                topic: "/imu".to_owned(),
+                reason: "no ROS message".to_owned()
+            })
+        );
+        let all = play_args("--wait-for-subscribers");
+        let mut plan = planned("--wait-for-subscribers").unwrap();
+        let ids: Vec<TopicId> = plan.awaited.iter().map(|chosen| chosen.id).collect();
+        for (n, id) in ids.iter().enumerate() {
+            assert!(plan.options.gates.is_closed(Gate::Subscribers), "{n} left");
+            plan.leave_out(&all, *id, left_out("/any")).unwrap();
+        }
+        assert!(!plan.options.gates.is_closed(Gate::Subscribers));
+        assert_eq!(plan.left_out.len(), ids.len());
     }
 
     #[test]

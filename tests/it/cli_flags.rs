@@ -292,3 +292,22 @@ fn the_guide_has_every_flag_that_is_there_for_the_sake_of_scripts() {
         assert!(is_tried || flag == "--input", "{flag} has no row");
     }
 }
+
+#[test]
+fn a_topic_that_cannot_be_published_is_not_waited_for() {
+    let mut spec = Spec::new(vec![vec![Note::new(0, 1, "x")]]);
+    spec.topics = vec![TopicSpec::named("/a#b")];
+    let files = Files::of([spec.write()]);
+    let wait = |topics: &[&str]| {
+        let mut play = play();
+        play.arg(&files.paths[0])
+            .args(["--clock", "--listen", "tcp/127.0.0.1:0"])
+            .arg("--wait-for-subscribers")
+            .args(topics);
+        play.assert()
+    };
+    wait(&[]).code(0);
+    wait(&["/a#b"]).code(2).stderr(contains(
+        "--wait-for-subscribers names /a#b, which is not played",
+    ));
+}
