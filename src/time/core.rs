@@ -17,6 +17,7 @@ use super::mailbox::Mailbox;
 use super::point::{Ros, Time};
 use super::reading::{Reading, Shown};
 use super::seqlock::SeqLock;
+use super::share::Share;
 use super::sync::{self, Condvar, Mutex, MutexGuard, ThreadId};
 use super::timetable::Timetable;
 use super::wall::{Rest, Resting, Wall};
@@ -186,22 +187,31 @@ impl Core {
             .retain(|known| !Arc::ptr_eq(known, handler));
     }
 
-    /// Makes a change, or leaves it to the thread that runs handlers now.
-    pub(super) fn change(&self, change: Change) {
+    /// Makes a change and its share of those that wait, or leaves it to the thread that runs handlers now.
+    pub(super) fn change(self: &Arc<Self>, change: Change, share: Share) {
         let mut state = self.lock();
         state.changes.put_in_order(change);
-        self.catch_up(state);
+        self.catch_up(state, share);
     }
 
-    /// Makes what is in line, or leaves it to the thread that runs handlers now. Whoever waited for the handlers of
-    /// the change before has its turn first: it needs nothing for that but the lock.
-    pub(super) fn catch_up<'a>(&'a self, mut state: Locked<'a>) {
+    /// Makes this share of what is in line, or leaves it to the thread that runs handlers now. Whoever waited for the
+    /// handlers of the change before has its turn first: it needs nothing for that but the lock.
+    pub(super) fn catch_up<'a>(self: &'a Arc<Self>, mut state: Locked<'a>, mut share: Share) {
         while state.handling.is_none() && !state.changes.is_empty() {
             if !state.gate.is_clear() {
                 state.gate.held_up += 1;
                 state = (self.passed.wait(state)).unwrap_or_else(PoisonError::into_inner);
                 state.gate.held_up -= 1;
                 continue;
+            }
+            if !share.takes_one(state.changes.len()) {
+                drop(state);
+                let core = Arc::clone(self);
+                // A thread that makes another change first also makes these.
+                sync::spawn("clock-changes", move || {
+                    core.catch_up(core.lock(), Share::ALL);
+                });
+                return;
             }
             if let Some(change) = state.changes.take()
                 && let Some(outcome) = state.outcome_of(change, &self.wall)

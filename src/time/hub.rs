@@ -2,7 +2,8 @@
 //! what the source says waits for them.
 //!
 //! One thread at a time hands on, in order, with no lock held: jump handlers may come back here. What arrives
-//! meanwhile waits in line and is handed on right after. Nobody hands on while the source's own code runs: no
+//! meanwhile waits in line and is handed on right after. A call that does not feed hands on a bounded number; a
+//! new thread hands on the rest (`share.rs`). Nobody hands on while the source's own code runs: no
 //! handler runs in it, nor under the lock that is held for it. Locks are taken in this order: control, line, clock.
 
 use std::collections::BTreeSet;
@@ -19,8 +20,9 @@ use super::jump::{HubId, Serving};
 use super::life::Kept;
 use super::mailbox::{Letter, Mailbox, Said};
 use super::point::{Ros, Time};
+use super::share::Share;
 use super::source::TimeSource;
-use super::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
+use super::sync::{self, AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 use super::wall::Wall;
 use super::writer::Attached;
 
@@ -114,7 +116,7 @@ impl Hub {
             handed: Condvar::new(),
         });
         let attached = hub.attach_source(&mut hub.control());
-        hub.hand_on();
+        hub.hand_on(Share::BOUNDED);
         (hub, attached)
     }
 
@@ -147,9 +149,9 @@ impl Hub {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn act(&self, source: u64, action: Action) {
+    pub(super) fn act(self: &Arc<Self>, source: u64, action: Action) {
         self.line().put(source, action);
-        self.hand_on();
+        self.hand_on(Share::ALL);
     }
 
     /// At once, whatever waits: it is no time.
@@ -167,17 +169,33 @@ impl Hub {
         self.line().malformed
     }
 
-    /// Hands on what is in line, unless somebody does.
-    pub(super) fn hand_on(&self) {
+    /// Hands on this share of what is in line, unless another thread hands on. The one that does ends when the line is
+    /// empty or the source's own code runs; otherwise a new thread goes on.
+    pub(super) fn hand_on(self: &Arc<Self>, share: Share) {
         let mut line = self.line();
         if line.is_busy {
             return;
         }
         line.is_busy = true;
+        self.hand_on_alone(line, share);
+    }
+
+    /// The same for the one thread for which the line is busy.
+    fn hand_on_alone<'a>(self: &'a Arc<Self>, mut line: MutexGuard<'a, Line>, mut share: Share) {
         let _serving = Serving::of(self.id);
-        while !line.is_held
-            && let Some((source, action)) = line.actions.take()
-        {
+        while !line.is_held && !line.actions.is_empty() {
+            if !share.takes_one(line.actions.len()) {
+                drop(line);
+                let hub = Arc::clone(self);
+                // The line stays busy, so no other thread begins before that one.
+                sync::spawn("clock-feed", move || {
+                    hub.hand_on_alone(hub.line(), Share::ALL);
+                });
+                return;
+            }
+            let Some((source, action)) = line.actions.take() else {
+                break;
+            };
             if source.is_some_and(|source| source != line.source) {
                 continue;
             }
@@ -216,7 +234,7 @@ impl Hub {
         clock.queue(known.chain(line.shut));
         line.clocks.push(clock.clone());
         drop(line);
-        clock.catch_up();
+        clock.catch_up(Share::BOUNDED);
         kept
     }
 
@@ -227,7 +245,7 @@ impl Hub {
         let clocks = line.clocks.clone();
         drop(line);
         for clock in &clocks {
-            clock.change(Change::Shut);
+            clock.change(Change::Shut, Share::BOUNDED);
         }
     }
 
@@ -331,7 +349,7 @@ fn hand(action: Action, clocks: &[Attached], is_on: bool) {
         Action::Publishers(_) => return,
     };
     for clock in clocks {
-        clock.change(change);
+        clock.change(change, Share::ALL);
     }
 }
 

@@ -79,6 +79,10 @@ impl<T: Letter> Mailbox<T> {
         Some(letter)
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

@@ -43,6 +43,7 @@ mod saved;
 mod schedule;
 mod segment;
 mod seqlock;
+mod share;
 mod sim_time;
 mod sleep;
 mod source;

@@ -1,7 +1,8 @@
 //! [`SimTime`]: one time source, the clocks it drives, and whether it does (`use_sim_time`).
 //!
 //! What the source feeds is handed to the clocks, and their handlers run, in the thread that feeds it, or in one
-//! that hands on already: also one that is in a call of a [`SimTime`] which changes something. How: `hub.rs`.
+//! that delivers already: one that is in a call of a [`SimTime`] which changes something, or one that was started to
+//! deliver what waited when such a call returned. How: `hub.rs`.
 
 use std::ops::Deref;
 use std::panic::resume_unwind;
@@ -21,10 +22,12 @@ use super::writer::{Attached, ClockWriter};
 
 /// A time source and its clocks (requirement T25).
 ///
-/// Jump handlers run in the thread that feeds, enables, disables or replaces the source, and that also hands on what
-/// others feed meanwhile: it is not back before all of that has been told, so hold no lock in these calls that a
-/// handler takes. [`SimTime::attach`], [`SimTime::hand_over`] and [`SimTime::release`] run handlers of that clock
-/// alone; the other calls run none.
+/// Jump handlers run in the thread that feeds, enables, disables or replaces the source; hold no lock in these calls
+/// that a handler takes. A thread that feeds also delivers what others feed meanwhile, until nothing waits. The other
+/// calls deliver what waits when they begin, and once more what has arrived meanwhile; if values still wait then, a new
+/// thread delivers the rest. So these calls return even if the handlers are slower than the source.
+/// [`SimTime::attach`], [`SimTime::hand_over`] and [`SimTime::release`] run handlers of that clock alone; the other
+/// calls run none.
 ///
 /// Clones are one and the same. Off at first, as the parameter `use_sim_time` is: the clocks show system time (T16,
 /// T18).

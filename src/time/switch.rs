@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::hub::{Action, Control, Hub, Ran};
 use super::jump;
+use super::share::Share;
 use super::source::{Feed, SourceError, TimeSource};
 use super::sync::{MutexGuard, Ordering};
 
@@ -24,14 +25,14 @@ impl Hub {
         started
     }
 
-    pub(super) fn disable(&self) -> Ran<()> {
+    pub(super) fn disable(self: &Arc<Self>) -> Ran<()> {
         let stopped = self.switch_off();
         self.settle();
         stopped
     }
 
     /// The same without waiting for others who hand on.
-    pub(super) fn switch_off(&self) -> Ran<()> {
+    pub(super) fn switch_off(self: &Arc<Self>) -> Ran<()> {
         let mut control = self.control();
         let stopped = if self.is_on() {
             self.stop(&mut control)
@@ -43,9 +44,9 @@ impl Hub {
     }
 
     /// What was asked for is handed on, by this thread unless another does that.
-    fn let_go(&self, control: MutexGuard<'_, Control>) {
+    fn let_go(self: &Arc<Self>, control: MutexGuard<'_, Control>) {
         drop(control);
-        self.hand_on();
+        self.hand_on(Share::BOUNDED);
     }
 
     /// Until what was asked for so far has been handed on. A thread that runs handlers does not wait: it may be the one

@@ -34,7 +34,9 @@ pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
     };
     let named = std::thread::Builder::new().name(name.to_owned());
     if let Err(error) = named.spawn(begin) {
-        tracing::warn!("no thread to stop a time source in: {error}");
+        tracing::warn!(
+            "the thread {name} of a clock cannot be made; another does its work: {error}"
+        );
         if let Some(work) = run(&work) {
             work();
         }

@@ -12,6 +12,7 @@ use super::extrapolate::{ClockState, Extrapolation, Heard};
 use super::jump::HubId;
 use super::life::{Kept, Life};
 use super::point::{Ros, Time};
+use super::share::Share;
 
 /// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
 /// beside one in another thread: then right after it, in the order of the calls. Where more than 64 wait, those on the way
@@ -28,7 +29,7 @@ struct Hold(Arc<Core>);
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.0.change(Change::Deactivate);
+        self.0.change(Change::Deactivate, Share::ALL);
     }
 }
 
@@ -45,33 +46,33 @@ impl ClockWriter {
 
     /// The source drives the clock from now on; what it has said before counts (requirements T17, T18).
     pub fn activate(&self) {
-        self.change(Change::Activate);
+        self.change(Change::Activate, Share::BOUNDED);
     }
 
     /// The clock shows system time from now on (requirement T16).
     pub fn deactivate(&self) {
-        self.change(Change::Deactivate);
+        self.change(Change::Deactivate, Share::BOUNDED);
     }
 
     /// What the source says the time is. Kept, but not shown, while it is not active. A first zero is no
     /// time (requirement T20).
     pub fn set(&self, time: Time<Ros>) {
-        self.change(Change::Time(time));
+        self.change(Change::Time(time), Share::ALL);
     }
 
     /// What the source says the time is and how it goes on from this call (requirement T33).
     pub fn set_state(&self, state: ClockState, how: Extrapolation) {
         let wall = self.clock.core.wall();
-        self.change(Change::State(Heard::now(state, how, wall)));
+        self.change(Change::State(Heard::now(state, how, wall)), Share::ALL);
     }
 
     /// Ends all sleeps with [`SleepError::Shutdown`](super::sleep::SleepError::Shutdown), now and later.
     pub fn shut_down(&self) {
-        self.change(Change::Shut);
+        self.change(Change::Shut, Share::BOUNDED);
     }
 
-    fn change(&self, change: Change) {
-        self.clock.core.change(change);
+    fn change(&self, change: Change, share: Share) {
+        self.clock.core.change(change, share);
     }
 }
 
@@ -100,7 +101,7 @@ impl Attached {
         state.hub = None;
         state.changes.put_in_order(Change::Deactivate);
         state.changes.put_in_order(Change::Forget);
-        core.catch_up(state);
+        core.catch_up(state, Share::BOUNDED);
         Self { hold, life, owner }
     }
 
@@ -135,9 +136,9 @@ impl Attached {
         self.life.strong_count() > 0
     }
 
-    pub(super) fn change(&self, change: Change) {
+    pub(super) fn change(&self, change: Change, share: Share) {
         let core = &self.hold.0;
-        core.catch_up(self.queued([change]));
+        core.catch_up(self.queued([change]), share);
     }
 
     /// Puts changes in line, without running a handler, for [`Attached::catch_up`] to make.
@@ -145,10 +146,10 @@ impl Attached {
         drop(self.queued(changes));
     }
 
-    /// Makes what is in line, or leaves it to the thread that runs handlers now.
-    pub(super) fn catch_up(&self) {
+    /// Makes this share of what is in line, or leaves it to the thread that runs handlers now.
+    pub(super) fn catch_up(&self, share: Share) {
         let core = &self.hold.0;
-        core.catch_up(core.lock());
+        core.catch_up(core.lock(), share);
     }
 
     fn queued(&self, changes: impl IntoIterator<Item = Change>) -> Locked<'_> {

@@ -55,6 +55,7 @@ mod time_handlers;
 mod time_hub;
 mod time_jump;
 mod time_life;
+mod time_line;
 mod time_parts;
 mod time_races;
 mod time_sleep;
