@@ -126,7 +126,8 @@ impl<'a> Warden<'a> {
     /// Tells of a path that was lost or is back since the last look.
     fn look_at(&mut self, path: PathState, now: Time<Steady>) {
         let before = std::mem::replace(&mut self.path, path);
-        let has_lost = path.losses != before.losses;
+        // A session that has just been opened has no way out until its links are there, which is no loss.
+        let has_lost = path.losses != before.losses || (before.is_up && !path.is_up);
         if has_lost {
             self.followers.path_is_lost();
             self.path_is_lost();

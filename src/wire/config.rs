@@ -3,10 +3,12 @@
 //! Set are exactly the keys whose value in rmw's own session file differs from zenoh's default, and those
 //! that make opening fast and coming back quick; every one is named here.
 
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::Duration;
 
 use zenoh::Config;
+use zenoh::config::ZenohId;
 
 use super::endpoint::any_port;
 use super::error::WireError;
@@ -200,9 +202,7 @@ pub(super) fn patient(
         .filter_map(|endpoint| any_port(endpoint))
         .collect();
     for (key, value) in [
-        // Each session has one of its own.
-        ("id", "null"),
-        ("listen/endpoints", &list(&listen)),
+        ("listen/endpoints", list(&listen).as_str()),
         ("open/return_conditions/connect_scouted", "false"),
         // A repeated sequence number of a latched topic must not close the link of who takes nothing.
         (
@@ -251,6 +251,21 @@ fn micros(stall_timeout: Duration) -> String {
 fn set_stall_timeout(config: &mut Config, stall_timeout: Duration) -> Result<(), WireError> {
     let key = "transport/link/tx/queue/congestion_control/block/wait_before_close";
     set(config, key, &micros(stall_timeout))
+}
+
+/// Gives the session an id that no other has, and returns it as zenoh writes it.
+pub(super) fn set_random_id(config: &mut Config) -> Result<String, WireError> {
+    // Each `RandomState` has keys of its own, which the system's random numbers seed.
+    let id: [u64; 2] = [1, 2].map(|half: u64| RandomState::new().hash_one(half));
+    let bytes: Vec<u8> = id.into_iter().flat_map(u64::to_le_bytes).collect();
+    let id = ZenohId::try_from(bytes.as_slice()).map_err(|source| WireError::Setting {
+        key: "id".to_owned(),
+        value: format!("{bytes:?}"),
+        source,
+    })?;
+    let id = id.to_string();
+    set(config, "id", &format!("{id:?}"))?;
+    Ok(id)
 }
 
 /// Sets one key to a JSON5 value.

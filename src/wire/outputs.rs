@@ -26,9 +26,8 @@ impl Session {
             && self.options.congestion == Congestion::Block
             && let Some(config) = config::patient(self.config.clone(), timeout)?
         {
-            let beside = (&self.zenoh, &*self.path);
             let patience = self.is_answered.then_some(LINK_PATIENCE);
-            *patient = Some(Patient::open(config, beside, &self.events, patience)?);
+            *patient = Some(Patient::open(config, &self.path, &self.events, patience)?);
         }
         let patient = patient.as_ref().map(|patient| patient.zenoh.clone());
         Ok(Lanes {

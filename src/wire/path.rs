@@ -4,7 +4,7 @@
 //! that is asked for, not a sequence of events: whoever looks late sees how it is now, and by the count that there
 //! was a loss in between.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct PathState {
     pub losses: u64,
 }
 
-/// The links of a session, and whether they are a way out.
+/// The links of our sessions, and whether they are a way out.
 #[derive(Default, Debug)]
 pub(super) struct Path {
     links: Mutex<Links>,
@@ -26,24 +26,38 @@ pub(super) struct Path {
 
 #[derive(Default, Debug)]
 struct Links {
-    routers: BTreeSet<String>,
-    others: BTreeSet<String>,
-    /// Our own sessions, which are nobody to reach.
-    ours: BTreeSet<String>,
-    /// Once a router was there, other links do not replace it: new nodes are found through it.
-    needs_router: bool,
+    /// Our sessions that messages go through, by their ids. A link between two of them is no way out.
+    sessions: BTreeMap<String, Session>,
     losses: u64,
     /// The session closes: nobody waits any more.
     is_closing: bool,
 }
 
-impl Links {
+/// The links of one session of ours, by the ids of the sessions at their other ends.
+#[derive(Default, Debug)]
+struct Session {
+    routers: BTreeSet<String>,
+    others: BTreeSet<String>,
+    /// Once a router was there, other links do not replace it: new nodes are found through it.
+    needs_router: bool,
+}
+
+impl Session {
     fn is_up(&self) -> bool {
         !self.routers.is_empty() || (!self.needs_router && !self.others.is_empty())
     }
+}
+
+impl Links {
+    /// Each session carries messages that the others do not, so each needs a way out.
+    fn is_up(&self) -> bool {
+        !self.sessions.is_empty() && self.sessions.values().all(Session::is_up)
+    }
 
     fn has_lost_router(&self) -> bool {
-        self.needs_router && self.routers.is_empty()
+        let mut sessions = self.sessions.values();
+        sessions.clone().any(|session| session.needs_router)
+            && sessions.all(|session| session.routers.is_empty())
     }
 }
 
@@ -55,33 +69,43 @@ pub(super) enum Far {
 }
 
 impl Path {
-    /// Session `zid` is one of ours: a link to it is no way out.
-    pub(super) fn ignore(&self, zid: &str) {
-        self.change(|links| {
-            links.others.remove(zid);
-            links.ours.insert(zid.to_owned());
-        });
+    /// Messages go through our session `zid` from now on. To be called before its links are watched, and before
+    /// another session of ours can have a link to it. The state is down until it has a link, which is not a loss.
+    pub(super) fn add(&self, zid: &str) {
+        self.links().sessions.entry(zid.to_owned()).or_default();
+        self.changed.notify_all();
     }
 
-    /// A link to session `zid` opened. Whether the state is another now.
-    pub(super) fn opened(&self, zid: &str, far: Far) -> bool {
+    /// Our session `zid` could not be opened.
+    pub(super) fn remove(&self, zid: &str) {
+        self.links().sessions.remove(zid);
+        self.changed.notify_all();
+    }
+
+    /// A link from our session `near` to session `zid` opened. Whether the state is another now.
+    pub(super) fn opened(&self, near: &str, zid: &str, far: Far) -> bool {
         self.change(|links| {
-            if links.ours.contains(zid) {
+            if links.sessions.contains_key(zid) {
                 return;
             }
-            match far {
-                Far::Router => links.routers.insert(zid.to_owned()),
-                Far::Other => links.others.insert(zid.to_owned()),
+            let Some(session) = links.sessions.get_mut(near) else {
+                return;
             };
-            links.needs_router |= far == Far::Router;
+            match far {
+                Far::Router => session.routers.insert(zid.to_owned()),
+                Far::Other => session.others.insert(zid.to_owned()),
+            };
+            session.needs_router |= far == Far::Router;
         })
     }
 
-    /// A link to session `zid` closed. Whether the state is another now.
-    pub(super) fn closed(&self, zid: &str) -> bool {
+    /// A link from our session `near` to session `zid` closed. Whether the state is another now.
+    pub(super) fn closed(&self, near: &str, zid: &str) -> bool {
         self.change(|links| {
-            links.routers.remove(zid);
-            links.others.remove(zid);
+            if let Some(session) = links.sessions.get_mut(near) {
+                session.routers.remove(zid);
+                session.others.remove(zid);
+            }
         })
     }
 
@@ -100,7 +124,7 @@ impl Path {
         drop(self.wait_while(patience, |links| !links.is_up()));
     }
 
-    /// Waits until a router that was there is not there any more. False if the session closes.
+    /// Waits until a router that was there is not there any more, for any of our sessions. False if the session closes.
     pub(super) fn wait_for_loss(&self) -> bool {
         let mut links = self.links();
         while !links.is_closing && !links.has_lost_router() {
@@ -153,6 +177,15 @@ impl Path {
 mod tests {
     use super::*;
 
+    const MAIN: &str = "a";
+    const SECOND: &str = "b";
+
+    fn path() -> Path {
+        let path = Path::default();
+        path.add(MAIN);
+        path
+    }
+
     fn state(path: &Path) -> (bool, u64) {
         let PathState { is_up, losses } = path.state();
         (is_up, losses)
@@ -160,60 +193,101 @@ mod tests {
 
     #[test]
     fn the_last_router_takes_the_path_with_it() {
-        let path = Path::default();
+        let path = path();
         assert_eq!(state(&path), (false, 0));
-        assert!(path.opened("r1", Far::Router));
-        assert!(!path.opened("r2", Far::Router));
-        assert!(!path.opened("p", Far::Other));
-        assert!(!path.closed("r1"));
-        assert!(path.closed("r2"));
+        assert!(path.opened(MAIN, "r1", Far::Router));
+        assert!(!path.opened(MAIN, "r2", Far::Router));
+        assert!(!path.opened(MAIN, "p", Far::Other));
+        assert!(!path.closed(MAIN, "r1"));
+        assert!(path.closed(MAIN, "r2"));
         assert_eq!(state(&path), (false, 1));
-        assert!(path.opened("r3", Far::Router));
+        assert!(path.opened(MAIN, "r3", Far::Router));
         assert_eq!(state(&path), (true, 1));
     }
 
     #[test]
     fn a_loss_shows_to_who_looks_when_it_is_over() {
-        let path = Path::default();
-        path.opened("r", Far::Router);
+        let path = path();
+        path.opened(MAIN, "r", Far::Router);
         let before = path.state();
-        path.closed("r");
-        path.opened("r", Far::Router);
+        path.closed(MAIN, "r");
+        path.opened(MAIN, "r", Far::Router);
         let after = path.state();
         assert!(before.is_up && after.is_up && after.losses > before.losses);
     }
 
     #[test]
-    fn a_session_of_ours_is_no_way_out() {
-        let path = Path::default();
-        path.ignore("ours");
-        assert!(!path.opened("ours", Far::Other) && !path.state().is_up);
-        // Known as ours when the link is there already.
-        assert!(path.opened("late", Far::Other));
-        path.ignore("late");
-        assert!(!path.state().is_up);
+    fn each_session_needs_a_way_out_and_each_loss_counts() {
+        let path = path();
+        path.opened(MAIN, "r", Far::Router);
+        path.add(SECOND);
+        // What was not there yet is not lost.
+        assert_eq!(state(&path), (false, 0));
+        assert!(path.opened(SECOND, "r", Far::Router));
+        assert_eq!(state(&path), (true, 0));
+        assert!(path.closed(MAIN, "r"));
+        assert!(path.opened(MAIN, "r", Far::Router));
+        assert!(path.closed(SECOND, "r"));
+        assert_eq!(state(&path), (false, 2));
+        // One loss for both: there is no way out in between.
+        assert!(!path.closed(MAIN, "r"));
+        assert!(!path.opened(MAIN, "r", Far::Router));
+        assert!(path.opened(SECOND, "r", Far::Router));
+        assert_eq!(state(&path), (true, 2));
+    }
+
+    #[test]
+    fn a_link_between_our_sessions_is_no_way_out_and_no_loss() {
+        let path = path();
+        path.add(SECOND);
+        assert!(!path.opened(MAIN, SECOND, Far::Other) && !path.opened(SECOND, MAIN, Far::Other));
+        assert!(!path.closed(MAIN, SECOND) && !path.closed(SECOND, MAIN));
+        assert_eq!(state(&path), (false, 0));
+    }
+
+    #[test]
+    fn a_session_that_could_not_be_opened_is_not_waited_for() {
+        let path = path();
+        path.opened(MAIN, "r", Far::Router);
+        path.add(SECOND);
+        path.remove(SECOND);
+        path.wait(Duration::MAX);
+        assert_eq!(state(&path), (true, 0));
     }
 
     #[test]
     fn without_any_router_a_peer_will_do() {
-        let path = Path::default();
-        assert!(path.opened("p", Far::Other));
-        assert!(path.closed("p"));
+        let path = path();
+        assert!(path.opened(MAIN, "p", Far::Other));
+        assert!(path.closed(MAIN, "p"));
         assert_eq!(state(&path), (false, 1));
     }
 
     #[test]
     fn a_router_is_lost_for_so_long_as_it_does_not_come_back() {
-        let path = Path::default();
+        let path = path();
         assert!(!path.stays_lost(Duration::ZERO), "there was none");
-        path.opened("r", Far::Router);
-        path.closed("r");
+        path.opened(MAIN, "r", Far::Router);
+        path.closed(MAIN, "r");
         assert!(path.wait_for_loss());
         assert!(path.stays_lost(Duration::ZERO));
-        path.opened("r", Far::Router);
+        path.opened(MAIN, "r", Far::Router);
         assert!(!path.stays_lost(Duration::MAX));
-        path.closed("r");
+        path.closed(MAIN, "r");
         path.close();
         assert!(!path.stays_lost(Duration::MAX) && !path.wait_for_loss());
+    }
+
+    #[test]
+    fn a_router_is_lost_when_no_session_has_a_link_to_it() {
+        let path = path();
+        path.add(SECOND);
+        for session in [MAIN, SECOND] {
+            path.opened(session, "r", Far::Router);
+        }
+        path.closed(MAIN, "r");
+        assert!(!path.stays_lost(Duration::MAX));
+        path.closed(SECOND, "r");
+        assert!(path.stays_lost(Duration::ZERO));
     }
 }

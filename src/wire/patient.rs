@@ -11,6 +11,7 @@ use std::time::Duration;
 use zenoh::Wait;
 use zenoh::session::TransportEventsListener;
 
+use super::config::set_random_id;
 use super::error::WireError;
 use super::event::Events;
 use super::path::Path;
@@ -20,34 +21,45 @@ use super::watch::watch_links;
 #[derive(Debug)]
 pub(super) struct Patient {
     _links: TransportEventsListener<()>,
-    pub(super) path: Arc<Path>,
     pub(super) zenoh: zenoh::Session,
 }
 
 impl Patient {
-    /// Opens it, and waits for the link that counts if somebody is there. `main` is the session it stands beside, and
-    /// the path of that: a link between the two is no way out.
+    /// Opens it, and waits so long for a way out if somebody is there. `path` is that of the main session. It has to
+    /// know this one before a link between the two can open, so the id is chosen here.
     pub(super) fn open(
-        config: zenoh::Config,
-        (main, main_path): (&zenoh::Session, &Path),
+        mut config: zenoh::Config,
+        path: &Arc<Path>,
         events: &Events,
         patience: Option<Duration>,
+    ) -> Result<Self, WireError> {
+        let zid = set_random_id(&mut config)?;
+        path.add(&zid);
+        let opened = Self::open_as(config, path, events);
+        match &opened {
+            Err(_) => path.remove(&zid),
+            Ok(_) => {
+                if let Some(patience) = patience {
+                    path.wait(patience);
+                }
+            }
+        }
+        opened
+    }
+
+    fn open_as(
+        config: zenoh::Config,
+        path: &Arc<Path>,
+        events: &Events,
     ) -> Result<Self, WireError> {
         let opened = zenoh::open(config).wait();
         let zenoh = opened.map_err(|source| WireError::Open {
             what: "a second session, for reliable topics".to_owned(),
             source,
         })?;
-        let path = Arc::new(Path::default());
-        path.ignore(&main.zid().to_string());
-        main_path.ignore(&zenoh.zid().to_string());
-        let links = watch_links(&zenoh, events, &path)?;
-        if let Some(patience) = patience {
-            path.wait(patience);
-        }
+        let links = watch_links(&zenoh, events, path)?;
         Ok(Self {
             _links: links,
-            path,
             zenoh,
         })
     }

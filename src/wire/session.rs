@@ -93,6 +93,7 @@ impl Session {
         };
         let graph = Graph::new(node.zid.clone(), node.node_path());
         let path = Arc::new(Path::default());
+        path.add(&node.zid);
         let watches = Watches::declare(&zenoh, domain, &graph, &events, &path)?;
         if is_answered {
             path.wait(LINK_PATIENCE);
@@ -151,14 +152,7 @@ impl Session {
 
     /// Whether what is put now has a way out, and how often it had none.
     pub fn path(&self) -> PathState {
-        let main = self.path.state();
-        let patient = self.patient();
-        let patient = patient.as_ref().map(|patient| patient.path.state());
-        PathState {
-            is_up: main.is_up && patient.is_none_or(|path| path.is_up),
-            // A router that goes takes the links of both.
-            losses: main.losses.max(patient.map_or(0, |path| path.losses)),
-        }
+        self.path.state()
     }
 
     /// Whether what is put now has a way out.

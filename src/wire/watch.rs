@@ -58,18 +58,19 @@ impl Watches {
     }
 }
 
-/// Keeps `path` up to date, and tells of its changes.
+/// Tells `path`, which has this session, of the session's links, and `events` of changes of the path.
 pub(super) fn watch_links(
     session: &zenoh::Session,
     events: &Events,
     path: &Arc<Path>,
 ) -> Result<TransportEventsListener<()>, WireError> {
     let (events, path) = (events.clone(), Arc::clone(path));
+    let near = session.zid().to_string();
     let listener = session
         .info()
         .transport_events_listener()
         .history(true)
-        .callback(move |event| changed(&event, &events, &path))
+        .callback(move |event| changed(&near, &event, &events, &path))
         .wait();
     listener.map_err(|source| WireError::Declare {
         what: "a watch of links".to_owned(),
@@ -77,15 +78,15 @@ pub(super) fn watch_links(
     })
 }
 
-fn changed(event: &TransportEvent, events: &Events, path: &Path) {
+fn changed(near: &str, event: &TransportEvent, events: &Events, path: &Path) {
     let zid = event.transport().zid().to_string();
     let is_change = match event.kind() {
         SampleKind::Put => {
             let is_router = event.transport().whatami() == WhatAmI::Router;
             let far = if is_router { Far::Router } else { Far::Other };
-            path.opened(&zid, far)
+            path.opened(near, &zid, far)
         }
-        SampleKind::Delete => path.closed(&zid),
+        SampleKind::Delete => path.closed(near, &zid),
     };
     if is_change {
         events.tell(WireEvent::PathChanged);

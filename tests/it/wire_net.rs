@@ -321,6 +321,69 @@ impl Drop for Pipe {
     }
 }
 
+/// TCP connections to an endpoint, which can be cut one by one.
+pub(crate) struct Relay {
+    /// Where to connect.
+    pub(crate) endpoint: String,
+    relayed: Arc<Mutex<Relayed>>,
+}
+
+#[derive(Default)]
+struct Relayed {
+    /// In the order in which they came.
+    connections: Vec<TcpStream>,
+    is_closed: bool,
+}
+
+impl Relay {
+    pub(crate) fn to(endpoint: &str) -> Self {
+        let near = free_endpoint();
+        let listener = listener(&near);
+        let target = endpoint.trim_start_matches("tcp/").to_owned();
+        let relayed = Arc::new(Mutex::new(Relayed::default()));
+        let accepted = Arc::clone(&relayed);
+        std::thread::spawn(move || {
+            for near in listener.incoming() {
+                let near = near.expect("a connection");
+                let mut accepted = accepted.lock().expect("no panic");
+                let handle = || near.try_clone().expect("a handle");
+                if accepted.is_closed {
+                    continue;
+                }
+                let Ok(far) = TcpStream::connect(&target) else {
+                    continue;
+                };
+                let (up, back) = (far.try_clone().expect("a handle"), handle());
+                accepted.connections.push(handle());
+                std::thread::spawn(move || carry(near, up, || ()));
+                std::thread::spawn(move || carry(far, back, || ()));
+            }
+        });
+        Self {
+            endpoint: near,
+            relayed,
+        }
+    }
+
+    /// How many connections there were.
+    pub(crate) fn count(&self) -> usize {
+        self.relayed.lock().expect("no panic").connections.len()
+    }
+
+    /// Ends some connections, counted from the first there was.
+    pub(crate) fn cut(&self, which: std::ops::Range<usize>) {
+        for connection in &self.relayed.lock().expect("no panic").connections[which] {
+            // Some have ended already.
+            drop(connection.shutdown(Shutdown::Both));
+        }
+    }
+
+    /// Ends new connections at once.
+    pub(crate) fn close(&self) {
+        self.relayed.lock().expect("no panic").is_closed = true;
+    }
+}
+
 /// Carries one connection to an endpoint; the near end.
 fn pipe(endpoint: &str, pause: Duration, gate: &Arc<(Mutex<bool>, Condvar)>) -> String {
     let near = free_endpoint();

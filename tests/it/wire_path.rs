@@ -11,7 +11,7 @@ use zenoh::sample::Sample;
 
 use crate::patience::until;
 use crate::wire_net::{
-    Events, Pipe, STRING, STRING_HASH, free_endpoint, message, node, number, open, options,
+    Events, Pipe, Relay, STRING, STRING_HASH, free_endpoint, message, node, number, open, options,
     payload, peer, played, router, subscribe, take, token,
 };
 
@@ -37,6 +37,30 @@ fn a_router_that_dies_and_comes_back_is_told() {
     let _second = start();
     until("return", || session.has_path());
     assert_eq!(session.path().losses, 1);
+}
+
+#[test]
+fn a_loss_of_either_session_of_the_player_counts() {
+    let (_router, _, endpoint) = router(|_| ());
+    let relay = Relay::to(&endpoint);
+    let (session, _) = open(&options(&[], std::slice::from_ref(&relay.endpoint)));
+    until("a link", || session.has_path());
+    let of_main = 0..relay.count();
+    // A reliable topic goes through a session of its own, opened now.
+    let _output = session
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    until("a link of both", || session.has_path());
+    let of_second = of_main.end..relay.count();
+    assert_eq!(session.path().losses, 0);
+    relay.cut(of_main);
+    until("the return of the first", || {
+        session.path().losses == 1 && session.has_path()
+    });
+    relay.close();
+    relay.cut(of_second);
+    until("the loss of the second", || !session.has_path());
+    assert_eq!(session.path().losses, 2);
 }
 
 #[test]

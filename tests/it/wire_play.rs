@@ -11,7 +11,7 @@ use zenoh::Wait;
 use zenoh::sample::Sample;
 
 use crate::wire_net::{
-    CLOCK_HASH, CLOCK_KEY, STRING, STRING_HASH, free_endpoint, hearing, node, peer, router,
+    CLOCK_HASH, CLOCK_KEY, Relay, STRING, STRING_HASH, free_endpoint, hearing, node, peer, router,
     subscribe, take, token,
 };
 
@@ -176,6 +176,39 @@ fn whoever_waits_for_the_start_is_shown_its_time_though_no_message_brings_one() 
         child.kill().unwrap();
         child.wait().unwrap();
     }
+}
+
+/// Reliable topics go through a session of their own, whose link may end alone.
+#[test]
+fn a_link_that_only_one_session_of_the_player_loses_holds_playback() {
+    let endpoint = free_endpoint();
+    let listen = format!("[\"{endpoint}\"]");
+    let router = node("\"router\"", "", &[("listen/endpoints", listen.as_str())]);
+    let relay = Relay::to(&endpoint);
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(demo())
+        .args(["--no-tui", "--clock", "--rate", "0.01"])
+        .args(["--connect", &relay.endpoint])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut hear = hearing(&mut child);
+    hear("connected to");
+    let node = peer(&endpoint);
+    let (_clock, ticks) = subscribe(&node, CLOCK_KEY);
+    // It plays, so the links of both its sessions are there, after a connection that asked whether anybody is there.
+    take(&ticks);
+    assert_eq!(relay.count(), 3);
+    relay.cut(1..2);
+    hear("playback stands until it is back");
+    hear("connection to the zenoh router is up");
+    relay.close();
+    relay.cut(2..3);
+    hear("playback stands until it is back");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    router.close().wait().unwrap();
 }
 
 #[test]
