@@ -44,7 +44,7 @@ fn main() -> Result<()> {
             println!(
                 "{} MB: {}",
                 File::open(&path)?.metadata()?.len() / 1_000_000,
-                path.display()
+                path.to_string_lossy()
             );
             if is_indexed {
                 measure(&path)?;

@@ -288,7 +288,7 @@ fn lateness(seconds: u64) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("kilohertz.mcap");
     recording::write(&path, seconds * 1000, 1000)?;
-    let bag = path.display().to_string();
+    let bag = path.to_string_lossy().into_owned();
     let mut late = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
     for turn in 1..=TURNS {
         eprintln!("turn {turn} of {TURNS}: twice {seconds} s");

@@ -22,6 +22,10 @@ fn main() -> anyhow::Result<()> {
         .map_or_else(|| PathBuf::from("testdata/demo.mcap"), PathBuf::from);
     let messages = drive::session()?;
     recorder::write(&path, &messages)?;
-    eprintln!("wrote {} messages to {}", messages.len(), path.display());
+    eprintln!(
+        "wrote {} messages to {}",
+        messages.len(),
+        path.to_string_lossy()
+    );
     Ok(())
 }

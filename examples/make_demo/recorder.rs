@@ -20,8 +20,8 @@ const NEVER: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());
 
 /// Writes `messages` to a new file at `path`.
 pub(crate) fn write(path: &Path, messages: &[Recorded]) -> Result<()> {
-    let file =
-        std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let file = std::fs::File::create(path)
+        .with_context(|| format!("cannot write {}", path.to_string_lossy()))?;
     // The library's name has no version in it and there is one compression thread, so that the file
     // stays the same in the next release and on another machine.
     let mut writer = WriteOptions::new()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use bagplay::bag::{Bag, Marks, Reach};
+use bagplay::bag::{Bag, Foreign, Marks, Reach};
 use bagplay::cli::{Color, Exit, PlayArgs, ScreenArgs, TalkArgs};
 use bagplay::player::Running;
 use bagplay::tui::{
@@ -119,7 +119,7 @@ pub(crate) fn watch<O>(
 ) -> Result<Ended, Failure> {
     let (told, news) = bounded(WAITING);
     let name = bag.files().first().and_then(|file| file.path.file_name());
-    let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = name.map_or_else(String::new, |name| Foreign::path(name.as_ref()).to_string());
     // Nothing is written any more where the screen will be, and what was said before is there.
     run.voice.log.divert(Box::new(lines_to(told.clone())));
     logging::flush(logging::A_WHILE);

@@ -79,7 +79,7 @@ impl Drop for SaidBeforeTheEnd {
 
 /// Starts logging. Zenoh's own log stays off unless `RUST_LOG` asks for it.
 pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
-    let is_terminal = io::stderr().is_terminal();
+    let is_terminal = stderr().is_terminal();
     let is_quiet = talk.quiet || talk.log_level >= Some(LogLevel::Warn);
     let is_drawn = is_terminal && !is_quiet;
     let bars = MultiProgress::with_draw_target(if is_drawn {
@@ -106,7 +106,7 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
     let above = bars.clone();
     let stderr = Outlet::start("log", move |line| {
         // Never an error: that nobody listens must not end a run.
-        let _ = above.suspend(|| io::stderr().write_all(line.as_bytes()));
+        let _ = above.suspend(|| stderr().write_all(line.as_bytes()));
     });
     let file = file.map(outlet_to);
     let _ = OUTLETS.set(file.iter().chain([&stderr]).cloned().collect());
@@ -132,6 +132,14 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
         #[cfg(feature = "tui")]
         log,
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where the log is written"
+)]
+fn stderr() -> io::Stderr {
+    io::stderr()
 }
 
 fn outlet_to(file: File) -> Outlet {

@@ -26,4 +26,5 @@ pub(crate) mod settings;
 pub(crate) mod shallow;
 pub(crate) mod show;
 pub(crate) mod signals;
+pub(crate) mod stdout;
 pub(crate) mod warden;

@@ -52,7 +52,7 @@ pub(crate) fn open(paths: &[PathBuf], order: MessageOrder, voice: &Voice) -> Res
         if !named.insert(place.unwrap_or_else(|_| file.path.clone())) {
             tracing::warn!(
                 "{}: named twice, so it is played twice",
-                file.path.display()
+                Foreign::path(&file.path)
             );
         }
     }
@@ -87,7 +87,10 @@ impl Watch<'_> {
             if !self.voice.is_quiet && state.last_line.elapsed() >= LINE_EVERY {
                 state.last_line = now();
                 let percent = u128::from(progress.done) * 100 / u128::from(progress.of.max(1));
-                tracing::info!("reading through {}: {percent} %", progress.file.display());
+                tracing::info!(
+                    "reading through {}: {percent} %",
+                    Foreign::path(progress.file)
+                );
             }
             return;
         }

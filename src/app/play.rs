@@ -1,11 +1,10 @@
 //! `play BAG…`: the whole of a run, in the order in which it happens.
 
 use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use bagplay::bag::{Bag, Cues, QosOverrides, Reach, Selection, read_start};
+use bagplay::bag::{Bag, Cues, Foreign, QosOverrides, Reach, Selection, read_start};
 use bagplay::cli::{
     Ending, Exit, Format, Hints, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan,
 };
@@ -17,11 +16,12 @@ use super::failure::{Failure, OrExit};
 use super::headless;
 use super::keys;
 use super::leave;
-use super::logging::{self, Voice};
+use super::logging::Voice;
 use super::network::Network;
 use super::opening;
 use super::shallow;
 use super::signals;
+use super::stdout;
 use super::warden::{Ended, Run};
 
 /// Opens, connects, plays and sums up.
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
 
     let summary = Summary::new(&bag, &plan, &report, ending.how, &untaken);
     match talk.format {
-        Format::Json => print(&serde_json::to_string(&summary).or_exit(Exit::Failed)?)?,
+        Format::Json => summary_json(&summary)?,
         Format::Text => {
             for line in summary.to_string().lines() {
                 tracing::info!("{line}");
@@ -201,7 +201,7 @@ fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
     let read = || Ok(QosOverrides::parse(&read_start(File::open(path)?)?)?);
     let profiles: anyhow::Result<QosOverrides> = read();
     profiles
-        .with_context(|| format!("--qos-profile-overrides-path: {}", path.display()))
+        .with_context(|| format!("--qos-profile-overrides-path: {}", Foreign::path(path)))
         .or_exit(Exit::Usage)
 }
 
@@ -238,19 +238,15 @@ fn names(args: &PlayArgs) -> String {
     let names: Vec<String> = args
         .bags
         .iter()
-        .map(|bag| bag.display().to_string())
+        .map(|bag| Foreign::path(bag).to_string())
         .collect();
     names.join(", ")
 }
 
 /// A result that cannot be written is a failure; that nobody reads it any more is not.
-fn print(line: &str) -> Result<(), Failure> {
-    logging::flush(logging::A_WHILE);
-    match writeln!(std::io::stdout(), "{line}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
-            Exit::Failed,
-            anyhow::Error::from(error).context("the summary cannot be written to standard output"),
-        )),
-        _ => Ok(()),
+fn summary_json(summary: &Summary) -> Result<(), Failure> {
+    match stdout::json(summary) {
+        Err(failure) if failure.is_closed_pipe() => Ok(()),
+        done => done,
     }
 }

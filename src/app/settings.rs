@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Context;
-use bagplay::bag::read_text;
+use bagplay::bag::{Foreign, read_text};
 use bagplay::cli::Exit;
 
 use super::failure::{Failure, OrExit};
@@ -20,11 +20,11 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
         ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(None),
         // Somebody else's home is as good as none.
         ErrorKind::PermissionDenied => {
-            tracing::warn!("{}: {error}", path.display());
+            tracing::warn!("{}: {error}", Foreign::path(path));
             Ok(None)
         }
         _ => Err(error)
-            .with_context(|| path.display().to_string())
+            .with_context(|| Foreign::path(path).to_string())
             .or_exit(Exit::Usage),
     }
 }
@@ -49,12 +49,12 @@ mod tests {
             ("/dev/null/.config/bagplay/config.toml".into(), None),
         ] {
             let read = read(&path).unwrap();
-            assert_eq!(read.as_deref(), text, "{}", path.display());
+            assert_eq!(read.as_deref(), text, "{}", Foreign::path(&path));
         }
         for path in [endless.as_path(), dir.path()] {
             let Failure { exit, error } = read(path).unwrap_err();
             assert_eq!(exit, Exit::Usage);
-            let said = format!("{}: not a file", path.display());
+            let said = format!("{}: not a file", Foreign::path(path));
             assert_eq!(format!("{error:#}"), said);
         }
     }

@@ -1,19 +1,14 @@
 //! The verbs that only print: `info`, `completions`, `man`.
 
-use std::io::{self, Write};
-
-use anyhow::Context;
 use bagplay::bag::{Marks, MessageOrder};
 use bagplay::cli::{Exit, Format, Info, InfoArgs, TalkArgs};
 use jiff::tz::TimeZone;
 
 use super::failure::{Failure, OrExit};
 use super::folders;
-use super::logging::{self, Voice};
+use super::logging::Voice;
 use super::opening;
-
-/// What cannot be written to.
-const STDOUT: &str = "standard output";
+use super::stdout;
 
 /// `play info BAG…`: one page for all of them, as they would be played together.
 pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exit, Failure> {
@@ -32,11 +27,10 @@ pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &Voice) -> Result<Ex
             info
         }
     };
-    let text = match talk.format {
-        Format::Text => info.page(&TimeZone::system()),
-        Format::Json => serde_json::to_string(&info).or_exit(Exit::Failed)? + "\n",
-    };
-    print(text.as_bytes())?;
+    match talk.format {
+        Format::Text => stdout::page(&info.page(&TimeZone::system()))?,
+        Format::Json => stdout::json(&info)?,
+    }
     Ok(if args.check && !info.is_sound() {
         Exit::Recording
     } else {
@@ -49,8 +43,7 @@ pub(crate) fn instead(answer: &clap::Error) -> Result<Exit, Failure> {
     if answer.use_stderr() {
         answer.exit();
     }
-    let shown = answer.print().and_then(|()| io::stdout().flush());
-    shown.context(STDOUT).or_exit(Exit::Failed)?;
+    stdout::help(answer)?;
     Ok(Exit::Done)
 }
 
@@ -61,7 +54,8 @@ pub(crate) fn completions(
 ) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, command, "play", &mut script);
-    print(&script)
+    stdout::own(&script)?;
+    Ok(Exit::Done)
 }
 
 /// `play man`.
@@ -70,17 +64,6 @@ pub(crate) fn man(command: clap::Command) -> Result<Exit, Failure> {
     clap_mangen::Man::new(command)
         .render(&mut page)
         .or_exit(Exit::Failed)?;
-    print(&page)
-}
-
-fn print(text: &[u8]) -> Result<Exit, Failure> {
-    // What was said before comes before it, where both go to a terminal.
-    logging::flush(logging::A_WHILE);
-    let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(text)
-        .and_then(|()| stdout.flush())
-        .context(STDOUT)
-        .or_exit(Exit::Failed)?;
+    stdout::own(&page)?;
     Ok(Exit::Done)
 }

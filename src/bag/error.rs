@@ -7,6 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use super::foreign::Foreign;
 use super::rosbag2::DirectoryError;
 use super::spool::SpoolError;
 
@@ -14,7 +15,7 @@ use super::spool::SpoolError;
 #[derive(Debug, thiserror::Error)]
 pub enum BagError {
     /// The file cannot be opened.
-    #[error("{}: cannot be opened", path.display())]
+    #[error("{}: cannot be opened", Foreign::path(path))]
     Open {
         /// The file.
         path: PathBuf,
@@ -22,7 +23,10 @@ pub enum BagError {
         source: io::Error,
     },
     /// It is not a file that can be read at any place.
-    #[error("{}: {found}, not an MCAP recording; hint: {hint}", path.display())]
+    #[error(
+        "{}: {found}, not an MCAP recording; hint: {hint}",
+        Foreign::path(path)
+    )]
     NotAFile {
         /// What was named.
         path: PathBuf,
@@ -32,7 +36,7 @@ pub enum BagError {
         hint: &'static str,
     },
     /// The file cannot be read.
-    #[error("{}: cannot read at byte {offset}", path.display())]
+    #[error("{}: cannot read at byte {offset}", Foreign::path(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -42,7 +46,10 @@ pub enum BagError {
         source: io::Error,
     },
     /// The file is something else.
-    #[error("{}: not an MCAP recording: {found} at byte 0; hint: {hint}", path.display())]
+    #[error(
+        "{}: not an MCAP recording: {found} at byte 0; hint: {hint}",
+        Foreign::path(path)
+    )]
     NotMcap {
         /// The file.
         path: PathBuf,
@@ -124,7 +131,8 @@ pub struct Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, detail, .. } = self;
-        write!(f, "{}: {detail}", self.file.display())?;
+        let (file, detail) = (Foreign::path(&self.file), Foreign::text(detail));
+        write!(f, "{file}: {detail}")?;
         match self.kind {
             // All of it is.
             DamageKind::Missing => Ok(()),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::contents::FileSummary;
 use super::error::{BagError, Damage, DamageKind};
+use super::foreign::Foreign;
 use super::metadata::MetadataTopic;
 use super::opening::Opening;
 use super::packed::ZSTD;
@@ -121,7 +122,7 @@ impl Inputs {
 
     /// A part that cannot be played: the others can.
     pub(super) fn refuse(&mut self, path: &Path, error: BagError) {
-        let name = format!("{}: ", path.display());
+        let name = format!("{}: ", Foreign::path(path));
         let text = error.to_string();
         let mut why = text.strip_prefix(&name).unwrap_or(&text).to_owned();
         let mut cause = error.source();

@@ -11,6 +11,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::foreign::Foreign;
+
 /// A part of a directory that is not there, or is no file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missing {
@@ -22,7 +24,8 @@ pub struct Missing {
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.detail)
+        let (path, detail) = (Foreign::path(&self.path), Foreign::text(&self.detail));
+        write!(f, "{path}: {detail}")
     }
 }
 

@@ -7,6 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::foreign::Foreign;
 use super::sidecar::Sidecar;
 use super::yaml::YamlError;
 use crate::time::{Ros, Time};
@@ -24,7 +25,7 @@ pub struct Mark {
 #[derive(Debug, thiserror::Error)]
 pub enum MarksError {
     /// The file is there and cannot be read.
-    #[error("{}: marks cannot be read: {source}", path.display())]
+    #[error("{}: marks cannot be read: {source}", Foreign::path(path))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -32,7 +33,10 @@ pub enum MarksError {
         source: io::Error,
     },
     /// The file holds something else than marks.
-    #[error("{}: {source}; hint: mend it or move it away, it is left as it is", path.display())]
+    #[error(
+        "{}: {source}; hint: mend it or move it away, it is left as it is",
+        Foreign::path(path)
+    )]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -40,7 +44,7 @@ pub enum MarksError {
         source: YamlError,
     },
     /// They cannot be written, neither beside the recording nor elsewhere.
-    #[error("{}: marks cannot be written: {source}", path.display())]
+    #[error("{}: marks cannot be written: {source}", Foreign::path(path))]
     Unwritable {
         /// Where that was tried last.
         path: PathBuf,

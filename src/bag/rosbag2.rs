@@ -11,6 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use super::foreign::Foreign;
 use super::listing::{Known, Listing, Missing, name, unpacked};
 use super::metadata::{CompressionMode, Metadata};
 use super::text_file::{open_file, read_start};
@@ -53,19 +54,20 @@ impl fmt::Display for Note {
             Self::NoMetadata { path, reason } => write!(
                 f,
                 "{}: {reason}; the recordings beside it are taken by their names",
-                path.display()
+                Foreign::path(path)
             ),
             Self::Counts { dir, told, there } => write!(
                 f,
                 "{}: {METADATA} counts {told} messages, and {there} are there",
-                dir.display()
+                Foreign::path(dir)
             ),
             Self::Unlisted { dir, names } => {
                 let named = names[..names.len().min(NAMED)].join(", ");
+                let named = Foreign::text(&named);
                 write!(
                     f,
                     "{}: not in {METADATA}, taken all the same: {named}",
-                    dir.display()
+                    Foreign::path(dir)
                 )?;
                 match names.len().saturating_sub(NAMED) {
                     0 => Ok(()),
@@ -80,7 +82,7 @@ impl fmt::Display for Note {
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// It cannot be listed.
-    #[error("{}: cannot be read", path.display())]
+    #[error("{}: cannot be read", Foreign::path(path))]
     Unreadable {
         /// The directory.
         path: PathBuf,
@@ -88,7 +90,7 @@ pub enum DirectoryError {
         source: io::Error,
     },
     /// There is nothing in it that could be played.
-    #[error("{}: no recording in it; hint: {hint}", path.display())]
+    #[error("{}: no recording in it; hint: {hint}", Foreign::path(path))]
     Empty {
         /// The directory.
         path: PathBuf,
@@ -96,7 +98,11 @@ pub enum DirectoryError {
         hint: &'static str,
     },
     /// Its messages are in something else than MCAP.
-    #[error("{}: recorded in `{storage}`, and only mcap is played; hint: {hint}", path.display())]
+    #[error(
+        "{}: recorded in `{}`, and only mcap is played; hint: {hint}",
+        Foreign::path(path),
+        Foreign::text(storage)
+    )]
     Storage {
         /// The `metadata.yaml`.
         path: PathBuf,
@@ -106,7 +112,11 @@ pub enum DirectoryError {
         hint: &'static str,
     },
     /// It was compressed in a way that is not read.
-    #[error("{}: {what}, which is not read; hint: {hint}", path.display())]
+    #[error(
+        "{}: {}, which is not read; hint: {hint}",
+        Foreign::path(path),
+        Foreign::text(what)
+    )]
     Compression {
         /// The `metadata.yaml`.
         path: PathBuf,
@@ -116,7 +126,11 @@ pub enum DirectoryError {
         hint: &'static str,
     },
     /// A listed path leads out of the directory.
-    #[error("{}: `{listed}` leads out of the directory; hint: name the recordings themselves", path.display())]
+    #[error(
+        "{}: `{}` leads out of the directory; hint: name the recordings themselves",
+        Foreign::path(path),
+        Foreign::text(listed)
+    )]
     Outside {
         /// The `metadata.yaml`.
         path: PathBuf,

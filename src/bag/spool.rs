@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use zstd::stream::read::Decoder;
 
 use super::error::{Damage, DamageKind};
+use super::foreign::Foreign;
 use super::record::MAGIC;
 
 /// What any stream may unpack to, in bytes.
@@ -29,7 +30,7 @@ const AGAIN: &str = "copy it again from where it was recorded";
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolError {
     /// The file cannot be opened, or is none.
-    #[error("{}: cannot be opened", path.display())]
+    #[error("{}: cannot be opened", Foreign::path(path))]
     Open {
         /// The file.
         path: PathBuf,
@@ -37,7 +38,10 @@ pub enum SpoolError {
         source: io::Error,
     },
     /// There is no recording in it.
-    #[error("{}: not a compressed MCAP recording: {found}; hint: {hint}", path.display())]
+    #[error(
+        "{}: not a compressed MCAP recording: {found}; hint: {hint}",
+        Foreign::path(path)
+    )]
     NotMcap {
         /// The file.
         path: PathBuf,
@@ -47,7 +51,10 @@ pub enum SpoolError {
         hint: &'static str,
     },
     /// It unpacks to more than any recording would.
-    #[error("{}: unpacks to more than {limit} bytes; hint: if that is right, unpack it with `zstd -d`", path.display())]
+    #[error(
+        "{}: unpacks to more than {limit} bytes; hint: if that is right, unpack it with `zstd -d`",
+        Foreign::path(path)
+    )]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -55,7 +62,11 @@ pub enum SpoolError {
         limit: u64,
     },
     /// The unpacked recording cannot be stored.
-    #[error("{}: cannot unpack {} there; hint: let TMPDIR name another directory, with enough space", dir.display(), path.display())]
+    #[error(
+        "{}: cannot unpack {} there; hint: let TMPDIR name another directory, with enough space",
+        Foreign::path(dir),
+        Foreign::path(path)
+    )]
     Store {
         /// The directory for temporary files.
         dir: PathBuf,
@@ -65,7 +76,7 @@ pub enum SpoolError {
         source: io::Error,
     },
     /// Whoever watched the progress said so.
-    #[error("{}: unpacking was stopped", path.display())]
+    #[error("{}: unpacking was stopped", Foreign::path(path))]
     Stopped {
         /// The file.
         path: PathBuf,
@@ -377,7 +388,7 @@ mod tests {
         for path in [folder, &folder.join("nowhere"), Path::new("/dev/zero")] {
             let error = spool(path, &mut |_, _| ControlFlow::Continue(())).unwrap_err();
             assert!(matches!(error, SpoolError::Open { .. }), "{error}");
-            assert!(error.to_string().contains(&path.display().to_string()));
+            assert!(error.to_string().contains(&Foreign::path(path).to_string()));
         }
     }
 

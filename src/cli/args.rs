@@ -11,6 +11,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use super::argv::{spread_lists, verb_first};
 use super::exit::EXIT_CODES;
+use super::printable::printable;
 use super::ros_flags::RosArgs;
 use super::values::{
     Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire, parse_hz,
@@ -35,7 +36,7 @@ Examples:
 /// stepped and sought. ROS 2 nodes on `rmw_zenoh_cpp` see an ordinary node; no ROS is needed here. With
 /// no zenoh router on this machine, play becomes one.
 #[derive(Parser, Clone, Debug)]
-#[command(name = "play", version, args_conflicts_with_subcommands = true, after_long_help = after_help())]
+#[command(name = "play", bin_name = "play", version, args_conflicts_with_subcommands = true, after_long_help = after_help())]
 #[command(disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
     /// Something else than playing.
@@ -50,10 +51,11 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// What the words of a command line mean, the program's name first.
+    /// What the words of a command line mean, the program's name first. An error quotes them escaped.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut command = Self::command();
-        let mut cli = Self::try_parse_from(spread_lists(verb_first(words, &command)))?;
+        let mut cli = Self::try_parse_from(spread_lists(verb_first(words, &command)))
+            .map_err(|error| printable(error, &mut command))?;
         if let Some(why) = cli.play.ros.refused() {
             return Err(command.error(ErrorKind::ArgumentConflict, why));
         }

@@ -10,6 +10,7 @@ mod info;
 mod kinds;
 mod page;
 mod plan;
+mod printable;
 mod ros_flags;
 mod select;
 mod summary;

@@ -5,7 +5,7 @@ use regex::Regex;
 use super::args::TopicArgs;
 use super::kinds::Kind;
 use super::ros_flags::RosArgs;
-use crate::bag::{Qos, Topic, TopicId};
+use crate::bag::{Foreign, Qos, Topic, TopicId};
 
 /// A topic that is played.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +22,11 @@ pub struct Chosen {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SelectError {
     /// A name that was not recorded.
-    #[error("{flag}: no {what} `{name}` in the recording; recorded are: {recorded}")]
+    #[error(
+        "{flag}: no {what} `{}` in the recording; recorded are: {}",
+        Foreign::text(name),
+        Foreign::text(recorded)
+    )]
     Unknown {
         /// The flag it was given to.
         flag: &'static str,
@@ -34,7 +38,7 @@ pub enum SelectError {
         recorded: String,
     },
     /// An expression that does not compile.
-    #[error("{flag}: {reason}")]
+    #[error("{flag}: {}", Foreign::text(reason))]
     Regex {
         /// The flag it was given to.
         flag: &'static str,
@@ -42,13 +46,13 @@ pub enum SelectError {
         reason: String,
     },
     /// A rule that is not `A:=B`.
-    #[error("--remap: `{0}` is not A:=B with two topic names (letters, digits, `_` and `/`)")]
+    #[error("--remap: `{}` is not A:=B with two topic names (letters, digits, `_` and `/`)", Foreign::text(.0))]
     Remap(String),
     /// Two rules for one topic.
-    #[error("--remap: two rules for `{0}`")]
+    #[error("--remap: two rules for `{}`", Foreign::text(.0))]
     Twice(String),
     /// A prefix that is not a name.
-    #[error("--prefix: `{0}` is not a name (letters, digits, `_` and `/`)")]
+    #[error("--prefix: `{}` is not a name (letters, digits, `_` and `/`)", Foreign::text(.0))]
     Prefix(String),
 }
 

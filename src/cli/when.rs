@@ -2,11 +2,12 @@
 
 use std::str::FromStr;
 
+use crate::bag::Foreign;
 use crate::time::{Duration, Ros, Time, TimeRange};
 
 /// A value that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}` is not {wanted}")]
+#[error("`{}` is not {wanted}", Foreign::text(text))]
 pub struct Unreadable {
     text: String,
     wanted: &'static str,

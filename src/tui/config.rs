@@ -21,6 +21,7 @@ use super::action::{Action, Bindings, rows};
 use super::face::Face;
 use super::key::Keys;
 use super::theme::ThemeName;
+use crate::bag::Foreign;
 
 /// What the file says; what it does not say is as it comes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -37,7 +38,7 @@ pub struct Config {
 
 /// A file that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{}:{line}: {text}", path.display())]
+#[error("{}:{line}: {}", Foreign::path(path), Foreign::text(text))]
 pub struct ConfigError {
     path: PathBuf,
     line: usize,

@@ -7,6 +7,10 @@
 use std::io::{self, IsTerminal};
 
 /// Whether there is a terminal to draw on and to read keys from, and it is this process's turn to use it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it is asked what it is; nothing is written"
+)]
 pub fn is_there() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb && is_in_front()

@@ -179,8 +179,16 @@ fn fail(error: io::Error) {
     *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where the screen is drawn"
+)]
+fn stdout() -> io::Stdout {
+    io::stdout()
+}
+
 fn put(picture: &[u8]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout().lock();
     out.write_all(picture)?;
     out.flush()
 }
@@ -191,7 +199,7 @@ fn enter(title: &str) -> io::Result<()> {
     disable_raw_mode().and_then(|()| enable_raw_mode())?;
     let was_ours = IS_OURS.swap(true, Ordering::AcqRel);
     let entered = execute!(
-        io::stdout(),
+        stdout(),
         Print(if was_ours { "" } else { TITLE_KEPT }),
         SetTitle(title),
         EnterAlternateScreen,
@@ -209,7 +217,7 @@ fn restore() {
     if IS_OURS.swap(false, Ordering::AcqRel) {
         let _ = disable_raw_mode();
         let _ = execute!(
-            io::stdout(),
+            stdout(),
             EndSynchronizedUpdate,
             Print(MOUSE_OFF),
             DisableBracketedPaste,

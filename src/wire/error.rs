@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::bag::Foreign;
+
 /// What zenoh reports: it has one boxed error type for everything.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -9,7 +11,7 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// A topic whose name cannot be a zenoh key.
-    #[error("topic `{name}` cannot be put on zenoh: {reason}")]
+    #[error("topic `{}` cannot be put on zenoh: {reason}", Foreign::text(name))]
     Name {
         /// The topic's name on the wire.
         name: String,
@@ -17,7 +19,7 @@ pub enum WireError {
         reason: &'static str,
     },
     /// A node name ROS would not take.
-    #[error("`{0}` is not a node name: letters, digits and `_`, not starting with a digit")]
+    #[error("`{}` is not a node name: letters, digits and `_`, not starting with a digit", Foreign::text(.0))]
     NodeName(String),
     /// An endpoint that nobody can connect to or listen on.
     #[error(
@@ -30,7 +32,7 @@ pub enum WireError {
         reason: String,
     },
     /// An environment variable that means nothing.
-    #[error("{name}={value} means nothing: {reason}")]
+    #[error("{name}={} means nothing: {reason}", Foreign::text(value))]
     Environment {
         /// The variable.
         name: &'static str,
@@ -40,7 +42,7 @@ pub enum WireError {
         reason: &'static str,
     },
     /// A zenoh configuration file that cannot be used.
-    #[error("zenoh configuration {path} cannot be used")]
+    #[error("zenoh configuration {} cannot be used", Foreign::path(path))]
     ConfigFile {
         /// The file.
         path: PathBuf,
@@ -48,7 +50,11 @@ pub enum WireError {
         source: Cause,
     },
     /// A zenoh configuration value that zenoh does not take.
-    #[error("zenoh does not take the setting {key} = {value}")]
+    #[error(
+        "zenoh does not take the setting {} = {}",
+        Foreign::text(key),
+        Foreign::text(value)
+    )]
     Setting {
         /// The configuration key.
         key: String,

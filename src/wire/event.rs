@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bag::{Durability, Qos, Reliability};
+use crate::bag::{Durability, Foreign, Qos, Reliability};
 
 /// What happens on the network. Told from zenoh's threads: a receiver hands it on and does not wait.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,44 +114,54 @@ pub enum WireEvent {
     Warning(String),
 }
 
+/// Escaped: nodes and topics of others may have any name.
 impl fmt::Display for WireEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SubscriberJoined { topic, node } => write!(f, "{node} subscribes to {topic}"),
-            Self::SubscriberLeft { topic, node } => {
+        Foreign::text(&Unescaped(self).to_string()).fmt(f)
+    }
+}
+
+struct Unescaped<'a>(&'a WireEvent);
+
+impl fmt::Display for Unescaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use WireEvent as Event;
+        match self.0 {
+            Event::SubscriberJoined { topic, node } => write!(f, "{node} subscribes to {topic}"),
+            Event::SubscriberLeft { topic, node } => {
                 write!(f, "{node} no longer subscribes to {topic}")
             }
-            Self::Matching {
+            Event::Matching {
                 topic,
                 matched: true,
             } => write!(f, "{topic} has a subscriber"),
-            Self::Matching {
+            Event::Matching {
                 topic,
                 matched: false,
             } => write!(f, "{topic} has no subscriber"),
-            Self::ClockSubscriber { node } => write!(f, "{node} follows /clock"),
-            Self::PathChanged => write!(f, "the connection to the zenoh router has changed"),
-            Self::BecameRouter { listen } => write!(
+            Event::ClockSubscriber { node } => write!(f, "{node} follows /clock"),
+            Event::PathChanged => write!(f, "the connection to the zenoh router has changed"),
+            Event::BecameRouter { listen } => write!(
                 f,
                 "the zenoh router is gone: this player is the router now, on {}",
                 listen.join(", ")
             ),
-            Self::ForeignClock { node } => write!(
+            Event::ForeignClock { node } => write!(
                 f,
                 "{node} publishes /clock too: time will jump to and fro for every node with use_sim_time"
             ),
-            Self::ForeignPublisher { topics, node } => {
+            Event::ForeignPublisher { topics, node } => {
                 write!(
                     f,
                     "{node} publishes {} too: subscribers get both",
                     listed(topics)
                 )
             }
-            Self::SameNodeName { node, zid } => write!(
+            Event::SameNodeName { node, zid } => write!(
                 f,
                 "another node is called {node} (session {zid}): ROS tools cannot tell the two apart"
             ),
-            Self::TypeMismatch {
+            Event::TypeMismatch {
                 topic,
                 ours,
                 theirs,
@@ -161,7 +171,7 @@ impl fmt::Display for WireEvent {
                 f,
                 "{node} gets nothing of {topic}: it wants {theirs}, and {ours} is published"
             ),
-            Self::UnknownTypeHash {
+            Event::UnknownTypeHash {
                 topic,
                 type_name,
                 why,
@@ -169,7 +179,7 @@ impl fmt::Display for WireEvent {
                 f,
                 "type hash of {topic} ({type_name}) is unknown: {why}; ROS 2 nodes after Humble will not receive it"
             ),
-            Self::MixedProfiles { topic, qos } => write!(
+            Event::MixedProfiles { topic, qos } => write!(
                 f,
                 "publishers of {topic} had different QoS profiles when it was recorded; it is published {}, {}",
                 if qos.reliability == Reliability::Reliable {
@@ -183,7 +193,7 @@ impl fmt::Display for WireEvent {
                     "volatile"
                 },
             ),
-            Self::Stalled {
+            Event::Stalled {
                 topic,
                 waited,
                 nodes,
@@ -199,7 +209,7 @@ impl fmt::Display for WireEvent {
                     waited.as_secs_f64()
                 )
             }
-            Self::Back { nodes, away, lost } => {
+            Event::Back { nodes, away, lost } => {
                 let who = match &nodes[..] {
                     [] => "a subscriber".to_owned(),
                     nodes => nodes.join(", "),
@@ -210,7 +220,7 @@ impl fmt::Display for WireEvent {
                     "{who} was away for {away:.1} s and lost {lost} messages or more"
                 )
             }
-            Self::Warning(text) => f.write_str(text),
+            Event::Warning(text) => f.write_str(text),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::options::WireOptions;
 use super::probe::{answers, has_router, router_listeners};
 use super::router::{Router, RouterSlot};
 use super::succession::Heir;
+use crate::bag::Foreign;
 
 /// How long somebody elsewhere may take to accept a connection.
 const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
@@ -123,7 +124,7 @@ fn configured(
     let file = options.config_file.as_ref();
     if let Some(file) = file.or(environment.config_file.as_ref()) {
         let config = from_file(file, connect, listen, options.stall_timeout)?;
-        return Ok(Some((config, file.display().to_string())));
+        return Ok(Some((config, Foreign::path(file).to_string())));
     }
     if !environment.places_session() {
         return Ok(None);

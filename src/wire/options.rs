@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::bag::{Qos, Topic, TopicId};
+use crate::bag::{Foreign, Qos, Topic, TopicId};
 
 /// What happens to a message of a reliable topic that a subscriber's link has no room for.
 ///
@@ -126,9 +126,9 @@ pub enum SkipReason {
     #[error("the clock is served here")]
     OwnClock,
     /// ROS 2 nodes read only CDR.
-    #[error("its messages are `{0}`, and ROS 2 nodes read only cdr")]
+    #[error("its messages are `{}`, and ROS 2 nodes read only cdr", Foreign::text(.0))]
     Encoding(String),
     /// Its type cannot be one of ROS 2.
-    #[error("its type `{0}` is no ROS 2 type")]
+    #[error("its type `{}` is no ROS 2 type", Foreign::text(.0))]
     Type(String),
 }

@@ -105,7 +105,7 @@ fn every_message_is_the_one_the_reference_reader_finds() {
     let Some(data) = data() else { return };
     let mut played = 0;
     for path in recordings(&data) {
-        let name = path.display();
+        let name = path.to_string_lossy();
         let bag = Bag::open(&[&path]).unwrap_or_else(|error| panic!("{error}"));
         let messages = walk(&bag, Direction::Forward);
         let bytes = fs::read(&path).unwrap();
@@ -159,7 +159,11 @@ fn every_message_is_the_one_the_reference_reader_finds() {
         }
         played += 1;
     }
-    assert!(played >= 40, "{played} recordings under {}", data.display());
+    assert!(
+        played >= 40,
+        "{played} recordings under {}",
+        data.to_string_lossy()
+    );
 }
 
 #[test]
@@ -194,7 +198,7 @@ fn recorded_profiles_hashes_and_latching_are_read() {
         assert!(
             names.contains(&"/tf_static"),
             "{}: {names:?}",
-            path.display()
+            path.to_string_lossy()
         );
         let (found, damage) = bag.latched(&all(&bag), bag.range().unwrap().stop());
         assert!(!found.is_empty() && damage.is_empty());

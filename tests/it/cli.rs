@@ -26,7 +26,7 @@ fn demo() -> PathBuf {
 
 /// A summary of a run into nothing.
 fn summary(args: &[&str]) -> serde_json::Value {
-    summary_of(&demo().display().to_string(), args)
+    summary_of(&demo().to_string_lossy(), args)
 }
 
 fn summary_of(bag: &str, args: &[&str]) -> serde_json::Value {
@@ -107,7 +107,7 @@ fn an_unreadable_recording_ends_with_3_and_names_the_file() {
     std::fs::write(&empty, "").unwrap();
     let missing = dir.path().join("missing.mcap");
     for file in [&text, &empty, &missing, &dir.path().to_path_buf()] {
-        let name = file.display().to_string();
+        let name = file.to_string_lossy().into_owned();
         play()
             .arg(file)
             .args(["--wire", "null"])
@@ -139,7 +139,7 @@ fn a_pipe_is_refused_at_once() {
 
 #[test]
 fn a_result_that_cannot_be_written_is_a_failure() {
-    let demo = demo().display().to_string();
+    let demo = demo().to_string_lossy().into_owned();
     let run = [&demo, "--wire", "null", "--rate", "max", "--format", "json"];
     for args in [
         &run[..],
@@ -465,7 +465,7 @@ fn a_zenoh_configuration_without_an_end_is_refused_by_its_name() {
     for path in [&device, &pipe] {
         let said = format!(
             "zenoh configuration {} cannot be used: not a file",
-            path.display()
+            path.to_string_lossy()
         );
         play()
             .arg(demo())
@@ -673,7 +673,7 @@ fn a_cut_recording_plays_what_is_there_and_a_check_reports_it() {
     let cut = dir.path().join("cut.mcap");
     let bytes = std::fs::read(demo()).unwrap();
     std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
-    let cut = cut.display().to_string();
+    let cut = cut.to_string_lossy().into_owned();
     let played = summary_of(&cut, &["--rate", "max"]);
     let sent = played["messages_sent"].as_u64().unwrap();
     assert!((3_000..12_000).contains(&sent), "{sent}");
@@ -771,8 +771,8 @@ fn a_check_of_a_sound_recording_counts_every_byte() {
 fn a_directory_plays_like_a_file_and_in_the_order_of_sending_too() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::copy(demo(), dir.path().join("demo_0.mcap")).unwrap();
-    let name = dir.path().display().to_string();
-    let file = demo().display().to_string();
+    let name = dir.path().to_string_lossy().into_owned();
+    let file = demo().to_string_lossy().into_owned();
     let digest = |path: &str| summary_of(path, &["--rate", "max"])["digest"].clone();
     assert_eq!(digest(&name), digest(&file));
     let sent = summary_of(&name, &["--rate", "max", "--message-order", "sent"]);
@@ -787,7 +787,7 @@ fn a_pipe_among_the_parts_of_a_directory_is_damage_and_nothing_waits_for_it() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::copy(demo(), dir.path().join("demo_0.mcap")).unwrap();
     make_pipe(&dir.path().join("demo_1.mcap"));
-    let bag = dir.path().display().to_string();
+    let bag = dir.path().to_string_lossy().into_owned();
     let said = format!("{bag}/demo_1.mcap: a part of the recording is missing: not a file");
     let played = summary_of(&bag, &["--rate", "max"]);
     let damage = &played["damage"][0];

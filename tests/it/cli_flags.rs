@@ -212,7 +212,7 @@ fn flags_of_ros2_bag_play_are_accepted_mapped_or_refused() {
 
 #[test]
 fn inputs_are_bags_with_or_without_their_storage() {
-    let bag = demo().display().to_string();
+    let bag = demo().to_string_lossy().into_owned();
     for words in [
         &["-i", &bag][..],
         &["--input", &bag, "mcap"],

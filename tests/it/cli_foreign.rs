@@ -73,12 +73,127 @@ fn names_of_files_and_topics_are_escaped_wherever_they_are_said() {
 }
 
 #[test]
+fn what_was_typed_is_escaped_in_every_refusal() {
+    let steering = OsStr::new(STEERING);
+    let after = |flag: &str| {
+        let mut word = OsStr::new(flag).to_owned();
+        word.push(STEERING);
+        word
+    };
+    let demo = OsStr::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap"));
+    // An unknown flag, verb and shell; values that clap refuses, that our parsers refuse, and that are refused later.
+    let mut rows = vec![
+        vec![after("--unknown")],
+        vec!["completions".into(), steering.into()],
+        vec!["info".into(), after("--check")],
+        vec![steering.into()],
+    ];
+    for flag in [
+        "--rate",
+        "--format",
+        "--start",
+        "--loop-range",
+        "--read-ahead",
+        "--storage",
+        "--clock",
+        "--remap",
+        "--prefix",
+        "--topics",
+        "--node-name",
+        "--listen",
+        "--qos-profile-overrides-path",
+    ] {
+        rows.push(vec![after(&format!("{flag}=")), demo.into()]);
+    }
+    for row in rows {
+        let row: Vec<&OsStr> = row.iter().map(AsRef::as_ref).collect();
+        let done = play(&row);
+        assert_ne!(done.status.code(), Some(0), "{row:?}");
+        plain(&done.stdout);
+        let said = plain(&done.stderr);
+        assert!(said.contains("]0;owned\\"), "{row:?}: {said}");
+        assert!(
+            !said.lines().any(|line| line.starts_with("\\u{202e}")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn the_name_that_the_program_was_started_by_is_not_repeated() {
+    use std::os::unix::process::CommandExt as _;
+
+    for flag in ["--unknown", "--help"] {
+        let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
+        let done = play
+            .arg0(format!("play{STEERING}"))
+            .arg(flag)
+            .output()
+            .unwrap();
+        plain(&done.stdout);
+        plain(&done.stderr);
+    }
+}
+
+#[test]
+fn json_has_only_printable_characters() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(format!("a{STEERING}.mcap"));
+    let topic = format!("/t{STEERING}");
+    std::fs::write(&path, recording(&topic)).unwrap();
+    let json = ["--format", "json"].map(OsStr::new);
+    let run = ["--wire", "null", "--rate", "max"].map(OsStr::new);
+    let info = play(&[&[OsStr::new("info"), path.as_os_str()], &json[..]].concat());
+    let info: serde_json::Value = serde_json::from_str(&plain(&info.stdout)).unwrap();
+    assert_eq!(info["topics"][0]["name"], topic);
+    let run = play(&[&[path.as_os_str()], &run[..], &json].concat());
+    let run: serde_json::Value = serde_json::from_str(&plain(&run.stdout)).unwrap();
+    assert_eq!(run["recording"]["files"][0], path.to_str().unwrap());
+}
+
+#[test]
+fn errors_of_the_library_are_printable() {
+    use std::error::Error;
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(format!("{name}{STEERING}"));
+    std::fs::write(path("text.mcap"), "no recording").unwrap();
+    std::fs::write(path("packed.mcap.zstd"), "no recording").unwrap();
+    std::fs::create_dir(path("empty")).unwrap();
+    for (name, storage, part) in [("other", r"\e\a", "a"), ("outside", "mcap", r"../\e\a")] {
+        std::fs::create_dir(path(name)).unwrap();
+        let listing = format!(
+            "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: \"{storage}\"\n  relative_file_paths: [\"{part}\"]\n"
+        );
+        std::fs::write(path(name).join("metadata.yaml"), listing).unwrap();
+    }
+    for name in [
+        "none.mcap",
+        "text.mcap",
+        "packed.mcap.zstd",
+        "empty",
+        "other",
+        "outside",
+    ] {
+        let error = bagplay::bag::Bag::open(&[path(name)]).unwrap_err();
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        assert!(!text.contains(char::is_control), "{text:?}");
+        assert!(text.contains("owned\\u{7}"), "{text}");
+    }
+}
+
+#[test]
 fn a_name_that_is_no_utf8_is_marked_in_json_and_the_result_is_given() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(Path::new(OsStr::from_bytes(b"a\xff.mcap")));
     std::fs::write(&path, recording("/t")).unwrap();
     let json = ["--format", "json"].map(OsStr::new);
-    let due = format!("{}/a\\xff.mcap", dir.path().display());
+    let due = format!("{}/a\\xff.mcap", dir.path().to_string_lossy());
     let run = ["--wire", "null", "--rate", "max"].map(OsStr::new);
     let run = play(&[&[path.as_os_str()], &run[..], &json].concat());
     assert!(run.status.success());
@@ -125,7 +240,7 @@ fn a_recording_with_compressed_messages_is_refused_with_what_to_do() {
         let done = play(args);
         assert_eq!(done.status.code(), Some(3));
         let said = plain(&done.stderr);
-        let name = path.display().to_string();
+        let name = path.to_string_lossy().into_owned();
         for word in [&name, "zstd", "MESSAGE", "hint: `ros2 bag convert`"] {
             assert!(said.contains(word), "{said}");
         }

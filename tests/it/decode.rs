@@ -747,7 +747,12 @@ fn data_first_messages_of_all_topics_are_decoded_to_their_last_byte() {
     let mut counts = [0; 4];
     for path in recordings(&data) {
         for (topic, decoded) in firsts(&path) {
-            let name = format!("{} {} {}", path.display(), topic.name, topic.type_name());
+            let name = format!(
+                "{} {} {}",
+                path.to_string_lossy(),
+                topic.name,
+                topic.type_name()
+            );
             let schema = topic.schema.as_ref().map_or("", |schema| &schema.encoding);
             let how = match (topic.encoding.as_str(), schema) {
                 ("cdr", "ros2msg") => How::Cdr,

@@ -43,6 +43,6 @@ fn the_guide_lists_the_keys_that_there_are() {
     assert!(
         listed == keys(),
         "docs/user-guide.md: between the `keys` comments goes what is in {}",
-        made.display()
+        made.to_string_lossy()
     );
 }

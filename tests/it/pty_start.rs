@@ -313,7 +313,7 @@ fn what_is_logged_is_in_the_event_log_and_in_the_file_and_nowhere_else() {
 fn with_stderr_elsewhere_the_log_goes_there_and_the_screen_stays_whole() {
     let folder = tempfile::tempdir().unwrap();
     let errors = folder.path().join("errors");
-    let script = format!(r#"exec "$0" "$@" 2>{}"#, errors.display());
+    let script = format!(r#"exec "$0" "$@" 2>{}"#, errors.to_string_lossy());
     let program = assert_cmd::cargo::cargo_bin("play");
     let demo = demo();
     let args = [
