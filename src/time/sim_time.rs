@@ -12,6 +12,7 @@ use super::change::Fallback;
 use super::clock::Clock;
 use super::complaint::Complaint;
 use super::hub::{Hub, Ran};
+use super::jump;
 use super::life::Kept;
 use super::point::Ros;
 use super::source::{ByHand, Feed, NoSource, SourceError, TimeSource};
@@ -33,8 +34,8 @@ use super::writer::{Attached, ClockWriter};
 /// T18).
 ///
 /// It goes on as long as there is one, or anything of its clocks: a clock, a timer, a rate, a registered handler. When
-/// the last is dropped, the source is stopped and dropped: by the thread that drops it, or if that runs handlers of
-/// these clocks, which the source's own thread may do, by another one.
+/// the last is dropped, the source is stopped and dropped: by the thread that drops it, or by a new thread if that one
+/// runs jump handlers, of whichever clock.
 #[derive(Clone, Debug)]
 pub struct SimTime {
     hub: Arc<Keeper>,
@@ -53,8 +54,9 @@ impl Deref for Keeper {
 }
 
 impl Drop for Keeper {
-    /// The source stops and is dropped. Not on a thread that may be the source's own, for which its code may wait;
-    /// nor does this thread wait for one that runs handlers.
+    /// The source is stopped and dropped. Its code may wait for its own threads: for one that feeds, which may be this
+    /// one, and for one that waits until the handlers of any clock are done. So a thread that feeds these clocks, or
+    /// that runs handlers, leaves it to a new thread.
     fn drop(&mut self) {
         let hub = Arc::clone(&self.0);
         let close = move || {
@@ -64,7 +66,7 @@ impl Drop for Keeper {
                 tracing::error!("a time source panicked as it was stopped or dropped");
             }
         };
-        if self.0.may_be_served_here() {
+        if jump::is_handling() || self.0.may_be_served_here() {
             sync::spawn("clock-close", close);
         } else {
             close();

@@ -237,6 +237,58 @@ fn a_handler_may_drop_the_last_clock() {
     gone.recv_timeout(PATIENCE).unwrap();
 }
 
+/// The source waits for its thread when it is stopped, and that thread waits for the handler of another clock.
+#[test]
+fn a_handler_may_drop_the_last_clock_of_another_source() {
+    /// Its thread asks another clock for the time once it is told to.
+    struct Asks {
+        other: Clock,
+        begin: Receiver<()>,
+        thread: Option<JoinHandle<Time<Ros>>>,
+        read: Sender<Time<Ros>>,
+    }
+    impl TimeSource for Asks {
+        fn start(&mut self, _: &Feed) -> Result<(), SourceError> {
+            let (other, begin) = (self.other.clone(), self.begin.clone());
+            self.thread = Some(thread::spawn(move || {
+                begin.recv().unwrap();
+                other.now()
+            }));
+            Ok(())
+        }
+
+        fn stop(&mut self) {
+            if let Some(thread) = self.thread.take() {
+                self.read.send(thread.join().unwrap()).unwrap();
+            }
+        }
+    }
+    let test = TestClock::new(at(100));
+    let ((begins, begin), (read, what_it_read)) = (bounded(1), bounded(1));
+    let sim = SimTime::new(Asks {
+        other: test.ros(),
+        begin,
+        thread: None,
+        read,
+    });
+    sim.enable().unwrap();
+    let mut last = Some(sim);
+    let backward = JumpFilter::new().min_backward(ns(1));
+    let handle = test.ros().on_jump(backward, move |_, _| {
+        if let Some(last) = last.take() {
+            begins.send(()).unwrap();
+            drop(last);
+        }
+    });
+    let (done, is_done) = bounded(1);
+    thread::spawn(move || {
+        test.set(at(10));
+        done.send((test, handle)).unwrap();
+    });
+    let _test = is_done.recv_timeout(PATIENCE).expect("the handler hangs");
+    assert_eq!(what_it_read.recv_timeout(PATIENCE), Ok(at(10)));
+}
+
 /// Its own thread-local values go before it, or after.
 #[test]
 fn a_thread_that_ends_may_drop_the_last_clock() {
