@@ -15,6 +15,7 @@ use indicatif::{MultiProgress, ProgressDrawTarget};
 use jiff::Timestamp;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
@@ -77,7 +78,7 @@ impl Drop for SaidBeforeTheEnd {
     }
 }
 
-/// Starts logging. Zenoh's own log stays off unless `RUST_LOG` asks for it.
+/// Starts logging. Zenoh's own log is off unless `RUST_LOG` asks for it.
 pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
     let is_terminal = stderr().is_terminal();
     let is_quiet = talk.quiet || talk.log_level >= Some(LogLevel::Warn);
@@ -101,8 +102,8 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
             is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         }
     };
-    let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| EnvFilter::new(format!("off,bagplay={level},play={level}")));
+    let asked = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
+    let filter = filter(level, &asked);
     let above = bars.clone();
     let stderr = Outlet::start("log", move |line| {
         // Never an error: that nobody listens must not end a run.
@@ -140,6 +141,22 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
 )]
 fn stderr() -> io::Stderr {
     io::stderr()
+}
+
+/// Our own level, with what `RUST_LOG` asks for besides. A level without a target is for everything, and replaces
+/// ours. What cannot be read asks for nothing.
+fn filter(level: &str, asked: &str) -> EnvFilter {
+    let own = format!("off,bagplay={level},play={level}");
+    let is_readable = EnvFilter::try_new(asked).is_ok();
+    let mut directives = asked.split(',').map(str::trim);
+    let is_for_all = |directive: &str| directive.parse::<LevelFilter>().is_ok();
+    match asked.trim() {
+        "" => EnvFilter::new(own),
+        _ if !is_readable => EnvFilter::new(own),
+        _ if directives.any(is_for_all) => EnvFilter::new(asked),
+        // Of two directives for one target the later one holds.
+        _ => EnvFilter::new(format!("{own},{asked}")),
+    }
 }
 
 fn outlet_to(file: File) -> Outlet {

@@ -1,5 +1,6 @@
 //! What the binary says: to who does not read it, and into files.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Output, Stdio};
@@ -95,6 +96,45 @@ fn all_that_is_said_is_written_before_the_end() {
     let said = String::from_utf8_lossy(&done.get_output().stderr);
     let twice = said.lines().filter(|line| line.contains("named twice"));
     assert_eq!(twice.count(), FILES - 1);
+}
+
+#[test]
+fn a_level_for_zenoh_leaves_our_own_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("none.mcap");
+    let demo = demo();
+    let run: &[&OsStr] = &["--wire", "null", "--rate", "max"].map(OsStr::new);
+    let said = |asked: &str, args: &[&OsStr]| {
+        let mut play = play();
+        let done = play.env("RUST_LOG", asked).args(args).output().unwrap();
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let played = [&[demo.as_os_str()], run].concat();
+    for asked in [
+        "zenoh=warn",
+        "zenoh=warn,zenoh_transport=error",
+        " zenoh=warn",
+        "",
+        "=,=",
+        "bagplay::bag=debug",
+    ] {
+        let lines = said(asked, &[missing.as_os_str()]);
+        assert!(
+            lines.contains("error: ") && lines.contains("none.mcap"),
+            "{asked}: {lines}"
+        );
+        let lines = said(asked, &played);
+        assert!(lines.contains("messages"), "{asked}: {lines}");
+    }
+    // A directive for us, and one for everything, are obeyed.
+    for asked in ["play=off,bagplay=off", "off", "zenoh=warn,off", "play=warn"] {
+        let lines = said(asked, &played);
+        assert_eq!(lines, "", "{asked}");
+    }
+    let lines = said("zenoh=warn,bagplay=trace", &played);
+    assert!(lines.contains("messages"), "{lines}");
+    let quiet = [&played[..], &[OsStr::new("-q")]].concat();
+    assert_eq!(said("zenoh=warn", &quiet), "");
 }
 
 fn logged(file: &Path, args: &[&str]) -> Output {
