@@ -30,6 +30,8 @@ struct Waiter {
     queued: Option<Time<Ros>>,
     /// When it looks again by itself; `None` if only a ring wakes it.
     dozes_until: Option<Time<Steady>>,
+    /// Whether it is an async sleep: one thread waits for all of these, and its bell is the bell of all of them.
+    is_async: bool,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,10 @@ pub(super) struct Alarms {
     queue: BTreeSet<(Time<Ros>, AlarmId)>,
     /// The sleepers that a step forward can end, by the least step that does.
     watchful: BTreeSet<(Duration, AlarmId)>,
+    /// What async sleeps wait for, until they have ended. Their thread is in `queue` for the first of them.
+    async_queue: BTreeSet<(Time<Ros>, AlarmId)>,
+    /// The async sleeps that their thread has to look at.
+    to_look_at: BTreeSet<AlarmId>,
     last_id: u64,
 }
 
@@ -67,6 +73,7 @@ impl Alarms {
             sleeper,
             queued: None,
             dozes_until: None,
+            is_async: false,
         };
         self.waiters.insert(id, waiter);
         self.arm(id);
@@ -105,15 +112,21 @@ impl Alarms {
             return;
         };
         let before = std::mem::replace(&mut waiter.queued, target);
+        let queue = if waiter.is_async {
+            &mut self.async_queue
+        } else {
+            &mut self.queue
+        };
         if before != target {
-            before.map(|at| self.queue.remove(&(at, id)));
-            self.queue.extend(target.map(|at| (at, id)));
+            before.map(|at| queue.remove(&(at, id)));
+            queue.extend(target.map(|at| (at, id)));
         }
     }
 
     pub(super) fn remove(&mut self, id: AlarmId) {
         self.disarm(id);
         self.waiters.remove(&id);
+        self.to_look_at.remove(&id);
     }
 
     pub(super) fn sleeper(&self, id: AlarmId) -> &Sleeper {
@@ -146,14 +159,30 @@ impl Alarms {
 
     /// Wakes who is due. A sleeper is done whatever is shown until it runs; who waits for a timer looks again.
     pub(super) fn ring_due(&mut self, now: Time<Ros>) {
-        while let Some((_, id)) = self.queue.first().copied().filter(|(at, _)| *at <= now) {
+        while let Some(id) = self.due(now) {
             self.queue_at(id, None);
-            if let Some(waiter) = self.waiters.get_mut(&id) {
-                if !waiter.sleeper.follows_timer {
-                    waiter.sleeper.ended.get_or_insert(Ok(()));
-                }
-                waiter.bell.ring();
+            if let Some(waiter) = self.waiters.get_mut(&id)
+                && !waiter.sleeper.follows_timer
+            {
+                waiter.sleeper.ended.get_or_insert(Ok(()));
             }
+            self.ring(id);
+        }
+    }
+
+    fn due(&self, now: Time<Ros>) -> Option<AlarmId> {
+        let firsts = [self.queue.first(), self.async_queue.first()];
+        let mut due = firsts.into_iter().flatten().filter(|(at, _)| *at <= now);
+        due.next().map(|(_, id)| *id)
+    }
+
+    /// Wakes it, to look again.
+    pub(super) fn ring(&mut self, id: AlarmId) {
+        if let Some(waiter) = self.waiters.get(&id) {
+            if waiter.is_async {
+                self.to_look_at.insert(id);
+            }
+            waiter.bell.ring();
         }
     }
 
@@ -179,8 +208,11 @@ impl Alarms {
     }
 
     /// Wakes everybody, to look again.
-    pub(super) fn ring_all(&self) {
-        for waiter in self.waiters.values() {
+    pub(super) fn ring_all(&mut self) {
+        for (id, waiter) in &self.waiters {
+            if waiter.is_async {
+                self.to_look_at.insert(*id);
+            }
             waiter.bell.ring();
         }
     }
@@ -205,13 +237,35 @@ impl Alarms {
             let sleeper = &mut waiter.sleeper;
             sleeper.jump(event);
             if sleeper.ended.is_some() {
-                waiter.bell.ring();
+                self.ring(*id);
                 self.queue_at(*id, None);
             } else if !sleeper.follows_timer {
                 let until = sleeper.until;
                 self.queue_at(*id, Some(until));
             }
         }
+    }
+}
+
+#[cfg(feature = "async")]
+impl Alarms {
+    /// One thread waits for it and for all others of its kind.
+    pub(super) fn make_async(&mut self, id: AlarmId) {
+        self.disarm(id);
+        if let Some(waiter) = self.waiters.get_mut(&id) {
+            waiter.is_async = true;
+        }
+        self.arm(id);
+    }
+
+    /// The first async sleep, and what it waits for.
+    pub(super) fn first_async(&self) -> Option<(Time<Ros>, AlarmId)> {
+        self.async_queue.first().copied()
+    }
+
+    /// The async sleeps to look at since the last call: those that have ended, and those that were rung.
+    pub(super) fn take_to_look_at(&mut self) -> BTreeSet<AlarmId> {
+        std::mem::take(&mut self.to_look_at)
     }
 }
 

@@ -1,7 +1,9 @@
 //! [`Cancel`]: ends waits on clocks from any thread, and on as many clocks as there are.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
 
+use super::alarms::AlarmId;
 use super::bell::Bell;
 use super::core::Core;
 use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
@@ -13,7 +15,21 @@ pub struct Cancel(Arc<Cancelled>);
 #[derive(Debug, Default)]
 struct Cancelled {
     is_cancelled: AtomicBool,
-    asleep: Mutex<Vec<(Weak<Core>, Arc<Bell>)>>,
+    asleep: Mutex<Waits>,
+}
+
+#[derive(Debug, Default)]
+struct Waits {
+    all: BTreeMap<u64, Wait>,
+    last_number: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Wait {
+    core: Weak<Core>,
+    bell: Arc<Bell>,
+    /// The sleep to look at when the bell is rung, if the bell is that of many.
+    sleep: Option<AlarmId>,
 }
 
 impl Cancel {
@@ -25,10 +41,10 @@ impl Cancel {
     /// Wakes all who sleep with it.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::SeqCst);
-        let asleep = self.lock().clone();
-        for (core, bell) in asleep {
+        let asleep: Vec<Wait> = self.lock().all.values().cloned().collect();
+        for Wait { core, bell, sleep } in asleep {
             if let Some(core) = core.upgrade() {
-                core.ring(&bell);
+                core.ring(&bell, sleep);
             }
         }
     }
@@ -38,15 +54,29 @@ impl Cancel {
         self.0.is_cancelled.load(Ordering::SeqCst)
     }
 
-    pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Watch {
-        self.lock().push((Arc::downgrade(core), Arc::clone(bell)));
+    /// `sleep` is the one to look at, if the bell is that of many.
+    pub(super) fn watch(
+        &self,
+        core: &Arc<Core>,
+        bell: &Arc<Bell>,
+        sleep: Option<AlarmId>,
+    ) -> Watch {
+        let wait = Wait {
+            core: Arc::downgrade(core),
+            bell: Arc::clone(bell),
+            sleep,
+        };
+        let mut asleep = self.lock();
+        asleep.last_number += 1;
+        let number = asleep.last_number;
+        asleep.all.insert(number, wait);
         Watch {
             cancel: self.clone(),
-            bell: Arc::clone(bell),
+            number,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Weak<Core>, Arc<Bell>)>> {
+    fn lock(&self) -> MutexGuard<'_, Waits> {
         self.0.asleep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -54,17 +84,11 @@ impl Cancel {
 /// Asleep with a [`Cancel`], until dropped.
 pub(super) struct Watch {
     cancel: Cancel,
-    bell: Arc<Bell>,
+    number: u64,
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let mut asleep = self.cancel.lock();
-        if let Some(at) = asleep
-            .iter()
-            .position(|(_, bell)| Arc::ptr_eq(bell, &self.bell))
-        {
-            asleep.swap_remove(at);
-        }
+        self.cancel.lock().all.remove(&self.number);
     }
 }

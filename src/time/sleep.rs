@@ -111,7 +111,8 @@ pub(super) struct Limits {
 
 impl Limits {
     pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch> {
-        self.cancel.as_ref().map(|cancel| cancel.watch(core, bell))
+        let cancel = self.cancel.as_ref();
+        cancel.map(|cancel| cancel.watch(core, bell, None))
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
@@ -165,6 +166,12 @@ pub enum SleepError {
     /// [`SimTime`](super::sim_time::SimTime): it would wait for itself.
     #[error("asleep in a jump handler of the same source, which would never end")]
     InHandler,
+    /// The system could not start the thread that wakes the tasks which sleep on a clock; only sleeps of the feature
+    /// `async` end so. The cause is logged.
+    #[error(
+        "no thread could be started to wake the tasks that sleep on the clock\nhint: raise the limits on threads and memory"
+    )]
+    NoThread,
 }
 
 /// Waits for a timer and hears of jumps, until dropped. Not to be dropped under the clock's lock.
@@ -282,6 +289,23 @@ impl<P: FnOnce(&State, Time<Ros>) -> Sleeper> Asleep<P> {
 
     pub(super) fn remove(&self, state: &mut State) {
         state.alarms.remove(self.alarm);
+    }
+}
+
+#[cfg(feature = "async")]
+impl<P> Asleep<P> {
+    pub(super) const fn id(&self) -> AlarmId {
+        self.alarm
+    }
+
+    pub(super) const fn deadline(&self) -> Option<Time<Steady>> {
+        self.limits.deadline
+    }
+
+    /// A cancellation calls for a look at this sleep alone. To be called before the first look.
+    pub(super) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch> {
+        let cancel = self.limits.cancel.as_ref();
+        cancel.map(|cancel| cancel.watch(core, bell, Some(self.alarm)))
     }
 }
 

@@ -74,10 +74,14 @@ impl Core {
         state.now(&self.wall)
     }
 
-    /// Wakes one waiter, under the lock: it is before its look or already waiting.
-    pub(super) fn ring(&self, bell: &Bell) {
-        let _state = self.lock();
-        bell.ring();
+    /// Wakes one waiter, under the lock: it is before its look or already waiting. If the bell is that of many sleeps,
+    /// `sleep` is the one to look at.
+    pub(super) fn ring(&self, bell: &Bell, sleep: Option<AlarmId>) {
+        let mut state = self.lock();
+        match sleep {
+            Some(id) => state.alarms.ring(id),
+            None => bell.ring(),
+        }
     }
 
     pub(super) fn bell(&self) -> Arc<Bell> {

@@ -1,10 +1,12 @@
 //! Tasks that sleep on a clock, polled by hand: no runtime takes part.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread;
+use std::thread::{self, ThreadId};
 
 use bagplay::time::{
     Cancel, Clock, Duration, Fallback, OnJump, Ros, SimTime, Sleep, SleepError, TestClock, Time,
@@ -124,7 +126,7 @@ fn a_span_counts_from_the_first_time() {
     }
 }
 
-/// One thread waits for all of them, each is woken by its own deadline, and the thread goes with the last one.
+/// One thread waits for all of them, and each is woken by its own deadline.
 #[test]
 fn a_thousand_tasks_need_one_thread() {
     let test = TestClock::new(at(0));
@@ -155,6 +157,84 @@ fn a_thousand_tasks_need_one_thread() {
         assert!(tasks.iter().all(|(_, _, told)| told.is_empty()));
         drop(tasks);
     }
+}
+
+/// Remembers which threads wake the task.
+struct Remembers {
+    threads: Mutex<HashSet<ThreadId>>,
+    tell: Sender<()>,
+}
+
+impl Wake for Remembers {
+    fn wake(self: Arc<Self>) {
+        self.threads.lock().unwrap().insert(thread::current().id());
+        self.tell.send(()).unwrap();
+    }
+}
+
+/// The thread stays for a second after the last sleep, so only a machine that stands still for so long takes another.
+#[test]
+fn a_loop_of_sleeps_does_not_start_a_thread_for_each() {
+    let test = TestClock::new(at(1));
+    let clock = test.ros();
+    let (tell, told) = bounded(1);
+    let remembers = Arc::new(Remembers {
+        threads: Mutex::default(),
+        tell,
+    });
+    let waker = Waker::from(Arc::clone(&remembers));
+    let mut context = Context::from_waker(&waker);
+    for _ in 0..200 {
+        let mut sleep = pin!(clock.sleep_for_async(ns(1), OnJump::Continue));
+        assert_eq!(sleep.as_mut().poll(&mut context), Poll::Pending);
+        test.wait_asleep(&clock, 1);
+        test.advance(ns(1));
+        told.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(sleep.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+    }
+    let threads = remembers.threads.lock().unwrap().len();
+    assert!(threads <= 10, "{threads} threads for 200 sleeps");
+}
+
+#[test]
+fn a_sleep_that_is_not_the_first_to_end_wakes_no_thread() {
+    let test = TestClock::new(at(1));
+    let clock = test.ros();
+    let first = clock.sleep_until_async(at(10), OnJump::Continue);
+    test.wait_asleep(&clock, 1);
+    let woken = test.wakeups(&clock);
+    let later = |time| clock.sleep_until_async(at(time), OnJump::Continue);
+    let others: Vec<_> = (100..1_100).map(later).collect();
+    test.wait_asleep(&clock, 1);
+    assert_eq!(test.wakeups(&clock), woken);
+    // One that ends before the others does.
+    let earliest = clock.sleep_until_async(at(5), OnJump::Continue);
+    test.wait_asleep(&clock, 1);
+    assert_eq!(test.wakeups(&clock), woken + 1);
+    drop((first, others, earliest));
+}
+
+/// In a process of its own, in which every thread would need a stack that no memory can hold.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sleep_tells_that_no_thread_can_be_started() {
+    const CHILD: &str = "BAGPLAY_TEST_NO_THREAD";
+    if std::env::var_os(CHILD).is_some() {
+        let sleep = Clock::steady().sleep_for_async(Duration::from_secs(3_600), OnJump::Continue);
+        assert_eq!(block_on(sleep), Err(SleepError::NoThread));
+        println!("no thread could be started");
+        return;
+    }
+    let name = "time_async::a_sleep_tells_that_no_thread_can_be_started";
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--test-threads=1", "--nocapture"])
+        .env("RUST_MIN_STACK", (usize::MAX >> 4).to_string())
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "{said}");
+    assert!(said.contains("no thread could be started"), "{said}");
 }
 
 /// On clocks of the machine nobody rings.
