@@ -15,6 +15,7 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use super::budget::{Budget, Meter, Usage};
 use super::error::Damage;
+use super::learner::Learner;
 use super::message::{Message, TopicId};
 use super::reach::{Front, Reach};
 use super::recording::Bag;
@@ -74,6 +75,8 @@ pub struct Cues {
     wake: Waker,
     reach: Reach,
     workers: Vec<(JoinHandle<()>, Arc<Meter>)>,
+    /// From the first cue on that has refills.
+    learner: Option<Learner>,
     /// Dropped to stop workers that wait for a place in their queue.
     alive: Option<Sender<()>>,
     stop: Receiver<()>,
@@ -93,6 +96,7 @@ impl Cues {
             wake,
             reach: Reach::default(),
             workers: Vec::new(),
+            learner: None,
             alive: Some(alive),
             stop,
         }
@@ -104,7 +108,8 @@ impl Cues {
     }
 
     /// Starts reading ahead. Drop the cue before to have the budget for the new one. If the system has no
-    /// thread left, the cue yields damage that says so, and ends.
+    /// thread left, the cue yields damage that says so, and ends. With the first cue that has refills of all topics, a
+    /// thread of the lowest priority begins to look up where latched messages are, for the jumps to come.
     pub fn start(&mut self, at: CueAt) -> Cue {
         let named = || std::thread::Builder::new().name("bag-cue".to_owned());
         self.start_on(at, |job| named().spawn(job))
@@ -116,6 +121,9 @@ impl Cues {
         spawn: impl FnOnce(Job) -> io::Result<JoinHandle<()>>,
     ) -> Cue {
         self.reap();
+        if at.refill && at.only.is_none() && self.learner.is_none() {
+            self.learner = Some(Learner::start(&self.bag, &self.topics, &self.budget));
+        }
         let meter = Meter::new(&self.budget);
         let (send, batches) = bounded(QUEUE);
         let is_hungry = Arc::new(AtomicBool::new(true));
@@ -175,6 +183,12 @@ impl Cues {
         self.budget.usage()
     }
 
+    /// Whether it is still being looked up in the background where latched messages are: until then, a jump behind many
+    /// chunks may take longer than later ones.
+    pub fn is_learning(&self) -> bool {
+        self.learner.as_ref().is_some_and(Learner::is_busy)
+    }
+
     fn reap(&mut self) {
         let finished = self
             .workers
@@ -189,6 +203,7 @@ impl Cues {
 impl Drop for Cues {
     fn drop(&mut self) {
         self.alive = None;
+        self.learner = None;
         for (worker, meter) in self.workers.drain(..) {
             meter.close();
             let _ = worker.join();

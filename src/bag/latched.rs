@@ -20,6 +20,7 @@ use super::learned::{Asked, Place, Sighting};
 use super::message::{Key, Message};
 use super::message_index;
 use super::opening::MessageOrder;
+use super::plain::Plain;
 use super::refill::Reader;
 use super::selection::Selection;
 use super::topics::{Depth, LaneId};
@@ -28,6 +29,8 @@ use crate::time::{Ros, Time};
 
 /// The most messages that are looked up: what is older is left out.
 const MOST_MESSAGES: usize = 100_000;
+/// The most messages of a chunk that are read one by one.
+const MOST_READ_ALONE: usize = 64;
 /// What messages are about that are not told apart.
 const WHOLE: u128 = 0;
 
@@ -38,34 +41,10 @@ pub(super) fn latched(
     at: Time<Ros>,
     meter: &Arc<Meter>,
 ) -> (Vec<Message>, Vec<Damage>) {
-    let mut wanted = Vec::new();
-    let mut all = Vec::new();
-    for (lane, facts) in (0..).map(LaneId::new).zip(&contents.lanes) {
-        let topic = contents.topics.get(facts.topic.index());
-        if topic.is_some_and(|it| it.is_latched) {
-            let keep = match facts.depth {
-                Depth::Last(depth) => depth.min(MOST_MESSAGES),
-                Depth::All => 1,
-            };
-            all.push((lane, keep));
-            if selection.contains(facts.topic) {
-                wanted.push((lane, keep));
-            }
-        }
-    }
+    let (mut search, wanted) = Search::new(contents, selection, at, meter);
     if wanted.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let chunks = &contents.forward.chunks;
-    let cut = chunks.partition_point(|id| contents.chunk(*id).place.earliest() <= at);
-    let mut search = Search {
-        contents,
-        all,
-        at,
-        cut: u32::try_from(cut).expect("chunks are counted in 32 bits"),
-        reader: Reader::new(contents, at, meter),
-        keys: BTreeMap::new(),
-    };
     search.meet();
     for asked in wanted {
         search.find(asked);
@@ -73,6 +52,54 @@ pub(super) fn latched(
     let read = search.reader.read(&search.keys);
     contents.learned.tidy();
     read
+}
+
+/// Looks into the chunks of up to `most` bytes that [`latched`] could only open, from the first on, as long as `meter`
+/// is not closed; it is the account of the chunk that is open, while `account` bears the largest of them throughout.
+pub(super) fn learn(
+    contents: &Contents,
+    selection: &Selection,
+    most: u64,
+    (account, meter): (&Arc<Meter>, &Arc<Meter>),
+) {
+    let (mut search, mut wanted) = Search::new(contents, selection, Time::MAX, meter);
+    wanted.retain(|(lane, _)| !search.is_whole(*lane));
+    if wanted.is_empty() {
+        return;
+    }
+    search.meet();
+    let learned = &contents.learned;
+    let cost = |position: u32| {
+        let (id, _) = search.chunk_at(position)?;
+        Some(contents.chunk(id).cost()).filter(|cost| *cost <= most)
+    };
+    let mut todo: Vec<(u32, Asked)> = Vec::new();
+    for asked in &wanted {
+        let unread = learned.all_unread(asked.0).into_iter();
+        todo.extend(
+            unread
+                .filter(|it| cost(*it).is_some())
+                .map(|it| (it, *asked)),
+        );
+    }
+    todo.sort_unstable();
+    let largest = todo
+        .iter()
+        .filter_map(|(position, _)| cost(*position))
+        .max();
+    let _permit = account.permit(largest.unwrap_or(0));
+    for (position, asked) in todo {
+        if search.reader.is_closed() || learned.is_full() {
+            break;
+        }
+        // A chunk that was opened for another publisher, or by a jump, is known.
+        if let Some((id, _)) = search.chunk_at(position)
+            && learned.unread(asked.0, position + 1) == Some(position)
+        {
+            search.look_into((position, id), asked);
+            search.keys.clear();
+        }
+    }
 }
 
 struct Search<'a> {
@@ -87,7 +114,42 @@ struct Search<'a> {
     keys: BTreeMap<(LaneId, u128), BTreeSet<Place>>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    /// One for what lies at or before `at`, and the publishers of selected topics to be searched for.
+    fn new(
+        contents: &'a Contents,
+        selection: &Selection,
+        at: Time<Ros>,
+        meter: &'a Arc<Meter>,
+    ) -> (Self, Vec<Asked>) {
+        let mut wanted = Vec::new();
+        let mut all = Vec::new();
+        for (lane, facts) in (0..).map(LaneId::new).zip(&contents.lanes) {
+            let topic = contents.topics.get(facts.topic.index());
+            if topic.is_some_and(|it| it.is_latched) {
+                let keep = match facts.depth {
+                    Depth::Last(depth) => depth.min(MOST_MESSAGES),
+                    Depth::All => 1,
+                };
+                all.push((lane, keep));
+                if selection.contains(facts.topic) {
+                    wanted.push((lane, keep));
+                }
+            }
+        }
+        let chunks = &contents.forward.chunks;
+        let cut = chunks.partition_point(|id| contents.chunk(*id).place.earliest() <= at);
+        let search = Self {
+            contents,
+            all,
+            at,
+            cut: u32::try_from(cut).expect("chunks are counted in 32 bits"),
+            reader: Reader::new(contents, at, meter),
+            keys: BTreeMap::new(),
+        };
+        (search, wanted)
+    }
+
     /// Tells which chunks may have messages of publishers that nobody asked about before.
     fn meet(&self) {
         let learned = &self.contents.learned;
@@ -182,14 +244,8 @@ impl Search<'_> {
         let (lane, keep) = asked;
         let learned = &self.contents.learned;
         let mut sightings = Vec::new();
-        if let Some(mut entries) = self.indexed(id, lane) {
-            let is_all = self.bound(&mut entries);
-            let chunk = self.contents.chunk(id);
-            sightings.extend(entries.into_iter().map(|entry| Sighting {
-                lane,
-                about: WHOLE,
-                key: entry.key(chunk),
-            }));
+        if let Some((found, is_all)) = self.indexed(id, lane) {
+            sightings = found;
             if is_all {
                 learned.note((position, id), &[asked], &sightings);
             }
@@ -218,14 +274,47 @@ impl Search<'_> {
         count
     }
 
-    /// The messages of a lane in a chunk by its message indexes, if they can tell: which they cannot where it
-    /// counts what a message is about, nor when it was sent.
-    fn indexed(&self, id: u32, lane: LaneId) -> Option<Vec<Entry>> {
+    /// The messages of a lane in a chunk by its message indexes, if they can tell, and whether these are all. Where it
+    /// counts what a message is about, the message is read, which takes an uncompressed chunk.
+    fn indexed(&self, id: u32, lane: LaneId) -> Option<(Vec<Sighting>, bool)> {
         let chunk = self.contents.chunk(id);
-        if !self.is_whole(lane)
-            || self.contents.order == MessageOrder::Sent
-            || chunk.place.message_indexes.is_empty()
-        {
+        if self.is_whole(lane) {
+            let mut entries = self.listed(id, lane)?;
+            let is_all = self.bound(&mut entries);
+            let sighting = |entry: Entry| Sighting {
+                lane,
+                about: WHOLE,
+                key: entry.key(chunk),
+            };
+            return Some((entries.into_iter().map(sighting).collect(), is_all));
+        }
+        let source = &self.contents.input(chunk.input).source;
+        let plain = Plain::of(source, &chunk.place)?;
+        let entries = self.listed(id, lane)?;
+        if entries.len() > MOST_READ_ALONE {
+            return None;
+        }
+        let sighting = |entry: Entry| {
+            let bytes = Bytes::from(plain.record(entry.record)?);
+            let there = Entry { at: 0, ..entry };
+            let channel = channel(&bytes, there)?;
+            let message = message(self.contents, chunk, &bytes, there)?;
+            let is_it = self.contents.lane_of(chunk.input, channel) == Some(lane);
+            is_it.then(|| Sighting {
+                lane,
+                about: self.about(&message),
+                key: message.key,
+            })
+        };
+        let sightings: Option<Vec<Sighting>> = entries.into_iter().map(sighting).collect();
+        Some((sightings?, true))
+    }
+
+    /// The messages of a lane in a chunk as its message indexes list them; `None` if they do not tell, or if another
+    /// time than theirs counts.
+    fn listed(&self, id: u32, lane: LaneId) -> Option<Vec<Entry>> {
+        let chunk = self.contents.chunk(id);
+        if self.contents.order == MessageOrder::Sent || chunk.place.message_indexes.is_empty() {
             return None;
         }
         let input = self.contents.input(chunk.input);

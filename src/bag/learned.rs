@@ -89,6 +89,18 @@ impl Learned {
         unread.range(..below).next_back().copied()
     }
 
+    /// The chunks of a lane that were not looked into, in the forward order.
+    pub(super) fn all_unread(&self, lane: LaneId) -> Vec<u32> {
+        let state = self.lock();
+        let lane = state.lanes.get(&lane);
+        lane.map_or_else(Vec::new, |lane| lane.unread.iter().copied().collect())
+    }
+
+    /// Whether so much is known that more would soon make it start anew.
+    pub(super) fn is_full(&self) -> bool {
+        self.lock().places > MOST_PLACES / 2
+    }
+
     /// The last chunk before `below` of which only the last messages are known.
     pub(super) fn coarse(&self, lane: LaneId, below: u32) -> Option<u32> {
         let state = self.lock();

@@ -178,6 +178,17 @@ impl Bag {
     ) -> (Vec<Message>, Vec<Damage>) {
         latched::latched(&self.contents, topics, at, meter)
     }
+
+    /// Looks into the chunks of up to `most` bytes that [`Self::latched`] could only open, until the second account is
+    /// closed. The largest of them is on the first account meanwhile.
+    pub(super) fn learn_latched(
+        &self,
+        topics: &Selection,
+        most: u64,
+        accounts: (&Arc<Meter>, &Arc<Meter>),
+    ) {
+        latched::learn(&self.contents, topics, most, accounts);
+    }
 }
 
 impl fmt::Debug for Bag {

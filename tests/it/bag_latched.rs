@@ -231,6 +231,12 @@ impl Seeks {
 /// Chunks of ten messages, with transforms in each and a map in the first; times are multiples of ten. Without
 /// message indexes messages are large, so that most chunks are not opened when the file is.
 fn long(chunks: u64, has_message_indexes: bool) -> Bag {
+    let compression = Some(mcap::Compression::Zstd);
+    let spec = long_spec(chunks, has_message_indexes).compression(compression);
+    bag(&spec.write())
+}
+
+fn long_spec(chunks: u64, has_message_indexes: bool) -> Spec {
     let odom = vec![0; if has_message_indexes { 4 } else { 20_000 }];
     let chunk = |i: u64| {
         let mut notes: Vec<Note> = (0..10)
@@ -251,10 +257,39 @@ fn long(chunks: u64, has_message_indexes: bool) -> Bag {
         ],
         ..Spec::new((0..chunks).map(chunk).collect())
     };
-    bag(&spec
-        .compression(Some(mcap::Compression::Zstd))
-        .options(|o| o.emit_message_indexes(has_message_indexes))
-        .write())
+    spec.options(|o| o.emit_message_indexes(has_message_indexes))
+}
+
+/// After some time at the beginning, the first jump is as cheap as later ones.
+#[test]
+fn what_a_first_jump_needs_is_looked_up_while_the_beginning_is_played() {
+    for has_message_indexes in [true, false] {
+        for chunks in [20, 400] {
+            let bag = long(chunks, has_message_indexes);
+            let mut seeks = Seeks::new(&bag);
+            assert_eq!(seeks.to(0, None).0, [""; 0]);
+            while seeks.cues.is_learning() {
+                std::thread::yield_now();
+            }
+            assert_eq!(seeks.cues.usage().live_bytes, 0);
+            let (state, cost) = seeks.to(chunks * 100 - 50, None);
+            assert_eq!(state, ["map", "even", "odd"]);
+            // The chunk that is walked, and those of the map and the two transforms.
+            assert!(cost <= 4, "{cost} of {chunks}");
+        }
+    }
+}
+
+/// Of uncompressed chunks only the messages themselves are read, so that the very first jump opens no more either.
+#[test]
+fn a_first_jump_reads_single_messages_of_uncompressed_chunks() {
+    for chunks in [20, 400] {
+        let spec = long_spec(chunks, true).options(|o| o.calculate_chunk_crcs(false));
+        let mut seeks = Seeks::new(&bag(&spec.write()));
+        let (state, cost) = seeks.to(chunks * 100 - 50, None);
+        assert_eq!(state, ["map", "even", "odd"]);
+        assert!(cost <= 4, "{cost} of {chunks}");
+    }
 }
 
 #[test]
@@ -331,6 +366,7 @@ mod model {
             times in prop::collection::vec(0..700_u64, 1..8),
             has_message_indexes: bool,
             is_sent: bool,
+            has_checksums: bool,
         ) {
             let mut next = 0;
             let chunks: Vec<Vec<Note>> = chunks.into_iter().map(|chunk| {
@@ -351,7 +387,10 @@ mod model {
                 ..Spec::new(chunks)
             };
             let files = crate::mcaps::Files::of([
-                spec.options(|o| o.emit_message_indexes(has_message_indexes)).write(),
+                spec.options(|o| {
+                    o.emit_message_indexes(has_message_indexes).calculate_chunk_crcs(has_checksums)
+                })
+                .write(),
             ]);
             let order = if is_sent { MessageOrder::Sent } else { MessageOrder::Received };
             let opening = Opening { order, ..Opening::default() };

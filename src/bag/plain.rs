@@ -1,0 +1,49 @@
+//! [`Plain`]: single records of an uncompressed chunk, read without the rest of the chunk.
+
+use super::index::{ChunkRef, Form};
+use super::record::{ChunkHeader, FRAME, Fields, op};
+use super::source::Source;
+
+/// The longest record that is read: 1 MiB.
+const LONGEST: u64 = 1 << 20;
+
+/// The records of a chunk that has neither compression nor checksum: reading it whole would check nothing more.
+pub(super) struct Plain<'a> {
+    source: &'a Source,
+    at: u64,
+    length: u64,
+}
+
+impl<'a> Plain<'a> {
+    /// `None` if the chunk is of another kind, or is not what its header says.
+    pub(super) fn of(source: &'a Source, chunk: &ChunkRef) -> Option<Self> {
+        let head = (FRAME + ChunkHeader::LONGEST) as u64;
+        if chunk.form != Form::Chunk || chunk.length < head {
+            return None;
+        }
+        let head = source.read(chunk.offset, head).ok()?;
+        let (frame, body) = head.split_at_checked(FRAME)?;
+        let header = ChunkHeader::parse(body, chunk.length - FRAME as u64).ok()?;
+        let is_plain = frame.first() == Some(&op::CHUNK)
+            && matches!(header.compression.as_str(), "" | "none")
+            && header.crc == 0
+            && header.compressed == header.uncompressed;
+        is_plain.then(|| Self {
+            source,
+            at: chunk.offset + FRAME as u64 + header.length(),
+            length: header.compressed,
+        })
+    }
+
+    /// The record at this offset; `None` if there is none within the chunk, or if it is long.
+    pub(super) fn record(&self, offset: u32) -> Option<Vec<u8>> {
+        let offset = u64::from(offset);
+        let left = self.length.checked_sub(offset)?;
+        let at = self.at.checked_add(offset)?;
+        let frame = self.source.read(at, (FRAME as u64).min(left)).ok()?;
+        let body = Fields(frame.get(1..)?).u64().ok()?;
+        let length = body.checked_add(FRAME as u64)?;
+        let is_inside = length <= left.min(LONGEST);
+        is_inside.then(|| self.source.read(at, length).ok())?
+    }
+}
