@@ -188,20 +188,20 @@ fn measure(path: &Path) -> Result<()> {
 /// Jumps to random places as the player does, until the first message: the median in milliseconds.
 fn jumps(path: &Path) -> Result<f64> {
     let (mut immediate, span) = jumper(path)?;
-    let first = immediate(span - 1)?.0;
+    let first = immediate(span - 1)?.millis;
     drop(immediate);
     // The same on a bag that was opened anew, after some time at the beginning.
     let (mut jump, _) = jumper(path)?;
     let started = Instant::now();
-    while jump(0)?.1 {
+    while jump(0)?.is_learning {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     let learned = millis(started);
-    let prepared = jump(span - 1)?.0;
+    let prepared = jump(span - 1)?.millis;
     let mut noise = Noise(42);
     let mut times = Vec::new();
     for _ in 0..SEEKS {
-        times.push(jump(noise.next() % span)?.0);
+        times.push(jump(noise.next() % span)?.millis);
     }
     times.sort_by(f64::total_cmp);
     let (p50, p99) = (times[SEEKS / 2], times[SEEKS * 99 / 100]);
@@ -212,9 +212,15 @@ fn jumps(path: &Path) -> Result<f64> {
     Ok(p50)
 }
 
-/// Jumps on a bag of its own, by nanoseconds from its start: how many milliseconds it took, and whether latched messages
-/// are still being looked up in the background. The second value is the length of the recording.
-fn jumper(path: &Path) -> Result<(impl FnMut(u64) -> Result<(f64, bool)> + use<>, u64)> {
+/// A jump that was made.
+struct Jumped {
+    millis: f64,
+    /// Whether latched messages are still being looked up in the background.
+    is_learning: bool,
+}
+
+/// Jumps on a bag of its own, by nanoseconds from its start. The second value is the length of the recording.
+fn jumper(path: &Path) -> Result<(impl FnMut(u64) -> Result<Jumped> + use<>, u64)> {
     let bag = Bag::open(&[path])?;
     let range = bag.range().context("there are messages")?;
     let span = u64::try_from(range.duration().as_nanos())?;
@@ -237,7 +243,10 @@ fn jumper(path: &Path) -> Result<(impl FnMut(u64) -> Result<(f64, bool)> + use<>
             match cue.poll() {
                 CuePoll::Item(Cued::Refill(_)) => {}
                 CuePoll::Item(Cued::Message(_)) => {
-                    return Ok((millis(started), cues.is_learning()));
+                    return Ok(Jumped {
+                        millis: millis(started),
+                        is_learning: cues.is_learning(),
+                    });
                 }
                 CuePoll::Item(Cued::Damage(damage)) => bail!("{damage}"),
                 CuePoll::Pending => bell.recv()?,

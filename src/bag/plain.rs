@@ -7,6 +7,21 @@ use super::source::Source;
 /// The longest record that is read: 1 MiB.
 const LONGEST: u64 = 1 << 20;
 
+/// The header of a chunk, and where its data start in the file; `None` if it is not there.
+pub(super) fn header(source: &Source, chunk: &ChunkRef) -> Option<(ChunkHeader, u64)> {
+    if chunk.form != Form::Chunk {
+        return None;
+    }
+    let left = source.len.saturating_sub(chunk.offset);
+    let longest = (FRAME + ChunkHeader::LONGEST) as u64;
+    let head = source.read(chunk.offset, longest.min(left)).ok()?;
+    let (frame, body) = head.split_at_checked(FRAME)?;
+    let length = chunk.length.checked_sub(FRAME as u64)?;
+    let header = ChunkHeader::parse(body, length).ok()?;
+    let at = chunk.offset + FRAME as u64 + header.length();
+    (frame.first() == Some(&op::CHUNK)).then_some((header, at))
+}
+
 /// The records of a chunk that has neither compression nor checksum: reading it whole would check nothing more.
 pub(super) struct Plain<'a> {
     source: &'a Source,
@@ -17,20 +32,13 @@ pub(super) struct Plain<'a> {
 impl<'a> Plain<'a> {
     /// `None` if the chunk is of another kind, or is not what its header says.
     pub(super) fn of(source: &'a Source, chunk: &ChunkRef) -> Option<Self> {
-        let head = (FRAME + ChunkHeader::LONGEST) as u64;
-        if chunk.form != Form::Chunk || chunk.length < head {
-            return None;
-        }
-        let head = source.read(chunk.offset, head).ok()?;
-        let (frame, body) = head.split_at_checked(FRAME)?;
-        let header = ChunkHeader::parse(body, chunk.length - FRAME as u64).ok()?;
-        let is_plain = frame.first() == Some(&op::CHUNK)
-            && matches!(header.compression.as_str(), "" | "none")
+        let (header, at) = header(source, chunk)?;
+        let is_plain = matches!(header.compression.as_str(), "" | "none")
             && header.crc == 0
             && header.compressed == header.uncompressed;
-        is_plain.then(|| Self {
+        is_plain.then_some(Self {
             source,
-            at: chunk.offset + FRAME as u64 + header.length(),
+            at,
             length: header.compressed,
         })
     }

@@ -380,3 +380,24 @@ fn any_flipped_byte_is_survived() {
         }
     }
 }
+
+/// Crate mcap leaves the data of chunks out of the sum if it writes them without checksums.
+#[test]
+fn a_data_section_is_summed_as_its_writer_did() {
+    for (compression, has_checksums) in [
+        (None, true),
+        (None, false),
+        (Some(Compression::Zstd), true),
+        (Some(Compression::Zstd), false),
+    ] {
+        let spec = base(compression).options(|o| o.calculate_chunk_crcs(has_checksums));
+        let mut bytes = spec.write();
+        assert_eq!(bag(&bytes).check_data_sections(), [], "{has_checksums}");
+        // The log time of an entry of the first message index.
+        let index = place(&bytes, op::MESSAGE_INDEX, 0);
+        bytes[index.at + 9 + 6] ^= 1;
+        let damage = bag(&bytes).check_data_sections();
+        let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [DamageKind::Checksum], "{has_checksums}");
+    }
+}
