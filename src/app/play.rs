@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::Context;
-use bagplay::bag::{Bag, Cues, Foreign, QosOverrides, Reach, Selection, read_start};
+use bagplay::bag::{Bag, Cues, Foreign, Note, QosOverrides, Reach, Selection, read_start};
 use bagplay::cli::{
     Ending, Exit, Format, Hints, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan,
 };
@@ -118,7 +118,17 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
         let error = anyhow::anyhow!("not everything was played, through a defect of this program");
         return Err(Failure::new(Exit::Failed, error));
     }
-    if ending.exit == Exit::Done && args.time.strict && summary.damage().total() > 0 {
+    if ending.exit == Exit::Done
+        && ending.how == Ending::End
+        && report.sent == 0
+        && summary.damage().total() > 0
+    {
+        let error = anyhow::anyhow!("nothing was played: the recording is damaged");
+        return Err(Failure::new(Exit::Recording, error));
+    }
+    let is_miscounted = |note: &Note| matches!(note, Note::Counts { .. });
+    let is_odd = summary.damage().total() > 0 || bag.notes().iter().any(is_miscounted);
+    if ending.exit == Exit::Done && args.time.strict && is_odd {
         let error = anyhow::anyhow!("not all of the recording is as it should be (--strict)");
         return Err(Failure::new(Exit::Recording, error));
     }

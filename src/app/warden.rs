@@ -149,7 +149,7 @@ impl<'a> Warden<'a> {
                 );
             }
             OnDisconnect::Continue => {
-                tracing::warn!("{LOST}; what is published now reaches nobody");
+                tracing::warn!("{LOST}; what is published until it is back may be lost");
             }
             OnDisconnect::Exit => {
                 tracing::error!("{LOST}");

@@ -224,7 +224,7 @@ impl FileIndex {
             }
             End::Footer(_) => None,
             End::Edge => {
-                let detail = "it ends without a footer, as when a recorder is killed".to_owned();
+                let detail = "there is no footer (the recorder may have been killed)".to_owned();
                 Some(truncated(source.len, detail))
             }
             End::Cut(at) => {

@@ -249,7 +249,12 @@ fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> 
             at(stop)
         )));
     }
-    Ok(TimeRange::between(start.max(first), stop.min(last)))
+    let range = TimeRange::between(start.max(first), stop.min(last));
+    if time.loop_range.is_some() && range.duration() == Duration::ZERO {
+        let why = format!("the loop at {} has no length", at(range.start()));
+        return Err(PlanError::Empty(why));
+    }
+    Ok(range)
 }
 
 /// Names that topics of different types would share.
@@ -396,6 +401,13 @@ mod tests {
             secs("--end 50")
                 .unwrap_err()
                 .contains("lies before the start")
+        );
+        assert_eq!(
+            secs("--loop-range +1s..+1s"),
+            Err(
+                "nothing to play: the loop at 101.000000000 s (1s from the start) has no length"
+                    .into()
+            )
         );
     }
 

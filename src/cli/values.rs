@@ -110,7 +110,7 @@ pub enum OnDisconnect {
     /// Stand still until it is back.
     #[default]
     Hold,
-    /// Play on; messages are lost.
+    /// Play on; what is published meanwhile may be lost.
     Continue,
     /// End with exit code 1.
     Exit,

@@ -336,14 +336,23 @@ impl Model {
 
     pub(super) fn go_to_next_mark(&mut self, stamp: Timestamp) {
         let here = self.here().saturating_add(self.run_up(Direction::Reverse));
-        let next = self.marks.iter().find(|mark| mark.time > here).cloned();
+        let next = self.reachable_marks().find(|mark| mark.time > here);
+        let next = next.cloned();
         self.go_to_mark(next, "no mark further on", stamp);
     }
 
     pub(super) fn go_to_previous_mark(&mut self, stamp: Timestamp) {
         let here = self.here().saturating_sub(self.run_up(Direction::Forward));
-        let previous = self.marks.iter().rfind(|mark| mark.time < here).cloned();
+        let previous = self.reachable_marks().rfind(|mark| mark.time < here);
+        let previous = previous.cloned();
         self.go_to_mark(previous, "no mark before this", stamp);
+    }
+
+    /// The marks within the recording; a file of marks may have others, which no seek reaches.
+    fn reachable_marks(&self) -> impl DoubleEndedIterator<Item = &Mark> {
+        let recording = self.facts.recording;
+        let marks = self.marks.iter();
+        marks.filter(move |mark| recording.contains(mark.time))
     }
 
     fn go_to_mark(&mut self, mark: Option<Mark>, none: &str, stamp: Timestamp) {

@@ -6,7 +6,8 @@ use assert_cmd::Command;
 use predicates::str::contains;
 use zenoh::Wait;
 
-use crate::mcaps::{Files, Note, Spec, TopicSpec};
+use crate::bag_hostile::base;
+use crate::mcaps::{Files, Note, Spec, TopicSpec, place};
 use crate::patience::PATIENCE;
 use crate::wire_net::{STRING, STRING_HASH, free_endpoint, hearing, node, token};
 
@@ -290,6 +291,47 @@ fn the_guide_has_every_flag_that_is_there_for_the_sake_of_scripts() {
             .iter()
             .any(|(words, _)| words.contains(&flag.as_str()));
         assert!(is_tried || flag == "--input", "{flag} has no row");
+    }
+}
+
+#[test]
+fn a_recording_of_which_nothing_can_be_read_is_no_success() {
+    let spec = base(Some(mcap::Compression::Zstd));
+    let mut bytes = spec.write();
+    for n in 0..spec.chunks.len() {
+        let chunk = place(&bytes, mcap::records::op::CHUNK, n);
+        let end = chunk.at + 9 + chunk.body;
+        bytes[end - 16..end].fill(0xff);
+    }
+    let files = Files::of([bytes]);
+    let mut play = play();
+    play.arg(&files.paths[0]).args(["--wire", "null"]);
+    let ended = play.args(["--rate", "max", "--no-tui"]).assert();
+    ended
+        .code(3)
+        .stderr(contains("nothing was played: the recording is damaged"));
+}
+
+#[test]
+fn strict_minds_messages_that_the_directory_counts_and_that_are_not_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let note = Note::new(0, 1, "x");
+    std::fs::write(
+        dir.path().join("a.mcap"),
+        Spec::new(vec![vec![note]]).write(),
+    )
+    .unwrap();
+    let listing = |count: u64| {
+        format!(
+            "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n  message_count: {count}\n  \
+             relative_file_paths: [a.mcap]\n"
+        )
+    };
+    for (count, code) in [(1, 0), (2, 3)] {
+        std::fs::write(dir.path().join("metadata.yaml"), listing(count)).unwrap();
+        let mut play = play();
+        play.arg(dir.path()).args(["--wire", "null", "--no-tui"]);
+        play.args(["--rate", "max", "--strict"]).assert().code(code);
     }
 }
 
