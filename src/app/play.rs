@@ -114,29 +114,33 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
             }
         }
     }
-    if ending.exit == Exit::Done && summary.damage().has_defect() {
+    verdict(args, &bag, &summary, ending)
+}
+
+/// The exit code of a run: that of its end, unless what was played falls short of what was asked for.
+fn verdict(args: &PlayArgs, bag: &Bag, summary: &Summary, ending: &Ended) -> Result<Exit, Failure> {
+    if ending.exit != Exit::Done {
+        return Ok(ending.exit);
+    }
+    if summary.damage().has_defect() {
         let error = anyhow::anyhow!("not everything was played, through a defect of this program");
         return Err(Failure::new(Exit::Failed, error));
     }
-    if ending.exit == Exit::Done
-        && ending.how == Ending::End
-        && report.sent == 0
-        && summary.damage().total() > 0
-    {
+    if ending.how == Ending::End && summary.is_empty() && summary.damage().total() > 0 {
         let error = anyhow::anyhow!("nothing was played: the recording is damaged");
         return Err(Failure::new(Exit::Recording, error));
     }
     let is_miscounted = |note: &Note| matches!(note, Note::Counts { .. });
     let is_odd = summary.damage().total() > 0 || bag.notes().iter().any(is_miscounted);
-    if ending.exit == Exit::Done && args.time.strict && is_odd {
+    if args.time.strict && is_odd {
         let error = anyhow::anyhow!("not all of the recording is as it should be (--strict)");
         return Err(Failure::new(Exit::Recording, error));
     }
-    if ending.exit == Exit::Done && args.time.strict && summary.is_short() {
+    if args.time.strict && summary.is_short() {
         let error = anyhow::anyhow!("not every subscriber got everything (--strict)");
         return Err(Failure::new(Exit::Failed, error));
     }
-    Ok(ending.exit)
+    Ok(Exit::Done)
 }
 
 /// What the user sees of a run.

@@ -209,6 +209,11 @@ impl Summary {
         }
     }
 
+    /// Whether no message was sent.
+    pub fn is_empty(&self) -> bool {
+        self.messages_sent == 0
+    }
+
     /// Whether a subscriber is known to have missed something.
     pub fn is_short(&self) -> bool {
         self.lost > 0 || self.unsent_bytes > 0
