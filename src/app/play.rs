@@ -118,7 +118,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
 }
 
 /// The exit code of a run: that of its end, unless what was played falls short of what was asked for.
-fn verdict(args: &PlayArgs, bag: &Bag, summary: &Summary, ending: &Ended) -> Result<Exit, Failure> {
+fn verdict(args: &PlayArgs, bag: &Bag, summary: &Summary, ending: Ended) -> Result<Exit, Failure> {
     if ending.exit != Exit::Done {
         return Ok(ending.exit);
     }
