@@ -10,7 +10,8 @@ use std::net::TcpListener;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use bagplay::time::{Clock, Duration, OnJump, SimTime, Time};
+use bagplay::clock::{Clock, OnJump, SimTime};
+use bagplay::time::{Duration, Time};
 use bagplay::wire::{Follow, Session, WireOptions, encode_clock};
 use hdrhistogram::Histogram;
 use zenoh::Wait;

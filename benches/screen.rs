@@ -22,7 +22,8 @@ use bagplay::tui::{
     Bindings, Event, Face, Facts, Glyphs, Lane, Look, Model, Row, Size, ThemeName, draw,
 };
 use bagplay::wire::{Session, WireOptions};
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;

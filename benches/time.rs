@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration as StdDuration, Instant};
 
-use bagplay::time::{
-    Cancel, Clock, ClockState, Duration, Extrapolation, Fallback, InvalidPeriod, JumpFilter,
-    OnJump, Speed, TestClock, Time, Timer, Timers,
+use bagplay::clock::{
+    Cancel, Clock, ClockState, Extrapolation, Fallback, InvalidPeriod, JumpFilter, OnJump,
+    TestClock, Timer, Timers,
 };
+use bagplay::time::{Duration, Speed, Time};
 
 const CALLS: u32 = 1_000_000;
 const TURNS: usize = 9;

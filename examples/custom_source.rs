@@ -2,7 +2,8 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
-use bagplay::time::{Cancel, Clock, Duration, Feed, OnJump, SimTime, Time, TimeSource};
+use bagplay::clock::{Cancel, Clock, Feed, OnJump, SimTime, TimeSource};
+use bagplay::time::{Duration, Time};
 
 const TENTH: Duration = Duration::from_millis(100);
 
@@ -11,7 +12,7 @@ const TENTH: Duration = Duration::from_millis(100);
 struct Gps(Cancel);
 
 impl TimeSource for Gps {
-    fn start(&mut self, feed: &Feed) -> Result<(), bagplay::time::SourceError> {
+    fn start(&mut self, feed: &Feed) -> Result<(), bagplay::clock::SourceError> {
         self.0 = Cancel::new();
         let (feed, steady, until) = (feed.clone(), Clock::steady(), self.0.clone());
         let mut fix = Time::from_nanos(1_400_000_000_000_000_000);

@@ -4,7 +4,8 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
-use bagplay::time::{Clock, ClockState, Duration, Extrapolation, Fallback, OnJump, Speed, Time};
+use bagplay::clock::{Clock, ClockState, Extrapolation, Fallback, OnJump};
+use bagplay::time::{Duration, Speed, Time};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (clock, server) = Clock::ros(Fallback::Zero);

@@ -4,7 +4,8 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
-use bagplay::time::{Clock, Duration, JumpFilter, OnJump, Phase, SimTime, SleepError};
+use bagplay::clock::{Clock, JumpFilter, OnJump, Phase, SimTime, SleepError};
+use bagplay::time::Duration;
 use bagplay::wire::{Follow, Session, WireOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -6,7 +6,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use bagplay::time::{Duration, JumpFilter, Phase, TestClock, Time};
+use bagplay::clock::{JumpFilter, Phase, TestClock};
+use bagplay::time::{Duration, Time};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let test = TestClock::new(Time::from_nanos(100_000_000_000));

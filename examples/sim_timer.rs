@@ -6,7 +6,8 @@
 
 use std::thread;
 
-use bagplay::time::{Cancel, Clock, Duration, Fallback, OnJump, Rate, Time, Timers};
+use bagplay::clock::{Cancel, Clock, Fallback, OnJump, Rate, Timers};
+use bagplay::time::{Duration, Time};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (clock, simulator) = Clock::ros(Fallback::Zero);

@@ -37,11 +37,15 @@
 pub mod bag;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod clock;
 pub mod decode;
+pub mod marks;
 pub mod output;
 pub mod player;
+pub mod ros;
 pub mod time;
 #[cfg(feature = "tui")]
 pub mod tui;
+pub mod untrusted;
 #[cfg(feature = "wire")]
 pub mod wire;

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use app::failure::{self, Failure};
-use app::logging::{self, SaidBeforeTheEnd, Voice};
-use app::{play, show, signals};
+use app::log::{self, SaidBeforeTheEnd, Voice};
+use app::{play, signals, verbs};
 use bagplay::cli::{Cli, Exit, TalkArgs, Verb};
 
 fn main() -> ExitCode {
@@ -19,9 +19,9 @@ fn main() -> ExitCode {
     let done = match typed {
         Ok(cli) => speak_and_run(&cli),
         Err(answer) => {
-            let shown = show::instead(&answer);
+            let shown = verbs::instead(&answer);
             if shown.is_err() {
-                logging::start(&TalkArgs::default(), None);
+                log::start(&TalkArgs::default(), None);
             }
             shown
         }
@@ -37,10 +37,10 @@ fn main() -> ExitCode {
 }
 
 fn speak_and_run(cli: &Cli) -> Result<Exit, Failure> {
-    match logging::open_file(&cli.talk) {
-        Ok(file) => run(cli, &logging::start(&cli.talk, file)),
+    match log::open_file(&cli.talk) {
+        Ok(file) => run(cli, &log::start(&cli.talk, file)),
         Err(failure) => {
-            logging::start(&cli.talk, None);
+            log::start(&cli.talk, None);
             Err(failure)
         }
     }
@@ -49,8 +49,8 @@ fn speak_and_run(cli: &Cli) -> Result<Exit, Failure> {
 fn run(cli: &Cli, voice: &Voice) -> Result<Exit, Failure> {
     match &cli.command {
         None => play::run(&cli.play, &cli.talk, voice),
-        Some(Verb::Info(args)) => show::info(args, &cli.talk, voice),
-        Some(Verb::Completions { shell }) => show::completions(*shell, &mut Cli::command()),
-        Some(Verb::Man) => show::man(Cli::command()),
+        Some(Verb::Info(args)) => verbs::info(args, &cli.talk, voice),
+        Some(Verb::Completions { shell }) => verbs::completions(*shell, &mut Cli::command()),
+        Some(Verb::Man) => verbs::man(Cli::command()),
     }
 }

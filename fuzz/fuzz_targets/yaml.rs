@@ -3,7 +3,9 @@
 
 #![no_main]
 
-use bagplay::bag::{Metadata, Qos, QosOverrides};
+use bagplay::bag::Metadata;
+use bagplay::ros::Qos;
+use bagplay::cli::QosOverrides;
 use libfuzzer_sys::fuzz_target;
 
 /// Nobody is shown more than a line, or what a terminal would obey.

@@ -4,25 +4,27 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::Context;
-use bagplay::bag::{Bag, Cues, Foreign, Note, QosOverrides, Reach, Selection, read_start};
+use bagplay::bag::{Bag, Cues, Note, Reach, Selection};
 use bagplay::cli::{
-    Ending, Exit, Format, Hints, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan,
+    Ending, Exit, Format, Hints, OnDisconnect, Plan, PlayArgs, QosOverrides, Summary, TalkArgs,
+    plan,
 };
 use bagplay::player::{Command, Gate, Player, Running, Source, WhenDone};
+use bagplay::untrusted::{Foreign, read_start};
 
 #[cfg(feature = "tui")]
 use super::bar;
 use super::failure::{Failure, OrExit};
 use super::headless;
-use super::keys;
-use super::leave;
-use super::logging::Voice;
+use super::log::Voice;
 use super::network::Network;
-use super::opening;
-use super::shallow;
+use super::open_bag;
 use super::signals;
-use super::stdout;
-use super::warden::{Ended, Run};
+use super::supervise::{Ended, Run};
+use crate::app::headless::enter_key;
+use crate::app::log::stdout;
+use crate::app::supervise::shallow;
+use crate::app::supervise::shutdown;
 
 /// Opens, connects, plays and sums up.
 pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exit, Failure> {
@@ -33,8 +35,8 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     let face = Face::choose(args, talk)?;
     let profiles = args.topics.qos_profile_overrides_path.as_deref();
     let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
-    let bag = opening::open(&args.bags, args.time.message_order.into(), voice)?;
-    opening::warn(&bag);
+    let bag = open_bag::open(&args.bags, args.time.message_order.into(), voice)?;
+    open_bag::warn(&bag);
     let recording = bag
         .range()
         .ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args)))
@@ -98,9 +100,9 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
     if ending.how == Ending::Stopped && report.reached_end {
         ending.how = Ending::End;
     }
-    let (mut ending, unsent_bytes) = leave::drain(&run, ending);
+    let (mut ending, unsent_bytes) = shutdown::drain(&run, ending);
     let untaken = run.network.untaken().and_bytes(unsent_bytes);
-    leave::leave(network, out);
+    shutdown::leave(network, out);
     if ending.how == Ending::End && !report.reached_end {
         ending.how = Ending::Stopped;
     }
@@ -198,7 +200,7 @@ impl Face {
                             "paused at the start, and no keys to resume it with; hint: play without --disable-keyboard-controls"
                         );
                     } else {
-                        keys::listen(run.transport.clone());
+                        enter_key::listen(run.transport.clone());
                     }
                 }
                 Ok(headless::watch(run, running))

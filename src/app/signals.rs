@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGALRM, SIGCONT, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-use super::logging;
+use super::log;
 
 /// From here on a file that may not grow any more (`ulimit -f`) is an error of who writes it, and ends nothing.
 pub(crate) fn let_writes_fail() -> io::Result<()> {
@@ -58,7 +58,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                     let exit = *AT_ONCE.get_or_init(|| exit);
                     #[cfg(feature = "tui")]
                     give_back_for_good();
-                    logging::flush(logging::AN_INSTANT);
+                    log::flush(log::AN_INSTANT);
                     std::process::exit(exit.code().into());
                 }
                 has_asked = true;
@@ -145,7 +145,7 @@ pub(crate) fn jobs() -> io::Result<Jobs> {
             for signal in &mut signals {
                 if DEADLY.contains(&signal) {
                     give_back_for_good();
-                    logging::flush(logging::AN_INSTANT);
+                    log::flush(log::AN_INSTANT);
                     die_of(signal);
                 }
                 let job = if signal == SIGTSTP {

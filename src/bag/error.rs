@@ -3,13 +3,12 @@
 //! An error means that the file cannot be played at all. Damage is a place in an otherwise sound file
 //! that was skipped: it is yielded once, among the messages, and playing goes on.
 
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
+use std::{fmt, io};
 
-use super::foreign::Foreign;
-use super::rosbag2::DirectoryError;
-use super::spool::SpoolError;
+use crate::bag::open::rosbag2::DirectoryError;
+use crate::bag::open::spool::SpoolError;
+use crate::untrusted::Foreign;
 
 /// Why a recording cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -143,18 +142,18 @@ impl fmt::Display for Damage {
 
 /// Damage before it is known which file and chunk it belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Fault {
-    pub(super) kind: DamageKind,
-    pub(super) detail: String,
+pub(crate) struct Fault {
+    pub(crate) kind: DamageKind,
+    pub(crate) detail: String,
 }
 
 impl Fault {
-    pub(super) fn new(kind: DamageKind, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: DamageKind, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         Self { kind, detail }
     }
 
-    pub(super) fn framing(detail: impl Into<String>) -> Self {
+    pub(crate) fn framing(detail: impl Into<String>) -> Self {
         Self::new(DamageKind::Framing, detail)
     }
 }

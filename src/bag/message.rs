@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::time::{Ros, Time};
 
-/// A topic of a [`Bag`](crate::bag::Bag): the index into its `topics()`.
+/// A topic of a [`Bag`](super::recording::Bag): the index into its `topics()`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TopicId(pub u32);
 

@@ -7,21 +7,22 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::budget::Meter;
-use super::check;
-use super::contents::{Contents, FileSummary};
-use super::cursor::Cursor;
 use super::error::{BagError, Damage};
-use super::inputs::{Inputs, Standing};
-use super::latched;
 use super::message::{Message, TopicId};
-use super::opening::{MessageOrder, Opening};
-use super::outline::{self, Outline, TopicOutline};
-use super::packed;
-use super::rosbag2::Note;
-use super::selection::{Bounds, Direction, Selection, StartAt};
-use super::source::Source;
 use super::topic::Topic;
+use crate::bag::decompress::budget::Meter;
+use crate::bag::density::outline;
+use crate::bag::density::outline::{Outline, TopicOutline};
+use crate::bag::index::check;
+use crate::bag::index::contents::{Contents, FileSummary};
+use crate::bag::latched::state;
+use crate::bag::open::message_compression;
+use crate::bag::open::options::{MessageOrder, Opening};
+use crate::bag::open::paths::{Inputs, Standing};
+use crate::bag::open::rosbag2::Note;
+use crate::bag::open::source::Source;
+use crate::bag::walk::cursor::Cursor;
+use crate::bag::walk::selection::{Bounds, Direction, Selection, StartAt};
 use crate::time::{Ros, Time, TimeRange};
 
 /// One or more recordings, merged in time order. Cheap to clone; all clones share the open files.
@@ -93,7 +94,7 @@ impl Bag {
     /// A file whose messages are each compressed by themselves with zstd (rosbag2's compression mode MESSAGE), which
     /// cannot be played; `None` if there is none among the first four, as far as their first chunks tell.
     pub fn compressed_by_message(&self) -> Option<&Path> {
-        packed::by_message(&self.contents)
+        message_compression::by_message(&self.contents)
     }
 
     /// What was found wrong when the files were opened.
@@ -170,24 +171,24 @@ impl Bag {
 
     /// The same on another account: the newest that fit half of its budget, one at least. Once the
     /// account is closed it stops, with what it has.
-    pub(super) fn latched_metered(
+    pub(crate) fn latched_metered(
         &self,
         topics: &Selection,
         at: Time<Ros>,
         meter: &Arc<Meter>,
     ) -> (Vec<Message>, Vec<Damage>) {
-        latched::latched(&self.contents, topics, at, meter)
+        state::latched(&self.contents, topics, at, meter)
     }
 
     /// Looks into the chunks of up to `most` bytes that [`Self::latched`] could only open, until the second account is
     /// closed. The largest of them is on the first account meanwhile.
-    pub(super) fn learn_latched(
+    pub(crate) fn learn_latched(
         &self,
         topics: &Selection,
         most: u64,
         accounts: (&Arc<Meter>, &Arc<Meter>),
     ) {
-        latched::learn(&self.contents, topics, most, accounts);
+        state::learn(&self.contents, topics, most, accounts);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::qos::Qos;
+use crate::ros::Qos;
 
 /// The definition of a message type, as recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,12 +3,11 @@
 use crate::bag::{Schema, Topic};
 
 use super::bytes::{Bytes, Order};
-use super::definition::{Dialect, read_message};
-use super::hex;
-use super::json;
 use super::layout::{Form, Layout};
 use super::out::{Decoded, How, Limits, Out, Stop};
 use super::walk::Walk;
+use super::{hex, json};
+use crate::ros::definition::{Dialect, read_message};
 
 /// The longest definition that is read: real ones have kilobytes.
 const LARGEST: usize = 1 << 20;

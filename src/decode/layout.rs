@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::definition::{
-    Array, Base, Definitions, Field as Defined, Number, PLACEHOLDER, Ros1Stamp, SchemaError, name,
+use crate::ros::SchemaError;
+use crate::ros::definition::{
+    Array, Base, Definitions, Field as Defined, Number, PLACEHOLDER, Ros1Stamp, name,
 };
 
 /// Real definitions have up to ten or so; what is deeper would cost stack.

@@ -7,7 +7,6 @@
 
 mod bytes;
 mod decoder;
-pub(crate) mod definition;
 mod hex;
 mod json;
 mod layout;
@@ -17,5 +16,4 @@ mod text;
 mod walk;
 
 pub use decoder::{Decoder, fields};
-pub use definition::SchemaError;
 pub use out::{Decoded, How, Limits, Line};

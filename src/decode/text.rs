@@ -4,7 +4,7 @@
 //! does what terminals disagree about: marks that follow nothing, or many marks, and selectors of a variation.
 //! Work is bounded by the length asked for, not by that of the text.
 
-use crate::bag::MarkRun;
+use crate::untrusted::MarkRun;
 
 /// A name or a sentence, without quotes. A backslash stays, so that what was escaped stays as it is.
 pub(super) fn plain(text: &str, characters: usize) -> String {

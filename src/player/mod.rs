@@ -4,22 +4,14 @@
 //! [`Command`]s through a [`Transport`] and copies the [`Status`].
 
 mod command;
-mod course;
+mod counts;
 mod digest;
 mod machine;
-mod moves;
-mod mute;
 mod options;
-mod reader;
 mod report;
-mod sends;
 mod source;
-mod standing;
-mod steps;
-mod tally;
-mod ticker;
 mod transport;
-mod wall;
+mod waiter;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -29,18 +21,18 @@ use crossbeam_channel::{Receiver, Sender};
 use crossbeam_utils::sync::Parker;
 
 pub use command::{Command, Gate, Gates, LATE, Pace, State, Status};
+pub use counts::TopicCounts;
 pub use digest::Digest;
 pub use machine::{Machine, Wait};
 pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
 pub use report::{HeldTimes, Report};
 pub use source::Source;
-pub use tally::TopicCounts;
 pub use transport::{Answer, Stopped, Transport};
 
 use crate::bag::Waker;
 use crate::output::Output;
 use transport::Request;
-use wall::{Waiter, Wall};
+use waiter::{Waiter, Wall};
 
 /// A player that has not started: its handles can be given out already.
 #[derive(Debug)]
@@ -110,7 +102,7 @@ impl Player {
     }
 
     fn run<O: Output>(self, mut machine: Machine, mut out: O) -> (Report, O) {
-        wall::wake_precisely();
+        waiter::wake_precisely();
         let Self {
             transport,
             inbox,

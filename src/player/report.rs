@@ -3,8 +3,8 @@
 use hdrhistogram::Histogram;
 
 use super::command::{LATE, State};
+use super::counts::{Tally, TopicCounts};
 use super::digest::Digest;
-use super::tally::{Tally, TopicCounts};
 use crate::bag::{Damage, Message};
 use crate::output::Delivery;
 use crate::time::{Duration, Steady, Time};

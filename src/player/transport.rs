@@ -11,9 +11,9 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use crossbeam_utils::sync::Unparker;
 
 use super::command::{Command, Pace, State, Status};
+use super::counts::{Tally, TopicCounts};
 use super::machine::CATCH_UP;
-use super::tally::{Tally, TopicCounts};
-use super::wall::Wall;
+use super::waiter::Wall;
 use crate::bag::{TopicId, Waker};
 use crate::time::{Steady, Time};
 

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
-use super::lane::Lane;
-use super::layers::{Found, Peeked};
 use super::update::Event;
 use crate::bag::{Bag, Direction, Selection, StartAt, TopicId, step_back};
 use crate::decode::{Decoder, Limits};
 use crate::time::{Ros, Time, TimeRange};
+use crate::tui::model::lane::Lane;
+use crate::tui::model::layers::{Found, Peeked};
 
 /// In how many parts a density is known: more than screens have columns.
 const PARTS: usize = 480;

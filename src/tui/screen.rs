@@ -8,16 +8,17 @@ use std::io;
 use jiff::Timestamp;
 use rustix::process::Signal;
 
-use super::job_control::has_shell;
 use super::lookup::{Lookup, Tell};
 use super::model::{Effect, Model};
 use super::outbox::{FRAME, Outbox};
-use super::pen;
 use super::terminal::Terminal;
 use super::update::Event;
-use crate::bag::{Bag, Mark, Reach, TopicId};
+use crate::bag::{Bag, Reach, TopicId};
+use crate::marks::Mark;
 use crate::player::Transport;
 use crate::time::{Duration, Ros, Steady, Time};
+use crate::tui::terminal::job_control::has_shell;
+use crate::tui::terminal::writer;
 
 /// How much later what was read ahead, and how fast it went, is shown once more after the last event.
 const SETTLED: Duration = Duration::from_millis(250);
@@ -142,7 +143,7 @@ impl Screen {
         let frame = self.drawn_at.saturating_add(FRAME);
         let is_wanted = self.is_stale || self.model.is_moving() || self.outbox.has_unsent();
         // Whether the last picture has come is looked at once more, as nobody tells.
-        if is_wanted || pen::is_busy() {
+        if is_wanted || writer::is_busy() {
             return Some(frame);
         }
         self.settle_at.map(|at| at.max(frame))
@@ -153,7 +154,7 @@ impl Screen {
     /// # Errors
     /// If the terminal cannot be drawn on, now or at whatever was to be done with it since the last picture.
     pub fn draw(&mut self) -> io::Result<()> {
-        if let Some(error) = self.failure.take().or_else(pen::failure) {
+        if let Some(error) = self.failure.take().or_else(writer::failure) {
             return Err(error);
         }
         let now = self.transport.now();

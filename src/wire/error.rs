@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::bag::Foreign;
+use crate::untrusted::Foreign;
 
 /// What zenoh reports: it has one boxed error type for everything.
 type Cause = Box<dyn std::error::Error + Send + Sync>;

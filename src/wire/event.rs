@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bag::{Durability, Foreign, Qos, Reliability};
+use crate::ros::{Durability, Qos, Reliability};
+use crate::untrusted::Foreign;
 
 /// What happens on the network. Told from zenoh's threads: a receiver hands it on and does not wait.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,7 +37,7 @@ pub enum WireEvent {
         /// The node.
         node: String,
     },
-    /// The way to the network was lost or is there again: ask [`Session::path`](super::Session::path), which has
+    /// The way to the network was lost or is there again: ask [`Session::path`](crate::wire::net::session::Session::path), which has
     /// the state. While it is lost, what is put reaches nobody.
     PathChanged,
     /// The router on this host is gone, and this session's process has taken its place.
@@ -238,18 +239,18 @@ fn listed(topics: &[String]) -> String {
 
 /// Where events go; cheap to clone.
 #[derive(Clone)]
-pub(super) struct Events(Arc<dyn Fn(WireEvent) + Send + Sync>);
+pub(crate) struct Events(Arc<dyn Fn(WireEvent) + Send + Sync>);
 
 impl Events {
-    pub(super) fn new(receiver: impl Fn(WireEvent) + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(receiver: impl Fn(WireEvent) + Send + Sync + 'static) -> Self {
         Self(Arc::new(receiver))
     }
 
-    pub(super) fn tell(&self, event: WireEvent) {
+    pub(crate) fn tell(&self, event: WireEvent) {
         (self.0)(event);
     }
 
-    pub(super) fn warn(&self, text: String) {
+    pub(crate) fn warn(&self, text: String) {
         self.tell(WireEvent::Warning(text));
     }
 }

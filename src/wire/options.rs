@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::bag::{Foreign, Qos, Topic, TopicId};
+use crate::bag::{Topic, TopicId};
+use crate::ros::Qos;
+use crate::untrusted::Foreign;
 
 /// What happens to a message of a reliable topic that a subscriber's link has no room for.
 ///

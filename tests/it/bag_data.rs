@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bagplay::bag::{Bag, DamageKind, Direction, Message, Reliability, StartAt};
+use bagplay::bag::{Bag, DamageKind, Direction, Message, StartAt};
+use bagplay::ros::Reliability;
 use bagplay::time::Time;
 
 use crate::mcaps::{all, at};

@@ -1,8 +1,9 @@
 //! What a late joiner is given: the last message of each publisher, found without scanning.
 
 use bagplay::bag::{
-    Bag, CueAt, CuePoll, Cued, Cues, Direction, Durability, MessageOrder, Opening, StartAt, TopicId,
+    Bag, CueAt, CuePoll, Cued, Cues, Direction, MessageOrder, Opening, StartAt, TopicId,
 };
+use bagplay::ros::Durability;
 use bagplay::time::TimeRange;
 use mcap::Compression;
 

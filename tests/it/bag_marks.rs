@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bagplay::bag::{Bag, Mark, Marks, MarksError};
+use bagplay::bag::Bag;
+use bagplay::marks::{Mark, Marks, MarksError};
 
 use crate::mcaps::{Files, Note, Spec, at};
 

@@ -1,6 +1,6 @@
 //! Recorded QoS profiles and type hashes, as the generations of rosbag2 and its relatives write them.
 
-use bagplay::bag::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+use bagplay::ros::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
 
 use crate::mcaps::{Files, Note, Spec, TopicSpec};
 

@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
 
-use bagplay::time::{
-    Cancel, Clock, Duration, Fallback, OnJump, Ros, SimTime, Sleep, SleepError, TestClock, Time,
-};
+use bagplay::clock::{Cancel, Clock, Fallback, OnJump, SimTime, Sleep, SleepError, TestClock};
+use bagplay::time::{Duration, Ros, Time};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::patience::{PATIENCE, until};

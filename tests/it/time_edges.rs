@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bagplay::time::{
-    Clock, ClockState, Duration, Extrapolation, InvalidPeriod, MissedTicks, Rate, Ros, SimTime,
-    Speed, TestClock, Time, TimerOptions, Timers,
+use bagplay::clock::{
+    Clock, ClockState, Extrapolation, Feed, InvalidPeriod, MissedTicks, Rate, SimTime, SourceError,
+    TestClock, TimeSource, TimerOptions, Timers,
 };
-use bagplay::time::{Feed, SourceError, TimeSource};
+use bagplay::time::{Duration, Ros, Speed, Time};
 
 fn ns(nanos: i64) -> Duration {
     Duration::from_nanos(nanos)
@@ -66,7 +66,7 @@ fn other_timers_without_a_period_are_served_when_they_are_due() {
     timer.unwrap().exchange_period(Duration::ZERO).unwrap();
     let (served, once) = counter();
     let delay = TimerOptions::once(Duration::ZERO);
-    let once_now = move |_: &_, tick: bagplay::time::Tick<Ros>| {
+    let once_now = move |_: &_, tick: bagplay::clock::Tick<Ros>| {
         served.fetch_add(1, Ordering::Relaxed);
         assert_eq!(tick.actual, at(1_000));
     };
@@ -168,7 +168,7 @@ fn a_clock_that_is_switched_on_again_shows_what_was_said_last() {
 #[test]
 fn a_state_that_was_said_before_the_clock_was_active_goes_on() {
     let test = TestClock::new(at(1));
-    let (clock, writer) = test.another_ros(bagplay::time::Fallback::Zero);
+    let (clock, writer) = test.another_ros(bagplay::clock::Fallback::Zero);
     let how = Extrapolation::for_at_most(Duration::MAX);
     writer.activate();
     writer.set_state(ClockState::new(at(5_000), Some(Speed::NORMAL)), how);

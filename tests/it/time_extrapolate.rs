@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use bagplay::time::{
-    Clock, ClockState, Duration, Extrapolation, Fallback, JumpFilter, JumpHandle, LateTick, OnJump,
-    Phase, Ros, Speed, TestClock, Time, Timer,
+use bagplay::clock::{
+    Clock, ClockState, Extrapolation, Fallback, JumpFilter, JumpHandle, LateTick, OnJump, Phase,
+    TestClock, Timer,
 };
+use bagplay::time::{Duration, Ros, Speed, Time};
 
 fn at(nanos: i64) -> Time<Ros> {
     Time::from_nanos(nanos)

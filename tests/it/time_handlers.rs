@@ -7,11 +7,11 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use bagplay::time::{
-    Cancel, Clock, ClockState, Cycle, Duration, Extrapolation, Fallback, JumpEvent, JumpFilter,
-    JumpHandle, JumpKind, OnJump, Phase, Rate, Ros, SleepError, SleepOptions, Speed, TestClock,
-    Time, Timer, TimerError, Timers,
+use bagplay::clock::{
+    Cancel, Clock, ClockState, Cycle, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpHandle,
+    JumpKind, OnJump, Phase, Rate, SleepError, SleepOptions, TestClock, Timer, TimerError, Timers,
 };
+use bagplay::time::{Duration, Ros, Speed, Time};
 
 use crate::patience::PATIENCE;
 

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use bagplay::time::{
-    Clock, ClockState, Complaint, Duration, Extrapolation, Fallback, Feed, JumpEvent, JumpFilter,
-    JumpHandle, JumpKind, MachineSource, OnJump, Phase, Ros, SimTime, SleepError, SourceError,
-    Speed, TestClock, Time, TimeSource, Timer,
+use bagplay::clock::{
+    Clock, ClockState, Complaint, Extrapolation, Fallback, Feed, JumpEvent, JumpFilter, JumpHandle,
+    JumpKind, MachineSource, OnJump, Phase, SimTime, SleepError, SourceError, TestClock,
+    TimeSource, Timer,
 };
+use bagplay::time::{Duration, Ros, Speed, Time};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::patience::PATIENCE;

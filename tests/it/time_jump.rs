@@ -5,10 +5,11 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use bagplay::time::{
-    Clock, Duration, Fallback, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, NotStarted, Phase,
-    Ros, TestClock, Time, Timer,
+use bagplay::clock::{
+    Clock, Fallback, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, NotStarted, Phase,
+    TestClock, Timer,
 };
+use bagplay::time::{Duration, Ros, Time};
 
 const SEC: i64 = 1_000_000_000;
 

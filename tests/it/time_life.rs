@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use bagplay::time::{
-    Clock, Duration, Fallback, Feed, JumpFilter, OnJump, Rate, Ros, SimTime, SourceError,
-    TestClock, Time, TimeSource, Timer, Timers,
+use bagplay::clock::{
+    Clock, Fallback, Feed, JumpFilter, OnJump, Rate, SimTime, SourceError, TestClock, TimeSource,
+    Timer, Timers,
 };
+use bagplay::time::{Duration, Ros, Time};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::patience::{PATIENCE, until};

@@ -6,10 +6,11 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle, ThreadId};
 
-use bagplay::time::{
+use bagplay::clock::{
     Clock, ClockWriter, Fallback, Feed, JumpFilter, JumpHandle, JumpKind, NoSource, OnJump, Phase,
-    Ros, SimTime, SourceError, TestClock, Time, TimeSource,
+    SimTime, SourceError, TestClock, TimeSource,
 };
+use bagplay::time::{Ros, Time};
 
 use crate::patience::{PATIENCE, until};
 
@@ -117,7 +118,7 @@ impl Drop for Ticker {
 /// ticks begin when a source takes over.
 fn slow(clock: &Clock<Ros>, ticker: &Ticker) -> JumpHandle {
     let (shared, id) = (Arc::clone(&ticker.shared), ticker.id());
-    let handler = move |_: Phase, jump: bagplay::time::JumpEvent| {
+    let handler = move |_: Phase, jump: bagplay::clock::JumpEvent| {
         if jump.kind == JumpKind::Deactivated || thread::current().id() == id {
             return;
         }

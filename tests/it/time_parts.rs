@@ -3,11 +3,11 @@
 
 use std::thread;
 
-use bagplay::time::{
-    Cancel, Clock, ClockPace, ClockState, Complaint, Duration, Extrapolation, Fallback,
-    MachineSource, NoSource, OnJump, Ros, SimTime, SleepError, Speed, System, TestClock, Time,
-    TimeSource, TimerOptions, Timers,
+use bagplay::clock::{
+    Cancel, Clock, ClockPace, ClockState, Complaint, Extrapolation, Fallback, MachineSource,
+    NoSource, OnJump, SimTime, SleepError, TestClock, TimeSource, TimerOptions, Timers,
 };
+use bagplay::time::{Duration, Ros, Speed, System, Time};
 use crossbeam_channel::bounded;
 
 use crate::patience::PATIENCE;

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
 use bagplay::bag::{Bag, Cues, Selection};
+use bagplay::clock::{
+    ClockState, Extrapolation, Fallback, Feed, JumpFilter, NoSource, OnJump, Phase, SimTime,
+    SourceError, TestClock, TimeSource, Timer,
+};
 use bagplay::output::Null;
 use bagplay::player::{Options, Pace, Player, Source};
-use bagplay::time::{
-    ClockState, Duration, Extrapolation, Fallback, Feed, JumpFilter, NoSource, OnJump, Phase,
-    SimTime, SourceError, Speed, TestClock, Time, TimeSource, Timer,
-};
+use bagplay::time::{Duration, Speed, Time};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 const fn ns(nanos: i64) -> Duration {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::thread;
 
-use bagplay::time::{
-    Cancel, Clock, ClockState, Duration, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpKind,
-    Kind, OnJump, Phase, Rate, Ros, SleepError, SleepOptions, Speed, TestClock, Time, Timer,
-    TimerError, Timers,
+use bagplay::clock::{
+    Cancel, Clock, ClockState, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpKind, OnJump,
+    Phase, Rate, SleepError, SleepOptions, TestClock, Timer, TimerError, Timers,
 };
+use bagplay::time::{Duration, Kind, Ros, Speed, Time};
 
 fn at(nanos: i64) -> Time<Ros> {
     Time::from_nanos(nanos)

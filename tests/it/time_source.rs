@@ -4,11 +4,11 @@
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use bagplay::time::{
-    Clock, ClockState, Complaint, Duration, Extrapolation, Fallback, Feed, JumpFilter,
-    MachineSource, NotStarted, OnJump, Phase, SimTime, SourceError, Speed, TestClock, Time,
-    TimeSource,
+use bagplay::clock::{
+    Clock, ClockState, Complaint, Extrapolation, Fallback, Feed, JumpFilter, MachineSource,
+    NotStarted, OnJump, Phase, SimTime, SourceError, TestClock, TimeSource,
 };
+use bagplay::time::{Duration, Speed, Time};
 
 const SYSTEM: i64 = 1_000_000_000_000_000;
 
@@ -69,7 +69,7 @@ fn nanos(clock: &Clock) -> i64 {
 }
 
 /// What happens to the clock, as kind and time after.
-fn events(clock: &Clock) -> (bagplay::time::JumpHandle, impl Fn() -> Vec<String> + use<>) {
+fn events(clock: &Clock) -> (bagplay::clock::JumpHandle, impl Fn() -> Vec<String> + use<>) {
     let log = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&log);
     let handle = clock

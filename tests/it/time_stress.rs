@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration as StdDuration;
 
-use bagplay::time::{
-    Cancel, Clock, ClockState, Duration, Extrapolation, Feed, JumpFilter, JumpHandle, OnJump,
-    Phase, Ros, SimTime, SleepError, SourceError, Speed, Steady, TestClock, Time, TimeSource,
-    Timers,
+use bagplay::clock::{
+    Cancel, Clock, ClockState, Extrapolation, Feed, JumpFilter, JumpHandle, OnJump, Phase, SimTime,
+    SleepError, SourceError, TestClock, TimeSource, Timers,
 };
+use bagplay::time::{Duration, Ros, Speed, Steady, Time};
 
 const SYSTEM: i64 = 1_000_000_000_000_000;
 const END: i64 = 1_000_007;

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use bagplay::time::{
-    Cancel, Clock, Cycle, Duration, Fallback, InvalidPeriod, JumpFilter, Kind, MissedTicks, OnJump,
-    Rate, Ros, SleepError, Start, TestClock, Time, Timer, TimerError, TimerOptions, Timers,
+use bagplay::clock::{
+    Cancel, Clock, Cycle, Fallback, InvalidPeriod, JumpFilter, MissedTicks, OnJump, Rate,
+    SleepError, Start, TestClock, Timer, TimerError, TimerOptions, Timers,
 };
+use bagplay::time::{Duration, Kind, Ros, Time};
 
 const SEC: i64 = 1_000_000_000;
 

@@ -1,10 +1,10 @@
 //! A believable transport bar for tests: a minute of a vehicle's recording with a gap in it, a player's status
 //! written by hand, counts that grow as they would. No thread, no clock, no terminal.
 
-use bagplay::bag::{
-    Durability, Mark, Outline, Qos, Reliability, Schema, Topic, TopicId, TopicOutline,
-};
+use bagplay::bag::{Outline, Schema, Topic, TopicId, TopicOutline};
+use bagplay::marks::Mark;
 use bagplay::player::{Gates, Pace, State, Status, TopicCounts};
+use bagplay::ros::{Durability, Qos, Reliability};
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bagplay::tui::{
     Action, Audience, Bindings, Effect, Event, Face, Facts, Gesture, Glyphs, Lane, Line, Look,

@@ -482,7 +482,7 @@ fn a_card_of_two_publishers_on_a_shifted_clock() {
     };
     let offered = &mut facts.topics[4].offered_qos;
     let mut other = offered[0];
-    other.durability = bagplay::bag::Durability::TransientLocal;
+    other.durability = bagplay::ros::Durability::TransientLocal;
     offered.extend([other, offered[0]]);
     let mut album = Album::default();
     for look in [look(), ascii()] {

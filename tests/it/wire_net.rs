@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
-use bagplay::bag::{Key, Message, Qos, Schema, Topic, TopicId};
+use bagplay::bag::{Key, Message, Schema, Topic, TopicId};
+use bagplay::ros::Qos;
 use bagplay::time::Time;
 use bagplay::wire::{Played, Session, WireEvent, WireOptions};
 use bytes::Bytes;

@@ -6,7 +6,8 @@ use std::process::{Command as Process, Stdio};
 use bagplay::bag::{Bag, Cues, Selection, TopicId};
 use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Source};
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
-use bagplay::wire::{self, Drained, Played, WireEvent};
+use bagplay::wire;
+use bagplay::wire::{Drained, Played, WireEvent};
 use zenoh::Wait;
 use zenoh::sample::Sample;
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use bagplay::bag::{Durability, History, Qos, Reliability, TopicId};
+use bagplay::bag::TopicId;
 use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::ros::{Durability, History, Qos, Reliability};
 use bagplay::wire::{Gid, Token, WireEvent};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;

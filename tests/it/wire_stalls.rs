@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};
 use std::time::Duration;
 
-use bagplay::bag::{Qos, Reliability};
 use bagplay::output::{Occasion, Output};
+use bagplay::ros::{Qos, Reliability};
 use bagplay::time::Time;
 use bagplay::wire::{ClockOptions, WireEvent, WireOutput, encode_clock};
 use crossbeam_channel::Receiver;

@@ -137,7 +137,7 @@ fn type_hash() -> String {
         "MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n",
     );
     let name = "bagplay_interfaces/msg/ClockState";
-    bagplay::wire::message_hash(name, definition.as_bytes())
+    bagplay::ros::message_hash(name, definition.as_bytes())
         .unwrap()
         .hash
 }

@@ -5,12 +5,14 @@ use std::process::{Child, Command as Process, Stdio};
 use std::sync::{Arc, Mutex};
 
 use bagplay::bag::{Bag, Cues, Selection};
-use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Running, Source, Transport};
-use bagplay::time::{
-    AtEnd, Clock, Complaint, Duration, Extrapolation, JumpFilter, JumpKind, LateTick, OnJump,
-    Phase, Ros, SimTime, SleepError, Speed, Time, TimeRange,
+use bagplay::clock::{
+    Clock, Complaint, Extrapolation, JumpFilter, JumpKind, LateTick, OnJump, Phase, SimTime,
+    SleepError,
 };
-use bagplay::wire::{self, Follow, Session, WireOutput, encode_clock};
+use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Running, Source, Transport};
+use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+use bagplay::wire;
+use bagplay::wire::{Follow, Session, WireOutput, encode_clock};
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait;
 
@@ -55,8 +57,8 @@ fn follower(endpoint: &str) -> Session {
 fn jumps(
     clock: &Clock<Ros>,
 ) -> (
-    bagplay::time::JumpHandle,
-    Receiver<bagplay::time::JumpEvent>,
+    bagplay::clock::JumpHandle,
+    Receiver<bagplay::clock::JumpEvent>,
 ) {
     let (tell, jumps) = bounded(100_000);
     let filter = JumpFilter::new()
@@ -72,7 +74,7 @@ fn jumps(
 }
 
 #[track_caller]
-fn next(jumps: &Receiver<bagplay::time::JumpEvent>, kind: JumpKind) -> bagplay::time::JumpEvent {
+fn next(jumps: &Receiver<bagplay::clock::JumpEvent>, kind: JumpKind) -> bagplay::clock::JumpEvent {
     loop {
         let jump = jumps.recv_timeout(PATIENCE).expect("a jump");
         if jump.kind == kind {

@@ -6,12 +6,12 @@ use ratatui::text::{Line, Span};
 
 use super::overlay::Sheet;
 use super::words;
-use crate::bag::{Qos, Topic};
+use crate::bag::Topic;
 use crate::decode::{Decoded, How};
+use crate::ros::Qos;
 use crate::time::{Ros, Time};
-use crate::tui::face;
-use crate::tui::layers::{Card, Found};
-use crate::tui::model::Model;
+use crate::tui::model::layers::{Card, Found};
+use crate::tui::model::{Model, time_format};
 
 pub(super) fn sheet(model: &Model, card: &Card, place: Rect) -> Option<Sheet<'static>> {
     let topic = model.topic(card.topic)?;
@@ -152,7 +152,7 @@ fn message(model: &Model, card: &Card) -> Vec<Line<'static>> {
                 let time = time.saturating_add(model.facts.clock_shift);
                 model.look.face.show_date(time, &model.facts.zone)
             };
-            let age = face::span(peeked.at.saturating_since(*log_time));
+            let age = time_format::span(peeked.at.saturating_since(*log_time));
             let s = if *bytes == 1 { "" } else { "s" };
             let received = format!("{}, {age} ago, {bytes} byte{s}", shown(*log_time));
             let mut lines = vec![

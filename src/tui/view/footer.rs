@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use super::words;
-use crate::tui::action::{Action, rows};
-use crate::tui::layers::{Layer, Prompt};
+use crate::tui::input::action::{Action, rows};
+use crate::tui::model::layers::{Layer, Prompt};
 use crate::tui::model::{Model, Row};
 
 pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {

@@ -6,12 +6,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::timeline;
-use super::words;
+use super::{timeline, words};
 use crate::player::{Gate, Pace, State};
 use crate::time::Speed;
-use crate::tui::face;
-use crate::tui::model::{Brackets, Model};
+use crate::tui::model::{Brackets, Model, time_format};
 
 /// A part of the header; of those that do not fit the highest numbers go, but what matters most is put
 /// shorter first.
@@ -163,7 +161,7 @@ fn state_parts(model: &Model) -> Vec<Part> {
     let looped = looped.into_iter().flatten();
     parts.extend(looped.map(|text| Part::new(4, text, theme.range)));
     if model.window.is_zoomed() {
-        let shown = face::span(model.window.range().duration());
+        let shown = time_format::span(model.window.range().duration());
         parts.push(Part::new(7, format!("zoom {shown}"), theme.dim));
     }
     let laps = model.status.map_or(0, |status| status.laps);
@@ -223,9 +221,9 @@ fn time_parts(model: &Model) -> Vec<Part> {
     } else {
         all.stop().saturating_since(here)
     };
-    let elapsed = format!("+{}", face::span(elapsed));
-    let of_all = format!("{elapsed} / {}", face::span(all.duration()));
-    let left = format!("{}{}", model.look.glyphs.minus, face::span(left));
+    let elapsed = format!("+{}", time_format::span(elapsed));
+    let of_all = format!("{elapsed} / {}", time_format::span(all.duration()));
+    let left = format!("{}{}", model.look.glyphs.minus, time_format::span(left));
     vec![
         Part::new(3, time, Style::new()),
         Part::new(2, of_all, theme.accent).or(elapsed),

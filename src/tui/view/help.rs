@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::overlay::Sheet;
-use crate::tui::action::{Action, BINDINGS, GESTURES, rows};
+use crate::tui::input::action::{Action, BINDINGS, GESTURES, rows};
 use crate::tui::model::Model;
 
 /// Between two columns.

@@ -7,8 +7,8 @@ use ratatui::text::{Line, Span};
 
 use super::overlay::Sheet;
 use super::words;
-use crate::tui::log::{self, Severity};
-use crate::tui::model::Model;
+use crate::tui::model::log::Severity;
+use crate::tui::model::{Model, log};
 
 /// The newest lines, the last one lowest.
 pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {

@@ -1,21 +1,21 @@
 //! Drawing: a model and a place on a buffer, nothing else. Nothing is remembered between two pictures.
 
-mod card;
-mod footer;
-mod header;
-mod help;
-mod log;
-mod overlay;
-mod timeline;
-mod topics;
-mod words;
+pub(super) mod card;
+pub(super) mod footer;
+pub(super) mod header;
+pub(super) mod help;
+pub(super) mod log;
+pub(super) mod overlay;
+pub(super) mod timeline;
+pub(super) mod topics;
+pub(super) mod words;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::layers::{Layer, Scroll};
 use super::model::Model;
+use crate::tui::model::layers::{Layer, Scroll};
 use overlay::Sheet;
 
 /// Draws everything; the cursor stands in the line to type in, if there is one.

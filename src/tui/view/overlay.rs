@@ -7,8 +7,8 @@ use ratatui::symbols::border;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Widget};
 
-use crate::tui::layers::Scroll;
 use crate::tui::model::Model;
+use crate::tui::model::layers::Scroll;
 
 /// In ASCII.
 const PLAIN: border::Set<'_> = border::Set {

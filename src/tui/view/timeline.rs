@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use crate::time::{Ros, Time, TimeRange};
-use crate::tui::axis::Axis;
-use crate::tui::lane::Lane;
-use crate::tui::layout::Layout;
+use crate::tui::model::axis::Axis;
+use crate::tui::model::lane::Lane;
+use crate::tui::model::layout::Layout;
 use crate::tui::model::{Brackets, Model};
 
 pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {

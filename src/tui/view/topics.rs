@@ -7,8 +7,8 @@ use ratatui::text::Span;
 
 use super::words;
 use crate::player::{State, TopicCounts};
-use crate::tui::layout::Layout;
-use crate::tui::meters::Flow;
+use crate::tui::model::layout::Layout;
+use crate::tui::model::meters::Flow;
 use crate::tui::model::{Model, Row};
 
 /// The columns besides the name, in the order of the screen.

@@ -1,0 +1,113 @@
+//! [`Keeper`]: keeps marks as they are set, on a thread of its own: a disk may take its time.
+
+use std::convert::Infallible;
+use std::io;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bagplay::marks::{Mark, Marks};
+use bagplay::time::{Ros, Time};
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+/// How many changes may wait for the disk.
+const WAITING: usize = 256;
+
+#[derive(Debug)]
+enum Change {
+    Add(Mark),
+    Remove(Time<Ros>),
+}
+
+/// Keeps marks; everything has been written when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    changes: Option<Sender<Change>>,
+    done: Receiver<Infallible>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Keeps changes of `marks`; without any, none.
+    pub(crate) fn start(marks: Option<Marks>) -> io::Result<Self> {
+        let (alive, done) = bounded(0);
+        let Some(marks) = marks else {
+            return Ok(Self {
+                changes: None,
+                done,
+                thread: None,
+            });
+        };
+        let (send, changes) = bounded(WAITING);
+        let thread = std::thread::Builder::new()
+            .name("marks".into())
+            .spawn(move || {
+                let _alive: Sender<Infallible> = alive;
+                keep(marks, &changes);
+            })?;
+        Ok(Self {
+            changes: Some(send),
+            done,
+            thread: Some(thread),
+        })
+    }
+
+    /// Keeps a mark.
+    pub(crate) fn add(&self, mark: Mark) {
+        self.tell(Change::Add(mark));
+    }
+
+    /// Forgets the mark at a time.
+    pub(crate) fn remove(&self, time: Time<Ros>) {
+        self.tell(Change::Remove(time));
+    }
+
+    fn tell(&self, change: Change) {
+        let is_kept = |changes: &Sender<Change>| changes.try_send(change).is_ok();
+        if !self.changes.as_ref().is_some_and(is_kept) {
+            tracing::warn!("this mark is not kept");
+        }
+    }
+}
+
+impl Keeper {
+    /// Waits until everything has been written, at most so long: before an end that waits for nobody.
+    pub(crate) fn finish(&mut self, patience: Duration) {
+        self.changes = None;
+        // Nothing is ever sent: it is disconnected with the thread's end.
+        let _ = self.done.recv_timeout(patience);
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.changes = None;
+        if let Some(thread) = self.thread.take() {
+            // One that broke down has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Writes after each change, or after all that came meanwhile.
+fn keep(mut marks: Marks, changes: &Receiver<Change>) {
+    while let Ok(change) = changes.recv() {
+        for change in std::iter::once(change).chain(changes.try_iter()) {
+            match change {
+                Change::Add(mark) => marks.add(mark),
+                Change::Remove(time) => {
+                    marks.remove(time);
+                }
+            }
+        }
+        save(&mut marks);
+    }
+    if marks.is_changed() {
+        save(&mut marks);
+    }
+}
+
+fn save(marks: &mut Marks) {
+    if let Err(error) = marks.save() {
+        tracing::warn!("the marks are not kept: {error}");
+    }
+}

@@ -1,0 +1,41 @@
+//! The main thread of a run without the transport bar: it watches and shows progress.
+
+pub(crate) mod enter_key;
+pub(crate) mod progress;
+
+use bagplay::cli::Exit;
+use bagplay::player::Running;
+use crossbeam_channel::{select, tick};
+
+use super::supervise::{Ended, Run, Warden};
+use progress::Progress;
+
+/// Watches until the player is done; returns how that came about.
+pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
+    let mut progress = Progress::start(
+        run.voice,
+        run.transport.clone(),
+        run.args.ros.progress_bar_update_rate != Some(0),
+    );
+    let mut warden = Warden::new(run);
+    let draws = tick(Progress::INTERVAL);
+    let events = run.network.events();
+    loop {
+        select! {
+            recv(running.done()) -> _ => break,
+            recv(run.signals) -> signal => {
+                warden.interrupt(signal.unwrap_or(Exit::Interrupted));
+            }
+            recv(events) -> event => {
+                let happened: Vec<_> = event.into_iter().chain(events.try_iter()).collect();
+                warden.take(&happened);
+            }
+            recv(draws) -> _ => {
+                progress.draw();
+                warden.look();
+            }
+        }
+    }
+    progress.finish();
+    warden.ended()
+}

@@ -1,0 +1,142 @@
+//! Progress without the transport bar: one line that moves on a terminal, else a line every ten seconds.
+
+use std::time::{Duration, Instant};
+
+use bagplay::cli::count;
+use bagplay::player::{Pace, State, Status, Transport};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::app::log::Voice;
+
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows where playback is.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    transport: Transport,
+    is_quiet: bool,
+    last_line: Instant,
+}
+
+impl Progress {
+    /// How often to call [`Progress::draw`].
+    pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
+
+    /// Begins to show the run that `transport` drives, if that is wanted.
+    pub(crate) fn start(voice: &Voice, transport: Transport, is_wanted: bool) -> Self {
+        let bar = (voice.is_drawn && is_wanted).then(|| {
+            let style = ProgressStyle::with_template("{prefix} [{bar:20}] {wide_msg}")
+                .expect("the template is valid");
+            voice
+                .bars
+                .add(ProgressBar::new(1000).with_style(style.progress_chars("━╸─")))
+        });
+        Self {
+            bar,
+            transport,
+            is_quiet: voice.is_quiet || !is_wanted,
+            last_line: now(),
+        }
+    }
+
+    /// Shows the state of this instant.
+    pub(crate) fn draw(&mut self) {
+        let Some(status) = self.transport.status() else {
+            return;
+        };
+        let shown = Shown::new(&status, &self.transport);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_prefix(shown.state);
+                bar.set_position(shown.permille);
+                bar.set_message(shown.text);
+            }
+            None if !self.is_quiet && self.last_line.elapsed() >= LINE_EVERY => {
+                self.last_line = now();
+                tracing::info!("{} {}", shown.state, shown.text);
+            }
+            None => {}
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "progress is shown in wall time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+struct Shown {
+    state: String,
+    permille: u64,
+    text: String,
+}
+
+impl Shown {
+    fn new(status: &Status, transport: &Transport) -> Self {
+        let (segment, range) = (status.segment, status.segment.range());
+        let (elapsed, total) = (
+            segment
+                .position(transport.now())
+                .saturating_since(range.start()),
+            range.duration(),
+        );
+        let permille = i128::from(elapsed.as_nanos()) * 1000 / i128::from(total.as_nanos().max(1));
+        let pace = match status.pace {
+            Pace::At(speed) => format!("×{speed}"),
+            Pace::Max => "×max".into(),
+        };
+        let state = match status.state {
+            State::Playing => "playing",
+            State::Paused => "paused",
+            State::Starved => "reading",
+            State::Gated => "waiting",
+            State::Stalled => "stalled",
+            State::Ended => "at the end",
+            State::Stopped => "stopped",
+        };
+        let laps = if status.laps > 0 {
+            format!("  lap {}", status.laps + 1)
+        } else {
+            String::new()
+        };
+        let late = if status.late > 0 {
+            format!("  {} late", count(status.late))
+        } else {
+            String::new()
+        };
+        let (elapsed, total) = (clock_face(elapsed), clock_face(total));
+        Self {
+            state: format!("{state} {pace}"),
+            permille: u64::try_from(permille).unwrap_or(0).min(1000),
+            text: format!(
+                "{elapsed} / {total}  {} messages{laps}{late}",
+                count(status.sent)
+            ),
+        }
+    }
+}
+
+/// `1:02:03.4`, `02:03.4`.
+fn clock_face(span: bagplay::time::Duration) -> String {
+    let tenths = span.as_nanos().max(0) / 100_000_000;
+    let (hours, minutes, seconds, tenth) = (
+        tenths / 36_000,
+        tenths / 600 % 60,
+        tenths / 10 % 60,
+        tenths % 10,
+    );
+    let hours = if hours > 0 {
+        format!("{hours}:")
+    } else {
+        String::new()
+    };
+    format!("{hours}{minutes:02}:{seconds:02}.{tenth}")
+}

@@ -1,0 +1,67 @@
+//! The file of `--log-file`: one of ours, or a new one.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use bagplay::cli::Exit;
+use jiff::Timestamp;
+
+use crate::app::failure::{Failure, OrExit};
+
+/// Follows the time at the start of each log.
+const TITLE: &str = " log of play ";
+/// A time as each line begins with, to the millisecond.
+const TIME: &str = "2026-01-31T12:00:00.000Z";
+
+/// Opens a file to append to. One that has something in it must be a log by this program: a name that was
+/// mistyped costs no recording.
+pub(crate) fn open(path: &Path) -> Result<File, Failure> {
+    let name = path.to_string_lossy();
+    let open = || {
+        if name.ends_with(".mcap") || name.ends_with(".mcap.zstd") {
+            bail!("that is the name of a recording; hint: --log-file FILE is written to");
+        }
+        let mut file = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(path)?;
+        if file.metadata()?.is_file() && !is_ours(&mut file)? {
+            bail!("there is a file, and it is no log of play; hint: give another name");
+        }
+        Ok(file)
+    };
+    open()
+        .with_context(|| format!("--log-file {name}"))
+        .or_exit(Exit::Usage)
+}
+
+/// Writes a line, the first one of a file under a title.
+pub(crate) fn write(mut file: &File, line: &str) -> io::Result<()> {
+    let about = file.metadata()?;
+    if about.is_file() && about.len() == 0 {
+        let title = TITLE.trim_start();
+        let version = env!("CARGO_PKG_VERSION");
+        let title = format!("{:.3} {title}{version}\n{line}", Timestamp::now());
+        return file.write_all(title.as_bytes());
+    }
+    file.write_all(line.as_bytes())
+}
+
+/// Whether the file begins as a log does, or is empty.
+fn is_ours(file: &mut File) -> io::Result<bool> {
+    let mut head = Vec::new();
+    file.take((TIME.len() + TITLE.len()) as u64)
+        .read_to_end(&mut head)?;
+    if head.is_empty() {
+        return Ok(true);
+    }
+    let (time, title) = head.split_at(head.len().min(TIME.len()));
+    let is_alike = |(found, model): (&u8, u8)| {
+        *found == model || (found.is_ascii_digit() && model.is_ascii_digit())
+    };
+    let is_time = time.iter().zip(TIME.bytes()).all(is_alike);
+    Ok(is_time && title == TITLE.as_bytes())
+}

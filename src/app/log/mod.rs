@@ -1,0 +1,341 @@
+//! What is said: log lines on stderr, above a progress bar that they never run across, or in the event log of
+//! the transport bar while that has the screen; and in a file, if one is named. Whoever says something waits for
+//! none of them: each has a thread that writes.
+
+pub(crate) mod log_file;
+pub(crate) mod queue;
+pub(crate) mod stdout;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use bagplay::cli::{Color, LogLevel, TalkArgs};
+use bagplay::untrusted::Foreign;
+use indicatif::{MultiProgress, ProgressDrawTarget};
+use jiff::Timestamp;
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
+use tracing_subscriber::registry::LookupSpan;
+
+use super::failure::Failure;
+use queue::Outlet;
+
+/// How many lines a screen that opens later is told of.
+const BACKLOG: usize = 100;
+/// How long what was said may take to move on before the end goes without it.
+pub(crate) const A_WHILE: Duration = Duration::from_secs(1);
+/// The same for who wants the end at once.
+pub(crate) const AN_INSTANT: Duration = Duration::from_millis(100);
+
+/// Where lines are written, once there is somewhere.
+static OUTLETS: OnceLock<Vec<Outlet>> = OnceLock::new();
+
+/// Where the program speaks, and draws progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Voice {
+    pub(crate) bars: MultiProgress,
+    pub(crate) is_drawn: bool,
+    pub(crate) is_quiet: bool,
+    #[cfg(feature = "tui")]
+    pub(crate) log: Log,
+}
+
+/// A line that was said.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) at: Timestamp,
+    pub(crate) level: Level,
+    pub(crate) text: String,
+}
+
+/// Takes a line; it must not wait, nor say anything itself.
+pub(crate) type Listener = Box<dyn Fn(Said) + Send>;
+
+/// Opens the file to log to, if one is named.
+pub(crate) fn open_file(talk: &TalkArgs) -> Result<Option<File>, Failure> {
+    talk.log_file.as_deref().map(log_file::open).transpose()
+}
+
+/// Waits until what was said is written, as long as it is taken: before the process ends, and before something is
+/// written that has to come after. Gives up after `patience` without a line taken.
+pub(crate) fn flush(patience: Duration) {
+    for outlet in OUTLETS.get().into_iter().flatten() {
+        outlet.flush(patience);
+    }
+}
+
+/// Waits for what was said when it is dropped: on every way out of `main`.
+#[derive(Debug)]
+pub(crate) struct SaidBeforeTheEnd;
+
+impl Drop for SaidBeforeTheEnd {
+    fn drop(&mut self) {
+        flush(A_WHILE);
+    }
+}
+
+/// Starts logging. Zenoh's own log is off unless `RUST_LOG` asks for it.
+pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
+    let is_terminal = stderr().is_terminal();
+    let is_quiet = talk.quiet || talk.log_level >= Some(LogLevel::Warn);
+    let is_drawn = is_terminal && !is_quiet;
+    let bars = MultiProgress::with_draw_target(if is_drawn {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    });
+    let level = match (talk.log_level, talk.quiet, talk.verbose) {
+        (Some(LogLevel::Error | LogLevel::Fatal), ..) | (None, true, _) => "error",
+        (Some(LogLevel::Warn), ..) => "warn",
+        (Some(LogLevel::Info), ..) | (None, false, 0) => "info",
+        (Some(LogLevel::Debug), ..) | (None, false, 1) => "debug",
+        (None, false, _) => "trace",
+    };
+    let is_coloured = match talk.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        }
+    };
+    let asked = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
+    let filter = filter(level, &asked);
+    let above = bars.clone();
+    let stderr = Outlet::start("log", move |line| {
+        // Never an error: that nobody listens must not end a run.
+        let _ = above.suspend(|| stderr().write_all(line.as_bytes()));
+    });
+    let file = file.map(outlet_to);
+    let _ = OUTLETS.set(file.iter().chain([&stderr]).cloned().collect());
+    let log = Log(Arc::new(Mutex::new(Sinks {
+        stderr,
+        is_coloured,
+        is_terminal,
+        file,
+        backlog: VecDeque::new(),
+        screen: None,
+        unread: VecDeque::new(),
+    })));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .event_format(Plain)
+        .with_writer(log.clone())
+        .init();
+    Voice {
+        bars,
+        is_drawn,
+        is_quiet,
+        #[cfg(feature = "tui")]
+        log,
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where the log is written"
+)]
+fn stderr() -> io::Stderr {
+    io::stderr()
+}
+
+/// Our own level, with what `RUST_LOG` asks for besides. A level without a target is for everything, and replaces
+/// ours. What cannot be read asks for nothing.
+fn filter(level: &str, asked: &str) -> EnvFilter {
+    let own = format!("off,bagplay={level},play={level}");
+    let is_readable = EnvFilter::try_new(asked).is_ok();
+    let mut directives = asked.split(',').map(str::trim);
+    let is_for_all = |directive: &str| directive.parse::<LevelFilter>().is_ok();
+    match asked.trim() {
+        "" => EnvFilter::new(own),
+        _ if !is_readable => EnvFilter::new(own),
+        _ if directives.any(is_for_all) => EnvFilter::new(asked),
+        // Of two directives for one target the later one holds.
+        _ => EnvFilter::new(format!("{own},{asked}")),
+    }
+}
+
+fn outlet_to(file: File) -> Outlet {
+    let has_failed = OnceLock::new();
+    Outlet::start("log-file", move |line| {
+        if has_failed.get().is_none()
+            && let Err(error) = log_file::write(&file, line)
+        {
+            // First: what is said of it comes here again.
+            let _ = has_failed.set(());
+            tracing::warn!("the log file cannot be written any more: {error}");
+        }
+    })
+}
+
+/// Where lines go.
+#[derive(Clone)]
+pub(crate) struct Log(Arc<Mutex<Sinks>>);
+
+struct Sinks {
+    stderr: Outlet,
+    is_coloured: bool,
+    is_terminal: bool,
+    file: Option<Outlet>,
+    backlog: VecDeque<Said>,
+    screen: Option<Listener>,
+    /// Warnings and errors that only the screen has seen.
+    unread: VecDeque<Said>,
+}
+
+impl Log {
+    /// Lines go to `screen` from now on, those that were said before first; to stderr only if that is not
+    /// the terminal.
+    #[cfg(feature = "tui")]
+    pub(crate) fn divert(&self, screen: Listener) {
+        let mut sinks = self.sinks();
+        sinks.backlog.drain(..).for_each(&screen);
+        sinks.screen = Some(screen);
+    }
+
+    /// Lines go to stderr again; warnings and errors that only the screen has seen are said once more.
+    #[cfg(feature = "tui")]
+    pub(crate) fn bring_back(&self) {
+        let mut sinks = self.sinks();
+        sinks.screen = None;
+        for said in std::mem::take(&mut sinks.unread) {
+            sinks.to_stderr(&said);
+        }
+    }
+
+    fn sinks(&self) -> MutexGuard<'_, Sinks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sinks {
+    fn say(&mut self, said: Said) {
+        self.write_down(&said);
+        if self.screen.is_none() || !self.is_terminal {
+            self.to_stderr(&said);
+        }
+        match &self.screen {
+            Some(screen) => {
+                screen(said.clone());
+                if self.is_terminal && said.level <= Level::WARN {
+                    keep(&mut self.unread, said);
+                }
+            }
+            None => keep(&mut self.backlog, said),
+        }
+    }
+
+    fn to_stderr(&self, said: &Said) {
+        let (label, colour) = label(said.level);
+        self.stderr.put(if self.is_coloured && !label.is_empty() {
+            format!("{colour}{label}\x1b[0m{}\n", said.text)
+        } else {
+            format!("{label}{}\n", said.text)
+        });
+    }
+
+    fn write_down(&self, said: &Said) {
+        if let Some(file) = &self.file {
+            file.put(format!(
+                "{:.3} {}{}\n",
+                said.at,
+                label(said.level).0,
+                said.text
+            ));
+        }
+    }
+}
+
+/// The last different lines.
+fn keep(lines: &mut VecDeque<Said>, said: Said) {
+    let is_known = |known: &Said| known.level == said.level && known.text == said.text;
+    if lines.iter().any(is_known) {
+        return;
+    }
+    if lines.len() == BACKLOG {
+        lines.pop_front();
+    }
+    lines.push_back(said);
+}
+
+fn label(level: Level) -> (&'static str, &'static str) {
+    match level {
+        Level::ERROR => ("error: ", "\x1b[1;31m"),
+        Level::WARN => ("warning: ", "\x1b[1;33m"),
+        Level::INFO => ("", ""),
+        Level::DEBUG => ("debug: ", "\x1b[2m"),
+        Level::TRACE => ("trace: ", "\x1b[2m"),
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Log")
+    }
+}
+
+/// The text alone; its label is put before it where it goes.
+struct Plain;
+
+impl<S, N> FormatEvent<S, N> for Plain
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        context.format_fields(writer.by_ref(), event)
+    }
+}
+
+/// One event's text on its way.
+pub(crate) struct Saying {
+    log: Log,
+    level: Level,
+}
+
+impl Write for Saying {
+    /// The whole of an event comes at once.
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.log.sinks().say(Said {
+            at: Timestamp::now(),
+            level: self.level,
+            // Whatever a message quotes, nothing in it steers a terminal, ends the line or floods a log.
+            text: Foreign::text(&String::from_utf8_lossy(text)).to_string(),
+        });
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Saying;
+
+    fn make_writer(&'a self) -> Saying {
+        Saying {
+            log: self.clone(),
+            level: Level::INFO,
+        }
+    }
+
+    fn make_writer_for(&'a self, about: &Metadata<'_>) -> Saying {
+        Saying {
+            log: self.clone(),
+            level: *about.level(),
+        }
+    }
+}

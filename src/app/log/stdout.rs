@@ -1,0 +1,96 @@
+//! Results on standard output. Nothing else in the program writes there but the screen, so that text of a recording or
+//! of the command line is always escaped: what a terminal would obey never reaches it.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use anyhow::Context;
+use bagplay::cli::Exit;
+use bagplay::untrusted::Foreign;
+use serde::Serialize;
+
+use crate::app::failure::{Failure, OrExit};
+
+/// What cannot be written to.
+const STDOUT: &str = "standard output";
+
+/// Writes a text that quotes a recording: line by line, each escaped.
+pub(crate) fn page(text: &str) -> Result<(), Failure> {
+    let mut escaped = String::with_capacity(text.len());
+    for line in text.lines() {
+        let line = Foreign::text(line).at_most(usize::MAX);
+        // Nothing can fail that writes into a text.
+        let _ = writeln!(escaped, "{line}");
+    }
+    write(escaped.as_bytes())
+}
+
+/// Writes a value as one line of JSON. What a terminal might obey is written as `\uNNNN`, which means the same.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).or_exit(Exit::Failed)?;
+    write((printable(&text) + "\n").as_bytes())
+}
+
+/// Writes a text that quotes nothing.
+pub(crate) fn own(text: &[u8]) -> Result<(), Failure> {
+    write(text)
+}
+
+/// The help or the version; clap leaves the colours out where they are not wanted.
+pub(crate) fn help(answer: &clap::Error) -> Result<(), Failure> {
+    let shown = answer.print().and_then(|()| stdout().flush());
+    shown.context(STDOUT).or_exit(Exit::Failed)
+}
+
+/// JSON text with only printable characters.
+fn printable(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for c in json.chars() {
+        // Controls among the first 128 characters are escaped already, all but the last.
+        if c == '\u{7f}' || (!c.is_ascii() && c.escape_debug().count() > 1) {
+            for unit in c.encode_utf16(&mut units) {
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where results are written"
+)]
+fn stdout() -> std::io::Stdout {
+    std::io::stdout()
+}
+
+fn write(text: &[u8]) -> Result<(), Failure> {
+    // What was said before comes before it, where both go to a terminal.
+    super::flush(super::A_WHILE);
+    let mut stdout = stdout().lock();
+    stdout
+        .write_all(text)
+        .and_then(|()| stdout.flush())
+        .context(STDOUT)
+        .or_exit(Exit::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn json_means_the_same_and_is_printable() {
+        let text = "a\u{7}\u{7f}\u{9b}\u{202e}\u{e0041}\"\\ größe 測試 𝄞";
+        let json = serde_json::to_string(text).unwrap();
+        let shown = printable(&json);
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+        assert_eq!(
+            shown,
+            r#""a\u0007\u007f\u009b\u202e\udb40\udc41\"\\ größe 測試 𝄞""#
+        );
+    }
+}

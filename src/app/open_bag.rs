@@ -1,0 +1,120 @@
+//! Opening recordings: what takes longer than a moment is shown, what is odd is said.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bagplay::bag::{Bag, MessageOrder, Opening, Progress};
+use bagplay::cli::{Exit, Findings};
+use bagplay::untrusted::Foreign;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::failure::{Failure, OrExit};
+use super::log::Voice;
+
+/// What is over sooner is not shown.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How often a line says how far it is, where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Opens recordings in an order.
+pub(crate) fn open(paths: &[PathBuf], order: MessageOrder, voice: &Voice) -> Result<Bag, Failure> {
+    let watch = Watch {
+        voice,
+        state: Mutex::new(State {
+            began: now(),
+            last_line: now(),
+            bar: None,
+        }),
+    };
+    let show = |progress: Progress<'_>| watch.show(progress);
+    let opening = Opening {
+        order,
+        progress: Some(&show),
+    };
+    let bag = Bag::open_with(paths, &opening);
+    watch.finish();
+    let bag = bag.or_exit(Exit::Recording)?;
+    for note in bag.notes() {
+        tracing::warn!("{note}");
+    }
+    if let Some(path) = bag.compressed_by_message() {
+        let error = anyhow::anyhow!(
+            "{}: each message is compressed by itself with zstd (rosbag2's compression_mode MESSAGE), which is not \
+             read; hint: `ros2 bag convert` writes the recording without that",
+            Foreign::path(path)
+        );
+        return Err(Failure::new(Exit::Recording, error));
+    }
+    let mut named = BTreeSet::new();
+    for file in bag.files() {
+        let place = file.path.canonicalize();
+        if !named.insert(place.unwrap_or_else(|_| file.path.clone())) {
+            tracing::warn!(
+                "{}: named twice, so it is played twice",
+                Foreign::path(&file.path)
+            );
+        }
+    }
+    Ok(bag)
+}
+
+/// Says what was found wrong when it was opened.
+pub(crate) fn warn(bag: &Bag) {
+    for finding in Findings::of(bag.damage()).list() {
+        tracing::warn!("{finding}");
+    }
+}
+
+struct Watch<'a> {
+    voice: &'a Voice,
+    state: Mutex<State>,
+}
+
+struct State {
+    began: Instant,
+    last_line: Instant,
+    bar: Option<ProgressBar>,
+}
+
+impl Watch<'_> {
+    fn show(&self, progress: Progress<'_>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.began.elapsed() < PATIENCE {
+            return;
+        }
+        if !self.voice.is_drawn {
+            if !self.voice.is_quiet && state.last_line.elapsed() >= LINE_EVERY {
+                state.last_line = now();
+                let percent = u128::from(progress.done) * 100 / u128::from(progress.of.max(1));
+                tracing::info!(
+                    "reading through {}: {percent} %",
+                    Foreign::path(progress.file)
+                );
+            }
+            return;
+        }
+        let bar = state.bar.get_or_insert_with(|| {
+            let template = "reading through {wide_msg} [{bar:20}] {bytes} / {total_bytes}";
+            let style = ProgressStyle::with_template(template).expect("the template is valid");
+            let bar = ProgressBar::new(progress.of).with_style(style.progress_chars("━╸─"));
+            self.voice.bars.add(bar)
+        });
+        bar.set_length(progress.of);
+        bar.set_position(progress.done);
+        bar.set_message(Foreign::path(progress.file).to_string());
+    }
+
+    fn finish(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bar) = state.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "progress is shown in wall time")]
+fn now() -> Instant {
+    Instant::now()
+}

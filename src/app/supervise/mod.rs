@@ -1,0 +1,313 @@
+//! [`Warden`]: what the main thread of a run owes its network, with the transport bar or without: it passes on
+//! what happens, waits for subscribers, and ends the run when it has to.
+
+pub(crate) mod awaited;
+pub(crate) mod resubscribers;
+pub(crate) mod rivals;
+pub(crate) mod shallow;
+pub(crate) mod shutdown;
+
+use bagplay::cli::{Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
+use bagplay::player::{Command, Gate, Pace, State, Transport};
+use bagplay::time::{Duration, Steady, Time};
+use bagplay::wire::{PathState, WireEvent};
+use crossbeam_channel::Receiver;
+
+use super::log::Voice;
+use super::network::Network;
+use awaited::{Awaited, Change};
+use resubscribers::{Followers, Return};
+use rivals::Rivals;
+use shallow::{Shallow, Stream};
+
+/// An end that takes longer is explained: somebody takes nothing, and zenoh cannot be told to let go.
+pub(super) const SLOW: Duration = Duration::from_secs(1);
+
+/// What the main thread knows of a run.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) args: &'a PlayArgs,
+    pub(crate) plan: &'a Plan,
+    pub(crate) hints: &'a Hints,
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) network: &'a Network,
+    pub(crate) voice: &'a Voice,
+    pub(crate) transport: Transport,
+    pub(crate) signals: Receiver<Exit>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: Ending,
+    pub(crate) exit: Exit,
+}
+
+impl Ended {
+    const WELL: Self = Self {
+        how: Ending::End,
+        exit: Exit::Done,
+    };
+
+    const fn failed(exit: Exit) -> Self {
+        Self {
+            how: Ending::Failed,
+            exit,
+        }
+    }
+}
+
+/// Watches over a run.
+pub(crate) struct Warden<'a> {
+    run: &'a Run<'a>,
+    awaits: Awaited,
+    followers: Followers,
+    /// The path as it was when last looked at.
+    path: PathState,
+    rivals: Rivals,
+    shallow: Shallow,
+    /// The pace at which queues were last found to be long enough.
+    pace: Option<Pace>,
+    /// Why it ends; the first reason counts.
+    ended: Option<Ended>,
+    /// When it is time to say what takes so long.
+    explains_at: Option<Time<Steady>>,
+}
+
+impl<'a> Warden<'a> {
+    /// Begins to watch.
+    pub(crate) fn new(run: &'a Run<'a>) -> Self {
+        let patience = run.args.topics.wait_timeout;
+        let awaits = Awaited::new(run.plan.awaited.clone(), patience, run.transport.now());
+        if !run.plan.awaited.is_empty() {
+            tracing::info!("waiting for subscribers of {}", awaits.missing());
+        }
+        let mut warden = Self {
+            run,
+            awaits,
+            followers: Followers::default(),
+            path: run.network.path_at_first,
+            rivals: Rivals::default(),
+            shallow: Shallow::default(),
+            pace: None,
+            ended: None,
+            explains_at: None,
+        };
+        warden.check();
+        warden
+    }
+
+    /// Passes what happened on to the player, and tells it.
+    pub(crate) fn take(&mut self, events: &[WireEvent]) {
+        for event in events {
+            if let WireEvent::ForeignPublisher { topics, node } = event {
+                self.rivals.saw(node, topics, self.run.transport.now());
+                continue;
+            }
+            if let Some(ended) = take_event(self.run, event) {
+                self.end(ended);
+            }
+        }
+        let joined = |event: &WireEvent| matches!(event, WireEvent::SubscriberJoined { .. });
+        self.look_at_queues(events.iter().any(joined));
+        self.check();
+    }
+
+    /// Looks whether the path is lost or back, and whether those who are waited for have come.
+    fn check(&mut self) {
+        self.wait_for_subscribers();
+        let (run, now) = (self.run, self.run.transport.now());
+        // Before the path: those who are there without one are not remembered.
+        let there = run.network.followed();
+        let path = run.network.path();
+        self.look_at(path, now);
+        if let Some(how) = self.followers.check(now, path.is_up, there) {
+            if how == Return::InPart {
+                tracing::warn!("playing on, though not every subscriber is back");
+            }
+            let _ = run.transport.send(Command::OpenGate(Gate::Path));
+        }
+    }
+
+    /// Tells of a path that was lost or is back since the last look.
+    fn look_at(&mut self, path: PathState, now: Time<Steady>) {
+        let before = std::mem::replace(&mut self.path, path);
+        // A session that has just been opened has no way out until its links are there, which is no loss.
+        let has_lost = path.losses != before.losses || (before.is_up && !path.is_up);
+        if has_lost {
+            self.followers.path_is_lost();
+            self.path_is_lost();
+        }
+        if path.is_up && (has_lost || !before.is_up) {
+            self.followers.path_is_back(now);
+            tracing::info!("connection to the zenoh router is up");
+        }
+    }
+
+    fn path_is_lost(&mut self) {
+        const LOST: &str = "connection to the zenoh router lost";
+        match self.run.args.wire.on_disconnect {
+            OnDisconnect::Hold => {
+                // A player that has stopped needs nothing any more.
+                let _ = self.run.transport.send(Command::CloseGate(Gate::Path));
+                tracing::warn!(
+                    "{LOST}: playback stands until it is back; hint: --on-disconnect continue|exit"
+                );
+            }
+            OnDisconnect::Continue => {
+                tracing::warn!("{LOST}; what is published until it is back may be lost");
+            }
+            OnDisconnect::Exit => {
+                tracing::error!("{LOST}");
+                self.end(Ended::failed(Exit::Failed));
+            }
+        }
+    }
+
+    /// Playback stands while one of those who are waited for is missing.
+    fn wait_for_subscribers(&mut self) {
+        let Run {
+            network, transport, ..
+        } = self.run;
+        let state = transport.status().map(|status| status.state);
+        let stands = state == Some(State::Gated) && network.path().is_up;
+        let is_there = |topic| network.is_followed(topic);
+        let command = match self.awaits.check(transport.now(), stands, is_there) {
+            None => return,
+            Some(Change::Complete) => Command::OpenGate(Gate::Subscribers),
+            Some(Change::Missing(topics)) => {
+                tracing::warn!(
+                    "{topics} lost the subscriber that was waited for: playback stands until there is one again, \
+                     at most --wait-timeout"
+                );
+                Command::CloseGate(Gate::Subscribers)
+            }
+        };
+        // A player that has stopped waits for nobody.
+        let _ = transport.send(command);
+    }
+
+    /// The player has changed its state: it may go at another pace.
+    #[cfg(feature = "tui")]
+    pub(crate) fn has_moved(&mut self) {
+        self.look_at_queues(false);
+    }
+
+    /// Tells whose queues are too short, if the pace is another, or somebody came.
+    fn look_at_queues(&mut self, has_joined: bool) {
+        let status = self.run.transport.status();
+        let pace = status.map_or(self.run.plan.options.pace, |status| status.pace);
+        if self.pace.replace(pace) == Some(pace) && !has_joined {
+            return;
+        }
+        let depths = |topic: &str| self.run.network.depths(topic);
+        for warning in self.shallow.check(pace, &self.run.streams, depths) {
+            tracing::warn!("{warning}");
+        }
+    }
+
+    /// Tells who publishes topics of ours as well.
+    fn tell(&self, rivals: &[WireEvent]) {
+        for rival in rivals {
+            tracing::warn!("{}", self.run.hints.event(rival));
+        }
+    }
+
+    /// Looks whether somebody came, or came back, or is late, and whether the end takes long.
+    pub(crate) fn look(&mut self) {
+        self.check();
+        let now = self.run.transport.now();
+        if self.awaits.is_late(now) {
+            tracing::error!(
+                "nobody subscribed to {} within {}; hint: --wait-timeout",
+                self.awaits.missing(),
+                self.run.args.topics.wait_timeout
+            );
+            self.end(Ended::failed(Exit::Timeout));
+        }
+        self.look_at_queues(false);
+        let rivals = self.rivals.due(now);
+        self.tell(&rivals);
+        if self.explains_at.take_if(|at| *at <= now).is_some() {
+            tracing::warn!(
+                "still waiting for a subscriber that takes nothing, at most --stall-timeout; once more ends it now"
+            );
+        }
+    }
+
+    /// When [`Warden::look`] has something to do, even if nothing happens.
+    #[cfg(feature = "tui")]
+    pub(crate) fn deadline(&self) -> Option<Time<Steady>> {
+        let deadlines = [
+            self.awaits.deadline(),
+            self.followers.deadline(),
+            self.rivals.deadline(),
+            self.explains_at,
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// A signal asked for the end.
+    pub(crate) fn interrupt(&mut self, exit: Exit) {
+        let how = Ending::Interrupted;
+        self.end(Ended { how, exit });
+    }
+
+    /// Whoever watches is done.
+    #[cfg(feature = "tui")]
+    pub(crate) fn leave(&mut self) {
+        self.end(Ended {
+            how: Ending::Stopped,
+            exit: Exit::Done,
+        });
+    }
+
+    /// Whether the end was asked for and does not come.
+    #[cfg(feature = "tui")]
+    pub(crate) fn is_late(&self) -> bool {
+        self.is_ending() && self.explains_at.is_none()
+    }
+
+    /// Whether the end was asked for.
+    #[cfg(feature = "tui")]
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// How the run ended.
+    pub(crate) fn ended(mut self) -> Ended {
+        let rivals = self.rivals.all();
+        self.tell(&rivals);
+        self.ended.unwrap_or(Ended::WELL)
+    }
+
+    /// Asks the player to stop; that it already has is as good.
+    fn end(&mut self, ended: Ended) {
+        if self.ended.is_none() {
+            self.ended = Some(ended);
+            self.explains_at = Some(self.run.transport.now().saturating_add(SLOW));
+        }
+        let _ = self.run.transport.send(Command::Stop);
+    }
+}
+
+/// Tells the user of an event; `Some` if the run ends by it.
+fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
+    match event {
+        WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
+            tracing::error!("{}", run.hints.event(event));
+            return Some(Ended::failed(Exit::Failed));
+        }
+        // Looked at as a state.
+        WireEvent::PathChanged => {}
+        WireEvent::SubscriberJoined { .. }
+        | WireEvent::SubscriberLeft { .. }
+        | WireEvent::Matching { .. }
+        | WireEvent::ClockSubscriber { .. } => {
+            tracing::debug!("{event}");
+        }
+        WireEvent::BecameRouter { .. } => tracing::info!("{event}"),
+        _ => tracing::warn!("{}", run.hints.event(event)),
+    }
+    None
+}

@@ -1,0 +1,63 @@
+//! The end of a run on the network: who is slow gets the last messages too, unless somebody wants to leave.
+
+use std::thread;
+use std::time::Duration;
+
+use bagplay::cli::{Ending, bytes};
+use bagplay::wire::Drained;
+use crossbeam_channel::bounded;
+
+use super::{Ended, Run, SLOW};
+use crate::app::network::{Exits, Network};
+
+/// Longer than leaving takes when nobody is in the way.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
+/// Waits until what was sent has left, to be called while the topics are still declared: how the run ended, now
+/// that it is over, and how many bytes nobody had taken.
+pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
+    // Who asked for the end waits for nobody.
+    let mut is_asked = !matches!(ended.how, Ending::End | Ending::Failed);
+    let mut explains_at = Some(run.transport.now().saturating_add(SLOW));
+    let drained = run.network.drain(|| {
+        if let Ok(exit) = run.signals.try_recv() {
+            is_asked = true;
+            // The first reason counts.
+            if ended.how == Ending::End {
+                let how = Ending::Interrupted;
+                ended = Ended { how, exit };
+            }
+        }
+        let now = run.transport.now();
+        if !is_asked && explains_at.take_if(|at| *at <= now).is_some() {
+            tracing::info!("subscribers are still taking the last messages; ctrl-C leaves them");
+        }
+        is_asked
+    });
+    let left = match drained {
+        Drained::Whole => 0,
+        Drained::CalledOff { bytes } | Drained::Untaken { bytes } => bytes,
+    };
+    if matches!(drained, Drained::Untaken { .. }) {
+        tracing::warn!(
+            "a subscriber did not take the last messages, {} or more",
+            bytes(left)
+        );
+    }
+    (ended, left)
+}
+
+/// Takes the topics off the network, then the node. What nobody takes could hold that up, a closed link lingers for
+/// ten seconds; the system goes on trying when the program has ended.
+pub(crate) fn leave(network: Network, out: Exits) {
+    let (told, is_through) = bounded::<()>(0);
+    let go = move || {
+        drop(out);
+        network.leave();
+        drop(told);
+    };
+    // Without a thread it is gone with what the thread was to do.
+    let _ = thread::Builder::new().name("farewell".into()).spawn(go);
+    // Nobody tells: the other end is dropped.
+    let _ = is_through.recv_timeout(A_MOMENT);
+}

@@ -1,0 +1,69 @@
+//! The verbs that only print: `info`, `completions`, `man`.
+
+use bagplay::bag::MessageOrder;
+use bagplay::cli::{Exit, Format, Info, InfoArgs, TalkArgs};
+use bagplay::marks::Marks;
+use jiff::tz::TimeZone;
+
+use super::failure::{Failure, OrExit};
+use super::log::Voice;
+use super::{dirs, open_bag};
+use crate::app::log::stdout;
+
+/// `play info BAG…`: one page for all of them, as they would be played together.
+pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exit, Failure> {
+    let bag = open_bag::open(&args.bags, MessageOrder::Received, voice)?;
+    let info = if args.check {
+        // Which tells it all.
+        Info::checked(&bag)
+    } else {
+        open_bag::warn(&bag);
+        Info::new(&bag)
+    };
+    let info = match Marks::of(&args.bags, dirs::state().as_deref()) {
+        Ok(marks) => info.marked(&marks),
+        Err(error) => {
+            tracing::warn!("{error}");
+            info
+        }
+    };
+    match talk.format {
+        Format::Text => stdout::page(&info.page(&TimeZone::system()))?,
+        Format::Json => stdout::json(&info)?,
+    }
+    Ok(if args.check && !info.is_sound() {
+        Exit::Recording
+    } else {
+        Exit::Done
+    })
+}
+
+/// `play --help` and `--version`; what cannot be meant is said, and ends the process.
+pub(crate) fn instead(answer: &clap::Error) -> Result<Exit, Failure> {
+    if answer.use_stderr() {
+        answer.exit();
+    }
+    stdout::help(answer)?;
+    Ok(Exit::Done)
+}
+
+/// `play completions SHELL`.
+pub(crate) fn completions(
+    shell: clap_complete::Shell,
+    command: &mut clap::Command,
+) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, command, "play", &mut script);
+    stdout::own(&script)?;
+    Ok(Exit::Done)
+}
+
+/// `play man`.
+pub(crate) fn man(command: clap::Command) -> Result<Exit, Failure> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command)
+        .render(&mut page)
+        .or_exit(Exit::Failed)?;
+    stdout::own(&page)?;
+    Ok(Exit::Done)
+}

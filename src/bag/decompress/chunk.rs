@@ -1,0 +1,372 @@
+//! Chunks: reading one from the file, decompressing it in bulk, checking size and checksum.
+//!
+//! What a chunk declares is believed only as far as its bytes can make it true: no codec can produce
+//! more than [`most`] from what is there, and nothing above [`MAX_CHUNK`] is accepted at all. Of a large chunk only
+//! what it decompresses to is in memory: its compressed bytes are read in pieces.
+
+use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+
+use lz4_flex::frame::FrameDecoder;
+use zstd::bulk::Decompressor;
+use zstd::zstd_safe::{
+    DCtx, DParameter, InBuffer, OutBuffer, get_error_name, get_frame_content_size,
+};
+
+use super::budget::{Meter, Owned, Permit};
+use crate::bag::error::{DamageKind, Fault};
+use crate::bag::index::build::{ChunkRef, Form};
+use crate::bag::mcap::record::{ChunkHeader, ChunkRecord, FRAME, Fields, Short, op};
+use crate::bag::open::source::Source;
+
+/// The largest chunk that is opened, decompressed: 1 GiB.
+pub(crate) const MAX_CHUNK: u64 = 1 << 30;
+/// The largest chunk whose compressed bytes are in memory at once: 16 MiB.
+const MOST_COMPRESSED: u64 = 16 << 20;
+/// How much of them is read at once.
+const PIECE: usize = 128 << 10;
+/// The base 2 logarithm of the largest window that zstd's decoder can be told to take.
+const LARGEST_WINDOW: u32 = if cfg!(target_pointer_width = "64") {
+    31
+} else {
+    30
+};
+/// What a chunk may decompress to however small it is, and how many times its size beyond that: a bomb
+/// of zeros is refused, a chunk of huge messages is not.
+const MAX_SMALL: u64 = 64 << 20;
+const MAX_RATIO: u64 = 64;
+
+/// Reads chunks; keeps what can be used again for the next one.
+#[derive(Default)]
+pub(crate) struct Decoder {
+    zstd: Option<Decompressor<'static>>,
+    compressed: Vec<u8>,
+}
+
+impl Decoder {
+    /// The records of a chunk, decompressed, or those of a run as they stand.
+    pub(crate) fn read(
+        &mut self,
+        source: &Source,
+        chunk: &ChunkRef,
+        meter: &Arc<Meter>,
+    ) -> Result<Owned, Fault> {
+        let (offset, length) = (chunk.offset, chunk.length);
+        if !source.holds(offset, length) || length > MAX_CHUNK {
+            let detail = format!("chunk of {length} bytes does not fit the file");
+            return Err(Fault::new(DamageKind::TooLarge, detail));
+        }
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if chunk.form == Form::Loose {
+            let permit = meter.permit(length as u64);
+            meter.count_decompression();
+            let mut bytes = vec![0; length];
+            source
+                .read_into(offset, &mut bytes)
+                .map_err(|error| unreadable(&error))?;
+            return Ok(Owned { bytes, permit });
+        }
+        if chunk.length > MOST_COMPRESSED {
+            return read_large(source, chunk, meter);
+        }
+        self.compressed.resize(length, 0);
+        source
+            .read_into(offset, &mut self.compressed)
+            .map_err(|error| unreadable(&error))?;
+        let (frame, body) = self
+            .compressed
+            .split_at_checked(FRAME)
+            .ok_or_else(|| Fault::framing("there is no chunk where the index says"))?;
+        check_frame(frame, body.len() as u64)?;
+        let chunk = ChunkRecord::parse(body)
+            .map_err(|_| Fault::framing("chunk is shorter than its header says"))?;
+        meter.count_decompression();
+        decompress(&mut self.zstd, chunk, meter)
+    }
+}
+
+fn check_frame(frame: &[u8], length: u64) -> Result<(), Fault> {
+    let mut fields = Fields(frame.get(1..).unwrap_or_default());
+    if frame.first() != Some(&op::CHUNK) {
+        return Err(Fault::framing("no chunk where the index says"));
+    }
+    // A frame that says more than the index is no harm: the chunk's own header tells where it ends.
+    if fields.u64().is_ok_and(|said| said < length) {
+        return Err(Fault::framing("chunk is shorter than the index says"));
+    }
+    Ok(())
+}
+
+/// Decompresses a chunk while its bytes are read.
+fn read_large(source: &Source, chunk: &ChunkRef, meter: &Arc<Meter>) -> Result<Owned, Fault> {
+    let short = |Short| Fault::framing("chunk is shorter than its header says");
+    let head = source
+        .read(chunk.offset, (FRAME + ChunkHeader::LONGEST) as u64)
+        .map_err(|error| unreadable(&error))?;
+    let (frame, body) = head.split_at_checked(FRAME).ok_or(Short).map_err(short)?;
+    let length = chunk.length - FRAME as u64;
+    check_frame(frame, length)?;
+    // Which checks that the data end inside the chunk.
+    let header = ChunkHeader::parse(body, length).map_err(short)?;
+    let codec = Codec::named(header.compression.as_bytes())?;
+    let at = chunk.offset + FRAME as u64 + header.length();
+    let end = at + header.compressed;
+    let data = Section { source, at, end };
+    meter.count_decompression();
+    let Unpacked { mut bytes, permit } =
+        room(codec, header.compressed, header.uncompressed, meter)?;
+    let size = usize::try_from(header.uncompressed).unwrap_or(usize::MAX);
+    match codec {
+        Codec::None if data.left() == header.uncompressed => {
+            bytes.resize(size, 0);
+            source
+                .read_into(at, &mut bytes)
+                .map_err(|error| unreadable(&error))?;
+        }
+        Codec::None => {}
+        Codec::Lz4 => unlz4(data, size, &mut bytes)?,
+        Codec::Zstd => unzstd_in_pieces(data, size, &mut bytes)?,
+    }
+    checked(bytes, permit, (header.uncompressed, header.crc))
+}
+
+/// Bytes of a file that are read one after the other.
+struct Section<'a> {
+    source: &'a Source,
+    at: u64,
+    end: u64,
+}
+
+impl Section<'_> {
+    fn left(&self) -> u64 {
+        self.end - self.at
+    }
+}
+
+impl Read for Section<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.left()).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        let (filled, _) = buffer.split_at_mut(length);
+        self.source.read_into(self.at, filled)?;
+        self.at += length as u64;
+        Ok(length)
+    }
+}
+
+/// Compressed bytes, and how many are left.
+trait Input: Read {
+    fn left(&self) -> u64;
+}
+
+impl Input for Section<'_> {
+    fn left(&self) -> u64 {
+        Section::left(self)
+    }
+}
+
+impl Input for &[u8] {
+    fn left(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+fn unreadable(error: &std::io::Error) -> Fault {
+    let detail = format!("chunk cannot be read: {error}");
+    Fault::new(DamageKind::Unreadable, detail)
+}
+
+fn decompress(
+    zstd: &mut Option<Decompressor<'static>>,
+    chunk: ChunkRecord<'_>,
+    meter: &Arc<Meter>,
+) -> Result<Owned, Fault> {
+    let declared = chunk.uncompressed;
+    let codec = Codec::named(chunk.compression)?;
+    let Unpacked { mut bytes, permit } = room(codec, chunk.data.len() as u64, declared, meter)?;
+    let size = usize::try_from(declared).unwrap_or(usize::MAX);
+    match codec {
+        Codec::None => bytes.extend_from_slice(chunk.data),
+        Codec::Lz4 => unlz4(chunk.data, size, &mut bytes)?,
+        Codec::Zstd => unzstd(zstd, chunk.data, size, &mut bytes)?,
+    }
+    checked(bytes, permit, (declared, chunk.crc))
+}
+
+/// Where a chunk is unpacked to.
+struct Unpacked {
+    bytes: Vec<u8>,
+    permit: Permit,
+}
+
+/// Room for what a chunk declares, if so many compressed bytes can hold it.
+fn room(codec: Codec, data: u64, declared: u64, meter: &Arc<Meter>) -> Result<Unpacked, Fault> {
+    if declared > most(codec, data) {
+        let detail = format!(
+            "chunk declares {declared} bytes, more than its {data} compressed ones can hold"
+        );
+        return Err(Fault::new(DamageKind::TooLarge, detail));
+    }
+    let permit = meter.permit(declared);
+    let size = usize::try_from(declared).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(size)
+        .map_err(|error| Fault::new(DamageKind::TooLarge, error.to_string()))?;
+    Ok(Unpacked { bytes, permit })
+}
+
+/// What was unpacked, if it is as long as declared and passes its checksum.
+fn checked(bytes: Vec<u8>, permit: Permit, (declared, crc): (u64, u32)) -> Result<Owned, Fault> {
+    if bytes.len() as u64 != declared {
+        let detail = format!("chunk holds {} bytes, not {declared}", bytes.len());
+        return Err(Fault::new(DamageKind::Compression, detail));
+    }
+    // A zero means that the writer did not compute it (rosbag2's default).
+    if crc != 0 && crc != crc32fast::hash(&bytes) {
+        return Err(Fault::new(
+            DamageKind::Checksum,
+            "chunk fails its checksum and is skipped",
+        ));
+    }
+    Ok(Owned { bytes, permit })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Codec {
+    None,
+    Lz4,
+    Zstd,
+}
+
+impl Codec {
+    fn named(name: &[u8]) -> Result<Self, Fault> {
+        match name {
+            b"" | b"none" => Ok(Self::None),
+            b"lz4" => Ok(Self::Lz4),
+            b"zstd" => Ok(Self::Zstd),
+            _ => {
+                let name = String::from_utf8_lossy(name.get(..32).unwrap_or(name)).into_owned();
+                let detail = format!("unknown compression {name:?}");
+                Err(Fault::new(DamageKind::Compression, detail))
+            }
+        }
+    }
+}
+
+/// The most that `compressed` bytes can decompress to, and never more than [`MAX_CHUNK`].
+fn most(codec: Codec, compressed: u64) -> u64 {
+    let bound = match codec {
+        Codec::None => compressed,
+        // A length extension byte stands for at most 255 bytes.
+        Codec::Lz4 => compressed.saturating_mul(255).saturating_add(64),
+        // A block costs at least three bytes and holds at most 128 KiB.
+        Codec::Zstd => (compressed / 3 + 1).saturating_mul(128 << 10),
+    };
+    let plausible = compressed.saturating_mul(MAX_RATIO).max(MAX_SMALL);
+    bound.min(plausible).min(MAX_CHUNK)
+}
+
+fn unlz4(compressed: impl Input, size: usize, bytes: &mut Vec<u8>) -> Result<(), Fault> {
+    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
+    let mut decoder = FrameDecoder::new(compressed);
+    let mut left = None;
+    loop {
+        let block = decoder
+            .fill_buf()
+            .map_err(|error| bad(format!("lz4: {error}")))?;
+        if block.is_empty() {
+            // The end of a frame; another one may follow, which must at least shorten what is left.
+            let rest = decoder.get_ref().left();
+            if rest == 0 {
+                return Ok(());
+            }
+            if left == Some(rest) {
+                return Err(bad("lz4: bytes after the last frame".to_owned()));
+            }
+            left = Some(rest);
+            continue;
+        }
+        if block.len() > size - bytes.len() {
+            return Err(bad(format!("chunk holds more than {size} bytes")));
+        }
+        bytes.extend_from_slice(block);
+        let length = block.len();
+        decoder.consume(length);
+    }
+}
+
+/// Decompresses frames that are read piece by piece. `bytes` has room for all of them and is not moved meanwhile, so it
+/// serves as the window too: a frame may declare any window and takes no memory for it.
+fn unzstd_in_pieces(
+    mut compressed: impl Input,
+    size: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
+    let broken = |code| bad(format!("zstd: {}", get_error_name(code)));
+    let decoder = DCtx::try_create();
+    let mut decoder = decoder.ok_or_else(|| bad("zstd: no memory for a decoder".to_owned()))?;
+    for parameter in [
+        DParameter::StableOutBuffer(true),
+        DParameter::WindowLogMax(LARGEST_WINDOW),
+    ] {
+        decoder.set_parameter(parameter).map_err(broken)?;
+    }
+    let mut piece = vec![0; PIECE];
+    // What the decoder still needs; 0 behind the end of a frame.
+    let mut needed = 0;
+    loop {
+        let length = compressed.read(&mut piece).map_err(|it| unreadable(&it))?;
+        if length == 0 {
+            break;
+        }
+        let mut input = InBuffer::around(piece.get(..length).unwrap_or_default());
+        while input.pos() < length {
+            let at = bytes.len();
+            let mut output = OutBuffer::around_pos(bytes, at);
+            needed = decoder
+                .decompress_stream(&mut output, &mut input)
+                .map_err(broken)?;
+        }
+        if bytes.len() > size {
+            return Err(bad(format!("chunk holds more than {size} bytes")));
+        }
+    }
+    if needed != 0 {
+        return Err(bad("zstd: the last frame is cut off".to_owned()));
+    }
+    Ok(())
+}
+
+fn unzstd(
+    zstd: &mut Option<Decompressor<'static>>,
+    compressed: &[u8],
+    size: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let bad = |detail: String| Fault::new(DamageKind::Compression, detail);
+    if compressed.is_empty() {
+        return Ok(());
+    }
+    // The first frame's own size, if it has one, is no more than the whole: a bomb is refused unopened.
+    if let Ok(Some(first)) = get_frame_content_size(compressed)
+        && first > size as u64
+    {
+        return Err(bad(format!("chunk holds {first} bytes, not {size}")));
+    }
+    let decompressor = match zstd {
+        Some(decompressor) => decompressor,
+        None => zstd.insert(Decompressor::new().map_err(|error| bad(error.to_string()))?),
+    };
+    decompressor
+        .decompress_to_buffer(compressed, bytes)
+        .map_err(|error| bad(format!("zstd: {error}")))?;
+    Ok(())
+}
+
+impl std::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoder").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,113 @@
+//! [`Crew`]: threads that decompress the next chunks while their cursor walks the ones before.
+//!
+//! Worth it when one core cannot keep up: a cue asks for it while its receiver has next to nothing left to
+//! take. What they do is on their cursor's account, and they end with it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::budget::{Meter, Owned};
+use super::chunk::Decoder;
+use crate::bag::error::Fault;
+use crate::bag::index::contents::Contents;
+
+/// How many threads there are, and how many chunks are begun at most.
+const HANDS: usize = 2;
+const MOST: usize = 8;
+
+type Read = Result<Owned, Fault>;
+
+/// Decompresses ahead, with threads that are started when they are first needed.
+pub(crate) struct Crew {
+    /// Whether whoever takes the messages waits for more.
+    is_wanted: Arc<AtomicBool>,
+    /// `None` before the first and while it is dropped.
+    requests: Option<Sender<(u32, Sender<Read>)>>,
+    hands: Vec<JoinHandle<()>>,
+    /// The chunks that are in work or done, in the order in which they are going to be taken.
+    begun: VecDeque<(u32, Receiver<Read>)>,
+}
+
+impl Crew {
+    pub(crate) fn new(is_wanted: Arc<AtomicBool>) -> Self {
+        Self {
+            is_wanted,
+            requests: None,
+            hands: Vec::new(),
+            begun: VecDeque::new(),
+        }
+    }
+
+    /// How many more chunks it should begin with now.
+    pub(crate) fn vacancies(&self) -> usize {
+        if self.is_wanted.load(Ordering::Relaxed) {
+            MOST - self.begun.len()
+        } else {
+            0
+        }
+    }
+
+    /// The chunks that are in work or done.
+    pub(crate) fn begun(&self) -> impl Iterator<Item = u32> {
+        self.begun.iter().map(|(id, _)| *id)
+    }
+
+    /// Begins with a chunk.
+    pub(crate) fn begin(&mut self, id: u32, contents: &Arc<Contents>, meter: &Arc<Meter>) {
+        if self.requests.is_none() {
+            self.hire(contents, meter);
+        }
+        let (done, result) = bounded(1);
+        let requests = self.requests.as_ref();
+        // Without a thread the cursor does it all.
+        if requests.is_some_and(|requests| requests.try_send((id, done)).is_ok()) {
+            self.begun.push_back((id, result));
+        }
+    }
+
+    /// What came of a chunk, if it was begun; waits until it is done.
+    pub(crate) fn take(&mut self, id: u32) -> Option<Read> {
+        let place = self.begun().position(|begun| begun == id)?;
+        let (_, result) = self.begun.remove(place)?;
+        // An error means that the thread broke down, which it has said: the cursor tries by itself.
+        result.recv().ok()
+    }
+
+    fn hire(&mut self, contents: &Arc<Contents>, meter: &Arc<Meter>) {
+        let (requests, asked) = bounded::<(u32, Sender<Read>)>(MOST);
+        for _ in 0..HANDS {
+            let (asked, contents) = (asked.clone(), Arc::clone(contents));
+            let meter = Arc::clone(meter);
+            let work = move || {
+                let mut decoder = Decoder::default();
+                for (id, done) in asked {
+                    if meter.is_closed() {
+                        return;
+                    }
+                    let chunk = contents.chunk(id);
+                    let source = &contents.input(chunk.input).source;
+                    // Nobody waits for it if the cursor is gone.
+                    let _ = done.send(decoder.read(source, &chunk.place, &meter));
+                }
+            };
+            let named = std::thread::Builder::new().name("bag-crew".to_owned());
+            self.hands.extend(named.spawn(work));
+        }
+        self.requests = (!self.hands.is_empty()).then_some(requests);
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.requests = None;
+        self.begun.clear();
+        for hand in self.hands.drain(..) {
+            // A panic has been reported by its thread.
+            let _ = hand.join();
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! [`Plain`]: single records of an uncompressed chunk, read without the rest of the chunk.
+
+use crate::bag::index::build::{ChunkRef, Form};
+use crate::bag::mcap::record::{ChunkHeader, FRAME, Fields, op};
+use crate::bag::open::source::Source;
+
+/// The longest record that is read: 1 MiB.
+const LONGEST: u64 = 1 << 20;
+
+/// The header of a chunk, and where its data start in the file; `None` if it is not there.
+pub(crate) fn header(source: &Source, chunk: &ChunkRef) -> Option<(ChunkHeader, u64)> {
+    if chunk.form != Form::Chunk {
+        return None;
+    }
+    let left = source.len.saturating_sub(chunk.offset);
+    let longest = (FRAME + ChunkHeader::LONGEST) as u64;
+    let head = source.read(chunk.offset, longest.min(left)).ok()?;
+    let (frame, body) = head.split_at_checked(FRAME)?;
+    let length = chunk.length.checked_sub(FRAME as u64)?;
+    let header = ChunkHeader::parse(body, length).ok()?;
+    let at = chunk.offset + FRAME as u64 + header.length();
+    (frame.first() == Some(&op::CHUNK)).then_some((header, at))
+}
+
+/// The records of a chunk that has neither compression nor checksum: reading it whole would check nothing more.
+pub(crate) struct Plain<'a> {
+    source: &'a Source,
+    at: u64,
+    length: u64,
+}
+
+impl<'a> Plain<'a> {
+    /// `None` if the chunk is of another kind, or is not what its header says.
+    pub(crate) fn of(source: &'a Source, chunk: &ChunkRef) -> Option<Self> {
+        let (header, at) = header(source, chunk)?;
+        let is_plain = matches!(header.compression.as_str(), "" | "none")
+            && header.crc == 0
+            && header.compressed == header.uncompressed;
+        is_plain.then_some(Self {
+            source,
+            at,
+            length: header.compressed,
+        })
+    }
+
+    /// The record at this offset; `None` if there is none within the chunk, or if it is long.
+    pub(crate) fn record(&self, offset: u32) -> Option<Vec<u8>> {
+        let offset = u64::from(offset);
+        let left = self.length.checked_sub(offset)?;
+        let at = self.at.checked_add(offset)?;
+        let frame = self.source.read(at, (FRAME as u64).min(left)).ok()?;
+        let body = Fields(frame.get(1..)?).u64().ok()?;
+        let length = body.checked_add(FRAME as u64)?;
+        let is_inside = length <= left.min(LONGEST);
+        is_inside.then(|| self.source.read(at, length).ok())?
+    }
+}

@@ -1,0 +1,375 @@
+//! [`Draft`]: an outline in the making, for `outline.rs`: what is counted, and what stands for what is not.
+//!
+//! A message that an index tells is counted where it is. A chunk of which only counts are known is spread
+//! over its span. Where nothing tells a topic's count in a chunk, it is expected to have its share of the
+//! topic's messages by size, and the whole is made to have as many as the file says.
+
+use std::collections::BTreeSet;
+
+use super::outline::{Outline, TopicOutline};
+use crate::bag::index::contents::{Chunk, Contents};
+use crate::bag::mcap::message_index;
+use crate::bag::mcap::record::{FRAME, MESSAGE_HEADER};
+use crate::bag::message::TopicId;
+use crate::bag::open::options::MessageOrder;
+use crate::bag::topic::Topic;
+use crate::time::{Ros, Time, TimeRange};
+
+/// A message index read is as much work as so many entries.
+const READ: usize = 200;
+
+/// How many entries of message indexes are looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entries {
+    /// All of an index while there are so many left.
+    pub(crate) left: u64,
+    /// Else about so many of a chunk.
+    pub(crate) each: u64,
+}
+
+/// An outline in the making.
+pub(crate) struct Draft<'a> {
+    contents: &'a Contents,
+    grid: Grid,
+    rows: Vec<Row>,
+    entries: Entries,
+    /// Made when it is needed first.
+    prior: Option<Prior>,
+    /// Every how manieth chunk of the recording is to be looked at.
+    step: usize,
+    /// Every how manieth of those has been, up to `frontier`; behind it every `2 * stride`th.
+    pub(crate) stride: usize,
+    /// Counted in parts.
+    frontier: f64,
+    /// Behind the frontier there is no pass before.
+    pub(crate) is_first_pass: bool,
+    /// Whether some were looked at wherever there are any.
+    pub(crate) is_all_over: bool,
+    pub(crate) is_finished: bool,
+    /// What was done since it was last told, in entries.
+    pub(crate) work: usize,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(contents: &'a Contents, grid: Grid, step: usize, entries: Entries) -> Self {
+        let row = Row {
+            density: vec![0.0; grid.parts],
+            bytes: 0,
+            sized: 0,
+            is_guessed: false,
+        };
+        Self {
+            contents,
+            grid,
+            rows: vec![row; contents.topics.len()],
+            entries,
+            prior: None,
+            step,
+            stride: 1,
+            frontier: 0.0,
+            is_first_pass: true,
+            is_all_over: false,
+            is_finished: false,
+            work: 0,
+        }
+    }
+
+    /// What it looks like as far as is known.
+    pub(crate) fn outline(&self) -> Outline {
+        let files = self.contents.files.iter().filter_map(|file| file.range);
+        let all = files.reduce(TimeRange::union);
+        let is_all = all.is_none_or(|all| self.grid.range.union(all) == self.grid.range);
+        let rows = self.rows.iter().zip(&self.contents.topics);
+        let topics = rows.map(|(row, topic)| {
+            let count = topic.message_count.filter(|_| is_all);
+            self.topic(row, count)
+        });
+        Outline {
+            topics: topics.collect(),
+        }
+    }
+
+    /// A topic that has `count` messages in the range, if that is known.
+    fn topic(&self, row: &Row, count: Option<u64>) -> TopicOutline {
+        let is_whole = self.is_finished && self.step == 1 && !row.is_guessed;
+        let weighed = |(part, seen): (usize, &f64)| seen * self.weight(part);
+        let mut density: Vec<f64> = row.density.iter().enumerate().map(weighed).collect();
+        let seen: f64 = density.iter().sum();
+        if let Some(count) = count
+            && !is_whole
+            && self.is_all_over
+            && seen > 0.0
+        {
+            let scale = precise(count) / seen;
+            for part in &mut density {
+                *part *= scale;
+            }
+        }
+        let all = count.unwrap_or(rounded(seen));
+        let bytes = (row.sized > 0)
+            .then(|| u128::from(row.bytes) * u128::from(all) / u128::from(row.sized));
+        let bytes = bytes.or((all == 0 && self.is_finished && !row.is_guessed).then_some(0));
+        TopicOutline {
+            density,
+            bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
+        }
+    }
+
+    /// For how many messages one that was seen in that part stands.
+    fn weight(&self, part: usize) -> f64 {
+        let stride = precise((self.stride * self.step) as u64);
+        if self.is_first_pass || self.is_finished {
+            return stride;
+        }
+        // So much of the part has been passed; in the rest half as many were seen.
+        let passed = (self.frontier - precise(part as u64)).clamp(0.0, 1.0);
+        2.0 * stride / (1.0 + passed)
+    }
+
+    pub(crate) fn take(&mut self, chunk: &Chunk) {
+        let (contents, grid) = (self.contents, self.grid);
+        self.frontier = grid.parts_to(chunk.place.latest());
+        let source = &contents.input(chunk.input).source;
+        let prior = &mut self.prior;
+        if chunk.place.message_indexes.is_empty() {
+            let prior = prior.get_or_insert_with(|| Prior::of(contents));
+            for topic in prior.topics.get(chunk.input as usize).into_iter().flatten() {
+                let count = prior.expected(*topic, chunk).filter(|count| *count > 0.0);
+                if let Some((row, count)) = self.rows.get_mut(topic.index()).zip(count) {
+                    row.is_guessed = true;
+                    row.spread(grid, chunk, count);
+                }
+            }
+            return;
+        }
+        // Where each message begins in the chunk, so that the next one tells how long it is.
+        let mut starts: Vec<(u32, usize)> = Vec::new();
+        let mut is_whole = true;
+        for indexed in &chunk.place.message_indexes {
+            let topic = contents.topic_of(chunk.input, indexed.channel);
+            let row = topic.and_then(|id| Some((id, self.rows.get_mut(id.index())?)));
+            let Some((topic, row)) = row else {
+                is_whole = false;
+                continue;
+            };
+            // Message indexes know only when messages were received.
+            let share = self.entries.each / chunk.place.message_indexes.len() as u64;
+            let most = (self.entries.left.max(share), share);
+            let sample = (contents.order == MessageOrder::Received)
+                .then(|| message_index::sample(source, &chunk.place, indexed.channel, most))
+                .flatten();
+            self.work += READ;
+            if let Some(sample) = sample {
+                let looked_at = sample.entries.len() as u64;
+                self.work += sample.entries.len();
+                self.entries.left = self.entries.left.saturating_sub(looked_at);
+                is_whole &= sample.is_whole();
+                row.is_guessed |= !sample.is_whole();
+                let each = precise(sample.all) / precise(looked_at.max(1));
+                for (time, start) in sample.entries {
+                    let is_inside = grid.range.contains(time);
+                    if is_inside {
+                        row.add(grid.part(time), each);
+                    }
+                    // What lies outside ends what lies before it all the same.
+                    starts.push((start, if is_inside { topic.index() } else { usize::MAX }));
+                }
+            } else {
+                is_whole = false;
+                let count = if indexed.count > 0 {
+                    f64::from(indexed.count)
+                } else {
+                    row.is_guessed = true;
+                    let prior = prior.get_or_insert_with(|| Prior::of(contents));
+                    prior.expected(topic, chunk).unwrap_or(1.0)
+                };
+                row.spread(grid, chunk, count);
+            }
+        }
+        if is_whole {
+            self.measure(starts, chunk.place.uncompressed);
+        }
+    }
+
+    /// Counts sizes: each message ends where the next one begins, or its chunk ends.
+    fn measure(&mut self, mut starts: Vec<(u32, usize)>, chunk_end: u64) {
+        starts.sort_unstable();
+        let ends = starts.iter().skip(1).map(|(start, _)| u64::from(*start));
+        let ends = ends.chain([chunk_end]);
+        for ((start, topic), end) in starts.iter().zip(ends) {
+            let record = end.saturating_sub(u64::from(*start));
+            let payload = record.saturating_sub((FRAME + MESSAGE_HEADER) as u64);
+            if let Some(row) = self.rows.get_mut(*topic) {
+                row.bytes = row.bytes.saturating_add(payload);
+                row.sized += 1;
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are below 2^53")]
+fn precise(count: u64) -> f64 {
+    count as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a sum of counts, which are not negative"
+)]
+fn rounded(count: f64) -> u64 {
+    count.round() as u64
+}
+
+/// A range in equal parts.
+#[derive(Clone, Copy)]
+pub(crate) struct Grid {
+    pub(crate) range: TimeRange,
+    pub(crate) parts: usize,
+}
+
+impl Grid {
+    /// Where a time lies, in parts.
+    fn parts_to(self, time: Time<Ros>) -> f64 {
+        let into = time.saturating_since(self.range.start()).as_secs_f64();
+        let span = self.range.duration().as_secs_f64() + 1e-9;
+        into / span * precise(self.parts as u64)
+    }
+
+    /// The part that a time lies in; the nearest if it lies outside.
+    fn part(self, time: Time<Ros>) -> usize {
+        let span = i128::from(self.range.duration().as_nanos()) + 1;
+        let into = i128::from(time.saturating_since(self.range.start()).as_nanos()).max(0);
+        let part = into * i128::try_from(self.parts).unwrap_or(i128::MAX) / span;
+        usize::try_from(part)
+            .unwrap_or(0)
+            .min(self.parts.saturating_sub(1))
+    }
+}
+
+/// A topic while it is outlined.
+#[derive(Clone, Debug)]
+struct Row {
+    density: Vec<f64>,
+    bytes: u64,
+    /// How many messages told their size.
+    sized: u64,
+    /// Whether some messages were counted that nobody tells, or that others stand for.
+    is_guessed: bool,
+}
+
+/// What may be expected of chunks that do not tell.
+struct Prior {
+    /// How many messages of each topic there are a byte, of the chunks that may have some; `None` if nobody
+    /// says how many there are.
+    rates: Vec<Option<f64>>,
+    /// The topics of each file.
+    topics: Vec<BTreeSet<TopicId>>,
+}
+
+impl Prior {
+    fn of(contents: &Contents) -> Self {
+        let inputs = contents.inputs.iter();
+        let topics: Vec<BTreeSet<TopicId>> = inputs
+            .map(|input| input.channels.topics().collect())
+            .collect();
+        let mut bytes = vec![0.0; contents.topics.len()];
+        for chunk in &contents.chunks {
+            let told = chunk.channels().map(|channels| {
+                let topics = channels.filter_map(|it| contents.topic_of(chunk.input, it));
+                topics.collect::<BTreeSet<TopicId>>()
+            });
+            let any = topics.get(chunk.input as usize);
+            for topic in told.as_ref().or(any).into_iter().flatten() {
+                if let Some(bytes) = bytes.get_mut(topic.index()) {
+                    *bytes += precise(chunk.place.uncompressed);
+                }
+            }
+        }
+        let rate = |(topic, bytes): (&Topic, f64)| {
+            let count = precise(topic.message_count?);
+            Some(if bytes > 0.0 { count / bytes } else { 0.0 })
+        };
+        let rates = contents.topics.iter().zip(bytes).map(rate).collect();
+        Self { rates, topics }
+    }
+
+    /// How many messages of the topic a chunk that may have some has, on average over chunks of its size.
+    fn expected(&self, topic: TopicId, chunk: &Chunk) -> Option<f64> {
+        let rate = self.rates.get(topic.index()).copied().flatten();
+        rate.map(|rate| rate * precise(chunk.place.uncompressed))
+    }
+}
+
+impl Row {
+    fn add(&mut self, part: usize, count: f64) {
+        if let Some(slot) = self.density.get_mut(part) {
+            *slot += count;
+        }
+    }
+
+    /// Messages of which only the chunk is known: as many in each part that it covers, and outside.
+    fn spread(&mut self, grid: Grid, chunk: &Chunk, count: f64) {
+        let span = chunk.place.times.unwrap_or(TimeRange::ALL);
+        let Some(inside) = grid.range.intersection(span) else {
+            return;
+        };
+        let nanos = |range: TimeRange| range.duration().as_secs_f64() + 1e-9;
+        let (from, to) = (grid.part(inside.start()), grid.part(inside.stop()));
+        let parts = u32::try_from(to.saturating_sub(from) + 1).unwrap_or(u32::MAX);
+        let share = count * nanos(inside) / nanos(span) / f64::from(parts);
+        for part in from..=to {
+            self.add(part, share);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::open::options::Opening;
+
+    #[test]
+    fn of_large_message_indexes_some_entries_stand_for_all() {
+        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+        let contents = Contents::open(&[demo], &Opening::default()).expect("the demo is sound");
+        let files = contents.files.iter().filter_map(|file| file.range);
+        let range = files.reduce(TimeRange::union).expect("it has messages");
+        let grid = Grid { range, parts: 4 };
+        let drawn = |entries: Entries| {
+            let mut draft = Draft::new(&contents, grid, 1, entries);
+            for chunk in &contents.chunks {
+                draft.take(chunk);
+            }
+            (draft.is_all_over, draft.is_finished) = (true, true);
+            let reads: usize = contents
+                .chunks
+                .iter()
+                .map(|it| it.place.message_indexes.len())
+                .sum();
+            (draft.outline(), draft.work - reads * READ)
+        };
+        let most = Entries {
+            left: u64::MAX,
+            each: 0,
+        };
+        let (whole, all) = drawn(most);
+        let (some, few) = drawn(Entries { left: 0, each: 0 });
+        assert!(few < all * 3 / 4, "{few} of {all}");
+        for (some, whole) in some.topics.iter().zip(&whole.topics) {
+            let count: f64 = whole.density.iter().sum();
+            let told: f64 = some.density.iter().sum();
+            assert!((told - count).abs() < 1e-6, "{told} for {count}");
+            for (some, whole) in some.density.iter().zip(&whole.density) {
+                assert!((some - whole).abs() <= count / 20.0, "{some} for {whole}");
+            }
+        }
+        // What was looked at before is whole, and its sizes are told.
+        let (half, some) = drawn(Entries {
+            left: all as u64 / 2,
+            each: 0,
+        });
+        assert!(few < some && some < all, "{some}");
+        assert!(half.topics.iter().any(|topic| topic.bytes.is_some()));
+    }
+}

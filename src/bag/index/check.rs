@@ -1,0 +1,141 @@
+//! Checks that playing does not make: the checksums of data sections, and indexes against their chunks.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::build::{ChunkRef, Form};
+use super::contents::Contents;
+use super::inspect::count;
+use crate::bag::decompress::budget::Meter;
+use crate::bag::decompress::chunk::Decoder;
+use crate::bag::decompress::uncompressed;
+use crate::bag::error::{Damage, DamageKind, Fault};
+use crate::bag::mcap::message_index;
+use crate::bag::open::source::Source;
+
+/// How much is summed at once.
+const PIECE: u64 = 1 << 20;
+
+/// Opens every chunk, and compares what is in it with what its indexes say.
+pub(crate) fn chunks(contents: &Contents) -> Vec<Damage> {
+    let mut damage = Vec::new();
+    let mut decoder = Decoder::default();
+    for chunk in &contents.chunks {
+        let source = &contents.input(chunk.input).source;
+        match decoder.read(source, &chunk.place, &Meter::unbounded()) {
+            Ok(owned) => {
+                let counts = count(&owned.bytes, contents.order).counts;
+                let counts = counts
+                    .iter()
+                    .map(|(id, count)| (*id, u64::from(*count)))
+                    .collect();
+                let wrong = wrong_index(source, &chunk.place, &counts);
+                damage.extend(wrong.map(|detail| {
+                    let fault = Fault::new(DamageKind::Index, detail);
+                    contents.damage(chunk, fault)
+                }));
+            }
+            Err(fault) => damage.push(contents.damage(chunk, fault)),
+        }
+    }
+    damage
+}
+
+/// What the indexes of a chunk are wrong about.
+fn wrong_index(source: &Source, place: &ChunkRef, counts: &BTreeMap<u16, u64>) -> Option<String> {
+    if place.message_indexes.is_empty() {
+        return None;
+    }
+    let listed = |channel: u16| {
+        let found = place.message_indexes.iter();
+        found.into_iter().any(|it| it.channel == channel)
+    };
+    if let Some(channel) = counts.keys().find(|channel| !listed(**channel)) {
+        return Some(format!(
+            "chunk has messages of channel {channel}, its index lists none"
+        ));
+    }
+    for indexed in place.message_indexes.iter().filter(|it| it.offset != 0) {
+        let channel = indexed.channel;
+        let there = counts.get(&channel).copied().unwrap_or(0);
+        match message_index::read(source, place, channel) {
+            Some(entries) if entries.len() as u64 == there => {}
+            Some(entries) => {
+                let told = entries.len();
+                return Some(format!(
+                    "message index of channel {channel} lists {told} of {there} messages"
+                ));
+            }
+            None => {
+                return Some(format!(
+                    "message index of channel {channel} is not where the index says"
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// Compares the data sections with their checksums, where they have one.
+pub(crate) fn data_sections(contents: &Contents) -> Vec<Damage> {
+    let mut damage = Vec::new();
+    for (id, input) in (0..).zip(&contents.inputs) {
+        let Some((end, checksum)) = input.data_end.filter(|(_, checksum)| *checksum != 0) else {
+            continue;
+        };
+        let found = |kind, detail| Damage {
+            file: input.source.path.clone(),
+            offset: end,
+            kind,
+            detail,
+        };
+        let without_chunks = || {
+            let data = chunk_data(contents, id)?;
+            sum(&input.source, end, &data).ok()
+        };
+        match sum(&input.source, end, &[]) {
+            Ok(sum) if sum == checksum => {}
+            // Crate mcap (0.26) leaves the data of chunks out of this sum if it writes them without checksums.
+            Ok(_) if without_chunks() == Some(checksum) => {}
+            Ok(_) => damage.push(found(
+                DamageKind::Checksum,
+                "the data section fails its checksum".to_owned(),
+            )),
+            Err(error) => damage.push(found(
+                DamageKind::Unreadable,
+                format!("the data section cannot be read: {error}"),
+            )),
+        }
+    }
+    damage
+}
+
+/// Where the data of the chunks of a file are, in order; `None` if a chunk has a checksum.
+fn chunk_data(contents: &Contents, input: u32) -> Option<Vec<Range<u64>>> {
+    let source = &contents.input(input).source;
+    let chunks = contents.chunks.iter();
+    let chunks = chunks.filter(|it| it.input == input && it.place.form == Form::Chunk);
+    let data = chunks.map(|chunk| {
+        let (header, at) = uncompressed::header(source, &chunk.place)?;
+        (header.crc == 0).then(|| at..at + header.compressed)
+    });
+    let mut data: Vec<Range<u64>> = data.collect::<Option<_>>()?;
+    data.sort_unstable_by_key(|it| it.start);
+    Some(data)
+}
+
+/// The checksum of all up to `end` but for these ranges.
+fn sum(source: &Source, end: u64, left_out: &[Range<u64>]) -> std::io::Result<u32> {
+    let mut hasher = crc32fast::Hasher::new();
+    let mut at = 0;
+    for range in left_out.iter().chain([&(end..end)]) {
+        let stop = range.start.min(end);
+        while at < stop {
+            let length = PIECE.min(stop - at);
+            hasher.update(&source.read(at, length)?);
+            at += length;
+        }
+        at = at.max(range.end);
+    }
+    Ok(hasher.finalize())
+}

@@ -1,0 +1,326 @@
+//! [`Contents`]: everything that is known about the files of a bag once they are open.
+//!
+//! Chunks of all files stand in one table with two orders, by first and by last stamp; a walk in
+//! either direction finds its first chunks by binary search, so seeking costs the same in any file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::build::{ChunkRef, FileIndex, Form, IndexOrigin};
+use super::topics::{ChannelTable, Lane, LaneId, Topics};
+use crate::bag::error::{BagError, Damage, Fault};
+use crate::bag::latched::learned::Learned;
+use crate::bag::mcap::record::SchemaRecord;
+use crate::bag::message::{Key, TopicId};
+use crate::bag::open::file_pool::{Pool, most_open};
+use crate::bag::open::options::{MessageOrder, Opening};
+use crate::bag::open::paths::{Inputs, Standing};
+use crate::bag::open::rosbag2::Note;
+use crate::bag::open::source::Source;
+use crate::bag::topic::Topic;
+use crate::time::{Ros, Time, TimeRange};
+
+/// What one file of a bag holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileSummary {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The profile it was written with: `ros2`, `ros1` or empty.
+    pub profile: String,
+    /// Who wrote it.
+    pub library: String,
+    /// First and last stamp of the bag's order, both included; `None` if it has no messages.
+    pub range: Option<TimeRange>,
+    /// How many messages it says it holds.
+    pub message_count: Option<u64>,
+    /// How many chunks there are.
+    pub chunks: usize,
+    /// The size of all chunks in the file, in bytes.
+    pub compressed_bytes: u64,
+    /// The size of all chunks decompressed, in bytes, as declared.
+    pub uncompressed_bytes: u64,
+    /// The compressions in use, `none` among them, sorted.
+    pub compressions: Vec<String>,
+    /// Who told what is in it.
+    pub origin: IndexOrigin,
+}
+
+/// An open file.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) source: Source,
+    pub(crate) channels: ChannelTable,
+    /// The schemas of the file, by id.
+    pub(crate) schemas: BTreeMap<u16, SchemaRecord>,
+    /// Where the data end, and the checksum over all of them, 0 if there is none.
+    pub(crate) data_end: Option<(u64, u32)>,
+    /// Whether a chunk was seen to hold messages that its index does not list.
+    doubted: AtomicBool,
+}
+
+impl Input {
+    /// Its index leaves messages out: from now on no chunk is passed over because of what it lists.
+    pub(crate) fn doubt(&self) {
+        self.doubted.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A chunk of one of the files.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(crate) input: u32,
+    pub(crate) place: ChunkRef,
+    /// The channels that have messages in it, once it was read through, for one without message indexes.
+    holds: OnceLock<Box<[u16]>>,
+}
+
+impl Chunk {
+    /// The smallest key a message of it can have.
+    pub(crate) fn low(&self) -> Key {
+        Key {
+            time: self.place.earliest(),
+            input: self.input,
+            chunk: self.place.offset,
+            record: 0,
+        }
+    }
+
+    /// The largest key a message of it can have.
+    pub(crate) fn high(&self) -> Key {
+        Key {
+            time: self.place.latest(),
+            input: self.input,
+            chunk: self.place.offset,
+            record: u32::MAX,
+        }
+    }
+
+    /// What opening it takes in bytes, as far as its index can be believed.
+    pub(crate) fn cost(&self) -> u64 {
+        self.place.cost()
+    }
+
+    /// The channels that have messages in it; `None` if the index does not say and nobody has looked yet.
+    pub(crate) fn channels(&self) -> Option<impl Iterator<Item = u16>> {
+        let indexes = &self.place.message_indexes;
+        let held = self.holds.get().filter(|_| indexes.is_empty());
+        let held = held.into_iter().flatten().copied();
+        let is_known = !indexes.is_empty() || self.holds.get().is_some();
+        is_known.then(|| indexes.iter().map(|it| it.channel).chain(held))
+    }
+
+    /// Whether only its messages tell which channels it has.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.place.message_indexes.is_empty() && self.holds.get().is_none()
+    }
+
+    /// Takes note of the channels of all its messages.
+    pub(crate) fn learn(&self, channels: impl IntoIterator<Item = u16>) {
+        self.holds.get_or_init(|| channels.into_iter().collect());
+    }
+}
+
+/// Chunks in the order in which one direction of play comes to need them.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    /// Indexes into the chunk table, by the edge where play enters them.
+    pub(crate) chunks: Vec<u32>,
+    /// The furthest that any chunk up to here reaches in the direction of play.
+    pub(crate) reach: Vec<Key>,
+}
+
+/// Everything that is known about the files of a bag.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    /// Which stamp orders the messages.
+    pub(crate) order: MessageOrder,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) files: Vec<FileSummary>,
+    pub(crate) topics: Vec<Topic>,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) chunks: Vec<Chunk>,
+    pub(crate) forward: Order,
+    pub(crate) reverse: Order,
+    pub(crate) damage: Vec<Damage>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) learned: Learned,
+}
+
+impl Contents {
+    /// Opens the files; the first that cannot be played is the error.
+    pub(crate) fn open(
+        paths: &[impl AsRef<Path>],
+        opening: &Opening<'_>,
+    ) -> Result<Self, BagError> {
+        let inputs = Inputs::open(paths, opening, &Pool::new(most_open()))?;
+        Self::of(inputs, opening)
+    }
+
+    /// Everything that is known of open files.
+    pub(crate) fn of(mut inputs: Inputs, opening: &Opening<'_>) -> Result<Self, BagError> {
+        let mut contents = Self {
+            order: opening.order,
+            ..Self::default()
+        };
+        let mut indexes = Vec::new();
+        for (source, standing) in std::mem::take(&mut inputs.sources) {
+            let mut index = match FileIndex::read(&source, opening) {
+                Ok(index) => index,
+                Err(error) if standing == Standing::Part => {
+                    inputs.refuse(&source.path, error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            contents.damage.append(&mut index.damage);
+            contents.files.push(summarise(&source, &index));
+            contents.inputs.push(Input {
+                source,
+                channels: ChannelTable::default(),
+                schemas: BTreeMap::new(),
+                data_end: index.data_end,
+                doubted: AtomicBool::new(false),
+            });
+            indexes.push(index);
+        }
+        if indexes.is_empty()
+            && let Some(error) = inputs.refused.into_iter().next()
+        {
+            return Err(error);
+        }
+        let counted = inputs.counted.iter();
+        let wrong = counted.filter_map(|counted| counted.check(&contents.files));
+        inputs.notes.extend(wrong);
+        inputs.damage.append(&mut contents.damage);
+        (contents.damage, contents.notes) = (inputs.damage, inputs.notes);
+        let topics = Topics::of(&indexes, &inputs.topics);
+        contents.topics = topics.merged;
+        contents.lanes = topics.lanes;
+        for (input, channels) in contents.inputs.iter_mut().zip(topics.channels) {
+            input.channels = channels;
+        }
+        for (input, index) in (0..).zip(indexes) {
+            if let Some(open) = contents.inputs.get_mut(input as usize) {
+                open.schemas = index.schemas;
+            }
+            let used = index.chunks.into_iter().filter(|it| !it.is_empty());
+            let used = used.map(|place| Chunk {
+                input,
+                place,
+                holds: OnceLock::new(),
+            });
+            contents.chunks.extend(used);
+        }
+        contents.sort();
+        Ok(contents)
+    }
+
+    fn sort(&mut self) {
+        let chunks = &self.chunks;
+        let count = u32::try_from(chunks.len()).expect("an index entry takes 60 bytes of summary");
+        let at = |id: &u32| chunks.get(*id as usize).expect("ids below the length");
+        let mut forward: Vec<u32> = (0..count).collect();
+        forward.sort_unstable_by_key(|id| at(id).low());
+        let mut reverse: Vec<u32> = (0..count).collect();
+        reverse.sort_unstable_by_key(|id| std::cmp::Reverse(at(id).high()));
+        let running = |order: &[u32], edge: fn(&Chunk) -> Key, pick: fn(Key, Key) -> Key| {
+            let mut reach: Vec<Key> = order.iter().map(|id| edge(at(id))).collect();
+            for i in 1..reach.len() {
+                reach[i] = pick(reach[i], reach[i - 1]);
+            }
+            reach
+        };
+        self.forward.reach = running(&forward, Chunk::high, Key::max);
+        self.reverse.reach = running(&reverse, Chunk::low, Key::min);
+        self.forward.chunks = forward;
+        self.reverse.chunks = reverse;
+    }
+
+    pub(crate) fn chunk(&self, id: u32) -> &Chunk {
+        let chunk = self.chunks.get(id as usize);
+        chunk.expect("ids come from this table")
+    }
+
+    pub(crate) fn input(&self, id: u32) -> &Input {
+        let input = self.inputs.get(id as usize);
+        input.expect("chunks name inputs of this table")
+    }
+
+    pub(crate) fn topic_of(&self, input: u32, channel: u16) -> Option<TopicId> {
+        self.input(input).channels.topic(channel)
+    }
+
+    /// Whether the chunk may hold a message of such topics: its index says so or does not say, or is known to
+    /// leave messages out. A channel that nothing defines may be any.
+    pub(crate) fn may_hold(&self, chunk: &Chunk, is_one: impl Fn(TopicId) -> bool) -> bool {
+        if self.input(chunk.input).doubted.load(Ordering::Relaxed) {
+            return true;
+        }
+        let is_one = |channel| self.topic_of(chunk.input, channel).is_none_or(&is_one);
+        chunk.channels().is_none_or(|mut ids| ids.any(is_one))
+    }
+
+    pub(crate) fn lane_of(&self, input: u32, channel: u16) -> Option<LaneId> {
+        let lane = self.input(input).channels.lane(channel);
+        lane.map(|(_, lane)| lane)
+    }
+
+    /// Names the chunk in which a fault was met.
+    pub(crate) fn damage(&self, chunk: &Chunk, fault: Fault) -> Damage {
+        Damage {
+            file: self.input(chunk.input).source.path.clone(),
+            offset: chunk.place.offset,
+            kind: fault.kind,
+            detail: fault.detail,
+        }
+    }
+}
+
+fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
+    let messages = index.statistics.as_ref().map(|counts| counts.messages);
+    let is_chunk = |chunk: &&ChunkRef| chunk.form == Form::Chunk;
+    FileSummary {
+        path: source.path.clone(),
+        bytes: source.len,
+        profile: index.header.profile.clone(),
+        library: index.header.library.clone(),
+        range: range(index),
+        message_count: messages.or_else(|| index.chunks.is_empty().then_some(0)),
+        chunks: index.chunks.iter().filter(is_chunk).count(),
+        compressed_bytes: index.compressed,
+        uncompressed_bytes: index.uncompressed(),
+        compressions: index.compressions.iter().cloned().collect(),
+        origin: index.origin,
+    }
+}
+
+/// The times of all chunks with messages, as far as they are known.
+fn range(index: &FileIndex) -> Option<TimeRange> {
+    let used = index.chunks.iter().filter(|chunk| !chunk.is_empty());
+    let times = used.filter_map(|chunk| chunk.times);
+    times.reduce(TimeRange::union)
+}
+
+/// The key before all others of that time.
+pub(crate) fn first_at(time: Time<Ros>) -> Key {
+    Key {
+        time,
+        input: 0,
+        chunk: 0,
+        record: 0,
+    }
+}
+
+/// The key after all others of that time.
+pub(crate) fn last_at(time: Time<Ros>) -> Key {
+    Key {
+        time,
+        input: u32::MAX,
+        chunk: u64::MAX,
+        record: u32::MAX,
+    }
+}

@@ -1,0 +1,245 @@
+//! Opening chunks to learn what no index tells: definitions, channels, counts and times.
+//!
+//! Two threads share the work, since it is decompression; each holds one chunk at a time.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::build::{ChunkRef, FileIndex, Indexed, MOST_REPORTS};
+use crate::bag::decompress::budget::Meter;
+use crate::bag::decompress::chunk::Decoder;
+use crate::bag::error::Fault;
+use crate::bag::mcap::record::{ChannelRecord, Fields, MessageHeader, Records, SchemaRecord, op};
+use crate::bag::open::options::{MessageOrder, Opening};
+use crate::bag::open::source::Source;
+use crate::time::{Ros, Time, TimeRange};
+
+/// How many threads decompress.
+const WORKERS: usize = 2;
+/// How many times its size a file may be decompressed to in all, and what any may: 4 GiB, two seconds of
+/// zeros. Chunks beyond are found out about when they are played.
+const MOST_TIMES: u64 = 64;
+const MOST_ALWAYS: u64 = 4 << 30;
+/// The most bytes of definitions that are held meanwhile: 64 MiB.
+const MOST_BYTES: usize = 64 << 20;
+
+/// What a chunk turned out to hold.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// How many messages of each channel, by channel.
+    pub(crate) counts: Box<[(u16, u32)]>,
+    /// How large it is, decompressed.
+    size: u64,
+    first: Time<Ros>,
+    last: Time<Ros>,
+    /// Whether it could be read to its end.
+    is_whole: bool,
+}
+
+/// How many messages each channel has.
+pub(crate) type Counts = BTreeMap<u16, u64>;
+
+/// Opens every chunk: its stamps of receiving say nothing of when its messages were sent.
+pub(crate) fn all(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
+    for chunk in &mut index.chunks {
+        chunk.times = None;
+    }
+    let all: Vec<usize> = (0..index.chunks.len()).collect();
+    these(source, index, opening, &all);
+}
+
+/// Opens the chunks whose channels nobody told. The messages in them; `None` if one cannot be read.
+pub(crate) fn untold(
+    source: &Source,
+    index: &mut FileIndex,
+    opening: &Opening<'_>,
+) -> Option<Counts> {
+    let untold: Vec<usize> = (0..index.chunks.len())
+        .filter(|place| index.chunks.get(*place).is_some_and(ChunkRef::is_untold))
+        .collect();
+    these(source, index, opening, &untold)
+}
+
+/// Opens the chunks at these places of the table. The messages in them; `None` if one cannot be read.
+pub(crate) fn these(
+    source: &Source,
+    index: &mut FileIndex,
+    opening: &Opening<'_>,
+    wanted: &[usize],
+) -> Option<Counts> {
+    let next = AtomicUsize::new(0);
+    let left = AtomicU64::new(source.len.saturating_mul(MOST_TIMES).max(MOST_ALWAYS));
+    let found = Mutex::new(BTreeMap::new());
+    let definitions = Mutex::new(Definitions::default());
+    let broken = Mutex::new(Vec::new());
+    let work = |chunks: &[ChunkRef]| {
+        let mut decoder = Decoder::default();
+        while let Some(place) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let Some(chunk) = chunks.get(*place) else {
+                break;
+            };
+            opening.tell(&source.path, chunk.offset, source.len);
+            let spent = |left: u64| left.checked_sub(chunk.cost());
+            if left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent)
+                .is_err()
+            {
+                continue;
+            }
+            match decoder.read(source, chunk, &Meter::unbounded()) {
+                Ok(owned) => {
+                    let seen = count(&owned.bytes, opening.order);
+                    lock(&definitions).note(&owned.bytes, *place);
+                    lock(&found).insert(*place, seen);
+                }
+                // Said when it is played.
+                Err(fault) => note(&mut lock(&broken), chunk.offset, fault),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..WORKERS.min(wanted.len()) {
+            scope.spawn(|| work(&index.chunks));
+        }
+        work(&index.chunks);
+    });
+    lock(&definitions).give(index);
+    let mut found = std::mem::take(&mut *lock(&found));
+    let is_whole = found.len() == wanted.len();
+    index.unread.append(&mut lock(&broken));
+    let mut counts = Counts::new();
+    for place in wanted {
+        let chunk = index.chunks.get_mut(*place);
+        let Some((chunk, seen)) = chunk.zip(found.remove(place)) else {
+            continue;
+        };
+        for (channel, count) in &seen.counts {
+            *counts.entry(*channel).or_default() += u64::from(*count);
+        }
+        chunk.adopt(&seen);
+    }
+    is_whole.then_some(counts)
+}
+
+fn note(broken: &mut Vec<(u64, Fault)>, at: u64, fault: Fault) {
+    if broken.len() < MOST_REPORTS {
+        broken.push((at, fault));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A thread that panics ends the survey, so nobody sees what it left.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first definition of each channel and schema, by chunk, whichever thread comes across it first.
+#[derive(Debug, Default)]
+struct Definitions {
+    schemas: BTreeMap<u16, (usize, SchemaRecord)>,
+    channels: BTreeMap<u16, (usize, ChannelRecord)>,
+    bytes: usize,
+}
+
+impl Definitions {
+    fn note(&mut self, bytes: &[u8], place: usize) {
+        for record in Records::new(bytes).map_while(Result::ok) {
+            let Ok(id) = Fields(record.body).u16() else {
+                continue;
+            };
+            let is_room = self.bytes + record.body.len() <= MOST_BYTES;
+            match record.opcode {
+                op::SCHEMA if is_room && is_first(&self.schemas, id, place) => {
+                    if let Ok(schema) = SchemaRecord::parse(record.body) {
+                        self.bytes += record.body.len();
+                        self.schemas.insert(id, (place, schema));
+                    }
+                }
+                op::CHANNEL if is_room && is_first(&self.channels, id, place) => {
+                    if let Ok(channel) = ChannelRecord::parse(record.body) {
+                        self.bytes += record.body.len();
+                        self.channels.insert(id, (place, channel));
+                    }
+                }
+                0 => break,
+                _ => {}
+            }
+        }
+    }
+
+    fn give(&mut self, index: &mut FileIndex) {
+        for (_, schema) in std::mem::take(&mut self.schemas).into_values() {
+            index.define_schema(schema);
+        }
+        for (_, channel) in std::mem::take(&mut self.channels).into_values() {
+            index.define_channel(channel);
+        }
+    }
+}
+
+fn is_first<T>(known: &BTreeMap<u16, (usize, T)>, id: u16, place: usize) -> bool {
+    known.get(&id).is_none_or(|(at, _)| place < *at)
+}
+
+impl ChunkRef {
+    /// What was found in it outranks what was said of it.
+    fn adopt(&mut self, seen: &Found) {
+        if seen.counts.is_empty() {
+            // One that is broken from the start stays, so that this is said when it is played.
+            if seen.is_whole {
+                (self.uncompressed, self.message_indexes) = (0, Box::default());
+            }
+            return;
+        }
+        self.times = Some(TimeRange::between(seen.first, seen.last));
+        let known = std::mem::take(&mut self.message_indexes);
+        self.uncompressed = seen.size;
+        let indexed = |(channel, count): &(u16, u32)| {
+            let found = known.binary_search_by_key(channel, |it| it.channel).ok();
+            Indexed {
+                channel: *channel,
+                count: *count,
+                offset: found.and_then(|i| known.get(i)).map_or(0, |it| it.offset),
+            }
+        };
+        self.message_indexes = seen.counts.iter().map(indexed).collect();
+    }
+}
+
+/// Looks through the records of a chunk, as far as they are sound.
+pub(crate) fn count(bytes: &[u8], order: MessageOrder) -> Found {
+    let mut counts: BTreeMap<u16, u32> = BTreeMap::new();
+    let (mut first, mut last) = (Time::MAX, Time::MIN);
+    let mut is_whole = true;
+    for record in Records::new(bytes) {
+        let Ok(record) = record else {
+            is_whole = false;
+            break;
+        };
+        match record.opcode {
+            op::MESSAGE => {
+                let Ok(header) = MessageHeader::parse(record.body) else {
+                    is_whole = false;
+                    break;
+                };
+                let time = order.time(&header);
+                first = first.min(time);
+                last = last.max(time);
+                let count = counts.entry(header.channel).or_default();
+                *count = count.saturating_add(1);
+            }
+            0 => {
+                is_whole = false;
+                break;
+            }
+            _ => {}
+        }
+    }
+    Found {
+        counts: counts.into_iter().collect(),
+        size: bytes.len() as u64,
+        first,
+        last,
+        is_whole,
+    }
+}

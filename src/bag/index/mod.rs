@@ -1,0 +1,13 @@
+//! What a file holds and where: read from its summary, or from the file itself where the summary is missing or wrong.
+
+pub(crate) mod build;
+pub(crate) mod check;
+pub(crate) mod contents;
+pub(crate) mod definitions;
+pub(crate) mod inspect;
+pub(crate) mod resync;
+pub(crate) mod scan;
+pub(crate) mod summary;
+pub(crate) mod topics;
+pub(crate) mod verify_chunks;
+pub(crate) mod verify_summary;

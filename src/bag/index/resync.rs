@@ -1,0 +1,110 @@
+//! Finding the next record where a file makes no sense.
+//!
+//! A place is taken for a record only if its body adds up and another record, or the end, follows it. In
+//! bytes that are no records such places are rarer than one in 10^15.
+
+use super::build::FileIndex;
+use super::scan::Frame;
+use crate::bag::mcap::record::{ChunkHeader, FRAME, Fields, MAGIC, MESSAGE_HEADER, op};
+use crate::bag::mcap::window::Window;
+
+/// How much is searched at first, and at once: most gaps are small.
+const FIRST: usize = 1 << 10;
+const STRIDE: usize = 256 << 10;
+
+/// The first place at or behind `from` where a record begins that ends by `to`.
+pub(crate) fn next_record(
+    (window, looks): (&mut Window<'_>, &mut Looks<'_>),
+    index: &FileIndex,
+    from: u64,
+    to: u64,
+) -> Option<u64> {
+    let mut at = from;
+    let mut stride = FIRST;
+    while at + (FRAME as u64) <= to {
+        let left = usize::try_from(to - at).unwrap_or(usize::MAX);
+        let block = window.get(at, stride.min(left)).ok()?.to_vec();
+        stride = (stride * 4).min(STRIDE);
+        let last = block.len().checked_sub(FRAME)?;
+        for i in 0..=last {
+            let is_maybe = block
+                .get(i..i + FRAME)
+                .is_some_and(|frame| matches!(frame[0], 1..=0x0F) && frame[5..] == [0; 4]);
+            if is_maybe && is_record(looks, index, at + i as u64, to) {
+                return Some(at + i as u64);
+            }
+        }
+        at += last as u64 + 1;
+    }
+    None
+}
+
+/// Near a candidate, at its second and third block, and behind its end: each look has a window of its own,
+/// since the next candidate's looks are a few bytes further on.
+pub(crate) type Looks<'a> = [Window<'a>; 4];
+
+fn is_record(looks: &mut Looks<'_>, index: &FileIndex, at: u64, to: u64) -> bool {
+    let Some(frame) = Frame::read(&mut looks[0], at) else {
+        return false;
+    };
+    let Some(end) = frame.end(to) else {
+        return false;
+    };
+    adds_up(looks, index, frame)
+        && (end == to || Frame::read(&mut looks[3], end).is_some_and(|next| is_likely(next, to)))
+}
+
+/// Whether the body is one of its kind.
+fn adds_up(looks: &mut Looks<'_>, index: &FileIndex, frame: Frame) -> bool {
+    let head = looks[0].get(frame.body(), ChunkHeader::LONGEST);
+    let head = head.unwrap_or_default().to_vec();
+    let mut fields = Fields(&head);
+    match frame.opcode {
+        op::CHUNK => {
+            let header = ChunkHeader::parse(&head, frame.length);
+            let is_known = |name: &str| matches!(name, "" | "none" | "lz4" | "zstd");
+            header.is_ok_and(|header| is_known(&header.compression))
+        }
+        op::MESSAGE => {
+            let channel = fields.u16().ok();
+            let is_known = |id| index.channels.is_empty() || index.channels.contains_key(&id);
+            frame.length >= MESSAGE_HEADER as u64 && channel.is_some_and(is_known)
+        }
+        op::MESSAGE_INDEX => {
+            let entries = fields.u16().and_then(|_| fields.u32());
+            entries.is_ok_and(|bytes| u64::from(bytes) + 6 == frame.length && bytes % 16 == 0)
+        }
+        op::SCHEMA => fields.u16().is_ok() && blocks(looks, frame, 2),
+        op::CHANNEL => {
+            let ids = fields.u16().and_then(|_| fields.u16());
+            ids.is_ok() && blocks(looks, frame, 4)
+        }
+        op::DATA_END => frame.length == 4,
+        op::FOOTER => {
+            let magic = looks[3].get(frame.body() + 20, MAGIC.len());
+            frame.length == 20 && magic.unwrap_or_default() == MAGIC
+        }
+        _ => false,
+    }
+}
+
+/// Whether three blocks with their lengths in front fill the body from an offset on.
+fn blocks(looks: &mut Looks<'_>, frame: Frame, from: u64) -> bool {
+    let mut at = frame.body() + from;
+    let end = frame.body() + frame.length;
+    for window in looks.iter_mut().take(3) {
+        let length = window.get(at, 4).unwrap_or_default();
+        let Ok(length) = Fields(length).u32() else {
+            return false;
+        };
+        at += 4 + u64::from(length);
+        if at > end {
+            return false;
+        }
+    }
+    at == end
+}
+
+fn is_likely(frame: Frame, to: u64) -> bool {
+    matches!(frame.opcode, 1..=0x0F | 0x80..) && frame.end(to).is_some()
+}

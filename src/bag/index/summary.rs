@@ -1,0 +1,209 @@
+//! The summary at the end of a finished file, and whether it can be believed.
+//!
+//! It is used only if it checks out: magic at both ends, a footer, the checksum, every offset inside the
+//! data section; `trust.rs` compares what it says. Memory is bounded by
+//! [`MAX_SUMMARY`] and by the bytes that are there.
+
+use super::build;
+use super::build::{ChunkRef, FileIndex, Form, Indexed};
+use super::verify_summary::most_indexes;
+use crate::bag::error::{BagError, DamageKind};
+use crate::bag::mcap::record::{
+    ChannelRecord, ChunkIndexRecord, FRAME, Fields, MAGIC, Records, SchemaRecord, Short,
+    Statistics, op, times,
+};
+use crate::bag::open::source::Source;
+
+/// The largest summary that is read: 256 MiB, a thousand times a usual one.
+const MAX_SUMMARY: u64 = 256 << 20;
+/// Footer record and magic at the end of every finished file.
+const TAIL: u64 = 9 + 20 + 8;
+
+/// What the end of a file says.
+pub(crate) enum Summary {
+    Usable(Box<Usable>),
+    /// The file is finished and has none.
+    Absent,
+    Unusable(Why),
+}
+
+/// A summary that checks out.
+pub(crate) struct Usable {
+    pub(crate) index: FileIndex,
+    /// Where the chunks that it lists and their message indexes are, from and to, in order.
+    pub(crate) covered: Vec<(u64, u64)>,
+    /// Where the data section ends.
+    pub(crate) data_end: u64,
+}
+
+/// Why a summary is not used.
+pub(crate) struct Why {
+    pub(crate) offset: u64,
+    pub(crate) kind: DamageKind,
+    pub(crate) detail: String,
+}
+
+/// Reads the summary of a file that begins with the magic.
+pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
+    let cut = |offset, detail: &str| {
+        Ok(Summary::Unusable(Why {
+            offset,
+            kind: DamageKind::Truncated,
+            detail: detail.to_owned(),
+        }))
+    };
+    if source.len < 8 + TAIL {
+        return cut(source.len, "the file ends before its footer");
+    }
+    let tail_at = source.len - TAIL;
+    let tail = build::read(source, tail_at, TAIL)?;
+    if tail.get(29..) != Some(&MAGIC) {
+        return cut(
+            source.len,
+            "the file does not end as a finished one, so it was read through",
+        );
+    }
+    let footer = Records::new(&tail).next().and_then(Result::ok);
+    let Some(footer) = footer.filter(|r| r.opcode == op::FOOTER && r.body.len() == 20) else {
+        return cut(tail_at, "there is no footer, so the file was read through");
+    };
+    let mut fields = Fields(footer.body);
+    let (Ok(start), Ok(_), Ok(crc)) = (fields.u64(), fields.u64(), fields.u32()) else {
+        return cut(tail_at, "the footer is cut short");
+    };
+    if start == 0 {
+        return Ok(Summary::Absent);
+    }
+    if start < 8 || start > tail_at || tail_at - start > MAX_SUMMARY {
+        let detail =
+            format!("the footer puts the summary at {start}, so the file was read through");
+        return Ok(unusable(tail_at, detail));
+    }
+    let mut summary = build::read(source, start, tail_at - start)?;
+    // The checksum covers the footer up to itself.
+    summary.extend_from_slice(tail.get(..FRAME + 16).unwrap_or_default());
+    if crc != 0 && crc32fast::hash(&summary) != crc {
+        let detail = "the summary fails its checksum, so the file was read through".to_owned();
+        return Ok(unusable(start, detail));
+    }
+    summary.truncate(summary.len() - FRAME - 16);
+    let mut reading = Reading {
+        source,
+        start,
+        index: FileIndex::default(),
+        covered: Vec::new(),
+    };
+    Ok(match reading.take_all(&summary) {
+        Ok(()) => Summary::Usable(Box::new(Usable {
+            index: reading.index,
+            covered: reading.covered,
+            data_end: start,
+        })),
+        Err((at, detail)) => unusable(at, format!("{detail}, so the file was read through")),
+    })
+}
+
+fn unusable(offset: u64, detail: String) -> Summary {
+    Summary::Unusable(Why {
+        offset,
+        kind: DamageKind::Index,
+        detail,
+    })
+}
+
+struct Reading<'a> {
+    source: &'a Source,
+    /// Where the summary is.
+    start: u64,
+    index: FileIndex,
+    covered: Vec<(u64, u64)>,
+}
+
+impl Reading<'_> {
+    fn take_all(&mut self, summary: &[u8]) -> Result<(), (u64, String)> {
+        let mut records = Records::new(summary);
+        while let Some(record) = records.next() {
+            let at = self.start + records.position() as u64;
+            let record = record.map_err(|_| (at, "a record runs past the summary".to_owned()))?;
+            let at = self.start + record.at as u64;
+            if matches!(
+                record.opcode,
+                op::MESSAGE | op::CHUNK | op::MESSAGE_INDEX | op::DATA_END
+            ) {
+                return Err((at, "the summary begins among the data".to_owned()));
+            }
+            let taken = self.take(at, (record.opcode, record.body));
+            taken.map_err(|Short| {
+                let detail = format!("summary record {:#04x} is cut short", record.opcode);
+                (at, detail)
+            })?;
+        }
+        self.covered.sort_unstable();
+        let chunks = &mut self.index.chunks;
+        chunks.sort_by_key(|chunk| chunk.offset);
+        chunks.dedup_by_key(|chunk| chunk.offset);
+        Ok(())
+    }
+
+    fn take(&mut self, at: u64, (opcode, body): (u8, &[u8])) -> Result<(), Short> {
+        match opcode {
+            op::SCHEMA => {
+                let schema = SchemaRecord::parse(body)?;
+                let id = schema.id;
+                if !self.index.define_schema(schema) {
+                    self.index.report_conflict(self.source, at, ("schema", id));
+                }
+            }
+            op::CHANNEL => {
+                let channel = ChannelRecord::parse(body)?;
+                let id = channel.id;
+                if !self.index.define_channel(channel) {
+                    self.index.report_conflict(self.source, at, ("channel", id));
+                }
+            }
+            op::STATISTICS => self.index.statistics = Some(Statistics::parse(body)?),
+            op::CHUNK_INDEX => self.take_chunk(at, body)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_chunk(&mut self, at: u64, body: &[u8]) -> Result<(), Short> {
+        let record = ChunkIndexRecord::parse(body)?;
+        let (offset, length) = (record.offset, record.length);
+        let end = offset.checked_add(length).filter(|end| *end <= self.start);
+        let Some(end) = end.filter(|_| offset >= 8 && length >= FRAME as u64) else {
+            let detail = format!("index puts a chunk of {length} bytes at {offset}: skipped");
+            self.index
+                .report(self.source, at, (DamageKind::Index, detail));
+            return Ok(());
+        };
+        let most = most_indexes(record.uncompressed, record.message_indexes.len());
+        let told = Some(record.message_index_length).filter(|length| *length <= most);
+        let indexed = told.and_then(|length| end.checked_add(length));
+        let indexed = indexed.filter(|indexed| *indexed <= self.start);
+        self.covered.push((offset, indexed.unwrap_or(end)));
+        let times = times(record.start, record.end);
+        let mut message_indexes = record.message_indexes;
+        message_indexes.sort_unstable();
+        message_indexes.dedup_by_key(|(channel, _)| *channel);
+        let message_indexes = message_indexes
+            .into_iter()
+            .map(|(channel, offset)| Indexed {
+                channel,
+                count: 0,
+                offset,
+            });
+        self.index
+            .count_compression(&record.compression, record.compressed);
+        self.index.chunks.push(ChunkRef {
+            form: Form::Chunk,
+            offset,
+            length,
+            times,
+            uncompressed: record.uncompressed,
+            message_indexes: message_indexes.collect(),
+        });
+        Ok(())
+    }
+}

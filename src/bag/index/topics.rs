@@ -1,0 +1,241 @@
+//! Merging channels into topics: same name, type and encoding make one topic, over channels and files.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::build::FileIndex;
+use crate::bag::mcap::record::ChannelRecord;
+use crate::bag::message::TopicId;
+use crate::bag::open::metadata::MetadataTopic;
+use crate::bag::topic::{Schema, Topic};
+use crate::ros::latched_depth;
+use crate::ros::{Durability, Qos};
+
+/// How many messages of a publisher a late joiner would be given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Depth {
+    /// The last so many.
+    Last(usize),
+    /// All: transforms of several publishers complete each other.
+    All,
+}
+
+/// Those publishers of a topic that the recording can tell from others: each one by itself if its channels
+/// name it, else all of them together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct LaneId(u32);
+
+impl LaneId {
+    pub(crate) const fn new(index: u32) -> Self {
+        Self(index)
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// See [`LaneId`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Lane {
+    pub(crate) topic: TopicId,
+    pub(crate) depth: Depth,
+}
+
+/// Which topic and lane each channel of a file belongs to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ChannelTable {
+    by_id: Box<[Option<(TopicId, LaneId)>]>,
+}
+
+impl ChannelTable {
+    pub(crate) fn topic(&self, channel: u16) -> Option<TopicId> {
+        self.lane(channel).map(|(topic, _)| topic)
+    }
+
+    /// One a channel, in no order.
+    pub(crate) fn topics(&self) -> impl Iterator<Item = TopicId> {
+        self.by_id.iter().flatten().map(|(topic, _)| *topic)
+    }
+
+    /// One a channel, in no order.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = LaneId> {
+        self.by_id.iter().flatten().map(|(_, lane)| *lane)
+    }
+
+    pub(crate) fn lane(&self, channel: u16) -> Option<(TopicId, LaneId)> {
+        self.by_id.get(usize::from(channel)).copied().flatten()
+    }
+}
+
+/// The topics of several files.
+#[derive(Debug, Default)]
+pub(crate) struct Topics {
+    pub(crate) merged: Vec<Topic>,
+    /// By [`LaneId`].
+    pub(crate) lanes: Vec<Lane>,
+    /// One a file.
+    pub(crate) channels: Vec<ChannelTable>,
+}
+
+type Identity = (String, String, String);
+
+impl Topics {
+    /// `said` is what stands beside the files about topics; it fills in what they do not tell.
+    pub(crate) fn of(files: &[FileIndex], said: &[MetadataTopic]) -> Self {
+        let mut all = Self::default();
+        let mut ids: HashMap<Identity, TopicId> = HashMap::new();
+        let mut lanes: HashMap<(TopicId, String), LaneId> = HashMap::new();
+        for file in files {
+            let mut offers: BTreeMap<TopicId, Vec<Qos>> = BTreeMap::new();
+            let mut depths: BTreeMap<LaneId, usize> = BTreeMap::new();
+            let last = file.channels.keys().next_back();
+            let mut by_id = vec![None; last.map_or(0, |id| usize::from(*id) + 1)];
+            for channel in file.channels.values() {
+                let id = all.join(file, channel, &mut ids);
+                let caller = channel.metadata.get("callerid");
+                let caller = (id, caller.cloned().unwrap_or_default());
+                let lane = *lanes.entry(caller).or_insert_with(|| all.add_lane(id));
+                if let Some(slot) = by_id.get_mut(usize::from(channel.id)) {
+                    *slot = Some((id, lane));
+                }
+                let offered = channel.metadata.get("offered_qos_profiles");
+                *depths.entry(lane).or_default() += offered.map_or(1, |yaml| latched_depth(yaml));
+                let offered = offered.map_or_else(Vec::new, |yaml| Qos::parse_offers(yaml));
+                offers.entry(id).or_default().extend(offered);
+            }
+            all.channels.push(ChannelTable {
+                by_id: by_id.into_boxed_slice(),
+            });
+            // The parts of a split recording repeat their publishers, so the longest list counts.
+            for (lane, kept) in depths {
+                if let Some(Depth::Last(depth)) = all.depth_mut(lane) {
+                    *depth = kept.max(*depth);
+                }
+            }
+            all.take_offers(offers);
+        }
+        for topic in &mut all.merged {
+            for said in said {
+                topic.learn(said);
+            }
+            // Where nothing was recorded the name decides: static transforms are always latched.
+            topic.is_latched |= topic.offered_qos.is_empty() && is_tf_static(&topic.name);
+        }
+        all
+    }
+
+    fn add_lane(&mut self, topic: TopicId) -> LaneId {
+        let id = LaneId(u32::try_from(self.lanes.len()).expect("65536 channels a file"));
+        let name = self.merged.get(topic.index()).map(|topic| &topic.name);
+        let depth = match name {
+            Some(name) if is_tf_static(name) => Depth::All,
+            _ => Depth::Last(1),
+        };
+        self.lanes.push(Lane { topic, depth });
+        id
+    }
+
+    fn depth_mut(&mut self, lane: LaneId) -> Option<&mut Depth> {
+        self.lanes.get_mut(lane.index()).map(|lane| &mut lane.depth)
+    }
+
+    fn join(
+        &mut self,
+        file: &FileIndex,
+        channel: &ChannelRecord,
+        ids: &mut HashMap<Identity, TopicId>,
+    ) -> TopicId {
+        let schema = file.schemas.get(&channel.schema).filter(|s| s.id != 0);
+        let type_name = schema.map_or_else(String::new, |schema| schema.name.clone());
+        let identity = (channel.topic.clone(), type_name, channel.encoding.clone());
+        let id = *ids.entry(identity).or_insert_with(|| {
+            let id = TopicId(u32::try_from(self.merged.len()).expect("65536 channels a file"));
+            self.merged.push(Topic {
+                name: channel.topic.clone(),
+                schema: None,
+                encoding: channel.encoding.clone(),
+                offered_qos: Vec::new(),
+                type_hash: None,
+                is_latched: false,
+                message_count: Some(0),
+            });
+            id
+        });
+        let Some(topic) = self.merged.get_mut(id.index()) else {
+            return id;
+        };
+        // A definition that the recorder did find beats one that it did not.
+        if topic.schema.as_ref().is_none_or(|s| s.data.is_empty()) {
+            topic.schema = schema
+                .map(|schema| Schema {
+                    name: schema.name.clone(),
+                    encoding: schema.encoding.clone(),
+                    data: schema.data.clone(),
+                })
+                .or(topic.schema.take());
+        }
+        let hash = channel.metadata.get("topic_type_hash");
+        let hash = hash.filter(|hash| is_meaningful(hash));
+        topic.type_hash = topic.type_hash.take().or_else(|| hash.cloned());
+        let latching = channel.metadata.get("latching");
+        topic.is_latched |= latching.is_some_and(|value| value == "1" || value == "true");
+        let counts = file.statistics.as_ref().map(|counts| &counts.per_channel);
+        let count = counts.map(|counts| counts.get(&channel.id).copied().unwrap_or(0));
+        topic.message_count = topic
+            .message_count
+            .zip(count)
+            .map(|(a, b)| a.saturating_add(b));
+        id
+    }
+
+    /// The parts of a split recording repeat their publishers: of each profile the file with most counts.
+    fn take_offers(&mut self, offers: BTreeMap<TopicId, Vec<Qos>>) {
+        for (id, profiles) in offers {
+            let Some(topic) = self.merged.get_mut(id.index()) else {
+                continue;
+            };
+            let is_local = |qos: &Qos| qos.durability == Durability::TransientLocal;
+            topic.is_latched |= profiles.iter().any(is_local);
+            let mut known: HashMap<Qos, usize> = HashMap::new();
+            for qos in &topic.offered_qos {
+                *known.entry(*qos).or_default() += 1;
+            }
+            for qos in profiles {
+                match known.get_mut(&qos) {
+                    Some(left) if *left > 0 => *left -= 1,
+                    _ => topic.offered_qos.push(qos),
+                }
+            }
+        }
+    }
+}
+
+impl Topic {
+    fn learn(&mut self, said: &MetadataTopic) {
+        if said.name != self.name {
+            return;
+        }
+        if self.offered_qos.is_empty() {
+            self.offered_qos.clone_from(&said.offered_qos);
+            let is_local = |qos: &Qos| qos.durability == Durability::TransientLocal;
+            self.is_latched |= self.offered_qos.iter().any(is_local);
+        }
+        let hash = said.type_hash.as_ref().filter(|hash| is_meaningful(hash));
+        self.type_hash = self.type_hash.take().or_else(|| hash.cloned());
+    }
+}
+
+fn is_tf_static(name: &str) -> bool {
+    name.rsplit('/').next() == Some("tf_static")
+}
+
+/// Whether a recorded type hash is one, as `rmw` writes it: recorders put nothing, or zeroes, for
+/// "unknown", and a hash that is none must not stand in the way of a later channel's.
+fn is_meaningful(hash: &str) -> bool {
+    hash.strip_prefix("RIHS01_").is_some_and(|digits| {
+        let is_digit = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+        digits.len() == 64
+            && digits.bytes().all(is_digit)
+            && digits.bytes().any(|digit| digit != b'0')
+    })
+}

@@ -1,0 +1,340 @@
+//! Whether what an index says of chunks can be believed, and asking the chunks themselves where it cannot.
+//!
+//! The message indexes behind a chunk tell which channels it holds and which times, so they are compared
+//! with what the chunk index says: of all chunks of most files, of [`SAMPLE`] spread over a large one, and of
+//! all as soon as one differs. A chunk about which two records differ is opened, and what is in it counts.
+//! So is a chunk that nobody tells anything about, as far as opening stays quick.
+
+use std::collections::BTreeMap;
+
+use super::build::{ChunkRef, FileIndex, Form, IndexOrigin};
+use super::inspect;
+use super::inspect::Counts;
+use crate::bag::error::DamageKind;
+use crate::bag::mcap::message_index;
+use crate::bag::mcap::message_index::Behind;
+use crate::bag::mcap::record::Statistics;
+use crate::bag::mcap::window::Window;
+use crate::bag::open::options::Opening;
+use crate::bag::open::source::Source;
+use crate::time::{Time, TimeRange};
+
+/// Of how many chunks, evenly over the file, the message indexes are looked at; fewer if there are many
+/// channels, so that about [`MOST_READS`] indexes are looked at. That takes some milliseconds.
+const SAMPLE: usize = 1024;
+const MOST_READS: usize = 4096;
+/// How much is decompressed to see whether chunks without message indexes are right about times: 4 MiB.
+const MOST_OPENED: u64 = 4 << 20;
+
+/// Corrects the index of a file wherever it is seen to be wrong, and says so.
+pub(crate) fn settle(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
+    let listed: usize = index.chunks.iter().map(|it| it.message_indexes.len()).sum();
+    let mut verify = Verify {
+        source,
+        opening,
+        window: Window::new(source),
+        left: (1 << 16) + 16 * (index.chunks.len() + listed),
+        wrong: Vec::new(),
+    };
+    let is_doubtful = index.origin == IndexOrigin::Scan || is_contradictory(index);
+    let step = if is_doubtful {
+        1
+    } else {
+        let chunks = index.chunks.len();
+        chunks
+            .div_ceil(SAMPLE)
+            .max(listed.div_ceil(MOST_READS))
+            .max(1)
+    };
+    verify.ask(index, step);
+    verify.count(index);
+    let doubted: Vec<usize> = verify.wrong.iter().map(|(place, _)| *place).collect();
+    for place in &doubted {
+        if let Some(chunk) = index.chunks.get_mut(*place) {
+            chunk.times = None;
+        }
+    }
+    inspect::these(source, index, opening, &doubted);
+    for place in doubted {
+        let chunk = index.chunks.get_mut(place);
+        for indexed in chunk.into_iter().flat_map(|it| &mut it.message_indexes) {
+            indexed.offset = 0;
+        }
+    }
+    verify.open_untold(index);
+    verify.report(index);
+}
+
+/// Whether the statistics tell of other times than the chunks, or of a channel that no chunk is listed for.
+fn is_contradictory(index: &FileIndex) -> bool {
+    let Some(statistics) = index.statistics.as_ref().filter(|it| it.messages > 0) else {
+        return false;
+    };
+    let used = || index.chunks.iter().filter(|chunk| !chunk.is_empty());
+    let times = used().filter_map(|chunk| chunk.times);
+    let is_timed = used().all(|chunk| chunk.times.is_some());
+    let differs = times.reduce(TimeRange::union) != statistics.times && is_timed;
+    if used().any(ChunkRef::is_untold) {
+        return differs;
+    }
+    let mut told: Vec<u16> = used()
+        .flat_map(|chunk| chunk.message_indexes.iter())
+        .map(|it| it.channel)
+        .collect();
+    told.sort_unstable();
+    let mut counts = statistics.per_channel.iter();
+    differs || counts.any(|(id, count)| *count > 0 && told.binary_search(id).is_err())
+}
+
+/// How many messages each channel has, if that is known of all chunks.
+fn counts(index: &FileIndex) -> Option<Counts> {
+    let mut counts = Counts::new();
+    for chunk in index.chunks.iter().filter(|chunk| !chunk.is_empty()) {
+        if chunk.is_untold() {
+            return None;
+        }
+        for indexed in &chunk.message_indexes {
+            if indexed.count == 0 {
+                return None;
+            }
+            *counts.entry(indexed.channel).or_default() += u64::from(indexed.count);
+        }
+    }
+    Some(counts)
+}
+
+/// The statistics of a file that has none, if every chunk tells how many messages it holds.
+pub(crate) fn counted(index: &FileIndex) -> Option<Statistics> {
+    let per_channel = counts(index)?;
+    let is_chunk = |chunk: &&ChunkRef| chunk.form == Form::Chunk;
+    let chunks = index.chunks.iter().filter(is_chunk).count();
+    Some(Statistics {
+        messages: per_channel.values().sum(),
+        chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
+        times: None,
+        per_channel,
+    })
+}
+
+struct Verify<'a> {
+    source: &'a Source,
+    opening: &'a Opening<'a>,
+    window: Window<'a>,
+    /// How many message indexes may still be read: hostile files have the same behind many chunks.
+    left: usize,
+    /// Chunks about which two records differ, and in what.
+    wrong: Vec<(usize, String)>,
+}
+
+impl Verify<'_> {
+    /// Compares chunks with the message indexes behind them: every `step`th, and those that matter most.
+    fn ask(&mut self, index: &mut FileIndex, step: usize) {
+        let edges = edges(index, |chunk| !chunk.message_indexes.is_empty());
+        let last = index.chunks.len().saturating_sub(1);
+        let is_asked = |place: usize, chunk: &ChunkRef| {
+            let is_edge = edges.contains(&Some(place)) || place == last;
+            place.is_multiple_of(step) || is_edge || is_unsaid(chunk)
+        };
+        for place in 0..index.chunks.len() {
+            if let Some(chunk) = index.chunks.get_mut(place)
+                && is_asked(place, chunk)
+            {
+                self.compare(place, chunk);
+            }
+        }
+        if step == 1 || self.wrong.is_empty() {
+            return;
+        }
+        for place in 0..index.chunks.len() {
+            if let Some(chunk) = index.chunks.get_mut(place)
+                && !is_asked(place, chunk)
+            {
+                self.compare(place, chunk);
+            }
+        }
+        self.wrong.sort_by_key(|(place, _)| *place);
+    }
+
+    fn compare(&mut self, place: usize, chunk: &mut ChunkRef) {
+        // What was opened is known.
+        let is_indexed = chunk.message_indexes.iter().any(|it| it.offset != 0);
+        if chunk.form != Form::Chunk || !is_indexed || self.left == 0 {
+            return;
+        }
+        let found = message_index::behind(&mut self.window, chunk, &mut self.left);
+        match found.and_then(|found| self.adopt(chunk, &found)) {
+            Ok(()) => {}
+            Err(_) if self.left == 0 => {}
+            Err(detail) => self.wrong.push((place, detail)),
+        }
+    }
+
+    /// Takes over what message indexes tell of a chunk, unless they contradict what is told of it already.
+    fn adopt(&self, chunk: &mut ChunkRef, found: &Behind) -> Result<(), String> {
+        for indexed in &mut chunk.message_indexes {
+            let channel = indexed.channel;
+            match found.listed.get(&channel) {
+                Some((offset, count)) if *offset == indexed.offset => {
+                    indexed.count = u32::try_from(*count).unwrap_or(u32::MAX);
+                }
+                _ => {
+                    return Err(format!(
+                        "the message index of channel {channel} is not where the chunk index says"
+                    ));
+                }
+            }
+        }
+        let is_listed = |channel: &u16| {
+            let listed = &chunk.message_indexes;
+            listed
+                .binary_search_by_key(channel, |it| it.channel)
+                .is_ok()
+        };
+        let used = found.listed.iter().filter(|(_, (_, count))| *count > 0);
+        if let Some((channel, _)) = used.clone().find(|(channel, _)| !is_listed(channel)) {
+            return Err(format!(
+                "the chunk index leaves out the message index of channel {channel}"
+            ));
+        }
+        if used.count() == 0 {
+            // Its message indexes are all empty, as it may be itself.
+            chunk.message_indexes = Box::default();
+            return Ok(());
+        }
+        let ends = found.times;
+        if ends.is_some() && ends == chunk.times {
+            return Ok(());
+        }
+        // The ends of indexes that are not sorted by time are not those of the chunk.
+        let all = message_index::times(self.source, chunk);
+        let Some(all) = all else {
+            return Err("a message index points outside its chunk".to_owned());
+        };
+        match chunk.times {
+            Some(said) if said != all => Err(format!(
+                "the message indexes of a chunk give the times {} to {}, the chunk index {} to {}",
+                all.start(),
+                all.stop(),
+                said.start(),
+                said.stop()
+            )),
+            _ => {
+                chunk.times = Some(all);
+                Ok(())
+            }
+        }
+    }
+
+    /// Compares the message indexes of all chunks with the statistics: what is left out is in some chunk.
+    fn count(&mut self, index: &FileIndex) {
+        let told = index.statistics.as_ref().zip(counts(index));
+        let Some((statistics, counts)) = told.filter(|_| self.wrong.is_empty()) else {
+            return;
+        };
+        let mut all = statistics.per_channel.iter();
+        let told = |id: &u16| counts.get(id).copied().unwrap_or(0);
+        let Some((id, count)) = all.find(|(id, count)| told(id) < **count) else {
+            return;
+        };
+        let detail = format!(
+            "the message indexes list {} of {count} messages of channel {id}",
+            told(id)
+        );
+        let chunks = index.chunks.iter().enumerate();
+        let chunks = chunks.filter(|(_, chunk)| chunk.form == Form::Chunk);
+        self.wrong = chunks.map(|(place, _)| (place, detail.clone())).collect();
+    }
+
+    /// Opens chunks that nobody tells anything about: all if it is not known elsewhere which channels there
+    /// are, or if one of them holds other times than it says.
+    fn open_untold(&mut self, index: &mut FileIndex) {
+        let untold: Vec<usize> = (0..index.chunks.len())
+            .filter(|place| index.chunks.get(*place).is_some_and(ChunkRef::is_untold))
+            .collect();
+        let is_counted = index.statistics.as_ref().is_some_and(Statistics::is_whole);
+        let (mut asked, mut rest) = (Vec::new(), Vec::new());
+        let edges = edges(index, ChunkRef::is_untold);
+        let mut left = MOST_OPENED;
+        for place in untold {
+            let Some(chunk) = index.chunks.get(place) else {
+                continue;
+            };
+            let after = left.checked_sub(chunk.cost());
+            let is_needed = !is_counted || is_unsaid(chunk) || edges.contains(&Some(place));
+            if is_needed || after.is_some() {
+                left = after.unwrap_or(left);
+                asked.push(place);
+            } else {
+                rest.push(place);
+            }
+        }
+        if self.open(index, &asked) {
+            self.open(index, &rest);
+        }
+    }
+
+    /// Opens chunks. Whether one holds other times than it said.
+    fn open(&mut self, index: &mut FileIndex, places: &[usize]) -> bool {
+        let said: BTreeMap<usize, Option<TimeRange>> = places
+            .iter()
+            .filter_map(|place| Some((*place, index.chunks.get(*place)?.times)))
+            .collect();
+        for place in places {
+            if let Some(chunk) = index.chunks.get_mut(*place)
+                && is_unsaid(chunk)
+            {
+                chunk.times = None;
+            }
+        }
+        inspect::these(self.source, index, self.opening, places);
+        let before = self.wrong.len();
+        for (place, said) in said {
+            let Some(chunk) = index.chunks.get(place).filter(|chunk| !chunk.is_empty()) else {
+                continue;
+            };
+            if let Some((there, said)) = chunk.times.zip(said)
+                && there != said
+            {
+                let detail = format!(
+                    "a chunk says that it holds the times {} to {}, its messages have {} to {}",
+                    said.start(),
+                    said.stop(),
+                    there.start(),
+                    there.stop()
+                );
+                self.wrong.push((place, detail));
+            }
+        }
+        self.wrong.len() > before
+    }
+
+    /// Says it once, however many chunks it is about.
+    fn report(&self, index: &mut FileIndex) {
+        let Some((place, detail)) = self.wrong.first() else {
+            return;
+        };
+        let at = index.chunks.get(*place).map_or(0, |chunk| chunk.offset);
+        let detail = match self.wrong.len() {
+            1 => format!("{detail}; the chunk was opened and read"),
+            count => format!("{detail}; {count} chunks were opened and read"),
+        };
+        index.report(self.source, at, (DamageKind::Index, detail));
+    }
+}
+
+/// Whether a chunk says nothing of its times: zeros are what a writer puts into a chunk without messages.
+fn is_unsaid(chunk: &ChunkRef) -> bool {
+    let zero = TimeRange::between(Time::ZERO, Time::ZERO);
+    chunk.times.is_none_or(|times| times == zero)
+}
+
+/// The chunks that the recording begins and ends with, by what they say.
+fn edges(index: &FileIndex, is_one: impl Fn(&ChunkRef) -> bool) -> [Option<usize>; 2] {
+    let timed = || {
+        let chunks = index.chunks.iter().enumerate();
+        chunks.filter(|(_, chunk)| chunk.times.is_some() && is_one(chunk))
+    };
+    let first = timed().min_by_key(|(_, chunk)| chunk.earliest());
+    let last = timed().max_by_key(|(_, chunk)| chunk.latest());
+    [first, last].map(|found| found.map(|(place, _)| place))
+}

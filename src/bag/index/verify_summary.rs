@@ -1,0 +1,80 @@
+//! Whether a summary that can be read can also be believed: it is compared with itself and with a sample of
+//! the chunks. One that contradicts them is not used, and the file is read through instead.
+
+use super::build::ChunkRef;
+use super::summary::Usable;
+use crate::bag::error::DamageKind;
+use crate::bag::mcap::record::{ChunkHeader, FRAME, MESSAGE_HEADER, op, times};
+use crate::bag::open::source::Source;
+
+/// How many chunks are asked, evenly over the file: all of most. A thousand small reads take a millisecond.
+const SAMPLE: usize = 1024;
+/// What a chunk record may hold behind its data, which readers are to ignore.
+pub(crate) const SLACK: u64 = 64;
+
+/// What is wrong with a summary; `None` if nothing is known to be. Then the sizes that the sample gives are
+/// taken over: without them nobody knows what opening a chunk takes.
+pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<String> {
+    let index = &mut usable.index;
+    let listed = index.chunks.len();
+    if let Some(statistics) = index.statistics.as_ref().filter(|_| listed > 0) {
+        let counted = statistics.chunks as usize;
+        if counted != listed {
+            return Some(format!("the index lists {listed} of {counted} chunks"));
+        }
+    }
+    let mut sizes = Vec::new();
+    let step = listed.div_ceil(SAMPLE).max(1);
+    for (i, chunk) in index.chunks.iter_mut().enumerate() {
+        // What is in a chunk that the index calls empty would never be looked at.
+        let is_asked = i % step == 0 || i + 1 == listed || chunk.is_empty();
+        // One that cannot be read says nothing.
+        let Some(said) = is_asked.then(|| header(source, chunk)).flatten() else {
+            continue;
+        };
+        let ends_before = said.rest(chunk.length - FRAME as u64) > SLACK;
+        if ends_before || times(said.start, said.end) != chunk.times {
+            let at = chunk.offset;
+            return Some(format!("the index says otherwise than the chunk at {at}"));
+        }
+        if chunk.uncompressed != said.uncompressed {
+            sizes.push((chunk.offset, chunk.uncompressed, said.uncompressed));
+            chunk.uncompressed = said.uncompressed;
+        }
+    }
+    if let Some((at, told, said)) = sizes.first() {
+        let detail = format!(
+            "the index gives a chunk {told} bytes decompressed, the chunk itself {said}{}",
+            more(sizes.len() - 1)
+        );
+        index.report(source, *at, (DamageKind::Index, detail));
+    }
+    None
+}
+
+/// How many others something holds of.
+pub(crate) fn more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "; so it is with 1 other chunk".to_owned(),
+        count => format!("; so it is with {count} other chunks"),
+    }
+}
+
+/// How many bytes of message indexes can stand behind a chunk with so many channels, whatever is declared.
+pub(crate) fn most_indexes(uncompressed: u64, channels: usize) -> u64 {
+    let messages = uncompressed / (FRAME + MESSAGE_HEADER) as u64;
+    let frames = channels as u64 * (FRAME as u64 + 6 + SLACK);
+    messages.saturating_mul(16).saturating_add(frames)
+}
+
+/// What a listed chunk says of itself, if there is one.
+fn header(source: &Source, chunk: &ChunkRef) -> Option<ChunkHeader> {
+    let body = chunk.length - FRAME as u64;
+    let head = FRAME as u64 + body.min(ChunkHeader::LONGEST as u64);
+    let head = source.read(chunk.offset, head).ok()?;
+    if head.first() != Some(&op::CHUNK) {
+        return None;
+    }
+    ChunkHeader::parse(head.get(FRAME..)?, body).ok()
+}

@@ -1,0 +1,210 @@
+//! [`Reader`]: copies the messages that a late joiner would be given out of their chunks, within a bound.
+//!
+//! Small ones that were copied before are at hand; a chunk that could not be read is not tried again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::learned::Place;
+use crate::bag::decompress::budget::{Meter, Owned};
+use crate::bag::decompress::chunk::Decoder;
+use crate::bag::error::{Damage, DamageKind, Fault};
+use crate::bag::index::contents::{Chunk, Contents};
+use crate::bag::index::topics::LaneId;
+use crate::bag::message::{Key, Message};
+use crate::bag::walk::entries::{Entry, channel, message};
+use crate::time::{Ros, Time};
+
+/// The most bytes of payload: what is older is left out.
+const MOST_BYTES: u64 = 64 << 20;
+/// The most places that are named as damaged.
+const MOST_REPORTS: usize = 100_000;
+
+/// Where a message is: the end of its chunk, by which the newest are known, and the chunk; which it is, of whom.
+type Found = (Time<Ros>, u32, Key, LaneId);
+
+/// Opens chunks for one look-up.
+pub(crate) struct Reader<'a> {
+    contents: &'a Contents,
+    meter: &'a Arc<Meter>,
+    /// How many bytes were copied.
+    copied: u64,
+    decoder: Decoder,
+    /// Chunks that cannot be read.
+    broken: BTreeSet<u32>,
+    damage: Vec<Damage>,
+}
+
+impl<'a> Reader<'a> {
+    /// One for what lies at or before `at`.
+    pub(crate) fn new(contents: &'a Contents, at: Time<Ros>, meter: &'a Arc<Meter>) -> Self {
+        let mut reader = Self {
+            contents,
+            meter,
+            copied: 0,
+            decoder: Decoder::default(),
+            broken: BTreeSet::new(),
+            damage: Vec::new(),
+        };
+        for (id, fault) in contents.learned.broken() {
+            let chunk = contents.chunk(id);
+            reader.broken.insert(id);
+            if chunk.place.earliest() <= at {
+                reader.report(chunk, fault);
+            }
+        }
+        reader
+    }
+
+    /// Whether nobody wants it any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.meter.is_closed()
+    }
+
+    /// Reads what was found, each chunk once, newest first, as long as the bound allows; but a large message
+    /// only when all small ones are there: transforms matter more than an old map.
+    pub(crate) fn read(
+        mut self,
+        places: &BTreeMap<(LaneId, u128), BTreeSet<Place>>,
+    ) -> (Vec<Message>, Vec<Damage>) {
+        let mut found: Vec<Found> = Vec::new();
+        for ((lane, _), keys) in places {
+            for (key, id) in keys {
+                let end = self.contents.chunk(*id).place.latest();
+                found.push((end, *id, *key, *lane));
+            }
+        }
+        found.sort_unstable();
+        let most = MOST_BYTES.min(self.meter.limit() / 2);
+        let mut messages = Vec::new();
+        let small = most / 8;
+        let large = if small > 0 {
+            self.read_up_to(&found, (small, most), &mut messages)
+        } else {
+            found
+        };
+        let left = self.read_up_to(&large, (u64::MAX, most), &mut messages);
+        if !left.is_empty() {
+            let lanes = left
+                .iter()
+                .filter_map(|(.., lane)| self.contents.lanes.get(lane.index()));
+            let topics = lanes.filter_map(|lane| self.contents.topics.get(lane.topic.index()));
+            let names: BTreeSet<&str> = topics.map(|topic| topic.name.as_str()).collect();
+            let names = Vec::from_iter(names).join(", ");
+            tracing::warn!(
+                "{} latched messages of {names} are not sent again, as all together have over {most} bytes{}",
+                left.len(),
+                // Which a larger read-ahead would change.
+                if most < MOST_BYTES {
+                    ", half of the read-ahead"
+                } else {
+                    ""
+                }
+            );
+        }
+        messages.sort_unstable_by_key(|message| message.key);
+        (messages, self.damage)
+    }
+
+    /// Copies those of up to `size` bytes, the last of the list first, until there are `most` bytes, but one
+    /// at least. Those that are left.
+    fn read_up_to(
+        &mut self,
+        found: &[Found],
+        (size, most): (u64, u64),
+        messages: &mut Vec<Message>,
+    ) -> Vec<Found> {
+        let mut left = Vec::new();
+        let mut open: Option<(u32, Bytes)> = None;
+        for one in found.iter().rev() {
+            let (_, id, key, lane) = *one;
+            if self.copied >= most && !messages.is_empty() {
+                left.push(*one);
+                continue;
+            }
+            let known = self.contents.learned.copy(key);
+            let is_known = known.is_some();
+            let message = known.or_else(|| self.find(id, (key, lane), &mut open));
+            let Some(message) = message else { continue };
+            let length = message.payload.len() as u64;
+            let is_last_chance = size == u64::MAX && messages.is_empty();
+            if length > size || (self.copied + length > most && !is_last_chance) {
+                left.push(*one);
+                continue;
+            }
+            let permit = self.meter.permit(length);
+            self.copied += length;
+            let bytes = message.payload.to_vec();
+            if !is_known {
+                let payload = Bytes::copy_from_slice(&bytes);
+                let copy = Message { payload, ..message };
+                self.contents.learned.keep(copy);
+            }
+            let payload = Bytes::from_owner(Owned { bytes, permit });
+            messages.push(Message { payload, ..message });
+        }
+        left.reverse();
+        left
+    }
+
+    /// The message that was found there, out of its chunk, which is open afterwards.
+    fn find(
+        &mut self,
+        id: u32,
+        (key, lane): (Key, LaneId),
+        open: &mut Option<(u32, Bytes)>,
+    ) -> Option<Message> {
+        if open.as_ref().is_none_or(|(known, _)| *known != id) {
+            // Before the next one is opened, so that two are never held.
+            drop(open.take());
+            *open = self.open(id).map(|bytes| (id, bytes));
+        }
+        let (_, bytes) = open.as_ref()?;
+        let chunk = self.contents.chunk(id);
+        let entry = Entry {
+            time: key.time,
+            record: key.record,
+            at: key.record,
+        };
+        let is_it = |channel| self.contents.lane_of(chunk.input, channel) == Some(lane);
+        let message = message(self.contents, chunk, bytes, entry);
+        let message = message.filter(|_| channel(bytes, entry).is_some_and(is_it));
+        if message.is_none() {
+            let detail = "message index points at no such message";
+            self.report(chunk, Fault::new(DamageKind::Index, detail));
+        }
+        message
+    }
+
+    /// The records of a chunk, decompressed, once there is room for them.
+    pub(crate) fn open(&mut self, id: u32) -> Option<Bytes> {
+        let chunk = self.contents.chunk(id);
+        let source = &self.contents.input(chunk.input).source;
+        if self.broken.contains(&id) {
+            return None;
+        }
+        if !self.meter.wait_for_room(chunk.cost(), self.copied) {
+            return None;
+        }
+        match self.decoder.read(source, &chunk.place, self.meter) {
+            Ok(owned) => Some(Bytes::from_owner(owned)),
+            Err(fault) => {
+                self.broken.insert(id);
+                // What the system could not read it may read the next time.
+                if fault.kind != DamageKind::Unreadable {
+                    self.contents.learned.give_up(id, fault.clone());
+                }
+                self.report(chunk, fault);
+                None
+            }
+        }
+    }
+
+    fn report(&mut self, chunk: &Chunk, fault: Fault) {
+        if self.damage.len() < MOST_REPORTS {
+            self.damage.push(self.contents.damage(chunk, fault));
+        }
+    }
+}

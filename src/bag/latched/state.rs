@@ -1,0 +1,389 @@
+//! What a late joiner of the latched topics would be given at a position: found by index.
+//!
+//! For a latched topic the last messages of each publisher are its state; of transforms and other messages about
+//! several things the last about each. The message indexes say where they are, newest chunk first; a chunk that
+//! has to be opened for that is opened once a bag (see [`Learned`](super::learned::Learned)). The payloads are
+//! copied so that chunks do not stay in memory. All is on the account of the walk that asks, which stops
+//! the search when it is closed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use super::learned::{Asked, Place, Sighting};
+use super::refill::Reader;
+use super::transforms::frames;
+use crate::bag::decompress::budget::Meter;
+use crate::bag::decompress::uncompressed::Plain;
+use crate::bag::error::Damage;
+use crate::bag::index::contents::Contents;
+use crate::bag::index::topics::{Depth, LaneId};
+use crate::bag::mcap::message_index;
+use crate::bag::message::{Key, Message};
+use crate::bag::open::options::MessageOrder;
+use crate::bag::walk::entries::{Entry, channel, message, scan};
+use crate::bag::walk::selection::Selection;
+use crate::time::{Ros, Time};
+
+/// The most messages that are looked up: what is older is left out.
+const MOST_MESSAGES: usize = 100_000;
+/// The most messages of a chunk that are read one by one.
+const MOST_READ_ALONE: usize = 64;
+/// What messages are about that are not told apart.
+const WHOLE: u128 = 0;
+
+/// The messages at or before `at` that the selected latched topics still stand for, in order.
+pub(crate) fn latched(
+    contents: &Contents,
+    selection: &Selection,
+    at: Time<Ros>,
+    meter: &Arc<Meter>,
+) -> (Vec<Message>, Vec<Damage>) {
+    let (mut search, wanted) = Search::new(contents, selection, at, meter);
+    if wanted.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    search.meet();
+    for asked in wanted {
+        search.find(asked);
+    }
+    let read = search.reader.read(&search.keys);
+    contents.learned.tidy();
+    read
+}
+
+/// Looks into the chunks of up to `most` bytes that [`latched`] could only open, from the first on, as long as `meter`
+/// is not closed; it is the account of the chunk that is open, while `account` bears the largest of them throughout.
+pub(crate) fn learn(
+    contents: &Contents,
+    selection: &Selection,
+    most: u64,
+    (account, meter): (&Arc<Meter>, &Arc<Meter>),
+) {
+    let (mut search, mut wanted) = Search::new(contents, selection, Time::MAX, meter);
+    wanted.retain(|(lane, _)| !search.is_whole(*lane));
+    if wanted.is_empty() {
+        return;
+    }
+    search.meet();
+    let learned = &contents.learned;
+    let cost = |position: u32| {
+        let (id, _) = search.chunk_at(position)?;
+        Some(contents.chunk(id).cost()).filter(|cost| *cost <= most)
+    };
+    let mut todo: Vec<(u32, Asked)> = Vec::new();
+    for asked in &wanted {
+        let unread = learned.all_unread(asked.0).into_iter();
+        todo.extend(
+            unread
+                .filter(|it| cost(*it).is_some())
+                .map(|it| (it, *asked)),
+        );
+    }
+    todo.sort_unstable();
+    let largest = todo
+        .iter()
+        .filter_map(|(position, _)| cost(*position))
+        .max();
+    let _permit = account.permit(largest.unwrap_or(0));
+    for (position, asked) in todo {
+        if search.reader.is_closed() || learned.is_full() {
+            break;
+        }
+        // A chunk that was opened for another publisher, or by a jump, is known.
+        if let Some((id, _)) = search.chunk_at(position)
+            && learned.unread(asked.0, position + 1) == Some(position)
+        {
+            search.look_into((position, id), asked);
+            search.keys.clear();
+        }
+    }
+}
+
+struct Search<'a> {
+    contents: &'a Contents,
+    /// All publishers of latched topics.
+    all: Vec<Asked>,
+    at: Time<Ros>,
+    /// How many chunks of the forward order begin at or before that time.
+    cut: u32,
+    reader: Reader<'a>,
+    /// What was found of each publisher about each thing, with the chunk's place in the table.
+    keys: BTreeMap<(LaneId, u128), BTreeSet<Place>>,
+}
+
+impl<'a> Search<'a> {
+    /// One for what lies at or before `at`, and the publishers of selected topics to be searched for.
+    fn new(
+        contents: &'a Contents,
+        selection: &Selection,
+        at: Time<Ros>,
+        meter: &'a Arc<Meter>,
+    ) -> (Self, Vec<Asked>) {
+        let mut wanted = Vec::new();
+        let mut all = Vec::new();
+        for (lane, facts) in (0..).map(LaneId::new).zip(&contents.lanes) {
+            let topic = contents.topics.get(facts.topic.index());
+            if topic.is_some_and(|it| it.is_latched) {
+                let keep = match facts.depth {
+                    Depth::Last(depth) => depth.min(MOST_MESSAGES),
+                    Depth::All => 1,
+                };
+                all.push((lane, keep));
+                if selection.contains(facts.topic) {
+                    wanted.push((lane, keep));
+                }
+            }
+        }
+        let chunks = &contents.forward.chunks;
+        let cut = chunks.partition_point(|id| contents.chunk(*id).place.earliest() <= at);
+        let search = Self {
+            contents,
+            all,
+            at,
+            cut: u32::try_from(cut).expect("chunks are counted in 32 bits"),
+            reader: Reader::new(contents, at, meter),
+            keys: BTreeMap::new(),
+        };
+        (search, wanted)
+    }
+
+    /// Tells which chunks may have messages of publishers that nobody asked about before.
+    fn meet(&self) {
+        let learned = &self.contents.learned;
+        let strangers = learned.strangers(self.all.iter().map(|(lane, _)| *lane));
+        if strangers.is_empty() {
+            return;
+        }
+        let mut unread: BTreeMap<LaneId, BTreeSet<u32>> = BTreeMap::new();
+        for (position, id) in (0..).zip(&self.contents.forward.chunks) {
+            let chunk = self.contents.chunk(*id);
+            let mut add = |lane: LaneId| unread.entry(lane).or_default().insert(position);
+            if let Some(channels) = chunk.channels() {
+                let lanes = channels.filter_map(|it| self.contents.lane_of(chunk.input, it));
+                for lane in lanes.filter(|lane| strangers.contains(lane)) {
+                    add(lane);
+                }
+            } else {
+                let channels = &self.contents.input(chunk.input).channels;
+                for lane in channels.lanes().filter(|lane| strangers.contains(lane)) {
+                    add(lane);
+                }
+            }
+        }
+        for lane in strangers {
+            learned.meet(lane, unread.remove(&lane).unwrap_or_default());
+        }
+    }
+
+    /// Looks through the chunks that may have a newer message than is known, from those that begin last.
+    fn find(&mut self, asked: Asked) {
+        let (lane, keep) = asked;
+        let learned = &self.contents.learned;
+        let mut count = 0;
+        for (about, places) in learned.last(asked, self.at) {
+            count += places.len();
+            self.keys.entry((lane, about)).or_default().extend(places);
+        }
+        let mut below = self.cut;
+        while let Some(position) = learned.unread(lane, below) {
+            below = position;
+            let Some((id, reach)) = self.chunk_at(position) else {
+                break;
+            };
+            let found = self
+                .keys
+                .get(&(lane, WHOLE))
+                .filter(|_| self.is_whole(lane));
+            let found = found.filter(|found| found.len() >= keep);
+            let oldest = found.and_then(|found| found.first()).map(|(key, _)| *key);
+            let is_enough = oldest.is_some_and(|oldest| oldest > reach);
+            if self.reader.is_closed() || count >= MOST_MESSAGES || is_enough {
+                // All chunks before end even earlier.
+                break;
+            }
+            if oldest.is_none_or(|oldest| oldest <= self.contents.chunk(id).high()) {
+                count += self.look_into((position, id), asked);
+            }
+        }
+        let mut below = self.cut;
+        while let Some(position) = learned.coarse(lane, below) {
+            below = position;
+            let Some((id, _)) = self
+                .chunk_at(position)
+                .filter(|(_, reach)| reach.time > self.at)
+            else {
+                break;
+            };
+            if self.contents.chunk(id).place.latest() > self.at {
+                self.look_into((position, id), asked);
+            }
+        }
+    }
+
+    /// The chunk at a place in the forward order, and how far it and all before it reach.
+    fn chunk_at(&self, position: u32) -> Option<(u32, Key)> {
+        let order = &self.contents.forward;
+        let (id, reach) = (
+            order.chunks.get(position as usize)?,
+            order.reach.get(position as usize)?,
+        );
+        Some((*id, *reach))
+    }
+
+    /// Whether every message of the lane is about the same: only the last ones count.
+    fn is_whole(&self, lane: LaneId) -> bool {
+        let lane = self.contents.lanes.get(lane.index());
+        lane.is_some_and(|lane| lane.depth != Depth::All)
+    }
+
+    /// Takes the messages of a lane in a chunk, and learns what there is to learn. How many were of use.
+    fn look_into(&mut self, (position, id): (u32, u32), asked: Asked) -> usize {
+        let (lane, keep) = asked;
+        let learned = &self.contents.learned;
+        let mut sightings = Vec::new();
+        if let Some((found, is_all)) = self.indexed(id, lane) {
+            sightings = found;
+            if is_all {
+                learned.note((position, id), &[asked], &sightings);
+            }
+        } else if let Some(bytes) = self.reader.open(id) {
+            let is_all = self.scan(id, &bytes, &mut sightings);
+            if is_all {
+                learned.note((position, id), &self.all, &sightings);
+            }
+        } else {
+            if learned.is_broken(id) {
+                learned.note((position, id), &self.all, &[]);
+            }
+            return 0;
+        }
+        let at = self.at;
+        let mut count = 0;
+        for sighting in sightings {
+            if sighting.lane == lane && sighting.key.time <= at {
+                let found = self.keys.entry((lane, sighting.about)).or_default();
+                count += usize::from(found.insert((sighting.key, id)));
+                if found.len() > keep {
+                    found.pop_first();
+                }
+            }
+        }
+        count
+    }
+
+    /// The messages of a lane in a chunk by its message indexes, if they can tell, and whether these are all. Where it
+    /// counts what a message is about, the message is read, which takes an uncompressed chunk.
+    fn indexed(&self, id: u32, lane: LaneId) -> Option<(Vec<Sighting>, bool)> {
+        let chunk = self.contents.chunk(id);
+        if self.is_whole(lane) {
+            let mut entries = self.listed(id, lane)?;
+            let is_all = self.bound(&mut entries);
+            let sighting = |entry: Entry| Sighting {
+                lane,
+                about: WHOLE,
+                key: entry.key(chunk),
+            };
+            return Some((entries.into_iter().map(sighting).collect(), is_all));
+        }
+        let source = &self.contents.input(chunk.input).source;
+        let plain = Plain::of(source, &chunk.place)?;
+        let entries = self.listed(id, lane)?;
+        if entries.len() > MOST_READ_ALONE {
+            return None;
+        }
+        let sighting = |entry: Entry| {
+            let bytes = Bytes::from(plain.record(entry.record)?);
+            let there = Entry { at: 0, ..entry };
+            let channel = channel(&bytes, there)?;
+            let message = message(self.contents, chunk, &bytes, there)?;
+            let is_it = self.contents.lane_of(chunk.input, channel) == Some(lane);
+            is_it.then(|| Sighting {
+                lane,
+                about: self.about(&message),
+                key: message.key,
+            })
+        };
+        let sightings: Option<Vec<Sighting>> = entries.into_iter().map(sighting).collect();
+        Some((sightings?, true))
+    }
+
+    /// The messages of a lane in a chunk as its message indexes list them; `None` if they do not tell, or if another
+    /// time than theirs counts.
+    fn listed(&self, id: u32, lane: LaneId) -> Option<Vec<Entry>> {
+        let chunk = self.contents.chunk(id);
+        if self.contents.order == MessageOrder::Sent || chunk.place.message_indexes.is_empty() {
+            return None;
+        }
+        let input = self.contents.input(chunk.input);
+        let mut found = Vec::new();
+        for channel in chunk.channels()? {
+            if self.contents.lane_of(chunk.input, channel) == Some(lane) {
+                let entries = message_index::read(&input.source, &chunk.place, channel)?;
+                found.extend(entries.into_iter().map(|(time, record)| {
+                    let at = record;
+                    Entry { time, record, at }
+                }));
+            }
+        }
+        Some(found)
+    }
+
+    /// All messages of latched topics in a chunk. Whether it is all.
+    fn scan(&self, id: u32, bytes: &Bytes, sightings: &mut Vec<Sighting>) -> bool {
+        let chunk = self.contents.chunk(id);
+        let mut only = vec![false; self.contents.topics.len()];
+        for (lane, _) in &self.all {
+            let topic = self.contents.lanes.get(lane.index()).map(|lane| lane.topic);
+            if let Some(slot) = topic.and_then(|topic| only.get_mut(topic.index())) {
+                *slot = true;
+            }
+        }
+        let mut found = scan(self.contents, chunk, &Selection(only.into()), bytes).entries;
+        let is_all = self.bound(&mut found);
+        for entry in found {
+            let lane = channel(bytes, entry);
+            let lane = lane.and_then(|channel| self.contents.lane_of(chunk.input, channel));
+            let message = message(self.contents, chunk, bytes, entry);
+            if let (Some(lane), Some(message)) = (lane, message) {
+                let about = if self.is_whole(lane) {
+                    WHOLE
+                } else {
+                    self.about(&message)
+                };
+                let key = message.key;
+                sightings.push(Sighting { lane, about, key });
+            }
+        }
+        is_all
+    }
+
+    /// What a message is about: transforms about the frames that they define, all else about what it says.
+    fn about(&self, message: &Message) -> u128 {
+        let topic = self.contents.topics.get(message.topic.index());
+        match topic.and_then(|topic| frames(topic, &message.payload)) {
+            Some(frames) => {
+                let mut hash = Xxh3::new();
+                for frame in frames {
+                    hash.update(frame);
+                    hash.update(&[0]);
+                }
+                hash.digest128()
+            }
+            None => xxh3_128(&message.payload),
+        }
+    }
+
+    /// Leaves only the newest that are of use if there are too many. Whether there were not.
+    fn bound(&self, entries: &mut Vec<Entry>) -> bool {
+        let is_bounded = entries.len() <= MOST_MESSAGES;
+        if !is_bounded {
+            entries.retain(|entry| entry.time <= self.at);
+            entries.sort_unstable();
+            entries.drain(..entries.len().saturating_sub(MOST_MESSAGES));
+        }
+        is_bounded
+    }
+}

@@ -1,0 +1,190 @@
+//! Message index records: which messages of one channel a chunk holds, without decompressing it.
+//!
+//! They are hints that save work. One that cannot be right is not there: the chunk is opened instead.
+
+use std::collections::BTreeMap;
+
+use super::record::{FRAME, Fields, index_entries, message_index, op};
+use super::window::Window;
+use crate::bag::index::build::{ChunkRef, Indexed};
+use crate::bag::open::source::Source;
+use crate::time::{Ros, Time, TimeRange};
+
+/// The largest message index that is read: 64 MiB, 4 million messages of one channel in one chunk.
+const MAX_INDEX: u64 = 64 << 20;
+
+/// What stands before the entries: the channel and their size. What each takes.
+const HEAD: u64 = 6;
+const ENTRY: u64 = 16;
+/// How many entries are read in one go where only some are, 256 bytes, and how often at least.
+const BLOCK: u64 = 16;
+const FEWEST_BLOCKS: u64 = 4;
+
+/// Log time and record offset in the decompressed chunk of a message.
+type Entry = (Time<Ros>, u32);
+
+/// Some entries of a message index that stand for all.
+pub(crate) struct Sample {
+    pub(crate) entries: Vec<Entry>,
+    /// How many there are.
+    pub(crate) all: u64,
+}
+
+impl Sample {
+    /// Whether the entries are all there are.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.entries.len() as u64 == self.all
+    }
+}
+
+/// A message index record in its file.
+struct Place {
+    offset: u64,
+    /// Of what follows the frame.
+    length: u64,
+}
+
+/// Log time and record offset in the decompressed chunk of each message of `channel`, unsorted; empty
+/// if the chunk has none, `None` if the index does not say or cannot be right.
+pub(crate) fn read(source: &Source, chunk: &ChunkRef, channel: u16) -> Option<Vec<Entry>> {
+    if !chunk.message_indexes.is_empty() && listed(chunk, channel).is_none() {
+        return Some(Vec::new());
+    }
+    whole(source, chunk, channel, &place(source, chunk, channel)?)
+}
+
+/// The same of a channel that is listed: all entries if there are at most `most`, or hardly more than
+/// `share`; else about `share` from all over.
+pub(crate) fn sample(
+    source: &Source,
+    chunk: &ChunkRef,
+    channel: u16,
+    (most, share): (u64, u64),
+) -> Option<Sample> {
+    let place = place(source, chunk, channel)?;
+    let start = place.offset.checked_add(FRAME as u64)?;
+    let head = source.read(start, HEAD).ok()?;
+    let mut head = Fields(&head);
+    let (id, size) = (head.u16().ok()?, u64::from(head.u32().ok()?));
+    let all = size / ENTRY;
+    let blocks = (share / BLOCK).max(FEWEST_BLOCKS);
+    if all <= most.max(blocks * BLOCK) {
+        let entries = whole(source, chunk, channel, &place)?;
+        let all = entries.len() as u64;
+        return Some(Sample { entries, all });
+    }
+    if id != channel || HEAD + size > place.length {
+        return None;
+    }
+    let stride = all / blocks;
+    let mut entries = Vec::new();
+    for block in 0..blocks {
+        // In the middle of what it stands for.
+        let first = block * stride + (stride - BLOCK) / 2;
+        let at = start.checked_add(HEAD + first * ENTRY)?;
+        let bytes = source.read(at, BLOCK * ENTRY).ok()?;
+        entries.extend(checked(chunk, index_entries(&bytes).ok()?)?);
+    }
+    Some(Sample { entries, all })
+}
+
+/// Where the message index of `channel` is, if there is one.
+fn place(source: &Source, chunk: &ChunkRef, channel: u16) -> Option<Place> {
+    let offset = listed(chunk, channel)?.offset;
+    if offset == 0 {
+        return None;
+    }
+    let frame = source.read(offset, FRAME as u64).ok()?;
+    let length = Fields(frame.get(1..)?).u64().ok()?;
+    let is_one = frame.first() == Some(&op::MESSAGE_INDEX);
+    is_one.then_some(Place { offset, length })
+}
+
+fn listed(chunk: &ChunkRef, channel: u16) -> Option<&Indexed> {
+    let indexes = &chunk.message_indexes;
+    let found = indexes.binary_search_by_key(&channel, |it| it.channel);
+    indexes.get(found.ok()?)
+}
+
+fn whole(source: &Source, chunk: &ChunkRef, channel: u16, place: &Place) -> Option<Vec<Entry>> {
+    if place.length > MAX_INDEX {
+        return None;
+    }
+    let start = place.offset.checked_add(FRAME as u64)?;
+    let body = source.read(start, place.length).ok()?;
+    let (id, entries) = message_index(&body).ok()?;
+    checked(chunk, entries).filter(|_| id == channel)
+}
+
+/// The entries, unless one lies outside the chunk.
+fn checked(chunk: &ChunkRef, entries: Vec<(u64, u64)>) -> Option<Vec<Entry>> {
+    let entry = |(stamp, at): (u64, u64)| {
+        let inside = at < chunk.uncompressed;
+        let at = u32::try_from(at).ok().filter(|_| inside)?;
+        Some((Time::from_mcap(stamp), at))
+    };
+    entries.into_iter().map(entry).collect()
+}
+
+/// First and last stamp of all messages that the message indexes of a chunk list; `None` if one of them cannot be
+/// right.
+pub(crate) fn times(source: &Source, chunk: &ChunkRef) -> Option<TimeRange> {
+    let mut all: Option<TimeRange> = None;
+    for indexed in &chunk.message_indexes {
+        for (time, _) in read(source, chunk, indexed.channel)? {
+            let one = TimeRange::between(time, time);
+            all = Some(all.map_or(one, |all| all.union(one)));
+        }
+    }
+    all
+}
+
+/// The message indexes that stand behind a chunk.
+#[derive(Debug, Default)]
+pub(crate) struct Behind {
+    /// By channel, where it is and how many messages it lists.
+    pub(crate) listed: BTreeMap<u16, (u64, u64)>,
+    /// The first and last stamp of the first and last messages of each.
+    pub(crate) times: Option<TimeRange>,
+}
+
+/// Looks at the message indexes behind a chunk, at their ends only; each takes one of `left`. An error says
+/// what is wrong with them.
+pub(crate) fn behind(
+    window: &mut Window<'_>,
+    chunk: &ChunkRef,
+    left: &mut usize,
+) -> Result<Behind, String> {
+    let mut found = Behind::default();
+    let mut at = chunk.offset.saturating_add(chunk.length);
+    loop {
+        let head = window.get(at, FRAME + 6).unwrap_or_default();
+        if head.first() != Some(&op::MESSAGE_INDEX) {
+            return Ok(found);
+        }
+        let bad = || format!("what stands behind a chunk at {at} is no message index");
+        let mut fields = Fields(head.get(1..).unwrap_or_default());
+        let length = fields.u64().map_err(|_| bad())?;
+        let channel = fields.u16().map_err(|_| bad())?;
+        let size = fields.u32().map(u64::from).map_err(|_| bad())?;
+        *left = left.checked_sub(1).ok_or_else(bad)?;
+        if size % ENTRY != 0 || HEAD + size > length {
+            return Err(bad());
+        }
+        let first = at + FRAME as u64 + HEAD;
+        for entry in [first, first + size.saturating_sub(ENTRY)] {
+            let stamp = window.get(entry, 8).unwrap_or_default();
+            if size > 0 {
+                let time = Time::from_mcap(Fields(stamp).u64().map_err(|_| bad())?);
+                let one = TimeRange::between(time, time);
+                found.times = Some(found.times.map_or(one, |all| all.union(one)));
+            }
+        }
+        if found.listed.insert(channel, (at, size / ENTRY)).is_some() {
+            return Err(format!(
+                "channel {channel} has two message indexes in a chunk"
+            ));
+        }
+        at = first.checked_add(length - HEAD).ok_or_else(bad)?;
+    }
+}

@@ -1,0 +1,99 @@
+//! [`Window`]: small reads all over a file in few system calls.
+//!
+//! What is asked for in sequence is read ahead in growing pieces; a jump starts small again, so that
+//! skipping over chunks does not read them.
+
+use std::io;
+
+use crate::bag::open::source::Source;
+
+/// What a jump reads at least, and a long sequence at most.
+const SMALLEST: usize = 4 << 10;
+const LARGEST: usize = 1 << 20;
+
+/// A piece of a file in memory.
+#[derive(Debug)]
+pub(crate) struct Window<'a> {
+    source: &'a Source,
+    start: u64,
+    bytes: Vec<u8>,
+    step: usize,
+}
+
+impl<'a> Window<'a> {
+    pub(crate) fn new(source: &'a Source) -> Self {
+        Self {
+            source,
+            start: 0,
+            bytes: Vec::new(),
+            step: SMALLEST,
+        }
+    }
+
+    /// The `length` bytes from `offset` on, fewer if the file ends before.
+    pub(crate) fn get(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
+        let there = self.source.len.saturating_sub(offset);
+        let length = length.min(usize::try_from(there).unwrap_or(usize::MAX));
+        if length == 0 {
+            return Ok(&[]);
+        }
+        let inside = |window: &Self| {
+            let from = usize::try_from(offset.checked_sub(window.start)?).ok()?;
+            let to = from.checked_add(length)?;
+            (to <= window.bytes.len()).then_some(from..to)
+        };
+        if inside(self).is_none() {
+            self.fill(offset, length)?;
+        }
+        let range = inside(self).unwrap_or(0..0);
+        Ok(self.bytes.get(range).unwrap_or_default())
+    }
+
+    fn fill(&mut self, offset: u64, length: usize) -> io::Result<()> {
+        let end = self.start + self.bytes.len() as u64;
+        let is_next = (self.start..=end).contains(&offset) && !self.bytes.is_empty();
+        self.step = if is_next {
+            (self.step * 2).min(LARGEST)
+        } else {
+            SMALLEST
+        };
+        let there = self.source.len.saturating_sub(offset);
+        let wanted = length.max(self.step) as u64;
+        let size = usize::try_from(wanted.min(there)).map_err(io::Error::other)?;
+        self.bytes.resize(size, 0);
+        self.start = offset;
+        let read = self.source.read_into(offset, &mut self.bytes);
+        if read.is_err() {
+            self.bytes.clear();
+        }
+        read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn it_shows_what_the_file_holds_wherever_it_is_asked() {
+        let bytes: Vec<u8> = (0..100_000_u32).map(|i| (i % 251) as u8).collect();
+        let source = Source::memory(Path::new("x"), bytes.clone().into());
+        let mut window = Window::new(&source);
+        for (offset, length) in [
+            (0, 9),
+            (9, 9),
+            (4090, 20),
+            (50_000, 60_000),
+            (10, 3),
+            (99_995, 10),
+            (100_000, 1),
+            (u64::MAX, 5),
+        ] {
+            let from = usize::try_from(offset).unwrap().min(bytes.len());
+            let to = (from + length).min(bytes.len());
+            assert_eq!(window.get(offset, length).unwrap(), &bytes[from..to]);
+        }
+    }
+}

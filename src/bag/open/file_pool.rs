@@ -1,0 +1,208 @@
+//! [`Pool`]: how many files are open at a time, however many a recording was split into.
+//!
+//! The file that was opened longest ago is closed when another one has to be opened, and opened again
+//! when it is asked for. Whoever is reading it meanwhile keeps it open until the read is done.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::untrusted::Foreign;
+
+/// How many files are open at most: far below the usual limit of 1024 a process.
+const MOST_OPEN: usize = 128;
+
+/// How many files may be open: a quarter of what the system allows this process, and not more than
+/// [`MOST_OPEN`].
+pub(crate) fn most_open() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let allowed = limit.current.and_then(|limit| usize::try_from(limit).ok());
+    allowed.map_or(MOST_OPEN, |allowed| (allowed / 4).clamp(4, MOST_OPEN))
+}
+
+/// The open files of a bag.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    most: usize,
+    /// Those that are open, the longest open first.
+    open: Mutex<VecDeque<Weak<Slot>>>,
+}
+
+/// A file that may be closed at the moment.
+#[derive(Debug)]
+pub(crate) struct Pooled {
+    path: PathBuf,
+    pool: Arc<Pool>,
+    slot: Arc<Slot>,
+    /// Which file it was when it was opened first.
+    identity: Identity,
+}
+
+/// What tells a file from one that has taken its name, and from itself after it was written to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    length: u64,
+}
+
+impl Identity {
+    fn of(file: &File) -> io::Result<Self> {
+        let facts = file.metadata()?;
+        Ok(Self {
+            device: facts.dev(),
+            inode: facts.ino(),
+            length: facts.len(),
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+struct Slot(Mutex<Option<Arc<File>>>);
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<File>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            most,
+            open: Mutex::default(),
+        })
+    }
+
+    /// Opens a file, now and whenever it is needed.
+    pub(crate) fn open(self: &Arc<Self>, path: &Path) -> io::Result<Pooled> {
+        let file = File::open(path)?;
+        let identity = Identity::of(&file)?;
+        let pooled = Pooled {
+            path: path.to_owned(),
+            pool: Arc::clone(self),
+            slot: Arc::default(),
+            identity,
+        };
+        pooled.hold(Arc::new(file));
+        Ok(pooled)
+    }
+
+    fn admit(&self, slot: &Arc<Slot>) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.push_back(Arc::downgrade(slot));
+        let mut closing = Vec::new();
+        while open.len() > self.most {
+            closing.extend(open.pop_front().and_then(|slot| slot.upgrade()));
+        }
+        drop(open);
+        for slot in closing {
+            *slot.lock() = None;
+        }
+    }
+}
+
+impl Pooled {
+    /// The file, open; an error if it was closed and another one has its name by now, or it has another length.
+    pub(crate) fn get(&self) -> io::Result<Arc<File>> {
+        if let Some(file) = self.slot.lock().as_ref() {
+            return Ok(Arc::clone(file));
+        }
+        let file = File::open(&self.path)?;
+        let found = Identity::of(&file)?;
+        let known = self.identity;
+        if (found.device, found.inode) != (known.device, known.inode) {
+            let path = Foreign::path(&self.path);
+            let why = format!("{path} was replaced by another file since it was opened");
+            return Err(io::Error::other(why));
+        }
+        if found.length != known.length {
+            let (path, now, then) = (Foreign::path(&self.path), found.length, known.length);
+            let why = format!("{path} has {now} bytes and had {then} when it was opened");
+            return Err(io::Error::other(why));
+        }
+        let file = Arc::new(file);
+        self.hold(Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// How long the file is, in bytes.
+    pub(crate) fn length(&self) -> u64 {
+        self.identity.length
+    }
+
+    fn hold(&self, file: Arc<File>) {
+        *self.slot.lock() = Some(file);
+        self.pool.admit(&self.slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_another_by_now_is_an_error_that_names_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let pool = Pool::new(1);
+        let path = dir.path().join("a");
+        let open = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let file = pool.open(&path).unwrap();
+            // Which closes it.
+            let other = dir.path().join("b");
+            std::fs::write(&other, b"other").unwrap();
+            let other = pool.open(&other).unwrap();
+            assert!(file.slot.lock().is_none() && other.slot.lock().is_some());
+            file
+        };
+        let said = |file: &Pooled| file.get().unwrap_err().to_string();
+
+        let file = open(b"first");
+        assert!(file.get().is_ok());
+        let file = open(b"first");
+        std::fs::write(dir.path().join("new"), b"other").unwrap();
+        std::fs::rename(dir.path().join("new"), &path).unwrap();
+        let error = said(&file);
+        assert!(error.starts_with(path.to_str().unwrap()), "{error}");
+        assert!(error.contains("was replaced"), "{error}");
+
+        for now in [&b"fir"[..], b"first and more"] {
+            let file = open(b"first");
+            std::fs::write(&path, now).unwrap();
+            let error = said(&file);
+            let due = format!("has {} bytes and had 5", now.len());
+            assert!(error.contains(&due), "{error}");
+        }
+        let file = open(b"first");
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(file.get().unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn no_more_than_so_many_are_open_and_all_can_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let pool = Pool::new(2);
+        let files: Vec<Pooled> = (0..5_u8)
+            .map(|i| {
+                let path = dir.path().join(i.to_string());
+                std::fs::write(&path, [i]).unwrap();
+                pool.open(&path).unwrap()
+            })
+            .collect();
+        let open = || files.iter().filter(|it| it.slot.lock().is_some()).count();
+        assert_eq!(open(), 2);
+        for (i, file) in (0..5_u8).zip(&files) {
+            let mut bytes = Vec::new();
+            let mut file: &File = &file.get().unwrap();
+            file.read_to_end(&mut bytes).unwrap();
+            assert_eq!(bytes, [i]);
+            assert!(open() <= 2);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Whether each message of a file is compressed by itself, as rosbag2's compression mode MESSAGE leaves them: only
+//! the `metadata.yaml` beside a file says so, and a file without it looks like any other until its messages are read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::bag::decompress::budget::Meter;
+use crate::bag::decompress::chunk::Decoder;
+use crate::bag::index::contents::{Chunk, Contents};
+use crate::bag::mcap::record::{MESSAGE_HEADER, MessageHeader, Records, op};
+
+/// How a zstd frame begins.
+pub(crate) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// How many files are looked into, and how many messages of each.
+const MOST_FILES: u32 = 4;
+const MOST_MESSAGES: usize = 16;
+
+/// The first file, of a few, whose first CDR messages are all zstd frames, which no CDR is.
+pub(crate) fn by_message(contents: &Contents) -> Option<&Path> {
+    let meter = Meter::unbounded();
+    let mut decoder = Decoder::default();
+    let inputs = (0..MOST_FILES).zip(&contents.inputs);
+    inputs
+        .filter_map(|(id, input)| {
+            let chunk = contents.chunks.iter().find(|chunk| chunk.input == id)?;
+            Some((input, chunk))
+        })
+        .find(|(_, chunk)| is_by_message(contents, chunk, &mut decoder, &meter))
+        .map(|(input, _)| input.source.path.as_path())
+}
+
+fn is_by_message(
+    contents: &Contents,
+    chunk: &Chunk,
+    decoder: &mut Decoder,
+    meter: &Arc<Meter>,
+) -> bool {
+    let source = &contents.input(chunk.input).source;
+    // What is wrong with the chunk is said when it is played.
+    let Ok(owned) = decoder.read(source, &chunk.place, meter) else {
+        return false;
+    };
+    let payloads = Records::new(&owned.bytes).map_while(Result::ok);
+    let payloads = payloads.filter(|record| record.opcode == op::MESSAGE);
+    let mut payloads = payloads
+        .filter_map(|record| {
+            let header = MessageHeader::parse(record.body).ok()?;
+            let topic = contents.topic_of(chunk.input, header.channel)?;
+            let is_cdr = contents.topics.get(topic.index())?.encoding == "cdr";
+            record.body.get(MESSAGE_HEADER..).filter(|_| is_cdr)
+        })
+        .take(MOST_MESSAGES)
+        .peekable();
+    payloads.peek().is_some() && payloads.all(|payload| payload.starts_with(&ZSTD))
+}

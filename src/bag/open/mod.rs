@@ -1,0 +1,11 @@
+//! From the paths that a user names to files that are read at positions.
+
+pub(crate) mod file_pool;
+pub(crate) mod message_compression;
+pub(crate) mod metadata;
+pub(crate) mod natural_order;
+pub(crate) mod options;
+pub(crate) mod paths;
+pub(crate) mod rosbag2;
+pub(crate) mod source;
+pub(crate) mod spool;

@@ -1,0 +1,167 @@
+//! From what a user names to recordings that can be read: files, whole rosbag2 directories, and files
+//! that were compressed as a whole.
+//!
+//! The parts of a directory stand or fall alone: one that is gone or is no recording is damage, and the
+//! rest plays.
+
+use std::collections::HashSet;
+use std::error::Error as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::file_pool::Pool;
+use super::message_compression::ZSTD;
+use super::metadata::MetadataTopic;
+use super::options::Opening;
+use super::rosbag2::{Directory, Note};
+use super::source::Source;
+use super::spool::spool;
+use crate::bag::error::{BagError, Damage, DamageKind};
+use crate::bag::index::contents::FileSummary;
+use crate::untrusted::Foreign;
+
+/// Whether a recording was named itself, or found in a directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    Named,
+    Part,
+}
+
+/// What was named, opened.
+#[derive(Debug, Default)]
+pub(crate) struct Inputs {
+    pub(crate) sources: Vec<(Source, Standing)>,
+    /// Why parts of directories are not among them.
+    pub(crate) refused: Vec<BagError>,
+    pub(crate) damage: Vec<Damage>,
+    pub(crate) notes: Vec<Note>,
+    /// What directories count in which files.
+    pub(crate) counted: Vec<Counted>,
+    /// What `metadata.yaml` says of topics, for what the recordings leave out.
+    pub(crate) topics: Vec<MetadataTopic>,
+}
+
+/// How many messages a `metadata.yaml` counts in the files of its directory.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    dir: PathBuf,
+    told: u64,
+    files: HashSet<PathBuf>,
+}
+
+impl Counted {
+    /// What to say if there are others than these files have.
+    pub(crate) fn check(&self, files: &[FileSummary]) -> Option<Note> {
+        let mine = files.iter().filter(|file| self.files.contains(&file.path));
+        let counts: Option<Vec<u64>> = mine.map(|file| file.message_count).collect();
+        let there = counts?.into_iter().fold(0, u64::saturating_add);
+        (there != self.told).then(|| Note::Counts {
+            dir: self.dir.clone(),
+            told: self.told,
+            there,
+        })
+    }
+}
+
+impl Inputs {
+    /// Opens everything; a name that nothing can be made of is the error.
+    pub(crate) fn open(
+        paths: &[impl AsRef<Path>],
+        opening: &Opening<'_>,
+        pool: &Arc<Pool>,
+    ) -> Result<Self, BagError> {
+        let mut inputs = Self::default();
+        for path in paths {
+            let path = path.as_ref();
+            if path.is_dir() {
+                inputs.take_directory(path, opening, pool)?;
+            } else {
+                let source = inputs.take_file(path, opening, pool)?;
+                inputs.sources.push((source, Standing::Named));
+            }
+        }
+        Ok(inputs)
+    }
+
+    fn take_directory(
+        &mut self,
+        path: &Path,
+        opening: &Opening<'_>,
+        pool: &Arc<Pool>,
+    ) -> Result<(), BagError> {
+        let directory = Directory::resolve(path)?;
+        self.notes.extend(directory.notes);
+        let told = directory.metadata.as_ref().and_then(|it| it.message_count);
+        // That a part is missing is said anyway.
+        self.counted.extend(
+            told.filter(|_| directory.missing.is_empty())
+                .map(|told| Counted {
+                    dir: path.to_owned(),
+                    told,
+                    files: directory.files.iter().cloned().collect(),
+                }),
+        );
+        self.topics
+            .extend(directory.metadata.into_iter().flat_map(|it| it.topics));
+        self.damage
+            .extend(directory.missing.into_iter().map(|gone| Damage {
+                file: gone.path,
+                offset: 0,
+                kind: DamageKind::Missing,
+                detail: format!("a part of the recording is missing: {}", gone.detail),
+            }));
+        for path in directory.files {
+            match self.take_file(&path, opening, pool) {
+                Ok(source) => self.sources.push((source, Standing::Part)),
+                Err(error) => self.refuse(&path, error),
+            }
+        }
+        Ok(())
+    }
+
+    /// A part that cannot be played: the others can.
+    pub(crate) fn refuse(&mut self, path: &Path, error: BagError) {
+        let name = format!("{}: ", Foreign::path(path));
+        let text = error.to_string();
+        let mut why = text.strip_prefix(&name).unwrap_or(&text).to_owned();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            why = format!("{why}: {error}");
+            cause = error.source();
+        }
+        self.damage.push(Damage {
+            file: path.to_owned(),
+            offset: 0,
+            kind: DamageKind::Missing,
+            detail: format!("a part of the recording cannot be played: {why}"),
+        });
+        self.refused.push(error);
+    }
+
+    fn take_file(
+        &mut self,
+        path: &Path,
+        opening: &Opening<'_>,
+        pool: &Arc<Pool>,
+    ) -> Result<Source, BagError> {
+        let source = Source::open(path, pool)?;
+        let mut head = [0; ZSTD.len()];
+        if !source.holds(0, ZSTD.len() as u64) {
+            return Ok(source);
+        }
+        source
+            .read_into(0, &mut head)
+            .map_err(|error| source.error(0, error))?;
+        if head != ZSTD {
+            return Ok(source);
+        }
+        let mut told = |read, of| {
+            opening.tell(path, read, of);
+            ControlFlow::Continue(())
+        };
+        let spooled = spool(path, &mut told)?;
+        self.damage.extend(spooled.damage);
+        Source::spooled(path, spooled.file).map_err(|error| source.error(0, error))
+    }
+}

@@ -1,0 +1,310 @@
+//! [`Directory`]: a rosbag2 directory and the files in it that make up the recording.
+//!
+//! `metadata.yaml` says which files there are and in what order, but it is not trusted: a path that
+//! leads out of the directory is refused, a split that is gone is told, one that the recorder did not
+//! live to list is found all the same. Without a usable `metadata.yaml` the recordings in the directory
+//! are taken by the numbers in their names. Nothing is opened here but `metadata.yaml`.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+use std::{fmt, fs, io};
+
+use super::metadata::{CompressionMode, Metadata};
+use super::natural_order::{Known, Listing, Missing, name, unpacked};
+use crate::untrusted::open_file;
+use crate::untrusted::{Foreign, read_start};
+
+const METADATA: &str = "metadata.yaml";
+const CONVERT: &str = "`ros2 bag convert` writes it as MCAP without that";
+
+/// What a user should know of how a directory was understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// `metadata.yaml` cannot be used: the files were taken by their names.
+    NoMetadata {
+        /// The `metadata.yaml`.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// `metadata.yaml` counts other messages than there are: something is missing, or was added.
+    Counts {
+        /// The directory.
+        dir: PathBuf,
+        /// How many messages it counts.
+        told: u64,
+        /// How many there are.
+        there: u64,
+    },
+    /// Files that `metadata.yaml` does not list; they come after those that it does.
+    Unlisted {
+        /// The directory.
+        dir: PathBuf,
+        /// Their names.
+        names: Vec<String>,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMED: usize = 5;
+        match self {
+            Self::NoMetadata { path, reason } => write!(
+                f,
+                "{}: {reason}; the recordings beside it are taken by their names",
+                Foreign::path(path)
+            ),
+            Self::Counts { dir, told, there } => write!(
+                f,
+                "{}: {METADATA} counts {told} messages, and {there} are there",
+                Foreign::path(dir)
+            ),
+            Self::Unlisted { dir, names } => {
+                let named = names[..names.len().min(NAMED)].join(", ");
+                let named = Foreign::text(&named);
+                write!(
+                    f,
+                    "{}: not in {METADATA}, taken all the same: {named}",
+                    Foreign::path(dir)
+                )?;
+                match names.len().saturating_sub(NAMED) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+        }
+    }
+}
+
+/// Why a directory cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    /// It cannot be listed.
+    #[error("{}: cannot be read", Foreign::path(path))]
+    Unreadable {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is nothing in it that could be played.
+    #[error("{}: no recording in it; hint: {hint}", Foreign::path(path))]
+    Empty {
+        /// The directory.
+        path: PathBuf,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// Its messages are in something else than MCAP.
+    #[error(
+        "{}: recorded in `{}`, and only mcap is played; hint: {hint}",
+        Foreign::path(path),
+        Foreign::text(storage)
+    )]
+    Storage {
+        /// The `metadata.yaml`.
+        path: PathBuf,
+        /// The storage plugin.
+        storage: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// It was compressed in a way that is not read.
+    #[error(
+        "{}: {}, which is not read; hint: {hint}",
+        Foreign::path(path),
+        Foreign::text(what)
+    )]
+    Compression {
+        /// The `metadata.yaml`.
+        path: PathBuf,
+        /// What was compressed, and how.
+        what: String,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// A listed path leads out of the directory.
+    #[error(
+        "{}: `{}` leads out of the directory; hint: name the recordings themselves",
+        Foreign::path(path),
+        Foreign::text(listed)
+    )]
+    Outside {
+        /// The `metadata.yaml`.
+        path: PathBuf,
+        /// The path, as it is written there.
+        listed: String,
+    },
+}
+
+/// A rosbag2 directory: what to open, in which order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Directory {
+    /// The recordings, `.mcap` or `.mcap.zstd`: none twice, each a regular file or a link to one.
+    pub files: Vec<PathBuf>,
+    /// Recordings that are listed and not there; where nothing is listed, what has the name of one and is
+    /// no file. The rest can be played.
+    pub missing: Vec<Missing>,
+    /// What `metadata.yaml` says; `None` without a usable one.
+    pub metadata: Option<Metadata>,
+    /// What else the user should know.
+    pub notes: Vec<Note>,
+}
+
+impl Directory {
+    /// Finds the files of the recording in `dir`, without opening them.
+    pub fn resolve(dir: &Path) -> Result<Self, DirectoryError> {
+        let path = dir.join(METADATA);
+        let (metadata, mut notes) = match metadata(&path) {
+            Ok(metadata) => (metadata, Vec::new()),
+            Err(reason) => {
+                let path = path.clone();
+                (None, vec![Note::NoMetadata { path, reason }])
+            }
+        };
+        if let Some(metadata) = &metadata {
+            check(metadata, &path)?;
+        }
+        let listed = metadata.as_ref().map_or(&[][..], |it| &it.files);
+        let mut known = Known::default();
+        let (mut files, mut missing) = locate(listed, &path, &mut known)?;
+        let listing = Listing::of(dir).map_err(|source| DirectoryError::Unreadable {
+            path: dir.to_owned(),
+            source,
+        })?;
+        let unlisted = listing.others(&mut known);
+        if !listed.is_empty() && !unlisted.is_empty() {
+            let names = unlisted.iter().map(|path| name(path)).collect();
+            let dir = dir.to_owned();
+            notes.push(Note::Unlisted { dir, names });
+        }
+        files.extend(unlisted);
+        if files.is_empty() {
+            return Err(DirectoryError::Empty {
+                path: dir.to_owned(),
+                hint: hint(&missing, &listing),
+            });
+        }
+        // A list of parts says which there are; else a name is all that tells of one.
+        if listed.is_empty() {
+            missing.extend(listing.gone(&mut known));
+        }
+        Ok(Self {
+            files,
+            missing,
+            metadata,
+            notes,
+        })
+    }
+}
+
+/// What `metadata.yaml` says: nothing if there is none, an error in words if it cannot be used.
+fn metadata(path: &Path) -> Result<Option<Metadata>, String> {
+    let says = |error: &dyn fmt::Display| error.to_string();
+    let text = match open_file(path).and_then(read_start) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|error| says(&error))?,
+    };
+    Metadata::parse(&text)
+        .map(Some)
+        .map_err(|error| says(&error))
+}
+
+/// Refuses what could only be played wrongly.
+fn check(metadata: &Metadata, path: &Path) -> Result<(), DirectoryError> {
+    let storage = metadata.storage.as_str();
+    if !matches!(storage, "" | "mcap") {
+        return Err(DirectoryError::Storage {
+            path: path.to_owned(),
+            storage: storage.to_owned(),
+            hint: "`ros2 bag convert` writes it as MCAP",
+        });
+    }
+    let format = metadata.compression_format.as_str();
+    let what = match metadata.compression_mode {
+        CompressionMode::None => return Ok(()),
+        CompressionMode::File if matches!(format, "" | "zstd") => return Ok(()),
+        CompressionMode::File => format!("its files are compressed with `{format}`"),
+        CompressionMode::Message => "each message is compressed by itself".into(),
+        CompressionMode::Other => "it has a compression_mode that rosbag2 does not know".into(),
+    };
+    Err(DirectoryError::Compression {
+        path: path.to_owned(),
+        what,
+        hint: CONVERT,
+    })
+}
+
+type Located = (Vec<PathBuf>, Vec<Missing>);
+
+/// The listed files that are there, once each, and those that are not.
+fn locate(
+    listed: &[String],
+    metadata: &Path,
+    known: &mut Known,
+) -> Result<Located, DirectoryError> {
+    let dir = metadata.parent().unwrap_or(metadata);
+    let (mut files, mut missing) = (Vec::new(), Vec::new());
+    let mut told = HashSet::new();
+    for path in listed {
+        // What is joined to the directory must stay below it.
+        let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+        if !Path::new(path).components().all(stays) {
+            return Err(DirectoryError::Outside {
+                path: metadata.to_owned(),
+                listed: path.clone(),
+            });
+        }
+        match find(dir, Path::new(path)) {
+            Ok(found) if known.is_new(&found) => files.push(found),
+            Err(gone) if told.insert(path) => missing.push(gone),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok((files, missing))
+}
+
+/// Where a listed file is. Old recorders put the directory's own name before it, compressing ones
+/// leave `.zstd` out or the user has unpacked it since, some leave out `.mcap`.
+fn find(dir: &Path, listed: &Path) -> Result<PathBuf, Missing> {
+    let plain = dir.join(listed);
+    let bare = listed.file_name().map(|name| dir.join(name));
+    let mut detail = "no such file".to_owned();
+    for base in [Some(&plain), bare.as_ref()].into_iter().flatten() {
+        let with = |suffix: &str| {
+            let mut name = base.clone().into_os_string();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        for candidate in [
+            base.clone(),
+            with(".zstd"),
+            with(".mcap"),
+            with(".mcap.zstd"),
+            unpacked(base),
+        ] {
+            match fs::metadata(&candidate) {
+                Ok(kind) if kind.is_file() => return Ok(candidate),
+                Ok(_) => detail = "not a file".into(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => detail = error.to_string(),
+            }
+        }
+    }
+    Err(Missing {
+        path: plain,
+        detail,
+    })
+}
+
+fn hint(missing: &[Missing], listing: &Listing) -> &'static str {
+    if !missing.is_empty() {
+        "none of the files that its metadata.yaml lists is there; copy them beside it"
+    } else if listing.has_sqlite {
+        "it is a recording in sqlite3: `ros2 bag convert` writes it as MCAP"
+    } else if listing.has_no_files() {
+        "what has the name of a recording in it is no file"
+    } else {
+        "a rosbag2 directory holds .mcap or .mcap.zstd files"
+    }
+}

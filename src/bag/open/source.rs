@@ -1,0 +1,118 @@
+//! [`Source`]: a recording that is read at positions, by many readers at once.
+//!
+//! Every read is checked against the length the file had when it was opened, so that nothing is
+//! allocated for bytes that are not there. Of hundreds of files only some are open at a time: see
+//! [`Pool`].
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::file_pool::{Pool, Pooled};
+use crate::bag::error::BagError;
+
+/// An open recording.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) len: u64,
+    store: Store,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+enum Store {
+    /// In a file that can be closed and opened again.
+    File(Pooled),
+    /// In a file that has no name any more.
+    Spool(File),
+    Memory(Bytes),
+}
+
+impl Source {
+    /// Opens a regular file.
+    pub(crate) fn open(path: &Path, pool: &Arc<Pool>) -> Result<Self, BagError> {
+        let fail = |source| BagError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        // Asked before opening: to open a pipe is to wait for its other end.
+        let kind = std::fs::metadata(path).map_err(fail)?;
+        if !kind.is_file() {
+            return Err(BagError::NotAFile {
+                path: path.to_owned(),
+                found: "a pipe or device",
+                hint: "a recording is read at many places at once, so save it to a file first",
+            });
+        }
+        let file = pool.open(path).map_err(fail)?;
+        Ok(Self {
+            path: path.to_owned(),
+            len: file.length(),
+            store: Store::File(file),
+        })
+    }
+
+    /// What was decompressed from the file at `path`.
+    pub(crate) fn spooled(path: &Path, file: File) -> io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            len: file.metadata()?.len(),
+            store: Store::Spool(file),
+        })
+    }
+
+    /// A recording in memory, called `name` in messages.
+    pub(crate) fn memory(name: &Path, bytes: Bytes) -> Self {
+        Self {
+            path: name.to_owned(),
+            len: bytes.len() as u64,
+            store: Store::Memory(bytes),
+        }
+    }
+
+    /// Fills `buffer` from `offset` on.
+    pub(crate) fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        match &self.store {
+            Store::File(file) => file.get()?.read_exact_at(buffer, offset),
+            Store::Spool(file) => file.read_exact_at(buffer, offset),
+            Store::Memory(bytes) => {
+                let start = usize::try_from(offset).map_err(io::Error::other)?;
+                let from = bytes.get(start..).and_then(|rest| rest.get(..buffer.len()));
+                buffer.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// The `length` bytes from `offset` on; an error before anything is allocated if the file has not got them.
+    pub(crate) fn read(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+        if !self.holds(offset, length) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let length = usize::try_from(length).map_err(io::Error::other)?;
+        let mut buffer = vec![0; length];
+        self.read_into(offset, &mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Whether `length` bytes from `offset` on lie inside the file.
+    pub(crate) fn holds(&self, offset: u64, length: u64) -> bool {
+        offset
+            .checked_add(length)
+            .is_some_and(|end| end <= self.len)
+    }
+
+    /// A read that failed while the file was opened.
+    pub(crate) fn error(&self, offset: u64, source: io::Error) -> BagError {
+        BagError::Io {
+            path: self.path.clone(),
+            offset,
+            source,
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! [`Cue`]: the read-ahead in the direction of play, and [`Cues`], which starts one after each jump.
+//!
+//! A named worker thread walks a cursor and queues what it finds, within a byte budget that all cues
+//! of a player share. Flushing is dropping the cue: the worker's sends fail, and what was queued is
+//! gone, so nothing stale can arrive. Workers are joined when they have finished, and at the latest
+//! when [`Cues`] is dropped.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::{fmt, io};
+
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+
+use super::progress::{Front, Reach};
+use super::worker::{BATCH, Feed, Job, Work, internal};
+use crate::bag::decompress::budget::{Budget, Meter, Usage};
+use crate::bag::error::Damage;
+use crate::bag::latched::learner::Learner;
+use crate::bag::message::{Message, TopicId};
+use crate::bag::recording::Bag;
+use crate::bag::walk::selection::{Direction, Selection, StartAt};
+use crate::time::TimeRange;
+
+/// How many batches are queued at most; bytes are the tighter bound unless messages are tiny.
+const QUEUE: usize = 64;
+
+/// Called when a cue that was found empty has an item, or ends. It must not block.
+pub type Waker = Arc<dyn Fn() + Send + Sync>;
+
+/// Where a cue starts, which way it goes and what it covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CueAt {
+    /// The first message.
+    pub from: StartAt,
+    /// The direction of play.
+    pub direction: Direction,
+    /// Only messages in this closed range; none if it lies behind `from`.
+    pub range: TimeRange,
+    /// Whether the latched messages at or before `from` come first, whichever the direction and the range.
+    pub refill: bool,
+    /// Only this topic, refills too; nothing if it is none of those that the cues are over. Chunks that
+    /// have no message of it by their index are not opened.
+    pub only: Option<TopicId>,
+}
+
+/// What a cue yields.
+#[derive(Clone, Debug)]
+pub enum Cued {
+    /// A latched message from before the start.
+    Refill(Message),
+    /// The next message.
+    Message(Message),
+    /// A damaged place that is passed over.
+    Damage(Damage),
+}
+
+/// The answer to [`Cue::poll`].
+#[derive(Clone, Debug)]
+pub enum CuePoll {
+    /// The next item.
+    Item(Cued),
+    /// Nothing yet; the waker will be called.
+    Pending,
+    /// There is nothing more.
+    End,
+}
+
+/// Starts cues over some topics of a bag, all within one byte budget.
+pub struct Cues {
+    bag: Bag,
+    topics: Selection,
+    budget: Arc<Budget>,
+    wake: Waker,
+    reach: Reach,
+    workers: Vec<(JoinHandle<()>, Arc<Meter>)>,
+    /// From the first cue on that has refills.
+    learner: Option<Learner>,
+    /// Dropped to stop workers that wait for a place in their queue.
+    alive: Option<Sender<()>>,
+    stop: Receiver<()>,
+}
+
+impl Cues {
+    /// `read_ahead_bytes` bounds the decompressed data that is open, queued, or still in use by the
+    /// receiver, up to two chunks more, however fast cues follow each other. Refills take up to half of
+    /// it, but the newest is always given. A receiver that keeps messages keeps their bytes out of it, so
+    /// one that hoards them starves itself.
+    pub fn new(bag: Bag, topics: Selection, read_ahead_bytes: u64, wake: Waker) -> Self {
+        let (alive, stop) = bounded(0);
+        Self {
+            bag,
+            topics,
+            budget: Budget::new(read_ahead_bytes),
+            wake,
+            reach: Reach::default(),
+            workers: Vec::new(),
+            learner: None,
+            alive: Some(alive),
+            stop,
+        }
+    }
+
+    /// The bag that is read.
+    pub fn bag(&self) -> &Bag {
+        &self.bag
+    }
+
+    /// Starts reading ahead. Drop the cue before to have the budget for the new one. If the system has no
+    /// thread left, the cue yields damage that says so, and ends. With the first cue that has refills of all topics, a
+    /// thread of the lowest priority begins to look up where latched messages are, for the jumps to come.
+    pub fn start(&mut self, at: CueAt) -> Cue {
+        let named = || std::thread::Builder::new().name("bag-cue".to_owned());
+        self.start_on(at, |job| named().spawn(job))
+    }
+
+    fn start_on(
+        &mut self,
+        at: CueAt,
+        spawn: impl FnOnce(Job) -> io::Result<JoinHandle<()>>,
+    ) -> Cue {
+        self.reap();
+        if at.refill && at.only.is_none() && self.learner.is_none() {
+            self.learner = Some(Learner::start(&self.bag, &self.topics, &self.budget));
+        }
+        let meter = Meter::new(&self.budget);
+        let (send, batches) = bounded(QUEUE);
+        let is_hungry = Arc::new(AtomicBool::new(true));
+        let front = Front::new();
+        let feed = Feed {
+            bag: self.bag.clone(),
+            last: None,
+            come_to: None,
+            front: Arc::clone(&front),
+            batch: Vec::with_capacity(BATCH),
+            batches: Some(send),
+            is_hungry: Arc::clone(&is_hungry),
+            is_short: Arc::new(AtomicBool::new(true)),
+            wake: Arc::clone(&self.wake),
+            stop: self.stop.clone(),
+        };
+        let work = Work {
+            bag: self.bag.clone(),
+            topics: self.selected(at.only),
+            meter: Arc::clone(&meter),
+            most_held: self.budget.limit / 2,
+        };
+        match spawn(Box::new(move || work.run(at, feed))) {
+            Ok(worker) => self.workers.push((worker, Arc::clone(&meter))),
+            Err(error) => {
+                let detail = format!("nothing is read: no thread can be started: {error}");
+                let damage = internal(&self.bag, None, detail);
+                return Cue::hand_fed([Cued::Damage(damage)]);
+            }
+        }
+        Cue {
+            batch: Vec::new().into_iter(),
+            batches,
+            is_hungry,
+            meter: Some(meter),
+            lead: Some((self.reach.clone(), front)),
+        }
+    }
+
+    fn selected(&self, only: Option<TopicId>) -> Selection {
+        match only {
+            None => self.topics.clone(),
+            Some(topic) => {
+                let topic = Some(topic).filter(|topic| self.topics.contains(*topic));
+                Selection::of(topic, &self.bag)
+            }
+        }
+    }
+
+    /// How far the cue that is played has read ahead; see [`Cue::lead`].
+    pub fn reach(&self) -> Reach {
+        self.reach.clone()
+    }
+
+    /// How much decompressed data the cues have alive.
+    pub fn usage(&self) -> Usage {
+        self.budget.usage()
+    }
+
+    /// Whether it is still being looked up in the background where latched messages are: until then, a jump behind many
+    /// chunks may take longer than later ones.
+    pub fn is_learning(&self) -> bool {
+        self.learner.as_ref().is_some_and(Learner::is_busy)
+    }
+
+    fn reap(&mut self) {
+        let finished = self
+            .workers
+            .extract_if(.., |(worker, _)| worker.is_finished());
+        for (worker, _) in finished {
+            // A worker that panicked has said so, as damage and on stderr.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Drop for Cues {
+    fn drop(&mut self) {
+        self.alive = None;
+        self.learner = None;
+        for (worker, meter) in self.workers.drain(..) {
+            meter.close();
+            let _ = worker.join();
+        }
+    }
+}
+
+impl fmt::Debug for Cues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cues")
+            .field("bag", &self.bag)
+            .field("usage", &self.usage())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was read ahead, in order. Dropping it ends its worker.
+pub struct Cue {
+    batch: std::vec::IntoIter<Cued>,
+    batches: Receiver<Vec<Cued>>,
+    is_hungry: Arc<AtomicBool>,
+    meter: Option<Arc<Meter>>,
+    lead: Option<(Reach, Arc<Front>)>,
+}
+
+impl Cue {
+    /// This is the cue that is played: from now on [`Cues::reach`] tells how far it has read, until it is
+    /// dropped or another one leads.
+    pub fn lead(&self) {
+        if let Some((reach, front)) = &self.lead {
+            reach.follow(front);
+        }
+    }
+
+    /// The next item if there is one. Never blocks.
+    pub fn poll(&mut self) -> CuePoll {
+        if let Some(item) = self.batch.next() {
+            return CuePoll::Item(item);
+        }
+        let received = self.batches.try_recv().or_else(|error| match error {
+            TryRecvError::Disconnected => Err(error),
+            TryRecvError::Empty => {
+                self.is_hungry.store(true, Ordering::SeqCst);
+                self.batches.try_recv()
+            }
+        });
+        match received {
+            Ok(batch) => {
+                self.batch = batch.into_iter();
+                self.batch.next().map_or(CuePoll::Pending, CuePoll::Item)
+            }
+            Err(TryRecvError::Disconnected) => CuePoll::End,
+            Err(TryRecvError::Empty) => CuePoll::Pending,
+        }
+    }
+
+    /// A cue of these items and then the end, without a bag: for tests.
+    pub fn hand_fed(items: impl IntoIterator<Item = Cued>) -> Self {
+        let (_, nothing) = bounded(0);
+        let batch = items.into_iter().collect::<Vec<_>>().into_iter();
+        let mut cue = Self::of(nothing);
+        cue.batch = batch;
+        cue
+    }
+
+    /// A cue and the end that feeds it, without a bag: for tests.
+    pub fn channel() -> (CueFeed, Self) {
+        let (send, receive) = bounded(QUEUE);
+        (CueFeed { items: send }, Self::of(receive))
+    }
+
+    fn of(batches: Receiver<Vec<Cued>>) -> Self {
+        Self {
+            batch: Vec::new().into_iter(),
+            batches,
+            is_hungry: Arc::default(),
+            meter: None,
+            lead: None,
+        }
+    }
+}
+
+impl Drop for Cue {
+    fn drop(&mut self) {
+        if let Some(meter) = &self.meter {
+            meter.close();
+        }
+        if let Some((reach, front)) = &self.lead {
+            reach.leave(front);
+        }
+    }
+}
+
+impl fmt::Debug for Cue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cue")
+            .field("queued", &(self.batch.len() + BATCH * self.batches.len()))
+            .finish_non_exhaustive()
+    }
+}
+
+/// Feeds a [`Cue::channel`]; dropping it ends the cue.
+#[derive(Clone, Debug)]
+pub struct CueFeed {
+    items: Sender<Vec<Cued>>,
+}
+
+impl CueFeed {
+    /// Queues an item. False if the cue is gone or full (64 items).
+    pub fn push(&self, item: Cued) -> bool {
+        self.items.try_send(vec![item]).is_ok()
+    }
+
+    /// Ends the cue once what was pushed has been taken.
+    pub fn end(self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::error::DamageKind;
+    use crate::time::Time;
+
+    #[test]
+    fn without_a_thread_a_cue_says_so_and_ends() {
+        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+        let bag = Bag::open(&[demo]).expect("the demo is sound");
+        let topics = Selection::all(&bag);
+        let mut cues = Cues::new(bag, topics, 1 << 20, Arc::new(|| {}));
+        let at = CueAt {
+            from: StartAt::At(Time::MIN),
+            direction: Direction::Forward,
+            range: TimeRange::ALL,
+            refill: true,
+            only: None,
+        };
+        let mut cue = cues.start_on(at, |_| Err(io::ErrorKind::WouldBlock.into()));
+        let CuePoll::Item(Cued::Damage(damage)) = cue.poll() else {
+            panic!("no damage");
+        };
+        assert_eq!(damage.kind, DamageKind::Internal);
+        assert!(damage.to_string().starts_with(demo), "{damage}");
+        assert!(matches!(cue.poll(), CuePoll::End));
+        let mut cue = cues.start(at);
+        while !matches!(cue.poll(), CuePoll::Item(Cued::Message(_))) {
+            std::thread::yield_now();
+        }
+    }
+}

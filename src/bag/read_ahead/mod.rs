@@ -1,0 +1,6 @@
+//! Reading ahead of the player on a thread of its own.
+
+pub(crate) mod cue;
+pub(crate) mod priority;
+pub(crate) mod progress;
+pub(crate) mod worker;

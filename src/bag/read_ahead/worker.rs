@@ -1,0 +1,197 @@
+//! The thread behind a cue: [`Work`] walks, [`Feed`] queues what was found.
+//!
+//! However a worker ends, its feed is closed after it: a cue never waits for one that is gone, and a
+//! panic comes out as damage, so that it cannot be taken for the end of the recording.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError};
+
+use super::cue::{CueAt, Cued, Waker};
+use super::priority::step_back;
+use super::progress::Front;
+use crate::bag::decompress::budget::Meter;
+use crate::bag::error::{Damage, DamageKind};
+use crate::bag::message::{Key, Message};
+use crate::bag::recording::Bag;
+use crate::bag::walk::cursor::Step;
+use crate::bag::walk::selection::{Direction, Selection, StartAt};
+use crate::time::{Ros, Time};
+
+/// How many items are handed over at once while the receiver has enough: so that it need not wake the
+/// worker for each.
+pub(crate) const BATCH: usize = 64;
+
+/// With fewer batches queued the receiver has next to nothing left: a wink of its time.
+const FEW: usize = 8;
+
+/// What a worker's thread does.
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
+
+/// Damage that is not the recording's fault, where reading had come to.
+pub(crate) fn internal(bag: &Bag, last: Option<Key>, detail: impl Into<String>) -> Damage {
+    let (input, offset) = last.map_or((0, 0), |key| (key.input as usize, key.chunk));
+    let file = bag.files().get(input).map(|file| file.path.clone());
+    Damage {
+        file: file.unwrap_or_default(),
+        offset,
+        kind: DamageKind::Internal,
+        detail: detail.into(),
+    }
+}
+
+/// What a worker reads.
+pub(crate) struct Work {
+    pub(crate) bag: Bag,
+    pub(crate) topics: Selection,
+    pub(crate) meter: Arc<Meter>,
+    pub(crate) most_held: u64,
+}
+
+impl Work {
+    /// Reads until the end, or until nobody wants it.
+    pub(crate) fn run(&self, at: CueAt, feed: Feed) {
+        let _busy = self.meter.begin();
+        // Dropped before that, with what it holds.
+        let mut feed = feed;
+        step_back();
+        if !at.refill || self.refill(at, &mut feed) {
+            self.walk(at, &mut feed);
+        }
+    }
+
+    /// Queues what latched topics stand for; false once nobody wants it.
+    fn refill(&self, at: CueAt, feed: &mut Feed) -> bool {
+        let (messages, damage) =
+            self.bag
+                .latched_metered(&self.topics, at.from.time(), &self.meter);
+        let damage = damage.into_iter().map(Cued::Damage);
+        // Those that stand right at the start come in their turn.
+        let is_ahead = |message: &Message| match (at.from, at.direction) {
+            (StartAt::At(start), Direction::Forward) => message.key.time >= start,
+            (StartAt::After(start), Direction::Forward) => message.key > start,
+            (_, Direction::Reverse) => false,
+        };
+        let messages = messages.into_iter().filter(|message| !is_ahead(message));
+        let mut refills = damage.chain(messages.map(Cued::Refill));
+        !self.meter.is_closed() && refills.all(|item| feed.send(item))
+    }
+
+    fn walk(&self, at: CueAt, feed: &mut Feed) {
+        let cursor = self
+            .bag
+            .cursor_within(&self.topics, at.from, at.direction, at.range);
+        let mut cursor = cursor
+            .holding(self.most_held)
+            .metered(Arc::clone(&self.meter))
+            .with_crew(Arc::clone(&feed.is_short));
+        loop {
+            if let Some(cost) = cursor.cost_ahead() {
+                // Opening a chunk takes its time: what is read goes ahead.
+                if !feed.flush() || (cost > 0 && !self.meter.wait_for_room(cost, cursor.held())) {
+                    return;
+                }
+            }
+            let item = match cursor.step() {
+                Step::Opened => continue,
+                Step::Item(Ok(message)) => Cued::Message(message),
+                Step::Item(Err(damage)) => Cued::Damage(damage),
+                Step::End => {
+                    let exit = match at.direction {
+                        Direction::Forward => at.range.stop(),
+                        Direction::Reverse => at.range.start(),
+                    };
+                    return feed.read_out(exit);
+                }
+            };
+            if !feed.send(item) {
+                return;
+            }
+        }
+    }
+}
+
+/// The worker's end of a cue.
+pub(crate) struct Feed {
+    pub(crate) bag: Bag,
+    /// How far reading has come.
+    pub(crate) last: Option<Key>,
+    /// The last message that is to be played, and what has been queued of them.
+    pub(crate) come_to: Option<Time<Ros>>,
+    pub(crate) front: Arc<Front>,
+    pub(crate) batch: Vec<Cued>,
+    /// `None` only while it is dropped.
+    pub(crate) batches: Option<Sender<Vec<Cued>>>,
+    pub(crate) is_hungry: Arc<AtomicBool>,
+    /// Whether the receiver has next to nothing left to take.
+    pub(crate) is_short: Arc<AtomicBool>,
+    pub(crate) wake: Waker,
+    pub(crate) stop: Receiver<()>,
+}
+
+impl Feed {
+    /// Queues an item, at once if the receiver has nothing; false once nobody wants it.
+    fn send(&mut self, item: Cued) -> bool {
+        if let Cued::Message(message) | Cued::Refill(message) = &item {
+            self.last = Some(message.key);
+        }
+        if let Cued::Message(message) = &item {
+            self.come_to = Some(message.key.time);
+        }
+        self.batch.push(item);
+        let is_wanted = self.batch.len() >= BATCH || self.is_hungry.load(Ordering::SeqCst);
+        !is_wanted || self.flush()
+    }
+
+    /// Hands over the rest: there is nothing more up to `exit`.
+    fn read_out(&mut self, exit: Time<Ros>) {
+        if self.flush() {
+            self.front.set(exit);
+        }
+    }
+
+    /// Hands over what is queued here, waiting for a place; false once nobody wants it.
+    fn flush(&mut self) -> bool {
+        let Some(batches) = self.batches.as_ref() else {
+            return false;
+        };
+        if self.batch.is_empty() {
+            return true;
+        }
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        let is_sent = match batches.try_send(batch) {
+            Ok(()) => true,
+            Err(TrySendError::Disconnected(_)) => false,
+            Err(TrySendError::Full(batch)) => crossbeam_channel::select! {
+                send(batches, batch) -> sent => sent.is_ok(),
+                recv(self.stop) -> _ => false,
+            },
+        };
+        if let Some(time) = self.come_to.filter(|_| is_sent) {
+            self.front.set(time);
+        }
+        // Whoever saw the queue empty said so before looking again, so one of both looks finds it.
+        let was_hungry = is_sent && self.is_hungry.swap(false, Ordering::SeqCst);
+        if was_hungry {
+            (self.wake)();
+        }
+        let is_short = was_hungry || batches.len() <= FEW;
+        self.is_short.store(is_short, Ordering::Relaxed);
+        is_sent
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let detail =
+                "reading ahead broke down by a fault of the player: what follows is missing";
+            let damage = internal(&self.bag, self.last, detail);
+            self.batch.push(Cued::Damage(damage));
+        }
+        self.flush();
+        self.batches = None;
+        (self.wake)();
+    }
+}

@@ -1,0 +1,8 @@
+//! The messages of a bag in order, in either direction.
+
+pub(crate) mod cursor;
+pub(crate) mod entries;
+pub(crate) mod head;
+pub(crate) mod open_chunk;
+pub(crate) mod selection;
+pub(crate) mod upcoming;

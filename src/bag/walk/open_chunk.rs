@@ -1,0 +1,197 @@
+//! [`OpenChunk`]: what a cursor holds of one chunk: all of it, a copied share, or only its next key.
+//!
+//! A *share* is a compact copy of the next few messages, taken when whole chunks would not fit the
+//! cursor's bound; when it is used up the chunk is decompressed again. Where not even one message
+//! fits, the chunk is *parked*: its next key is known and the message is fetched when it is due.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::entries::{Entry, Scan, message, record_length, scan};
+use super::selection::{Bounds, Direction, Selection};
+use crate::bag::decompress::budget::{Meter, Owned, Permit};
+use crate::bag::index::contents::{Chunk, Contents};
+use crate::bag::message::{Key, Message};
+
+/// How much of a chunk is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Keep {
+    /// All of it.
+    Whole,
+    /// A copy of the next messages, up to so many bytes.
+    Share(u64),
+    /// The same, but of one message at least.
+    ShareOfOne(u64),
+}
+
+/// What is needed to list a chunk's messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) contents: &'a Contents,
+    pub(crate) selection: &'a Selection,
+    pub(crate) direction: Direction,
+    pub(crate) meter: &'a Arc<Meter>,
+}
+
+/// What a cursor holds of a chunk.
+#[derive(Debug)]
+pub(crate) struct OpenChunk {
+    /// Its place in the chunk table.
+    pub(crate) id: u32,
+    /// `None`: parked.
+    bytes: Option<Bytes>,
+    entries: Vec<Entry>,
+    /// Those that are still ahead.
+    ahead: Range<usize>,
+    /// Whether the chunk has more than `ahead`.
+    has_more: bool,
+    /// What bytes and entries cost, and the permit for the latter.
+    cost: u64,
+    _permit: Permit,
+}
+
+impl OpenChunk {
+    /// Lists the messages of a decompressed chunk within `bounds` and keeps as much as told.
+    pub(crate) fn new(
+        view: View<'_>,
+        id: u32,
+        owned: Owned,
+        bounds: Bounds,
+        keep: Keep,
+    ) -> (Self, Scan) {
+        let chunk = view.contents.chunk(id);
+        let mut found = scan(view.contents, chunk, view.selection, owned.as_ref());
+        let entries = std::mem::take(&mut found.entries);
+        let low = entries.partition_point(|entry| bounds.starts_after(entry.key(chunk)));
+        let high = entries.partition_point(|entry| !bounds.ends_before(entry.key(chunk)));
+        let ahead = low..high.max(low);
+        let open = match keep {
+            Keep::Whole => Self::whole(view.meter, id, owned, (entries, ahead)),
+            Keep::Share(bytes) => Self::share(view, id, &owned, (&entries, ahead), (bytes, 0)),
+            Keep::ShareOfOne(bytes) => Self::share(view, id, &owned, (&entries, ahead), (bytes, 1)),
+        };
+        (open, found)
+    }
+
+    fn whole(
+        meter: &Arc<Meter>,
+        id: u32,
+        owned: Owned,
+        (entries, ahead): (Vec<Entry>, Range<usize>),
+    ) -> Self {
+        let permit = meter.permit(size_of_entries(&entries));
+        Self {
+            id,
+            cost: owned.permit.bytes() + permit.bytes(),
+            bytes: Some(Bytes::from_owner(owned)),
+            entries,
+            ahead,
+            has_more: false,
+            _permit: permit,
+        }
+    }
+
+    /// Copies the next messages out of the chunk: at least `least`, at most what fits in `most` bytes.
+    fn share(
+        view: View<'_>,
+        id: u32,
+        owned: &Owned,
+        (all, ahead): (&[Entry], Range<usize>),
+        (most, least): (u64, usize),
+    ) -> Self {
+        let window = all.get(ahead).unwrap_or_default();
+        let in_order: &mut dyn Iterator<Item = &Entry> = match view.direction {
+            Direction::Forward => &mut window.iter(),
+            Direction::Reverse => &mut window.iter().rev(),
+        };
+        let mut copy = Vec::new();
+        let mut entries = Vec::new();
+        let mut is_parked = false;
+        for entry in in_order {
+            let length = record_length(&owned.bytes, entry.at);
+            let after = (copy.len() + length + (entries.len() + 1) * size_of::<Entry>()) as u64;
+            if after > most && entries.len() >= least {
+                if entries.is_empty() {
+                    entries.push(*entry);
+                    is_parked = true;
+                }
+                break;
+            }
+            let from = entry.at as usize;
+            let at = u32::try_from(copy.len()).expect("no longer than the chunk");
+            copy.extend_from_slice(owned.bytes.get(from..from + length).unwrap_or_default());
+            entries.push(Entry { at, ..*entry });
+        }
+        if view.direction == Direction::Reverse {
+            entries.reverse();
+        }
+        copy.shrink_to_fit();
+        let permit = view.meter.permit(size_of_entries(&entries));
+        let copied = view.meter.permit(copy.len() as u64);
+        Self {
+            id,
+            cost: permit.bytes() + copied.bytes(),
+            bytes: (!is_parked).then(|| {
+                Bytes::from_owner(Owned {
+                    bytes: copy,
+                    permit: copied,
+                })
+            }),
+            ahead: 0..entries.len(),
+            has_more: entries.len() < window.len() || is_parked,
+            entries,
+            _permit: permit,
+        }
+    }
+
+    /// What it keeps alive, in bytes.
+    pub(crate) fn cost(&self) -> u64 {
+        self.cost
+    }
+
+    /// Whether its next message is at hand.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.bytes.is_some() && !self.ahead.is_empty()
+    }
+
+    /// Whether its next message is known but has to be fetched first.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.bytes.is_none() && !self.ahead.is_empty()
+    }
+
+    /// Whether the chunk holds messages beyond those at hand.
+    pub(crate) fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// The key of its next message, if one is at hand or known.
+    pub(crate) fn next_key(&self, chunk: &Chunk, direction: Direction) -> Option<Key> {
+        let ahead = self.entries.get(self.ahead.clone())?;
+        let next = match direction {
+            Direction::Forward => ahead.first(),
+            Direction::Reverse => ahead.last(),
+        };
+        next.map(|entry| entry.key(chunk))
+    }
+
+    /// Its next message, which is behind it then.
+    pub(crate) fn take(&mut self, contents: &Contents, direction: Direction) -> Option<Message> {
+        let at = match direction {
+            Direction::Forward => self.ahead.next(),
+            Direction::Reverse => self.ahead.next_back(),
+        };
+        let entry = *self.entries.get(at?)?;
+        message(
+            contents,
+            contents.chunk(self.id),
+            self.bytes.as_ref()?,
+            entry,
+        )
+    }
+}
+
+fn size_of_entries(entries: &Vec<Entry>) -> u64 {
+    (entries.capacity() * size_of::<Entry>()) as u64
+}

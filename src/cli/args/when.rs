@@ -1,0 +1,297 @@
+//! Times, spans and sizes as people type them.
+
+use std::str::FromStr;
+
+use crate::time::{Duration, Ros, Time, TimeRange};
+use crate::untrusted::Foreign;
+
+/// A value that cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{}` is not {wanted}", Foreign::text(text))]
+pub struct Unreadable {
+    text: String,
+    wanted: &'static str,
+}
+
+fn unreadable(text: &str, wanted: &'static str) -> Unreadable {
+    Unreadable {
+        text: text.into(),
+        wanted,
+    }
+}
+
+const A_TIME: &str = "a time: write nanoseconds, seconds, RFC 3339 (2026-01-31T12:00:00Z; without Z local time), \
+                      +10s from the start, -5s from the end, or 50%";
+const A_SPAN: &str = "a span of time: write seconds (1.5), or with a unit (500ms, 2m, 1h30m)";
+const A_SIZE: &str = "a size: write bytes, or with a unit (64MiB, 500k, 1G)";
+
+/// A time in a recording, absolute or relative to it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum When {
+    /// This very time.
+    At(Time<Ros>),
+    /// So long after the start.
+    AfterStart(Duration),
+    /// So long before the end.
+    BeforeEnd(Duration),
+    /// So far on the way from the start to the end, 0 … 1.
+    Fraction(f64),
+}
+
+impl When {
+    /// The time in a recording that covers `range`; it may lie outside.
+    pub fn in_range(self, range: TimeRange) -> Time<Ros> {
+        match self {
+            Self::At(t) => t,
+            Self::AfterStart(span) => range.start().saturating_add(span),
+            Self::BeforeEnd(span) => range.stop().saturating_add(-span),
+            Self::Fraction(fraction) => {
+                let span = range.duration().mul_f64(fraction);
+                range.start().saturating_add(span.unwrap_or(Duration::MAX))
+            }
+        }
+    }
+}
+
+impl FromStr for When {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let text = text.trim();
+        let refuse = || unreadable(text, A_TIME);
+        if let Some(span) = text.strip_prefix('+') {
+            return parse_span(span).map(Self::AfterStart).map_err(|_| refuse());
+        }
+        if let Some(span) = text.strip_prefix('-') {
+            return parse_span(span).map(Self::BeforeEnd).map_err(|_| refuse());
+        }
+        if let Some(percent) = text.strip_suffix('%') {
+            let percent: f64 = percent.trim().parse().map_err(|_| refuse())?;
+            return if (0.0..=100.0).contains(&percent) {
+                Ok(Self::Fraction(percent / 100.0))
+            } else {
+                Err(refuse())
+            };
+        }
+        if let Ok(whole) = text.parse::<i64>() {
+            // Eleven digits of seconds are the year 5138; as nanoseconds they are a minute and a half.
+            let is_seconds = text.len() <= 11;
+            let nanos = if is_seconds {
+                whole.checked_mul(1_000_000_000)
+            } else {
+                Some(whole)
+            };
+            return nanos
+                .map(|nanos| Self::At(Time::from_nanos(nanos)))
+                .ok_or_else(refuse);
+        }
+        if let Ok(stamp) = text.parse::<jiff::Timestamp>() {
+            return i64::try_from(stamp.as_nanosecond())
+                .map(|nanos| Self::At(Time::from_nanos(nanos)))
+                .map_err(|_| refuse());
+        }
+        if let Ok(local) = text.parse::<jiff::civil::DateTime>() {
+            let stamp = local
+                .to_zoned(jiff::tz::TimeZone::system())
+                .map_err(|_| refuse())?
+                .timestamp();
+            let nanos = i64::try_from(stamp.as_nanosecond()).map_err(|_| refuse())?;
+            return Ok(Self::At(Time::from_nanos(nanos)));
+        }
+        decimal_seconds(text)
+            .map(|nanos| Self::At(Time::from_nanos(nanos)))
+            .ok_or_else(refuse)
+    }
+}
+
+/// Decimal seconds with up to nine decimals, exactly: a float has too few digits for a time.
+fn decimal_seconds(text: &str) -> Option<i64> {
+    let number = text.strip_suffix('s').unwrap_or(text);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || fraction.len() > 9 || whole.is_empty() {
+        return None;
+    }
+    let nanos: i64 = format!("{fraction:0<9}").parse().ok()?;
+    whole
+        .parse::<i64>()
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(nanos)
+}
+
+/// A span that is not negative: seconds, or a number with units.
+pub fn parse_span(text: &str) -> Result<Duration, Unreadable> {
+    let text = text.trim();
+    let refuse = || unreadable(text, A_SPAN);
+    let span = if let Ok(secs) = text.parse::<f64>() {
+        Duration::from_secs_f64(secs).ok_or_else(refuse)?
+    } else {
+        let span: jiff::SignedDuration = text.parse().map_err(|_| refuse())?;
+        Duration::from_nanos(i64::try_from(span.as_nanos()).map_err(|_| refuse())?)
+    };
+    if span.is_negative() {
+        Err(refuse())
+    } else {
+        Ok(span)
+    }
+}
+
+/// Two times, `A..B`; either may be missing.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WhenRange {
+    /// Where it begins; the start of the recording if missing.
+    pub from: Option<When>,
+    /// Where it ends; the end of the recording if missing.
+    pub to: Option<When>,
+}
+
+impl FromStr for WhenRange {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let (from, to) = text
+            .split_once("..")
+            .ok_or_else(|| unreadable(text, "a range: write A..B with two times"))?;
+        let parse = |part: &str| {
+            if part.trim().is_empty() {
+                Ok(None)
+            } else {
+                part.parse().map(Some)
+            }
+        };
+        Ok(Self {
+            from: parse(from)?,
+            to: parse(to)?,
+        })
+    }
+}
+
+/// A number of bytes: plain, with SI units (k, M, G) or binary ones (Ki, Mi, Gi), `B` optional.
+pub fn parse_size(text: &str) -> Result<u64, Unreadable> {
+    let refuse = || unreadable(text, A_SIZE);
+    let text = text.trim();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale: u64 = match unit
+        .trim()
+        .trim_end_matches(['b', 'B'])
+        .to_ascii_lowercase()
+        .as_str()
+    {
+        "" => 1,
+        "k" => 1_000,
+        "m" => 1_000_000,
+        "g" => 1_000_000_000,
+        "ki" => 1 << 10,
+        "mi" => 1 << 20,
+        "gi" => 1 << 30,
+        _ => return Err(refuse()),
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(scale).ok_or_else(refuse);
+    }
+    let number: f64 = number.parse().map_err(|_| refuse())?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a size with a fraction is approximate, and digits alone are not negative"
+    )]
+    Ok((number * scale as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_come_in_all_the_usual_forms() {
+        let at = |nanos| Some(When::At(Time::from_nanos(nanos)));
+        let cases = [
+            ("+10s", Some(When::AfterStart(Duration::from_secs(10)))),
+            ("+1.5", Some(When::AfterStart(Duration::from_millis(1500)))),
+            ("-5s", Some(When::BeforeEnd(Duration::from_secs(5)))),
+            ("50%", Some(When::Fraction(0.5))),
+            ("1700000000", at(1_700_000_000_000_000_000)),
+            ("1700000000.000000001", at(1_700_000_000_000_000_001)),
+            ("12s", at(12_000_000_000)),
+            ("1700000000000000001", at(1_700_000_000_000_000_001)),
+            ("2023-11-14T22:13:20Z", at(1_700_000_000_000_000_000)),
+            ("2023-11-14T23:13:20.5+01:00", at(1_700_000_000_500_000_000)),
+            ("150%", None),
+            ("soon", None),
+            ("", None),
+            ("+", None),
+            ("1.0000000000001", None),
+            ("--5", None),
+        ];
+        for (text, when) in cases {
+            assert_eq!(text.parse::<When>().ok(), when, "{text}");
+        }
+    }
+
+    #[test]
+    fn relative_times_resolve_against_the_recording() {
+        let range = TimeRange::between(Time::from_nanos(1_000), Time::from_nanos(2_000));
+        for (when, nanos) in [
+            ("50%", 1_500),
+            ("+0.0000001", 1_100),
+            ("-0.0000001", 1_900),
+            ("0%", 1_000),
+            ("100%", 2_000),
+        ] {
+            assert_eq!(
+                when.parse::<When>().unwrap().in_range(range).as_nanos(),
+                nanos,
+                "{when}"
+            );
+        }
+    }
+
+    #[test]
+    fn spans_are_seconds_or_have_units() {
+        for (text, millis) in [
+            ("1.5", Some(1_500)),
+            ("500ms", Some(500)),
+            ("2m", Some(120_000)),
+            ("1h30m", Some(5_400_000)),
+            ("-1", None),
+            ("x", None),
+            ("nan", None),
+        ] {
+            assert_eq!(
+                parse_span(text).ok(),
+                millis.map(Duration::from_millis),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn sizes_know_si_and_binary_units() {
+        for (text, bytes) in [
+            ("64MiB", Some(64 << 20)),
+            ("500k", Some(500_000)),
+            ("1.5G", Some(1_500_000_000)),
+            ("7", Some(7)),
+            ("1TB", None),
+            ("-1", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_size(text).ok(), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_range_has_two_ends_of_which_either_may_be_missing() {
+        let range: WhenRange = "+1s..".parse().unwrap();
+        assert_eq!(
+            (range.from, range.to),
+            (Some(When::AfterStart(Duration::from_secs(1))), None)
+        );
+        assert!("1s".parse::<WhenRange>().is_err());
+    }
+}

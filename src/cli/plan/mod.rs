@@ -1,0 +1,596 @@
+//! From what was typed to what is played: the one place that knows how flags combine.
+
+pub(super) mod kinds;
+pub(super) mod qos_overrides;
+pub(super) mod select;
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use crate::bag::{Topic, TopicId};
+use crate::cli::args::flags::{PlayArgs, TimeArgs};
+use crate::player::{Before, ClockOptions, Gate, Gates, Intent, Options, Pace, WhenDone};
+use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+use qos_overrides::QosOverrides;
+use select::{Chosen, SelectError, choose, ids_of};
+
+/// A command line that cannot be meant for this recording.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PlanError {
+    /// A topic, expression or rule.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// The part to play lies outside.
+    #[error("nothing to play: {0}")]
+    Empty(String),
+    /// A subscriber is required on a topic that is not played: playback would never start.
+    #[error("--wait-for-subscribers names {topic}, which is not played: {reason}")]
+    AwaitsUnplayed {
+        /// The recorded name of the topic.
+        topic: String,
+        /// Why it is not played.
+        reason: String,
+    },
+}
+
+/// A topic that was recorded and is not played.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LeftOut {
+    /// Its recorded name.
+    pub topic: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What is played.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How the player is set up.
+    pub options: Options,
+    /// The topics that are played.
+    pub chosen: Vec<Chosen>,
+    /// Topics that were asked for and are not played, and why.
+    pub left_out: Vec<LeftOut>,
+    /// The topics that must have a subscriber before the start.
+    pub awaited: Vec<Chosen>,
+    /// What the user should know beforehand.
+    pub warnings: Vec<String>,
+}
+
+impl Plan {
+    /// Takes a chosen topic out, because it cannot be published. Fails if `args` name it as one that must have a
+    /// subscriber; if all topics are awaited, the others still are, and with none left the start waits for nobody.
+    pub fn leave_out(
+        &mut self,
+        args: &PlayArgs,
+        id: TopicId,
+        left_out: LeftOut,
+    ) -> Result<(), PlanError> {
+        let is_awaited = self.awaited.iter().any(|chosen| chosen.id == id);
+        if is_awaited && is_named(args) {
+            return Err(PlanError::AwaitsUnplayed {
+                topic: left_out.topic,
+                reason: left_out.reason,
+            });
+        }
+        // By id: another topic of the same name may be one that is played.
+        self.chosen.retain(|chosen| chosen.id != id);
+        self.awaited.retain(|chosen| chosen.id != id);
+        if self.awaited.is_empty() {
+            self.options.gates = self.options.gates.open(Gate::Subscribers);
+        }
+        self.left_out.push(left_out);
+        Ok(())
+    }
+}
+
+/// Whether the topics that must have a subscriber are named one by one.
+fn is_named(args: &PlayArgs) -> bool {
+    let names = &args.topics.wait_for_subscribers;
+    names.iter().any(|name| !name.is_empty())
+}
+
+/// Resolves the arguments, and the profiles given besides, against a recording of these topics that
+/// covers `recording`.
+pub fn plan(
+    args: &PlayArgs,
+    profiles: &QosOverrides,
+    recording: TimeRange,
+    topics: &[Topic],
+) -> Result<Plan, PlanError> {
+    let clock = clock(args, topics)?;
+    let (mut chosen, left_out) = without_clock(
+        choose(topics, &args.topics, &args.ros)?,
+        topics,
+        clock.is_served(),
+    );
+    for one in &mut chosen {
+        one.qos = profiles.get(&topics[one.id.index()].name);
+    }
+    if chosen.is_empty() && !clock.is_served() {
+        return Err(PlanError::Empty("no topic is selected".into()));
+    }
+    let awaited = awaited(args, &chosen, &left_out, topics)?;
+    let range = range(&args.time, recording)?;
+    let gates = if awaited.is_empty() {
+        Gates::OPEN
+    } else {
+        Gates::OPEN.close(Gate::Subscribers)
+    };
+    let is_looped = args.time.is_loop || args.time.loop_range.is_some();
+    let mut options = Options {
+        range,
+        pace: args.time.rate,
+        at_end: if is_looped { AtEnd::Loop } else { AtEnd::Hold },
+        when_done: WhenDone::Stop,
+        intent: if args.time.start_paused {
+            Intent::Pause
+        } else {
+            Intent::Play
+        },
+        gates,
+        delay: args.time.delay.unwrap_or_default(),
+        clock,
+        skip_empty: args.time.skip_empty,
+        refill: !args.time.no_refill,
+        ..Options::new(recording)
+    };
+    if let Some(start) = args.clock.clock_start {
+        options.clock.shift = options.shift_to(start.in_range(recording));
+    }
+    let warnings = zero_warning(&options)
+        .into_iter()
+        .chain(shared_names(&chosen, topics))
+        .chain(idle_profiles(profiles, &chosen, topics))
+        .collect();
+    Ok(Plan {
+        options,
+        chosen,
+        left_out,
+        awaited,
+        warnings,
+    })
+}
+
+fn clock(args: &PlayArgs, topics: &[Topic]) -> Result<ClockOptions, PlanError> {
+    let period = args
+        .clock
+        .clock
+        .map(|hz| Duration::from_secs_f64(hz.recip()).unwrap_or(Duration::MAX));
+    let before = if args.clock.clock_topics_all {
+        Before::All
+    } else if args.clock.clock_topics.is_empty() {
+        Before::None
+    } else {
+        Before::Topics(ids_of("--clock-topics", &args.clock.clock_topics, topics)?)
+    };
+    Ok(ClockOptions {
+        period,
+        before,
+        shift: Duration::ZERO,
+    })
+}
+
+/// A recorded `/clock` beside ours would be a second one, under another name too: it tells of a time that is
+/// not played. So it is never replayed while we serve; nor is what would be sent as `/clock`.
+fn without_clock(
+    chosen: Vec<Chosen>,
+    topics: &[Topic],
+    is_served: bool,
+) -> (Vec<Chosen>, Vec<LeftOut>) {
+    let is_clock = |name: &str| name.trim_start_matches('/') == "clock";
+    let is_left_out = |chosen: &Chosen| {
+        is_served && (is_clock(&topics[chosen.id.index()].name) || is_clock(&chosen.name))
+    };
+    let (clocks, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(is_left_out);
+    let left_out = clocks.into_iter().map(|clock| LeftOut {
+        topic: topics[clock.id.index()].name.clone(),
+        reason: "play serves /clock itself".into(),
+    });
+    let left_out = left_out.collect();
+    (chosen, left_out)
+}
+
+fn awaited(
+    args: &PlayArgs,
+    chosen: &[Chosen],
+    left_out: &[LeftOut],
+    topics: &[Topic],
+) -> Result<Vec<Chosen>, PlanError> {
+    let asked = &args.topics.wait_for_subscribers;
+    let named: Vec<String> = asked
+        .iter()
+        .filter(|name| !name.is_empty())
+        .cloned()
+        .collect();
+    let ids = ids_of("--wait-for-subscribers", &named, topics)?;
+    let is_chosen = |id: &&TopicId| chosen.iter().any(|chosen| chosen.id == **id);
+    if let Some(id) = ids.iter().find(|id| !is_chosen(id)) {
+        let topic = topics[id.index()].name.clone();
+        let known = left_out.iter().find(|one| one.topic == topic);
+        let reason = known.map_or_else(|| "it is not selected".into(), |one| one.reason.clone());
+        return Err(PlanError::AwaitsUnplayed { topic, reason });
+    }
+    let is_awaited =
+        |chosen: &&Chosen| !asked.is_empty() && (named.is_empty() || ids.contains(&chosen.id));
+    Ok(chosen.iter().filter(is_awaited).cloned().collect())
+}
+
+/// What is played, both ends included; of several ends the earliest counts.
+fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> {
+    let within =
+        |when: Option<crate::cli::args::when::When>| when.map(|when| when.in_range(recording));
+    let (from, to) = time
+        .loop_range
+        .map_or((time.start, time.end), |range| (range.from, range.to));
+    let offset = time
+        .start_offset
+        .map(|span| recording.start().saturating_add(span));
+    let start = within(from).or(offset).unwrap_or(recording.start());
+    let until_sec = time
+        .playback_until_sec
+        .map(|span| Time::ZERO.saturating_add(span));
+    let ends = [
+        within(to),
+        time.playback_duration
+            .map(|span| start.max(recording.start()).saturating_add(span)),
+        until_sec,
+        time.playback_until_nsec.map(Time::from_nanos),
+    ];
+    let stop = ends.into_iter().flatten().min().unwrap_or(recording.stop());
+    let (first, last) = (recording.start(), recording.stop());
+    let at = |t: Time<Ros>| format!("{t} s ({} from the start)", t.saturating_since(first));
+    if start > last {
+        let why = format!(
+            "the start, {}, lies after the end of the recording, {}",
+            at(start),
+            at(last)
+        );
+        return Err(PlanError::Empty(why));
+    }
+    if stop < start || stop < first {
+        let start = at(start.max(first));
+        return Err(PlanError::Empty(format!(
+            "the end, {}, lies before the start, {start}",
+            at(stop)
+        )));
+    }
+    let range = TimeRange::between(start.max(first), stop.min(last));
+    if time.loop_range.is_some() && range.duration() == Duration::ZERO {
+        let why = format!("the loop at {} has no length", at(range.start()));
+        return Err(PlanError::Empty(why));
+    }
+    Ok(range)
+}
+
+/// Names that topics of different types would share.
+fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
+    let type_of = |chosen: &Chosen| topics[chosen.id.index()].type_name();
+    let mut first: HashMap<&str, &str> = HashMap::new();
+    let shared = chosen.iter().filter_map(|one| {
+        let (name, b) = (one.name.as_str(), type_of(one));
+        let a = *first.entry(name).or_insert(b);
+        (a != b).then(|| format!("{name} is published with two types, {a} and {b}"))
+    });
+    shared.collect()
+}
+
+/// Names that a profile is given for and that are not played: misspelt, as a rule.
+fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
+    let bare = |name: &str| name.trim_start_matches('/').to_owned();
+    let recorded = |one: &Chosen| bare(&topics[one.id.index()].name);
+    let idle = profiles
+        .names()
+        .filter(|name| !chosen.iter().any(|one| recorded(one) == bare(name)));
+    let warning = |name: &str| {
+        let hint = if chosen.iter().any(|one| bare(&one.name) == bare(name)) {
+            "; hint: profiles go by recorded names"
+        } else {
+            ""
+        };
+        format!("--qos-profile-overrides-path: `{name}` has a profile and is not played{hint}")
+    };
+    idle.map(warning).collect()
+}
+
+/// What ROS clients make of a clock at or before zero.
+fn zero_warning(options: &Options) -> Option<String> {
+    let shown = options.range.start().saturating_add(options.clock.shift);
+    let what = match shown.cmp(&Time::ZERO) {
+        _ if !options.clock.is_served() => return None,
+        Ordering::Greater => return None,
+        Ordering::Equal => "zero means \"no time yet\" to ROS nodes: /clock shows 1 ns instead",
+        Ordering::Less => "ROS nodes refuse negative times",
+    };
+    Some(format!(
+        "/clock goes down to {shown} s, and {what}; hint: --clock-start TIME lets it start elsewhere"
+    ))
+}
+
+/// How the pace reads in a summary: the factor, or that there is none.
+pub fn pace_factor(pace: Pace) -> Option<f64> {
+    match pace {
+        Pace::At(speed) => Some(Speed::as_f64(speed)),
+        Pace::Max => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::argv::spread_lists;
+    use crate::cli::args::flags::Cli;
+    use crate::ros::History;
+
+    fn topics() -> Vec<Topic> {
+        let topic = |name: &str| Topic {
+            name: name.into(),
+            schema: None,
+            encoding: "cdr".into(),
+            offered_qos: vec![],
+            type_hash: None,
+            is_latched: false,
+            message_count: None,
+        };
+        ["/imu", "/clock"].map(topic).to_vec()
+    }
+
+    fn planned(line: &str) -> Result<Plan, PlanError> {
+        planned_with(line, "")
+    }
+
+    fn planned_with(line: &str, profiles: &str) -> Result<Plan, PlanError> {
+        let profiles = QosOverrides::parse(profiles).unwrap();
+        let second = 1_000_000_000;
+        let recording = TimeRange::between(
+            Time::from_nanos(100 * second),
+            Time::from_nanos(200 * second),
+        );
+        plan(&play_args(line), &profiles, recording, &topics())
+    }
+
+    fn play_args(line: &str) -> PlayArgs {
+        let words = format!("play x.mcap {line}");
+        Cli::parse_from(spread_lists(words.split_whitespace().map(Into::into))).play
+    }
+
+    fn secs(line: &str) -> Result<(i64, i64), String> {
+        let range = planned(line)
+            .map_err(|error| error.to_string())?
+            .options
+            .range;
+        Ok((
+            range.start().as_nanos() / 1_000_000_000,
+            range.stop().as_nanos() / 1_000_000_000,
+        ))
+    }
+
+    #[test]
+    fn starts_and_ends_in_all_their_spellings() {
+        let cases = [
+            ("", (100, 200)),
+            ("--start +10 --end -10", (110, 190)),
+            ("--start 110 --end 120", (110, 120)),
+            ("--start 25% --end 75%", (125, 175)),
+            ("--start-offset 30", (130, 200)),
+            ("--start-offset 30 --playback-duration 10", (130, 140)),
+            ("--playback-until-sec 150", (100, 150)),
+            (
+                "--playback-until-nsec 150000000000 --playback-duration 20",
+                (100, 120),
+            ),
+            ("--playback-duration 0", (100, 100)),
+            ("--start 5 --playback-duration 10", (100, 110)),
+            ("--end 900", (100, 200)),
+            ("--loop-range +10..+20", (110, 120)),
+        ];
+        for (line, range) in cases {
+            assert_eq!(secs(line), Ok(range), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_part_outside_the_recording_is_an_error_that_says_where_it_is() {
+        assert_eq!(
+            secs("--start 300"),
+            Err("nothing to play: the start, 300.000000000 s (200s from the start), lies after the end of the \
+                 recording, 200.000000000 s (100s from the start)".into())
+        );
+        assert!(
+            secs("--start +50 --end +20")
+                .unwrap_err()
+                .contains("lies before the start")
+        );
+        assert!(
+            secs("--end 50")
+                .unwrap_err()
+                .contains("lies before the start")
+        );
+        assert_eq!(
+            secs("--loop-range +1s..+1s"),
+            Err(
+                "nothing to play: the loop at 101.000000000 s (1s from the start) has no length"
+                    .into()
+            )
+        );
+    }
+
+    #[test]
+    fn a_recorded_clock_is_not_replayed_while_one_is_served() {
+        let names = |line: &str| {
+            planned(line)
+                .unwrap()
+                .chosen
+                .into_iter()
+                .map(|chosen| chosen.name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names(""), ["/imu", "/clock"]);
+        for line in ["--clock", "--clock-topics /imu", "--clock-topics-all"] {
+            assert_eq!(names(line), ["/imu"], "{line}");
+            assert_eq!(names(&format!("{line} --prefix r")), ["/r/imu"], "{line}");
+            let renamed = format!("{line} -m /clock:=/old_clock");
+            assert_eq!(names(&renamed), ["/imu"], "{line}");
+            assert_eq!(names(&format!("{line} -m /imu:=/clock")), [""; 0], "{line}");
+        }
+        // Without a clock of ours it is a topic like any other.
+        assert_eq!(names("--prefix r"), ["/r/imu", "/r/clock"]);
+        assert_eq!(names("-m /clock:=/old_clock"), ["/imu", "/old_clock"]);
+        assert_eq!(planned("--clock").unwrap().left_out[0].topic, "/clock");
+    }
+
+    #[test]
+    fn the_clock_is_set_up_as_asked() {
+        let clock = |line: &str| planned(line).unwrap().options.clock;
+        assert!(!clock("").is_served());
+        assert_eq!(clock("--clock").period, Some(Duration::from_millis(25)));
+        assert_eq!(clock("--clock 1000").period, Some(Duration::from_millis(1)));
+        assert_eq!(clock("--clock-topics-all").before, Before::All);
+        assert_eq!(
+            clock("--clock --clock-start 7").shift,
+            Duration::from_secs(-93)
+        );
+    }
+
+    #[test]
+    fn subscribers_are_awaited_by_name_or_all() {
+        let awaited = |line: &str| {
+            let awaited = planned(line).unwrap().awaited;
+            awaited
+                .into_iter()
+                .map(|chosen| chosen.name)
+                .collect::<Vec<_>>()
+        };
+        assert!(awaited("").is_empty());
+        assert_eq!(awaited("--wait-for-subscribers"), ["/imu", "/clock"]);
+        assert_eq!(
+            awaited("--wait-for-subscribers /imu --prefix r"),
+            ["/r/imu"]
+        );
+        assert!(
+            planned("--wait-for-subscribers")
+                .unwrap()
+                .options
+                .gates
+                .is_closed(Gate::Subscribers)
+        );
+    }
+
+    #[test]
+    fn an_awaited_topic_that_is_not_played_is_refused_or_not_waited_for() {
+        let refused = |line: &str| planned(line).unwrap_err().to_string();
+        let unplayed = "--wait-for-subscribers names /imu, which is not played: it is not selected";
+        assert_eq!(
+            refused("--wait-for-subscribers /imu --exclude-topics /imu"),
+            unplayed
+        );
+        assert_eq!(
+            refused("--wait-for-subscribers /clock --clock"),
+            "--wait-for-subscribers names /clock, which is not played: play serves /clock itself"
+        );
+        let left_out = |topic: &str| LeftOut {
+            topic: topic.to_owned(),
+            reason: "no ROS message".to_owned(),
+        };
+        let by_name = play_args("--wait-for-subscribers /imu");
+        let mut named = planned("--wait-for-subscribers /imu").unwrap();
+        let imu = named.awaited[0].id;
+        assert_eq!(
+            named.leave_out(&by_name, imu, left_out("/imu")),
+            Err(PlanError::AwaitsUnplayed {
+                topic: "/imu".to_owned(),
+                reason: "no ROS message".to_owned()
+            })
+        );
+        let all = play_args("--wait-for-subscribers");
+        let mut plan = planned("--wait-for-subscribers").unwrap();
+        let ids: Vec<TopicId> = plan.awaited.iter().map(|chosen| chosen.id).collect();
+        for (n, id) in ids.iter().enumerate() {
+            assert!(plan.options.gates.is_closed(Gate::Subscribers), "{n} left");
+            plan.leave_out(&all, *id, left_out("/any")).unwrap();
+        }
+        assert!(!plan.options.gates.is_closed(Gate::Subscribers));
+        assert_eq!(plan.left_out.len(), ids.len());
+    }
+
+    #[test]
+    fn a_clock_that_would_show_zero_is_warned_of() {
+        let warnings = |line: &str, start: i64| {
+            let cli = Cli::parse_from(spread_lists(
+                format!("play x.mcap {line}").split(' ').map(Into::into),
+            ));
+            let recording = TimeRange::between(Time::from_nanos(start), Time::from_nanos(9));
+            plan(&cli.play, &QosOverrides::default(), recording, &topics())
+                .unwrap()
+                .warnings
+                .len()
+        };
+        assert_eq!(
+            (
+                warnings("--clock", 0),
+                warnings("--clock", 1),
+                warnings("--rate 2", 0)
+            ),
+            (1, 0, 0)
+        );
+        assert_eq!(warnings("--clock --clock-start 100", 0), 0);
+    }
+
+    #[test]
+    fn profiles_go_to_topics_by_their_recorded_names() {
+        let depths = |line: &str, profiles: &str| {
+            let plan = planned_with(line, profiles).unwrap();
+            let depth = |one: Chosen| one.qos.map(|qos| qos.history);
+            (
+                plan.chosen.into_iter().map(depth).collect::<Vec<_>>(),
+                plan.warnings,
+            )
+        };
+        let one = Some(History::KeepLast(1));
+        let idle = |name: &str, hint: &str| {
+            vec![format!(
+                "--qos-profile-overrides-path: `{name}` has a profile and is not played{hint}"
+            )]
+        };
+        assert_eq!(depths("", ""), (vec![None, None], vec![]));
+        for (line, profiles, found, warnings) in [
+            ("", "/imu: {depth: 1}", vec![one, None], vec![]),
+            ("", "imu: {depth: 1}", vec![one, None], vec![]),
+            (
+                "-m /imu:=/i --prefix r",
+                "/imu: {depth: 1}",
+                vec![one, None],
+                vec![],
+            ),
+            (
+                "-m /imu:=/i",
+                "/i: {depth: 1}",
+                vec![None; 2],
+                idle("/i", "; hint: profiles go by recorded names"),
+            ),
+            ("", "lidar: {depth: 1}", vec![None; 2], idle("lidar", "")),
+            (
+                "--topics /imu",
+                "/clock: {depth: 1}",
+                vec![None],
+                idle("/clock", ""),
+            ),
+            (
+                "--clock",
+                "/clock: {depth: 1}",
+                vec![None],
+                idle("/clock", ""),
+            ),
+        ] {
+            assert_eq!(
+                depths(line, profiles),
+                (found, warnings),
+                "{line} {profiles}"
+            );
+        }
+        let awaited = planned_with("--wait-for-subscribers /imu", "/imu: {depth: 1}").unwrap();
+        assert_eq!(awaited.awaited[0].qos.map(|qos| qos.history), one);
+    }
+}

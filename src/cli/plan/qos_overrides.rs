@@ -1,0 +1,570 @@
+//! [`QosOverrides`]: profiles that a user gives instead of the recorded ones.
+//!
+//! The file is the one that `ros2 bag play --qos-profile-overrides-path` takes: a YAML mapping of topics
+//! to policies. Unlike a recording it was written by hand for this run, so whatever is not understood is
+//! an error that names topic, field and line, and not passed over.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_saphyr::Spanned;
+
+use crate::ros::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+use crate::untrusted::{YamlError, yaml};
+
+/// Why overrides cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum QosOverridesError {
+    /// It is not YAML, or not a mapping of topics to profiles.
+    #[error("no QoS profiles by topic")]
+    Yaml(#[from] YamlError),
+    /// A topic has something else than a profile.
+    #[error(
+        "line {line}: {}: not a profile; hint: a profile is as {{depth: 10, reliability: reliable}}",
+        shown(topic)
+    )]
+    NoProfile {
+        /// The topic, as it is written.
+        topic: String,
+        /// Where, from 1.
+        line: u64,
+    },
+    /// Two entries for one topic.
+    #[error(
+        "line {line}: {}: given twice; hint: names with and without a leading slash are the same",
+        shown(topic)
+    )]
+    Twice {
+        /// The topic, as it is written the second time.
+        topic: String,
+        /// Where that is, from 1.
+        line: u64,
+    },
+    /// A profile has a field that none has.
+    #[error(
+        "line {line}: {}: no policy is called `{}`; hint: there are {FIELDS}",
+        shown(topic),
+        shown(field)
+    )]
+    Unknown {
+        /// The topic, as it is written.
+        topic: String,
+        /// The field.
+        field: String,
+        /// Where, from 1.
+        line: u64,
+    },
+    /// A policy has a value that it cannot have.
+    #[error(
+        "line {line}: {}: {field}: {found} is not one of its values; hint: {allowed}",
+        shown(topic)
+    )]
+    Value {
+        /// The topic, as it is written.
+        topic: String,
+        /// The field.
+        field: String,
+        /// The value.
+        found: String,
+        /// What it can be.
+        allowed: &'static str,
+        /// Where, from 1.
+        line: u64,
+    },
+}
+
+/// A name as an error shows it: on one line, and of a flood the beginning.
+fn shown(name: &str) -> String {
+    name.escape_debug().take(256).collect()
+}
+
+const FIELDS: &str = "history, depth, reliability, durability, deadline, lifespan, liveliness, \
+                      liveliness_lease_duration, avoid_ros_namespace_conventions";
+
+/// Profiles by topic.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct QosOverrides {
+    /// By the names as they are written, without leading slash.
+    by_topic: BTreeMap<String, (String, Qos)>,
+}
+
+impl QosOverrides {
+    /// Reads a text. Policies are words in any case or the middleware's integers; those that are not
+    /// given are as rclcpp has them: reliable, volatile, keep last 10, no deadline, no lifespan. An
+    /// empty text has no overrides. Bounded in time and memory.
+    pub fn parse(text: &str) -> Result<Self, QosOverridesError> {
+        let written: Option<BTreeMap<String, Spanned<Option<Fields>>>> =
+            yaml::read(text).map_err(|error| shape_error(text, error))?;
+        // In the order of the file, so that of several mistakes the first is told.
+        let mut written: Vec<_> = written.unwrap_or_default().into_iter().collect();
+        written.sort_by_key(|(_, profile)| profile.referenced.line());
+        let mut by_topic = BTreeMap::new();
+        for (topic, written) in written {
+            let line = written.referenced.line();
+            let Some(fields) = written.value else {
+                return Err(QosOverridesError::NoProfile { topic, line });
+            };
+            let qos = profile(&topic, fields)?;
+            let key = relative(&topic).to_owned();
+            if by_topic.insert(key, (topic.clone(), qos)).is_some() {
+                return Err(QosOverridesError::Twice { topic, line });
+            }
+        }
+        Ok(Self { by_topic })
+    }
+
+    /// The profile for a topic by its recorded name, with or without leading slash.
+    pub fn get(&self, topic: &str) -> Option<Qos> {
+        self.by_topic.get(relative(topic)).map(|(_, qos)| *qos)
+    }
+
+    /// The names that profiles are given for, as they are written.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_topic.values().map(|(name, _)| name.as_str())
+    }
+}
+
+type Fields = BTreeMap<String, Spanned<Value>>;
+
+/// What stands behind a field.
+#[derive(Deserialize, Debug)]
+#[serde(untagged)]
+enum Value {
+    Flag(bool),
+    Number(u64),
+    Text(String),
+    Fields(BTreeMap<String, Value>),
+    Nothing(()),
+    Other(IgnoredAny),
+}
+
+/// What stands behind a topic.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Shape {
+    Profile {},
+    Other(IgnoredAny),
+}
+
+/// A topic without a profile is told by name, which the parser cannot do.
+fn shape_error(text: &str, error: YamlError) -> QosOverridesError {
+    // A second look is worth it at what a person wrote, not at a flood.
+    if text.len() > 1 << 20 {
+        return error.into();
+    }
+    let shapes: Result<BTreeMap<String, Spanned<Shape>>, _> = yaml::read(text);
+    let shapes = shapes.unwrap_or_default().into_iter();
+    let others = shapes.filter(|(_, shape)| matches!(shape.value, Shape::Other(_)));
+    let first = others.min_by_key(|(_, shape)| shape.referenced.line());
+    first.map_or(QosOverridesError::Yaml(error), |(topic, shape)| {
+        let line = shape.referenced.line();
+        QosOverridesError::NoProfile { topic, line }
+    })
+}
+
+fn relative(topic: &str) -> &str {
+    topic.strip_prefix('/').unwrap_or(topic)
+}
+
+#[derive(Clone, Copy)]
+enum Kept {
+    Last,
+    All,
+}
+
+/// The values of a policy: word, the middleware's integer, what it is here. "Best available" is what
+/// suits every subscriber.
+type Policy<T> = [(&'static str, u64, T)];
+
+const HISTORY: &Policy<Kept> = &[
+    ("system_default", 0, Kept::Last),
+    ("keep_last", 1, Kept::Last),
+    ("keep_all", 2, Kept::All),
+    ("unknown", 3, Kept::Last),
+];
+const RELIABILITY: &Policy<Reliability> = &[
+    ("system_default", 0, Reliability::Reliable),
+    ("reliable", 1, Reliability::Reliable),
+    ("best_effort", 2, Reliability::BestEffort),
+    ("unknown", 3, Reliability::Reliable),
+    ("best_available", 4, Reliability::Reliable),
+];
+const DURABILITY: &Policy<Durability> = &[
+    ("system_default", 0, Durability::Volatile),
+    ("transient_local", 1, Durability::TransientLocal),
+    ("volatile", 2, Durability::Volatile),
+    ("unknown", 3, Durability::Volatile),
+    ("best_available", 4, Durability::TransientLocal),
+];
+const LIVELINESS: &Policy<Liveliness> = &[
+    ("system_default", 0, Liveliness::Automatic),
+    ("automatic", 1, Liveliness::Automatic),
+    ("manual_by_topic", 3, Liveliness::ManualByTopic),
+    ("unknown", 4, Liveliness::Automatic),
+    ("best_available", 5, Liveliness::Automatic),
+];
+
+/// A profile from its fields.
+fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
+    let mut qos = Qos::default();
+    let (mut kept, mut depth) = (Kept::Last, None);
+    let mut fields: Vec<_> = fields.into_iter().collect();
+    fields.sort_by_key(|(_, value)| value.referenced.line());
+    for (
+        field,
+        Spanned {
+            value, referenced, ..
+        },
+    ) in fields
+    {
+        let line = referenced.line();
+        let is = |known: Option<()>, allowed| {
+            known.ok_or_else(|| QosOverridesError::Value {
+                topic: topic.to_owned(),
+                field: field.clone(),
+                found: value.shown(),
+                allowed,
+                line,
+            })
+        };
+        match field.as_str() {
+            // Nothing behind a field is as good as no field.
+            _ if matches!(value, Value::Nothing(())) => {}
+            "history" => is(
+                value.set(HISTORY, &mut kept),
+                "keep_last (1) or keep_all (2)",
+            )?,
+            "depth" => is(value.count(&mut depth), "a number up to 4294967295")?,
+            "reliability" => is(
+                value.set(RELIABILITY, &mut qos.reliability),
+                "reliable (1) or best_effort (2)",
+            )?,
+            "durability" => is(
+                value.set(DURABILITY, &mut qos.durability),
+                "transient_local (1) or volatile (2)",
+            )?,
+            "liveliness" => is(
+                value.set(LIVELINESS, &mut qos.liveliness),
+                "automatic (1) or manual_by_topic (3)",
+            )?,
+            "deadline" => is(value.span(&mut qos.deadline), SPAN)?,
+            "lifespan" => is(value.span(&mut qos.lifespan), SPAN)?,
+            "liveliness_lease_duration" => is(value.span(&mut qos.lease), SPAN)?,
+            // It would change names, which are as recorded here, whatever it says.
+            "avoid_ros_namespace_conventions" => is(value.flag(), "true or false")?,
+            _ => {
+                let topic = topic.to_owned();
+                return Err(QosOverridesError::Unknown { topic, field, line });
+            }
+        }
+    }
+    qos.history = match (kept, depth) {
+        (Kept::All, _) => History::KeepAll,
+        // Zero is "as the system likes", which is what rclcpp has where nothing is said.
+        (Kept::Last, None | Some(0)) => Qos::default().history,
+        (Kept::Last, Some(depth)) => History::KeepLast(depth),
+    };
+    Ok(qos)
+}
+
+const SPAN: &str = "{sec: 1, nsec: 500000000}; no limit is {sec: 0, nsec: 0}";
+
+/// Each puts what the value says into its place, or says that it is not one.
+impl Value {
+    fn set<T: Copy>(&self, policy: &Policy<T>, place: &mut T) -> Option<()> {
+        let is_it = |(word, number, _): &&(&str, u64, T)| match self {
+            Self::Text(text) => text.eq_ignore_ascii_case(word),
+            Self::Number(found) => found == number,
+            _ => false,
+        };
+        let (.., value) = policy.iter().find(is_it)?;
+        *place = *value;
+        Some(())
+    }
+
+    fn count(&self, place: &mut Option<u32>) -> Option<()> {
+        let Self::Number(number) = self else {
+            return None;
+        };
+        *place = Some(u32::try_from(*number).ok()?);
+        Some(())
+    }
+
+    fn flag(&self) -> Option<()> {
+        matches!(self, Self::Flag(_)).then_some(())
+    }
+
+    /// Nanoseconds carry into seconds; zero and the largest values of the middlewares are no limit.
+    fn span(&self, place: &mut QosDuration) -> Option<()> {
+        const SECOND: u64 = 1_000_000_000;
+        let Self::Fields(fields) = self else {
+            return None;
+        };
+        let (mut sec, mut nsec) = (0_u64, 0_u64);
+        for (name, value) in fields {
+            let place = match name.as_str() {
+                "sec" => &mut sec,
+                "nsec" => &mut nsec,
+                _ => return None,
+            };
+            let Self::Number(number) = value else {
+                return None;
+            };
+            *place = *number;
+        }
+        let sec = sec.saturating_add(nsec / SECOND);
+        *place = if sec >= 2_147_483_647 || (sec, nsec) == (0, 0) {
+            QosDuration::INFINITE
+        } else {
+            let nsec = nsec % SECOND;
+            QosDuration { sec, nsec }
+        };
+        Some(())
+    }
+
+    /// As an error names it.
+    fn shown(&self) -> String {
+        match self {
+            Self::Flag(flag) => format!("`{flag}`"),
+            Self::Number(number) => format!("`{number}`"),
+            Self::Text(text) => format!("`{}`", text.escape_debug().take(40).collect::<String>()),
+            Self::Nothing(()) | Self::Fields(_) | Self::Other(_) => "what stands there".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(profile: &str) -> Result<Qos, String> {
+        let overrides = QosOverrides::parse(&format!("/a: {{{profile}}}"));
+        let overrides = overrides.map_err(|error| error.to_string())?;
+        Ok(overrides.get("/a").unwrap())
+    }
+
+    #[test]
+    fn policies_are_words_in_any_case_or_integers_and_the_rest_is_the_default() {
+        let usual = Qos::default();
+        let kept = |history| Qos { history, ..usual };
+        let latched = Qos {
+            durability: Durability::TransientLocal,
+            ..usual
+        };
+        let lossy = Qos {
+            reliability: Reliability::BestEffort,
+            ..usual
+        };
+        let manual = Qos {
+            liveliness: Liveliness::ManualByTopic,
+            ..usual
+        };
+        for (profile, qos) in [
+            ("", usual),
+            (
+                "history: keep_last, depth: 10, reliability: reliable, durability: volatile",
+                usual,
+            ),
+            (
+                "history: 1, depth: 10, reliability: 1, durability: 2, liveliness: 1",
+                usual,
+            ),
+            (
+                "history: SYSTEM_DEFAULT, reliability: 0, durability: 0, liveliness: 0",
+                usual,
+            ),
+            (
+                "history: 3, depth: 0, reliability: unknown, durability: 3, liveliness: 4",
+                usual,
+            ),
+            ("history: ~, depth: , reliability: ~, deadline: ~", usual),
+            ("avoid_ros_namespace_conventions: true", usual),
+            ("depth: 3", kept(History::KeepLast(3))),
+            (
+                "history: Keep_Last, depth: 4294967295",
+                kept(History::KeepLast(u32::MAX)),
+            ),
+            ("history: unknown, depth: 7", kept(History::KeepLast(7))),
+            ("history: keep_all, depth: 7", kept(History::KeepAll)),
+            ("history: 2", kept(History::KeepAll)),
+            ("durability: Transient_Local", latched),
+            ("durability: 1", latched),
+            ("durability: best_available, reliability: 4", latched),
+            ("reliability: BEST_EFFORT", lossy),
+            ("reliability: 2", lossy),
+            ("liveliness: manual_by_topic", manual),
+            ("liveliness: 3", manual),
+        ] {
+            assert_eq!(one(profile), Ok(qos), "{profile}");
+        }
+    }
+
+    #[test]
+    fn spans_have_seconds_and_nanoseconds() {
+        let span = |sec, nsec| QosDuration { sec, nsec };
+        for (written, read) in [
+            ("{sec: 1, nsec: 5}", span(1, 5)),
+            ("{sec: 2}", span(2, 0)),
+            ("{nsec: 7}", span(0, 7)),
+            ("{sec: 1, nsec: 2500000000}", span(3, 500_000_000)),
+            ("{sec: 0, nsec: 0}", QosDuration::INFINITE),
+            ("{}", QosDuration::INFINITE),
+            ("{sec: 9223372036, nsec: 854775807}", QosDuration::INFINITE),
+            ("{sec: 2147483647, nsec: 4294967295}", QosDuration::INFINITE),
+            (
+                "{sec: 18446744073709551615, nsec: 18446744073709551615}",
+                QosDuration::INFINITE,
+            ),
+        ] {
+            let usual = Qos::default();
+            let [deadline, lifespan, lease] = [read; 3];
+            let both = one(&format!("deadline: {written}")).unwrap();
+            assert_eq!(both, Qos { deadline, ..usual }, "{written}");
+            let both = one(&format!("lifespan: {written}")).unwrap();
+            assert_eq!(both, Qos { lifespan, ..usual }, "{written}");
+            let both = one(&format!("liveliness_lease_duration: {written}")).unwrap();
+            assert_eq!(both, Qos { lease, ..usual }, "{written}");
+        }
+    }
+
+    #[test]
+    fn topics_are_found_with_and_without_their_slash() {
+        let overrides = QosOverrides::parse(
+            "/a: {depth: 1}\nb/c: {depth: 2}\nshared: &s\n  durability: transient_local\n/d:\n  <<: *s\n  depth: 3\n",
+        )
+        .unwrap();
+        let depth = |name| overrides.get(name).map(|qos| qos.history);
+        for (name, kept) in [
+            ("/a", 1),
+            ("a", 1),
+            ("/b/c", 2),
+            ("b/c", 2),
+            ("/d", 3),
+            ("shared", 10),
+        ] {
+            assert_eq!(depth(name), Some(History::KeepLast(kept)), "{name}");
+        }
+        assert_eq!((depth("/c"), depth("//a"), depth("")), (None, None, None));
+        assert_eq!(
+            overrides.get("/d").unwrap().durability,
+            Durability::TransientLocal
+        );
+        assert_eq!(
+            overrides.names().collect::<Vec<_>>(),
+            ["/a", "b/c", "/d", "shared"]
+        );
+        for empty in ["", "# nothing yet\n", "~", "{}"] {
+            assert_eq!(
+                QosOverrides::parse(empty),
+                Ok(QosOverrides::default()),
+                "{empty}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_with_topic_field_and_line() {
+        for (text, said) in [
+            (
+                "/a:\n  depth: 1\n  reliability: maybe\n",
+                "line 3: /a: reliability: `maybe` is not",
+            ),
+            ("/a:\n  depth: -1\n", "line 2: /a: depth: "),
+            (
+                "/a:\n  depth: 4294967296\n",
+                "line 2: /a: depth: `4294967296` is not",
+            ),
+            ("/a:\n  depth: ten\n", "line 2: /a: depth: `ten` is not"),
+            ("/a:\n  depth: 1.5\n", "line 2: /a: depth: "),
+            ("/a:\n  history: 9\n", "line 2: /a: history: `9` is not"),
+            (
+                "/a:\n  durability: [volatile]\n",
+                "line 2: /a: durability: ",
+            ),
+            (
+                "/a:\n  liveliness: true\n",
+                "line 2: /a: liveliness: `true` is not",
+            ),
+            (
+                "/a:\n  liveliness: manual_by_node\n",
+                "line 2: /a: liveliness: `manual_by_node`",
+            ),
+            ("/a:\n  deadline: 5\n", "line 2: /a: deadline: `5` is not"),
+            (
+                "/a:\n  deadline: {sec: -1, nsec: 0}\n",
+                "line 2: /a: deadline: ",
+            ),
+            ("/a:\n  lifespan: {seconds: 1}\n", "line 2: /a: lifespan: "),
+            (
+                "/a:\n  avoid_ros_namespace_conventions: 2\n",
+                "line 2: /a: avoid_ros_",
+            ),
+            (
+                "/a: {depth: 1}\n\n/b:\n  color: red\n",
+                "line 4: /b: no policy is called `color`",
+            ),
+            ("/a: {depth: 1}\n/b: 7\n", "line 2: /b: not a profile"),
+            ("/a: {depth: 1}\n/b:\n", "/b: not a profile"),
+            ("/a: [{depth: 1}]\n", "line 1: /a: not a profile"),
+            ("/a: {depth: 1}\na: {depth: 2}\n", "line 2: a: given twice"),
+            ("/a: {color: red}\n/b: {depth: -1}\n", "line 1: /a: "),
+            ("/b: {color: red}\n/a: {depth: -1}\n", "line 1: /b: "),
+        ] {
+            let error = QosOverrides::parse(text).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains(said), "{text:?}: {error}");
+            assert!(
+                error.contains("; hint: ") && error.lines().count() == 1,
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_mapping_of_topics_or_hostile_is_refused() {
+        let bomb = (1..40).fold("a0: &a0 {x: y}\n".to_owned(), |text, n| {
+            let before = format!("*a{}", n - 1);
+            let fields = (0..9)
+                .map(|i| format!("f{i}: {before}"))
+                .collect::<Vec<_>>();
+            format!("{text}a{n}: &a{n} {{{}}}\n", fields.join(", "))
+        });
+        let wide = "/a: {}\n".repeat(100_000);
+        let deep = format!("/a: {}", "{a: ".repeat(10_000));
+        let long = "#".repeat(5 << 20);
+        let twice = "/a: {depth: 1}\n/a: {depth: 2}\n";
+        let many = (0..200_000).fold(String::new(), |text, n| text + &format!("/a{n}: {{}}\n"));
+        for text in [
+            "text", "[]", "- /a: {}", "/a: {", twice, &bomb, &wide, &deep, &long, &many,
+        ] {
+            let error = QosOverrides::parse(text).unwrap_err();
+            assert!(error.to_string().len() < 400, "{error}");
+            assert!(
+                matches!(error, QosOverridesError::Yaml(_)),
+                "{text:.20}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn errors_are_one_line_whatever_a_name_holds() {
+        let name = r#""a\n\e[31mb""#;
+        for text in [
+            format!("{name}: 7"),
+            format!("{name}: {{depth: x}}"),
+            format!("{name}: {{color: red}}"),
+            format!("/x: {{{name}: 1}}"),
+            format!("{name}: {{}}\n\"/a\\n\\e[31mb\": {{}}"),
+        ] {
+            let error = QosOverrides::parse(&text).unwrap_err().to_string();
+            assert!(!error.contains(char::is_control), "{text}: {error:?}");
+            assert!(
+                error.contains(r"\n\u{1b}[31mb") || error.contains("/x"),
+                "{text}: {error}"
+            );
+        }
+        let long = format!("/a: {{{}: 1}}", "x".repeat(10_000));
+        assert!(QosOverrides::parse(&long).unwrap_err().to_string().len() < 1000);
+    }
+}

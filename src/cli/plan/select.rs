@@ -1,0 +1,411 @@
+//! Which topics are played, and under which names.
+
+use regex::Regex;
+
+use super::kinds::Kind;
+use crate::bag::{Topic, TopicId};
+use crate::cli::args::flags::TopicArgs;
+use crate::cli::args::ros_flags::RosArgs;
+use crate::ros::Qos;
+use crate::untrusted::Foreign;
+
+/// A topic that is played.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Chosen {
+    /// Which of the bag's topics.
+    pub id: TopicId,
+    /// Its name on the way out.
+    pub name: String,
+    /// The profile to publish it with; `None` = the recorded ones, adapted.
+    pub qos: Option<Qos>,
+}
+
+/// A selection that cannot be meant.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SelectError {
+    /// A name that was not recorded.
+    #[error(
+        "{flag}: no {what} `{}` in the recording; recorded are: {}",
+        Foreign::text(name),
+        Foreign::text(recorded)
+    )]
+    Unknown {
+        /// The flag it was given to.
+        flag: &'static str,
+        /// What the name would be of: `topic`, `service` or `action`.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What there is.
+        recorded: String,
+    },
+    /// An expression that does not compile.
+    #[error("{flag}: {}", Foreign::text(reason))]
+    Regex {
+        /// The flag it was given to.
+        flag: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A rule that is not `A:=B`.
+    #[error("--remap: `{}` is not A:=B with two topic names (letters, digits, `_` and `/`)", Foreign::text(.0))]
+    Remap(String),
+    /// Two rules for one topic.
+    #[error("--remap: two rules for `{}`", Foreign::text(.0))]
+    Twice(String),
+    /// A prefix that is not a name.
+    #[error("--prefix: `{}` is not a name (letters, digits, `_` and `/`)", Foreign::text(.0))]
+    Prefix(String),
+}
+
+/// The topics that the arguments choose, in the bag's order.
+pub fn choose(
+    topics: &[Topic],
+    args: &TopicArgs,
+    ros: &RosArgs,
+) -> Result<Vec<Chosen>, SelectError> {
+    let wanted = known("--topics", &args.topics, topics)?;
+    let unwanted = known("--exclude-topics", &args.exclude_topics, topics)?;
+    let kinds = || topics.iter().map(|topic| Kind::of(&topic.name));
+    let service = |flag, names: &[String]| {
+        let recorded = kinds().filter_map(Kind::service).collect();
+        among(flag, "service", names, recorded)
+    };
+    let services = service("--services", &ros.services)?;
+    let no_services = service("--exclude-services", &ros.exclude_services)?;
+    let action = |flag, names: &[String]| {
+        let recorded = kinds().filter_map(Kind::action).collect();
+        among(flag, "action", names, recorded)
+    };
+    let actions = action("--actions", &ros.actions)?;
+    let no_actions = action("--exclude-actions", &ros.exclude_actions)?;
+    let include = compile("--regex", args.regex.as_deref())?;
+    let exclude = compile("--exclude-regex", args.exclude_regex.as_deref())?;
+    let remaps = args
+        .remap
+        .iter()
+        .map(|rule| remap_rule(rule))
+        .collect::<Result<Vec<_>, _>>()?;
+    if let Some(prefix) = args.prefix.as_ref().filter(|prefix| !is_name(prefix)) {
+        return Err(SelectError::Prefix(prefix.clone()));
+    }
+    for (n, (from, _)) in remaps.iter().enumerate() {
+        if remaps[..n].iter().any(|(earlier, _)| earlier == from) {
+            return Err(SelectError::Twice(from.clone()));
+        }
+        known("--remap", std::slice::from_ref(from), topics)?;
+    }
+    let takes_all = wanted.is_empty() && include.is_none();
+    let is_chosen = |name: &str| {
+        let has = |names: &[String], name: Option<&str>| {
+            name.is_some_and(|name| names.contains(&absolute(name)))
+        };
+        let (service, action) = (Kind::of(name).service(), Kind::of(name).action());
+        // A list of services says which of them, and nothing of topics; that of actions alike.
+        let is_listed = match Kind::of(name) {
+            Kind::Service(_) if !services.is_empty() => has(&services, service),
+            Kind::Action(_) if !actions.is_empty() => has(&actions, action),
+            _ => takes_all,
+        };
+        let is_included = is_listed
+            || wanted.contains(&absolute(name))
+            || include.as_ref().is_some_and(|re| re.is_match(name));
+        is_included
+            && !has(&no_services, service)
+            && !has(&no_actions, action)
+            && !unwanted.contains(&absolute(name))
+            && !exclude.as_ref().is_some_and(|re| re.is_match(name))
+    };
+    let ids = (0..).map(TopicId).zip(topics);
+    Ok(ids
+        .filter(|(_, topic)| is_chosen(&topic.name))
+        .map(|(id, topic)| Chosen {
+            id,
+            name: outgoing(&topic.name, &remaps, args.prefix.as_deref()),
+            qos: None,
+        })
+        .collect())
+}
+
+/// The ids of the topics with these recorded names, or an error that lists what there is.
+pub fn ids_of(
+    flag: &'static str,
+    names: &[String],
+    topics: &[Topic],
+) -> Result<Vec<TopicId>, SelectError> {
+    let names = known(flag, names, topics)?;
+    let ids = (0..).map(TopicId).zip(topics);
+    Ok(ids
+        .filter(|(_, topic)| names.contains(&absolute(&topic.name)))
+        .map(|(id, _)| id)
+        .collect())
+}
+
+/// The names in absolute form, all of them of recorded topics.
+fn known(
+    flag: &'static str,
+    names: &[String],
+    topics: &[Topic],
+) -> Result<Vec<String>, SelectError> {
+    let recorded = topics.iter().map(|topic| topic.name.as_str());
+    among(flag, "topic", names, recorded.collect())
+}
+
+/// The names in absolute form, all of them among those recorded, which may be named more than once.
+fn among(
+    flag: &'static str,
+    what: &'static str,
+    names: &[String],
+    mut recorded: Vec<&str>,
+) -> Result<Vec<String>, SelectError> {
+    let names: Vec<String> = names.iter().map(|name| absolute(name)).collect();
+    let is_recorded = |name: &String| recorded.iter().any(|one| absolute(one) == *name);
+    match names.iter().find(|name| !is_recorded(name)) {
+        None => Ok(names),
+        Some(name) => {
+            recorded.sort_unstable();
+            recorded.dedup();
+            let shown = recorded
+                .iter()
+                .take(40)
+                .copied()
+                .collect::<Vec<_>>()
+                .join(", ");
+            let rest = recorded.len().saturating_sub(40);
+            let recorded = match (rest, recorded.is_empty()) {
+                (_, true) => "none".into(),
+                (0, _) => shown,
+                _ => format!("{shown} and {rest} more"),
+            };
+            Err(SelectError::Unknown {
+                flag,
+                what,
+                name: name.clone(),
+                recorded,
+            })
+        }
+    }
+}
+
+/// With the leading slash that ROS 2 names have and people leave out.
+fn absolute(name: &str) -> String {
+    if name.starts_with('/') {
+        name.into()
+    } else {
+        format!("/{name}")
+    }
+}
+
+fn outgoing(name: &str, remaps: &[(String, String)], prefix: Option<&str>) -> String {
+    let remapped = remaps
+        .iter()
+        .find(|(from, _)| *from == absolute(name))
+        .map(|(_, to)| to.as_str());
+    match (remapped, prefix) {
+        (remapped, None) => remapped.unwrap_or(name).to_owned(),
+        (remapped, Some(prefix)) => {
+            let prefix = absolute(prefix.trim_matches('/'));
+            format!("{prefix}{}", absolute(remapped.unwrap_or(name)))
+        }
+    }
+}
+
+/// Whether a name that is given, not recorded, is one that ROS 2 takes.
+fn is_name(name: &str) -> bool {
+    let parts = name.trim_matches('/').split('/');
+    let is_part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    parts.into_iter().all(is_part)
+}
+
+fn remap_rule(rule: &str) -> Result<(String, String), SelectError> {
+    match rule.split_once(":=") {
+        Some((from, to)) if !from.trim().is_empty() && is_name(to.trim()) => {
+            Ok((absolute(from.trim()), absolute(to.trim())))
+        }
+        _ => Err(SelectError::Remap(rule.into())),
+    }
+}
+
+fn compile(flag: &'static str, pattern: Option<&str>) -> Result<Option<Regex>, SelectError> {
+    let whole = pattern.map(|pattern| format!("^(?:{pattern})$"));
+    let regex = whole.map(|pattern| Regex::new(&pattern)).transpose();
+    regex.map_err(|error| SelectError::Regex {
+        flag,
+        reason: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topics() -> Vec<Topic> {
+        let topic = |name: &str| Topic {
+            name: name.into(),
+            schema: None,
+            encoding: "cdr".into(),
+            offered_qos: vec![],
+            type_hash: None,
+            is_latched: false,
+            message_count: None,
+        };
+        ["/imu", "/camera/left", "/camera/right", "mouse"]
+            .map(topic)
+            .to_vec()
+    }
+
+    fn args() -> TopicArgs {
+        #[derive(clap::Parser)]
+        struct Only {
+            #[command(flatten)]
+            topics: TopicArgs,
+        }
+        <Only as clap::Parser>::parse_from(["play"]).topics
+    }
+
+    fn names(args: &TopicArgs) -> Vec<String> {
+        choose(&topics(), args, &RosArgs::default())
+            .unwrap()
+            .into_iter()
+            .map(|chosen| chosen.name)
+            .collect()
+    }
+
+    #[test]
+    fn everything_is_played_unless_something_is_named() {
+        assert_eq!(
+            names(&args()),
+            ["/imu", "/camera/left", "/camera/right", "mouse"]
+        );
+        assert_eq!(
+            names(&TopicArgs {
+                topics: vec!["imu".into(), "/mouse".into()],
+                ..args()
+            }),
+            ["/imu", "mouse"]
+        );
+        assert_eq!(
+            names(&TopicArgs {
+                regex: Some("/camera/.*".into()),
+                topics: vec!["/imu".into()],
+                ..args()
+            }),
+            ["/imu", "/camera/left", "/camera/right"]
+        );
+        assert_eq!(
+            names(&TopicArgs {
+                regex: Some("camera".into()),
+                ..args()
+            }),
+            [""; 0],
+            "a regex matches the whole name"
+        );
+    }
+
+    #[test]
+    fn an_exclusion_wins() {
+        let excluded = TopicArgs {
+            topics: vec!["/imu".into(), "/camera/left".into()],
+            exclude_topics: vec!["/imu".into()],
+            ..args()
+        };
+        assert_eq!(names(&excluded), ["/camera/left"]);
+        assert_eq!(
+            names(&TopicArgs {
+                exclude_regex: Some(".*a.*".into()),
+                ..args()
+            }),
+            ["/imu", "mouse"]
+        );
+    }
+
+    #[test]
+    fn names_change_by_rule_then_prefix() {
+        let renamed = TopicArgs {
+            remap: vec!["/imu:=/imu/raw".into()],
+            prefix: Some("robot1".into()),
+            ..args()
+        };
+        assert_eq!(
+            names(&renamed),
+            [
+                "/robot1/imu/raw",
+                "/robot1/camera/left",
+                "/robot1/camera/right",
+                "/robot1/mouse"
+            ]
+        );
+    }
+
+    #[test]
+    fn mistakes_name_the_flag_and_what_there_is() {
+        let error = |args: TopicArgs| {
+            choose(&topics(), &args, &RosArgs::default())
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            error(TopicArgs {
+                topics: vec!["/lidar".into()],
+                ..args()
+            }),
+            "--topics: no topic `/lidar` in the recording; recorded are: /camera/left, /camera/right, /imu, mouse"
+        );
+        assert!(
+            error(TopicArgs {
+                exclude_topics: vec!["/x".into()],
+                ..args()
+            })
+            .starts_with("--exclude-topics: no topic")
+        );
+        assert!(
+            error(TopicArgs {
+                regex: Some("(".into()),
+                ..args()
+            })
+            .starts_with("--regex: ")
+        );
+        assert!(
+            error(TopicArgs {
+                remap: vec!["/imu".into()],
+                ..args()
+            })
+            .contains("is not A:=B")
+        );
+        for bad in ["/imu:=/a b", "/imu:=/1a", "/imu:=/a//b", "/imu:=/*"] {
+            assert!(
+                error(TopicArgs {
+                    remap: vec![bad.into()],
+                    ..args()
+                })
+                .contains("is not A:=B"),
+                "{bad}"
+            );
+        }
+        assert!(
+            error(TopicArgs {
+                prefix: Some("**".into()),
+                ..args()
+            })
+            .starts_with("--prefix")
+        );
+        let twice = vec!["/imu:=/a".into(), "imu:=/b".into()];
+        assert!(
+            error(TopicArgs {
+                remap: twice,
+                ..args()
+            })
+            .contains("two rules")
+        );
+        assert!(
+            error(TopicArgs {
+                remap: vec!["/no:=/b".into()],
+                ..args()
+            })
+            .starts_with("--remap: no topic `/no`")
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! [`Check`]: a whole recording read, and what is wrong with it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::findings::Findings;
+use super::units::{bytes, count, plural};
+use crate::bag::{Bag, Damage, DamageKind, Direction, Selection, StartAt};
+use crate::time::Time;
+
+/// What reading everything brought, as `play info --check --format json` writes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Check {
+    messages: u64,
+    /// As many as the recording says it has.
+    expected: Option<u64>,
+    bytes: u64,
+    damage: Findings,
+    /// Payload bytes of each topic, by its id.
+    #[serde(skip)]
+    sizes: Vec<u64>,
+    /// How many messages there are of each topic, by its id, and in each file.
+    #[serde(skip)]
+    counts: Vec<u64>,
+    #[serde(skip)]
+    by_file: Vec<u64>,
+}
+
+impl Check {
+    /// Reads every message of a bag and every checksum.
+    pub fn new(bag: &Bag) -> Self {
+        let mut check = Self {
+            messages: 0,
+            expected: bag.message_count(),
+            bytes: 0,
+            damage: Findings::of(bag.damage()),
+            sizes: vec![0; bag.topics().len()],
+            counts: vec![0; bag.topics().len()],
+            by_file: vec![0; bag.files().len()],
+        };
+        let mut walked = BTreeSet::new();
+        let start = StartAt::At(Time::MIN);
+        for item in bag.cursor(&Selection::all(bag), start, Direction::Forward) {
+            match item {
+                Ok(message) => {
+                    let size = message.payload.len() as u64;
+                    check.messages += 1;
+                    check.bytes += size;
+                    if let Some(sum) = check.sizes.get_mut(message.topic.index()) {
+                        *sum += size;
+                    }
+                    let of_topic = check.counts.get_mut(message.topic.index());
+                    let of_file = check.by_file.get_mut(message.key.input as usize);
+                    for count in of_topic.into_iter().chain(of_file) {
+                        *count += 1;
+                    }
+                }
+                Err(damage) => {
+                    check.damage.add(&damage, 1);
+                    walked.insert((damage.file, damage.offset));
+                }
+            }
+        }
+        for damage in bag.check_data_sections() {
+            check.damage.add(&damage, 1);
+        }
+        for damage in bag.check_chunks() {
+            // What walking has met is told by it; this adds what walking does not come to.
+            if !walked.contains(&(damage.file.clone(), damage.offset)) {
+                check.damage.add(&damage, 1);
+            }
+        }
+        if let Some(expected) = check.expected.filter(|_| check.is_short()) {
+            let file = bag.files().first().map(|file| file.path.clone());
+            let detail = format!(
+                "{} are told of, and {} there are",
+                count(expected),
+                count(check.messages)
+            );
+            let damage = Damage {
+                file: file.unwrap_or_default(),
+                offset: 0,
+                kind: DamageKind::Index,
+                detail: format!("messages: {detail}"),
+            };
+            check.damage.add(&damage, 1);
+        }
+        check
+    }
+
+    /// Whether everything could be read as it was written.
+    pub fn is_sound(&self) -> bool {
+        self.damage.list().is_empty() && !self.is_short()
+    }
+
+    /// How many messages there are.
+    pub(crate) const fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Payload bytes of each topic, by its id.
+    pub(crate) fn sizes(&self) -> &[u64] {
+        &self.sizes
+    }
+
+    /// How many messages there are of each topic, by its id.
+    pub(crate) fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// How many messages there are in each file.
+    pub(crate) fn by_file(&self) -> &[u64] {
+        &self.by_file
+    }
+
+    fn is_short(&self) -> bool {
+        self.expected
+            .is_some_and(|expected| expected != self.messages)
+    }
+
+    /// What people read.
+    pub fn page(&self) -> String {
+        let (read, size) = (plural(self.messages, "message"), bytes(self.bytes));
+        let verdict = if self.is_sound() {
+            "nothing is wrong"
+        } else {
+            "not everything is as it was written"
+        };
+        let mut page = format!("check     {read} read, {size}: {verdict}\n");
+        for finding in self.damage.list() {
+            // Writing to a string does not fail.
+            let _ = writeln!(page, "{:<9} {finding}", finding.kind);
+        }
+        page
+    }
+}

@@ -1,0 +1,170 @@
+//! [`Findings`]: what is wrong with recordings, each kind in each file once, with how often it was met.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::units::{count, path};
+use crate::bag::{Damage, DamageKind};
+use crate::untrusted::Foreign;
+
+/// The most characters of a detail that are shown to people.
+const LONGEST: usize = 500;
+
+/// A kind of damage in a file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Finding {
+    /// Its kind, in a word.
+    pub kind: &'static str,
+    /// The file. Bytes of its name that are no UTF-8 are written as `\xNN`.
+    #[serde(serialize_with = "path")]
+    pub file: PathBuf,
+    /// Where the first one is, in bytes from the start of the file.
+    pub offset: u64,
+    /// What is wrong there.
+    pub detail: String,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// What is wrong, in the order in which it was met.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(transparent)]
+pub struct Findings {
+    list: Vec<Finding>,
+    /// Where each kind in each file stands in the list; of missing parts each directory is one file.
+    #[serde(skip)]
+    places: HashMap<(&'static str, PathBuf), usize>,
+}
+
+impl Findings {
+    /// Adds damage that was met so many times.
+    pub fn add(&mut self, damage: &Damage, times: u64) {
+        let (kind, file) = (damage.kind.name(), &damage.file);
+        let whole = match damage.kind {
+            DamageKind::Missing => file.parent().unwrap_or(file),
+            _ => file,
+        };
+        let place = (kind, whole.to_owned());
+        let place = *self.places.entry(place).or_insert(self.list.len());
+        match self.list.get_mut(place) {
+            Some(known) => known.count = known.count.saturating_add(times),
+            None => self.list.push(Finding {
+                kind,
+                file: file.clone(),
+                offset: damage.offset,
+                detail: damage.detail.clone(),
+                count: times,
+            }),
+        }
+    }
+
+    /// All of these.
+    pub fn of(damage: &[Damage]) -> Self {
+        let mut findings = Self::default();
+        for one in damage {
+            findings.add(one, 1);
+        }
+        findings
+    }
+
+    /// What was found.
+    pub fn list(&self) -> &[Finding] {
+        &self.list
+    }
+
+    /// How much was found in all.
+    pub fn total(&self) -> u64 {
+        let counts = self.list.iter().map(|finding| finding.count);
+        counts.fold(0, u64::saturating_add)
+    }
+
+    /// Whether this program, and not a recording, is to blame for something.
+    pub fn has_defect(&self) -> bool {
+        let defect = DamageKind::Internal.name();
+        self.list.iter().any(|finding| finding.kind == defect)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { offset, detail, .. } = self;
+        let (file, detail) = (Foreign::path(&self.file), Foreign::text(detail));
+        write!(f, "{file}: {}", detail.at_most(LONGEST))?;
+        if self.kind != DamageKind::Missing.name() {
+            write!(f, " at byte {offset}")?;
+        }
+        match self.count {
+            0 | 1 => Ok(()),
+            more => write!(
+                f,
+                ", and {} more of this kind ({})",
+                count(more - 1),
+                self.kind
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_said_once_a_file() {
+        let damage = |kind, file: &str, offset| Damage {
+            file: file.into(),
+            offset,
+            kind,
+            detail: "it is broken".into(),
+        };
+        let findings = Findings::of(&[
+            damage(DamageKind::Checksum, "a", 5),
+            damage(DamageKind::Checksum, "b", 6),
+            damage(DamageKind::Checksum, "a", 7),
+            damage(DamageKind::Internal, "a", 8),
+        ]);
+        let said: Vec<_> = findings.list().iter().map(Finding::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "a: it is broken at byte 5, and 1 more of this kind (checksum)",
+                "b: it is broken at byte 6",
+                "a: it is broken at byte 8"
+            ]
+        );
+        assert_eq!((findings.total(), findings.has_defect()), (4, true));
+        let findings = Findings::of(&[
+            damage(DamageKind::Missing, "x/a", 0),
+            damage(DamageKind::Missing, "x/b", 0),
+            damage(DamageKind::Missing, "y/a", 0),
+        ]);
+        let said: Vec<_> = findings.list().iter().map(Finding::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "x/a: it is broken, and 1 more of this kind (missing)",
+                "y/a: it is broken"
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_in_it_steers_a_terminal_or_floods_it() {
+        let detail = format!("topic \x1b]0;\x07{}", "x".repeat(2 << 20));
+        let findings = Findings::of(&[Damage {
+            file: "a\r\nb".into(),
+            offset: 0,
+            kind: DamageKind::Index,
+            detail,
+        }]);
+        let said = findings.list()[0].to_string();
+        assert!(
+            said.starts_with("a\\r\\nb: topic \\u{1b}]0;\\u{7}xxx"),
+            "{said}"
+        );
+        assert!(said.len() < 600 && !said.contains(char::is_control));
+    }
+}

@@ -1,0 +1,199 @@
+//! What is inside a recording, as an object for programs; `page.rs` writes it for people.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::check::Check;
+use super::findings::Findings;
+use super::units::path;
+use crate::bag::{Bag, FileSummary, IndexOrigin, Outline, Topic, TopicOutline};
+use crate::marks::{Mark, Marks};
+use crate::ros::Qos;
+use crate::time::TimeRange;
+
+/// In how many parts density is shown.
+pub(crate) const PARTS: usize = 24;
+
+/// What is inside a recording, as `play info --format json` writes it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Info {
+    pub(crate) files: Vec<FileInfo>,
+    pub(crate) start_ns: Option<i64>,
+    pub(crate) end_ns: Option<i64>,
+    pub(crate) duration_s: Option<f64>,
+    pub(crate) message_count: Option<u64>,
+    pub(crate) topics: Vec<TopicInfo>,
+    pub(crate) marks: Vec<MarkInfo>,
+    damage: Findings,
+    /// What reading everything brought, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) check: Option<Check>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct FileInfo {
+    #[serde(serialize_with = "path")]
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) profile: String,
+    pub(crate) library: String,
+    /// Whether its summary could be used; else it was read through.
+    pub(crate) indexed: bool,
+    pub(crate) chunks: usize,
+    pub(crate) compression: Vec<String>,
+    pub(crate) compressed_bytes: u64,
+    pub(crate) uncompressed_bytes: u64,
+    pub(crate) message_count: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct MarkInfo {
+    pub(crate) time_ns: i64,
+    pub(crate) name: String,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(crate) struct TopicInfo {
+    pub(crate) name: String,
+    #[serde(rename = "type")]
+    pub(crate) type_name: String,
+    pub(crate) encoding: String,
+    pub(crate) message_count: Option<u64>,
+    pub(crate) hz: Option<f64>,
+    /// Payload bytes: exact after a check, else as message indexes tell.
+    pub(crate) bytes: Option<u64>,
+    /// Messages in each of 24 equal parts of the recording.
+    pub(crate) density: Vec<f64>,
+    pub(crate) latched: bool,
+    pub(crate) qos: Vec<String>,
+    pub(crate) type_hash: Option<String>,
+}
+
+impl Info {
+    /// What is known of a bag without reading its messages.
+    pub fn new(bag: &Bag) -> Self {
+        Self::with(bag, None)
+    }
+
+    /// The same after everything was read.
+    pub fn checked(bag: &Bag) -> Self {
+        Self::with(bag, Some(Check::new(bag)))
+    }
+
+    /// The same with the marks that are kept with it.
+    #[must_use]
+    pub fn marked(self, marks: &Marks) -> Self {
+        let mark = |mark: &Mark| MarkInfo {
+            time_ns: mark.time.as_nanos(),
+            name: mark.name.clone(),
+        };
+        Self {
+            marks: marks.list().iter().map(mark).collect(),
+            ..self
+        }
+    }
+
+    fn with(bag: &Bag, check: Option<Check>) -> Self {
+        let mut files: Vec<FileInfo> = bag.files().iter().map(file_info).collect();
+        let (range, Outline { topics: outlines }) = (bag.range(), bag.outline(PARTS));
+        let mut topics: Vec<TopicInfo> = bag
+            .topics()
+            .iter()
+            .zip(outlines)
+            .map(|(topic, outline)| topic_info(topic, outline, range))
+            .collect();
+        if let Some(check) = &check {
+            // What was read is known exactly, whatever was said of it.
+            let read = check.sizes().iter().zip(check.counts());
+            for (topic, (size, count)) in topics.iter_mut().zip(read) {
+                (topic.bytes, topic.message_count) = (Some(*size), Some(*count));
+                topic.hz = hz(topic.message_count, range);
+            }
+            for (file, count) in files.iter_mut().zip(check.by_file()) {
+                file.message_count = Some(*count);
+            }
+        }
+        topics.sort_by(|a, b| a.name.cmp(&b.name));
+        Self {
+            files,
+            start_ns: range.map(|range| range.start().as_nanos()),
+            end_ns: range.map(|range| range.stop().as_nanos()),
+            duration_s: range.map(|range| range.duration().as_secs_f64()),
+            message_count: match &check {
+                Some(check) => Some(check.messages()),
+                None => bag.message_count(),
+            },
+            topics,
+            marks: Vec::new(),
+            damage: Findings::of(bag.damage()),
+            check,
+        }
+    }
+
+    /// Whether nothing is known to be wrong.
+    pub fn is_sound(&self) -> bool {
+        self.damage.list().is_empty() && self.check.as_ref().is_none_or(Check::is_sound)
+    }
+}
+
+fn file_info(file: &FileSummary) -> FileInfo {
+    FileInfo {
+        path: file.path.clone(),
+        bytes: file.bytes,
+        profile: file.profile.clone(),
+        library: file.library.clone(),
+        indexed: file.origin == IndexOrigin::Summary,
+        chunks: file.chunks,
+        compression: file.compressions.clone(),
+        compressed_bytes: file.compressed_bytes,
+        uncompressed_bytes: file.uncompressed_bytes,
+        message_count: file.message_count,
+    }
+}
+
+fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) -> TopicInfo {
+    let mut qos: Vec<String> = topic.offered_qos.iter().map(Qos::to_string).collect();
+    qos.dedup();
+    TopicInfo {
+        name: topic.name.clone(),
+        type_name: topic.type_name().to_owned(),
+        encoding: topic.encoding.clone(),
+        message_count: topic.message_count,
+        hz: hz(topic.message_count, range),
+        bytes: outline.bytes,
+        density: outline.density,
+        latched: topic.is_latched,
+        qos,
+        type_hash: topic.type_hash.clone(),
+    }
+}
+
+/// The mean rate over the whole recording; a handful of messages has none.
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+fn hz(messages: Option<u64>, range: Option<TimeRange>) -> Option<f64> {
+    let secs = range?.duration().as_secs_f64();
+    messages
+        .filter(|messages| *messages > 2 && secs > 0.0)
+        .map(|messages| (messages - 1) as f64 / secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+
+    #[test]
+    fn a_rate_needs_more_than_two_messages_and_some_time() {
+        let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(10_000_000_000));
+        assert_eq!(hz(Some(101), Some(range)), Some(10.0));
+        assert_eq!(
+            (
+                hz(Some(1), Some(range)),
+                hz(None, Some(range)),
+                hz(Some(9), None)
+            ),
+            (None, None, None)
+        );
+    }
+}

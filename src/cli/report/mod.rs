@@ -1,0 +1,9 @@
+//! What the command tells: the summary of a run, the page of `info`, the result of `--check`, hints.
+
+pub(super) mod check;
+pub(super) mod findings;
+pub(super) mod hints;
+pub(super) mod info;
+pub(super) mod page;
+pub(super) mod summary;
+pub(super) mod units;

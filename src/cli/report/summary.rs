@@ -1,0 +1,300 @@
+//! [`Summary`]: the end of a run, for people and for programs.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::findings::Findings;
+use super::units::{bytes, count, millis, paths, plural};
+use crate::bag::{Bag, MessageOrder, TopicId};
+use crate::cli::plan::{LeftOut, Plan, pace_factor};
+use crate::player::Report;
+use crate::time::Duration;
+use crate::wire::{Missed, Monitor};
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// Everything that was asked for has been played.
+    End,
+    /// Somebody asked it to stop.
+    Stopped,
+    /// A signal came.
+    Interrupted,
+    /// It could not go on.
+    Failed,
+}
+
+/// What a run did, as `--format json` writes it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Summary {
+    recording: Recording,
+    messages_sent: u64,
+    bytes_sent: u64,
+    unsent_bytes: u64,
+    stalled: u64,
+    lost: u64,
+    digest: Option<String>,
+    order: &'static str,
+    rate: Rate,
+    lateness_us: Lateness,
+    held_ms: Held,
+    jumps: u64,
+    laps: u64,
+    damaged: u64,
+    damage: Findings,
+    skipped: Vec<Skipped>,
+    topics: Vec<TopicSummary>,
+    ended: Ending,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Recording {
+    #[serde(serialize_with = "paths")]
+    files: Vec<PathBuf>,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+struct Rate {
+    /// `null` is as fast as possible.
+    asked: Option<f64>,
+    achieved: Option<f64>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+struct Lateness {
+    p50: f64,
+    p99: f64,
+    max: f64,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize)]
+struct Held {
+    starved: f64,
+    gated: f64,
+    paused: f64,
+    stalled: f64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Skipped {
+    topic: String,
+    reason: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct TopicSummary {
+    name: String,
+    #[serde(rename = "type")]
+    type_name: String,
+    sent: u64,
+    bytes: u64,
+    late: u64,
+    dropped: u64,
+    refilled: u64,
+    muted: u64,
+    stalled: u64,
+    lost: u64,
+}
+
+/// What did not reach the network's subscribers, as far as that is known.
+#[derive(Clone, Debug, Default)]
+pub struct Untaken {
+    topics: Vec<(TopicId, Missed)>,
+    clock: Missed,
+    bytes: u64,
+}
+
+impl Untaken {
+    /// What is known by now.
+    pub fn of(monitor: &Monitor) -> Self {
+        let topics = monitor.topics().into_iter();
+        // Recorded topics that share a name on the wire share a count: it goes to the first.
+        let topics = topics.filter_map(|topic| Some((*topic.ids.first()?, topic.missed)));
+        Self {
+            topics: topics.collect(),
+            clock: monitor.clock().unwrap_or_default(),
+            bytes: 0,
+        }
+    }
+
+    /// And these bytes were on their way at the end, and nobody had taken them.
+    #[must_use]
+    pub fn and_bytes(self, bytes: u64) -> Self {
+        Self { bytes, ..self }
+    }
+
+    fn topic(&self, id: TopicId) -> Missed {
+        let found = self.topics.iter().find(|(one, _)| *one == id);
+        found.map_or_else(Missed::default, |(_, missed)| *missed)
+    }
+
+    fn total(&self, count: impl Fn(&Missed) -> u64) -> u64 {
+        let topics = self.topics.iter().map(|(_, missed)| missed);
+        topics.chain([&self.clock]).map(count).sum()
+    }
+}
+
+impl Summary {
+    /// Sums up the run of a plan over a bag. Damage found when it was opened counts as well.
+    pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending, untaken: &Untaken) -> Self {
+        let (topics, recording) = (bag.topics(), plan.options.recording);
+        let direction = pace_factor(plan.options.pace).map_or(1.0, f64::signum);
+        let micros = |nanos: u64| {
+            Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX)).as_secs_f64() * 1e6
+        };
+        let counted = report.topics();
+        let played = plan.chosen.iter().map(|chosen| {
+            let (topic, counts) = (&topics[chosen.id.index()], counted[chosen.id.index()]);
+            let missed = untaken.topic(chosen.id);
+            TopicSummary {
+                name: chosen.name.clone(),
+                type_name: topic.type_name().to_owned(),
+                sent: counts.sent,
+                bytes: counts.bytes,
+                late: counts.late,
+                dropped: counts.dropped,
+                refilled: counts.refilled,
+                muted: counts.muted,
+                stalled: missed.stalled,
+                lost: missed.lost,
+            }
+        });
+        let mut damage = Findings::of(bag.damage());
+        for (first, count) in &report.damage {
+            damage.add(first, *count);
+        }
+        Self {
+            recording: Recording {
+                files: bag.files().iter().map(|file| file.path.clone()).collect(),
+                start_ns: recording.start().as_nanos(),
+                end_ns: recording.stop().as_nanos(),
+            },
+            messages_sent: report.sent,
+            bytes_sent: report.bytes,
+            unsent_bytes: untaken.bytes,
+            stalled: untaken.total(|missed| missed.stalled),
+            lost: untaken.total(|missed| missed.lost),
+            digest: report.digest.as_ref().map(crate::player::Digest::hex),
+            order: match bag.order() {
+                MessageOrder::Received => "received",
+                MessageOrder::Sent => "sent",
+            },
+            rate: Rate {
+                asked: pace_factor(plan.options.pace),
+                achieved: report.achieved_rate().map(|rate| rate * direction),
+            },
+            lateness_us: Lateness {
+                p50: micros(report.lateness.value_at_quantile(0.5)),
+                p99: micros(report.lateness.value_at_quantile(0.99)),
+                max: micros(report.lateness.max()),
+            },
+            held_ms: Held {
+                starved: report.held.starved.as_secs_f64() * 1e3,
+                gated: report.held.gated.as_secs_f64() * 1e3,
+                paused: report.held.paused.as_secs_f64() * 1e3,
+                stalled: report.held.stalled.as_secs_f64() * 1e3,
+            },
+            jumps: report.jumps,
+            laps: report.laps,
+            damaged: damage.total(),
+            damage,
+            skipped: plan.left_out.iter().map(skipped).collect(),
+            topics: played.collect(),
+            ended,
+        }
+    }
+
+    /// Whether no message was sent.
+    pub fn is_empty(&self) -> bool {
+        self.messages_sent == 0
+    }
+
+    /// Whether a subscriber is known to have missed something.
+    pub fn is_short(&self) -> bool {
+        self.lost > 0 || self.unsent_bytes > 0
+    }
+
+    /// What was wrong with the recording.
+    pub fn damage(&self) -> &Findings {
+        &self.damage
+    }
+}
+
+fn skipped(left_out: &LeftOut) -> Skipped {
+    Skipped {
+        topic: left_out.topic.clone(),
+        reason: left_out.reason.clone(),
+    }
+}
+
+impl fmt::Display for Summary {
+    /// One line for the run, one for its timing, and one each for what was not as it should be.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let topics = self.topics.iter().filter(|topic| topic.sent > 0).count() as u64;
+        let ended = match self.ended {
+            Ending::End => "played",
+            Ending::Stopped => "stopped after",
+            Ending::Interrupted => "interrupted after",
+            Ending::Failed => "failed after",
+        };
+        let (sent, topics) = (
+            plural(self.messages_sent, "message"),
+            plural(topics, "topic"),
+        );
+        let size = bytes(self.bytes_sent);
+        let rate = match (self.rate.asked, self.rate.achieved) {
+            (Some(asked), Some(achieved)) => format!(", rate {achieved:.4} of {asked} asked"),
+            (None, Some(achieved)) => format!(", rate {achieved:.1}"),
+            (_, None) => String::new(),
+        };
+        write!(f, "{ended} {sent} on {topics}, {size}{rate}")?;
+        if self.rate.asked.is_some() && self.messages_sent > 0 {
+            let late: u64 = self.topics.iter().map(|topic| topic.late).sum();
+            let Lateness { p50, p99, max } = self.lateness_us;
+            write!(
+                f,
+                "\n{} late by over 1 ms; lateness p50 {}, p99 {}, max {}",
+                count(late),
+                millis(p50),
+                millis(p99),
+                millis(max)
+            )?;
+        }
+        for (span, why) in [
+            (self.held_ms.starved, "waiting for the recording"),
+            (
+                self.held_ms.gated,
+                "at a gate (delay, subscribers, network)",
+            ),
+            (self.held_ms.stalled, "kept from running"),
+        ] {
+            if span >= 100.0 {
+                write!(f, "\nheld {:.1} s {why}", span / 1e3)?;
+            }
+        }
+        if self.lost > 0 {
+            write!(
+                f,
+                "\n{} or more lost by subscribers that took nothing for --stall-timeout",
+                plural(self.lost, "message")
+            )?;
+        }
+        let dropped: u64 = self.topics.iter().map(|topic| topic.dropped).sum();
+        if dropped > 0 {
+            write!(f, "\n{} dropped", plural(dropped, "message"))?;
+        }
+        if self.damaged > 0 {
+            write!(
+                f,
+                "\n{} in the recording",
+                plural(self.damaged, "damaged place")
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! [`Clock`]: what time is it? The same API for ROS, system and steady time.
+//!
+//! A clock is a cheap handle to share among threads; nobody can move the time with it. A ROS clock shows
+//! the system clock until a source is active (requirement T16), then what the source said last (T17), and
+//! zero before it said anything (T20). `now()` is a few atomic loads. The way on from here: `core.rs`.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::jump::{
+    Handler, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, Notice, Phase, Reversal, Wanted,
+};
+use super::wall_clock::{Rest, Wall};
+use super::writer::ClockWriter;
+use crate::clock::source::keep_alive::Life;
+use crate::clock::state::change::Fallback;
+use crate::clock::state::core::Core;
+use crate::clock::state::extrapolate::ClockPace;
+use crate::clock::waiting::alarms::Sleeper;
+use crate::clock::waiting::sleep::{SleepError, SleepOptions};
+use crate::time::{Duration, Kind, Ros, Steady, System, Time};
+
+/// A clock of kind `K` (requirements T1, T3). Clones show the same time. As long as there is one, or a timer, a rate or
+/// a registered handler of it, the [`SimTime`](crate::clock::source::sim_time::SimTime) that it came from goes on.
+///
+/// ```
+/// use bagplay::clock::Clock;
+/// let before = Clock::steady().now();
+/// assert!(Clock::system().now().as_nanos() > 0 && Clock::steady().now() >= before);
+/// ```
+pub struct Clock<K: Kind = Ros> {
+    pub(crate) core: Arc<Core>,
+    pub(crate) life: Arc<Life>,
+    kind: PhantomData<K>,
+}
+
+/// A source is active but has not said what time it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+#[error("the time source has not said anything yet")]
+pub struct NotStarted;
+
+impl Clock<Ros> {
+    /// A ROS clock and what moves it. Give the writer to a [`SimTime`](crate::clock::source::sim_time::SimTime), or move
+    /// the time with it; once it is dropped, the clock shows system time.
+    pub fn ros(fallback: Fallback) -> (Self, ClockWriter) {
+        Self::ros_on(Wall::Machine, fallback)
+    }
+
+    pub(crate) fn ros_on(wall: Wall, fallback: Fallback) -> (Self, ClockWriter) {
+        let clock = Self::of(Core::new(wall, Rest::System, fallback));
+        let writer = ClockWriter::new(clock.clone());
+        (clock, writer)
+    }
+
+    /// How its time goes, by what its source said last. Waits for no handlers.
+    pub fn pace(&self) -> ClockPace {
+        self.core.lock().pace()
+    }
+
+    /// Whether a source drives it (requirement T18).
+    pub fn is_active(&self) -> bool {
+        self.core.look(|shown, _| shown.is_active)
+    }
+}
+
+impl Clock<System> {
+    /// The machine's system clock; its steady clock if it has none (requirements T12, T13). Setting the
+    /// date is not reported as a jump; sleepers and timers follow it within a second.
+    pub fn system() -> Self {
+        Self::system_on(Wall::Machine)
+    }
+
+    pub(crate) fn system_on(wall: Wall) -> Self {
+        Self::of(Core::new(wall, Rest::System, Fallback::Zero))
+    }
+}
+
+impl Clock<Steady> {
+    /// The machine's steady clock: it only increases and starts near boot (requirement T14).
+    pub fn steady() -> Self {
+        Self::steady_on(Wall::Machine)
+    }
+
+    pub(crate) fn steady_on(wall: Wall) -> Self {
+        Self::of(Core::new(wall, Rest::Steady, Fallback::Zero))
+    }
+}
+
+impl<K: Kind> Clock<K> {
+    fn of(core: Arc<Core>) -> Self {
+        Self {
+            core,
+            life: Arc::default(),
+            kind: PhantomData,
+        }
+    }
+
+    /// The time; zero if an active source has not said anything yet (requirement T20). While the handlers
+    /// of a backward jump or a change of source run in another thread, it waits for them (T50): hold no lock
+    /// that a handler takes. In a handler it never waits. Else it takes nanoseconds.
+    pub fn now(&self) -> Time<K> {
+        let seen = self
+            .core
+            .look(|shown, wall| (!shown.is_gated).then(|| shown.reading.at(wall)));
+        kinded(seen.unwrap_or_else(|| self.core.settled_now()))
+    }
+
+    /// The time, without ever waiting for handlers: while they run it is the one before the jump, but to
+    /// the thread that runs them. An error where [`Clock::now`] is zero or falls back.
+    pub fn try_now(&self) -> Result<Time<K>, NotStarted> {
+        let (time, is_started, is_gated) = self
+            .core
+            .look(|shown, wall| (shown.reading.at(wall), shown.is_started(), shown.is_gated));
+        let (time, is_started) = if is_gated {
+            let state = self.core.lock();
+            if state.is_handled_here() {
+                (state.now(self.core.wall()), state.shown().is_started())
+            } else {
+                (time, is_started)
+            }
+        } else {
+            (time, is_started)
+        };
+        is_started.then_some(kinded(time)).ok_or(NotStarted)
+    }
+
+    /// Whether there is a time: always but for a ROS clock whose active source has not said anything.
+    pub fn started(&self) -> bool {
+        self.try_now().is_ok()
+    }
+
+    /// Waits until there is a time (requirements T21, T37); not at all if there is one.
+    ///
+    /// ```no_run
+    /// # let clock = bagplay::clock::SimTime::process().clock();
+    /// use bagplay::time::Duration;
+    /// use bagplay::clock::OnJump;
+    /// clock.wait_started(OnJump::Continue.within(Duration::from_secs(5)))?;
+    /// # Ok::<(), bagplay::clock::SleepError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Clock::sleep_until`]: [`SleepError::TimedOut`] if none has come in time. A jump that the options ask for
+    /// ends the wait if it follows the first time before this thread has run.
+    pub fn wait_started(&self, options: impl Into<SleepOptions>) -> Result<(), SleepError> {
+        self.core.wait_started(&options.into())
+    }
+
+    /// Blocks for a span of this clock's time (requirement T55); not at all for one that is not positive.
+    /// On a clock that is not started it counts from the first time there is (T21). Hold no lock that a
+    /// handler takes.
+    pub fn sleep_for(
+        &self,
+        span: Duration,
+        options: impl Into<SleepOptions>,
+    ) -> Result<(), SleepError> {
+        let slept = self.core.sleep(&options.into(), |state, now| {
+            Sleeper::lasting(span, state, now)
+        });
+        slept.map(drop)
+    }
+
+    /// Blocks until this clock shows `target` or later (requirement T55), whatever it shows next; not at all
+    /// if it does. Hold no lock that a handler takes.
+    ///
+    /// ```
+    /// use bagplay::clock::{Clock, OnJump};
+    /// use bagplay::time::Duration;
+    /// let clock = Clock::steady();
+    /// clock.sleep_until(clock.now() + Duration::from_millis(1), OnJump::Continue)?;
+    /// # Ok::<(), bagplay::clock::SleepError>(())
+    /// ```
+    pub fn sleep_until(
+        &self,
+        target: Time<K>,
+        options: impl Into<SleepOptions>,
+    ) -> Result<(), SleepError> {
+        let until = Time::from_nanos(target.as_nanos());
+        let slept = self
+            .core
+            .sleep(&options.into(), |_, _| Sleeper::until(until));
+        slept.map(drop)
+    }
+
+    /// Calls `handler` before and after each jump that `filter` lets through, until the handle is dropped
+    /// (requirements T51, T52). System and steady clocks have no source and never jump.
+    ///
+    /// Handlers run on the thread that moves the time, one after the other, in the order of registration. To
+    /// them the clock shows the time before, then the time after. While those of a backward jump or of a
+    /// change of source run, [`Clock::now`], sleeps and the methods of timers wait in other threads (T50);
+    /// [`Clock::try_now`] does not, nor do cancellations. Hence:
+    ///
+    /// - Who asks for the time or sleeps holds no lock that a handler takes: take the time, then the lock.
+    /// - A handler waits for no thread that asks this clock for the time.
+    /// - It may sleep on other clocks, but not until a time that comes only when it is done. On the clock whose
+    ///   jump it handles, and on those that the same thread brings their time, as all of a
+    ///   [`SimTime`](crate::clock::source::sim_time::SimTime), it gets [`SleepError::InHandler`].
+    /// - It may add and drop handlers, and move the time, which takes effect after this jump.
+    /// - A panic in it is caught, logged and counted ([`JumpHandle::panics`]), and one in what it owns when
+    ///   that is dropped is caught; the others are called all the same.
+    ///
+    /// ```
+    /// use bagplay::clock::{Clock, Fallback, JumpFilter, Phase};
+    /// use bagplay::time::Duration;
+    /// let (clock, writer) = Clock::ros(Fallback::Zero);
+    /// let filter = JumpFilter::new().min_backward(Duration::from_nanos(1));
+    /// let handle = clock.on_jump(filter, |phase, jump| match phase {
+    ///     Phase::Before => println!("clear what is later than {}", jump.after),
+    ///     Phase::After => println!("jumped by {}", jump.delta()),
+    /// })?;
+    /// # drop((writer, handle));
+    /// # Ok::<(), bagplay::clock::InvalidFilter>(())
+    /// ```
+    #[track_caller]
+    pub fn on_jump(
+        &self,
+        filter: JumpFilter,
+        mut handler: impl FnMut(Phase, JumpEvent) + Send + 'static,
+    ) -> Result<JumpHandle, InvalidFilter> {
+        let wanted = Wanted::Jumps(filter.check()?);
+        Ok(self.register(wanted, move |phase, notice| {
+            if let Notice::Jump(event) = notice {
+                handler(phase, event);
+            }
+        }))
+    }
+
+    /// Calls `handler` before and after the source turns round (requirement T53), as [`Clock::on_jump`] says: a source
+    /// that says its factor, in a [`ClockState`](crate::clock::state::extrapolate::ClockState). Plain `/clock` does not; each of its
+    /// steps back is a jump.
+    #[track_caller]
+    pub fn on_reverse(
+        &self,
+        mut handler: impl FnMut(Phase, Reversal) + Send + 'static,
+    ) -> JumpHandle {
+        self.register(Wanted::Reversals, move |phase, notice| {
+            if let Notice::Reversal(reversal) = notice {
+                handler(phase, reversal);
+            }
+        })
+    }
+
+    /// Calls `handler` after each clock message that an active source fed, also if it repeats the time
+    /// (requirement T53). A source may pass over some that it received while handlers ran.
+    #[track_caller]
+    pub fn on_tick(&self, mut handler: impl FnMut(Time<Ros>) + Send + 'static) -> JumpHandle {
+        self.register(Wanted::Ticks, move |_, notice| {
+            if let Notice::Tick(time) = notice {
+                handler(time);
+            }
+        })
+    }
+
+    #[track_caller]
+    fn register(
+        &self,
+        wanted: Wanted,
+        call: impl FnMut(Phase, Notice) + Send + 'static,
+    ) -> JumpHandle {
+        let handler = Arc::new(Handler::new(wanted, Box::new(call)));
+        self.core.add(Arc::clone(&handler));
+        JumpHandle::new(handler, Arc::downgrade(&self.core), Arc::clone(&self.life))
+    }
+}
+
+/// Instants leave the room of [`Core`], where they are all written alike.
+pub(crate) const fn kinded<K: Kind>(at: Time<Ros>) -> Time<K> {
+    Time::from_nanos(at.as_nanos())
+}
+
+impl<K: Kind> Clone for Clock<K> {
+    fn clone(&self) -> Self {
+        Self {
+            core: Arc::clone(&self.core),
+            life: Arc::clone(&self.life),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K: Kind> fmt::Debug for Clock<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.core.look(|shown, _| shown);
+        write!(f, "Clock<{}>({shown:?})", K::NAME)
+    }
+}

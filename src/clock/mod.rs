@@ -1,0 +1,44 @@
+//! Clocks of the three kinds of ROS time, and the library of programs that follow a clock server.
+//!
+//! To follow a clock server read [`Clock`], then [`Clock::on_jump`]; [`SimTime`] moves clocks by a [`TimeSource`].
+//! Nothing here does I/O or owns a thread. The clocks of the machine are read in `wall_clock.rs` alone.
+//! `docs/time.md` names the place where each requirement of the ROS article is met.
+
+mod handle;
+mod jump;
+#[cfg(test)]
+#[cfg(model)]
+mod models;
+mod source;
+mod state;
+mod sync;
+mod test_clock;
+mod timers;
+mod waiting;
+mod wall_clock;
+mod writer;
+
+pub use handle::{Clock, NotStarted};
+pub use jump::{InvalidFilter, JumpEvent, JumpFilter, JumpHandle, JumpKind, Phase, Reversal};
+pub use source::complaint::Complaint;
+pub(crate) use source::mailbox;
+pub use source::sim_time::SimTime;
+pub use source::time_source::{Feed, MachineSource, NoSource, SourceError, TimeSource};
+pub use state::change::Fallback;
+pub use state::extrapolate::{ClockPace, ClockState, Extrapolation, LateTick};
+pub use test_clock::TestClock;
+pub use timers::rate::{Cycle, Rate};
+pub use timers::schedule::{MissedTicks, Repeat, Tick};
+pub use timers::timer::{InvalidPeriod, Start, Timer, TimerError, TimerOptions};
+pub use timers::timer_adder::TimerAdder;
+pub use timers::timer_set::Timers;
+#[cfg(feature = "async")]
+pub use waiting::async_sleep::Sleep;
+pub use waiting::cancel::Cancel;
+pub use waiting::sleep::{OnJump, SleepError, SleepOptions};
+pub use writer::ClockWriter;
+
+/// The snippets of the documentation.
+#[cfg(all(doctest, feature = "wire"))]
+#[doc = include_str!("../../docs/time.md")]
+struct Documentation;

@@ -1,0 +1,273 @@
+//! Models of [`SimTime`]: what is fed while clocks come and go, change hands, and sim time goes on and off.
+//!
+//! As in `model.rs`.
+
+use std::sync::{Arc, Mutex};
+
+use loom::thread;
+
+use super::{ALL, SOME, at, back, check, ns};
+use crate::clock::handle::Clock;
+use crate::clock::jump::{JumpFilter, JumpHandle, JumpKind, Phase};
+use crate::clock::source::sim_time::SimTime;
+use crate::clock::source::time_source::{Feed, SourceError, TimeSource};
+use crate::clock::test_clock::TestClock;
+use crate::clock::waiting::sleep::OnJump;
+use crate::time::Ros;
+
+/// Gives its feed away.
+struct Open(Arc<Mutex<Option<Feed>>>);
+
+impl TimeSource for Open {
+    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+        *self.0.lock().unwrap() = Some(feed.clone());
+        Ok(())
+    }
+
+    fn stop(&mut self) {}
+}
+
+/// One that is on and has said `time`.
+fn on(test: &TestClock, time: i64) -> (SimTime, Feed) {
+    let feed = Arc::default();
+    let sim = SimTime::on_test_clock(test, Open(Arc::clone(&feed)));
+    sim.enable().unwrap();
+    let feed = feed.lock().unwrap().take().unwrap();
+    feed.time(at(time));
+    (sim, feed)
+}
+
+fn fed(feed: &Feed, time: i64) -> thread::JoinHandle<()> {
+    let feed = feed.clone();
+    thread::spawn(move || feed.time(at(time)))
+}
+
+#[test]
+fn sim_time_is_off_and_on_again_while_it_is_fed() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let (sim, feed) = on(&test, 10);
+        let clock = sim.clock();
+        let other = fed(&feed, 20);
+        sim.disable();
+        assert!(!sim.is_enabled());
+        sim.enable().unwrap();
+        other.join().unwrap();
+        assert!(clock.is_active());
+        assert!([at(10), at(20)].contains(&clock.now()));
+        feed.time(at(30));
+        assert_eq!(clock.now(), at(30));
+    });
+}
+
+#[test]
+fn clocks_agree_with_the_switch_after_on_and_off_at_once() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let (sim, _) = on(&test, 10);
+        let clock = sim.clock();
+        let switch = sim.clone();
+        let other = thread::spawn(move || switch.enable().unwrap());
+        sim.disable();
+        other.join().unwrap();
+        assert_eq!(sim.is_enabled(), clock.is_active());
+    });
+}
+
+/// A clock off as yet whose handler feeds times up to `20`: more than who switches it on hands on. The rest is for a
+/// thread that is made for it.
+fn feeds_on(test: &TestClock) -> (SimTime, Feed, Clock<Ros>, JumpHandle) {
+    let (sim, feed) = SimTime::fed_on_test_clock(test);
+    let (clock, own) = (sim.clock(), feed.clone());
+    let handle = clock.on_jump(JumpFilter::any(), move |phase, jump| {
+        if phase == Phase::After && jump.kind != JumpKind::Deactivated && jump.after < at(20) {
+            own.time(jump.after + ns(10));
+        }
+    });
+    (sim, feed, clock, handle.unwrap())
+}
+
+#[test]
+fn what_who_switches_on_leaves_is_handed_on_beside_a_feed() {
+    check(SOME, || {
+        let test = TestClock::new(at(1));
+        let (sim, feed, clock, handle) = feeds_on(&test);
+        sim.enable().unwrap();
+        let other = fed(&feed, 30);
+        assert!(clock.is_active());
+        assert_eq!(clock.sleep_until(at(30), OnJump::Continue), Ok(()));
+        other.join().unwrap();
+        assert_eq!(handle.panics(), 0);
+    });
+}
+
+#[test]
+fn who_switches_off_beside_a_thread_that_hands_on_the_rest_comes_back() {
+    check(SOME, || {
+        let test = TestClock::new(at(1));
+        let (sim, _, clock, handle) = feeds_on(&test);
+        sim.enable().unwrap();
+        sim.disable();
+        assert!(!clock.is_active());
+        sim.enable().unwrap();
+        assert_eq!(clock.sleep_until(at(20), OnJump::Continue), Ok(()));
+        assert_eq!(handle.panics(), 0);
+    });
+}
+
+#[test]
+fn a_clock_that_joins_while_it_is_fed_misses_nothing() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let (sim, feed) = on(&test, 10);
+        let other = fed(&feed, 20);
+        let clock = sim.clock();
+        other.join().unwrap();
+        assert_eq!(clock.now(), at(20));
+    });
+}
+
+#[test]
+fn clocks_of_one_source_agree_when_two_feed_it() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let (sim, feed) = on(&test, 10);
+        let clocks = [sim.clock(), sim.clock()];
+        let other = fed(&feed, 20);
+        feed.time(at(30));
+        other.join().unwrap();
+        assert_eq!(clocks[0].now(), clocks[1].now());
+        assert!([at(20), at(30)].contains(&clocks[0].now()));
+    });
+}
+
+#[test]
+fn what_is_on_its_way_does_not_reach_a_clock_that_was_handed_over() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let ((from, feed), (to, _)) = (on(&test, 10), on(&test, 1_000));
+        let clock = from.clock();
+        let other = fed(&feed, 20);
+        from.hand_over(&clock, &to);
+        assert_eq!(clock.now(), at(1_000));
+        other.join().unwrap();
+        assert_eq!(clock.now(), at(1_000));
+    });
+}
+
+#[test]
+fn a_released_clock_shows_system_time_at_once_and_for_good() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let (sim, feed) = on(&test, 10);
+        let clock = sim.clock();
+        let other = fed(&feed, 20);
+        sim.release(&clock);
+        assert!(!clock.is_active());
+        other.join().unwrap();
+        assert!(!clock.is_active());
+    });
+}
+
+#[test]
+fn a_clock_that_two_hand_over_has_one_source() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let ((from, _), (to, feed)) = (on(&test, 10), on(&test, 1_000));
+        let (another, its_feed) = on(&test, 2_000);
+        let clock = from.clock();
+        let (mine, other) = (clock.clone(), from.clone());
+        let other = thread::spawn(move || {
+            other.hand_over(&mine, &another);
+            another
+        });
+        from.hand_over(&clock, &to);
+        let _another = other.join().unwrap();
+        feed.time(at(1_001));
+        its_feed.time(at(2_001));
+        assert!([at(1_001), at(2_001)].contains(&clock.now()));
+    });
+}
+
+#[test]
+fn a_handler_hands_its_clock_over_while_its_source_is_switched_off() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let ((from, feed), (to, _)) = (on(&test, 10), on(&test, 1_000));
+        let clock = from.clock();
+        let (sim, own): (SimTime, Clock<Ros>) = (from.clone(), clock.clone());
+        let _handle = clock.on_jump(back(), move |phase, _| {
+            if phase == Phase::After {
+                sim.hand_over(&own, &to);
+            }
+        });
+        let other = fed(&feed, 5);
+        from.disable();
+        other.join().unwrap();
+        // Ignored, or handled and handed over.
+        assert!(!clock.is_active() || clock.now() == at(1_000));
+    });
+}
+
+/// Says `1_000` when it starts.
+struct Talks;
+
+impl TimeSource for Talks {
+    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+        feed.time(at(1_000));
+        Ok(())
+    }
+
+    fn stop(&mut self) {}
+}
+
+#[test]
+fn nothing_of_a_source_that_was_replaced_comes_after_the_new_ones_time() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let (sim, feed) = on(&test, 10);
+        let clock = sim.clock();
+        let other = fed(&feed, 20);
+        sim.replace_source(Talks).unwrap();
+        other.join().unwrap();
+        feed.time(at(30));
+        assert_eq!(clock.now(), at(1_000));
+    });
+}
+
+#[test]
+fn a_clock_goes_back_and_forth_while_both_sources_feed() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let ((one, feed), (two, its_feed)) = (on(&test, 10), on(&test, 1_000));
+        let clock = one.clock();
+        let others = [fed(&feed, 20), fed(&its_feed, 2_000)];
+        one.hand_over(&clock, &two);
+        two.hand_over(&clock, &one);
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(clock.now(), at(20));
+    });
+}
+
+#[test]
+fn a_clock_is_made_and_another_released_while_sim_time_goes_off() {
+    check(ALL, || {
+        let test = TestClock::new(at(1));
+        let (sim, feed) = on(&test, 10);
+        let (leaves, stays) = (sim.clock(), sim.clock());
+        let (from, gone) = (sim.clone(), leaves.clone());
+        let releasing = thread::spawn(move || from.release(&gone));
+        let switch = sim.clone();
+        let switching = thread::spawn(move || switch.disable());
+        let comes = sim.clock();
+        releasing.join().unwrap();
+        switching.join().unwrap();
+        assert!(![&leaves, &stays, &comes].iter().any(|it| it.is_active()));
+        sim.enable().unwrap();
+        feed.time(at(30));
+        assert!(!leaves.is_active());
+        assert_eq!([stays.now(), comes.now()], [at(30); 2]);
+    });
+}

@@ -1,0 +1,366 @@
+//! [`Hub`]: what is behind a [`SimTime`](super::sim_time::SimTime): its source, its clocks, and the line in which
+//! what the source says waits for them.
+//!
+//! One thread at a time hands on, in order, with no lock held: jump handlers may come back here. What arrives
+//! meanwhile waits in line and is handed on right after. A call that does not feed hands on a bounded number; a
+//! new thread hands on the rest (`share.rs`). Nobody hands on while the source's own code runs: no
+//! handler runs in it, nor under the lock that is held for it. Locks are taken in this order: control, line, clock.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError};
+
+use super::complaint::Complaint;
+use super::keep_alive::Kept;
+use super::mailbox::{Letter, Mailbox, Said};
+use super::time_source::TimeSource;
+use crate::clock::handle::Clock;
+use crate::clock::jump::{HubId, Serving};
+use crate::clock::state::change::Change;
+use crate::clock::state::extrapolate::Heard;
+use crate::clock::state::share::Share;
+use crate::clock::sync;
+use crate::clock::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
+use crate::clock::wall_clock::Wall;
+use crate::clock::writer::Attached;
+use crate::time::{Ros, Time};
+
+/// So many states in a row, for one may have waited on its way.
+const STALE_IN_A_ROW: u32 = 3;
+
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+pub(crate) struct Hub {
+    id: HubId,
+    wall: Wall,
+    /// Held while the source's own code runs, not while handlers do.
+    pub(crate) control: Mutex<Control>,
+    /// Written under the lock of `control`, read without: the source's own code may ask.
+    pub(crate) is_on: AtomicBool,
+    pub(crate) line: Mutex<Line>,
+    /// Something that was asked for has been handed on.
+    pub(crate) handed: Condvar,
+}
+
+pub(crate) struct Control {
+    pub(crate) source: Box<dyn TimeSource>,
+    pub(crate) number: u64,
+}
+
+/// What is to be handed on.
+#[derive(Default)]
+pub(crate) struct Line {
+    /// With the number of the source that said it; none for what was asked for.
+    pub(crate) actions: Mailbox<(Option<u64>, Action)>,
+    /// How much was asked for so far: on, off, another source.
+    pub(crate) asked: u64,
+    /// How much of that was handed on.
+    pub(crate) done: u64,
+    /// A thread hands on.
+    is_busy: bool,
+    /// The source's own code runs: nobody begins to hand on, and who does ends after the action at hand.
+    pub(crate) is_held: bool,
+    /// How many actions waited when it began to. Behind them "on" may yet come.
+    pub(crate) kept: usize,
+    /// The number of the source that was asked for last; what others say counts for nothing.
+    newest: u64,
+    clocks: Vec<Attached>,
+    source: u64,
+    is_on: bool,
+    /// That nobody sleeps on these clocks any more, where it is so.
+    shut: Option<Change>,
+    /// What the source said last.
+    last: Option<Change>,
+    publishers: usize,
+    complaints: BTreeSet<Complaint>,
+    /// What could not be read.
+    malformed: u64,
+    /// So many states in a row were too old.
+    stale: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Action {
+    Time(Time<Ros>),
+    State(Heard),
+    Publishers(usize),
+    On,
+    Off,
+    /// Another source, of this number; nothing of the old one counts.
+    Source(u64),
+}
+
+impl Letter for (Option<u64>, Action) {
+    fn said(&self) -> Option<Said> {
+        match &self.1 {
+            Action::Time(time) => Some(Said::Time(*time)),
+            Action::State(heard) => Some(Said::State(heard.state)),
+            _ => None,
+        }
+    }
+}
+
+/// What came of code of a source; a panic in it goes on where no lock is held.
+pub(crate) type Ran<T> = std::thread::Result<T>;
+
+impl Hub {
+    pub(crate) fn new(wall: Wall, source: Box<dyn TimeSource>) -> (Arc<Self>, Ran<()>) {
+        let control = Control { source, number: 0 };
+        let hub = Arc::new(Self {
+            id: MADE.fetch_add(1, Ordering::Relaxed),
+            wall,
+            control: Mutex::new(control),
+            is_on: AtomicBool::new(false),
+            line: Mutex::new(Line::default()),
+            handed: Condvar::new(),
+        });
+        let attached = hub.attach_source(&mut hub.control());
+        hub.hand_on(Share::BOUNDED);
+        (hub, attached)
+    }
+
+    /// Whether this thread may be one that hands on.
+    pub(crate) fn may_be_served_here(&self) -> bool {
+        Serving::may_be_here(self.id)
+    }
+
+    pub(crate) const fn wall(&self) -> &Wall {
+        &self.wall
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn publishers(&self) -> usize {
+        self.line().publishers
+    }
+
+    pub(crate) fn complaints(&self) -> Vec<Complaint> {
+        self.line().complaints.iter().copied().collect()
+    }
+
+    pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn act(self: &Arc<Self>, source: u64, action: Action) {
+        self.line().put(source, action);
+        self.hand_on(Share::ALL);
+    }
+
+    /// At once, whatever waits: it is no time.
+    pub(crate) fn malformed(&self, source: u64) {
+        let mut line = self.line();
+        if source == line.source {
+            line.malformed += 1;
+            let complaints = line.complain();
+            drop(line);
+            tell(&complaints);
+        }
+    }
+
+    pub(crate) fn malformed_count(&self) -> u64 {
+        self.line().malformed
+    }
+
+    /// Hands on this share of what is in line, unless another thread hands on. The one that does ends when the line is
+    /// empty or the source's own code runs; otherwise a new thread goes on.
+    pub(crate) fn hand_on(self: &Arc<Self>, share: Share) {
+        let mut line = self.line();
+        if line.is_busy {
+            return;
+        }
+        line.is_busy = true;
+        self.hand_on_alone(line, share);
+    }
+
+    /// The same for the one thread for which the line is busy.
+    fn hand_on_alone<'a>(self: &'a Arc<Self>, mut line: MutexGuard<'a, Line>, mut share: Share) {
+        let _serving = Serving::of(self.id);
+        while !line.is_held && !line.actions.is_empty() {
+            if !share.takes_one(line.actions.len()) {
+                drop(line);
+                let hub = Arc::clone(self);
+                // The line stays busy, so no other thread begins before that one.
+                sync::spawn("clock-feed", move || {
+                    hub.hand_on_alone(hub.line(), Share::ALL);
+                });
+                return;
+            }
+            let Some((source, action)) = line.actions.take() else {
+                break;
+            };
+            if source.is_some_and(|source| source != line.source) {
+                continue;
+            }
+            line.forget_unused();
+            let clocks = line.clocks.clone();
+            let complaints = line.note(action);
+            let is_on = line.is_on;
+            drop(line);
+            tell(&complaints);
+            let handed = catch_unwind(AssertUnwindSafe(|| {
+                hand(action, &clocks, is_on);
+                // The last handle of a clock that was released meanwhile may own whatever its handlers own.
+                drop(clocks);
+            }));
+            if handed.is_err() {
+                tracing::error!("a clock panicked as it was told the time; the others go on");
+            }
+            line = self.line();
+            if source.is_none() {
+                line.done += 1;
+                self.handed.notify_all();
+            }
+        }
+        line.is_busy = false;
+    }
+
+    /// The clock is told at once what the others know, whoever tells them something just now. Its handles keep
+    /// `keeper` from now on; what they kept before comes back.
+    #[must_use]
+    pub(crate) fn attach(&self, clock: &Attached, keeper: Kept) -> Option<Kept> {
+        let mut line = self.line();
+        line.forget_unused();
+        let known = line.last.into_iter();
+        let known = known.chain(line.is_on.then_some(Change::Activate));
+        let kept = clock.joins(self.id, keeper);
+        clock.queue(known.chain(line.shut));
+        line.clocks.push(clock.clone());
+        drop(line);
+        clock.catch_up(Share::BOUNDED);
+        kept
+    }
+
+    /// Not by way of the line: it waits for nobody who hands on.
+    pub(crate) fn shut_down(&self) {
+        let mut line = self.line();
+        line.shut = Some(Change::Shut);
+        let clocks = line.clocks.clone();
+        drop(line);
+        for clock in &clocks {
+            clock.change(Change::Shut, Share::BOUNDED);
+        }
+    }
+
+    pub(crate) fn take(&self, clock: &Clock<Ros>) -> Option<Attached> {
+        let mut line = self.line();
+        let at = line.clocks.iter().position(|it| it.is_of(clock))?;
+        Some(line.clocks.swap_remove(at))
+    }
+}
+
+impl Line {
+    pub(crate) fn ask(&mut self, action: Action) {
+        self.asked += 1;
+        if let Action::Source(number) = action {
+            self.newest = number;
+        }
+        self.actions.put((None, action));
+    }
+
+    fn put(&mut self, source: u64, action: Action) {
+        if source != self.newest {
+            return;
+        }
+        let kept = if self.is_held { self.kept } else { 0 };
+        if let Action::Publishers(_) = action {
+            let waiting = self.actions.letters().iter_mut().skip(kept).rev();
+            let since = waiting.take_while(|(source, _)| source.is_some());
+            for (_, known) in since {
+                if let Action::Publishers(_) = known {
+                    *known = action;
+                    return;
+                }
+            }
+        }
+        self.actions.put_behind(kept, (Some(source), action));
+    }
+
+    /// Clocks that nobody else has and that tell nobody need no time any more.
+    fn forget_unused(&mut self) {
+        self.clocks.retain(Attached::is_used);
+    }
+
+    /// What there is to complain of that was not before.
+    fn note(&mut self, action: Action) -> Vec<Complaint> {
+        match action {
+            Action::Time(time) if self.is_on => self.last = Some(Change::Time(time)),
+            Action::State(heard) if self.is_on => {
+                self.last = Some(Change::State(heard));
+                self.stale = if heard.is_too_old() {
+                    self.stale.saturating_add(1)
+                } else {
+                    0
+                };
+                return self.complain();
+            }
+            Action::Publishers(count) => {
+                self.publishers = count;
+                return self.complain();
+            }
+            Action::On => self.is_on = true,
+            // The clocks do the same with what they know.
+            Action::Off => (self.is_on, self.last) = (false, self.last.map(Change::as_said)),
+            Action::Source(number) => {
+                self.source = number;
+                self.last = None;
+                (self.publishers, self.malformed, self.stale) = (0, 0, 0);
+                self.complaints.clear();
+            }
+            Action::Time(_) | Action::State(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn complain(&mut self) -> Vec<Complaint> {
+        let is_on = |(_, action): &(_, Action)| matches!(action, Action::On);
+        let is_wanted = self.is_on || self.actions.letters().iter().any(is_on);
+        let several = (self.publishers > 1).then_some(Complaint::SeveralPublishers);
+        let ignored = (self.publishers > 0 && !is_wanted).then_some(Complaint::Ignored);
+        let malformed = (self.malformed > 0).then_some(Complaint::Malformed);
+        let stale = (self.stale >= STALE_IN_A_ROW).then_some(Complaint::Stale);
+        let all = [several, ignored, malformed, stale].into_iter().flatten();
+        all.filter(|complaint| self.complaints.insert(*complaint))
+            .collect()
+    }
+}
+
+fn tell(complaints: &[Complaint]) {
+    for complaint in complaints {
+        tracing::warn!("{}", complaint.text());
+    }
+}
+
+fn hand(action: Action, clocks: &[Attached], is_on: bool) {
+    let change = match action {
+        Action::Time(_) | Action::State(_) if !is_on => return,
+        Action::Time(time) => Change::Time(time),
+        Action::State(heard) => Change::State(heard),
+        Action::On => Change::Activate,
+        Action::Off => Change::Deactivate,
+        Action::Source(_) => Change::Forget,
+        Action::Publishers(_) => return,
+    };
+    for clock in clocks {
+        clock.change(change, Share::ALL);
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.line();
+        f.debug_struct("SimTime")
+            .field("is_on", &line.is_on)
+            .field("clocks", &line.clocks.len())
+            .field("publishers", &line.publishers)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,9 @@
+//! What moves ROS clocks: time sources, their states on the way to the clocks, and `use_sim_time`.
+
+pub(crate) mod complaint;
+pub(crate) mod delivery;
+pub(crate) mod keep_alive;
+pub(crate) mod mailbox;
+pub(crate) mod sim_time;
+pub(crate) mod switch;
+pub(crate) mod time_source;

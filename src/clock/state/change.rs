@@ -1,0 +1,240 @@
+//! What can happen to a ROS clock ([`Change`]) and what comes of it ([`Outcome`]): decided here, made in
+//! `core.rs`.
+
+use super::core::State;
+use super::extrapolate::{ClockPace, ClockState, Heard, LateTick};
+use super::reading::Reading;
+use crate::clock::jump::{JumpEvent, JumpKind, Notice, Reversal};
+use crate::clock::mailbox::{Letter, Said};
+use crate::clock::wall_clock::{Rest, Wall};
+use crate::time::{Duration, Ros, Speed, Time};
+
+/// What an active ROS clock shows until its source has said something.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Fallback {
+    /// Zero, which means that there is no time (requirements T19, T20).
+    #[default]
+    Zero,
+    /// The system clock, or the steady one where there is none (requirement T23). The clock is not
+    /// started all the same, and what sleeps on it when the source starts ends with
+    /// [`SleepError::SourceChanged`](crate::clock::waiting::sleep::SleepError::SourceChanged).
+    Machine,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    Time(Time<Ros>),
+    State(Heard),
+    Activate,
+    Deactivate,
+    /// What was received is of no use any more.
+    Forget,
+    Shut,
+}
+
+impl Change {
+    /// The same without going on from it.
+    pub(crate) const fn as_said(self) -> Self {
+        match self {
+            Self::State(heard) => Self::State(heard.as_said()),
+            other => other,
+        }
+    }
+}
+
+impl Letter for Change {
+    fn said(&self) -> Option<Said> {
+        match self {
+            Self::Time(time) => Some(Said::Time(*time)),
+            Self::State(heard) => Some(Said::State(heard.state)),
+            _ => None,
+        }
+    }
+}
+
+/// What the source said last; kept while it is not active.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Received {
+    reading: Option<Reading>,
+    state: Option<ClockState>,
+    /// The last factor that was not zero.
+    heading: Option<Speed>,
+    /// How far time may have run ahead of the source: what is farther behind than that is not late.
+    reach: Duration,
+}
+
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) was: Reading,
+    pub(crate) reading: Reading,
+    pub(crate) is_active: bool,
+    pub(crate) is_shut: bool,
+    /// Goes on in this direction from what is shown, and not behind it.
+    pub(crate) continues: Option<Speed>,
+    /// What the source said, unless it corrects what was shown: it counts as shown, also where time runs
+    /// backwards from it.
+    pub(crate) said: Option<Time<Ros>>,
+    pub(crate) event: Option<JumpEvent>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl Outcome {
+    fn steps_back(&self) -> bool {
+        self.event
+            .is_some_and(|event| event.kind == JumpKind::Backward)
+    }
+}
+
+impl State {
+    pub(crate) fn pace(&self) -> ClockPace {
+        match self.received {
+            _ if !self.is_active => ClockPace::Machine,
+            Received { reading: None, .. } => ClockPace::NotStarted,
+            Received { state: None, .. } => ClockPace::Unknown,
+            Received {
+                state: Some(state), ..
+            } => state.speed.map_or(ClockPace::Paused, ClockPace::At),
+        }
+    }
+
+    /// `None` if nothing changes for anybody but in what was received.
+    pub(crate) fn outcome_of(&mut self, change: Change, wall: &Wall) -> Option<Outcome> {
+        match change {
+            Change::Time(time) => self.received(time, Reading::Held(time), None, wall),
+            Change::State(heard) => self.state_received(heard, wall),
+            Change::Activate if !self.is_active => {
+                let unset = match self.fallback {
+                    Fallback::Zero => Reading::Unset,
+                    Fallback::Machine => Reading::Rest(Rest::System),
+                };
+                let reading = self.received.reading.unwrap_or(unset);
+                Some(self.switched(JumpKind::Activated, reading, wall))
+            }
+            Change::Deactivate if self.is_active => {
+                // What it says meanwhile is not known: it may pause.
+                self.received.reading = self.received.reading.map(Reading::as_said);
+                let reading = Reading::Rest(self.rest);
+                Some(self.switched(JumpKind::Deactivated, reading, wall))
+            }
+            Change::Activate | Change::Deactivate => None,
+            Change::Forget => {
+                self.received = Received::default();
+                None
+            }
+            Change::Shut => Some(Outcome {
+                is_shut: true,
+                ..self.unchanged()
+            }),
+        }
+    }
+
+    fn unchanged(&self) -> Outcome {
+        Outcome {
+            was: self.reading,
+            reading: self.reading,
+            is_active: self.is_active,
+            is_shut: false,
+            continues: None,
+            said: None,
+            event: None,
+            notices: Vec::new(),
+        }
+    }
+
+    fn switched(&self, kind: JumpKind, reading: Reading, wall: &Wall) -> Outcome {
+        let event = JumpEvent {
+            kind,
+            before: self.now(wall),
+            after: reading.at(wall),
+        };
+        Outcome {
+            reading,
+            is_active: kind == JumpKind::Activated,
+            event: Some(event),
+            notices: vec![Notice::Jump(event)],
+            ..self.unchanged()
+        }
+    }
+
+    fn state_received(&mut self, heard: Heard, wall: &Wall) -> Option<Outcome> {
+        let (before, state) = (self.received, heard.state);
+        let same_generation =
+            before.state.map(|before| before.generation) == Some(state.generation);
+        let heading = state.speed.or(before.heading).unwrap_or(Speed::NORMAL);
+        let turned = before
+            .heading
+            .is_some_and(|before| before.is_reverse() != heading.is_reverse());
+        let reading = heard.reading();
+        let (shown, heard_at) = (self.now(wall), reading.at(wall));
+        let behind = if heading.is_reverse() {
+            heard_at.saturating_since(shown)
+        } else {
+            shown.saturating_since(heard_at)
+        };
+        let may_be_late = heard.how.late == LateTick::Wait && behind <= before.reach;
+        let continues = (same_generation && !turned && may_be_late).then_some(heading);
+        let mut outcome = self.received(state.time, reading, continues, wall);
+        self.received.state = Some(state);
+        self.received.heading = Some(heading);
+        let reach = heard.reach(heading);
+        self.received.reach = continues.map_or(reach, |_| reach.max(before.reach));
+        if let Some(outcome) = outcome.as_mut().filter(|_| turned) {
+            let turn = Reversal {
+                at: state.time,
+                speed: heading,
+            };
+            outcome.notices.insert(0, Notice::Reversal(turn));
+            if heading.is_reverse() && !outcome.steps_back() {
+                // From here on it goes back, if by no step: whoever sleeps and minds that ends.
+                outcome.event = Some(JumpEvent {
+                    kind: JumpKind::Backward,
+                    before: heard_at,
+                    after: heard_at,
+                });
+            }
+        }
+        outcome
+    }
+
+    fn received(
+        &mut self,
+        time: Time<Ros>,
+        reading: Reading,
+        continues: Option<Speed>,
+        wall: &Wall,
+    ) -> Option<Outcome> {
+        // Zero is no time before there was another one (T20); after that it is where a simulation restarts.
+        if self.received.reading.is_none() && time == Time::ZERO {
+            return None;
+        }
+        self.received = Received {
+            reading: Some(reading),
+            ..Received::default()
+        };
+        if !self.is_active {
+            return None;
+        }
+        let before = self.now(wall);
+        let continues = continues.filter(|_| self.reading.is_set());
+        let event = match continues {
+            _ if !self.reading.is_set() => Some(JumpEvent {
+                kind: JumpKind::Started,
+                before,
+                after: reading.at(wall),
+            }),
+            // Running backwards is no jump, nor is a correction on the way.
+            Some(heading) if heading.is_reverse() => None,
+            Some(heading) => JumpEvent::step(before, reading.not_behind(before, heading).at(wall)),
+            None => JumpEvent::step(before, reading.at(wall)),
+        };
+        let notices = event.map(Notice::Jump).into_iter();
+        Some(Outcome {
+            reading,
+            continues,
+            said: continues.is_none().then_some(time),
+            event,
+            notices: notices.chain([Notice::Tick(time)]).collect(),
+            ..self.unchanged()
+        })
+    }
+}

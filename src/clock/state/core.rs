@@ -1,0 +1,342 @@
+//! [`Core`]: one clock's state behind all its handles, and how it changes.
+//!
+//! Readers see the words of a [`SeqLock`]; everything else is under one lock, which is never held while
+//! user code runs. Changes are made one after another: one that arrives while handlers run is made right
+//! after them, by the thread that runs them, so that nobody waits for a handler but, on a backward jump or
+//! a change of source, other threads' `now()` (requirement T50).
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, PoisonError, Weak};
+
+use super::change::{Change, Fallback, Outcome, Received};
+use super::handler_gate::{Gate, Running};
+use super::reading::{Reading, Shown};
+use super::seqlock::SeqLock;
+use super::share::Share;
+use crate::clock::jump::{Handler, Handlers, HubId, JumpEvent, JumpKind, Notice, Phase, Serving};
+use crate::clock::mailbox::Mailbox;
+use crate::clock::sync;
+use crate::clock::sync::{Condvar, Mutex, MutexGuard, ThreadId};
+use crate::clock::timers::timetable::Timetable;
+use crate::clock::waiting::alarms::Alarms;
+use crate::clock::waiting::wait_queue::Bell;
+use crate::clock::wall_clock::{Rest, Resting, Wall};
+use crate::time::{Ros, Time};
+
+#[derive(Debug)]
+pub(crate) struct Core {
+    shown: SeqLock,
+    pub(crate) wall: Wall,
+    state: Mutex<State>,
+    /// Rung when handlers have run for which `now()` waits.
+    pub(crate) settled: Arc<Bell>,
+    /// Told when those have passed who waited for them.
+    pub(crate) passed: Condvar,
+    /// The handler that runs.
+    pub(crate) running: Running,
+    /// Rung when somebody begins to wait.
+    pub(crate) dozed_off: Condvar,
+    /// How many wait; for tests, which wait for that in place of a while.
+    pub(crate) asleep: Arc<AtomicUsize>,
+    /// How many wait for `dozed_off`.
+    pub(crate) onlookers: AtomicUsize,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) reading: Reading,
+    pub(crate) is_active: bool,
+    pub(crate) rest: Rest,
+    pub(crate) fallback: Fallback,
+    pub(crate) received: Received,
+    pub(crate) alarms: Alarms,
+    pub(crate) timers: Timetable,
+    /// The first value of the source that is active, if it came since it is.
+    pub(crate) first: Option<Time<Ros>>,
+    is_shut: bool,
+    /// How often the clock has changed hands.
+    pub(crate) owner: u64,
+    /// Whose time it has.
+    pub(crate) hub: Option<HubId>,
+    pub(crate) handlers: Vec<Arc<Handler>>,
+    /// To be made, in this order.
+    pub(crate) changes: Mailbox<Change>,
+    handling: Option<Handling>,
+    /// Who waits for handlers.
+    pub(crate) gate: Gate,
+    /// How often somebody who waited woke.
+    pub(crate) wakeups: u64,
+}
+
+/// A thread runs handlers.
+#[derive(Clone, Copy, Debug)]
+struct Handling {
+    thread: ThreadId,
+    is_gated: bool,
+}
+
+pub(crate) type Locked<'a> = MutexGuard<'a, State>;
+
+impl State {
+    pub(crate) fn now(&self, wall: &Wall) -> Time<Ros> {
+        self.reading.at(wall)
+    }
+
+    pub(crate) const fn shown(&self) -> Shown {
+        Shown {
+            reading: self.reading,
+            is_active: self.is_active,
+            is_gated: self.is_gated(),
+        }
+    }
+
+    pub(crate) const fn is_shut(&self) -> bool {
+        self.is_shut
+    }
+
+    /// Whether this thread runs this clock's handlers.
+    pub(crate) fn is_handled_here(&self) -> bool {
+        self.handling
+            .is_some_and(|handling| handling.thread == sync::current().id())
+    }
+
+    /// Whether this thread would wait for itself: it runs this clock's handlers, or another's with the same source.
+    pub(crate) fn is_fed_here(&self) -> bool {
+        self.is_handled_here() || self.hub.is_some_and(Serving::is_here)
+    }
+
+    /// Whether time is shown that goes on, or that a source has said.
+    pub(crate) const fn has_time(&self) -> bool {
+        self.shown().is_started() || self.reading.moves()
+    }
+
+    /// Whether handlers run for which `now()` waits.
+    pub(crate) const fn is_gated(&self) -> bool {
+        matches!(self.handling, Some(Handling { is_gated: true, .. }))
+    }
+
+    fn who_wants(&self, notices: &[Notice]) -> Vec<(Arc<Handler>, Notice)> {
+        let pairs = self
+            .handlers
+            .iter()
+            .flat_map(|handler| notices.iter().map(move |notice| (handler, *notice)));
+        pairs
+            .filter(|(handler, notice)| handler.wants(*notice))
+            .map(|(handler, notice)| (Arc::clone(handler), notice))
+            .collect()
+    }
+}
+
+impl Core {
+    pub(crate) fn new(wall: Wall, rest: Rest, fallback: Fallback) -> Arc<Self> {
+        let state = State {
+            reading: Reading::Rest(rest),
+            is_active: false,
+            rest,
+            fallback,
+            received: Received::default(),
+            alarms: Alarms::default(),
+            timers: Timetable::default(),
+            first: None,
+            is_shut: false,
+            owner: 0,
+            hub: None,
+            handlers: Vec::new(),
+            changes: Mailbox::default(),
+            handling: None,
+            gate: Gate::default(),
+            wakeups: 0,
+        };
+        let asleep = Arc::default();
+        let core = Arc::new(Self {
+            shown: SeqLock::new(state.shown().to_words()),
+            wall,
+            state: Mutex::new(state),
+            settled: Bell::new(&asleep),
+            passed: Condvar::new(),
+            running: Running::default(),
+            dozed_off: Condvar::new(),
+            asleep,
+            onlookers: AtomicUsize::new(0),
+        });
+        let resting: Weak<Self> = Arc::downgrade(&core);
+        core.wall.notify(resting);
+        core
+    }
+
+    pub(crate) const fn wall(&self) -> &Wall {
+        &self.wall
+    }
+
+    pub(crate) fn lock(&self) -> Locked<'_> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What readers see, evaluated while nobody writes: so it never runs behind an earlier answer.
+    pub(crate) fn look<T>(&self, make: impl Fn(Shown, &Wall) -> T) -> T {
+        self.shown
+            .read(|words| make(Shown::from_words(words), &self.wall))
+    }
+
+    pub(crate) fn add(&self, handler: Arc<Handler>) {
+        self.lock().handlers.push(handler);
+    }
+
+    pub(crate) fn remove(&self, handler: &Arc<Handler>) {
+        self.lock()
+            .handlers
+            .retain(|known| !Arc::ptr_eq(known, handler));
+    }
+
+    /// Makes a change and its share of those that wait, or leaves it to the thread that runs handlers now.
+    pub(crate) fn change(self: &Arc<Self>, change: Change, share: Share) {
+        let mut state = self.lock();
+        state.changes.put_in_order(change);
+        self.catch_up(state, share);
+    }
+
+    /// Makes this share of what is in line, or leaves it to the thread that runs handlers now. Whoever waited for the
+    /// handlers of the change before has its turn first: it needs nothing for that but the lock.
+    pub(crate) fn catch_up<'a>(self: &'a Arc<Self>, mut state: Locked<'a>, mut share: Share) {
+        while state.handling.is_none() && !state.changes.is_empty() {
+            if !state.gate.is_clear() {
+                state.gate.held_up += 1;
+                state = (self.passed.wait(state)).unwrap_or_else(PoisonError::into_inner);
+                state.gate.held_up -= 1;
+                continue;
+            }
+            if !share.takes_one(state.changes.len()) {
+                drop(state);
+                let core = Arc::clone(self);
+                // A thread that makes another change first also makes these.
+                sync::spawn("clock-changes", move || {
+                    core.catch_up(core.lock(), Share::ALL);
+                });
+                return;
+            }
+            if let Some(change) = state.changes.take()
+                && let Some(outcome) = state.outcome_of(change, &self.wall)
+            {
+                state = self.make(&outcome, state);
+            }
+        }
+    }
+
+    /// Before-handlers, the change, after-handlers. The lock is open while handlers run, and this thread waits
+    /// for nobody's; no panic comes out of them.
+    fn make<'a>(&'a self, outcome: &Outcome, mut state: Locked<'a>) -> Locked<'a> {
+        let called = state.who_wants(&outcome.notices);
+        if called.is_empty() {
+            self.commit(outcome, &mut state);
+            self.show(outcome, &mut state);
+            return state;
+        }
+        let is_jump = |notice: &Notice| !matches!(notice, Notice::Tick(_));
+        let is_gated = outcome.event.is_some_and(makes_others_wait)
+            && called.iter().any(|(_, notice)| is_jump(notice));
+        state.handling = Some(Handling {
+            thread: sync::current().id(),
+            is_gated,
+        });
+        if is_gated {
+            self.shown.write(|| state.shown().to_words());
+        }
+        let handlers = Handlers::run();
+        drop(state);
+        for (handler, notice) in called.iter().filter(|(_, notice)| is_jump(notice)) {
+            self.running.set(Some(handler.place()));
+            handler.run(Phase::Before, *notice);
+        }
+        let mut state = self.lock();
+        self.commit(outcome, &mut state);
+        if !is_gated {
+            self.show(outcome, &mut state);
+        }
+        drop(state);
+        for (handler, notice) in &called {
+            self.running.set(Some(handler.place()));
+            handler.run(Phase::After, *notice);
+        }
+        self.running.set(None);
+        // What a handler owns that was dropped meanwhile may need the lock.
+        drop(called);
+        drop(handlers);
+        let mut state = self.lock();
+        state.handling = None;
+        if is_gated {
+            self.show(outcome, &mut state);
+            state.gate.open();
+            self.settled.ring();
+        }
+        state
+    }
+
+    /// From here on the state is the one after the change; readers may not see it yet.
+    fn commit(&self, outcome: &Outcome, state: &mut State) {
+        let shown = state.now(&self.wall);
+        if state.reading.moves() {
+            // Who has not looked since it was shown.
+            state.alarms.ring_due(shown);
+        }
+        state.is_active = outcome.is_active;
+        state.is_shut |= outcome.is_shut;
+        state.reading = match outcome.continues {
+            Some(heading) => outcome.reading.not_behind(shown, heading),
+            None => outcome.reading,
+        };
+        if let Some(event) = outcome.event.filter(|event| !event.is_step()) {
+            state.first = (event.kind == JumpKind::Started).then_some(event.after);
+        }
+        if let Some(event) = outcome.event {
+            state.alarms.jump(event);
+            state.timers.jump(event);
+        }
+    }
+
+    /// Readers see it. Whoever is due wakes, then who has to look again: everybody, but after a step forward
+    /// nobody who has not come due, and after a correction of a line at most who waits for the nearest time.
+    fn show(&self, outcome: &Outcome, state: &mut State) {
+        self.shown.write(|| {
+            // Again, as somebody may have read the time since; nobody does while this is written.
+            if let Some(heading) = outcome.continues {
+                let shown = outcome.was.at(&self.wall);
+                state.reading = state.reading.not_behind(shown, heading);
+            }
+            state.shown().to_words()
+        });
+        let now = state.now(&self.wall);
+        // Time that runs backwards has left behind what the source said by the time anybody looks.
+        let most = outcome.said.map_or(now, |said| said.max(now));
+        state.alarms.ring_due(most);
+        let is_step = outcome
+            .event
+            .is_none_or(|event| event.kind == JumpKind::Forward);
+        if is_step && !outcome.is_shut {
+            self.tell_first(state);
+        } else {
+            state.alarms.ring_all();
+        }
+    }
+}
+
+impl Resting for Core {
+    /// A wall that is moved by hand wakes those whose time-out has come, as waiting for the machine's does. In a
+    /// model that is all. Else whoever is due is awake when this returns, so that a test can go by it.
+    fn wall_moved(&self) {
+        let mut state = self.lock();
+        state.alarms.ring_dozers(self.wall.steady());
+        if cfg!(model) {
+            return;
+        }
+        self.ring_passed(&mut state);
+        if let Reading::Rest(_) = state.reading {
+            // The date may have been set.
+            state.alarms.ring_all();
+        }
+    }
+}
+
+/// Back in time, or onto another clock, where back and forth mean nothing.
+const fn makes_others_wait(event: JumpEvent) -> bool {
+    matches!(event.kind, JumpKind::Backward) || event.is_clock_change()
+}

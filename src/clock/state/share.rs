@@ -1,0 +1,66 @@
+//! [`Share`]: how much of a queue the thread that delivers from it takes.
+//!
+//! A thread that feeds takes everything until the queue is empty. A call that changes something, and finds that no
+//! other thread delivers, takes a bounded number, so that it returns however fast others feed; a new thread then takes
+//! the rest. The call does not wait for a thread that feeds to take over: that thread may have ended, may run handlers,
+//! or may be the one that the current handler waits for.
+
+/// The first round is what waits when the call begins, its own change included; the second is what has arrived
+/// meanwhile. If the handlers are as fast as the source, the queue is empty after that, and everything fed before the
+/// call returns has been delivered.
+const ROUNDS: u32 = 2;
+
+#[derive(Debug)]
+pub(crate) struct Share {
+    /// How many more rounds may begin; `None` if there is no limit.
+    rounds: Option<u32>,
+    /// How many to take are left in the current round.
+    left: usize,
+}
+
+impl Share {
+    /// Everything, until the queue is empty.
+    pub(crate) const ALL: Self = Self {
+        rounds: None,
+        left: 0,
+    };
+
+    /// A bounded number: for calls that do not feed.
+    pub(crate) const BOUNDED: Self = Self {
+        rounds: Some(ROUNDS),
+        left: 0,
+    };
+
+    /// Whether the share has room for one more, which then counts as taken. `waiting` is the length of the queue, at
+    /// least one.
+    pub(crate) const fn takes_one(&mut self, waiting: usize) -> bool {
+        if let Some(rounds) = &mut self.rounds {
+            if self.left == 0 {
+                if *rounds == 0 {
+                    return false;
+                }
+                *rounds -= 1;
+                self.left = waiting;
+            }
+            self.left -= 1;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many are taken, 1000 at most, from a queue that has the length `waiting` at all times.
+    fn taken_beside_a_flood(mut share: Share, waiting: usize) -> usize {
+        (0..1_000).take_while(|_| share.takes_one(waiting)).count()
+    }
+
+    #[test]
+    fn a_bounded_share_is_what_waits_twice() {
+        assert_eq!(taken_beside_a_flood(Share::BOUNDED, 1), 2);
+        assert_eq!(taken_beside_a_flood(Share::BOUNDED, 64), 128);
+        assert_eq!(taken_beside_a_flood(Share::ALL, 64), 1_000);
+    }
+}

@@ -1,0 +1,183 @@
+//! [`Rate`]: keeps a loop at a frequency of a clock's time, by roscpp's rules.
+//!
+//! A loop that is late by up to a period catches up with its grid; one that is later, or whose time was
+//! set back behind its cycle's begin, begins a new grid. (rclcpp's then sleeps whole periods and loses the
+//! rate.)
+
+use super::timer::InvalidPeriod;
+use crate::clock::handle::Clock;
+use crate::clock::waiting::alarms::Sleeper;
+use crate::clock::waiting::sleep::{SleepError, SleepOptions};
+use crate::time::{Duration, Kind, Ros, Time};
+
+/// A loop's frequency (requirement T5).
+///
+/// ```
+/// use bagplay::clock::{Clock, OnJump, Rate};
+/// let mut rate = Rate::from_hz(&Clock::steady(), 1_000.0)?;
+/// for _ in 0..3 {
+///     rate.sleep(OnJump::Continue)?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Rate<K: Kind = Ros> {
+    clock: Clock<K>,
+    period: Duration,
+    /// Where the current cycle began; with the first time if there was none.
+    anchor: Option<Time<Ros>>,
+    cycle: Duration,
+}
+
+/// Whether the loop keeps its rate.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cycle {
+    /// There was time left to sleep.
+    Kept,
+    /// The cycle took a period or longer; it did not sleep.
+    Missed,
+}
+
+/// A wake-up that is still to come, if any, and where the next cycle begins.
+fn plan(anchor: Time<Ros>, period: Duration, now: Time<Ros>) -> (Time<Ros>, Cycle) {
+    let end = if now < anchor {
+        now.saturating_add(period)
+    } else {
+        anchor.saturating_add(period)
+    };
+    if now < end {
+        (end, Cycle::Kept)
+    } else if now > end.saturating_add(period) {
+        (now, Cycle::Missed)
+    } else {
+        (end, Cycle::Missed)
+    }
+}
+
+/// Now, if there is a time.
+fn beginning<K: Kind>(clock: &Clock<K>) -> Option<Time<Ros>> {
+    let state = clock.core.settled();
+    state.has_time().then(|| state.now(clock.core.wall()))
+}
+
+impl<K: Kind> Rate<K> {
+    /// A cycle every `period`, the first from now; on a clock that is not started, from its first time.
+    ///
+    /// # Errors
+    /// If the period is not positive.
+    pub fn new(clock: &Clock<K>, period: Duration) -> Result<Self, InvalidPeriod> {
+        if period <= Duration::ZERO {
+            return Err(InvalidPeriod::NotPositive(period));
+        }
+        Ok(Self {
+            clock: clock.clone(),
+            period,
+            anchor: beginning(clock),
+            cycle: Duration::ZERO,
+        })
+    }
+
+    /// `hz` cycles a second. The period is rounded to the nearest nanosecond.
+    ///
+    /// # Errors
+    /// If it is not positive or not finite, above 1e9 Hz (a period of less than a nanosecond), or so low that a
+    /// period is longer than 292 years.
+    pub fn from_hz(clock: &Clock<K>, hz: f64) -> Result<Self, InvalidPeriod> {
+        if !(hz > 0.0 && hz.is_finite()) {
+            return Err(InvalidPeriod::NotARate(hz));
+        }
+        if hz > 1e9 {
+            return Err(InvalidPeriod::TooFast(hz));
+        }
+        let period = Duration::from_secs_f64(1.0 / hz);
+        Self::new(clock, period.ok_or(InvalidPeriod::TooSlow(hz))?)
+    }
+
+    /// Sleeps for what is left of the cycle. If meanwhile the time is set back behind the cycle's begin, and
+    /// the options let it go on, a new cycle begins there.
+    ///
+    /// # Errors
+    /// As [`Clock::sleep_until`]; the next cycle then begins now.
+    pub fn sleep(&mut self, options: impl Into<SleepOptions>) -> Result<Cycle, SleepError> {
+        let (anchor, period) = (self.anchor, self.period);
+        let (mut cycle, mut pace) = (Duration::ZERO, Cycle::Kept);
+        // Planned under the clock's lock: no jump comes between the plan and the sleep.
+        let slept = self.clock.core.sleep(&options.into(), |state, now| {
+            let sleeper = if state.has_time() {
+                let began = anchor.or(state.first).unwrap_or(now);
+                cycle = now.saturating_since(began);
+                let (end, planned) = plan(began, period, now);
+                pace = planned;
+                Sleeper::until(end)
+            } else {
+                Sleeper::lasting(period, state, now)
+            };
+            Sleeper {
+                period: Some(period),
+                ..sleeper
+            }
+        });
+        self.cycle = cycle;
+        self.anchor = slept.map_or_else(|_| beginning(&self.clock), Some);
+        slept.map(|_| pace)
+    }
+
+    /// The next cycle begins now.
+    pub fn reset(&mut self) {
+        self.anchor = beginning(&self.clock);
+    }
+
+    /// The length of a cycle.
+    pub const fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// How long the last cycle's work took, without the sleep.
+    pub const fn last_cycle(&self) -> Duration {
+        self.cycle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Table R of 3.7, by roscpp's rules: period 100, cycle begun at 0.
+    #[test]
+    fn late_loops_catch_up_by_one_period_and_no_more() {
+        for (now, anchor, pace) in [
+            (0, 100, Cycle::Kept),
+            (99, 100, Cycle::Kept),
+            (100, 100, Cycle::Missed),
+            (199, 100, Cycle::Missed),
+            (200, 100, Cycle::Missed),
+            (201, 201, Cycle::Missed),
+            (-1, 99, Cycle::Kept),
+            (-800, -700, Cycle::Kept),
+        ] {
+            let at = Time::<Ros>::from_nanos;
+            let planned = plan(at(0), Duration::from_nanos(100), at(now));
+            assert_eq!(planned, (at(anchor), pace), "at {now}");
+        }
+    }
+
+    /// Table R: after an overrun to 350 the loop sleeps 0, 90, 90…; after 1300 → 500 it sleeps 100, 90….
+    #[test]
+    fn the_rate_is_back_after_one_cycle() {
+        let at = Time::<Ros>::from_nanos;
+        for (anchor, mut now, sleeps) in [(0, 350, [0, 90, 90]), (1_250, 500, [100, 90, 90])] {
+            let mut anchor = at(anchor);
+            for sleep in sleeps {
+                let (next, pace) = plan(anchor, Duration::from_nanos(100), at(now));
+                let slept = if pace == Cycle::Kept {
+                    next.as_nanos() - now
+                } else {
+                    0
+                };
+                assert_eq!(slept, sleep, "at {now}");
+                anchor = next;
+                now += slept + 10;
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! [`Timer`]: due every period of a clock; asked, waited for, or part of a [`Timers`](super::timer_set::Timers).
+//!
+//! It owns no thread: whoever waits blocks its own. Its deadline lies in the clock's queue, where jumps
+//! move it together with the time: nobody sees the new time with an old deadline.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
+use super::timetable::TimerId;
+use crate::clock::handle::{Clock, kinded};
+use crate::clock::source::keep_alive::Life;
+use crate::clock::state::core::{Core, Locked};
+use crate::clock::waiting::sleep::{Ears, SleepError, SleepOptions};
+use crate::clock::waiting::wait_queue::Look;
+use crate::time::{Duration, Kind, Ros, Time};
+
+/// Whether a timer runs from the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Start {
+    /// The first tick is a period after the timer was made.
+    #[default]
+    Now,
+    /// It is canceled until [`Timer::reset`].
+    OnReset,
+}
+
+/// How a timer ticks. A plain [`Duration`] will do for a period.
+///
+/// ```
+/// use bagplay::time::Duration;
+/// use bagplay::clock::{MissedTicks, TimerOptions};
+/// let options = TimerOptions::new(Duration::from_millis(10)).missed(MissedTicks::Delay);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TimerOptions {
+    period: Duration,
+    missed: MissedTicks,
+    repeat: Repeat,
+    start: Start,
+}
+
+impl TimerOptions {
+    /// Every `period`. One of zero is due whenever it is looked at.
+    pub const fn new(period: Duration) -> Self {
+        Self {
+            period,
+            missed: MissedTicks::Skip,
+            repeat: Repeat::Every,
+            start: Start::Now,
+        }
+    }
+
+    /// Once, after `delay`.
+    pub const fn once(delay: Duration) -> Self {
+        Self {
+            repeat: Repeat::Once,
+            ..Self::new(delay)
+        }
+    }
+
+    /// What becomes of ticks that nobody served in time.
+    #[must_use]
+    pub const fn missed(self, missed: MissedTicks) -> Self {
+        Self { missed, ..self }
+    }
+
+    /// Whether it runs from the beginning.
+    #[must_use]
+    pub const fn start(self, start: Start) -> Self {
+        Self { start, ..self }
+    }
+}
+
+impl From<Duration> for TimerOptions {
+    fn from(period: Duration) -> Self {
+        Self::new(period)
+    }
+}
+
+/// A period that is no period.
+#[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
+pub enum InvalidPeriod {
+    /// Of a timer.
+    #[error("a timer's period cannot be {0}, which is negative")]
+    Negative(Duration),
+    /// Of a rate.
+    #[error("a rate's period must be greater than 0, not {0}")]
+    NotPositive(Duration),
+    /// Of a rate in Hz.
+    #[error("a rate must be greater than 0 and finite, not {0} Hz")]
+    NotARate(f64),
+    /// Of a rate above 1e9 Hz.
+    #[error("a rate of {0} Hz has a period of less than a nanosecond; 1e9 Hz is the highest")]
+    TooFast(f64),
+    /// Of a rate whose period is longer than [`Duration::MAX`].
+    #[error("a rate of {0:e} Hz has a period of more than 292 years")]
+    TooSlow(f64),
+}
+
+/// Why a timer does not tick.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TimerError {
+    /// It was canceled, or was for one tick only; [`Timer::reset`] arms it.
+    #[error("the timer is canceled")]
+    Canceled,
+    /// The wait for it ended.
+    #[error(transparent)]
+    Wait(#[from] SleepError),
+}
+
+/// A timer on a clock of kind `K` (requirement T6). Clones are one and the same timer. Whoever calls it holds no
+/// lock that a jump handler takes ([`Clock::on_jump`] says why).
+pub struct Timer<K: Kind = Ros> {
+    hook: Arc<Hook>,
+    kind: PhantomData<K>,
+}
+
+/// The timer's place in its clock's queue.
+#[derive(Debug)]
+struct Hook {
+    core: Arc<Core>,
+    id: TimerId,
+    _life: Arc<Life>,
+}
+
+impl Drop for Hook {
+    fn drop(&mut self) {
+        self.core.lock().timers.remove(self.id);
+    }
+}
+
+impl<K: Kind> Timer<K> {
+    /// A timer that is first due a period from now; on a clock that is not started, a period after its
+    /// first time.
+    ///
+    /// # Errors
+    /// If the period is negative.
+    pub fn new(clock: &Clock<K>, options: impl Into<TimerOptions>) -> Result<Self, InvalidPeriod> {
+        let options = options.into();
+        let core = Arc::clone(&clock.core);
+        let mut state = core.settled();
+        let now = state.now(core.wall());
+        let schedule = Schedule {
+            period: not_negative(options.period)?,
+            last: now,
+            next: now,
+            missed: options.missed,
+            repeat: options.repeat,
+            is_canceled: false,
+        };
+        let schedule = Schedule {
+            is_canceled: options.start == Start::OnReset,
+            ..schedule.restarted(now)
+        };
+        let id = state.timers.add(core.bell(), schedule);
+        drop(state);
+        Ok(Self {
+            hook: Arc::new(Hook {
+                core,
+                id,
+                _life: Arc::clone(&clock.life),
+            }),
+            kind: PhantomData,
+        })
+    }
+
+    /// Whether a tick is due.
+    pub fn is_ready(&self) -> bool {
+        self.time_until().is_some_and(|left| left <= Duration::ZERO)
+    }
+
+    /// How long until the next tick, negative if it is late; `None` while canceled.
+    pub fn time_until(&self) -> Option<Duration> {
+        let (_state, now, schedule) = self.look();
+        (!schedule.is_canceled).then(|| schedule.next.saturating_since(now))
+    }
+
+    /// How long since the last call, or since the timer was made or reset.
+    pub fn since_last(&self) -> Duration {
+        let (_state, now, schedule) = self.look();
+        now.saturating_since(schedule.last)
+    }
+
+    /// Takes the tick, also one that is not due yet; the next one is a period later, and ahead.
+    pub fn call(&self) -> Result<Tick<K>, TimerError> {
+        let (mut state, now, schedule) = self.look();
+        if schedule.is_canceled {
+            return Err(TimerError::Canceled);
+        }
+        let (tick, after) = schedule.called(now);
+        state.timers.reschedule(self.hook.id, after);
+        Ok(kinded_tick(tick))
+    }
+
+    /// Takes the tick if one is due; `None` if none is, or the timer is canceled. Nothing comes between the look and
+    /// the call, as it can between [`Timer::is_ready`] and [`Timer::call`].
+    pub fn call_if_due(&self) -> Option<Tick<K>> {
+        let (mut state, now, schedule) = self.look();
+        if schedule.is_canceled || now < schedule.next {
+            return None;
+        }
+        let (tick, after) = schedule.called(now);
+        state.timers.reschedule(self.hook.id, after);
+        Some(kinded_tick(tick))
+    }
+
+    /// Blocks until a tick is due and takes it. Jumps move the deadline; one that the options ask for ends the
+    /// wait, and the timer goes on. A change of the source leaves the wait as long as it was.
+    pub fn wait(&self, options: impl Into<SleepOptions>) -> Result<Tick<K>, TimerError> {
+        let (core, id) = (&self.hook.core, self.hook.id);
+        let options = options.into();
+        let limits = options.limits(core.wall());
+        let bell = core.lock().timers.bell(id);
+        let ears = Ears::new(core, &bell, options.on_jump);
+        let _watch = limits.watch(core, &bell);
+        let (_state, tick) = core.wait(core.lock(), ears.id(), |state, now| {
+            if limits.is_cancelled() {
+                return Look::Done(Err(SleepError::Cancelled.into()));
+            }
+            if state.is_fed_here() {
+                return Look::Done(Err(SleepError::InHandler.into()));
+            }
+            if state.timers.schedule(id).is_canceled {
+                return Look::Done(Err(TimerError::Canceled));
+            }
+            let Some(now) = now else {
+                return limits.wait(None);
+            };
+            let schedule = state.timers.schedule_at(id, now);
+            if let Some(jumped) = ears.heard(state) {
+                Look::Done(Err(jumped.into()))
+            } else if now >= schedule.next {
+                let (tick, after) = schedule.called(now);
+                state.timers.reschedule(id, after);
+                Look::Done(Ok(kinded_tick(tick)))
+            } else if state.is_shut() {
+                Look::Done(Err(SleepError::Shutdown.into()))
+            } else {
+                limits.wait(Some(schedule.next))
+            }
+        });
+        tick
+    }
+
+    /// No more ticks until [`Timer::reset`].
+    pub fn cancel(&self) {
+        let (mut state, _, schedule) = self.look();
+        let canceled = Schedule {
+            is_canceled: true,
+            ..schedule
+        };
+        state.timers.reschedule(self.hook.id, canceled);
+    }
+
+    /// Whether it is canceled.
+    pub fn is_canceled(&self) -> bool {
+        self.look().2.is_canceled
+    }
+
+    /// The next tick is a full period from now.
+    pub fn reset(&self) {
+        let (mut state, now, schedule) = self.look();
+        state
+            .timers
+            .reschedule(self.hook.id, schedule.restarted(now));
+    }
+
+    /// The period.
+    pub fn period(&self) -> Duration {
+        self.look().2.period
+    }
+
+    /// Another period, which counts from the next call or reset on. The one before.
+    ///
+    /// # Errors
+    /// If the period is negative.
+    pub fn exchange_period(&self, period: Duration) -> Result<Duration, InvalidPeriod> {
+        let period = not_negative(period)?;
+        let (mut state, _, schedule) = self.look();
+        state
+            .timers
+            .reschedule(self.hook.id, Schedule { period, ..schedule });
+        Ok(schedule.period)
+    }
+
+    /// The schedule as it is now. A system clock's date may have been set back since the last look.
+    fn look(&self) -> (Locked<'_>, Time<Ros>, Schedule) {
+        let mut state = self.hook.core.settled();
+        let now = state.now(self.hook.core.wall());
+        let schedule = state.timers.schedule_at(self.hook.id, now);
+        (state, now, schedule)
+    }
+
+    pub(crate) fn id(&self) -> TimerId {
+        self.hook.id
+    }
+
+    /// Whether it is the same timer.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.hook, &other.hook)
+    }
+}
+
+fn not_negative(period: Duration) -> Result<Duration, InvalidPeriod> {
+    if period.is_negative() {
+        Err(InvalidPeriod::Negative(period))
+    } else {
+        Ok(period)
+    }
+}
+
+fn kinded_tick<K: Kind>(tick: Tick<Ros>) -> Tick<K> {
+    Tick {
+        expected: kinded(tick.expected),
+        actual: kinded(tick.actual),
+        missed: tick.missed,
+    }
+}
+
+impl<K: Kind> Clone for Timer<K> {
+    fn clone(&self) -> Self {
+        Self {
+            hook: Arc::clone(&self.hook),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K: Kind> fmt::Debug for Timer<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Timer<{}>({:?})", K::NAME, self.look().2)
+    }
+}

@@ -1,0 +1,96 @@
+//! [`TimerAdder`]: gives a set of timers new ones from a callback of the set or from another thread.
+//!
+//! Their deadlines count at once. Their callbacks wait in an [`Inbox`] until the thread that owns the set takes them in,
+//! which it does before it calls back.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::schedule::Tick;
+use super::timer::{InvalidPeriod, Timer, TimerOptions};
+use super::timetable::SetId;
+use crate::clock::handle::Clock;
+use crate::clock::waiting::wait_queue::Bell;
+use crate::time::{Kind, Ros};
+
+pub(crate) type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
+
+/// Adds timers to a [`Timers`](super::timer_set::Timers), which another thread may be running; made by
+/// [`Timers::adder`](super::timer_set::Timers::adder).
+pub struct TimerAdder<K: Kind = Ros> {
+    clock: Clock<K>,
+    bell: Arc<Bell>,
+    set: SetId,
+    inbox: Weak<Inbox<K>>,
+}
+
+/// What has been added and not been taken in yet.
+pub(crate) struct Inbox<K: Kind>(Mutex<Vec<(Timer<K>, Callback<K>)>>);
+
+impl<K: Kind> Inbox<K> {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::default()))
+    }
+
+    pub(crate) fn take(&self) -> Vec<(Timer<K>, Callback<K>)> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Timer<K>, Callback<K>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Kind> TimerAdder<K> {
+    pub(crate) fn new(
+        clock: &Clock<K>,
+        bell: &Arc<Bell>,
+        set: SetId,
+        inbox: &Arc<Inbox<K>>,
+    ) -> Self {
+        Self {
+            clock: clock.clone(),
+            bell: Arc::clone(bell),
+            set,
+            inbox: Arc::downgrade(inbox),
+        }
+    }
+
+    /// As [`Timers::add`](super::timer_set::Timers::add), from anywhere: the period counts from this call. Who runs the
+    /// set calls back; nobody does if the set is gone.
+    ///
+    /// # Errors
+    /// If the period is negative.
+    pub fn add(
+        &self,
+        options: impl Into<TimerOptions>,
+        callback: impl FnMut(&Timer<K>, Tick<K>) + Send + 'static,
+    ) -> Result<Timer<K>, InvalidPeriod> {
+        let timer = Timer::new(&self.clock, options)?;
+        if let Some(inbox) = self.inbox.upgrade() {
+            // Before its deadline counts: whoever finds that finds the callback, too.
+            inbox.lock().push((timer.clone(), Box::new(callback)));
+            let mut state = self.clock.core.lock();
+            state.timers.join(timer.id(), self.set, &self.bell);
+            self.bell.ring();
+        }
+        Ok(timer)
+    }
+}
+
+impl<K: Kind> Clone for TimerAdder<K> {
+    fn clone(&self) -> Self {
+        Self {
+            clock: self.clock.clone(),
+            bell: Arc::clone(&self.bell),
+            set: self.set,
+            inbox: Weak::clone(&self.inbox),
+        }
+    }
+}
+
+impl<K: Kind> fmt::Debug for TimerAdder<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TimerAdder<{}>", K::NAME)
+    }
+}

@@ -1,0 +1,190 @@
+//! [`Timers`]: callbacks on one clock, run by the thread that owns the set.
+//!
+//! `run` blocks that thread until the next deadline of the set; a tick of the clock that makes nobody
+//! here due does not wake it. Or call `run_due` from a loop of your own. The clock keeps the deadlines of a set in
+//! order, so what a look costs does not depend on how many timers are not due.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::schedule::Tick;
+use super::timer::{InvalidPeriod, Timer, TimerOptions};
+use super::timer_adder::{Callback, Inbox, TimerAdder};
+use super::timetable::{SetId, TimerId};
+use crate::clock::handle::Clock;
+use crate::clock::waiting::sleep::{Ears, Limits, SleepError, SleepOptions};
+use crate::clock::waiting::wait_queue::{Bell, Look};
+use crate::time::{Duration, Kind, Ros};
+
+/// Timers with callbacks (requirement T6).
+///
+/// ```
+/// use bagplay::time::{Duration, Time};
+/// use bagplay::clock::{TestClock, Timers};
+/// let test = TestClock::new(Time::from_nanos(1));
+/// let mut timers = Timers::new(&test.ros());
+/// timers.add(Duration::from_millis(100), |_, tick| println!("{}", tick.actual))?;
+/// test.drive(&mut timers, Duration::from_secs(1)); // prints ten lines
+/// # Ok::<(), bagplay::clock::InvalidPeriod>(())
+/// ```
+pub struct Timers<K: Kind = Ros> {
+    clock: Clock<K>,
+    bell: Arc<Bell>,
+    set: SetId,
+    entries: BTreeMap<TimerId, (Timer<K>, Callback<K>)>,
+    inbox: Arc<Inbox<K>>,
+}
+
+impl<K: Kind> Timers<K> {
+    /// None yet.
+    pub fn new(clock: &Clock<K>) -> Self {
+        Self {
+            clock: clock.clone(),
+            bell: clock.core.bell(),
+            set: clock.core.lock().timers.new_set(),
+            entries: BTreeMap::new(),
+            inbox: Inbox::new(),
+        }
+    }
+
+    /// A timer whose ticks call `callback`, which may cancel or reset it. The handle does that from
+    /// anywhere; dropping it changes nothing.
+    ///
+    /// # Errors
+    /// If the period is negative.
+    pub fn add(
+        &mut self,
+        options: impl Into<TimerOptions>,
+        callback: impl FnMut(&Timer<K>, Tick<K>) + Send + 'static,
+    ) -> Result<Timer<K>, InvalidPeriod> {
+        let timer = Timer::new(&self.clock, options)?;
+        let core = &self.clock.core;
+        core.lock().timers.join(timer.id(), self.set, &self.bell);
+        let entry = (timer.clone(), Box::new(callback) as Callback<K>);
+        self.entries.insert(timer.id(), entry);
+        Ok(timer)
+    }
+
+    /// Adds timers to this set from its own callbacks and from other threads.
+    ///
+    /// ```
+    /// use bagplay::time::{Duration, Time};
+    /// use bagplay::clock::{TestClock, TimerOptions, Timers};
+    /// let test = TestClock::new(Time::from_secs(1));
+    /// let mut timers = Timers::new(&test.ros());
+    /// let adder = timers.adder();
+    /// timers.add(Duration::from_secs(1), move |_, _| {
+    ///     let later = TimerOptions::once(Duration::from_millis(100));
+    ///     adder.add(later, |_, tick| println!("{}", tick.actual)).expect("a positive delay");
+    /// })?;
+    /// test.drive(&mut timers, Duration::from_secs(3)); // prints 2.1 and 3.1 s
+    /// # Ok::<(), bagplay::clock::InvalidPeriod>(())
+    /// ```
+    pub fn adder(&self) -> TimerAdder<K> {
+        TimerAdder::new(&self.clock, &self.bell, self.set, &self.inbox)
+    }
+
+    fn take_in(&mut self) {
+        let new = self.inbox.take().into_iter();
+        (self.entries).extend(new.map(|entry| (entry.0.id(), entry)));
+    }
+
+    /// Ends a timer of this set; others are none of its business.
+    pub fn remove(&mut self, timer: &Timer<K>) {
+        self.take_in();
+        let known = self.entries.get(&timer.id());
+        if known.is_some_and(|(known, _)| known.is(timer)) {
+            self.clock.core.lock().timers.leave(timer.id());
+            self.entries.remove(&timer.id());
+        }
+    }
+
+    /// How long until a tick is due, not positive if one is; `None` if all are canceled.
+    pub fn time_until(&self) -> Option<Duration> {
+        let core = &self.clock.core;
+        let mut state = core.settled();
+        let now = state.now(core.wall());
+        let next = state.timers.deadlines(self.set, now).next();
+        next.map(|(at, _)| at.saturating_since(now))
+    }
+
+    /// The same without timers that stay due however often they are served: those with a period of zero.
+    pub(crate) fn time_until_stop(&self) -> Option<Duration> {
+        let core = &self.clock.core;
+        let mut state = core.settled();
+        let now = state.now(core.wall());
+        let next = state.timers.next_stop(self.set, now);
+        next.map(|at| at.saturating_since(now))
+    }
+
+    /// Calls back for each timer that is due, once, in the order of their deadlines. How many.
+    pub fn run_due(&mut self) -> usize {
+        self.take_in();
+        let core = &self.clock.core;
+        let mut state = core.settled();
+        let now = state.now(core.wall());
+        let deadlines = state.timers.deadlines(self.set, now);
+        let due: Vec<_> = deadlines.take_while(|(at, _)| *at <= now).collect();
+        drop(state);
+        let mut called = 0;
+        for (_, id) in due {
+            // A callback before this one may have canceled or reset it, or moved the time; so may another thread.
+            if let Some((timer, callback)) = self.entries.get_mut(&id)
+                && let Some(tick) = timer.call_if_due()
+            {
+                callback(timer, tick);
+                called += 1;
+            }
+        }
+        called
+    }
+
+    /// Calls back whenever a timer is due, until the options' cancellation or time limit, a jump that they ask for or
+    /// the clock's end, which is what comes back. A change of source does not end it.
+    pub fn run(&mut self, options: impl Into<SleepOptions>) -> SleepError {
+        let options = options.into();
+        let limits = options.limits(self.clock.core.wall());
+        let ears = Ears::new(&self.clock.core, &self.bell, options.on_jump);
+        loop {
+            if let Err(ended) = self.wait_due(&ears, &limits) {
+                return ended;
+            }
+            self.run_due();
+        }
+    }
+
+    fn wait_due(&self, ears: &Ears, limits: &Limits) -> Result<(), SleepError> {
+        let core = &self.clock.core;
+        let _watch = limits.watch(core, &self.bell);
+        let (_state, due) = core.wait(core.lock(), ears.id(), |state, now| {
+            if limits.is_cancelled() {
+                return Look::Done(Err(SleepError::Cancelled));
+            }
+            if state.is_fed_here() {
+                return Look::Done(Err(SleepError::InHandler));
+            }
+            if state.is_shut() {
+                return Look::Done(Err(SleepError::Shutdown));
+            }
+            let Some(now) = now else {
+                return limits.wait(None);
+            };
+            if let Some(jumped) = ears.heard(state) {
+                return Look::Done(Err(jumped));
+            }
+            match state.timers.deadlines(self.set, now).next() {
+                Some((next, _)) if next <= now => Look::Done(Ok(())),
+                next => limits.wait(next.map(|(next, _)| next)),
+            }
+        });
+        due
+    }
+}
+
+impl<K: Kind> fmt::Debug for Timers<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timers = self.entries.values().map(|(timer, _)| timer);
+        f.debug_list().entries(timers).finish()
+    }
+}

@@ -1,0 +1,195 @@
+//! [`Timetable`]: the timers of one clock, and the order of their deadlines within each set of timers.
+//!
+//! Kept under the clock's lock, so that a jump moves the deadlines together with the time. A tick does not look here:
+//! who waits for a timer is in the queue of `alarms.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::schedule::Schedule;
+use crate::clock::jump::{JumpEvent, JumpKind};
+use crate::clock::waiting::wait_queue::Bell;
+use crate::time::{Ros, Time};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct TimerId(u64);
+
+impl TimerId {
+    const FIRST: Self = Self(0);
+    const LAST: Self = Self(u64::MAX);
+}
+
+/// Of a set of timers, which are kept in the order of their deadlines.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct SetId(u64);
+
+#[derive(Debug)]
+struct Timed {
+    bell: Arc<Bell>,
+    schedule: Schedule,
+    set: Option<SetId>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Timetable {
+    timers: BTreeMap<TimerId, Timed>,
+    /// The timers of each set that are not canceled, by their deadlines.
+    order: BTreeSet<(SetId, Time<Ros>, TimerId)>,
+    /// No timer that is not canceled was called, reset or made later than this.
+    newest_call: Time<Ros>,
+    last_id: u64,
+}
+
+impl Default for Timetable {
+    fn default() -> Self {
+        Self {
+            timers: BTreeMap::new(),
+            order: BTreeSet::new(),
+            newest_call: Time::MIN,
+            last_id: 0,
+        }
+    }
+}
+
+impl Timetable {
+    pub(crate) fn add(&mut self, bell: Arc<Bell>, schedule: Schedule) -> TimerId {
+        let id = TimerId(self.next_id());
+        self.newest_call = self.newest_call.max(schedule.newest_call());
+        let set = None;
+        let timer = Timed {
+            bell,
+            schedule,
+            set,
+        };
+        self.timers.insert(id, timer);
+        id
+    }
+
+    pub(crate) fn remove(&mut self, id: TimerId) {
+        if let Some(timer) = self.timers.remove(&id) {
+            timer.place(id).map(|place| self.order.remove(&place));
+        }
+    }
+
+    fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(crate) fn new_set(&mut self) -> SetId {
+        SetId(self.next_id())
+    }
+
+    /// The timer belongs to a set from now on and rings its bell.
+    pub(crate) fn join(&mut self, id: TimerId, set: SetId, bell: &Arc<Bell>) {
+        if let Some(timer) = self.timers.get_mut(&id) {
+            timer.place(id).map(|place| self.order.remove(&place));
+            timer.bell = Arc::clone(bell);
+            timer.set = Some(set);
+            self.order.extend(timer.place(id));
+        }
+    }
+
+    /// The timer belongs to no set any more.
+    pub(crate) fn leave(&mut self, id: TimerId) {
+        if let Some(timer) = self.timers.get_mut(&id) {
+            timer.place(id).map(|place| self.order.remove(&place));
+            timer.set = None;
+        }
+    }
+
+    pub(crate) fn bell(&self, id: TimerId) -> Arc<Bell> {
+        Arc::clone(&self.timers[&id].bell)
+    }
+
+    pub(crate) fn schedule(&self, id: TimerId) -> Schedule {
+        self.timers[&id].schedule
+    }
+
+    /// The schedule as it is at `now`: the date of a system clock may have been set back since the last look,
+    /// which nobody tells.
+    pub(crate) fn schedule_at(&mut self, id: TimerId, now: Time<Ros>) -> Schedule {
+        let known = self.schedule(id);
+        let schedule = known.not_before_last(now);
+        if schedule != known {
+            self.reschedule(id, schedule);
+        }
+        schedule
+    }
+
+    /// Puts a timer's new schedule in place; whoever waits for it looks again.
+    pub(crate) fn reschedule(&mut self, id: TimerId, schedule: Schedule) {
+        let Some(timer) = self.timers.get_mut(&id) else {
+            return;
+        };
+        let before = timer.place(id);
+        timer.schedule = schedule;
+        let place = timer.place(id);
+        if before != place {
+            before.map(|place| self.order.remove(&place));
+            self.order.extend(place);
+        }
+        self.newest_call = self.newest_call.max(schedule.newest_call());
+        timer.bell.ring();
+    }
+
+    /// The timers of a set that are not canceled with their deadlines as they are at `now`, the earliest first.
+    pub(crate) fn deadlines(
+        &mut self,
+        set: SetId,
+        now: Time<Ros>,
+    ) -> impl Iterator<Item = (Time<Ros>, TimerId)> {
+        self.refresh(now);
+        self.set(set).map(|(_, at, id)| (*at, *id))
+    }
+
+    /// The earliest deadline of a set, without those that stay due however often they are served.
+    pub(crate) fn next_stop(&mut self, set: SetId, now: Time<Ros>) -> Option<Time<Ros>> {
+        self.refresh(now);
+        let mut all = self.set(set);
+        let is_stop = |at, id| at > now || !self.timers[&id].schedule.stays_due();
+        all.find_map(|(_, at, id)| is_stop(*at, *id).then_some(*at))
+    }
+
+    fn set(&self, set: SetId) -> impl Iterator<Item = &(SetId, Time<Ros>, TimerId)> {
+        let all = (set, Time::MIN, TimerId::FIRST)..=(set, Time::MAX, TimerId::LAST);
+        self.order.range(all)
+    }
+
+    /// The same as [`Timetable::schedule_at`] for all timers.
+    fn refresh(&mut self, now: Time<Ros>) {
+        if now < self.newest_call {
+            self.rebase(|schedule| schedule.not_before_last(now));
+        }
+    }
+
+    /// What a jump means to each. A step forward leaves the deadlines where they are.
+    pub(crate) fn jump(&mut self, event: JumpEvent) {
+        if event.kind != JumpKind::Forward {
+            self.rebase(|schedule| schedule.rebased(event));
+        }
+    }
+
+    /// Gives each timer another schedule; who waits for one that changes looks again.
+    fn rebase(&mut self, change: impl Fn(Schedule) -> Schedule) {
+        self.newest_call = Time::MIN;
+        for timer in self.timers.values_mut() {
+            let schedule = change(timer.schedule);
+            if schedule != timer.schedule {
+                timer.schedule = schedule;
+                timer.bell.ring();
+            }
+            self.newest_call = self.newest_call.max(schedule.newest_call());
+        }
+        let timers = self.timers.iter();
+        self.order = timers.filter_map(|(id, timer)| timer.place(*id)).collect();
+    }
+}
+
+impl Timed {
+    /// Where it is in the order of its set.
+    fn place(&self, id: TimerId) -> Option<(SetId, Time<Ros>, TimerId)> {
+        let set = self.set.filter(|_| !self.schedule.is_canceled)?;
+        Some((set, self.schedule.next, id))
+    }
+}

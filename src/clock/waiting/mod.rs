@@ -1,0 +1,9 @@
+//! Waiting for a time, for a jump, or until handlers are done.
+
+pub(crate) mod alarms;
+#[cfg(feature = "async")]
+pub(crate) mod async_sleep;
+pub(crate) mod cancel;
+pub(crate) mod sleep;
+pub(crate) mod wait_queue;
+pub(crate) mod waits;

@@ -1,0 +1,193 @@
+//! How threads wait on a clock: for its time, for a jump, or until the handlers of one are done.
+//!
+//! Everybody looks under the clock's lock, which every change takes, and waits there for a bell: no wake-up is lost.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::alarms::AlarmId;
+use super::wait_queue::{Bell, Look};
+use crate::clock::jump::Handlers;
+use crate::clock::state::core::{Core, Locked, State};
+use crate::clock::state::handler_gate;
+use crate::clock::state::handler_gate::Ticket;
+use crate::clock::state::reading::Reading;
+use crate::clock::wall_clock::Wall;
+use crate::clock::{jump, sync};
+use crate::time::{Ros, Steady, Time};
+
+impl Core {
+    /// The lock, once the handlers are done that run now, if one has to wait for them. Threads that run handlers, of
+    /// any clock, never wait.
+    pub(crate) fn settled(&self) -> Locked<'_> {
+        let mut state = self.lock();
+        if state.is_gated() && !jump::is_handling() {
+            let ticket = state.gate.join();
+            while !state.gate.is_over(ticket) {
+                state = self.wait_for_round(state, &self.settled, None, ticket);
+            }
+            self.pass(&mut state, ticket);
+        }
+        state
+    }
+
+    /// Has waited for a round, and has the lock: the next one may begin when it is released.
+    fn pass(&self, state: &mut State, ticket: Ticket) {
+        state.gate.leave(ticket);
+        if state.gate.is_clear() && state.gate.held_up > 0 {
+            self.passed.notify_all();
+        }
+    }
+
+    /// Until the bell rings, or for a while; tells if the round takes long.
+    fn wait_for_round<'a>(
+        &'a self,
+        state: Locked<'a>,
+        bell: &Bell,
+        until: Option<Time<Steady>>,
+        ticket: Ticket,
+    ) -> Locked<'a> {
+        if cfg!(model) {
+            return self.doze(state, bell, until);
+        }
+        let began = Wall::Machine.steady();
+        let patience = Some(handler_gate::PATIENCE.to_std());
+        let left = self.left(until).into_iter().chain(patience).min();
+        let state = self.doze_for(state, bell, left);
+        let waited = Wall::Machine.steady().saturating_since(began);
+        if waited < handler_gate::PATIENCE || state.gate.is_over(ticket) {
+            return state;
+        }
+        drop(state);
+        // Subscribers of the log are not ours. They may ask for the time, and do not wait for it here.
+        let handling = Handlers::run();
+        jump::contained(|| self.running.tell());
+        drop(handling);
+        self.lock()
+    }
+
+    /// The time once no handlers run; to the thread that runs them, the one that they are to see.
+    pub(crate) fn settled_now(&self) -> Time<Ros> {
+        let state = self.settled();
+        if state.is_gated() && !state.is_handled_here() {
+            return self.look(|shown, wall| shown.reading.at(wall));
+        }
+        state.now(&self.wall)
+    }
+
+    /// Wakes one waiter, under the lock: it is before its look or already waiting. If the bell is that of many sleeps,
+    /// `sleep` is the one to look at.
+    pub(crate) fn ring(&self, bell: &Bell, sleep: Option<AlarmId>) {
+        let mut state = self.lock();
+        match sleep {
+            Some(id) => state.alarms.ring(id),
+            None => bell.ring(),
+        }
+    }
+
+    pub(crate) fn bell(&self) -> Arc<Bell> {
+        Bell::new(&self.asleep)
+    }
+
+    /// Looks until it is done; between looks the waiter waits for its bell or for the machine's clock to get
+    /// there. While handlers run that `now()` waits for, there is no time to look at, but for handlers.
+    pub(crate) fn wait<'a, T>(
+        &'a self,
+        mut state: Locked<'a>,
+        waiter: AlarmId,
+        mut look: impl FnMut(&mut State, Option<Time<Ros>>) -> Look<T>,
+    ) -> (Locked<'a>, T) {
+        let bell = state.alarms.waiter_bell(waiter);
+        let mut ticket: Option<Ticket> = None;
+        loop {
+            let may_look = !state.is_gated() || jump::is_handling();
+            let now = may_look.then(|| state.now(&self.wall));
+            match look(&mut state, now) {
+                Look::Done(found) => {
+                    if let Some(ticket) = ticket {
+                        self.pass(&mut state, ticket);
+                    }
+                    state.alarms.waits_no_more(waiter);
+                    self.tell_first(&mut state);
+                    return (state, found);
+                }
+                Look::Again { at, steady } => {
+                    let comes = at.and_then(|at| state.reading.wall_at(at, &self.wall));
+                    let until = comes.into_iter().chain(steady).min();
+                    state.alarms.waits(waiter, at, until);
+                    self.tell_first(&mut state);
+                    if may_look {
+                        state = self.doze(state, &bell, until);
+                        self.ring_passed(&mut state);
+                        continue;
+                    }
+                    let turn = *ticket.get_or_insert_with(|| state.gate.join());
+                    state = self.wait_for_round(state, &bell, until, turn);
+                    if state.gate.is_over(turn) {
+                        self.pass(&mut state, turn);
+                        ticket = None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first who waits for a time of a line looks again by itself when that comes. So a new line wakes one
+    /// thread at most, however many wait.
+    pub(crate) fn tell_first(&self, state: &mut State) {
+        if let Reading::Moving(_) = state.reading {
+            let reading = state.reading;
+            state
+                .alarms
+                .ring_first(|at| reading.wall_at(at, &self.wall));
+        }
+    }
+
+    /// Wakes those whose time has come by itself.
+    pub(crate) fn ring_passed(&self, state: &mut State) {
+        if state.reading.moves() && !state.is_gated() {
+            let now = state.now(&self.wall);
+            state.alarms.ring_due(now);
+        }
+    }
+
+    /// How long the machine takes until then; `None` if only a ring ends the wait.
+    fn left(&self, until: Option<Time<Steady>>) -> Option<std::time::Duration> {
+        until
+            .filter(|_| !self.wall.is_manual())
+            .map(|until| until.saturating_since(self.wall.steady()).to_std())
+    }
+
+    fn doze<'a>(&self, state: Locked<'a>, bell: &Bell, until: Option<Time<Steady>>) -> Locked<'a> {
+        self.doze_for(state, bell, self.left(until))
+    }
+
+    fn doze_for<'a>(
+        &self,
+        state: Locked<'a>,
+        bell: &Bell,
+        left: Option<std::time::Duration>,
+    ) -> Locked<'a> {
+        if self.onlookers.load(Relaxed) > 0 {
+            self.dozed_off.notify_all();
+        }
+        let mut state = bell.wait(state, left);
+        state.wakeups += 1;
+        state
+    }
+
+    /// Whether `count` threads came to wait on this clock, within `patience` of real time.
+    pub(crate) fn wait_asleep(&self, count: usize, patience: std::time::Duration) -> bool {
+        let state = self.lock();
+        self.onlookers.fetch_add(1, Relaxed);
+        let came = sync::wait_while(&self.dozed_off, state, patience, |_| {
+            self.asleep.load(Relaxed) < count
+        });
+        self.onlookers.fetch_sub(1, Relaxed);
+        came
+    }
+
+    pub(crate) fn wakeups(&self) -> u64 {
+        self.lock().wakeups
+    }
+}

@@ -1,0 +1,164 @@
+//! [`ClockWriter`]: the one handle that moves a ROS clock's time.
+//!
+//! It cannot be cloned; dropping it gives the clock back to the system's time. Given to a
+//! [`SimTime`](crate::clock::source::sim_time::SimTime) it becomes an [`Attached`].
+
+use std::sync::{Arc, Weak};
+
+use super::handle::Clock;
+use super::jump::HubId;
+use crate::clock::source::keep_alive::{Kept, Life};
+use crate::clock::state::change::Change;
+use crate::clock::state::core::{Core, Locked};
+use crate::clock::state::extrapolate::{ClockState, Extrapolation, Heard};
+use crate::clock::state::share::Share;
+use crate::time::{Ros, Time};
+
+/// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
+/// beside one in another thread: then right after it, in the order of the calls. Where more than 64 wait, those on the way
+/// between two others are passed over.
+#[derive(Debug)]
+pub struct ClockWriter {
+    clock: Clock<Ros>,
+    hold: Hold,
+}
+
+/// The clock is in somebody's hands; dropped, it shows system time.
+#[derive(Debug)]
+struct Hold(Arc<Core>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.change(Change::Deactivate, Share::ALL);
+    }
+}
+
+impl ClockWriter {
+    pub(crate) fn new(clock: Clock<Ros>) -> Self {
+        let hold = Hold(Arc::clone(&clock.core));
+        Self { clock, hold }
+    }
+
+    /// The clock that it moves.
+    pub fn clock(&self) -> Clock<Ros> {
+        self.clock.clone()
+    }
+
+    /// The source drives the clock from now on; what it has said before counts (requirements T17, T18).
+    pub fn activate(&self) {
+        self.change(Change::Activate, Share::BOUNDED);
+    }
+
+    /// The clock shows system time from now on (requirement T16).
+    pub fn deactivate(&self) {
+        self.change(Change::Deactivate, Share::BOUNDED);
+    }
+
+    /// What the source says the time is. Kept, but not shown, while it is not active. A first zero is no
+    /// time (requirement T20).
+    pub fn set(&self, time: Time<Ros>) {
+        self.change(Change::Time(time), Share::ALL);
+    }
+
+    /// What the source says the time is and how it goes on from this call (requirement T33).
+    pub fn set_state(&self, state: ClockState, how: Extrapolation) {
+        let wall = self.clock.core.wall();
+        self.change(Change::State(Heard::now(state, how, wall)), Share::ALL);
+    }
+
+    /// Ends all sleeps with [`SleepError::Shutdown`](crate::clock::waiting::sleep::SleepError::Shutdown), now and later.
+    pub fn shut_down(&self) {
+        self.change(Change::Shut, Share::BOUNDED);
+    }
+
+    fn change(&self, change: Change, share: Share) {
+        self.clock.core.change(change, share);
+    }
+}
+
+/// A clock in the hands of a source, until it changes hands: what was said on behalf of the one before counts no
+/// more from then on, in whichever thread it is on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Attached {
+    hold: Arc<Hold>,
+    /// Not kept: who brings a clock its time goes with the last who has the clock.
+    life: Weak<Life>,
+    owner: u64,
+}
+
+impl Attached {
+    /// The clock shows system time at first, and nothing is known of the time that it showed.
+    pub(crate) fn new(writer: ClockWriter) -> Self {
+        let life = Arc::downgrade(&writer.clock.life);
+        Self::of(Arc::new(writer.hold), life)
+    }
+
+    fn of(hold: Arc<Hold>, life: Weak<Life>) -> Self {
+        let core = &hold.0;
+        let mut state = core.lock();
+        state.owner += 1;
+        let owner = state.owner;
+        state.hub = None;
+        state.changes.put_in_order(Change::Deactivate);
+        state.changes.put_in_order(Change::Forget);
+        core.catch_up(state, Share::BOUNDED);
+        Self { hold, life, owner }
+    }
+
+    /// In other hands, or in nobody's if it is dropped: as it was at first.
+    #[must_use]
+    pub(crate) fn changes_hands(self) -> Self {
+        Self::of(self.hold, self.life)
+    }
+
+    /// From now on it has the time of this hub, and its handles keep `keeper`. What they kept before.
+    #[must_use]
+    pub(crate) fn joins(&self, hub: HubId, keeper: Kept) -> Option<Kept> {
+        self.hold.0.lock().hub = Some(hub);
+        match self.life.upgrade() {
+            Some(life) => life.keep(Some(keeper)),
+            None => Some(keeper),
+        }
+    }
+
+    /// Its handles keep nothing any more. What they kept.
+    #[must_use]
+    pub(crate) fn leaves(&self) -> Option<Kept> {
+        self.life.upgrade().and_then(|life| life.keep(None))
+    }
+
+    pub(crate) fn is_of(&self, clock: &Clock<Ros>) -> bool {
+        Arc::ptr_eq(&self.hold.0, &clock.core)
+    }
+
+    /// Whether anybody has the clock: also who keeps a handler of it registered.
+    pub(crate) fn is_used(&self) -> bool {
+        self.life.strong_count() > 0
+    }
+
+    pub(crate) fn change(&self, change: Change, share: Share) {
+        let core = &self.hold.0;
+        core.catch_up(self.queued([change]), share);
+    }
+
+    /// Puts changes in line, without running a handler, for [`Attached::catch_up`] to make.
+    pub(crate) fn queue(&self, changes: impl IntoIterator<Item = Change>) {
+        drop(self.queued(changes));
+    }
+
+    /// Makes this share of what is in line, or leaves it to the thread that runs handlers now.
+    pub(crate) fn catch_up(&self, share: Share) {
+        let core = &self.hold.0;
+        core.catch_up(core.lock(), share);
+    }
+
+    fn queued(&self, changes: impl IntoIterator<Item = Change>) -> Locked<'_> {
+        let mut state = self.hold.0.lock();
+        if state.owner == self.owner {
+            for change in changes {
+                state.changes.put_in_order(change);
+            }
+        }
+        state
+    }
+}

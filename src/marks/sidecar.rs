@@ -1,0 +1,261 @@
+//! [`Sidecar`]: the file in which the marks of one recording are kept: where it is, and its text.
+//!
+//! Used by [`Marks`](super::list::Marks). It stands beside the recording, `<file>.marks.yaml` or
+//! `marks.yaml` in a directory; where nothing can be written there, what differs from it is kept in the
+//! user's own state directory, found again by the recording's real path. A file is replaced as a whole or
+//! not at all, and never one that was not understood.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::list::{Mark, MarksError};
+use crate::time::Time;
+use crate::untrusted::open_file;
+use crate::untrusted::{read_start, yaml};
+
+/// The longest part of a recording's name that is taken over into the name of a file.
+const LONGEST: usize = 80;
+const HEAD: &str =
+    "# Marks of a recording: `time_ns` counts from 1970, on the recording's clock.\n";
+const REMOVED: &str = "# In the file beside the recording, which could not be written:\n";
+
+/// Where the marks of one recording are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Sidecar {
+    beside: PathBuf,
+    /// `None` without a state directory.
+    away: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    marks: Option<Vec<Entry>>,
+    removed: Option<Vec<Entry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    time_ns: i64,
+    #[serde(default)]
+    name: String,
+}
+
+/// What a file says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Kept {
+    marks: Vec<Mark>,
+    /// Which of the marks beside the recording do not count any more; only elsewhere.
+    removed: Vec<Mark>,
+}
+
+impl Sidecar {
+    /// Of the recording that `path` names.
+    pub(super) fn of(path: &Path, state_dir: Option<&Path>) -> Self {
+        let beside = if path.is_dir() {
+            path.join("marks.yaml")
+        } else {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".marks.yaml");
+            name.into()
+        };
+        let away = state_dir.map(|dir| dir.join("bagplay").join("marks").join(away(path)));
+        Self { beside, away }
+    }
+
+    /// Where they are, or would be first.
+    pub(super) fn place(&self) -> &Path {
+        let away = self.away.as_deref().filter(|path| path.exists());
+        away.filter(|_| !self.beside.exists())
+            .unwrap_or(&self.beside)
+    }
+
+    /// The marks beside the recording, as changed by what is kept elsewhere.
+    pub(super) fn read(&self) -> Result<Vec<Mark>, MarksError> {
+        let mut marks = read(&self.beside)?.marks;
+        if let Some(away) = &self.away {
+            let away = read(away)?;
+            let removed: BTreeSet<Mark> = away.removed.into_iter().collect();
+            marks.retain(|mark| !removed.contains(mark));
+            marks.extend(away.marks);
+        }
+        Ok(marks)
+    }
+
+    /// Replaces what is kept; where that is now.
+    pub(super) fn write(&self, marks: &[Mark]) -> Result<PathBuf, MarksError> {
+        let kept = Kept {
+            marks: marks.to_vec(),
+            removed: Vec::new(),
+        };
+        let text = sound(&kept, &self.beside)?;
+        let refused = match replace(&self.beside, &text) {
+            Ok(()) => {
+                // It would be read as well, and change what has just been written.
+                if let Some(away) = self.away.as_deref().filter(|path| path.exists()) {
+                    fs::remove_file(away).map_err(|error| unwritable(away, error))?;
+                }
+                return Ok(self.beside.clone());
+            }
+            Err(error) => error,
+        };
+        let Some(away) = &self.away else {
+            return Err(unwritable(&self.beside, refused));
+        };
+        let text = sound(&self.difference(marks)?, away)?;
+        let dir = away.parent().unwrap_or(away);
+        let written = fs::create_dir_all(dir).and_then(|()| replace(away, &text));
+        written.map_err(|error| unwritable(away, error))?;
+        Ok(away.clone())
+    }
+
+    /// What makes these marks of those beside the recording, which others may go on changing.
+    fn difference(&self, marks: &[Mark]) -> Result<Kept, MarksError> {
+        let beside: BTreeSet<Mark> = read(&self.beside)?.marks.into_iter().collect();
+        let wanted: BTreeSet<Mark> = marks.iter().cloned().collect();
+        Ok(Kept {
+            marks: wanted.difference(&beside).cloned().collect(),
+            removed: beside.difference(&wanted).cloned().collect(),
+        })
+    }
+}
+
+/// A name that tells people which recording it is of, and a hash that tells it from all others.
+fn away(path: &Path) -> OsString {
+    let whole = fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    let whole = whole.unwrap_or_else(|_| path.to_owned());
+    let name = whole.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| match c {
+        '.' | '-' => c,
+        c if c.is_alphanumeric() => c,
+        _ => '_',
+    };
+    let name: String = name.chars().map(plain).take(LONGEST).collect();
+    let hash = xxh3_64(whole.as_os_str().as_encoded_bytes());
+    format!("{name}-{hash:016x}.yaml").into()
+}
+
+fn read(path: &Path) -> Result<Kept, MarksError> {
+    let unreadable = |source: io::Error| MarksError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let text = match open_file(path).and_then(read_start) {
+        Err(error) if is_nothing(&error) => return Ok(Kept::default()),
+        read => read.map_err(unreadable)?,
+    };
+    parse(&text).map_err(|source| MarksError::Malformed {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            // A recording may have a name to which nothing can be added.
+            | io::ErrorKind::InvalidFilename
+    )
+}
+
+fn parse(text: &str) -> Result<Kept, yaml::YamlError> {
+    let text: Option<Text> = yaml::read(text)?;
+    let mark = |entry: Entry| Mark {
+        time: Time::from_nanos(entry.time_ns),
+        name: entry.name,
+    };
+    let marks = |entries: Option<Vec<Entry>>| {
+        let entries = entries.unwrap_or_default();
+        entries.into_iter().map(mark).collect()
+    };
+    let kept = text.map(|text| Kept {
+        marks: marks(text.marks),
+        removed: marks(text.removed),
+    });
+    Ok(kept.unwrap_or_default())
+}
+
+/// The text for a file. What we write we can read again, whatever the names are.
+fn sound(kept: &Kept, path: &Path) -> Result<String, MarksError> {
+    let text = text(kept);
+    if parse(&text).is_ok_and(|known| known == *kept) {
+        Ok(text)
+    } else {
+        let source = io::Error::other("more or longer marks than can be kept");
+        Err(unwritable(path, source))
+    }
+}
+
+fn text(kept: &Kept) -> String {
+    let mut text = HEAD.to_owned();
+    list(&mut text, "marks", &kept.marks);
+    if !kept.removed.is_empty() {
+        text.push_str(REMOVED);
+        list(&mut text, "removed", &kept.removed);
+    }
+    text
+}
+
+fn list(text: &mut String, key: &str, marks: &[Mark]) {
+    text.push_str(key);
+    text.push_str(if marks.is_empty() { ": []\n" } else { ":\n" });
+    for mark in marks {
+        let (time, name) = (mark.time.as_nanos(), quoted(&mark.name));
+        // Writing to a string does not fail.
+        let _ = write!(text, "  - time_ns: {time}\n    name: {name}\n");
+    }
+}
+
+/// A double-quoted scalar, in which whatever does not print is escaped.
+fn quoted(name: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in name.chars() {
+        if matches!(c, '"' | '\\') {
+            quoted.extend(['\\', c]);
+        } else if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') {
+            let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+        } else {
+            quoted.push(c);
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Puts a file with this text in the place of `path`, with the rights of the one that is there, or of any new file.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".marks-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // What the user's mask leaves of it; the default would be for nobody else to read.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(dir.unwrap_or(Path::new(".")))?;
+    if let Ok(known) = fs::metadata(path) {
+        file.as_file().set_permissions(known.permissions())?;
+    }
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn unwritable(path: &Path, source: io::Error) -> MarksError {
+    MarksError::Unwritable {
+        path: path.to_owned(),
+        source,
+    }
+}

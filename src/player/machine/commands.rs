@@ -1,0 +1,168 @@
+//! How the machine takes commands, and the moves that are more than a line: jumps and gaps.
+//!
+//! Commands only set where to read and what to do; the next `advance` does it. So any number of seeks
+//! taken in a row cost one cue.
+
+use super::Machine;
+use crate::bag::{CueAt, StartAt};
+use crate::player::command::{Command, Gate, Pace};
+use crate::player::options::Intent;
+use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
+
+impl Machine {
+    /// Takes a command; what follows from it is done by the next calls of [`Machine::advance`]. After
+    /// [`Command::Stop`], or once the run is over by itself, commands change nothing.
+    pub fn apply(&mut self, command: Command, now: Time<Steady>) {
+        if self.course.is_over() {
+            return;
+        }
+        self.make_up_for_stall(now);
+        match command {
+            Command::Toggle if self.intent == Intent::Play && self.course.is_underway() => {
+                self.pause(now);
+            }
+            Command::Play | Command::Toggle => self.play(now),
+            Command::Pause => self.pause(now),
+            Command::SetPace(pace) => self.set_pace(pace, now),
+            Command::Seek(to) => self.seek(to, now),
+            Command::SeekBy(span) => self.seek(self.here(now).saturating_add(span), now),
+            Command::Step(n) => self.step(n, now),
+            Command::StepTopic(topic, n) => self.step_topic(topic, n, now),
+            Command::PlayUntil(stop) => self.play_until(stop, now),
+            Command::PlayFor(span) => {
+                let span = if self.segment.speed().is_reverse() {
+                    -span
+                } else {
+                    span
+                };
+                self.play_until(self.here(now).saturating_add(span), now);
+            }
+            Command::SetRange(range) => self.set_range(range, now),
+            Command::SetAtEnd(at_end) => self.change_to(self.segment.with_at_end(at_end), now),
+            Command::Mute(topic) => self.mute(topic),
+            Command::Unmute(topic) => self.unmute(topic),
+            Command::OpenGate(gate) => self.open(gate),
+            Command::CloseGate(gate) => self.close(gate),
+            Command::Query => {}
+            Command::Stop => self.course.stop(),
+        }
+    }
+
+    fn open(&mut self, gate: Gate) {
+        // Who is there again has missed the clock, and may need it before anything else.
+        self.owes_clock |= gate == Gate::Path && self.gates.is_closed(gate);
+        self.gates = self.gates.open(gate);
+    }
+
+    fn play(&mut self, now: Time<Steady>) {
+        if self.course.is_ended() {
+            self.jump(self.segment.seek(self.segment.entry()), now);
+        }
+        self.stop_steps();
+        self.intent = Intent::Play;
+    }
+
+    fn pause(&mut self, now: Time<Steady>) {
+        self.stop_steps();
+        self.stand(now);
+    }
+
+    pub(super) fn stand(&mut self, now: Time<Steady>) {
+        self.intent = Intent::Pause;
+        self.change_to(self.held(now), now);
+    }
+
+    fn set_pace(&mut self, pace: Pace, now: Time<Steady>) {
+        let speed = match pace {
+            Pace::At(speed) => speed,
+            Pace::Max => Speed::NORMAL,
+        };
+        self.pace = pace;
+        if speed.is_reverse() == self.segment.speed().is_reverse() {
+            self.change_to(self.segment.with_speed(speed, now), now);
+        } else {
+            let turned = self.held(now).with_speed(speed, now);
+            self.read_from(StartAt::At(turned.position(now)), turned, now, false);
+        }
+    }
+
+    /// Seeks within the recording; what is played grows to its edge if the target lies outside.
+    fn seek(&mut self, to: Time<Ros>, now: Time<Steady>) {
+        self.seeks += 1;
+        let (to, range) = (self.options.recording.clamp(to), self.segment.range());
+        let range = if to < range.start() {
+            TimeRange::between(self.options.recording.start(), range.stop())
+        } else if to > range.stop() {
+            TimeRange::between(range.start(), self.options.recording.stop())
+        } else {
+            range
+        };
+        self.jump(self.segment.seek_within(range, to), now);
+    }
+
+    fn set_range(&mut self, range: TimeRange, now: Time<Steady>) {
+        let all = self.options.recording;
+        let range = TimeRange::between(all.clamp(range.start()), all.clamp(range.stop()));
+        self.jump(self.held(now).with_range(range, now), now);
+    }
+
+    fn play_until(&mut self, stop: Time<Ros>, now: Time<Steady>) {
+        self.stop_steps();
+        if self.course.is_underway() {
+            self.change_to(self.segment.play_until(Some(stop), now), now);
+            self.intent = Intent::Play;
+        }
+    }
+
+    /// Jumps over a gap that is longer than asked for; the cue stays, the next message is in hand.
+    pub(super) fn skips_gap(&mut self, now: Time<Steady>) -> bool {
+        let Some(longest) = self.options.skip_empty else {
+            return false;
+        };
+        if !self.may_play() || !self.is_ready() {
+            return false;
+        }
+        let (limit, here) = (self.segment.limit(), self.here(now));
+        let to = self
+            .reader
+            .next()
+            .map_or(limit, |next| self.segment.nearer(next, limit));
+        if to.saturating_since(here).saturating_abs() <= longest {
+            return false;
+        }
+        let until = self.segment.until();
+        self.change_to(self.segment.seek(to).play_until(until, now), now);
+        self.owes_clock = true;
+        true
+    }
+
+    fn jump(&mut self, segment: Segment, now: Time<Steady>) {
+        self.read_from(
+            StartAt::At(segment.position(now)),
+            segment,
+            now,
+            self.options.refill,
+        );
+    }
+
+    pub(super) fn read_from(
+        &mut self,
+        from: StartAt,
+        segment: Segment,
+        now: Time<Steady>,
+        refill: bool,
+    ) {
+        self.change_to(segment, now);
+        let cue = CueAt {
+            refill,
+            ..self.cue_at(from)
+        };
+        self.reader.jump(cue);
+        self.rejoins.jumped(refill);
+        self.stop_steps();
+        (self.last, self.sent) = (None, None);
+        self.course.jump();
+        self.owes_clock = true;
+        self.report.reached_end = false;
+    }
+}

@@ -1,0 +1,157 @@
+//! [`Reader`]: the machine's end of the read-ahead: the one message in hand, and which cue feeds it.
+//!
+//! A jump replaces the cue; nothing of the old one can arrive any more. The cue of the next lap is
+//! begun when the current one has been read to its end, so that a lap starts without a wait.
+//!
+//! Here, and only here, a message gets the time it is played at. That is its own, or the time of the message
+//! before it if it lies behind that one in the direction of play: in a file whose times lie, playback goes on
+//! and never back.
+
+use std::fmt;
+
+use crate::bag::{Cue, CueAt, CuePoll, Cued, Damage, Direction, Message, TopicId};
+use crate::player::source::Source;
+use crate::time::{Ros, Time};
+
+/// What comes from the cue besides the messages that are due in turn.
+pub(super) enum Extra {
+    /// A latched message to send again.
+    Refill(Message),
+    /// A place in the recording that could not be read.
+    Damage(Damage),
+}
+
+pub(super) struct Reader {
+    source: Source,
+    wanted: Option<CueAt>,
+    cue: Option<Cue>,
+    lap: Option<Cue>,
+    direction: Direction,
+    next: Option<InHand>,
+    /// When the last message taken was played; before the first one, where reading began.
+    reached: Time<Ros>,
+    is_read_out: bool,
+}
+
+/// A message and the time it is played at.
+#[derive(Debug)]
+pub(super) struct InHand {
+    pub(super) message: Message,
+    pub(super) at: Time<Ros>,
+}
+
+impl Reader {
+    pub(super) fn new(source: Source) -> Self {
+        Self {
+            source,
+            wanted: None,
+            cue: None,
+            lap: None,
+            direction: Direction::Forward,
+            next: None,
+            reached: Time::MIN,
+            is_read_out: false,
+        }
+    }
+
+    /// Reads from somewhere else, from the next [`Reader::begin`] on: jumps in between cost nothing.
+    pub(super) fn jump(&mut self, at: CueAt) {
+        self.wanted = Some(at);
+        (self.direction, self.reached) = (at.direction, at.from.time());
+        (self.cue, self.lap, self.next, self.is_read_out) = (None, None, None, false);
+    }
+
+    /// Starts the cue that was asked for last, if there was one.
+    pub(super) fn begin(&mut self) {
+        if let Some(at) = self.wanted.take() {
+            let cue = self.source.start(at);
+            cue.lead();
+            self.cue = Some(cue);
+        }
+    }
+
+    /// A cue of its own, for a look elsewhere.
+    pub(super) fn look(&mut self, at: CueAt) -> Cue {
+        self.source.start(at)
+    }
+
+    /// Starts reading the next lap once this one has been read out.
+    pub(super) fn prepare_lap(&mut self, at: CueAt) {
+        if self.is_read_out && self.lap.is_none() {
+            self.lap = Some(self.source.start(at));
+        }
+    }
+
+    /// Goes over to the next lap.
+    pub(super) fn begin_lap(&mut self, at: CueAt) {
+        match self.lap.take() {
+            Some(lap) => {
+                self.jump(at);
+                lap.lead();
+                (self.wanted, self.cue) = (None, Some(lap));
+            }
+            None => self.jump(at),
+        }
+    }
+
+    /// Takes from the cue until a message is in hand, it is empty, or something else came out of it.
+    pub(super) fn pull(&mut self) -> Option<Extra> {
+        while self.next.is_none() && !self.is_read_out {
+            match self.cue.as_mut()?.poll() {
+                CuePoll::Item(Cued::Message(message)) => {
+                    let at = match self.direction {
+                        Direction::Forward => message.key.time.max(self.reached),
+                        Direction::Reverse => message.key.time.min(self.reached),
+                    };
+                    self.next = Some(InHand { message, at });
+                }
+                CuePoll::Item(Cued::Refill(message)) => return Some(Extra::Refill(message)),
+                CuePoll::Item(Cued::Damage(damage)) => return Some(Extra::Damage(damage)),
+                CuePoll::End => self.is_read_out = true,
+                CuePoll::Pending => return None,
+            }
+        }
+        None
+    }
+
+    /// When the message in hand is played.
+    pub(super) fn next(&self) -> Option<Time<Ros>> {
+        self.next.as_ref().map(|next| next.at)
+    }
+
+    /// When the last message taken was played; before the first one, where reading began.
+    pub(super) fn reached(&self) -> Time<Ros> {
+        self.reached
+    }
+
+    /// Gives the message in hand away.
+    pub(super) fn take(&mut self) -> Option<InHand> {
+        let next = self.next.take()?;
+        self.reached = next.at;
+        Some(next)
+    }
+
+    /// The recorded name of a topic.
+    pub(super) fn name(&self, topic: TopicId) -> Option<&str> {
+        self.source.name(topic)
+    }
+
+    /// Whether it is known what comes next: a message, or the end.
+    pub(super) fn is_primed(&self) -> bool {
+        self.next.is_some() || self.is_read_out
+    }
+
+    /// Whether every message has been taken.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.next.is_none() && self.is_read_out
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader")
+            .field("next", &self.next)
+            .field("is_read_out", &self.is_read_out)
+            .finish_non_exhaustive()
+    }
+}

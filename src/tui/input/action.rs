@@ -1,0 +1,276 @@
+//! [`Action`]: everything a key can do, and [`BINDINGS`]: the one table of names, keys and help texts.
+//!
+//! The footer, the help overlay, the user guide and the names in the configuration file all come from this
+//! table, so none of them can say something else.
+
+use super::key::{Key, Keys};
+
+/// Something that a key does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Action {
+    /// Play or pause; at the end, play again.
+    PlayPause,
+    /// Jump by a span of log time, in milliseconds.
+    SeekBy(i32),
+    /// Jump to the first time played.
+    Start,
+    /// Jump to the last time played.
+    End,
+    /// Jump to so many tenths of the recording.
+    Tenth(u8),
+    /// Publish the next message, or go back to the one before and publish that.
+    Step(i8),
+    /// The same, of the selected topic.
+    StepTopic(i8),
+    /// Play faster or slower, by this many percent.
+    Rate(u16),
+    /// Play at 1×.
+    NormalRate,
+    /// Turn around.
+    Reverse,
+    /// Set A, then B, then clear both.
+    Loop,
+    /// Loop all of it, or play it once.
+    LoopAll,
+    /// Set a mark here, or take the one that is here away.
+    Mark,
+    /// Name the mark here, setting it if there is none.
+    NameMark,
+    /// Jump to the next mark.
+    NextMark,
+    /// Jump to the previous mark.
+    PreviousMark,
+    /// Go back to where the last seek came from.
+    Undo,
+    /// Type a time to jump to.
+    GoTo,
+    /// Type a part of the names of the topics to show.
+    Filter,
+    /// Move in the table, or in what lies over it.
+    Move(i8),
+    /// The same, by a page.
+    Page(i8),
+    /// Show the selected topic.
+    Show,
+    /// Stop publishing the selected topic, or go on.
+    Mute,
+    /// Local time, UTC, or seconds.
+    TimeFace,
+    /// A closer or wider look at the time line.
+    Zoom(i8),
+    /// Show all keys.
+    Help,
+    /// Close what lies over the screen, or drop the filter.
+    Back,
+    /// Show all that was said.
+    Log,
+    /// Draw everything anew.
+    Redraw,
+    /// Go to the background of the shell.
+    Suspend,
+    /// Stop playing and leave.
+    Quit,
+}
+
+/// One row: an action, its keys, and what is said of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding {
+    /// Its name in the configuration file.
+    pub name: &'static str,
+    /// What is done.
+    pub action: Action,
+    /// The keys that do it, separated by blanks, unless the configuration says others.
+    pub keys: &'static str,
+    /// What the footer says, if it has room, in the table's order; rows that follow each other with the same
+    /// word share it.
+    pub hint: Option<&'static str>,
+    /// What the help says.
+    pub help: &'static str,
+}
+
+const fn row(
+    name: &'static str,
+    action: Action,
+    keys: &'static str,
+    hint: Option<&'static str>,
+    help: &'static str,
+) -> Binding {
+    Binding {
+        name,
+        action,
+        keys,
+        hint,
+        help,
+    }
+}
+
+/// A group of rows under a title.
+pub type Group = (&'static str, &'static [Binding]);
+
+/// All there is.
+#[rustfmt::skip]
+pub const BINDINGS: &[Group] = &[
+    ("Playing", &[
+        row("play-pause", Action::PlayPause, "space p", Some("play/pause"), "play or pause; at the end, play again"),
+        row("step-back", Action::Step(-1), ",", Some("step"), "back to the previous message, and publish it"),
+        row("step-forward", Action::Step(1), ".", Some("step"), "publish the next message, the way it plays"),
+        row("topic-back", Action::StepTopic(-1), "<", None, "back to the selected topic's previous message"),
+        row("topic-forward", Action::StepTopic(1), ">", None, "on to the selected topic's next message"),
+        row("slower", Action::Rate(90), "[", Some("rate"), "rate × 0.9"),
+        row("faster", Action::Rate(110), "]", Some("rate"), "rate × 1.1"),
+        row("half-rate", Action::Rate(50), "{", None, "half the rate"),
+        row("double-rate", Action::Rate(200), "}", None, "twice the rate"),
+        row("normal-rate", Action::NormalRate, "backspace =", None, "rate back to 1×"),
+        row("reverse", Action::Reverse, "r", None, "play the other way"),
+    ]),
+    ("Seeking", &[
+        row("seek-back", Action::SeekBy(-5_000), "left", Some("seek"), "back 5 s"),
+        row("seek-forward", Action::SeekBy(5_000), "right", Some("seek"), "forward 5 s"),
+        row("fine-back", Action::SeekBy(-100), "shift+left (", None, "back 0.1 s"),
+        row("fine-forward", Action::SeekBy(100), "shift+right )", None, "forward 0.1 s"),
+        row("coarse-back", Action::SeekBy(-30_000), "ctrl+left b", None, "back 30 s"),
+        row("coarse-forward", Action::SeekBy(30_000), "ctrl+right f", None, "forward 30 s"),
+        row("start", Action::Start, "home ^", None, "to the start"),
+        row("end", Action::End, "end $", None, "to the end"),
+        row("tenth-0", Action::Tenth(0), "0", None, "to 0 %"),
+        row("tenth-1", Action::Tenth(1), "1", None, "to 10 %"),
+        row("tenth-2", Action::Tenth(2), "2", None, "to 20 %"),
+        row("tenth-3", Action::Tenth(3), "3", None, "to 30 %"),
+        row("tenth-4", Action::Tenth(4), "4", None, "to 40 %"),
+        row("tenth-5", Action::Tenth(5), "5", None, "to 50 %"),
+        row("tenth-6", Action::Tenth(6), "6", None, "to 60 %"),
+        row("tenth-7", Action::Tenth(7), "7", None, "to 70 %"),
+        row("tenth-8", Action::Tenth(8), "8", None, "to 80 %"),
+        row("tenth-9", Action::Tenth(9), "9", None, "to 90 %"),
+        row("go-to", Action::GoTo, "g", Some("go to"), "type a time to go to"),
+        row("undo-seek", Action::Undo, "u", None, "back to where the last seek came from"),
+    ]),
+    ("Loop and marks", &[
+        row("loop", Action::Loop, "l", Some("loop"), "set A, then B, then clear the loop"),
+        row("loop-all", Action::LoopAll, "L", None, "loop all of it, or play it once"),
+        row("mark", Action::Mark, "m", Some("mark"), "set a mark here, or remove it"),
+        row("name-mark", Action::NameMark, "M", None, "name the mark here"),
+        row("next-mark", Action::NextMark, "n", None, "to the next mark"),
+        row("previous-mark", Action::PreviousMark, "N", None, "to the previous mark"),
+    ]),
+    ("Topics", &[
+        row("up", Action::Move(-1), "up k", None, "up in the table"),
+        row("down", Action::Move(1), "down j", None, "down in the table"),
+        row("page-up", Action::Page(-1), "pageup", None, "a page up"),
+        row("page-down", Action::Page(1), "pagedown", None, "a page down"),
+        row("show-topic", Action::Show, "enter", Some("topic"), "show the topic: type, QoS, last message"),
+        row("mute", Action::Mute, "t", Some("mute"), "mute the topic, or publish it again"),
+        row("filter", Action::Filter, "/", Some("filter"), "show the topics whose names have a text in them"),
+    ]),
+    ("Screen", &[
+        row("time-face", Action::TimeFace, "T", None, "local time, UTC, or seconds"),
+        row("zoom-in", Action::Zoom(1), "z", None, "a closer look around the playhead"),
+        row("zoom-out", Action::Zoom(-1), "Z", None, "a wider look"),
+        row("log", Action::Log, "e", None, "show or hide all events"),
+        row("help", Action::Help, "? f1", Some("help"), "show or hide this help"),
+        row("back", Action::Back, "esc", None, "close what is open, or drop the filter"),
+        row("redraw", Action::Redraw, "ctrl+l", None, "draw everything anew"),
+        row("suspend", Action::Suspend, "ctrl+z", None, "to the shell; fg comes back"),
+        row("quit", Action::Quit, "q ctrl+c", Some("quit"), "stop playing and leave"),
+    ]),
+];
+
+/// What the mouse does, for the help and the user guide; `mouse.rs` does it.
+#[rustfmt::skip]
+pub const GESTURES: &[(&str, &str)] = &[
+    ("click, drag", "on the bar or the lane: scrub"),
+    ("wheel", "seek 1 s; in the table, move"),
+    ("right drag", "set A and B (also with shift or ctrl)"),
+    ("click", "a topic: select it; again: show it"),
+];
+
+/// All rows without their groups.
+pub(crate) fn rows() -> impl Iterator<Item = &'static Binding> {
+    BINDINGS.iter().flat_map(|(_, rows)| rows.iter())
+}
+
+/// Which key does what: the table, with what the configuration says instead.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bindings {
+    keys: Vec<(Action, Keys)>,
+}
+
+impl Default for Bindings {
+    fn default() -> Self {
+        let keys = rows().map(|row| {
+            (
+                row.action,
+                Keys::parse(row.keys).expect("keys of the table"),
+            )
+        });
+        Self {
+            keys: keys.collect(),
+        }
+    }
+}
+
+impl Bindings {
+    /// What `key` does, if anything.
+    pub fn action(&self, key: Key) -> Option<Action> {
+        let bound = self.keys.iter().find(|(_, keys)| keys.has(key));
+        bound.map(|(action, _)| *action)
+    }
+
+    /// The keys of an action.
+    pub fn keys(&self, action: Action) -> &Keys {
+        const NONE: &Keys = &Keys::NONE;
+        let bound = self.keys.iter().find(|(known, _)| *known == action);
+        bound.map_or(NONE, |(_, keys)| keys)
+    }
+
+    /// The same with other keys for an action; nothing else is bound to them any more.
+    #[must_use]
+    pub fn rebound(mut self, action: Action, keys: &Keys) -> Self {
+        for (known, bound) in &mut self.keys {
+            if *known == action {
+                *bound = keys.clone();
+            } else {
+                bound.remove_all(keys);
+            }
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_name_action_or_key_stands_twice() {
+        let (mut names, mut actions, mut keys) = (HashSet::new(), HashSet::new(), HashSet::new());
+        for row in rows() {
+            assert!(names.insert(row.name), "{}", row.name);
+            assert!(actions.insert(row.action), "{}", row.name);
+            for key in Keys::parse(row.keys).unwrap().iter() {
+                assert!(keys.insert(*key), "{key} of {}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_needs_ctrl_or_shift_has_a_plain_key_too() {
+        let without = ["redraw", "suspend"];
+        for row in rows().filter(|row| !without.contains(&row.name)) {
+            let keys = Keys::parse(row.keys).unwrap();
+            assert!(keys.iter().any(|key| key.is_plain()), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_bound_anew_leaves_its_old_action() {
+        let bindings = Bindings::default().rebound(Action::Quit, &Keys::parse("x m").unwrap());
+        let does = |key: &str| bindings.action(Keys::parse(key).unwrap().first().unwrap());
+        assert_eq!(does("x"), Some(Action::Quit));
+        assert_eq!(does("m"), Some(Action::Quit));
+        assert_eq!(does("q"), None);
+        assert_eq!(bindings.keys(Action::Mark).first(), None);
+    }
+}

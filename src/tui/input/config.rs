@@ -1,0 +1,210 @@
+//! [`Config`]: what `config.toml` says of the transport bar. Errors name the line.
+//!
+//! ```toml
+//! [tui]
+//! time = "utc"          # local, utc or seconds
+//! theme = "light"       # auto, dark, light or none
+//! ascii = true
+//!
+//! [keys]
+//! quit = ["x", "ctrl+c"]
+//! play-pause = "space"
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::action::{Action, Bindings, rows};
+use super::key::Keys;
+use crate::tui::model::theme::ThemeName;
+use crate::tui::model::time_format::Face;
+use crate::untrusted::Foreign;
+
+/// What the file says; what it does not say is as it comes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Config {
+    /// Which key does what.
+    pub bindings: Bindings,
+    /// How times are shown at first.
+    pub face: Face,
+    /// Whether only ASCII characters are drawn.
+    pub ascii: bool,
+    /// The colours.
+    pub theme: ThemeName,
+}
+
+/// A file that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}:{line}: {}", Foreign::path(path), Foreign::text(text))]
+pub struct ConfigError {
+    path: PathBuf,
+    line: usize,
+    text: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    tui: Look,
+    keys: BTreeMap<Spanned<String>, Spanned<OneOrMore>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Look {
+    time: Face,
+    theme: ThemeName,
+    ascii: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl Config {
+    /// What `text` says, which was read from `path`.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        let wrong = |at: usize, what: String| ConfigError {
+            path: path.to_owned(),
+            line: 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count(),
+            text: what,
+        };
+        let file: File = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            wrong(at, error.message().trim_end().to_owned())
+        })?;
+        let mut asked: Vec<(usize, Action, Keys)> = Vec::new();
+        for (name, keys) in &file.keys {
+            let Some(row) = rows().find(|row| row.name == name.as_ref()) else {
+                let said = unknown_action(name.as_ref());
+                return Err(wrong(name.span().start, said));
+            };
+            let at = keys.span().start;
+            let keys = read(keys.as_ref()).map_err(|what| wrong(at, what))?;
+            asked.push((at, row.action, keys));
+        }
+        asked.sort_by_key(|(at, ..)| *at);
+        for (later, (at, _, keys)) in asked.iter().enumerate() {
+            let earlier = asked[..later].iter().flat_map(|(.., keys)| keys.iter());
+            if let Some(twice) = earlier.copied().find(|key| keys.has(*key)) {
+                return Err(wrong(*at, format!("`{twice}` is bound twice in [keys]")));
+            }
+        }
+        let bindings = asked
+            .into_iter()
+            .fold(Bindings::default(), |bindings, (_, action, keys)| {
+                bindings.rebound(action, &keys)
+            });
+        if bindings.keys(Action::Quit).first().is_none() {
+            let what = "nothing is left to quit with; hint: quit = \"q\"";
+            return Err(wrong(text.len(), what.to_owned()));
+        }
+        Ok(Self {
+            bindings,
+            face: file.tui.time,
+            ascii: file.tui.ascii,
+            theme: file.tui.theme,
+        })
+    }
+}
+
+fn read(keys: &OneOrMore) -> Result<Keys, String> {
+    let texts = match keys {
+        OneOrMore::One(text) => std::slice::from_ref(text),
+        OneOrMore::More(texts) => texts,
+    };
+    let mut read = Keys::NONE;
+    for text in texts {
+        read = read.and(Keys::parse(text).map_err(|error| error.to_string())?);
+    }
+    Ok(read)
+}
+
+fn unknown_action(name: &str) -> String {
+    let nearest = rows().max_by_key(|row| {
+        let alike = row
+            .name
+            .bytes()
+            .zip(name.bytes())
+            .take_while(|(a, b)| a == b);
+        alike.count()
+    });
+    let nearest = nearest.map_or("quit", |row| row.name);
+    format!("`{name}` is no action; hint: {nearest}? The help (?) and the user guide list all")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, String> {
+        Config::parse(text, Path::new("config.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_empty_file_changes_nothing() {
+        assert_eq!(parse(""), Ok(Config::default()));
+    }
+
+    #[test]
+    fn what_is_said_is_done() {
+        let config = parse(
+            "[tui]\ntime = \"utc\"\ntheme = \"light\"\nascii = true\n[keys]\nquit = [\"x\", \"ctrl+c\"]\nmark = \"q\"\n",
+        )
+        .unwrap();
+        assert_eq!((config.face, config.ascii), (Face::Utc, true));
+        assert_eq!(config.theme, ThemeName::Light);
+        let twice = parse("[keys]\nquit = [\"x\", \"x\"]\n").unwrap();
+        assert_eq!(twice.bindings.keys(Action::Quit).to_string(), "x");
+        assert_eq!(config.bindings.keys(Action::Quit).to_string(), "x  ctrl+c");
+        assert_eq!(
+            config.bindings.action("q".parse().unwrap()),
+            Some(Action::Mark)
+        );
+    }
+
+    #[test]
+    fn errors_point_at_the_line() {
+        for (text, said) in [
+            (
+                "[tui]\n\ntime = \"noon\"\n",
+                "config.toml:3: unknown variant",
+            ),
+            (
+                "[tui]\ncolour = 1\n",
+                "config.toml:2: unknown field `colour`",
+            ),
+            (
+                "[keys]\nquit = \"q\"\nplay-paus = \"x\"\n",
+                "config.toml:3: `play-paus` is no action; hint: play-pause?",
+            ),
+            (
+                "[keys]\nquit = \"hyper+q\"\n",
+                "config.toml:2: `hyper+q` is no key",
+            ),
+            (
+                "[keys]\nquit = \"shift+1\"\n",
+                "config.toml:2: `shift+1` is told by no terminal; hint: ",
+            ),
+            ("[keys]\nquit = 7\n", "config.toml:2: "),
+            (
+                "[keys]\nmark = \"x\"\nquit = [\"x\"]\n",
+                "config.toml:3: `x` is bound twice",
+            ),
+            (
+                "[keys]\nmark = [\"q\", \"ctrl+c\"]\n",
+                "config.toml:3: nothing is left to quit with",
+            ),
+            ("[keys\n", "config.toml:1: "),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(said), "{text:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What the terminal tells, as events, from a thread of its own; and whether it is still there.
+
+use std::convert::Infallible;
+use std::io;
+
+use crossbeam_channel::{Receiver, bounded};
+use crossterm::event;
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::key::Key;
+use super::mouse::Mouse;
+use crate::tui::model::layout::Size;
+use crate::tui::update::Event;
+
+/// How many events may wait to be taken; the terminal keeps the others.
+const WAITING: usize = 1024;
+
+/// Keys, the mouse and sizes as they come. The channel is disconnected when nothing can be read any more. The thread
+/// ends with the process: it waits for a key.
+pub fn listen() -> io::Result<Receiver<Event>> {
+    let (send, events) = bounded(WAITING);
+    let listen = move || {
+        while let Ok(told) = event::read() {
+            if let Some(event) = translate(told)
+                && send.send(event).is_err()
+            {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("keys".into())
+        .spawn(listen)?;
+    Ok(events)
+}
+
+/// A channel that is disconnected when the terminal has gone. That comes with SIGHUP, but not to who ignores it or has
+/// another controlling terminal, and reading would go on for ever. The thread ends with the process: it waits for
+/// this alone.
+pub fn hang_up() -> io::Result<Receiver<Infallible>> {
+    let (there, gone) = bounded(0);
+    let watch = move || {
+        let terminal = io::stdin();
+        let mut fds = [PollFd::new(&terminal, PollFlags::empty())];
+        // The end and errors are told whether asked for or not.
+        let told = loop {
+            match poll(&mut fds, None) {
+                Err(rustix::io::Errno::INTR) => {}
+                told => break told,
+            }
+        };
+        let is_gone = told.is_ok() && fds[0].revents().contains(PollFlags::HUP);
+        if !is_gone {
+            // Where terminals cannot be watched like this they are taken to be there.
+            std::mem::forget(there);
+        }
+    };
+    std::thread::Builder::new()
+        .name("hang-up".into())
+        .spawn(watch)?;
+    Ok(gone)
+}
+
+fn translate(told: event::Event) -> Option<Event> {
+    match told {
+        event::Event::Key(key) => Key::pressed(key).map(Event::Key),
+        event::Event::Mouse(mouse) => Mouse::of(mouse).map(Event::Mouse),
+        event::Event::Paste(text) => Some(Event::Paste(text)),
+        event::Event::Resize(width, height) => {
+            Some(Event::Resized(Size::on_a_terminal(width, height)))
+        }
+        event::Event::FocusGained | event::Event::FocusLost => None,
+    }
+}

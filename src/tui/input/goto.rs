@@ -1,0 +1,232 @@
+//! Times that are typed to go to: relative to the playhead, a time of day, or as on the command line.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, Time as TimeOfDay};
+use jiff::tz::TimeZone;
+
+use crate::time::{Duration, Ros, Time, TimeRange};
+use crate::tui::model::ReadTime;
+
+/// What can be typed.
+pub(crate) const TIMES: &str =
+    "+5s, -1m, 50%, 1:30, 14:32:07.184, 2026-01-31T12:00:00Z, nanoseconds";
+
+/// What a typed time is relative to.
+#[derive(Clone, Debug)]
+pub(crate) struct Whence {
+    /// The playhead.
+    pub here: Time<Ros>,
+    /// What the recording covers.
+    pub recording: TimeRange,
+    /// The zone of times of day.
+    pub zone: TimeZone,
+    /// How much later times of day are shown than they were recorded.
+    pub shift: Duration,
+    /// How other times are read.
+    pub read: ReadTime,
+}
+
+/// The time that `text` means: `+5s` and `-1m` from the playhead, within the recording; `14:32:07.184` the
+/// nearest such time of day in it; else as the command line reads times; `12`, `1:30` and `1m30s` from its
+/// start, where that is no time of it. One that lies outside is an error.
+pub(crate) fn read_target(text: &str, whence: &Whence) -> Result<Time<Ros>, String> {
+    let Whence {
+        here, recording, ..
+    } = whence;
+    let read = |text: &str| {
+        (whence.read)(text, *recording)
+            .map_err(|_| format!("`{text}` is no time; hint: +5s, 50%, 1:30, 14:32:07, RFC 3339"))
+    };
+    if text.starts_with('+') {
+        // The command line's are from the start on.
+        let span = read(text)?.saturating_since(recording.start());
+        return Ok(recording.clamp(here.saturating_add(span)));
+    }
+    if text.starts_with('-') {
+        let span = recording.stop().saturating_since(read(text)?);
+        return Ok(recording.clamp(here.saturating_sub(span)));
+    }
+    let time_of_day = text
+        .parse::<TimeOfDay>()
+        .ok()
+        .filter(|_| is_digits(text) && text.contains(':'));
+    if let Some(to) = time_of_day.and_then(|time| nearest(time, whence)) {
+        return Ok(to);
+    }
+    let from_start = || {
+        let is_span = text.starts_with(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+        let read = || read(&format!("+{text}")).ok().filter(|_| is_span);
+        elapsed(text, *recording).or_else(read)
+    };
+    let absolute = read(text);
+    // As it is shown may be meant, where that is something else.
+    let shown = |to: &Time<Ros>| to.saturating_sub(whence.shift);
+    let meant = absolute.iter().copied().chain(absolute.iter().map(shown));
+    if let Some(to) = meant.chain(from_start()).find(|to| recording.contains(*to)) {
+        return Ok(to);
+    }
+    if time_of_day.is_some() {
+        return Err(format!("it was not {text} while this was recorded"));
+    }
+    match absolute {
+        Err(error) if from_start().is_none() && !is_too_much(text) => Err(error),
+        _ => Err(format!("{text} lies outside the recording")),
+    }
+}
+
+/// Whether it is more than all of the recording.
+fn is_too_much(text: &str) -> bool {
+    let percent = text.strip_suffix('%').map(str::trim_end);
+    percent
+        .and_then(|percent| percent.parse::<f64>().ok())
+        .is_some_and(|percent| percent > 100.0)
+}
+
+/// Whether there is nothing but numbers: no date, no zone.
+fn is_digits(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit() || ".:".contains(c))
+}
+
+/// `12`, `1:30` and `1:02:03.5` from the start on, as the header shows them.
+fn elapsed(text: &str, recording: TimeRange) -> Option<Time<Ros>> {
+    let mut parts = text.split(':').map(str::parse::<f64>);
+    let seconds = parts.try_fold(0.0, |sum, part| Some(sum * 60.0 + part.ok()?))?;
+    let span = Duration::from_secs_f64(seconds).filter(|_| is_digits(text))?;
+    Some(recording.start().saturating_add(span))
+}
+
+/// The one within the recording that is nearest to the playhead.
+fn nearest(time: TimeOfDay, whence: &Whence) -> Option<Time<Ros>> {
+    let at = |date: Date| {
+        let stamp = date.to_datetime(time).to_zoned(whence.zone.clone()).ok()?;
+        let nanos = i64::try_from(stamp.timestamp().as_nanosecond()).ok()?;
+        let recorded = Time::from_nanos(nanos).saturating_sub(whence.shift);
+        whence.recording.contains(recorded).then_some(recorded)
+    };
+    let day = |time: Time<Ros>| {
+        let shown = time.saturating_add(whence.shift);
+        let stamp = Timestamp::from_nanosecond(shown.as_nanos().into()).ok()?;
+        Some(stamp.to_zoned(whence.zone.clone()).date())
+    };
+    let (first, today, last) = (
+        day(whence.recording.start())?,
+        day(whence.here)?,
+        day(whence.recording.stop())?,
+    );
+    let days = [
+        today.yesterday().ok(),
+        Some(today),
+        today.tomorrow().ok(),
+        Some(first),
+        Some(last),
+    ];
+    days.into_iter()
+        .flatten()
+        .filter_map(at)
+        .min_by_key(|time| time.saturating_since(whence.here).saturating_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whence() -> Whence {
+        let at = |text: &str| {
+            let stamp: Timestamp = text.parse().unwrap();
+            Time::from_nanos(i64::try_from(stamp.as_nanosecond()).unwrap())
+        };
+        Whence {
+            here: at("2026-03-01T23:59:30Z"),
+            recording: TimeRange::between(at("2026-03-01T23:50:00Z"), at("2026-03-02T00:10:00Z")),
+            zone: TimeZone::UTC,
+            shift: Duration::ZERO,
+            // As the command line does, in short.
+            read: |text, range| {
+                let seconds = |text: &str| {
+                    text.trim_end_matches('s')
+                        .parse()
+                        .map_err(|_| format!("{text}?"))
+                };
+                if let Some(span) = text.strip_prefix('+') {
+                    return Ok(range
+                        .start()
+                        .saturating_add(Duration::from_secs(seconds(span)?)));
+                }
+                if let Some(span) = text.strip_prefix('-') {
+                    return Ok(range
+                        .stop()
+                        .saturating_sub(Duration::from_secs(seconds(span)?)));
+                }
+                Ok(Time::from_nanos(seconds(text)? * 1_000_000_000))
+            },
+        }
+    }
+
+    #[test]
+    fn times_mean_what_they_say() {
+        let whence = whence();
+        let from_here = |seconds| whence.here.saturating_add(Duration::from_secs(seconds));
+        let from_start = |seconds| {
+            let start = whence.recording.start();
+            start.saturating_add(Duration::from_secs(seconds))
+        };
+        for (text, to) in [
+            ("+5s", from_here(5)),
+            ("-60s", from_here(-60)),
+            ("+9999s", whence.recording.stop()),
+            ("-9999s", whence.recording.start()),
+            ("23:59:31", from_here(1)),
+            ("23:52", from_here(-450)),
+            (
+                "12",
+                whence
+                    .recording
+                    .start()
+                    .saturating_add(Duration::from_secs(12)),
+            ),
+            (
+                "1:30.5",
+                whence
+                    .recording
+                    .start()
+                    .saturating_add(Duration::from_millis(90_500)),
+            ),
+            ("0:19:60", whence.recording.stop()),
+            ("12s", from_start(12)),
+            // At a quarter past midnight it was not recorded any more.
+            ("00:15", from_start(15)),
+            ("00:19:30", from_start(1170)),
+            (
+                "00:00:00.5",
+                from_here(30).saturating_add(Duration::from_millis(500)),
+            ),
+        ] {
+            assert_eq!(read_target(text, &whence), Ok(to), "{text}");
+        }
+        let later = Whence {
+            shift: Duration::from_secs(3600),
+            ..whence.clone()
+        };
+        assert_eq!(read_target("00:59:31", &later), Ok(from_here(1)));
+        let shown = from_here(3601).as_nanos() / 1_000_000_000;
+        assert_eq!(read_target(&shown.to_string(), &later), Ok(from_here(1)));
+        for (text, said) in [
+            ("20:01", "it was not 20:01 while this was recorded"),
+            ("24:00", "24:00 lies outside the recording"),
+            ("1:30:00", "1:30:00 lies outside the recording"),
+            ("5000", "5000 lies outside the recording"),
+            ("5000s", "5000s lies outside the recording"),
+            ("150%", "150% lies outside the recording"),
+            ("", "`` is no time; hint: "),
+            ("+", "`+` is no time; hint: "),
+            ("x:y", "`x:y` is no time; hint: "),
+            ("5x", "`5x` is no time; hint: "),
+            ("x%", "`x%` is no time; hint: "),
+            ("23:52+02:00", "`23:52+02:00` is no time; hint: "),
+        ] {
+            let error = read_target(text, &whence).unwrap_err();
+            assert!(error.starts_with(said), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! [`Key`]: a key press as it is written in tables and in the configuration: `q`, `shift+left`, `ctrl+c`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tui_input::backend::crossterm::to_input_request;
+
+/// A key with what is held down beside it. Letters carry their case, so `shift` goes with named keys only.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Key {
+    code: KeyCode,
+    modifiers: KeyModifiers,
+}
+
+/// A text that names no key.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum UnknownKey {
+    /// There is no such key.
+    #[error(
+        "`{0}` is no key; hint: a character, space, enter, esc, tab, backspace, delete, left, right, up, down, home, end, pageup, pagedown, f1 to f12, each after ctrl+, alt+ or shift+"
+    )]
+    None(String),
+    /// Terminals tell the character that comes of it, and no shift.
+    #[error(
+        "`{0}` is told by no terminal; hint: the character that comes of it, as in `!` or `alt+A`"
+    )]
+    Shifted(String),
+}
+
+const NAMED: [(&str, KeyCode); 19] = [
+    ("space", KeyCode::Char(' ')),
+    ("comma", KeyCode::Char(',')),
+    ("dot", KeyCode::Char('.')),
+    ("plus", KeyCode::Char('+')),
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("backtab", KeyCode::BackTab),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("insert", KeyCode::Insert),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pageup", KeyCode::PageUp),
+    ("pagedown", KeyCode::PageDown),
+];
+
+const HELD: [(&str, KeyModifiers); 3] = [
+    ("ctrl", KeyModifiers::CONTROL),
+    ("alt", KeyModifiers::ALT),
+    ("shift", KeyModifiers::SHIFT),
+];
+
+impl Key {
+    fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
+        let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
+        let modifiers = modifiers & known;
+        match code {
+            // Most terminals tell it so, some as what it is.
+            KeyCode::BackTab => Self {
+                code: KeyCode::Tab,
+                modifiers: modifiers | KeyModifiers::SHIFT,
+            },
+            // Terminals tell `L` with or without shift; the letter says it all.
+            KeyCode::Char(letter) => Self {
+                code: if modifiers.contains(KeyModifiers::CONTROL) {
+                    KeyCode::Char(letter.to_ascii_lowercase())
+                } else {
+                    code
+                },
+                modifiers: modifiers - KeyModifiers::SHIFT,
+            },
+            _ => Self { code, modifiers },
+        }
+    }
+
+    /// A key press; `None` for releases and for what is no key.
+    pub fn pressed(event: KeyEvent) -> Option<Self> {
+        (event.kind != KeyEventKind::Release).then(|| Self::new(event.code, event.modifiers))
+    }
+
+    /// Whether every terminal reports it.
+    pub fn is_plain(self) -> bool {
+        self.modifiers.is_empty()
+    }
+
+    /// Ctrl-C.
+    pub(crate) fn is_interrupt(self) -> bool {
+        self.code == KeyCode::Char('c') && self.modifiers == KeyModifiers::CONTROL
+    }
+
+    /// As crossterm tells it, for text fields.
+    pub(crate) fn event(self) -> KeyEvent {
+        KeyEvent::new(self.code, self.modifiers)
+    }
+
+    /// Whether it does something in a line of text.
+    pub(crate) fn edits_text(self) -> bool {
+        to_input_request(&Event::Key(self.event())).is_some()
+    }
+
+    /// As `text` names it: a letter with shift is its capital, where terminals tell that.
+    fn named(code: KeyCode, modifiers: KeyModifiers, text: &str) -> Result<Self, UnknownKey> {
+        let code = match code {
+            KeyCode::Char(letter) if modifiers.contains(KeyModifiers::SHIFT) => {
+                let capital = capital(letter)
+                    .filter(|_| !modifiers.contains(KeyModifiers::CONTROL))
+                    .ok_or_else(|| UnknownKey::Shifted(text.to_owned()))?;
+                KeyCode::Char(capital)
+            }
+            _ => code,
+        };
+        Ok(Self::new(code, modifiers))
+    }
+}
+
+/// The capital of a letter, if that is one letter.
+fn capital(letter: char) -> Option<char> {
+    let mut capital = letter.to_uppercase();
+    let one = capital.next().filter(|_| capital.next().is_none());
+    one.filter(|capital| capital.is_uppercase())
+}
+
+impl FromStr for Key {
+    type Err = UnknownKey;
+
+    fn from_str(text: &str) -> Result<Self, UnknownKey> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = text;
+        while let Some((held, key)) = rest.split_once('+').filter(|(_, key)| !key.is_empty()) {
+            let known = HELD
+                .iter()
+                .find(|(name, _)| held.eq_ignore_ascii_case(name));
+            let (_, modifier) = known.ok_or_else(|| UnknownKey::None(text.to_owned()))?;
+            (modifiers, rest) = (modifiers | *modifier, key);
+        }
+        let mut letters = rest.chars();
+        if let (Some(letter), None) = (letters.next(), letters.next()) {
+            return if letter.is_control() || letter.is_whitespace() {
+                Err(UnknownKey::None(text.to_owned()))
+            } else {
+                Self::named(KeyCode::Char(letter), modifiers, text)
+            };
+        }
+        let lower = rest.to_ascii_lowercase();
+        let named = NAMED.iter().find(|(name, _)| *name == lower);
+        let function = || lower.strip_prefix('f')?.parse().ok();
+        let code = named
+            .map(|(_, code)| *code)
+            .or_else(|| function().filter(|n| (1..=12).contains(n)).map(KeyCode::F));
+        match code {
+            Some(code) => Self::named(code, modifiers, text),
+            None => Err(UnknownKey::None(text.to_owned())),
+        }
+    }
+}
+
+/// As people read it: `←`, `shift+←`, `space`, `ctrl+c`; with `#` in ASCII: `left`.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, modifier) in HELD {
+            if self.modifiers.contains(modifier) {
+                write!(f, "{name}+")?;
+            }
+        }
+        match self.code {
+            KeyCode::Left if !f.alternate() => f.write_str("←"),
+            KeyCode::Right if !f.alternate() => f.write_str("→"),
+            KeyCode::Up if !f.alternate() => f.write_str("↑"),
+            KeyCode::Down if !f.alternate() => f.write_str("↓"),
+            KeyCode::Char(letter) if letter != ' ' => write!(f, "{letter}"),
+            KeyCode::F(n) => write!(f, "F{n}"),
+            code => {
+                let named = NAMED.iter().find(|(_, known)| *known == code);
+                f.write_str(named.map_or("?", |(name, _)| name))
+            }
+        }
+    }
+}
+
+/// Several keys.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Keys(Vec<Key>);
+
+impl Keys {
+    pub(crate) const NONE: Self = Self(Vec::new());
+
+    /// Keys separated by blanks. The same key under two names counts once.
+    pub fn parse(text: &str) -> Result<Self, UnknownKey> {
+        let mut keys = Vec::new();
+        for key in text.split_whitespace() {
+            keys.push(key.parse()?);
+        }
+        Ok(Self::NONE.and(Self(keys)))
+    }
+
+    /// The keys of both, each once.
+    #[must_use]
+    pub fn and(mut self, more: Self) -> Self {
+        for key in more.0 {
+            if !self.has(key) {
+                self.0.push(key);
+            }
+        }
+        self
+    }
+
+    /// Whether `key` is one of them.
+    pub fn has(&self, key: Key) -> bool {
+        self.0.contains(&key)
+    }
+
+    /// The one that is shown where there is room for one.
+    pub fn first(&self) -> Option<Key> {
+        self.0.first().copied()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Key> {
+        self.0.iter()
+    }
+
+    pub(crate) fn remove_all(&mut self, others: &Self) {
+        self.0.retain(|key| !others.has(*key));
+    }
+}
+
+impl fmt::Display for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, key) in self.0.iter().enumerate() {
+            let gap = if at > 0 { "  " } else { "" };
+            f.write_str(gap)?;
+            key.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_and_shown() {
+        for (text, shown) in [
+            ("q", "q"),
+            ("L", "L"),
+            ("space", "space"),
+            ("shift+left", "shift+←"),
+            ("Ctrl+C", "ctrl+c"),
+            ("ctrl+alt+f5", "ctrl+alt+F5"),
+            ("+", "+"),
+            ("ctrl++", "ctrl++"),
+            ("comma", ","),
+            ("?", "?"),
+            ("shift+a", "A"),
+            ("shift+A", "A"),
+            ("alt+shift+ä", "alt+Ä"),
+            ("backtab", "shift+tab"),
+            ("shift+tab", "shift+tab"),
+        ] {
+            assert_eq!(text.parse::<Key>().unwrap().to_string(), shown, "{text}");
+        }
+        let arrows = Keys::parse("shift+left up").unwrap();
+        assert_eq!(format!("{arrows} {arrows:#}"), "shift+←  ↑ shift+left  up");
+        for text in [
+            "",
+            "qq",
+            "hyper+q",
+            "f13",
+            "f0",
+            "\n",
+            "ctrl+",
+            "shift+nowhere",
+        ] {
+            assert!(text.parse::<Key>().is_err(), "{text:?}");
+        }
+        for text in ["shift+1", "shift+ß", "shift+space", "ctrl+shift+a"] {
+            let error = text.parse::<Key>().unwrap_err().to_string();
+            assert!(error.contains("is told by no terminal"), "{error}");
+        }
+    }
+
+    #[test]
+    fn back_tab_is_tab_with_shift_however_it_is_told() {
+        let told = |code, modifiers| Key::pressed(KeyEvent::new(code, modifiers));
+        for name in ["backtab", "shift+tab", "shift+backtab"] {
+            let key = name.parse().ok();
+            assert_eq!(told(KeyCode::BackTab, KeyModifiers::SHIFT), key, "{name}");
+            assert_eq!(told(KeyCode::BackTab, KeyModifiers::NONE), key, "{name}");
+            assert_eq!(told(KeyCode::Tab, KeyModifiers::SHIFT), key, "{name}");
+            assert_ne!(told(KeyCode::Tab, KeyModifiers::NONE), key, "{name}");
+        }
+    }
+
+    #[test]
+    fn terminals_may_tell_shift_of_a_letter_or_not() {
+        let told = |code, modifiers| Key::pressed(KeyEvent::new(code, modifiers));
+        let key = "L".parse().ok();
+        assert_eq!(told(KeyCode::Char('L'), KeyModifiers::SHIFT), key);
+        assert_eq!(told(KeyCode::Char('L'), KeyModifiers::NONE), key);
+        assert_ne!(told(KeyCode::Char('l'), KeyModifiers::NONE), key);
+    }
+}

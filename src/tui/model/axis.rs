@@ -1,0 +1,206 @@
+//! [`Axis`]: a closed range of time laid over columns; and [`Window`], the part that zooming shows.
+
+use crate::time::{Duration, Ros, Time, TimeRange};
+
+/// A closed range of time over `width` columns from `left` on. The first column begins at the range's start,
+/// the last one ends at its stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Axis {
+    /// What it shows.
+    pub range: TimeRange,
+    /// Its first column on the screen.
+    pub left: u16,
+    /// How many columns it has.
+    pub width: u16,
+}
+
+impl Axis {
+    /// The column of a time, within the axis; `None` outside its range.
+    pub(crate) fn column(self, time: Time<Ros>) -> Option<u16> {
+        (self.width > 0 && self.range.contains(time)).then(|| self.left + self.offset(time))
+    }
+
+    /// The column of a time; one outside is at the nearest edge.
+    pub(crate) fn nearest_column(self, time: Time<Ros>) -> u16 {
+        self.left + self.offset(self.range.clamp(time))
+    }
+
+    fn offset(self, time: Time<Ros>) -> u16 {
+        let last = i128::from(self.width.saturating_sub(1));
+        let span = i128::from(self.span()).max(1);
+        let into = i128::from(time.saturating_since(self.range.start()).as_nanos());
+        u16::try_from((into * i128::from(self.width) / span).clamp(0, last)).unwrap_or(0)
+    }
+
+    /// The time that a click on a column means: the start and the stop themselves at the edges, else the
+    /// column's beginning. Columns outside count as the nearest one.
+    pub(crate) fn time(self, column: u16) -> Time<Ros> {
+        let offset = column
+            .saturating_sub(self.left)
+            .min(self.width.saturating_sub(1));
+        if offset + 1 >= self.width && self.width > 1 {
+            return self.range.stop();
+        }
+        // Rounded up, so that it lies in the column it was clicked on.
+        let into = (i128::from(self.span()) * i128::from(offset))
+            .div_euclid(i128::from(self.width.max(1)))
+            + i128::from(offset > 0);
+        let into = i64::try_from(into).unwrap_or(i64::MAX);
+        self.range.clamp(
+            self.range
+                .start()
+                .saturating_add(Duration::from_nanos(into)),
+        )
+    }
+
+    fn span(self) -> i64 {
+        self.range.duration().as_nanos().max(1)
+    }
+}
+
+/// The part of the recording that the bar shows: all of it, or less after zooming in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    all: TimeRange,
+    shown: TimeRange,
+    /// How many steps closer than everything.
+    level: u32,
+}
+
+impl Window {
+    /// How much closer each step of zooming looks.
+    const STEP: i64 = 4;
+    /// A window is at least this long: a shorter one is played faster than its index is read.
+    const CLOSEST: Duration = Duration::from_millis(100);
+
+    /// All of it.
+    pub(crate) const fn new(all: TimeRange) -> Self {
+        Self {
+            all,
+            shown: all,
+            level: 0,
+        }
+    }
+
+    /// What is shown.
+    pub(crate) const fn range(self) -> TimeRange {
+        self.shown
+    }
+
+    /// Whether it is less than everything.
+    pub(crate) fn is_zoomed(self) -> bool {
+        self.shown != self.all
+    }
+
+    /// Closer (positive) or wider, so that `around` is in the middle if it can be.
+    #[must_use]
+    pub(crate) fn zoomed(self, steps: i8, around: Time<Ros>) -> Self {
+        let all = self.all.duration().as_nanos();
+        let span = |level: u32| all / Self::STEP.pow(level);
+        let mut level = self.level;
+        for _ in 0..steps.unsigned_abs() {
+            if steps < 0 {
+                level = level.saturating_sub(1);
+            } else if span(level + 1) >= Self::CLOSEST.as_nanos() {
+                level += 1;
+            }
+        }
+        let span = Duration::from_nanos(span(level));
+        Self { level, ..self }.spanning(span, around, 2)
+    }
+
+    /// Moved so that `playhead` can be seen: by pages, with the playhead at a tenth of the page in the
+    /// direction of play.
+    #[must_use]
+    pub(crate) fn following(self, playhead: Time<Ros>, is_reverse: bool) -> Self {
+        if self.shown.contains(playhead) || !self.is_zoomed() {
+            return self;
+        }
+        let span = self.shown.duration();
+        if is_reverse {
+            let stop = playhead.saturating_add(Duration::from_nanos(span.as_nanos() / 10));
+            self.starting(stop.saturating_sub(span), span)
+        } else {
+            self.spanning(span, playhead, 10)
+        }
+    }
+
+    /// What is shown and, as far as there is something, as much beyond it in the direction of play: the next
+    /// page, known before it is turned to.
+    pub(crate) fn with_next(self, is_reverse: bool) -> TimeRange {
+        let span = self.shown.duration();
+        let (start, stop) = (self.shown.start(), self.shown.stop());
+        if is_reverse {
+            TimeRange::between(self.all.clamp(start.saturating_sub(span)), stop)
+        } else {
+            TimeRange::between(start, self.all.clamp(stop.saturating_add(span)))
+        }
+    }
+
+    /// `span` long, with `time` at one `part`th of it.
+    fn spanning(self, span: Duration, time: Time<Ros>, part: i64) -> Self {
+        let lead = Duration::from_nanos(span.as_nanos() / part);
+        self.starting(time.saturating_sub(lead), span)
+    }
+
+    fn starting(self, start: Time<Ros>, span: Duration) -> Self {
+        if span >= self.all.duration() {
+            return Self::new(self.all);
+        }
+        let latest = self.all.stop().saturating_sub(span);
+        let start = start.clamp(self.all.start(), latest);
+        Self {
+            shown: TimeRange::between(start, start.saturating_add(span)),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn range(from: i64, to: i64) -> TimeRange {
+        TimeRange::between(Time::from_nanos(from), Time::from_nanos(to))
+    }
+
+    proptest! {
+        #[test]
+        fn a_click_lands_in_its_own_column(from in any::<i64>(), to in any::<i64>(), left in 0_u16..40,
+                                           width in 1_u16..500, click in 0_u16..600) {
+            let axis = Axis { range: range(from, to), left, width };
+            let time = axis.time(click);
+            prop_assert!(axis.range.contains(time));
+            let column = axis.column(time).unwrap();
+            prop_assert!((left..left + width).contains(&column));
+            // Where a column is shorter than a nanosecond, several share one.
+            if axis.range.duration().as_nanos() >= i64::from(width) && axis.range.duration() < Duration::MAX {
+                prop_assert_eq!(column, click.clamp(left, left + width - 1));
+            }
+        }
+
+        #[test]
+        fn a_window_stays_within_and_keeps_what_it_is_about(from in any::<i32>(), span in 1_i64..1 << 50,
+                                                            at in 0.0_f64..1.0, steps in -3_i8..6, is_reverse: bool) {
+            let all = range(i64::from(from), i64::from(from) + span);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any place will do")]
+            let time = all.start().saturating_add(Duration::from_nanos((span as f64 * at) as i64));
+            let window = Window::new(all).zoomed(steps, time);
+            prop_assert!(window.range().contains(time));
+            prop_assert!(all.contains(window.range().start()) && all.contains(window.range().stop()));
+            for playhead in [all.start(), all.stop(), time] {
+                let moved = window.following(playhead, is_reverse);
+                prop_assert!(moved.range().contains(playhead));
+                prop_assert_eq!(moved.range().duration(), window.range().duration());
+            }
+            prop_assert!(!window.zoomed(-10, time).is_zoomed());
+            prop_assert!(steps <= 0 || !window.zoomed(-steps, time).is_zoomed());
+            prop_assert!(!window.is_zoomed() || window.range().duration() >= Window::CLOSEST);
+            let next = window.with_next(is_reverse);
+            prop_assert!(all.contains(next.start()) && all.contains(next.stop()));
+            prop_assert_eq!(next.intersection(window.range()), Some(window.range()));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! [`Meters`]: what goes on per second, from counts that are read now and then.
+//!
+//! Everything is measured over the last seconds of wall time, so that a figure can be read.
+
+use std::collections::VecDeque;
+
+use crate::player::TopicCounts;
+use crate::time::{Duration, Ros, Steady, Time};
+
+/// Over how long messages are counted: long enough for the slow ones.
+const OVER: Duration = Duration::from_secs(3);
+/// Over how long the rate is measured.
+const RATE_OVER: Duration = Duration::from_millis(1500);
+/// Samples closer together than this are not kept.
+const APART: Duration = Duration::from_millis(90);
+/// A topic counts as live for so long after a message.
+const LIVE: Duration = Duration::from_millis(300);
+
+#[derive(Clone, Debug)]
+struct Sample {
+    at: Time<Steady>,
+    generation: u64,
+    position: Time<Ros>,
+    counts: Vec<TopicCounts>,
+}
+
+/// What one topic does.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Flow {
+    /// Messages a second.
+    pub hz: f64,
+    /// Payload bytes a second.
+    pub bytes: f64,
+    /// Whether a message went out in the last moments.
+    pub is_live: bool,
+}
+
+/// The samples of the last moments.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Meters {
+    samples: VecDeque<Sample>,
+}
+
+impl Meters {
+    /// Takes a sample, unless the last one is too near.
+    pub(crate) fn sample(
+        &mut self,
+        at: Time<Steady>,
+        generation: u64,
+        position: Time<Ros>,
+        counts: &[TopicCounts],
+    ) {
+        let since = |sample: &Sample| at.saturating_since(sample.at);
+        if self.samples.back().is_some_and(|last| since(last) < APART) {
+            return;
+        }
+        while self.samples.len() > 1 && since(&self.samples[1]) > OVER {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(Sample {
+            at,
+            generation,
+            position,
+            counts: counts.to_vec(),
+        });
+    }
+
+    /// Forgets everything: playback stood.
+    pub(crate) fn clear(&mut self) {
+        self.samples.clear();
+    }
+
+    /// Log time per wall time since the last jump; negative backwards. `None` as long as there is too little
+    /// to tell.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        let last = self.samples.back()?;
+        let is_of_now = |sample: &&Sample| {
+            sample.generation == last.generation && last.at.saturating_since(sample.at) <= RATE_OVER
+        };
+        let first = self.samples.iter().find(is_of_now)?;
+        let wall = last.at.saturating_since(first.at);
+        (wall >= Duration::from_millis(400)).then(|| {
+            last.position.saturating_since(first.position).as_secs_f64() / wall.as_secs_f64()
+        })
+    }
+
+    /// What a topic does; `None` as long as there is too little to tell.
+    pub(crate) fn flow(&self, topic: usize) -> Option<Flow> {
+        let (first, last) = (self.samples.front()?, self.samples.back()?);
+        let (before, after) = (first.counts.get(topic)?, last.counts.get(topic)?);
+        let wall = last.at.saturating_since(first.at).as_secs_f64();
+        let recent = self
+            .samples
+            .iter()
+            .rfind(|sample| last.at.saturating_since(sample.at) >= LIVE)
+            .unwrap_or(first);
+        let is_live = recent
+            .counts
+            .get(topic)
+            .is_some_and(|was| was.sent < after.sent);
+        (wall > 0.3).then(|| Flow {
+            hz: precise(after.sent.saturating_sub(before.sent)) / wall,
+            bytes: precise(after.bytes.saturating_sub(before.bytes)) / wall,
+            is_live,
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn precise(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(sent: u64) -> [TopicCounts; 1] {
+        [TopicCounts {
+            sent,
+            bytes: sent * 100,
+            ..TopicCounts::default()
+        }]
+    }
+
+    fn at(millis: i64) -> Time<Steady> {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn the_last_seconds_count() {
+        let mut meters = Meters::default();
+        assert_eq!((meters.rate(), meters.flow(0)), (None, None));
+        // Half a second at twice the rate, then two at half of it.
+        for step in 0..=40 {
+            let wall = step * 100;
+            let log = if wall < 500 {
+                wall * 2
+            } else {
+                1000 + (wall - 500) / 2
+            };
+            let sent = u64::try_from(log / 10).unwrap();
+            meters.sample(
+                at(wall),
+                1,
+                Time::from_nanos(log * 1_000_000),
+                &counts(sent),
+            );
+        }
+        assert!((meters.rate().unwrap() - 0.5).abs() < 1e-9);
+        let flow = meters.flow(0).unwrap();
+        assert!((flow.hz - 50.0).abs() < 1.0, "{flow:?}");
+        assert!((flow.bytes - 5000.0).abs() < 100.0, "{flow:?}");
+        assert!(flow.is_live);
+        assert_eq!(meters.flow(1), None);
+    }
+
+    #[test]
+    fn a_jump_begins_the_rate_anew_and_silence_is_seen() {
+        let mut meters = Meters::default();
+        for step in 0..10 {
+            let generation = u64::from(step >= 5);
+            let position =
+                Time::from_nanos(step * 100_000_000 + i64::from(step >= 5) * 1_000_000_000_000);
+            meters.sample(at(step * 100), generation, position, &counts(7));
+        }
+        assert!((meters.rate().unwrap() - 1.0).abs() < 1e-9);
+        assert!(!meters.flow(0).unwrap().is_live);
+    }
+}

@@ -1,0 +1,395 @@
+//! [`Model`]: everything that the screen shows, as plain values.
+//!
+//! `update.rs` and `mouse.rs` change it by what comes in and say what is to be done ([`Effect`]);
+//! `view/` draws it. Neither knows a terminal or reads a clock.
+
+pub(super) mod axis;
+pub(super) mod glyphs;
+pub(super) mod lane;
+pub(super) mod layers;
+pub(super) mod layout;
+pub(super) mod log;
+pub(super) mod meters;
+pub(super) mod theme;
+pub(super) mod time_format;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::bag::{Topic, TopicId};
+use crate::marks::Mark;
+use crate::player::{Command, Pace, State, Status, TopicCounts};
+use crate::ros::Qos;
+use crate::time::{Duration, Ros, Steady, Time, TimeRange};
+use crate::tui::input::action::Bindings;
+use crate::tui::input::mouse::Drag;
+use axis::Window;
+use glyphs::Glyphs;
+use lane::Lane;
+use layers::Layer;
+use layout::{Layout, Size};
+use log::Log;
+use meters::Meters;
+use theme::Theme;
+use time_format::Face;
+
+/// A player that is longer stuck may be asked again.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How a typed time is read: absolute, or relative to a recording that covers the range.
+pub type ReadTime = fn(&str, TimeRange) -> Result<Time<Ros>, String>;
+
+/// What does not change while a recording is played.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// What the recording covers.
+    pub recording: TimeRange,
+    /// What is played of it.
+    pub played: TimeRange,
+    /// What is shown on `/clock` is this much later.
+    pub clock_shift: Duration,
+    /// How `/clock` is served, in words: `40 Hz`; `None` if it is not.
+    pub clock: Option<String>,
+    /// The topics, by id.
+    pub topics: Vec<Topic>,
+    /// How typed times are read.
+    pub read_time: ReadTime,
+    /// The zone of this machine.
+    pub zone: TimeZone,
+}
+
+/// A line of the table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// The topic.
+    pub id: TopicId,
+    /// Its name on the way out.
+    pub name: String,
+    /// Why it is not played, if it is not.
+    pub left_out: Option<String>,
+    /// The profile it is offered with, if the wire has such.
+    pub offered: Option<Qos>,
+    /// Whether somebody has muted it.
+    pub is_muted: bool,
+}
+
+/// Who listens.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Audience {
+    /// How many subscribe, by topic id; `None` where nobody can know.
+    pub topics: Vec<Option<usize>>,
+    /// How many follow `/clock`.
+    pub clock: Option<usize>,
+}
+
+/// How the screen looks.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Look {
+    /// Which key does what.
+    pub bindings: Bindings,
+    /// Characters.
+    pub glyphs: Glyphs,
+    /// Colours.
+    pub theme: Theme,
+    /// How times are shown.
+    pub face: Face,
+}
+
+/// What loops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Brackets {
+    /// Nothing of its own.
+    #[default]
+    None,
+    /// A is set, B is not.
+    A(Time<Ros>),
+    /// From A to B.
+    Ab(TimeRange),
+}
+
+/// Where a seek goes, until it has got there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Target {
+    pub(super) to: Time<Ros>,
+    /// How many seeks the player will have taken when it has taken this one, once it was asked.
+    pub(super) ticket: Option<u64>,
+}
+
+/// Something to do outside.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Effect {
+    /// Ask the player.
+    Command(Command),
+    /// Keep a mark.
+    AddMark(Mark),
+    /// Forget the mark at this time.
+    RemoveMark(Time<Ros>),
+    /// Find out the density of this range.
+    Outline(TimeRange),
+    /// Draw everything anew.
+    Redraw,
+    /// Go to the background.
+    Suspend,
+    /// End the run.
+    Quit,
+}
+
+/// Everything that is shown.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(super) facts: Facts,
+    pub(super) look: Look,
+    pub(super) size: Size,
+    pub(super) now: Time<Steady>,
+    pub(super) status: Option<Status>,
+    pub(super) ahead: Option<Time<Ros>>,
+    pub(super) counts: Vec<TopicCounts>,
+    pub(super) meters: Meters,
+    pub(super) audience: Audience,
+    pub(super) rows: Vec<Row>,
+    pub(super) filter: String,
+    /// The selected one among the rows that are shown, and the first one that is on the screen.
+    pub(super) selected: usize,
+    pub(super) top: usize,
+    pub(super) log: Log,
+    pub(super) marks: Vec<Mark>,
+    pub(super) window: Window,
+    pub(super) overview: Option<Lane>,
+    /// What is known more closely, and the range that was asked for last.
+    pub(super) close_up: Option<Lane>,
+    pub(super) asked_close_up: Option<TimeRange>,
+    pub(super) brackets: Brackets,
+    /// What is played where no part of it loops.
+    pub(super) played: TimeRange,
+    pub(super) is_loop_wanted: bool,
+    pub(super) target: Option<Target>,
+    pub(super) last_ticket: u64,
+    /// The rate that the player was asked for, and when, until it has it.
+    pub(super) asked_pace: Option<(Pace, Time<Steady>)>,
+    pub(super) history: Vec<Time<Ros>>,
+    pub(super) last_seek: Option<Timestamp>,
+    pub(super) drag: Option<Drag>,
+    pub(super) layer: Layer,
+    pub(super) effects: Vec<Effect>,
+}
+
+impl Model {
+    /// A screen on which nothing has happened yet.
+    pub fn new(facts: Facts, look: Look, rows: Vec<Row>, marks: Vec<Mark>, size: Size) -> Self {
+        let (whole, played) = (facts.recording, facts.played);
+        Self {
+            facts,
+            look,
+            size,
+            now: Time::MIN,
+            status: None,
+            ahead: None,
+            counts: Vec::new(),
+            meters: Meters::default(),
+            audience: Audience::default(),
+            rows,
+            filter: String::new(),
+            selected: 0,
+            top: 0,
+            log: Log::default(),
+            marks,
+            window: Window::new(whole),
+            overview: None,
+            close_up: None,
+            asked_close_up: None,
+            brackets: Brackets::None,
+            played,
+            is_loop_wanted: false,
+            target: None,
+            last_ticket: 0,
+            asked_pace: None,
+            history: Vec::new(),
+            last_seek: None,
+            drag: None,
+            layer: Layer::None,
+            effects: Vec::new(),
+        }
+    }
+
+    /// The same with a loop that is there from the start.
+    #[must_use]
+    pub fn looping(self, brackets: Brackets, is_loop_wanted: bool) -> Self {
+        Self {
+            brackets,
+            is_loop_wanted,
+            ..self
+        }
+    }
+
+    /// What the player, its counts and its read-ahead say at this instant.
+    pub fn observe(
+        &mut self,
+        now: Time<Steady>,
+        status: Option<Status>,
+        counts: Vec<TopicCounts>,
+        ahead: Option<Time<Ros>>,
+    ) {
+        (self.now, self.status, self.counts) = (now, status, counts);
+        let Some(status) = status else {
+            return;
+        };
+        self.target = self
+            .target
+            .filter(|target| target.ticket.is_none_or(|ticket| status.seeks < ticket));
+        if !self.is_part_looped() {
+            self.played = self.widened_by(status.segment.range());
+        }
+        self.asked_pace = self
+            .asked_pace
+            .filter(|(pace, since)| status.pace != *pace && now.saturating_since(*since) < ANSWER);
+        // Before a seek is taken what was read is that of another place.
+        self.ahead = ahead.filter(|_| self.target.is_none());
+        if self.state() == State::Playing {
+            let position = status.segment.position(now);
+            self.meters
+                .sample(now, status.segment.generation(), position, &self.counts);
+        } else {
+            self.meters.clear();
+        }
+        let window = self
+            .window
+            .following(self.here(), status.segment.speed().is_reverse());
+        self.show_window(window);
+    }
+
+    /// Which topics are muted now, whoever did it.
+    pub fn hear(&mut self, is_muted: impl Fn(TopicId) -> bool) {
+        for row in &mut self.rows {
+            row.is_muted = is_muted(row.id);
+        }
+    }
+
+    /// The player was asked to seek to `to`.
+    pub fn has_sought(&mut self, to: Time<Ros>) {
+        let taken = self.status.map_or(0, |status| status.seeks);
+        self.last_ticket = self.last_ticket.max(taken).saturating_add(1);
+        if !self.is_part_looped() {
+            self.played = self.played_with(to);
+        }
+        if let Some(target) = self.target.as_mut().filter(|target| target.to == to) {
+            target.ticket = Some(self.last_ticket);
+        }
+    }
+
+    /// What is to be done, in order; of seeks in a row the last.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Where playback is, or where the last seek takes it.
+    pub fn here(&self) -> Time<Ros> {
+        match (self.target, &self.status) {
+            (Some(target), _) => target.to,
+            (None, Some(status)) => status.segment.position(self.now),
+            (None, None) => self.facts.played.start(),
+        }
+    }
+
+    /// Whether it plays backwards.
+    pub(super) fn is_reverse(&self) -> bool {
+        self.status
+            .is_some_and(|status| status.segment.speed().is_reverse())
+    }
+
+    /// Whether it loops from A to B.
+    pub(super) fn is_part_looped(&self) -> bool {
+        matches!(self.brackets, Brackets::Ab(_))
+    }
+
+    /// What playback is doing.
+    pub(super) fn state(&self) -> State {
+        match self.status {
+            // As fast as it is taken, every other message has to be read first: that is playing.
+            Some(status) if status.pace == Pace::Max && status.state == State::Starved => {
+                State::Playing
+            }
+            Some(status) => status.state,
+            None => State::Starved,
+        }
+    }
+
+    /// Whether the screen changes by itself.
+    pub fn is_moving(&self) -> bool {
+        matches!(self.state(), State::Playing | State::Stalled)
+    }
+
+    /// The rows whose names have the filter's text in them.
+    pub(super) fn shown_rows(&self) -> impl Iterator<Item = &Row> {
+        let filter = self.filter.to_lowercase();
+        self.rows
+            .iter()
+            .filter(move |row| row.name.to_lowercase().contains(&filter))
+    }
+
+    /// The selected row.
+    pub(super) fn selected_row(&self) -> Option<&Row> {
+        self.shown_rows().nth(self.selected)
+    }
+
+    /// What is where on the screen.
+    pub(super) fn layout(&self) -> Layout {
+        Layout::new(self.size, self.window.is_zoomed())
+    }
+
+    pub(super) fn topic(&self, id: TopicId) -> Option<&Topic> {
+        self.facts.topics.get(id.index())
+    }
+
+    /// The bar shows another part; its density is asked for.
+    pub(super) fn show_window(&mut self, window: Window) {
+        if window == self.window {
+            return;
+        }
+        self.window = window;
+        self.asked_close_up = window
+            .is_zoomed()
+            .then(|| window.with_next(self.is_reverse()));
+        match self.asked_close_up {
+            Some(range) => self.outline(range),
+            None if self.is_overview_whole() => self.close_up = None,
+            None => self.outline(window.range()),
+        }
+    }
+
+    /// The most that is known of what the bar shows: until a close-up is there the overview does.
+    pub(super) fn lane(&self) -> Option<&Lane> {
+        let shown = self.window.range();
+        let covers = |lane: &&Lane| lane.range.intersection(shown) == Some(shown);
+        let close_up = self.close_up.as_ref().filter(covers);
+        close_up
+            .filter(|_| self.window.is_zoomed())
+            .or(self.overview.as_ref())
+    }
+
+    /// Asks for a density; who is asked breaks off what was asked before.
+    fn outline(&mut self, range: TimeRange) {
+        self.effects
+            .retain(|effect| !matches!(effect, Effect::Outline(_)));
+        self.effects.push(Effect::Outline(range));
+    }
+
+    fn is_overview_whole(&self) -> bool {
+        self.overview.as_ref().is_some_and(|lane| lane.is_whole)
+    }
+
+    /// A density, of the whole recording or of the window.
+    pub(super) fn take_lane(&mut self, lane: Lane) {
+        if lane.range == self.facts.recording {
+            self.overview = Some(lane);
+        } else if Some(lane.range) == self.asked_close_up {
+            if lane.is_whole && !self.is_overview_whole() {
+                // Looking closer has broken it off.
+                self.outline(self.facts.recording);
+            }
+            // Half of it is less than the overview.
+            if lane.is_whole || self.overview.is_none() {
+                self.close_up = Some(lane);
+            }
+        }
+    }
+}

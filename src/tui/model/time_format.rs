@@ -1,0 +1,128 @@
+//! Times as they are shown: [`Face`] for points, [`span`] for spans.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+
+use crate::time::{Duration, Ros, Time};
+
+/// How points in time are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Face {
+    /// In the zone of this machine.
+    #[default]
+    Local,
+    /// In UTC.
+    Utc,
+    /// Seconds since 1970, as ROS writes them.
+    Seconds,
+}
+
+impl Face {
+    /// The next one, round and round.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        match self {
+            Self::Local => Self::Utc,
+            Self::Utc => Self::Seconds,
+            Self::Seconds => Self::Local,
+        }
+    }
+
+    /// The time of day with milliseconds and the zone, or seconds.
+    pub fn show(self, time: Time<Ros>, zone: &TimeZone) -> String {
+        match self {
+            Self::Local => zoned(time, zone.clone(), "%H:%M:%S%.3f %Z"),
+            Self::Utc => zoned(time, TimeZone::UTC, "%H:%M:%S%.3f UTC"),
+            Self::Seconds => seconds(time),
+        }
+    }
+
+    /// The same after its date, if it has one.
+    pub fn show_date(self, time: Time<Ros>, zone: &TimeZone) -> String {
+        match self {
+            Self::Local => zoned(time, zone.clone(), "%Y-%m-%d %H:%M:%S%.3f %Z"),
+            Self::Utc => zoned(time, TimeZone::UTC, "%Y-%m-%d %H:%M:%S%.3f UTC"),
+            Self::Seconds => seconds(time),
+        }
+    }
+
+    /// The zone that typed times of day are in.
+    pub fn zone(self, local: &TimeZone) -> TimeZone {
+        match self {
+            Self::Local => local.clone(),
+            Self::Utc | Self::Seconds => TimeZone::UTC,
+        }
+    }
+}
+
+fn zoned(time: Time<Ros>, zone: TimeZone, format: &str) -> String {
+    match Timestamp::from_nanosecond(time.as_nanos().into()) {
+        Ok(stamp) => stamp.to_zoned(zone).strftime(format).to_string(),
+        Err(_) => seconds(time),
+    }
+}
+
+fn seconds(time: Time<Ros>) -> String {
+    let millis = time.as_nanos().div_euclid(1_000_000);
+    let sign = if millis < 0 { "-" } else { "" };
+    let millis = millis.unsigned_abs();
+    format!("{sign}{}.{:03} s", millis / 1000, millis % 1000)
+}
+
+/// `00:12.184`, `1:02:03.004`; never with a sign.
+pub(crate) fn span(span: Duration) -> String {
+    let millis = span.as_nanos().unsigned_abs() / 1_000_000;
+    let (hours, minutes) = (millis / 3_600_000, millis / 60_000 % 60);
+    let (seconds, millis) = (millis / 1000 % 60, millis % 1000);
+    let hours = if hours > 0 {
+        format!("{hours}:")
+    } else {
+        String::new()
+    };
+    format!("{hours}{minutes:02}:{seconds:02}.{millis:03}")
+}
+
+/// The same with its sign.
+pub(crate) fn signed(length: Duration) -> String {
+    let sign = if length.is_negative() { '−' } else { '+' };
+    format!("{sign}{}", span(length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_shown_in_each_face() {
+        let time = Time::from_nanos(1_700_000_000_184_999_999);
+        let berlin = TimeZone::get("Europe/Berlin").unwrap_or(TimeZone::UTC);
+        assert_eq!(Face::Utc.show(time, &berlin), "22:13:20.184 UTC");
+        assert_eq!(
+            Face::Utc.show_date(time, &berlin),
+            "2023-11-14 22:13:20.184 UTC"
+        );
+        assert_eq!(Face::Seconds.show(time, &berlin), "1700000000.184 s");
+        let fixed = TimeZone::fixed(jiff::tz::offset(2));
+        assert_eq!(Face::Local.show(time, &fixed), "00:13:20.184 +02");
+        for face in [Face::Local, Face::Utc, Face::Seconds] {
+            for time in [Time::MIN, Time::MAX, Time::ZERO] {
+                assert!(!face.show(time, &fixed).is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn spans_grow_hours() {
+        for (nanos, text) in [
+            (12_184_999_999, "00:12.184"),
+            (3_723_004_000_000, "1:02:03.004"),
+            (-5_000_000_000, "00:05.000"),
+        ] {
+            assert_eq!(span(Duration::from_nanos(nanos)), text);
+        }
+        assert_eq!(signed(Duration::from_secs(-5)), "−00:05.000");
+        assert_eq!(signed(Duration::from_secs(5)), "+00:05.000");
+    }
+}

@@ -1,0 +1,11 @@
+//! Text that nobody vouches for: read under limits, escaped before it is shown.
+
+mod foreign;
+mod text_file;
+pub(crate) mod yaml;
+
+pub use foreign::Foreign;
+pub(crate) use foreign::MarkRun;
+pub(crate) use text_file::open_file;
+pub use text_file::{read_start, read_text};
+pub use yaml::YamlError;

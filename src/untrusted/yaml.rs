@@ -1,0 +1,138 @@
+//! [`read`]: YAML from files that nobody vouches for, read under limits.
+//!
+//! Used for a rosbag2 directory's `metadata.yaml`, for recorded QoS profiles and for QoS overrides.
+//! A text is refused by its size before it is parsed, and by what it unfolds to while it is: aliases
+//! that multiply, deep nesting and floods of nodes end in an error after bounded time and memory.
+
+use serde::de::DeserializeOwned;
+use serde_saphyr::MessageFormatter as _;
+
+/// The longest text that is read, in bytes. A profile takes about 400, a thousand splits 200 kB.
+pub(crate) const MAX_TEXT: usize = 4 << 20;
+/// How many nodes a text may hold, those that aliases repeat included.
+const MAX_NODES: usize = 250_000;
+
+/// Why a YAML text cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum YamlError {
+    /// It is longer than anything that is meant for us.
+    #[error("it is longer than the {MAX_TEXT} bytes that are read")]
+    TooLong {
+        /// How long it is, in bytes.
+        bytes: usize,
+    },
+    /// It is not YAML, not of the expected form, or unfolds to too much.
+    #[error("line {line}: {reason}")]
+    Malformed {
+        /// Where, from 1; 0 if that is not known.
+        line: u64,
+        /// What the parser says.
+        reason: String,
+    },
+}
+
+/// Reads a text; unknown fields are the type's business.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    if text.len() > MAX_TEXT {
+        return Err(YamlError::TooLong { bytes: text.len() });
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 3 * MAX_NODES,
+            max_nodes: MAX_NODES,
+            max_total_scalar_bytes: MAX_TEXT,
+            max_recorded_anchor_events: MAX_NODES,
+            max_recorded_anchor_bytes: MAX_TEXT,
+            max_depth: 32,
+            max_aliases: 10_000,
+            max_anchors: 1_000,
+            // Writers of YAML put one profile that a hundred topics share once. The limits on what
+            // aliases unfold to are the ones that count.
+            enforce_alias_anchor_ratio: false,
+            max_documents: 1,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MAX_NODES,
+            max_replay_stack_depth: 8,
+        },
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let line = error.location().map_or(0, |location| location.line());
+        let words = serde_saphyr::UserMessageFormatter.format_message(error.without_snippet());
+        let reason = words.lines().next().unwrap_or_default();
+        let reason = reason.replace(char::is_control, " ");
+        YamlError::Malformed { line, reason }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    type Tree = BTreeMap<String, anything::Any>;
+
+    /// Anything at all, built in memory, as the worst of callers would.
+    mod anything {
+        #[derive(serde::Deserialize, Debug)]
+        #[serde(untagged)]
+        #[expect(dead_code, reason = "built, not looked at")]
+        pub(crate) enum Any {
+            List(Vec<Any>),
+            Map(std::collections::BTreeMap<String, Any>),
+            Text(String),
+        }
+    }
+
+    #[test]
+    fn hostile_texts_are_refused() {
+        let bomb = (1..40).fold("a0: &a0 [x, x, x, x]\n".to_owned(), |text, n| {
+            let before = format!("*a{}", n - 1);
+            let nine = vec![before; 9].join(", ");
+            format!("{text}a{n}: &a{n} [{nine}]\n")
+        });
+        let wide = format!("a: [{}]", "x,".repeat(MAX_NODES));
+        let deep = format!("a: {}", "[".repeat(10_000));
+        let nested = (0..2_000).fold(String::new(), |text, n| text + &" ".repeat(n) + "a:\n");
+        let documents = "a: b\n---\n".repeat(10_000);
+        let heavy = format!("a: [&x {}{}]", "y".repeat(100_000), ", *x".repeat(100));
+        for text in [&bomb, &wide, &deep, &nested, &documents, &heavy] {
+            let error = read::<Tree>(text).unwrap_err();
+            assert!(matches!(error, YamlError::Malformed { .. }), "{error}");
+        }
+        let long = "#".repeat(MAX_TEXT + 1);
+        let bytes = MAX_TEXT + 1;
+        assert_eq!(
+            read::<Tree>(&long).unwrap_err(),
+            YamlError::TooLong { bytes }
+        );
+    }
+
+    #[test]
+    fn what_writers_of_yaml_make_is_read() {
+        type Lists = BTreeMap<String, Vec<String>>;
+        let expected = Lists::from([("a".to_owned(), vec!["b".to_owned()])]);
+        for text in [
+            "a: [b]",
+            "---\na: [b]\n",
+            "%YAML 1.2\n---\na:\n- b\n...\n",
+            "\u{feff}a: ['b']\r\n",
+            "# of an older kind\na: [!!str \"b\"]\n",
+        ] {
+            assert_eq!(read::<Lists>(text), Ok(expected.clone()), "{text:?}");
+        }
+        let shared = (0..500).fold("a: &x [b]\n".to_owned(), |text, n| {
+            format!("{text}t{n}: *x\n")
+        });
+        assert_eq!(read::<Lists>(&shared).unwrap()["t499"], ["b"]);
+    }
+
+    #[test]
+    fn errors_tell_the_line() {
+        let error = read::<BTreeMap<String, u8>>("a: 1\nb: 2\nc: x\n").unwrap_err();
+        assert!(error.to_string().starts_with("line 3: "), "{error}");
+        assert_eq!(error.to_string().lines().count(), 1);
+    }
+}

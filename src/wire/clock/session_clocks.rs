@@ -1,0 +1,93 @@
+//! What a [`Session`] does for clocks besides `/clock` itself: following one, and saying how ours goes on.
+
+use std::sync::Arc;
+
+use crate::player::Transport;
+use crate::ros::Qos;
+use crate::time;
+
+use super::follow::{ClockSource, Follow};
+use super::state;
+use super::state_topic::StateTopic;
+use crate::wire::error::WireError;
+use crate::wire::net::session::{CLOCK_HASH, Session, clock_topic};
+use crate::wire::publish::publisher::{Spec, TopicPublisher};
+use crate::wire::rmw_zenoh::advertise::Planned;
+use crate::wire::rmw_zenoh::graph::Ours;
+use crate::wire::rmw_zenoh::token::{EntityKind, Token};
+use crate::wire::rmw_zenoh::type_hash::{ANY, Flavour, NONE};
+
+impl Session {
+    /// The time of a clock server on this network, for a [`SimTime`](crate::clock::SimTime): it drives
+    /// clocks as long as this session is open.
+    pub fn clock_source(&self, follow: Follow) -> ClockSource {
+        if let Err(error) = self.show_node() {
+            self.events.warn(error.to_string());
+        }
+        let flavour = self.flavour();
+        let is_humble = flavour == Flavour::Humble;
+        let mut topic = clock_topic(if is_humble { NONE } else { CLOCK_HASH });
+        if let Follow::State(name, _) = &follow {
+            let computed = state::hash().ok().filter(|_| !is_humble);
+            topic = Planned {
+                name: name.clone(),
+                dds_type: state::DDS_TYPE.to_owned(),
+                hash: computed.unwrap_or_else(|| NONE.to_owned()),
+                qos: Qos::default(),
+                ..topic
+            };
+        }
+        let spec = self.ros_spec(&topic, ANY);
+        let token = spec.token.map(|token| Token {
+            kind: EntityKind::Subscription,
+            ..token
+        });
+        ClockSource {
+            zenoh: self.zenoh.clone(),
+            graph: self.graph.clone(),
+            follow,
+            key: spec.key,
+            token: token.map(|token| token.to_string()).unwrap_or_default(),
+            mailbox: Arc::default(),
+            heard: None,
+            has_thread: false,
+        }
+    }
+
+    /// Says on `~/clock_state` what the player behind `transport` does with its time, `shift` added to log
+    /// time. Begin it after [`Session::advertise`], end it by dropping it.
+    pub fn serve_state(
+        &self,
+        transport: &Transport,
+        shift: time::Duration,
+    ) -> Result<StateTopic, WireError> {
+        self.show_node()?;
+        let flavour = self.flavour();
+        // The text is ours, and a test computes its hash.
+        let computed = state::hash().ok();
+        let hash = computed.filter(|_| flavour != Flavour::Humble);
+        let hash = hash.unwrap_or_else(|| NONE.to_owned());
+        let key_hash = if flavour == Flavour::Any { ANY } else { &hash };
+        let topic = Planned {
+            ids: Vec::new(),
+            name: format!("{}/clock_state", self.node.node_path()),
+            dds_type: state::DDS_TYPE.to_owned(),
+            hash: hash.clone(),
+            qos: Qos::default(),
+        };
+        // A subscriber that takes nothing must not keep the others from hearing it.
+        let spec = Spec {
+            waits: false,
+            ..self.ros_spec(&topic, key_hash)
+        };
+        let publisher = TopicPublisher::declare(&self.lanes(false)?, &spec, &self.events, None)?;
+        let served = StateTopic::start(publisher, transport.clone(), shift)?;
+        let ours = Ours {
+            name: topic.name,
+            dds_type: topic.dds_type,
+            hash: key_hash.to_owned(),
+        };
+        self.graph.publish_also(ours, served.waker());
+        Ok(served)
+    }
+}

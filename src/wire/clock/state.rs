@@ -1,0 +1,208 @@
+//! `bagplay_interfaces/msg/ClockState`: what a clock server does with its time, in CDR and back.
+//!
+//! The definition is in `share/bagplay_interfaces`, to be built into a ROS 2 workspace by who wants to read
+//! it there; its hash is computed from that very text.
+
+use crate::player::{Pace, State, Status};
+use crate::ros::SchemaError;
+use crate::time::{Duration, Ros, Steady, Time};
+
+use crate::ros::message_hash;
+
+/// The name of the type on the wire.
+pub(crate) const DDS_TYPE: &str = "bagplay_interfaces::msg::dds_::ClockState_";
+const DEFINITION: &str = concat!(
+    include_str!("../../../share/bagplay_interfaces/msg/ClockState.msg"),
+    "================================================================================\n",
+    "MSG: builtin_interfaces/Time\n",
+    "int32 sec\nuint32 nanosec\n",
+);
+/// Header, two stamps around a number, a count, a word.
+const LENGTH: usize = 4 + 8 + 8 + 8 + 8 + 1;
+
+/// Why the clock stands or moves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ClockMotion {
+    /// It moves.
+    Playing,
+    /// It was asked to stand.
+    Held,
+    /// It is meant to play and waits: for subscribers, the network or the recording.
+    Waiting,
+    /// It is at the end.
+    Ended,
+}
+
+/// A `ClockState` message.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ClockStateMessage {
+    /// What the clock shows.
+    pub clock: Time<Ros>,
+    /// Seconds of clock time a second of wall time; NaN if nobody can tell.
+    pub real_time_factor: f64,
+    /// The sender's system clock in nanoseconds since 1970; 0 if it has none.
+    pub system_nanos: i64,
+    /// Counts the jumps, from another number in each run of a player.
+    pub generation: u64,
+    /// Why the clock stands or moves.
+    pub motion: ClockMotion,
+}
+
+/// The hash of its type.
+pub(crate) fn hash() -> Result<String, SchemaError> {
+    message_hash("bagplay_interfaces/msg/ClockState", DEFINITION.as_bytes()).map(|it| it.hash)
+}
+
+impl ClockStateMessage {
+    /// What a player does at `now`, with its clock shifted, and with the system's clock.
+    pub(crate) fn of(
+        status: &Status,
+        now: Time<Steady>,
+        shift: Duration,
+        system_nanos: i64,
+    ) -> Self {
+        let (segment, state) = (status.segment, status.state);
+        let motion = match state {
+            State::Playing => ClockMotion::Playing,
+            State::Paused => ClockMotion::Held,
+            State::Starved | State::Gated | State::Stalled => ClockMotion::Waiting,
+            State::Ended | State::Stopped => ClockMotion::Ended,
+        };
+        let real_time_factor = match (motion, status.pace) {
+            (ClockMotion::Playing, Pace::Max) => f64::NAN,
+            (ClockMotion::Playing, Pace::At(_)) if segment.is_rolling() => segment.speed().as_f64(),
+            _ => 0.0,
+        };
+        let clock = segment.position(now).saturating_add(shift);
+        Self {
+            // Zero would mean "uninitialised", as on `/clock`.
+            clock: if clock == Time::ZERO {
+                Time::from_nanos(1)
+            } else {
+                clock
+            },
+            real_time_factor,
+            system_nanos,
+            generation: segment.generation(),
+            motion,
+        }
+    }
+
+    /// The message in CDR, little endian. Times beyond 32-bit seconds are held at the end of that range.
+    pub fn encode(&self) -> [u8; LENGTH] {
+        let mut bytes = [0; LENGTH];
+        bytes[1] = 1;
+        bytes[4..12].copy_from_slice(&stamp(self.clock));
+        bytes[12..20].copy_from_slice(&self.real_time_factor.to_le_bytes());
+        bytes[20..28].copy_from_slice(&stamp(Time::from_nanos(self.system_nanos)));
+        bytes[28..36].copy_from_slice(&self.generation.to_le_bytes());
+        bytes[36] = match self.motion {
+            ClockMotion::Playing => 1,
+            ClockMotion::Held => 2,
+            ClockMotion::Waiting => 3,
+            ClockMotion::Ended => 4,
+        };
+        bytes
+    }
+
+    /// Reads a message in CDR of either byte order; `None` if it is none.
+    pub fn decode(payload: &[u8]) -> Option<Self> {
+        let bytes: &[u8; LENGTH] = payload.get(..LENGTH)?.try_into().ok()?;
+        let is_little = match bytes[..2] {
+            [0, 1] => true,
+            [0, 0] => false,
+            _ => return None,
+        };
+        let word = |at: usize| -> Option<u64> {
+            let word = bytes.get(at..at + 8)?.try_into().ok()?;
+            Some(if is_little {
+                u64::from_le_bytes(word)
+            } else {
+                u64::from_be_bytes(word)
+            })
+        };
+        let time = |at: usize| -> Option<Time<Ros>> {
+            let half = |at: usize| -> Option<u32> {
+                let half = bytes.get(at..at + 4)?.try_into().ok()?;
+                Some(if is_little {
+                    u32::from_le_bytes(half)
+                } else {
+                    u32::from_be_bytes(half)
+                })
+            };
+            let (sec, nanosec) = (half(at)?.cast_signed(), half(at + 4)?);
+            (nanosec < 1_000_000_000)
+                .then(|| Time::from_nanos(i64::from(sec) * 1_000_000_000 + i64::from(nanosec)))
+        };
+        Some(Self {
+            clock: time(4)?,
+            real_time_factor: f64::from_bits(word(12)?),
+            system_nanos: time(20)?.as_nanos(),
+            generation: word(28)?,
+            motion: match bytes[36] {
+                1 => ClockMotion::Playing,
+                2 => ClockMotion::Held,
+                3 => ClockMotion::Waiting,
+                4 => ClockMotion::Ended,
+                _ => return None,
+            },
+        })
+    }
+}
+
+/// Seconds and nanoseconds, as `/clock` has them.
+fn stamp(time: Time<Ros>) -> [u8; 8] {
+    let bytes = super::payload::encode_clock(time).bytes;
+    let mut stamp = [0; 8];
+    stamp.copy_from_slice(&bytes[4..]);
+    stamp
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bytes_are_those_of_the_definition() {
+        let message = ClockStateMessage {
+            clock: Time::from_nanos(7_000_000_009),
+            real_time_factor: -2.0,
+            system_nanos: 1_760_000_000_000_000_001,
+            generation: 5,
+            motion: ClockMotion::Waiting,
+        };
+        let bytes = message.encode();
+        let due = [
+            0, 1, 0, 0, 7, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0x78, 0xe7, 0x68, 1,
+            0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 3,
+        ];
+        assert_eq!(bytes, due);
+        assert_eq!(ClockStateMessage::decode(&bytes), Some(message));
+        for cut in 0..bytes.len() {
+            assert_eq!(ClockStateMessage::decode(&bytes[..cut]), None);
+        }
+        for (at, value) in [(0, 1), (1, 2), (11, 0x7f), (36, 0), (36, 5)] {
+            let mut bytes = bytes;
+            bytes[at] = value;
+            assert_eq!(ClockStateMessage::decode(&bytes), None, "{at}");
+        }
+    }
+
+    #[test]
+    fn the_other_byte_order_is_read_too() {
+        let bytes = [
+            0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 9, 0x3f, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 0, 5, 1,
+        ];
+        let message = ClockStateMessage::decode(&bytes).unwrap();
+        assert_eq!(message.clock, Time::from_nanos(7_000_000_009));
+        assert_eq!((message.real_time_factor, message.generation), (0.5, 5));
+    }
+
+    #[test]
+    fn the_definition_has_a_hash() {
+        // Computed once by another program from the definition.
+        let due = "RIHS01_83c6025ad864a2bc41ffe52b92c81e50db1f03c7c05f5c75142d844fd4712274";
+        assert_eq!(hash().unwrap(), due);
+    }
+}

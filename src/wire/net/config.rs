@@ -1,0 +1,350 @@
+//! zenoh's configuration as `rmw_zenoh` has it, built in code.
+//!
+//! Set are exactly the keys whose value in rmw's own session file differs from zenoh's default, and those
+//! that make opening fast and coming back quick; every one is named here.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::time::Duration;
+
+use zenoh::Config;
+use zenoh::config::ZenohId;
+
+use super::endpoint::any_port;
+use crate::untrusted::read_text;
+use crate::wire::error::WireError;
+
+/// What our session is on the network.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// The router that others find.
+    Router { listen: Vec<String> },
+    /// A node among nodes on this host: direct links, found by gossip through the router.
+    /// `is_answered` = somebody takes connections at an endpoint to connect to.
+    Peer {
+        connect: Vec<String>,
+        listen: Vec<String>,
+        is_answered: bool,
+    },
+    /// A client of a router elsewhere, which forwards everything.
+    Client { connect: Vec<String> },
+}
+
+impl Role {
+    /// In a person's words.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Router { listen } => format!("router on {}", listen.join(", ")),
+            Self::Peer {
+                connect,
+                is_answered: true,
+                ..
+            }
+            | Self::Client { connect } => {
+                format!("connected to {}", connect.join(", "))
+            }
+            Self::Peer { connect, .. } => format!("waiting for {}", connect.join(", ")),
+        }
+    }
+
+    /// The endpoints to connect to, if nobody answers at any of them.
+    pub(crate) fn unanswered(&self) -> Option<&[String]> {
+        match self {
+            Self::Peer {
+                connect,
+                is_answered: false,
+                ..
+            } => Some(connect),
+            _ => None,
+        }
+    }
+}
+
+/// Where rmw's sessions differ from zenoh's defaults.
+const RMW: [(&str, &str); 16] = [
+    ("scouting/multicast/enabled", "false"),
+    (
+        "scouting/gossip/target",
+        r#"{router:["router","peer"],peer:["router"]}"#,
+    ),
+    (
+        "scouting/gossip/autoconnect",
+        r#"{router:[],peer:["router","peer"]}"#,
+    ),
+    (
+        "scouting/gossip/autoconnect_strategy",
+        r#"{peer:{to_router:"always",to_peer:"greater-zid"}}"#,
+    ),
+    (
+        "timestamping/enabled",
+        "{router:true,peer:true,client:true}",
+    ),
+    ("queries_default_timeout", "600000"),
+    ("transport/link/tx/lease", "60000"),
+    ("transport/link/tx/keep_alive", "2"),
+    ("transport/unicast/open_timeout", "60000"),
+    ("transport/unicast/accept_timeout", "60000"),
+    ("transport/unicast/accept_pending", "10000"),
+    ("transport/unicast/max_sessions", "10000"),
+    ("transport/shared_memory/enabled", "false"),
+    ("adminspace/enabled", "true"),
+    // Ours: a router that comes back is found within a tenth of a second, not one to four.
+    (
+        "connect/retry",
+        "{period_init_ms:100,period_max_ms:1000,period_increase_factor:2}",
+    ),
+    // Ours: a megabyte fits into the send queue of a link (16 batches, not 2), so that putting an image is
+    // one copy and not a dance of two threads; 1.2 to 1.6 times as many a second.
+    ("transport/link/tx/queue/size/data", "16"),
+];
+
+/// The built-in configuration.
+pub(crate) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, WireError> {
+    let mut config = Config::default();
+    for (key, value) in RMW {
+        set(&mut config, key, value)?;
+    }
+    set_stall_timeout(&mut config, stall_timeout)?;
+    match role {
+        Role::Router { listen } => {
+            // It carries to its clients what our patient session sends, and has to wait for them as that does.
+            set_patience(&mut config, stall_timeout)?;
+            set(&mut config, "mode", "\"router\"")?;
+            set(&mut config, "listen/endpoints", &list(listen))?;
+            set(&mut config, "connect/endpoints", "[]")?;
+            // A router waits this long in `open`, for nothing if it connects to nobody.
+            set(&mut config, "scouting/delay", "0")?;
+        }
+        Role::Peer {
+            connect, listen, ..
+        } => {
+            set(&mut config, "mode", "\"peer\"")?;
+            set(&mut config, "listen/endpoints", &list(listen))?;
+            set(&mut config, "connect/endpoints", &list(connect))?;
+            // `open` would wait for links to all peers it hears of, half a second if one of them is to
+            // call us: the session waits for the link that counts.
+            set(
+                &mut config,
+                "open/return_conditions/connect_scouted",
+                "false",
+            )?;
+        }
+        Role::Client { connect } => {
+            set(&mut config, "mode", "\"client\"")?;
+            set(&mut config, "connect/endpoints", &list(connect))?;
+            set(&mut config, "listen/endpoints", "[]")?;
+        }
+    }
+    Ok(config)
+}
+
+/// A configuration file, with the endpoints that were given besides.
+pub(crate) fn from_file(
+    path: &Path,
+    connect: &[String],
+    listen: &[String],
+    stall_timeout: Duration,
+) -> Result<Config, WireError> {
+    let unusable = |source| WireError::ConfigFile {
+        path: path.to_owned(),
+        source,
+    };
+    // Zenoh reads to the end whatever it is, a device or a pipe that has none too.
+    read_text(path).map_err(|error| unusable(error.into()))?;
+    let mut config = Config::from_file(path).map_err(unusable)?;
+    for (key, endpoints) in [("connect/endpoints", connect), ("listen/endpoints", listen)] {
+        if !endpoints.is_empty() {
+            set(&mut config, key, &list(endpoints))?;
+        }
+    }
+    // Whatever the file says: our flag has a default of its own, and the output judges puts by it.
+    set_stall_timeout(&mut config, stall_timeout)?;
+    Ok(config)
+}
+
+/// Whether a configuration is that of a router.
+pub(crate) fn is_router(config: &Config) -> bool {
+    let mode = config.get_json("mode");
+    mode.is_ok_and(|mode| mode.contains("router"))
+}
+
+/// The configuration of a peer beside the router that has this one.
+pub(crate) fn beside(
+    mut config: Config,
+    connect: &str,
+    listen: &[String],
+) -> Result<Config, WireError> {
+    for (key, value) in [
+        ("mode", "\"peer\""),
+        // Each session has one of its own.
+        ("id", "null"),
+        ("connect/endpoints", &list(&[connect.to_owned()])),
+        ("listen/endpoints", &list(listen)),
+        ("open/return_conditions/connect_scouted", "false"),
+    ] {
+        set(&mut config, key, value)?;
+    }
+    Ok(config)
+}
+
+/// The configuration of the session whose puts wait, beside the one that has this; `None` for a client: a router
+/// would drop at once what its nodes have no room for.
+pub(crate) fn patient(
+    mut config: Config,
+    stall_timeout: Duration,
+) -> Result<Option<Config>, WireError> {
+    let mode = config.get_json("mode").unwrap_or_default();
+    if mode.contains("client") {
+        return Ok(None);
+    }
+    let listen: Vec<String> = peer_listeners(&config)
+        .iter()
+        .filter_map(|endpoint| any_port(endpoint))
+        .collect();
+    for (key, value) in [
+        ("listen/endpoints", list(&listen).as_str()),
+        ("open/return_conditions/connect_scouted", "false"),
+        // A repeated sequence number of a latched topic must not close the link of who takes nothing.
+        (
+            "qos/publication",
+            r#"[{key_exprs:["**/@adv/**"],config:{congestion_control:"drop"}}]"#,
+        ),
+    ] {
+        set(&mut config, key, value)?;
+    }
+    set_patience(&mut config, stall_timeout)?;
+    Ok(Some(config))
+}
+
+fn peer_listeners(config: &Config) -> Vec<String> {
+    let json = config.get_json("listen/endpoints").unwrap_or_default();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
+    let endpoints = value.get("peer").unwrap_or(&value).as_array();
+    let endpoints = endpoints.into_iter().flatten();
+    endpoints
+        .filter_map(|one| Some(one.as_str()?.to_owned()))
+        .collect()
+}
+
+/// How long zenoh waits with a message that may be dropped. Not longer for a large one: the time is up for it as a
+/// whole, as it is for a blocking put.
+fn set_patience(config: &mut Config, stall_timeout: Duration) -> Result<(), WireError> {
+    const DROP: &str = "transport/link/tx/queue/congestion_control/drop";
+    set(
+        config,
+        &format!("{DROP}/wait_before_drop"),
+        &micros(stall_timeout),
+    )?;
+    set(
+        config,
+        &format!("{DROP}/max_wait_before_drop_fragments"),
+        "0",
+    )
+}
+
+fn micros(stall_timeout: Duration) -> String {
+    let micros = stall_timeout.as_micros().clamp(1000, 3_600_000_000);
+    micros.to_string()
+}
+
+/// How long zenoh waits for a stuck subscriber before it closes the link; rmw waits a minute.
+fn set_stall_timeout(config: &mut Config, stall_timeout: Duration) -> Result<(), WireError> {
+    let key = "transport/link/tx/queue/congestion_control/block/wait_before_close";
+    set(config, key, &micros(stall_timeout))
+}
+
+/// Gives the session an id that no other has, and returns it as zenoh writes it.
+pub(crate) fn set_random_id(config: &mut Config) -> Result<String, WireError> {
+    // Each `RandomState` has keys of its own, which the system's random numbers seed.
+    let id: [u64; 2] = [1, 2].map(|half: u64| RandomState::new().hash_one(half));
+    let bytes: Vec<u8> = id.into_iter().flat_map(u64::to_le_bytes).collect();
+    let id = ZenohId::try_from(bytes.as_slice()).map_err(|source| WireError::Setting {
+        key: "id".to_owned(),
+        value: format!("{bytes:?}"),
+        source,
+    })?;
+    let id = id.to_string();
+    set(config, "id", &format!("{id:?}"))?;
+    Ok(id)
+}
+
+/// Sets one key to a JSON5 value.
+pub(crate) fn set(config: &mut Config, key: &str, value: &str) -> Result<(), WireError> {
+    config
+        .insert_json5(key, value)
+        .map_err(|source| WireError::Setting {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            source,
+        })
+}
+
+/// Endpoints as a JSON list.
+fn list(endpoints: &[String]) -> String {
+    let quoted: Vec<String> = endpoints
+        .iter()
+        .map(|endpoint| format!("{endpoint:?}"))
+        .collect();
+    format!("[{}]", quoted.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_has_the_settings_of_rmw() {
+        let role = Role::Peer {
+            connect: vec!["tcp/localhost:7447".to_owned()],
+            listen: vec!["tcp/localhost:0".to_owned()],
+            is_answered: true,
+        };
+        let config = built_in(&role, Duration::from_secs(5)).unwrap();
+        for (key, value) in [
+            ("mode", "\"peer\""),
+            ("connect/endpoints", "[\"tcp/localhost:7447\"]"),
+            ("listen/endpoints", "[\"tcp/localhost:0\"]"),
+            ("scouting/multicast/enabled", "false"),
+            ("queries_default_timeout", "600000"),
+            ("transport/link/tx/lease", "60000"),
+            ("transport/link/tx/queue/size/data", "16"),
+            (
+                "transport/link/tx/queue/congestion_control/block/wait_before_close",
+                "5000000",
+            ),
+        ] {
+            assert_eq!(config.get_json(key).unwrap(), value, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_peer_beside_a_router_shares_all_but_its_place() {
+        let listen = vec!["tcp/127.0.0.1:1".to_owned()];
+        let mut config = built_in(&Role::Router { listen }, Duration::from_secs(5)).unwrap();
+        set(&mut config, "id", "\"abc1\"").unwrap();
+        assert!(is_router(&config));
+        let peer = beside(config, "tcp/127.0.0.1:1", &["tcp/localhost:0".to_owned()]).unwrap();
+        for (key, value) in [
+            ("mode", "\"peer\""),
+            ("id", "null"),
+            ("connect/endpoints", "[\"tcp/127.0.0.1:1\"]"),
+            ("listen/endpoints", "[\"tcp/localhost:0\"]"),
+            ("transport/link/tx/lease", "60000"),
+        ] {
+            assert_eq!(peer.get_json(key).unwrap(), value, "{key}");
+        }
+    }
+
+    #[test]
+    fn every_role_has_a_configuration_zenoh_takes() {
+        let endpoint = vec!["tcp/127.0.0.1:1".to_owned()];
+        for role in [
+            Role::Router {
+                listen: endpoint.clone(),
+            },
+            Role::Client { connect: endpoint },
+        ] {
+            built_in(&role, Duration::ZERO).unwrap();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Endpoints (`tcp/HOST:PORT`): what is wrong with one that nobody can connect to or listen on, and where it is.
+
+use zenoh::config::EndPoint;
+
+use crate::wire::error::WireError;
+
+/// What an endpoint is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Use {
+    Connect,
+    Listen,
+}
+
+/// An error with the reason if no network could make anything of an endpoint.
+pub(crate) fn check(endpoint: &str, usage: Use) -> Result<(), WireError> {
+    problem(endpoint, usage).map_or(Ok(()), |reason| {
+        Err(WireError::Endpoint {
+            endpoint: endpoint.to_owned(),
+            reason,
+        })
+    })
+}
+
+fn problem(endpoint: &str, usage: Use) -> Option<String> {
+    let Some((protocol, rest)) = endpoint.split_once('/') else {
+        return Some("the protocol is missing".to_owned());
+    };
+    if protocol != "tcp" {
+        return Some(format!(
+            "`{protocol}` is no protocol that this program speaks"
+        ));
+    }
+    let address = rest.split(['?', '#']).next().unwrap_or(rest);
+    let host = match address.rsplit_once(':') {
+        // `[::1]` without a port ends like this too.
+        Some((host, port)) if !port.ends_with(']') => match port.parse::<u32>() {
+            Err(_) => return Some(format!("`{port}` is not a port")),
+            Ok(65_536..) => return Some("a port is at most 65535".to_owned()),
+            Ok(0) if usage == Use::Connect => {
+                return Some("nobody can be reached at port 0".to_owned());
+            }
+            Ok(_) => host,
+        },
+        _ => return Some("the port is missing".to_owned()),
+    };
+    if host.is_empty() {
+        return Some("the host is missing".to_owned());
+    }
+    let is_bracketed = host.starts_with('[') && host.ends_with(']');
+    if !is_bracketed && host.contains(':') {
+        return Some("an IPv6 address stands in brackets".to_owned());
+    }
+    let is_parsed = endpoint.parse::<EndPoint>();
+    is_parsed.err().map(|error| error.to_string())
+}
+
+/// `host:port`, without zenoh's metadata; `None` if it is not TCP.
+pub(crate) fn address(endpoint: &str) -> Option<&str> {
+    let address = endpoint.strip_prefix("tcp/")?;
+    address.split(['?', '#']).next()
+}
+
+/// Its host and its port.
+fn host_and_port(endpoint: &str) -> Option<(&str, u16)> {
+    let (host, port) = address(endpoint)?.rsplit_once(':')?;
+    Some((host, port.parse().ok()?))
+}
+
+/// Its port.
+pub(crate) fn port(endpoint: &str) -> Option<u16> {
+    host_and_port(endpoint).map(|(_, port)| port)
+}
+
+/// Whether it is on this host's loopback (or no network address at all, as a Unix socket).
+pub(crate) fn is_loopback(endpoint: &str) -> bool {
+    let Some((_, address)) = endpoint.split_once('/') else {
+        return false;
+    };
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    endpoint.starts_with("unix")
+        || host == "localhost"
+        || host == "[::1]"
+        || host.starts_with("127.")
+}
+
+/// An endpoint of this host's loopback that leads to who listens there, if one does.
+pub(crate) fn on_loopback(listen: &str) -> Option<String> {
+    let (host, port) = host_and_port(listen)?;
+    match host {
+        "0.0.0.0" => Some(format!("tcp/127.0.0.1:{port}")),
+        "[::]" => Some(format!("tcp/localhost:{port}")),
+        _ => is_loopback(listen).then(|| listen.to_owned()),
+    }
+}
+
+/// The same host, and any port that is free.
+pub(crate) fn any_port(listen: &str) -> Option<String> {
+    host_and_port(listen).map(|(host, _)| format!("tcp/{host}:0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_endpoint_can_be_is_told() {
+        for (endpoint, reason) in [
+            ("nonsense", "the protocol is missing"),
+            ("tcp", "the protocol is missing"),
+            ("tcp/", "the port is missing"),
+            ("tcp/robot", "the port is missing"),
+            ("tcp/[::1]", "the port is missing"),
+            ("tcp/:7447", "the host is missing"),
+            ("tcp/robot:", "`` is not a port"),
+            ("tcp/robot:seven", "`seven` is not a port"),
+            ("tcp/robot:-1", "`-1` is not a port"),
+            ("tcp/127.0.0.1:65536", "a port is at most 65535"),
+            ("tcp/127.0.0.1:99999999999", "`99999999999` is not a port"),
+            ("tcp/::1:7447", "an IPv6 address stands in brackets"),
+            (
+                "tpc/robot:7447",
+                "`tpc` is no protocol that this program speaks",
+            ),
+            (
+                "udp/robot:7447",
+                "`udp` is no protocol that this program speaks",
+            ),
+        ] {
+            for usage in [Use::Connect, Use::Listen] {
+                assert_eq!(problem(endpoint, usage).as_deref(), Some(reason));
+            }
+        }
+        let nowhere = problem("tcp/127.0.0.1:0", Use::Connect);
+        assert_eq!(nowhere.as_deref(), Some("nobody can be reached at port 0"));
+        assert!(problem("tcp/robot:7447?", Use::Connect).is_some());
+    }
+
+    #[test]
+    fn what_may_be_one_is_taken() {
+        for endpoint in [
+            "tcp/127.0.0.1:7447",
+            "tcp/[::]:7447",
+            "tcp/robot.local:65535",
+            "tcp/0.0.0.0:7447#iface=eth0",
+        ] {
+            for usage in [Use::Connect, Use::Listen] {
+                assert_eq!(problem(endpoint, usage), None, "{endpoint}");
+            }
+        }
+        assert_eq!(problem("tcp/127.0.0.1:0", Use::Listen), None);
+    }
+
+    #[test]
+    fn loopback_is_known_by_its_names() {
+        for (endpoint, expected) in [
+            ("tcp/localhost:7447", true),
+            ("tcp/127.0.0.1:0", true),
+            ("tcp/[::1]:7447", true),
+            ("tcp/192.168.1.5:7447", false),
+            ("tcp/robot:7447", false),
+            ("tcp/[fe80::1]:7447", false),
+            ("unixsock-stream//tmp/x", true),
+            ("nonsense", false),
+        ] {
+            assert_eq!(is_loopback(endpoint), expected, "{endpoint}");
+        }
+    }
+
+    #[test]
+    fn who_listens_everywhere_is_reached_on_loopback() {
+        for (listen, expected) in [
+            ("tcp/0.0.0.0:7447#iface=lo", Some("tcp/127.0.0.1:7447")),
+            ("tcp/[::]:7447", Some("tcp/localhost:7447")),
+            ("tcp/[::1]:1", Some("tcp/[::1]:1")),
+            ("tcp/192.168.1.5:7447", None),
+        ] {
+            assert_eq!(on_loopback(listen).as_deref(), expected, "{listen}");
+        }
+        assert_eq!(any_port("tcp/[::]:7447").as_deref(), Some("tcp/[::]:0"));
+    }
+}

@@ -1,0 +1,173 @@
+//! The environment a ROS 2 node on `rmw_zenoh` honours, read once when the session opens.
+
+use std::path::PathBuf;
+
+use super::config::set;
+use crate::wire::error::WireError;
+
+/// How often to look for a router before being one: `ZENOH_ROUTER_CHECK_ATTEMPTS`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RouterCheck {
+    /// So many times, a second apart.
+    Times(u32),
+    /// Until there is one.
+    Forever,
+    /// Not at all: assume one.
+    Skip,
+}
+
+/// What the environment says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Environment {
+    pub(crate) domain_id: Option<u32>,
+    pub(crate) config_file: Option<PathBuf>,
+    /// Configuration keys and values in JSON5, in the order given.
+    pub(crate) overrides: Vec<(String, String)>,
+    pub(crate) router_check: RouterCheck,
+    /// What could not be used, as messages.
+    pub(crate) complaints: Vec<String>,
+}
+
+impl Environment {
+    /// Whether the overrides say where the session is: what it is to the others, or its endpoints.
+    pub(crate) fn places_session(&self) -> bool {
+        let places = |key: &str| {
+            key == "mode"
+                || key.starts_with("connect/endpoints")
+                || key.starts_with("listen/endpoints")
+        };
+        self.overrides.iter().any(|(key, _)| places(key))
+    }
+
+    /// Applies the overrides. What cannot be used is passed over, as ROS 2 nodes have it, and returned as messages.
+    pub(crate) fn override_in(&self, config: &mut zenoh::Config) -> Vec<String> {
+        let results = self
+            .overrides
+            .iter()
+            .map(|(key, value)| set(config, key, value));
+        let errors = results.filter_map(Result::err);
+        errors
+            .map(|error| format!("ZENOH_CONFIG_OVERRIDE: {error}"))
+            .collect()
+    }
+
+    /// Of this process.
+    pub(crate) fn read() -> Result<Self, WireError> {
+        Self::from(|name| std::env::var(name).ok())
+    }
+
+    /// Of a table of variables. An empty variable counts as unset.
+    fn from(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, WireError> {
+        let get = |name| lookup(name).filter(|value| !value.is_empty());
+        let number = |name: &'static str, reason| {
+            let Some(value) = get(name) else {
+                return Ok(None);
+            };
+            match value.trim().parse::<i64>() {
+                Ok(number) => Ok(Some((number, value))),
+                Err(_) => Err(WireError::Environment {
+                    name,
+                    value,
+                    reason,
+                }),
+            }
+        };
+        let domain_id = match number("ROS_DOMAIN_ID", "a number from 0 on")? {
+            None => None,
+            Some((number, value)) => {
+                Some(u32::try_from(number).map_err(|_| WireError::Environment {
+                    name: "ROS_DOMAIN_ID",
+                    value,
+                    reason: "a number from 0 on",
+                })?)
+            }
+        };
+        let router_check = match number("ZENOH_ROUTER_CHECK_ATTEMPTS", "a number of attempts")? {
+            None => RouterCheck::Times(1),
+            Some((0, _)) => RouterCheck::Forever,
+            Some((times, _)) => u32::try_from(times).map_or(RouterCheck::Skip, RouterCheck::Times),
+        };
+        let (mut overrides, mut complaints) = (Vec::new(), Vec::new());
+        let pairs = get("ZENOH_CONFIG_OVERRIDE").unwrap_or_default();
+        for pair in pairs
+            .split(';')
+            .map(str::trim)
+            .filter(|pair| !pair.is_empty())
+        {
+            match pair.split_once('=') {
+                Some((key, value)) => {
+                    overrides.push((key.trim().to_owned(), value.trim().to_owned()));
+                }
+                None => complaints.push(format!(
+                    "ZENOH_CONFIG_OVERRIDE: `{pair}` is not key=value and is ignored"
+                )),
+            }
+        }
+        Ok(Self {
+            domain_id,
+            config_file: get("ZENOH_SESSION_CONFIG_URI").map(PathBuf::from),
+            overrides,
+            router_check,
+            complaints,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Environment, WireError> {
+        Environment::from(|name| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn nothing_set_is_the_default() {
+        let environment = read(&[("ROS_DOMAIN_ID", "")]).unwrap();
+        assert_eq!(environment.domain_id, None);
+        assert_eq!(environment.router_check, RouterCheck::Times(1));
+        assert!(environment.overrides.is_empty());
+    }
+
+    #[test]
+    fn numbers_are_read_or_refused_by_name() {
+        assert_eq!(
+            read(&[("ROS_DOMAIN_ID", "42")]).unwrap().domain_id,
+            Some(42)
+        );
+        for value in ["-1", "x", "1.5"] {
+            let error = read(&[("ROS_DOMAIN_ID", value)]).unwrap_err().to_string();
+            assert!(error.contains("ROS_DOMAIN_ID"), "{error}");
+        }
+        for (value, check) in [
+            ("3", RouterCheck::Times(3)),
+            ("0", RouterCheck::Forever),
+            ("-1", RouterCheck::Skip),
+        ] {
+            assert_eq!(
+                read(&[("ZENOH_ROUTER_CHECK_ATTEMPTS", value)])
+                    .unwrap()
+                    .router_check,
+                check
+            );
+        }
+    }
+
+    #[test]
+    fn overrides_split_at_semicolons_and_the_first_equals_sign() {
+        let environment = read(&[(
+            "ZENOH_CONFIG_OVERRIDE",
+            "mode=\"client\"; a/b = [\"x=1\"];nonsense;",
+        )])
+        .unwrap();
+        let expected = [("mode", "\"client\""), ("a/b", "[\"x=1\"]")];
+        assert_eq!(
+            environment.overrides,
+            expected.map(|(key, value)| (key.to_owned(), value.to_owned()))
+        );
+        assert_eq!(environment.complaints.len(), 1);
+    }
+}

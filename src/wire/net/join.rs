@@ -1,0 +1,386 @@
+//! Joining the network: what to be on it, and the zenoh session that is it.
+
+use std::time::Duration;
+
+use rustix::process::{Resource, getrlimit};
+use zenoh::Wait;
+
+use super::config::{Role, beside, built_in, from_file, is_router, set};
+use super::endpoint::{Use, any_port, check, is_loopback};
+use super::env::{Environment, RouterCheck};
+use super::probe::{answers, has_router, router_listeners};
+use super::router::{Router, RouterSlot};
+use super::succession::Heir;
+use crate::untrusted::Foreign;
+use crate::wire::error::WireError;
+use crate::wire::event::Events;
+use crate::wire::options::WireOptions;
+
+/// How long somebody elsewhere may take to accept a connection.
+const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
+/// How many files have to be allowed to be open: zenoh's threads panic where they find none left, some only
+/// when the first link comes. With a router and a second session of our own, a screen and a log file about 44 are open
+/// besides those of the recording, which take a quarter; the rest is for five nodes, each linked to all three.
+const FILES_NEEDED: u64 = 80;
+
+/// A zenoh session and what it is.
+pub(crate) struct Joined {
+    pub(crate) zenoh: zenoh::Session,
+    /// What it was opened with.
+    pub(crate) config: zenoh::Config,
+    /// Ours, if nobody else is the router.
+    pub(crate) router: RouterSlot,
+    /// How to become it later, if that is for us to do.
+    pub(crate) heir: Option<Heir>,
+    pub(crate) description: String,
+    /// Whether somebody is there to be linked to.
+    pub(crate) is_answered: bool,
+}
+
+/// Where our session is among the others.
+#[derive(Debug)]
+enum Place {
+    /// Beside a router of our own.
+    OwnRouter { listen: Vec<String> },
+    /// Beside the router of this host, whose place we take if it goes.
+    Heir(Role),
+    /// Anywhere else.
+    At(Role),
+}
+
+/// Opens the session that options and environment ask for.
+pub(crate) fn join(
+    options: &WireOptions,
+    environment: &Environment,
+    events: &Events,
+) -> Result<Joined, WireError> {
+    for complaint in &environment.complaints {
+        events.warn(complaint.clone());
+    }
+    for endpoint in &options.connect {
+        check(endpoint, Use::Connect)?;
+    }
+    for endpoint in &options.listen {
+        check(endpoint, Use::Listen)?;
+    }
+    // None is no limit.
+    let allowed = getrlimit(Resource::Nofile).current;
+    if let Some(allowed) = allowed.filter(|allowed| *allowed < FILES_NEEDED) {
+        return Err(WireError::OpenFiles {
+            allowed,
+            needed: FILES_NEEDED,
+        });
+    }
+    if let Some((mut config, by)) = configured(options, environment)? {
+        for complaint in environment.override_in(&mut config) {
+            events.warn(complaint);
+        }
+        return open_configured(config, &by);
+    }
+    let (role, is_heir) = match choose(options, environment.router_check)? {
+        Place::OwnRouter { listen } => {
+            match Router::open(
+                router_config(&listen, options.stall_timeout, environment)?,
+                None,
+            ) {
+                Ok(router) => return open_beside(router, &listen, options, environment, events),
+                // Somebody else became the router between our look and our listening.
+                Err(_)
+                    if options.listen.is_empty()
+                        && has_router(RouterCheck::Times(1), &local(options)) =>
+                {
+                    (beside_router(options, true), true)
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Place::Heir(role) => (role, true),
+        Place::At(role) => (role, false),
+    };
+    if let Some(connect) = role.unanswered() {
+        let who = connect.join(", ");
+        events.warn(format!(
+            "nobody answers at {who} yet; it is tried again until somebody does"
+        ));
+    }
+    let (zenoh, config) = open(&role, options, environment, events)?;
+    Ok(Joined {
+        zenoh,
+        config,
+        router: RouterSlot::default(),
+        heir: is_heir.then(|| heir(options, environment)),
+        description: role.describe(),
+        is_answered: role.unanswered().is_none(),
+    })
+}
+
+/// A configuration that somebody else made, before the overrides, and who: a file's, or that of `rmw_zenoh` if the
+/// overrides say where the session is.
+fn configured(
+    options: &WireOptions,
+    environment: &Environment,
+) -> Result<Option<(zenoh::Config, String)>, WireError> {
+    let (connect, listen) = (&options.connect, &options.listen);
+    let file = options.config_file.as_ref();
+    if let Some(file) = file.or(environment.config_file.as_ref()) {
+        let config = from_file(file, connect, listen, options.stall_timeout)?;
+        return Ok(Some((config, Foreign::path(file).to_string())));
+    }
+    if !environment.places_session() {
+        return Ok(None);
+    }
+    let role = match (connect.is_empty(), listen.is_empty()) {
+        (true, true) => beside_router(options, true),
+        (true, false) => Role::Router {
+            listen: listen.clone(),
+        },
+        (false, _) => Role::Peer {
+            connect: connect.clone(),
+            listen: if listen.is_empty() {
+                anywhere()
+            } else {
+                listen.clone()
+            },
+            is_answered: true,
+        },
+    };
+    let config = built_in(&role, options.stall_timeout)?;
+    Ok(Some((config, "ZENOH_CONFIG_OVERRIDE".to_owned())))
+}
+
+fn open_configured(config: zenoh::Config, by: &str) -> Result<Joined, WireError> {
+    let description = format!("configured by {by}");
+    let (router, config) = if is_router(&config) {
+        let router = Router::open(config.clone(), Some(by))?;
+        let listen = beside_listeners(router.listen());
+        let config = beside(config, &own_endpoint(&router)?, &listen)?;
+        (Some(router), config)
+    } else {
+        (None, config)
+    };
+    let (zenoh, config) = open_session(config, &description)?;
+    Ok(Joined {
+        zenoh,
+        config,
+        router: RouterSlot::new(router),
+        heir: None,
+        description,
+        is_answered: true,
+    })
+}
+
+/// Our session beside a router of our own.
+fn open_beside(
+    router: Router,
+    listen: &[String],
+    options: &WireOptions,
+    environment: &Environment,
+    events: &Events,
+) -> Result<Joined, WireError> {
+    let role = Role::Peer {
+        connect: vec![own_endpoint(&router)?],
+        listen: beside_listeners(listen),
+        is_answered: true,
+    };
+    let (zenoh, config) = open(&role, options, environment, events)?;
+    Ok(Joined {
+        zenoh,
+        config,
+        description: role.describe(),
+        router: RouterSlot::new(Some(router)),
+        heir: None,
+        is_answered: true,
+    })
+}
+
+fn own_endpoint(router: &Router) -> Result<String, WireError> {
+    router.endpoint().ok_or_else(|| WireError::Open {
+        what: "beside a router that listens nowhere".to_owned(),
+        source: "it has no address".into(),
+    })
+}
+
+fn router_config(
+    listen: &[String],
+    stall_timeout: Duration,
+    environment: &Environment,
+) -> Result<zenoh::Config, WireError> {
+    let listen = listen.to_vec();
+    let mut config = built_in(&Role::Router { listen }, stall_timeout)?;
+    // What cannot be used is told when our session opens. Its id is not the router's.
+    let overrides = environment.overrides.iter();
+    for (key, value) in overrides.filter(|(key, _)| key != "id") {
+        drop(set(&mut config, key, value));
+    }
+    Ok(config)
+}
+
+/// How we become the router of this host.
+fn heir(options: &WireOptions, environment: &Environment) -> Heir {
+    let (port, stall_timeout) = (options.router_port, options.stall_timeout);
+    let environment = environment.clone();
+    Heir {
+        endpoint: local(options),
+        open: Box::new(move || {
+            let listen = router_listeners(port);
+            Router::open(router_config(&listen, stall_timeout, &environment)?, None)
+        }),
+    }
+}
+
+fn choose(options: &WireOptions, check: RouterCheck) -> Result<Place, WireError> {
+    let (connect, listen) = (options.connect.clone(), options.listen.clone());
+    if connect.is_empty() {
+        let is_there = |check| has_router(check, &local(options));
+        return Ok(match (listen.is_empty(), check) {
+            (false, _) => Place::OwnRouter { listen },
+            (true, RouterCheck::Skip) => {
+                Place::At(beside_router(options, is_there(RouterCheck::Times(1))))
+            }
+            (true, RouterCheck::Forever) => Place::At(beside_router(options, is_there(check))),
+            (true, RouterCheck::Times(_)) if is_there(check) => {
+                Place::Heir(beside_router(options, true))
+            }
+            (true, RouterCheck::Times(_)) => Place::OwnRouter {
+                listen: router_listeners(options.router_port),
+            },
+        });
+    }
+    if !listen.is_empty() || connect.iter().all(|endpoint| is_loopback(endpoint)) {
+        let is_answered = connect
+            .iter()
+            .any(|endpoint| answers(endpoint, REMOTE_PATIENCE).is_ok());
+        let listen = if listen.is_empty() {
+            anywhere()
+        } else {
+            listen
+        };
+        return Ok(Place::At(Role::Peer {
+            connect,
+            listen,
+            is_answered,
+        }));
+    }
+    // A client's session cannot open without its router: say why before zenoh says less.
+    let mut refused = None;
+    for endpoint in &connect {
+        match answers(endpoint, REMOTE_PATIENCE) {
+            Ok(()) => return Ok(Place::At(Role::Client { connect })),
+            Err(source) => {
+                refused = Some(WireError::Unreachable {
+                    endpoint: endpoint.clone(),
+                    source,
+                });
+            }
+        }
+    }
+    Err(refused.expect("connect is not empty"))
+}
+
+fn local(options: &WireOptions) -> String {
+    format!("tcp/localhost:{}", options.router_port)
+}
+
+/// Nodes on this host find our listener by gossip.
+fn anywhere() -> Vec<String> {
+    vec!["tcp/localhost:0".to_owned()]
+}
+
+/// Who reaches a router of ours has to reach our session too: a router carries nothing between two peers.
+fn beside_listeners(listen: &[String]) -> Vec<String> {
+    let elsewhere = listen.iter().filter(|endpoint| !is_loopback(endpoint));
+    let elsewhere = elsewhere.filter_map(|endpoint| any_port(endpoint));
+    anywhere().into_iter().chain(elsewhere).collect()
+}
+
+fn beside_router(options: &WireOptions, is_answered: bool) -> Role {
+    Role::Peer {
+        connect: vec![local(options)],
+        listen: anywhere(),
+        is_answered,
+    }
+}
+
+fn open(
+    role: &Role,
+    options: &WireOptions,
+    environment: &Environment,
+    events: &Events,
+) -> Result<(zenoh::Session, zenoh::Config), WireError> {
+    let mut config = built_in(role, options.stall_timeout)?;
+    for complaint in environment.override_in(&mut config) {
+        events.warn(complaint);
+    }
+    open_session(config, &role.describe())
+}
+
+fn open_session(
+    config: zenoh::Config,
+    what: &str,
+) -> Result<(zenoh::Session, zenoh::Config), WireError> {
+    let opened = zenoh::open(config.clone()).wait();
+    let zenoh = opened.map_err(|source| WireError::Open {
+        what: what.to_owned(),
+        source,
+    })?;
+    Ok((zenoh, config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(connect: &[&str], listen: &[&str]) -> Result<Place, WireError> {
+        let own = |endpoints: &[&str]| {
+            endpoints
+                .iter()
+                .map(|&endpoint| endpoint.to_owned())
+                .collect()
+        };
+        let options = WireOptions {
+            connect: own(connect),
+            listen: own(listen),
+            ..WireOptions::default()
+        };
+        choose(&options, RouterCheck::Skip)
+    }
+
+    #[test]
+    fn what_we_are_follows_from_where_the_others_are() {
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        // Reaches this host, and is no loopback address by its looks.
+        let (here, elsewhere) = (
+            format!("tcp/127.0.0.1:{port}"),
+            format!("tcp/0.0.0.0:{port}"),
+        );
+        assert!(matches!(place(&[], &[&here]), Ok(Place::OwnRouter { .. })));
+        // Told to assume a router nobody takes its place.
+        assert!(matches!(place(&[], &[]), Ok(Place::At(Role::Peer { .. }))));
+        assert!(matches!(
+            place(&[&here], &[]),
+            Ok(Place::At(Role::Peer {
+                is_answered: true,
+                ..
+            }))
+        ));
+        assert!(matches!(
+            place(&[&elsewhere], &[&here]),
+            Ok(Place::At(Role::Peer { .. }))
+        ));
+        assert!(matches!(
+            place(&[&elsewhere], &[]),
+            Ok(Place::At(Role::Client { .. }))
+        ));
+        drop(taken);
+        assert!(matches!(
+            place(&[&here], &[]),
+            Ok(Place::At(Role::Peer {
+                is_answered: false,
+                ..
+            }))
+        ));
+        let error = place(&[&elsewhere], &[]).unwrap_err();
+        assert!(error.to_string().contains(&elsewhere), "{error}");
+    }
+}

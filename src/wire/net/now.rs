@@ -1,0 +1,25 @@
+//! The clocks of this machine, read in one place: puts are stamped with the moment they happen.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Nanoseconds since the Unix epoch, held at the ends of the range.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the source timestamp is the moment of the put"
+)]
+pub(crate) fn unix_nanos() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| {
+            i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+        })
+}
+
+/// Now, on the clock that only increases.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a put takes is known only by looking"
+)]
+pub(crate) fn steady() -> Instant {
+    Instant::now()
+}

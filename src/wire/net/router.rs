@@ -1,0 +1,108 @@
+//! [`Router`]: the router that ROS 2 nodes find, where no other is.
+//!
+//! It is a zenoh session of its own beside the player's, which joins it as it joins any router. The player's
+//! session cannot be the router itself: a router of zenoh 1.10 refuses the liveliness tokens that nodes of zenoh
+//! 1.8 and before send when they connect, so it would never see who subscribed before it was there. A peer is
+//! told of all of them by the router.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::config::EndPoint;
+
+use super::endpoint::{on_loopback, port};
+use crate::wire::error::WireError;
+
+/// A zenoh session in router mode.
+#[derive(Debug)]
+pub(crate) struct Router {
+    zenoh: zenoh::Session,
+    listen: Vec<String>,
+    description: String,
+}
+
+impl Router {
+    /// Opens it; an error if it cannot listen where `config` says. `by` is who made that configuration, if we did not.
+    pub(crate) fn open(config: zenoh::Config, by: Option<&str>) -> Result<Self, WireError> {
+        let listen = listen_endpoints(&config);
+        let description = by.map_or_else(
+            || format!("router on {}", listen.join(", ")),
+            |by| format!("configured by {by}"),
+        );
+        match zenoh::open(config).wait() {
+            Ok(zenoh) => Ok(Self {
+                zenoh,
+                listen,
+                description,
+            }),
+            Err(source) => Err(WireError::Open {
+                what: description,
+                source,
+            }),
+        }
+    }
+
+    /// The endpoint at which a session of this process connects to it.
+    pub(crate) fn endpoint(&self) -> Option<String> {
+        let locators = self.zenoh.info().locators().wait();
+        let bound = locators.iter().map(ToString::to_string);
+        // zenoh leaves out the loopback addresses of a listener on all addresses.
+        let asked = self.listen.iter().filter(|one| port(one) != Some(0));
+        let mut all: Vec<String> = asked.cloned().chain(bound).collect();
+        all.retain(|endpoint| port(endpoint) != Some(0));
+        let local = all.iter().find_map(|endpoint| on_loopback(endpoint));
+        local.or_else(|| all.into_iter().next())
+    }
+
+    /// Where it listens.
+    pub(crate) fn listen(&self) -> &[String] {
+        &self.listen
+    }
+
+    fn close(self, patience: Duration) -> zenoh::Result<()> {
+        self.zenoh.close().timeout(patience).wait()
+    }
+}
+
+/// Where a configuration in router mode listens.
+fn listen_endpoints(config: &zenoh::Config) -> Vec<String> {
+    let json = config.get_json("listen/endpoints").unwrap_or_default();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
+    let list = value.get("router").unwrap_or(&value);
+    let endpoints = list.as_array().into_iter().flatten();
+    let parsed = endpoints.filter_map(|one| one.as_str()?.parse::<EndPoint>().ok());
+    parsed.map(|endpoint| endpoint.to_string()).collect()
+}
+
+/// The router of this process, if there is one: at most one, that may come while the session is open.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct RouterSlot(Arc<Mutex<Option<Router>>>);
+
+impl RouterSlot {
+    pub(crate) fn new(router: Option<Router>) -> Self {
+        Self(Arc::new(Mutex::new(router)))
+    }
+
+    pub(crate) fn put(&self, router: Router) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(router);
+    }
+
+    /// A handle to its zenoh session.
+    pub(crate) fn zenoh(&self) -> Option<zenoh::Session> {
+        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.as_ref().map(|router| router.zenoh.clone())
+    }
+
+    /// In a person's words.
+    pub(crate) fn describe(&self) -> Option<String> {
+        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.as_ref().map(|router| router.description.clone())
+    }
+
+    /// Closes it, to be called when the player's session is closed.
+    pub(crate) fn close(&self, patience: Duration) -> zenoh::Result<()> {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.map_or(Ok(()), |router| router.close(patience))
+    }
+}

@@ -1,0 +1,345 @@
+//! [`SendBuffers`]: what of the data the system has not sent yet, or nobody has acknowledged, link by link.
+//!
+//! Where the other side is on this machine, also what it has not read: a receiver that finds the link closed when it
+//! next gives a sign of life gives up what it has not read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use zenoh::Wait;
+use zenoh::session::Link;
+
+/// A buffer that has room gets those too, a few bytes now and then.
+const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
+/// More than can wait in zenoh's own queue, before the buffer: 16 batches by `crate::wire::net::config`, and those in the making.
+const QUEUE: u64 = 2 << 20;
+/// While our data waits a buffer is kept fuller than that.
+const TRICKLE: u64 = 4096;
+/// Long enough to tell what is so from what was so at a look.
+const A_WHILE: Duration = Duration::from_secs(1);
+
+/// The local and the remote port of a link.
+type Ports = (u16, u16);
+
+/// The send buffers of our links since somebody began to look, after the last put.
+#[derive(Default, Debug)]
+pub(crate) struct SendBuffers {
+    links: BTreeMap<Ports, Buffer>,
+    looked_at: Option<Instant>,
+    /// What had not been taken on links that went.
+    lost: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    bytes: u64,
+    moved_at: Instant,
+    /// What at most was before or in it at first, less what has been seen to leave.
+    ahead: u64,
+    /// When it last held more than a trickle.
+    full_at: Instant,
+}
+
+impl SendBuffers {
+    /// Looks at them once more: at the links of our sessions, and those of our router.
+    pub(crate) fn look(
+        &mut self,
+        sessions: &[zenoh::Session],
+        router: Option<&zenoh::Session>,
+        now: Instant,
+    ) {
+        let links = sessions.iter().chain(router).flat_map(sockets);
+        self.update(unsent(links), router.is_some(), now);
+    }
+
+    /// Bytes that have to leave.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.due().map(|buffer| buffer.bytes).sum()
+    }
+
+    /// Bytes of links that went, and had stood before: who just went may have taken all.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Whether something is left, and nobody has taken any of it for `patience`.
+    pub(crate) fn are_stuck(&self, patience: Duration) -> bool {
+        let is_stuck = |at, buffer: &Buffer| buffer.stands(at) >= patience;
+        let all = |at| self.due().all(|buffer| is_stuck(at, buffer));
+        self.bytes() > 0 && self.looked_at.is_some_and(all)
+    }
+
+    fn due(&self) -> impl Iterator<Item = &Buffer> {
+        let links = self.links.values();
+        links.filter(|buffer| self.looked_at.is_some_and(|at| buffer.is_due(at)))
+    }
+
+    fn update(&mut self, bytes: BTreeMap<Ports, u64>, is_router: bool, now: Instant) {
+        self.looked_at = Some(now);
+        // What goes through our router is first in the queue and the buffers of the link to it.
+        let upstream = if is_router {
+            bytes.values().sum::<u64>().saturating_add(QUEUE)
+        } else {
+            0
+        };
+        self.links.retain(|ports, buffer| {
+            let is_there = bytes.contains_key(ports);
+            if !is_there && buffer.is_due(now) && buffer.stands(now) >= A_WHILE {
+                self.lost += buffer.bytes;
+            }
+            is_there
+        });
+        for (ports, bytes) in bytes {
+            let new = Buffer {
+                bytes,
+                moved_at: now,
+                ahead: bytes.saturating_add(QUEUE).saturating_add(upstream),
+                full_at: now,
+            };
+            let buffer = self.links.entry(ports).or_insert(new);
+            buffer.fill(bytes, now);
+        }
+    }
+}
+
+impl Buffer {
+    fn fill(&mut self, bytes: u64, now: Instant) {
+        let taken = self.bytes.saturating_sub(bytes);
+        // As many may have come from behind.
+        if taken > 0 || bytes - self.bytes >= MORE_THAN_SIGNS_OF_LIFE {
+            self.moved_at = now;
+        }
+        if bytes >= TRICKLE {
+            self.full_at = now;
+        }
+        self.bytes = bytes;
+        self.ahead = self.ahead.saturating_sub(taken);
+    }
+
+    /// Whether our data is in it. A router's links also carry what others send, and need not ever be empty.
+    fn is_due(&self, now: Instant) -> bool {
+        let is_trickle = now.saturating_duration_since(self.full_at) >= A_WHILE;
+        let is_of_others = self.ahead == 0 || (is_trickle && self.stands(now) < A_WHILE);
+        self.bytes > 0 && !is_of_others
+    }
+
+    fn stands(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.moved_at)
+    }
+}
+
+/// Both ends of every TCP link.
+fn sockets(zenoh: &zenoh::Session) -> impl Iterator<Item = (SocketAddr, SocketAddr)> + use<> {
+    zenoh.info().links().wait().filter_map(|link| ends(&link))
+}
+
+fn ends(link: &Link) -> Option<(SocketAddr, SocketAddr)> {
+    let address = |locator: &zenoh::config::Locator| locator.address().as_str().parse().ok();
+    Some((address(link.src())?, address(link.dst())?))
+}
+
+/// Whether a thread of zenoh's that sends (or, as a router, receives what it has to pass on) is at work, or would be
+/// if the machine let it; no where the system does not tell.
+pub(crate) fn is_at_work(is_router: bool) -> bool {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
+    threads.flatten().any(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        is_thread_at_work(&stat, "tx-") || (is_router && is_thread_at_work(&stat, "rx-"))
+    })
+}
+
+/// The line of a thread, as `7 (tx-0) R …`, and how its name has to begin.
+fn is_thread_at_work(stat: &str, kind: &str) -> bool {
+    let name_and_rest = stat
+        .split_once('(')
+        .and_then(|(_, rest)| rest.rsplit_once(')'));
+    name_and_rest.is_some_and(|(name, rest)| {
+        name.starts_with(kind) && matches!(rest.trim_start().as_bytes().first(), Some(b'R' | b'D'))
+    })
+}
+
+/// The bytes that each session with a link to this one has not taken yet; none where the system does not tell.
+pub(crate) fn untaken(zenoh: &zenoh::Session) -> BTreeMap<String, u64> {
+    let links: Vec<_> = zenoh.info().links().wait().collect();
+    let of_links = unsent(links.iter().filter_map(ends));
+    let mut by_session = BTreeMap::new();
+    for link in &links {
+        let bytes = ends(link).and_then(|(near, far)| of_links.get(&(near.port(), far.port())));
+        *by_session.entry(link.zid().to_string()).or_default() += bytes.copied().unwrap_or(0);
+    }
+    by_session
+}
+
+/// Bytes that the system has not sent, that the other side has not acknowledged, or not read if it is here, of each
+/// of our links; none where it does not tell.
+fn unsent(sockets: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<Ports, u64> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .map(|table| fs::read_to_string(table).unwrap_or_default());
+    let mut ours: BTreeMap<Ports, Option<u64>> = sockets
+        .map(|(near, far)| ((near.port(), far.port()), None))
+        .collect();
+    for row in tables
+        .iter()
+        .flat_map(|table| table.lines())
+        .filter_map(row)
+    {
+        let (local, remote) = row.ports;
+        // Two hosts may have the same ports.
+        if let Some(bytes) = ours.get_mut(&(local, remote)) {
+            *bytes = Some(bytes.unwrap_or(0) + row.unsent);
+        }
+        if let Some(bytes) = ours.get_mut(&(remote, local)) {
+            *bytes = Some(bytes.unwrap_or(0) + row.unread);
+        }
+    }
+    let told = ours.into_iter();
+    told.filter_map(|(ports, bytes)| Some((ports, bytes?)))
+        .collect()
+}
+
+/// A line of the table: one end of a connection.
+#[derive(PartialEq, Eq, Debug)]
+struct Row {
+    ports: Ports,
+    unsent: u64,
+    unread: u64,
+}
+
+fn row(line: &str) -> Option<Row> {
+    let mut columns = line.split_ascii_whitespace().skip(1);
+    let port = |address: &str| u16::from_str_radix(address.rsplit(':').next()?, 16).ok();
+    let ports = (port(columns.next()?)?, port(columns.next()?)?);
+    let (unsent, unread) = columns.nth(1)?.split_once(':')?;
+    let number = |hex| u64::from_str_radix(hex, 16).ok();
+    Some(Row {
+        ports,
+        unsent: number(unsent)?,
+        unread: number(unread)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::net::now::steady;
+
+    #[test]
+    fn a_line_of_the_socket_table_is_read() {
+        let line = "   1: 0100007F:1D17 0100007F:A2F0 01 00000A10:00000002 02:000A 00000000     0        0 1 2 0";
+        let expected = Row {
+            ports: (7447, 41_712),
+            unsent: 0xa10,
+            unread: 2,
+        };
+        assert_eq!(row(line), Some(expected));
+        assert_eq!(row("  sl  local_address rem_address"), None);
+    }
+
+    const STUCK: Ports = (7447, 1);
+    const OTHER: Ports = (7447, 2);
+
+    #[test]
+    fn buffers_are_stuck_while_nobody_takes_any_of_them() {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let start = steady();
+        let mut buffers = SendBuffers::default();
+        // Seconds, bytes of two links, and whether that is stuck then.
+        for (at, of_stuck, of_other, is_stuck) in [
+            (0, 100_000, 100_000, false),
+            (4, 100_010, 50_000, false),
+            (5, 100_020, 0, true),
+            (6, 100_030, 7, false),
+            (7, 100_030, 0, true),
+            (8, 100_020, 0, false),
+            (12, 150_000, 0, false),
+            (16, 150_000, 0, false),
+            (17, 150_007, 0, true),
+        ] {
+            let now = start + Duration::from_secs(at);
+            buffers.update([(STUCK, of_stuck), (OTHER, of_other)].into(), false, now);
+            assert_eq!(buffers.are_stuck(PATIENCE), is_stuck, "{at}");
+        }
+    }
+
+    #[test]
+    fn who_goes_has_lost_what_stood() {
+        let start = steady();
+        let mut buffers = SendBuffers::default();
+        buffers.update([(STUCK, 5000), (OTHER, 5000)].into(), false, start);
+        buffers.update(
+            [(STUCK, 5000), (OTHER, 2000)].into(),
+            false,
+            start + A_WHILE,
+        );
+        buffers.update(BTreeMap::new(), false, start + A_WHILE);
+        assert_eq!((buffers.lost(), buffers.bytes()), (5000, 0));
+        assert!(!buffers.are_stuck(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_others_send_is_not_waited_for() {
+        let (now, full) = (steady(), 4 * QUEUE);
+        let mut buffers = SendBuffers::default();
+        let mut looks = 0;
+        loop {
+            let bytes = [full, full - 100_000][looks % 2];
+            buffers.update([(OTHER, bytes)].into(), false, now);
+            if buffers.bytes() == 0 {
+                break;
+            }
+            looks += 1;
+        }
+        // All that was there has been seen to leave.
+        let left = u64::try_from(looks).unwrap().div_ceil(2) * 100_000;
+        assert!(left >= full + QUEUE && left < full + QUEUE + 100_000);
+    }
+
+    #[test]
+    fn what_goes_through_our_router_is_waited_for_on_both_links() {
+        let now = steady();
+        let mut buffers = SendBuffers::default();
+        buffers.update([(STUCK, 5 * QUEUE), (OTHER, QUEUE)].into(), true, now);
+        // What the second link held at first has left, and twice as much from behind it.
+        for bytes in [0, QUEUE, 0, QUEUE, 0, QUEUE] {
+            buffers.update([(STUCK, QUEUE), (OTHER, bytes)].into(), true, now);
+        }
+        assert_eq!(buffers.bytes(), 2 * QUEUE);
+    }
+
+    #[test]
+    fn a_trickle_is_not_waited_for_unless_it_stands() {
+        let start = steady();
+        let mut buffers = SendBuffers::default();
+        // Milliseconds, bytes, bytes that are due.
+        for (at, bytes, due) in [
+            (0, 5000, 5000),
+            (500, 100, 100),
+            (999, 200, 200),
+            (1000, 100, 0),
+            (1999, 101, 0),
+            (2000, 102, 102),
+            (2100, 90, 0),
+            (2200, 6000, 6000),
+        ] {
+            let now = start + Duration::from_millis(at);
+            buffers.update([(OTHER, bytes)].into(), false, now);
+            assert_eq!(buffers.bytes(), due, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_sends_and_is_not_asleep_is_at_work() {
+        for (stat, is_it) in [
+            ("7 (tx-0) R 1 7 7", true),
+            ("7 (tx-1) D 1 7 7", true),
+            ("7 (tx-0) S 1 7 7", false),
+            ("7 (rx-0) R 1 7 7", false),
+            ("7 (a) (tx-0) R 1 7 7", false),
+            ("", false),
+        ] {
+            assert_eq!(is_thread_at_work(stat, "tx-"), is_it, "{stat}");
+        }
+    }
+}

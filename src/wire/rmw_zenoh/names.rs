@@ -1,0 +1,177 @@
+//! Names and keys: a topic's data key, the DDS form of types, mangling, and what zenoh cannot carry.
+
+use crate::wire::error::WireError;
+
+/// The name with exactly one leading and no trailing slash, or why zenoh cannot carry it.
+pub fn check_name(name: &str) -> Result<String, WireError> {
+    normal_name(name).map_err(|reason| WireError::Name {
+        name: name.to_owned(),
+        reason,
+    })
+}
+
+/// As [`check_name`], with the bare reason.
+pub(crate) fn normal_name(name: &str) -> Result<String, &'static str> {
+    let inner = name.strip_prefix('/').unwrap_or(name);
+    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    let reason = if inner.is_empty() {
+        "it is empty"
+    } else if inner.split('/').any(str::is_empty) {
+        "it has an empty part (`//`)"
+    } else if inner.contains(['*', '$', '?', '#']) {
+        "`*`, `$`, `?` and `#` mean something else there"
+    } else if inner.contains('%') {
+        "`%` stands for `/` in the ROS graph"
+    } else {
+        return Ok(format!("/{inner}"));
+    };
+    Err(reason)
+}
+
+/// Namespace (`/` or `/a/b`) and name of a node, from `name`, `/name` or `/a/b/name`.
+pub(crate) fn split_node(full: &str) -> Result<(String, String), WireError> {
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && !word.starts_with(|c: char| c.is_ascii_digit())
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let inner = full.strip_prefix('/').unwrap_or(full);
+    if !inner.split('/').all(is_word) {
+        return Err(WireError::NodeName(full.to_owned()));
+    }
+    Ok(match inner.rsplit_once('/') {
+        Some((namespace, name)) => (format!("/{namespace}"), name.to_owned()),
+        None => ("/".to_owned(), inner.to_owned()),
+    })
+}
+
+/// The DDS form of a ROS 2 type, `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`, also for `srv`
+/// and `action`; `std_msgs/String` counts as `msg`. `None` if it is no such name.
+pub fn dds_type(ros: &str) -> Option<String> {
+    let is_word = |word: &&str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let parts: Vec<&str> = ros.split('/').collect();
+    if !parts.iter().all(is_word) {
+        return None;
+    }
+    match parts[..] {
+        [package, name] => Some(format!("{package}::msg::dds_::{name}_")),
+        [package, kind @ ("msg" | "srv" | "action"), name] => {
+            Some(format!("{package}::{kind}::dds_::{name}_"))
+        }
+        _ => None,
+    }
+}
+
+/// The ROS 2 form of a DDS type, for display; anything else comes back as it is.
+pub fn ros_type(dds: &str) -> String {
+    match dds
+        .strip_suffix('_')
+        .and_then(|rest| rest.split_once("dds_::"))
+    {
+        Some((path, name)) => format!("{}{name}", path.replace("::", "/")),
+        None => dds.to_owned(),
+    }
+}
+
+/// The key a topic's messages are put on.
+pub fn topic_key(domain: u32, name: &str, dds_type: &str, hash: &str) -> String {
+    let name = name.strip_prefix('/').unwrap_or(name);
+    let name = name.strip_suffix('/').unwrap_or(name);
+    format!("{domain}/{name}/{dds_type}/{hash}")
+}
+
+/// A name as one chunk of a token.
+pub(crate) fn mangle(name: &str) -> String {
+    name.replace('/', "%")
+}
+
+/// The name that a chunk of a token stands for.
+pub(crate) fn demangle(chunk: &str) -> String {
+    chunk.replace('%', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_a_dds_form_and_back() {
+        for (ros, dds) in [
+            ("std_msgs/msg/String", "std_msgs::msg::dds_::String_"),
+            (
+                "rosbag2_interfaces/srv/Pause",
+                "rosbag2_interfaces::srv::dds_::Pause_",
+            ),
+            (
+                "pkg/action/Fib_FeedbackMessage",
+                "pkg::action::dds_::Fib_FeedbackMessage_",
+            ),
+            ("pkg/srv/X_Event", "pkg::srv::dds_::X_Event_"),
+        ] {
+            assert_eq!(dds_type(ros).as_deref(), Some(dds));
+            assert_eq!(ros_type(dds), ros);
+        }
+        assert_eq!(
+            dds_type("std_msgs/String").as_deref(),
+            Some("std_msgs::msg::dds_::String_")
+        );
+        for no in [
+            "",
+            "foxglove.Log",
+            "a/b/c/d",
+            "a//b",
+            "pkg/idl/X",
+            "a/msg/*",
+        ] {
+            assert_eq!(dds_type(no), None, "{no}");
+        }
+        assert_eq!(ros_type("custom"), "custom");
+    }
+
+    #[test]
+    fn keys_strip_one_slash_at_either_end() {
+        let string = "std_msgs::msg::dds_::String_";
+        assert_eq!(
+            topic_key(0, "/chatter", string, "H"),
+            "0/chatter/std_msgs::msg::dds_::String_/H"
+        );
+        assert_eq!(
+            topic_key(7, "/robot1/tf_static/", "t", "*"),
+            "7/robot1/tf_static/t/*"
+        );
+    }
+
+    #[test]
+    fn names_zenoh_cannot_carry_are_refused_by_name() {
+        for (name, normal) in [
+            ("/chatter", "/chatter"),
+            ("a/b/", "/a/b"),
+            ("/_hidden/x", "/_hidden/x"),
+        ] {
+            assert_eq!(check_name(name).unwrap(), normal);
+        }
+        for name in ["", "/", "/a//b", "//a", "/a*", "/a$", "/a?b", "/#", "/a%b"] {
+            let error = check_name(name).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{name}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn node_names_may_have_a_namespace() {
+        for (full, namespace, name) in [
+            ("rosbag2_player", "/", "rosbag2_player"),
+            ("/p", "/", "p"),
+            ("/robot1/a/p", "/robot1/a", "p"),
+        ] {
+            assert_eq!(
+                split_node(full).unwrap(),
+                (namespace.to_owned(), name.to_owned())
+            );
+        }
+        for no in ["", "/", "a b", "1a", "a//b", "a*"] {
+            assert!(split_node(no).is_err(), "{no}");
+        }
+    }
+}

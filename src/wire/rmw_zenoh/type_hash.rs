@@ -1,0 +1,178 @@
+//! Which type hash a topic is published with. Another hash is another key: no data, and no error anywhere.
+
+use crate::bag::Topic;
+
+use super::graph::Graph;
+use crate::ros::message_hash;
+use crate::wire::event::WireEvent;
+use crate::wire::options::Distro;
+
+/// What stands for a hash where there is none: all of Humble, and types we know no hash of.
+pub(crate) const NONE: &str = "TypeHashNotSupported";
+/// Matches every hash.
+pub(crate) const ANY: &str = "*";
+
+/// The form of hashes on the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Flavour {
+    /// [`NONE`] for all.
+    Humble,
+    /// RIHS01.
+    Rihs01,
+    /// A put reaches every hash.
+    Any,
+}
+
+impl Flavour {
+    /// As asked for, or as the nodes that are there have it.
+    pub(crate) fn choose(distro: Distro, any_type_hash: bool, graph: &Graph) -> Self {
+        match distro {
+            _ if any_type_hash => Self::Any,
+            Distro::Humble => Self::Humble,
+            Distro::Auto if graph.is_humble() => Self::Humble,
+            _ => Self::Rihs01,
+        }
+    }
+}
+
+/// A topic's hash, and what is to be told about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Resolved {
+    pub(crate) hash: String,
+    pub(crate) warning: Option<WireEvent>,
+}
+
+/// In order: the recorded hash, the one computed from the schema's text, the one a live subscriber of the
+/// same topic and type asks for, none (with a warning).
+pub(crate) fn resolve(
+    flavour: Flavour,
+    graph: &Graph,
+    name: &str,
+    dds_type: &str,
+    topic: &Topic,
+) -> Resolved {
+    let plain = |hash: String| Resolved {
+        hash,
+        warning: None,
+    };
+    if flavour == Flavour::Humble {
+        return plain(NONE.to_owned());
+    }
+    if let Some(hash) = topic
+        .type_hash
+        .as_deref()
+        .filter(|hash| is_meaningful(hash))
+    {
+        return plain(hash.to_owned());
+    }
+    let why = match computed(topic) {
+        Ok(resolved) => return resolved,
+        Err(why) => why,
+    };
+    if let Some(hash) = graph.wanted_hash(name, dds_type) {
+        let warning = format!("type hash of {name} taken from its subscriber: {why}");
+        return Resolved {
+            hash,
+            warning: Some(WireEvent::Warning(warning)),
+        };
+    }
+    Resolved {
+        hash: NONE.to_owned(),
+        warning: Some(WireEvent::UnknownTypeHash {
+            topic: name.to_owned(),
+            type_name: topic.type_name().to_owned(),
+            why,
+        }),
+    }
+}
+
+/// Whether a recorded hash says anything: recorders write an empty or all-zero one when they knew none.
+fn is_meaningful(hash: &str) -> bool {
+    hash.strip_prefix("RIHS01_").is_some_and(|digits| {
+        digits.len() == 64
+            && digits
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+            && digits.bytes().any(|byte| byte != b'0')
+    })
+}
+
+fn computed(topic: &Topic) -> Result<Resolved, String> {
+    let schema = topic.schema.as_ref().ok_or("it has no schema")?;
+    if schema.encoding != "ros2msg" {
+        return Err(format!("its schema is {}, not ros2msg", schema.encoding));
+    }
+    // A recorder that did not find the definition writes none; only few types have an empty one.
+    if schema.data.is_empty() && schema.name != "std_msgs/msg/Empty" {
+        return Err("its schema is empty".to_owned());
+    }
+    let computed = message_hash(&schema.name, &schema.data).map_err(|error| error.to_string())?;
+    let warning = computed.is_header_guessed.then(|| {
+        WireEvent::Warning(format!(
+            "{} has a bare `Header`, taken for std_msgs/msg/Header",
+            schema.name
+        ))
+    });
+    Ok(Resolved {
+        hash: computed.hash,
+        warning,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::Schema;
+
+    fn topic(type_hash: Option<&str>, text: &'static str) -> Topic {
+        Topic {
+            name: "/t".to_owned(),
+            schema: Some(Schema {
+                name: "std_msgs/msg/String".to_owned(),
+                encoding: "ros2msg".to_owned(),
+                data: text.into(),
+            }),
+            encoding: "cdr".to_owned(),
+            offered_qos: Vec::new(),
+            type_hash: type_hash.map(str::to_owned),
+            is_latched: false,
+            message_count: None,
+        }
+    }
+
+    #[test]
+    fn the_recorded_hash_comes_before_the_computed_before_none() {
+        let graph = Graph::new("me".to_owned(), "/me".to_owned());
+        let string = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
+        let ones = format!("RIHS01_{}", "1".repeat(64));
+        let zeros = format!("RIHS01_{}", "0".repeat(64));
+        for (recorded, text, flavour, hash) in [
+            (
+                Some(ones.as_str()),
+                "string data",
+                Flavour::Rihs01,
+                ones.as_str(),
+            ),
+            (Some(zeros.as_str()), "string data", Flavour::Rihs01, string),
+            (Some(""), "string data", Flavour::Rihs01, string),
+            (Some("a/b"), "string data", Flavour::Rihs01, string),
+            (None, "string data", Flavour::Any, string),
+            (None, "", Flavour::Rihs01, NONE),
+            (None, "q/Missing x", Flavour::Rihs01, NONE),
+            (Some(ones.as_str()), "string data", Flavour::Humble, NONE),
+        ] {
+            let resolved = resolve(
+                flavour,
+                &graph,
+                "/t",
+                "std_msgs::msg::dds_::String_",
+                &topic(recorded, text),
+            );
+            assert_eq!(resolved.hash, hash, "{recorded:?} {text}");
+            assert_eq!(
+                resolved.warning.is_some(),
+                hash == NONE && flavour != Flavour::Humble
+            );
+        }
+    }
+}

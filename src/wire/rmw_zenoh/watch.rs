@@ -1,0 +1,133 @@
+//! What zenoh tells us by itself: tokens that come and go, links that open and close.
+//!
+//! Callbacks update a table and tell events; none waits.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::config::WhatAmI;
+use zenoh::pubsub::Subscriber;
+use zenoh::sample::SampleKind;
+use zenoh::session::{TransportEvent, TransportEventsListener};
+
+use super::graph::Graph;
+use crate::wire::error::WireError;
+use crate::wire::event::{Events, WireEvent};
+use crate::wire::net::connectivity::{Far, Path};
+
+/// The watches of a session, ended by dropping them.
+#[derive(Debug)]
+pub(crate) struct Watches {
+    _tokens: Subscriber<()>,
+    _links: TransportEventsListener<()>,
+}
+
+impl Watches {
+    pub(crate) fn declare(
+        session: &zenoh::Session,
+        domain: u32,
+        graph: &Graph,
+        events: &Events,
+        path: &Arc<Path>,
+    ) -> Result<Self, WireError> {
+        let key = format!("@ros2_lv/{domain}/**");
+        let seen = Tokens {
+            graph: graph.clone(),
+            events: events.clone(),
+        };
+        let tokens = session
+            .liveliness()
+            .declare_subscriber(key.clone())
+            .history(true)
+            .callback(move |sample| {
+                let key = sample.key_expr().as_str();
+                match sample.kind() {
+                    SampleKind::Put => seen.appeared(key),
+                    SampleKind::Delete => seen.vanished(key),
+                }
+            })
+            .wait()
+            .map_err(|source| WireError::Declare { what: key, source })?;
+        let links = watch_links(session, events, path)?;
+        Ok(Self {
+            _tokens: tokens,
+            _links: links,
+        })
+    }
+}
+
+/// Tells `path`, which has this session, of the session's links, and `events` of changes of the path.
+pub(crate) fn watch_links(
+    session: &zenoh::Session,
+    events: &Events,
+    path: &Arc<Path>,
+) -> Result<TransportEventsListener<()>, WireError> {
+    let (events, path) = (events.clone(), Arc::clone(path));
+    let near = session.zid().to_string();
+    let listener = session
+        .info()
+        .transport_events_listener()
+        .history(true)
+        .callback(move |event| changed(&near, &event, &events, &path))
+        .wait();
+    listener.map_err(|source| WireError::Declare {
+        what: "a watch of links".to_owned(),
+        source,
+    })
+}
+
+fn changed(near: &str, event: &TransportEvent, events: &Events, path: &Path) {
+    let zid = event.transport().zid().to_string();
+    let is_change = match event.kind() {
+        SampleKind::Put => {
+            let is_router = event.transport().whatami() == WhatAmI::Router;
+            let far = if is_router { Far::Router } else { Far::Other };
+            path.opened(near, &zid, far)
+        }
+        SampleKind::Delete => path.closed(near, &zid),
+    };
+    if is_change {
+        events.tell(WireEvent::PathChanged);
+    }
+}
+
+struct Tokens {
+    graph: Graph,
+    events: Events,
+}
+
+impl Tokens {
+    fn appeared(&self, key: &str) {
+        for event in self.graph.appeared(key) {
+            self.events.tell(event);
+        }
+    }
+
+    fn vanished(&self, key: &str) {
+        for event in self.graph.vanished(key) {
+            self.events.tell(event);
+        }
+    }
+}
+
+/// Gives the tokens that are there a moment to arrive, so that what is decided from them at once (Humble or
+/// not) is decided well. Ends as soon as all who are connected have answered.
+pub(crate) fn settle(session: &zenoh::Session, domain: u32) {
+    const PATIENCE: Duration = Duration::from_millis(50);
+    // By callback: zenoh's own channel holds 256 replies and hangs with more.
+    let (alive, done) = sync_channel::<()>(0);
+    let get = session
+        .liveliness()
+        .get(format!("@ros2_lv/{domain}/**"))
+        .timeout(PATIENCE)
+        .callback(move |_| _ = &alive)
+        .wait();
+    if get.is_ok() {
+        // Nothing is ever sent: the end of the channel is the end of the answers.
+        if done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            tracing::debug!("not everybody has told of its nodes yet");
+        }
+    }
+}
