@@ -14,8 +14,8 @@ use crate::wire::net::session::{CLOCK_HASH, Session, clock_topic};
 use crate::wire::publish::publisher::{Spec, TopicPublisher};
 use crate::wire::rmw_zenoh::advertise::Planned;
 use crate::wire::rmw_zenoh::graph::Ours;
-use crate::wire::rmw_zenoh::token::{EntityKind, Token};
-use crate::wire::rmw_zenoh::type_hash::{ANY, Flavour, NONE};
+use crate::wire::rmw_zenoh::token::{ANY_HASH, EntityKind, NO_HASH, Token};
+use crate::wire::rmw_zenoh::type_hash::Flavour;
 
 impl Session {
     /// The time of a clock server on this network, for a [`SimTime`](crate::clock::SimTime): it drives
@@ -26,18 +26,18 @@ impl Session {
         }
         let flavour = self.flavour();
         let is_humble = flavour == Flavour::Humble;
-        let mut topic = clock_topic(if is_humble { NONE } else { CLOCK_HASH });
+        let mut topic = clock_topic(if is_humble { NO_HASH } else { CLOCK_HASH });
         if let Follow::State(name, _) = &follow {
             let computed = state::hash().ok().filter(|_| !is_humble);
             topic = Planned {
                 name: name.clone(),
                 dds_type: state::DDS_TYPE.to_owned(),
-                hash: computed.unwrap_or_else(|| NONE.to_owned()),
+                hash: computed.unwrap_or_else(|| NO_HASH.to_owned()),
                 qos: Qos::default(),
                 ..topic
             };
         }
-        let spec = self.ros_spec(&topic, ANY);
+        let spec = self.ros_spec(&topic, ANY_HASH);
         let token = spec.token.map(|token| Token {
             kind: EntityKind::Subscription,
             ..token
@@ -66,8 +66,12 @@ impl Session {
         // The text is ours, and a test computes its hash.
         let computed = state::hash().ok();
         let hash = computed.filter(|_| flavour != Flavour::Humble);
-        let hash = hash.unwrap_or_else(|| NONE.to_owned());
-        let key_hash = if flavour == Flavour::Any { ANY } else { &hash };
+        let hash = hash.unwrap_or_else(|| NO_HASH.to_owned());
+        let key_hash = if flavour == Flavour::Any {
+            ANY_HASH
+        } else {
+            &hash
+        };
         let topic = Planned {
             ids: Vec::new(),
             name: format!("{}/clock_state", self.node.node_path()),

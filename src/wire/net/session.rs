@@ -31,8 +31,8 @@ use crate::wire::publish::publisher::Spec;
 use crate::wire::rmw_zenoh::advertise::{OwnClock, Planned, plan_raw, plan_ros};
 use crate::wire::rmw_zenoh::graph::{CLOCK, Graph, Ours};
 use crate::wire::rmw_zenoh::names::{split_node, topic_key};
-use crate::wire::rmw_zenoh::token::{Endpoint, EntityKind, Token};
-use crate::wire::rmw_zenoh::type_hash::{ANY, Flavour, NONE};
+use crate::wire::rmw_zenoh::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
+use crate::wire::rmw_zenoh::type_hash::Flavour;
 use crate::wire::rmw_zenoh::watch::{Watches, settle};
 
 /// How long a router that takes connections may take to speak zenoh.
@@ -179,7 +179,7 @@ impl Session {
         let mut ours: Vec<Ours> = Vec::new();
         let mut output = self.output(&planned, clock, |planned| {
             let key_hash = if flavour == Flavour::Any {
-                ANY
+                ANY_HASH
             } else {
                 &planned.hash
             };
@@ -192,12 +192,16 @@ impl Session {
         })?;
         if let Some(options) = clock {
             let hash = if flavour == Flavour::Humble {
-                NONE
+                NO_HASH
             } else {
                 CLOCK_HASH
             };
             let clock = clock_topic(hash);
-            let key_hash = if flavour == Flavour::Any { ANY } else { hash };
+            let key_hash = if flavour == Flavour::Any {
+                ANY_HASH
+            } else {
+                hash
+            };
             let spec = self.ros_spec(&clock, key_hash);
             output.clock = Some(self.clock(&output, spec, options)?);
             ours.push(Ours {

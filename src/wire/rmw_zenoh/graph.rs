@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::ros::History;
 
 use super::names::{dds_type, ros_type};
-use super::token::{Endpoint, EntityKind, Token};
-use super::type_hash::{ANY, NONE};
+use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
 use crate::wire::event::WireEvent;
 
 /// The clock's topic.
@@ -34,7 +33,7 @@ pub(crate) struct Ours {
 
 impl Ours {
     fn takes(&self, endpoint: &Endpoint) -> bool {
-        self.dds_type == endpoint.dds_type && (self.hash == ANY || self.hash == endpoint.hash)
+        self.dds_type == endpoint.dds_type && (self.hash == ANY_HASH || self.hash == endpoint.hash)
     }
 }
 
@@ -130,7 +129,7 @@ impl Graph {
             .tokens
             .values()
             .filter_map(|token| token.endpoint.as_ref())
-            .map(|end| end.hash == NONE);
+            .map(|end| end.hash == NO_HASH);
         hashes
             .next()
             .is_some_and(|first| first && hashes.all(|other| other))
@@ -141,7 +140,7 @@ impl Graph {
         let state = self.state();
         let wanted = state.endpoints(EntityKind::Subscription, topic);
         wanted
-            .filter(|(_, end)| end.dds_type == dds_type && end.hash != NONE)
+            .filter(|(_, end)| end.dds_type == dds_type && end.hash != NO_HASH)
             .map(|(_, end)| end.hash.clone())
             .min()
     }
@@ -379,7 +378,7 @@ impl State {
 
 fn type_and_hash(dds_type: &str, hash: &str) -> String {
     match hash {
-        NONE => format!("{} (no type hash: ROS 2 Humble)", ros_type(dds_type)),
+        NO_HASH => format!("{} (no type hash: ROS 2 Humble)", ros_type(dds_type)),
         _ => format!("{} ({hash})", ros_type(dds_type)),
     }
 }
@@ -528,7 +527,7 @@ mod tests {
         let any = Ours {
             name: "/a".to_owned(),
             dds_type,
-            hash: ANY.to_owned(),
+            hash: ANY_HASH.to_owned(),
         };
         assert_eq!(graph.publish(vec![any], None).len(), 1);
         graph.retire();

@@ -7,6 +7,11 @@ use crate::ros::Qos;
 use super::names::{demangle, mangle};
 use super::qos::{decode_qos, encode_qos};
 
+/// The hash of a type without one: every type in ROS 2 Humble, and types whose hash is unknown.
+pub(crate) const NO_HASH: &str = "TypeHashNotSupported";
+/// In a key expression: matches every hash.
+pub(crate) const ANY_HASH: &str = "*";
+
 /// What a token announces.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EntityKind {

@@ -3,19 +3,15 @@
 use crate::bag::Topic;
 
 use super::graph::Graph;
+use super::token::NO_HASH;
 use crate::ros::message_hash;
 use crate::wire::event::WireEvent;
 use crate::wire::options::Distro;
 
-/// What stands for a hash where there is none: all of Humble, and types we know no hash of.
-pub(crate) const NONE: &str = "TypeHashNotSupported";
-/// Matches every hash.
-pub(crate) const ANY: &str = "*";
-
 /// The form of hashes on the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flavour {
-    /// [`NONE`] for all.
+    /// [`NO_HASH`] for all.
     Humble,
     /// RIHS01.
     Rihs01,
@@ -56,7 +52,7 @@ pub(crate) fn resolve(
         warning: None,
     };
     if flavour == Flavour::Humble {
-        return plain(NONE.to_owned());
+        return plain(NO_HASH.to_owned());
     }
     if let Some(hash) = topic
         .type_hash
@@ -77,7 +73,7 @@ pub(crate) fn resolve(
         };
     }
     Resolved {
-        hash: NONE.to_owned(),
+        hash: NO_HASH.to_owned(),
         warning: Some(WireEvent::UnknownTypeHash {
             topic: name.to_owned(),
             type_name: topic.type_name().to_owned(),
@@ -157,9 +153,9 @@ mod tests {
             (Some(""), "string data", Flavour::Rihs01, string),
             (Some("a/b"), "string data", Flavour::Rihs01, string),
             (None, "string data", Flavour::Any, string),
-            (None, "", Flavour::Rihs01, NONE),
-            (None, "q/Missing x", Flavour::Rihs01, NONE),
-            (Some(ones.as_str()), "string data", Flavour::Humble, NONE),
+            (None, "", Flavour::Rihs01, NO_HASH),
+            (None, "q/Missing x", Flavour::Rihs01, NO_HASH),
+            (Some(ones.as_str()), "string data", Flavour::Humble, NO_HASH),
         ] {
             let resolved = resolve(
                 flavour,
@@ -171,7 +167,7 @@ mod tests {
             assert_eq!(resolved.hash, hash, "{recorded:?} {text}");
             assert_eq!(
                 resolved.warning.is_some(),
-                hash == NONE && flavour != Flavour::Humble
+                hash == NO_HASH && flavour != Flavour::Humble
             );
         }
     }
