@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use rustix::process::Signal;
 
 use super::lookup::{Lookup, Tell};
-use super::model::{Effect, Model};
+use super::model::Model;
+use super::model::parts::Effect;
 use super::outbox::{FRAME, Outbox};
 use super::terminal::Terminal;
 use super::update::Event;

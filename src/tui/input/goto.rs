@@ -5,7 +5,9 @@ use jiff::civil::{Date, Time as TimeOfDay};
 use jiff::tz::TimeZone;
 
 use crate::time::{Duration, Ros, Time, TimeRange};
-use crate::tui::model::ReadTime;
+
+/// How a typed time is read: absolute, or relative to a recording that covers the range.
+pub type ReadTime = fn(&str, TimeRange) -> Result<Time<Ros>, String>;
 
 /// What can be typed.
 pub(crate) const TIMES: &str =

@@ -10,129 +10,27 @@ pub(super) mod layers;
 pub(super) mod layout;
 pub(super) mod log;
 pub(super) mod meters;
+pub(super) mod parts;
 pub(super) mod theme;
 pub(super) mod time_format;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use ratatui::layout::Rect;
 
 use crate::bag::{Topic, TopicId};
 use crate::marks::Mark;
-use crate::player::{Command, Pace, State, Status, TopicCounts};
-use crate::ros::Qos;
+use crate::player::{Pace, State, Status, TopicCounts};
 use crate::time::{Duration, Ros, Steady, Time, TimeRange};
-use crate::tui::input::action::Bindings;
-use crate::tui::input::mouse::Drag;
-use axis::Window;
-use glyphs::Glyphs;
+use axis::{Axis, Window};
 use lane::Lane;
 use layers::Layer;
 use layout::{Layout, Size};
 use log::Log;
 use meters::Meters;
-use theme::Theme;
-use time_format::Face;
+use parts::{Audience, Brackets, Drag, Effect, Facts, Look, Row, Target};
 
 /// A player that is longer stuck may be asked again.
 const ANSWER: Duration = Duration::from_secs(10);
-
-/// How a typed time is read: absolute, or relative to a recording that covers the range.
-pub type ReadTime = fn(&str, TimeRange) -> Result<Time<Ros>, String>;
-
-/// What does not change while a recording is played.
-#[derive(Clone, Debug)]
-pub struct Facts {
-    /// What the recording covers.
-    pub recording: TimeRange,
-    /// What is played of it.
-    pub played: TimeRange,
-    /// What is shown on `/clock` is this much later.
-    pub clock_shift: Duration,
-    /// How `/clock` is served, in words: `40 Hz`; `None` if it is not.
-    pub clock: Option<String>,
-    /// The topics, by id.
-    pub topics: Vec<Topic>,
-    /// How typed times are read.
-    pub read_time: ReadTime,
-    /// The zone of this machine.
-    pub zone: TimeZone,
-}
-
-/// A line of the table.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Row {
-    /// The topic.
-    pub id: TopicId,
-    /// Its name on the way out.
-    pub name: String,
-    /// Why it is not played, if it is not.
-    pub left_out: Option<String>,
-    /// The profile it is offered with, if the wire has such.
-    pub offered: Option<Qos>,
-    /// Whether somebody has muted it.
-    pub is_muted: bool,
-}
-
-/// Who listens.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Audience {
-    /// How many subscribe, by topic id; `None` where nobody can know.
-    pub topics: Vec<Option<usize>>,
-    /// How many follow `/clock`.
-    pub clock: Option<usize>,
-}
-
-/// How the screen looks.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Look {
-    /// Which key does what.
-    pub bindings: Bindings,
-    /// Characters.
-    pub glyphs: Glyphs,
-    /// Colours.
-    pub theme: Theme,
-    /// How times are shown.
-    pub face: Face,
-}
-
-/// What loops.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Brackets {
-    /// Nothing of its own.
-    #[default]
-    None,
-    /// A is set, B is not.
-    A(Time<Ros>),
-    /// From A to B.
-    Ab(TimeRange),
-}
-
-/// Where a seek goes, until it has got there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Target {
-    pub(super) to: Time<Ros>,
-    /// How many seeks the player will have taken when it has taken this one, once it was asked.
-    pub(super) ticket: Option<u64>,
-}
-
-/// Something to do outside.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Effect {
-    /// Ask the player.
-    Command(Command),
-    /// Keep a mark.
-    AddMark(Mark),
-    /// Forget the mark at this time.
-    RemoveMark(Time<Ros>),
-    /// Find out the density of this range.
-    Outline(TimeRange),
-    /// Draw everything anew.
-    Redraw,
-    /// Go to the background.
-    Suspend,
-    /// End the run.
-    Quit,
-}
 
 /// Everything that is shown.
 #[derive(Clone, Debug)]
@@ -329,6 +227,33 @@ impl Model {
     /// The selected row.
     pub(super) fn selected_row(&self) -> Option<&Row> {
         self.shown_rows().nth(self.selected)
+    }
+
+    /// What loops, or would if the button that is down came up here.
+    pub(super) fn shown_brackets(&self) -> Brackets {
+        match self.drag {
+            Some(Drag::Range { from, to, .. }) if from != to => {
+                Brackets::Ab(TimeRange::between(from, to))
+            }
+            _ => self.brackets,
+        }
+    }
+
+    /// What the bar and the lane show, between their ends.
+    pub(super) fn window_axis(&self, place: Rect) -> Axis {
+        Axis {
+            range: self.window.range(),
+            left: place.x + 1,
+            width: place.width.saturating_sub(2),
+        }
+    }
+
+    /// The whole recording.
+    pub(super) fn whole_axis(&self, place: Rect) -> Axis {
+        Axis {
+            range: self.facts.recording,
+            ..self.window_axis(place)
+        }
     }
 
     /// What is where on the screen.

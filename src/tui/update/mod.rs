@@ -1,10 +1,12 @@
 //! What happens on what comes in: (model, event) → model, and what is to be done.
 
+pub(super) mod pointer;
 pub(super) mod transport;
 
 use jiff::Timestamp;
 
-use super::model::{Audience, Effect, Model};
+use super::model::Model;
+use super::model::parts::{Audience, Effect};
 use super::view;
 use crate::player::Command;
 use crate::time::{Ros, Time};

@@ -9,7 +9,8 @@ use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use crate::tui::input::action::Action;
 use crate::tui::input::goto::{Whence, read_target};
 use crate::tui::model::layers::{Layer, Prompt, Question};
-use crate::tui::model::{Brackets, Effect, Model, Target, time_format};
+use crate::tui::model::parts::{Brackets, Effect, Target};
+use crate::tui::model::{Model, time_format};
 
 /// How many seeks can be undone.
 const HISTORY: usize = 100;

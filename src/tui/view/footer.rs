@@ -7,8 +7,9 @@ use ratatui::widgets::{Clear, Widget};
 
 use super::words;
 use crate::tui::input::action::{Action, rows};
+use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, Prompt};
-use crate::tui::model::{Model, Row};
+use crate::tui::model::parts::Row;
 
 pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     if place.height == 0 {

@@ -9,7 +9,8 @@ use ratatui::text::{Line, Span};
 use super::{timeline, words};
 use crate::player::{Gate, Pace, State};
 use crate::time::Speed;
-use crate::tui::model::{Brackets, Model, time_format};
+use crate::tui::model::parts::Brackets;
+use crate::tui::model::{Model, time_format};
 
 /// A part of the header; of those that do not fit the highest numbers go, but what matters most is put
 /// shorter first.

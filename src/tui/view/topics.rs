@@ -7,9 +7,10 @@ use ratatui::text::Span;
 
 use super::words;
 use crate::player::{State, TopicCounts};
+use crate::tui::model::Model;
 use crate::tui::model::layout::Layout;
 use crate::tui::model::meters::Flow;
-use crate::tui::model::{Model, Row};
+use crate::tui::model::parts::Row;
 
 /// The columns besides the name, in the order of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

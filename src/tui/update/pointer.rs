@@ -1,0 +1,115 @@
+//! What follows from the mouse: seeks, loops, selections, scrolling.
+
+use jiff::Timestamp;
+use ratatui::layout::Position;
+use ratatui::layout::Rect;
+
+use crate::time::{Duration, Ros, Time};
+use crate::tui::input::action::Action;
+use crate::tui::input::mouse::{Gesture, Mouse};
+use crate::tui::model::Model;
+use crate::tui::model::axis::Axis;
+use crate::tui::model::layers::Layer;
+use crate::tui::model::parts::Drag;
+use crate::tui::view;
+
+/// What a turn of the wheel seeks.
+const WHEEL: Duration = Duration::from_secs(1);
+
+impl Model {
+    pub(crate) fn point(&mut self, mouse: Mouse, stamp: Timestamp) {
+        match (mouse.gesture, self.drag) {
+            (Gesture::Drag, Some(Drag::Scrub(axis))) => self.jump(axis.time(mouse.column), stamp),
+            (Gesture::Drag, Some(Drag::Range { axis, from, .. })) => {
+                let to = axis.time(mouse.column);
+                self.drag = Some(Drag::Range { axis, from, to });
+            }
+            (Gesture::Drag, None) => {}
+            (Gesture::Release, drag) => {
+                self.drag = None;
+                if let Some(Drag::Range { axis, from, .. }) = drag {
+                    self.end_range(from, axis.time(mouse.column), stamp);
+                }
+            }
+            (Gesture::Wheel(turn), _) => self.wheel(turn, mouse, stamp),
+            (Gesture::Press | Gesture::RangePress, _) => {
+                // That the button was up again may never have been told.
+                self.drag = None;
+                if !self.is_covered(mouse) {
+                    self.begin_drag_or_click(mouse, stamp);
+                }
+            }
+        }
+    }
+
+    fn begin_drag_or_click(&mut self, mouse: Mouse, stamp: Timestamp) {
+        if mouse.gesture == Gesture::Press {
+            self.press_at(mouse, stamp);
+        } else if let Some(axis) = self.axis_at(mouse) {
+            let from = axis.time(mouse.column);
+            let to = from;
+            self.drag = Some(Drag::Range { axis, from, to });
+        }
+    }
+
+    fn press_at(&mut self, mouse: Mouse, stamp: Timestamp) {
+        if let Some(axis) = self.axis_at(mouse) {
+            self.drag = Some(Drag::Scrub(axis));
+            self.seek(axis.time(mouse.column), stamp);
+            return;
+        }
+        let table = self.layout().table;
+        if is_in(table, mouse) {
+            let row = self.top + usize::from(mouse.row - table.y);
+            if row >= self.shown_rows().count() {
+                return;
+            }
+            if row == self.selected {
+                self.act(Action::Show, stamp);
+            }
+            self.selected = row;
+        }
+    }
+
+    fn wheel(&mut self, turn: i8, mouse: Mouse, stamp: Timestamp) {
+        if self.is_covered(mouse) || is_in(self.layout().table, mouse) {
+            self.act(Action::Move(turn), stamp);
+            return;
+        }
+        let by = WHEEL.saturating_mul(turn.into());
+        self.seek(self.here().saturating_add(by), stamp);
+    }
+
+    fn end_range(&mut self, from: Time<Ros>, to: Time<Ros>, stamp: Timestamp) {
+        if from != to {
+            self.loop_between(from, to, stamp);
+        } else if self.is_part_looped() {
+            self.clear_brackets(self.here(), stamp);
+        }
+    }
+
+    /// Whether something lies over the screen there.
+    fn is_covered(&self, mouse: Mouse) -> bool {
+        match self.layer {
+            Layer::None => false,
+            Layer::Prompt(_) => true,
+            Layer::Help(_) | Layer::Log(_) | Layer::Topic(..) => is_in(view::over(self), mouse),
+        }
+    }
+
+    /// The axis under the mouse.
+    fn axis_at(&self, mouse: Mouse) -> Option<Axis> {
+        let layout = self.layout();
+        if is_in(layout.overview, mouse) {
+            Some(self.whole_axis(layout.overview))
+        } else if is_in(layout.lane, mouse) || is_in(layout.bar, mouse) {
+            Some(self.window_axis(layout.bar))
+        } else {
+            None
+        }
+    }
+}
+
+fn is_in(place: Rect, mouse: Mouse) -> bool {
+    place.contains(Position::new(mouse.column, mouse.row))
+}
