@@ -6,7 +6,6 @@
 //! does not know of. Memory grows with the number of chunks, never with a declared size.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 
 use super::scan::{End, Scan};
 use super::summary::{Summary, Usable, Why};
@@ -14,8 +13,9 @@ use super::{definitions, inspect, summary, verify_chunks, verify_summary};
 use crate::bag::decompress::chunk::MAX_CHUNK;
 use crate::bag::error::{BagError, Damage, DamageKind, Fault};
 use crate::bag::mcap::record::{
-    ChannelRecord, FRAME, Fields, Header, MAGIC, SchemaRecord, Statistics, op,
+    ChannelRecord, FRAME, Fields, Header, SchemaRecord, Statistics, op,
 };
+use crate::bag::open::file_kind;
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
@@ -344,53 +344,28 @@ impl FileIndex {
     }
 }
 
-/// Whether the first bytes are those of an MCAP file; if not, what they are.
+/// Refuses a file that does not begin as an MCAP file does, with what it is instead.
 fn check_start(source: &Source) -> Result<(), BagError> {
-    let head = read(source, 0, source.len.min(24))?;
-    if head.starts_with(&MAGIC) {
-        return Ok(());
+    let head = source.read_to_open(0, source.len.min(file_kind::HEAD))?;
+    match file_kind::foreign(&head) {
+        None => Ok(()),
+        Some((found, hint)) => Err(BagError::NotMcap {
+            path: source.path.clone(),
+            found,
+            hint,
+        }),
     }
-    let (found, hint) = match &head[..] {
-        [] => ("an empty file", "the recording was never written"),
-        h if h.starts_with(&MAGIC[..5]) => (
-            "an MCAP file of an unknown version",
-            "a newer version of this program may read it",
-        ),
-        h if h.starts_with(b"#ROSBAG") => {
-            ("a ROS 1 bag", "`mcap convert in.bag out.mcap` converts it")
-        }
-        h if h.starts_with(b"SQLite format 3") => (
-            "a rosbag2 sqlite3 database",
-            "`ros2 bag convert` converts it to the mcap storage",
-        ),
-        h if h.starts_with(b"version https://git-lfs") => (
-            "a git-lfs pointer",
-            "`git lfs pull` fetches the recording itself",
-        ),
-        _ => ("unknown bytes", "name an .mcap file"),
-    };
-    Err(BagError::NotMcap {
-        path: source.path.clone(),
-        found,
-        hint,
-    })
 }
 
 fn read_header(source: &Source) -> Result<Option<Header>, BagError> {
     if !source.holds(8, FRAME as u64) {
         return Ok(None);
     }
-    let frame = read(source, 8, FRAME as u64)?;
+    let frame = source.read_to_open(8, FRAME as u64)?;
     let length = Fields(frame.get(1..).unwrap_or_default()).u64();
     let length = length.unwrap_or(u64::MAX);
     if frame.first() != Some(&op::HEADER) || length > MAX_HEADER || !source.holds(17, length) {
         return Ok(None);
     }
-    Ok(Header::parse(&read(source, 17, length)?).ok())
-}
-
-/// Reads what is known to be there; a failure is one of the system.
-pub(crate) fn read(source: &Source, offset: u64, length: u64) -> Result<Vec<u8>, BagError> {
-    let bytes: io::Result<_> = source.read(offset, length);
-    bytes.map_err(|error| source.error(offset, error))
+    Ok(Header::parse(&source.read_to_open(17, length)?).ok())
 }

@@ -222,7 +222,7 @@ pub(crate) fn count(bytes: &[u8], order: MessageOrder) -> Found {
                     is_whole = false;
                     break;
                 };
-                let time = order.time(&header);
+                let time = header.time(order);
                 first = first.min(time);
                 last = last.max(time);
                 let count = counts.entry(header.channel).or_default();

@@ -5,8 +5,9 @@
 
 use super::build::FileIndex;
 use super::scan::Frame;
-use crate::bag::mcap::record::{ChunkHeader, FRAME, Fields, MAGIC, MESSAGE_HEADER, op};
+use crate::bag::mcap::record::{ChunkHeader, FRAME, Fields, MESSAGE_HEADER, op};
 use crate::bag::mcap::window::Window;
+use crate::bag::open::file_kind::MAGIC;
 
 /// How much is searched at first, and at once: most gaps are small.
 const FIRST: usize = 1 << 10;

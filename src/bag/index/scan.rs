@@ -13,10 +13,11 @@ use super::verify_summary::SLACK;
 use crate::bag::decompress::chunk::MAX_CHUNK;
 use crate::bag::error::DamageKind;
 use crate::bag::mcap::record::{
-    ChannelRecord, ChunkHeader, FRAME, Fields, MAGIC, MESSAGE_HEADER, MessageHeader, SchemaRecord,
-    op, times,
+    ChannelRecord, ChunkHeader, FRAME, Fields, MESSAGE_HEADER, MessageHeader, SchemaRecord, op,
+    times,
 };
 use crate::bag::mcap::window::Window;
+use crate::bag::open::file_kind::MAGIC;
 use crate::bag::open::options::Opening;
 use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
@@ -285,7 +286,7 @@ impl<'a> Scan<'a> {
                 .report(self.source, frame.at, (DamageKind::TooLarge, detail));
             return true;
         }
-        let time = self.opening.order.time(&header);
+        let time = header.time(self.opening.order);
         let run = self.extend(frame);
         run.first = run.first.min(time);
         run.last = run.last.max(time);

@@ -4,14 +4,14 @@
 //! data section; `trust.rs` compares what it says. Memory is bounded by
 //! [`MAX_SUMMARY`] and by the bytes that are there.
 
-use super::build;
 use super::build::{ChunkRef, FileIndex, Form, Indexed};
 use super::verify_summary::most_indexes;
 use crate::bag::error::{BagError, DamageKind};
 use crate::bag::mcap::record::{
-    ChannelRecord, ChunkIndexRecord, FRAME, Fields, MAGIC, Records, SchemaRecord, Short,
-    Statistics, op, times,
+    ChannelRecord, ChunkIndexRecord, FRAME, Fields, Records, SchemaRecord, Short, Statistics, op,
+    times,
 };
+use crate::bag::open::file_kind::MAGIC;
 use crate::bag::open::source::Source;
 
 /// The largest summary that is read: 256 MiB, a thousand times a usual one.
@@ -56,7 +56,7 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
         return cut(source.len, "the file ends before its footer");
     }
     let tail_at = source.len - TAIL;
-    let tail = build::read(source, tail_at, TAIL)?;
+    let tail = source.read_to_open(tail_at, TAIL)?;
     if tail.get(29..) != Some(&MAGIC) {
         return cut(
             source.len,
@@ -79,7 +79,7 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
             format!("the footer puts the summary at {start}, so the file was read through");
         return Ok(unusable(tail_at, detail));
     }
-    let mut summary = build::read(source, start, tail_at - start)?;
+    let mut summary = source.read_to_open(start, tail_at - start)?;
     // The checksum covers the footer up to itself.
     summary.extend_from_slice(tail.get(..FRAME + 16).unwrap_or_default());
     if crc != 0 && crc32fast::hash(&summary) != crc {

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use crate::time::{Time, TimeRange};
+use crate::bag::open::options::MessageOrder;
+use crate::time::{Ros, Time, TimeRange};
 
-/// The eight bytes at both ends of a file.
-pub(crate) const MAGIC: [u8; 8] = [0x89, b'M', b'C', b'A', b'P', b'0', b'\r', b'\n'];
 /// Opcode and length before each record's body.
 pub(crate) const FRAME: usize = 9;
 /// Channel, sequence and two stamps before a message's payload.
@@ -394,6 +393,14 @@ impl MessageHeader {
             sequence: fields.u32()?,
             log_time: fields.u64()?,
             publish_time: fields.u64()?,
+        })
+    }
+
+    /// The stamp by which the message is ordered.
+    pub(crate) fn time(&self, order: MessageOrder) -> Time<Ros> {
+        Time::from_mcap(match order {
+            MessageOrder::Received => self.log_time,
+            MessageOrder::Sent => self.publish_time,
         })
     }
 }

@@ -4,13 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::file_kind::ZSTD;
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::mcap::record::{MESSAGE_HEADER, MessageHeader, Records, op};
 
-/// How a zstd frame begins.
-pub(crate) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// How many files are looked into, and how many messages of each.
 const MOST_FILES: u32 = 4;
 const MOST_MESSAGES: usize = 16;

@@ -3,10 +3,6 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::time::{Ros, Time};
-
-use crate::bag::mcap::record::MessageHeader;
-
 /// Which stamp orders the messages of a bag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MessageOrder {
@@ -15,16 +11,6 @@ pub enum MessageOrder {
     Received,
     /// When they were sent: publish time. Opening reads every chunk once to learn where these lie.
     Sent,
-}
-
-impl MessageOrder {
-    /// The stamp that counts.
-    pub(crate) fn time(self, header: &MessageHeader) -> Time<Ros> {
-        Time::from_mcap(match self {
-            Self::Received => header.log_time,
-            Self::Sent => header.publish_time,
-        })
-    }
 }
 
 /// How far the reading of one file has come, in bytes.

@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::file_kind::ZSTD;
 use super::file_pool::Pool;
-use super::message_compression::ZSTD;
 use super::metadata::MetadataTopic;
 use super::options::Opening;
 use super::rosbag2::{Directory, Note};

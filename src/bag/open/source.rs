@@ -100,6 +100,12 @@ impl Source {
         Ok(buffer)
     }
 
+    /// The same while the file is opened, where a failure is the reason why the recording cannot be played.
+    pub(crate) fn read_to_open(&self, offset: u64, length: u64) -> Result<Vec<u8>, BagError> {
+        let bytes = self.read(offset, length);
+        bytes.map_err(|error| self.error(offset, error))
+    }
+
     /// Whether `length` bytes from `offset` on lie inside the file.
     pub(crate) fn holds(&self, offset: u64, length: u64) -> bool {
         offset

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use zstd::stream::read::Decoder;
 
+use super::file_kind::MAGIC;
 use crate::bag::error::{Damage, DamageKind};
-use crate::bag::mcap::record::MAGIC;
 use crate::untrusted::Foreign;
 
 /// What any stream may unpack to, in bytes.

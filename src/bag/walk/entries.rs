@@ -94,7 +94,7 @@ pub(crate) fn scan(
                 };
                 tally.count(header.channel);
                 if selection.contains(topic) {
-                    let time = contents.order.time(&header);
+                    let time = header.time(contents.order);
                     is_sorted &= last <= time;
                     last = time;
                     let record = u32::try_from(record.at).expect("chunks are below 1 GiB");
@@ -270,7 +270,7 @@ pub(crate) fn message(
     let topic: TopicId = contents.topic_of(chunk.input, header.channel)?;
     let payload = at + FRAME + MESSAGE_HEADER..at + FRAME + record.body.len();
     let log_time = Time::from_mcap(header.log_time);
-    (contents.order.time(&header) == entry.time).then(|| Message {
+    (header.time(contents.order) == entry.time).then(|| Message {
         key: entry.key(chunk),
         topic,
         log_time,
