@@ -5,9 +5,9 @@
 //! finds what a late joiner would be given. Nothing here trusts what a file declares: every length is
 //! checked against what encloses it, and damage is yielded and passed over.
 
+mod damage;
 mod decompress;
 mod density;
-mod error;
 mod index;
 mod latched;
 mod mcap;
@@ -18,12 +18,13 @@ mod recording;
 mod topic;
 mod walk;
 
+pub use damage::{Damage, DamageKind};
 pub use decompress::budget::Usage;
 pub use density::outline::{Outline, TopicOutline};
-pub use error::{BagError, Damage, DamageKind};
 pub use index::build::IndexOrigin;
 pub use index::contents::FileSummary;
 pub use message::{Key, Message, TopicId};
+pub use open::error::BagError;
 pub use open::metadata::{CompressionMode, Metadata, MetadataError, MetadataTopic};
 pub use open::natural_order::Missing;
 pub use open::options::{MessageOrder, Opening, Progress};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::error::{BagError, Damage};
+use super::damage::Damage;
 use super::message::{Message, TopicId};
 use super::topic::Topic;
 use crate::bag::decompress::budget::Meter;
@@ -16,6 +16,7 @@ use crate::bag::density::outline::{Outline, TopicOutline};
 use crate::bag::index::check;
 use crate::bag::index::contents::{Contents, FileSummary};
 use crate::bag::latched::state;
+use crate::bag::open::error::BagError;
 use crate::bag::open::message_compression;
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::paths::{Inputs, Standing};

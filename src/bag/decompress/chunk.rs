@@ -14,7 +14,7 @@ use zstd::zstd_safe::{
 };
 
 use super::budget::{Meter, Owned, Permit};
-use crate::bag::error::{DamageKind, Fault};
+use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::index::build::{ChunkRef, Form};
 use crate::bag::mcap::record::{ChunkHeader, ChunkRecord, FRAME, Fields, Short, op};
 use crate::bag::open::source::Source;

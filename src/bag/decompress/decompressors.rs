@@ -12,7 +12,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::budget::{Meter, Owned};
 use super::chunk::Decoder;
-use crate::bag::error::Fault;
+use crate::bag::damage::Fault;
 use crate::bag::index::contents::Contents;
 
 /// How many threads there are, and how many chunks are begun at most.

@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::scan::{End, Scan};
 use super::summary::{Summary, Usable, Why};
 use super::{definitions, inspect, summary, verify_chunks, verify_summary};
+use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::decompress::chunk::MAX_CHUNK;
-use crate::bag::error::{BagError, Damage, DamageKind, Fault};
 use crate::bag::mcap::record::{
     ChannelRecord, FRAME, Fields, Header, SchemaRecord, Statistics, op,
 };
+use crate::bag::open::error::BagError;
 use crate::bag::open::file_kind;
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::source::Source;

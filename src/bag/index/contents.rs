@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::build::{ChunkRef, FileIndex, Form, IndexOrigin};
 use super::topics::{ChannelTable, Lane, LaneId, Topics};
-use crate::bag::error::{BagError, Damage, Fault};
+use crate::bag::damage::{Damage, Fault};
 use crate::bag::latched::learned::Learned;
 use crate::bag::mcap::record::SchemaRecord;
 use crate::bag::message::{Key, TopicId};
+use crate::bag::open::error::BagError;
 use crate::bag::open::file_pool::{Pool, most_open};
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::paths::{Inputs, Standing};

@@ -10,8 +10,8 @@ use super::build::{ChunkRef, FileIndex, Form, Indexed};
 use super::inspect::Counts;
 use super::resync::{Looks, next_record};
 use super::verify_summary::SLACK;
+use crate::bag::damage::DamageKind;
 use crate::bag::decompress::chunk::MAX_CHUNK;
-use crate::bag::error::DamageKind;
 use crate::bag::mcap::record::{
     ChannelRecord, ChunkHeader, FRAME, Fields, MESSAGE_HEADER, MessageHeader, SchemaRecord, op,
     times,

@@ -6,11 +6,12 @@
 
 use super::build::{ChunkRef, FileIndex, Form, Indexed};
 use super::verify_summary::most_indexes;
-use crate::bag::error::{BagError, DamageKind};
+use crate::bag::damage::DamageKind;
 use crate::bag::mcap::record::{
     ChannelRecord, ChunkIndexRecord, FRAME, Fields, Records, SchemaRecord, Short, Statistics, op,
     times,
 };
+use crate::bag::open::error::BagError;
 use crate::bag::open::file_kind::MAGIC;
 use crate::bag::open::source::Source;
 

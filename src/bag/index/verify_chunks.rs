@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::build::{ChunkRef, FileIndex, Form, IndexOrigin};
 use super::inspect;
 use super::inspect::Counts;
-use crate::bag::error::DamageKind;
+use crate::bag::damage::DamageKind;
 use crate::bag::mcap::message_index;
 use crate::bag::mcap::message_index::Behind;
 use crate::bag::mcap::record::Statistics;

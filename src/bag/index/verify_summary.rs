@@ -3,7 +3,7 @@
 
 use super::build::ChunkRef;
 use super::summary::Usable;
-use crate::bag::error::DamageKind;
+use crate::bag::damage::DamageKind;
 use crate::bag::mcap::record::{ChunkHeader, FRAME, MESSAGE_HEADER, op, times};
 use crate::bag::open::source::Source;
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::learned::Place;
+use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::decompress::budget::{Meter, Owned};
 use crate::bag::decompress::chunk::Decoder;
-use crate::bag::error::{Damage, DamageKind, Fault};
 use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::index::topics::LaneId;
 use crate::bag::message::{Key, Message};

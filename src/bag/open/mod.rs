@@ -1,5 +1,6 @@
 //! From the paths that a user names to files that are read at positions.
 
+pub(crate) mod error;
 pub(crate) mod file_kind;
 pub(crate) mod file_pool;
 pub(crate) mod message_compression;

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::error::BagError;
 use super::file_kind::ZSTD;
 use super::file_pool::Pool;
 use super::metadata::MetadataTopic;
@@ -17,7 +18,7 @@ use super::options::Opening;
 use super::rosbag2::{Directory, Note};
 use super::source::Source;
 use super::spool::spool;
-use crate::bag::error::{BagError, Damage, DamageKind};
+use crate::bag::damage::{Damage, DamageKind};
 use crate::bag::index::contents::FileSummary;
 use crate::untrusted::Foreign;
 

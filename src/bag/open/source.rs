@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::error::BagError;
 use super::file_pool::{Pool, Pooled};
-use crate::bag::error::BagError;
 
 /// An open recording.
 #[derive(Debug)]

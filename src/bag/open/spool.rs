@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use zstd::stream::read::Decoder;
 
 use super::file_kind::MAGIC;
-use crate::bag::error::{Damage, DamageKind};
+use crate::bag::damage::{Damage, DamageKind};
 use crate::untrusted::Foreign;
 
 /// What any stream may unpack to, in bytes.

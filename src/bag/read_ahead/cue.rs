@@ -14,8 +14,8 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use super::progress::{Front, Reach};
 use super::worker::{BATCH, Feed, Job, Work, internal};
+use crate::bag::damage::Damage;
 use crate::bag::decompress::budget::{Budget, Meter, Usage};
-use crate::bag::error::Damage;
 use crate::bag::latched::learner::Learner;
 use crate::bag::message::{Message, TopicId};
 use crate::bag::recording::Bag;
@@ -323,7 +323,7 @@ impl CueFeed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bag::error::DamageKind;
+    use crate::bag::damage::DamageKind;
     use crate::time::Time;
 
     #[test]

@@ -15,10 +15,10 @@ use super::head::Head;
 use super::open_chunk::{Keep, OpenChunk, View};
 use super::selection::{Bounds, Direction, Selection};
 use super::upcoming::Waiting;
+use crate::bag::damage::Damage;
 use crate::bag::decompress::budget::{Meter, Usage};
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::decompress::decompressors::Crew;
-use crate::bag::error::Damage;
 use crate::bag::index::contents::Contents;
 use crate::bag::message::{Key, Message};
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 
 use super::selection::Selection;
-use crate::bag::error::{DamageKind, Fault};
+use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::index::build::Indexed;
 use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::mcap::record::{

@@ -1,69 +1,12 @@
-//! What can go wrong with a recording: [`BagError`] when it is opened, [`Damage`] while it is read.
+//! [`Damage`]: a place in an otherwise sound recording that was skipped.
 //!
-//! An error means that the file cannot be played at all. Damage is a place in an otherwise sound file
-//! that was skipped: it is yielded once, among the messages, and playing goes on.
+//! It is yielded once, among the messages, and playing goes on. What cannot be played at all is a
+//! [`BagError`](super::open::error::BagError). A [`Fault`] is damage of which file and offset are not known yet.
 
+use std::fmt;
 use std::path::PathBuf;
-use std::{fmt, io};
 
-use crate::bag::open::rosbag2::DirectoryError;
-use crate::bag::open::spool::SpoolError;
 use crate::untrusted::Foreign;
-
-/// Why a recording cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum BagError {
-    /// The file cannot be opened.
-    #[error("{}: cannot be opened", Foreign::path(path))]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// It is not a file that can be read at any place.
-    #[error(
-        "{}: {found}, not an MCAP recording; hint: {hint}",
-        Foreign::path(path)
-    )]
-    NotAFile {
-        /// What was named.
-        path: PathBuf,
-        /// What it is.
-        found: &'static str,
-        /// What to do.
-        hint: &'static str,
-    },
-    /// The file cannot be read.
-    #[error("{}: cannot read at byte {offset}", Foreign::path(path))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Where, in bytes from its start.
-        offset: u64,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The file is something else.
-    #[error(
-        "{}: not an MCAP recording: {found} at byte 0; hint: {hint}",
-        Foreign::path(path)
-    )]
-    NotMcap {
-        /// The file.
-        path: PathBuf,
-        /// What it is.
-        found: &'static str,
-        /// What to do.
-        hint: &'static str,
-    },
-    /// A rosbag2 directory that cannot be played.
-    #[error(transparent)]
-    Directory(#[from] DirectoryError),
-    /// A compressed recording that cannot be unpacked.
-    #[error(transparent)]
-    Packed(#[from] SpoolError),
-}
 
 /// What is wrong with a damaged place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
