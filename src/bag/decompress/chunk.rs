@@ -15,12 +15,11 @@ use zstd::zstd_safe::{
 
 use super::budget::{Meter, Owned, Permit};
 use crate::bag::damage::{DamageKind, Fault};
-use crate::bag::index::build::{ChunkRef, Form};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
+use crate::bag::mcap::limits::MAX_CHUNK;
 use crate::bag::mcap::record::{ChunkHeader, ChunkRecord, FRAME, Fields, Short, op};
 use crate::bag::open::source::Source;
 
-/// The largest chunk that is opened, decompressed: 1 GiB.
-pub(crate) const MAX_CHUNK: u64 = 1 << 30;
 /// The largest chunk whose compressed bytes are in memory at once: 16 MiB.
 const MOST_COMPRESSED: u64 = 16 << 20;
 /// How much of them is read at once.

@@ -11,7 +11,7 @@ use super::scan::{End, Scan};
 use super::summary::{Summary, Usable, Why};
 use super::{definitions, inspect, summary, verify_chunks, verify_summary};
 use crate::bag::damage::{Damage, DamageKind, Fault};
-use crate::bag::decompress::chunk::MAX_CHUNK;
+use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::{
     ChannelRecord, FRAME, Fields, Header, SchemaRecord, Statistics, op,
 };
@@ -19,7 +19,6 @@ use crate::bag::open::error::BagError;
 use crate::bag::open::file_kind;
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::source::Source;
-use crate::time::{Ros, Time, TimeRange};
 
 /// The largest header record that is read.
 const MAX_HEADER: u64 = 1 << 20;
@@ -27,67 +26,6 @@ const MAX_HEADER: u64 = 1 << 20;
 const MAX_DEFINITIONS: u64 = 32 << 20;
 /// How many faults of one index are reported.
 pub(crate) const MOST_REPORTS: usize = 100;
-
-/// How messages stand in a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
-    /// In a chunk record.
-    Chunk,
-    /// One after the other without a chunk around them: a run of records.
-    Loose,
-}
-
-/// What is known of one channel's messages in a chunk.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Indexed {
-    pub(crate) channel: u16,
-    /// How many there are; 0 if only the message index tells.
-    pub(crate) count: u32,
-    /// Where the message index is; 0 if there is none.
-    pub(crate) offset: u64,
-}
-
-/// Where a chunk, or a run of loose records, is and which times it covers.
-#[derive(Clone, Debug)]
-pub(crate) struct ChunkRef {
-    pub(crate) form: Form,
-    /// Offset of the chunk record, or of the first loose one, and its length with frames.
-    pub(crate) offset: u64,
-    pub(crate) length: u64,
-    /// First and last stamp as told; `None` if that is not known, so that it may hold any time.
-    pub(crate) times: Option<TimeRange>,
-    /// Decompressed size, as declared by the index.
-    pub(crate) uncompressed: u64,
-    /// The channels that have messages in it, by id; empty if nobody knows.
-    pub(crate) message_indexes: Box<[Indexed]>,
-}
-
-impl ChunkRef {
-    /// Whether its index says that there is nothing in it.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.uncompressed == 0 && self.message_indexes.is_empty()
-    }
-
-    /// What opening it takes in bytes, as far as its index can be believed.
-    pub(crate) fn cost(&self) -> u64 {
-        self.uncompressed.min(MAX_CHUNK)
-    }
-
-    /// The earliest stamp that a message in it can have.
-    pub(crate) fn earliest(&self) -> Time<Ros> {
-        self.times.map_or(Time::MIN, TimeRange::start)
-    }
-
-    /// The latest stamp that a message in it can have.
-    pub(crate) fn latest(&self) -> Time<Ros> {
-        self.times.map_or(Time::MAX, TimeRange::stop)
-    }
-
-    /// Whether nobody tells what is in it, without opening it.
-    pub(crate) fn is_untold(&self) -> bool {
-        self.message_indexes.is_empty() && !self.is_empty()
-    }
-}
 
 /// Who told what is in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

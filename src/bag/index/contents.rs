@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::build::{ChunkRef, FileIndex, Form, IndexOrigin};
+use super::build::{FileIndex, IndexOrigin};
 use super::topics::{ChannelTable, Lane, LaneId, Topics};
 use crate::bag::damage::{Damage, Fault};
 use crate::bag::latched::learned::Learned;
+use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::SchemaRecord;
 use crate::bag::message::{Key, TopicId};
 use crate::bag::open::error::BagError;

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use super::build::{ChunkRef, FileIndex};
+use super::build::FileIndex;
 use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;
+use crate::bag::mcap::chunk_ref::ChunkRef;
 use crate::bag::mcap::record::{ChannelRecord, Records, SchemaRecord, op};
 use crate::bag::open::options::Opening;
 use crate::bag::open::source::Source;

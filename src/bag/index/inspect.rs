@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::build::{ChunkRef, FileIndex, Indexed, MOST_REPORTS};
+use super::build::{FileIndex, MOST_REPORTS};
 use crate::bag::damage::Fault;
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;
+use crate::bag::mcap::chunk_ref::{ChunkRef, Indexed};
 use crate::bag::mcap::record::{ChannelRecord, Fields, MessageHeader, Records, SchemaRecord, op};
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::source::Source;

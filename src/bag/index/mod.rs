@@ -5,7 +5,6 @@ pub(crate) mod check;
 pub(crate) mod contents;
 pub(crate) mod definitions;
 pub(crate) mod inspect;
-pub(crate) mod resync;
 pub(crate) mod scan;
 pub(crate) mod summary;
 pub(crate) mod topics;

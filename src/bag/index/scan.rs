@@ -2,20 +2,20 @@
 //!
 //! Chunks are skipped over, not opened: one small read each, their message indexes counted by length.
 //! Loose messages are gathered into runs, which are read like chunks later. Where bytes make no
-//! record, the next place that does is searched for (`resync.rs`), and what lies between is damage.
+//! record, the next place that does is searched for (`mcap/resync.rs`), and what lies between is damage.
 
 use std::collections::BTreeMap;
 
-use super::build::{ChunkRef, FileIndex, Form, Indexed};
+use super::build::FileIndex;
 use super::inspect::Counts;
-use super::resync::{Looks, next_record};
-use super::verify_summary::SLACK;
 use crate::bag::damage::DamageKind;
-use crate::bag::decompress::chunk::MAX_CHUNK;
+use crate::bag::mcap::chunk_ref::{ChunkRef, Form, Indexed};
+use crate::bag::mcap::frame::Frame;
+use crate::bag::mcap::limits::{MAX_CHUNK, SLACK};
 use crate::bag::mcap::record::{
-    ChannelRecord, ChunkHeader, FRAME, Fields, MESSAGE_HEADER, MessageHeader, SchemaRecord, op,
-    times,
+    ChannelRecord, ChunkHeader, Fields, MESSAGE_HEADER, MessageHeader, SchemaRecord, op, times,
 };
+use crate::bag::mcap::resync::{Looks, next_record};
 use crate::bag::mcap::window::Window;
 use crate::bag::open::file_kind::MAGIC;
 use crate::bag::open::options::Opening;
@@ -38,37 +38,6 @@ pub(crate) enum End {
     Footer(u64),
     /// In the middle of a record that begins here, and nothing but rests follows.
     Cut(u64),
-}
-
-/// A frame: what a record says it is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
-    pub(crate) opcode: u8,
-    pub(crate) at: u64,
-    /// Length of its body.
-    pub(crate) length: u64,
-}
-
-impl Frame {
-    pub(crate) fn read(window: &mut Window<'_>, at: u64) -> Option<Self> {
-        let bytes = window.get(at, FRAME).ok()?;
-        let (opcode, length) = bytes.split_first()?;
-        Some(Self {
-            opcode: *opcode,
-            at,
-            length: Fields(length).u64().ok()?,
-        })
-    }
-
-    pub(crate) fn body(self) -> u64 {
-        self.at + FRAME as u64
-    }
-
-    /// Where the next record begins, if this one ends by `to`.
-    pub(crate) fn end(self, to: u64) -> Option<u64> {
-        let end = self.at.checked_add(FRAME as u64)?.checked_add(self.length);
-        end.filter(|end| *end <= to)
-    }
 }
 
 /// A reading through.
@@ -148,7 +117,7 @@ impl<'a> Scan<'a> {
                     });
                     self.close_run();
                     let windows = (&mut self.window, &mut self.looks);
-                    let Some(next) = next_record(windows, &*self.index, at + 1, to) else {
+                    let Some(next) = next_record(windows, &self.index.channels, at + 1, to) else {
                         break End::Cut(at);
                     };
                     let detail = format!("{} bytes that are no records are skipped", next - at);

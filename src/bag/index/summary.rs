@@ -4,9 +4,10 @@
 //! data section; `trust.rs` compares what it says. Memory is bounded by
 //! [`MAX_SUMMARY`] and by the bytes that are there.
 
-use super::build::{ChunkRef, FileIndex, Form, Indexed};
-use super::verify_summary::most_indexes;
+use super::build::FileIndex;
 use crate::bag::damage::DamageKind;
+use crate::bag::mcap::chunk_ref::{ChunkRef, Form, Indexed};
+use crate::bag::mcap::limits::most_indexes;
 use crate::bag::mcap::record::{
     ChannelRecord, ChunkIndexRecord, FRAME, Fields, Records, SchemaRecord, Short, Statistics, op,
     times,

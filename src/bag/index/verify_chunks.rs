@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::build::{ChunkRef, FileIndex, Form, IndexOrigin};
+use super::build::{FileIndex, IndexOrigin};
 use super::inspect;
 use super::inspect::Counts;
 use crate::bag::damage::DamageKind;
+use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::message_index;
 use crate::bag::mcap::message_index::Behind;
 use crate::bag::mcap::record::Statistics;

@@ -1,16 +1,15 @@
 //! Whether a summary that can be read can also be believed: it is compared with itself and with a sample of
 //! the chunks. One that contradicts them is not used, and the file is read through instead.
 
-use super::build::ChunkRef;
 use super::summary::Usable;
 use crate::bag::damage::DamageKind;
-use crate::bag::mcap::record::{ChunkHeader, FRAME, MESSAGE_HEADER, op, times};
+use crate::bag::mcap::chunk_ref::ChunkRef;
+use crate::bag::mcap::limits::SLACK;
+use crate::bag::mcap::record::{ChunkHeader, FRAME, op, times};
 use crate::bag::open::source::Source;
 
 /// How many chunks are asked, evenly over the file: all of most. A thousand small reads take a millisecond.
 const SAMPLE: usize = 1024;
-/// What a chunk record may hold behind its data, which readers are to ignore.
-pub(crate) const SLACK: u64 = 64;
 
 /// What is wrong with a summary; `None` if nothing is known to be. Then the sizes that the sample gives are
 /// taken over: without them nobody knows what opening a chunk takes.
@@ -53,19 +52,12 @@ pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
 }
 
 /// How many others something holds of.
-pub(crate) fn more(count: usize) -> String {
+fn more(count: usize) -> String {
     match count {
         0 => String::new(),
         1 => "; so it is with 1 other chunk".to_owned(),
         count => format!("; so it is with {count} other chunks"),
     }
-}
-
-/// How many bytes of message indexes can stand behind a chunk with so many channels, whatever is declared.
-pub(crate) fn most_indexes(uncompressed: u64, channels: usize) -> u64 {
-    let messages = uncompressed / (FRAME + MESSAGE_HEADER) as u64;
-    let frames = channels as u64 * (FRAME as u64 + 6 + SLACK);
-    messages.saturating_mul(16).saturating_add(frames)
 }
 
 /// What a listed chunk says of itself, if there is one.

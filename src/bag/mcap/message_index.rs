@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use super::chunk_ref::{ChunkRef, Indexed};
 use super::record::{FRAME, Fields, index_entries, message_index, op};
 use super::window::Window;
-use crate::bag::index::build::{ChunkRef, Indexed};
 use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
 

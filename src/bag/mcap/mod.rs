@@ -1,5 +1,9 @@
-//! The MCAP format: records and message indexes as bytes. No decision about a recording is taken here.
+//! The MCAP format: records, message indexes and where chunks are. No decision about a recording is taken here.
 
+pub(crate) mod chunk_ref;
+pub(crate) mod frame;
+pub(crate) mod limits;
 pub(crate) mod message_index;
 pub(crate) mod record;
+pub(crate) mod resync;
 pub(crate) mod window;

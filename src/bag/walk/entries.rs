@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 use super::selection::Selection;
 use crate::bag::damage::{DamageKind, Fault};
-use crate::bag::index::build::Indexed;
 use crate::bag::index::contents::{Chunk, Contents};
+use crate::bag::mcap::chunk_ref::Indexed;
 use crate::bag::mcap::record::{
     ChannelRecord, FRAME, MESSAGE_HEADER, MessageHeader, Record, Records, SchemaRecord, Short, op,
 };

@@ -1,22 +1,26 @@
-//! Finding the next record where a file makes no sense.
+//! Finding the next record in a file, from a place where none begins.
 //!
-//! A place is taken for a record only if its body adds up and another record, or the end, follows it. In
-//! bytes that are no records such places are rarer than one in 10^15.
+//! Used by the scan of a file that is damaged. A place is taken for a record only if its body has the structure
+//! of its kind and another record, or the end, follows it. Random bytes pass for one less than once in 10^15.
 
-use super::build::FileIndex;
-use super::scan::Frame;
-use crate::bag::mcap::record::{ChunkHeader, FRAME, Fields, MESSAGE_HEADER, op};
-use crate::bag::mcap::window::Window;
+use std::collections::BTreeMap;
+
+use super::frame::Frame;
+use super::record::{ChannelRecord, ChunkHeader, FRAME, Fields, MESSAGE_HEADER, op};
+use super::window::Window;
 use crate::bag::open::file_kind::MAGIC;
+
+type Channels = BTreeMap<u16, ChannelRecord>;
 
 /// How much is searched at first, and at once: most gaps are small.
 const FIRST: usize = 1 << 10;
 const STRIDE: usize = 256 << 10;
 
-/// The first place at or behind `from` where a record begins that ends by `to`.
+/// The first place at or behind `from` where a record begins that ends by `to`. Messages count only if their
+/// channel is one of `channels`, unless there are none.
 pub(crate) fn next_record(
     (window, looks): (&mut Window<'_>, &mut Looks<'_>),
-    index: &FileIndex,
+    channels: &Channels,
     from: u64,
     to: u64,
 ) -> Option<u64> {
@@ -31,7 +35,7 @@ pub(crate) fn next_record(
             let is_maybe = block
                 .get(i..i + FRAME)
                 .is_some_and(|frame| matches!(frame[0], 1..=0x0F) && frame[5..] == [0; 4]);
-            if is_maybe && is_record(looks, index, at + i as u64, to) {
+            if is_maybe && is_record(looks, channels, at + i as u64, to) {
                 return Some(at + i as u64);
             }
         }
@@ -44,19 +48,19 @@ pub(crate) fn next_record(
 /// since the next candidate's looks are a few bytes further on.
 pub(crate) type Looks<'a> = [Window<'a>; 4];
 
-fn is_record(looks: &mut Looks<'_>, index: &FileIndex, at: u64, to: u64) -> bool {
+fn is_record(looks: &mut Looks<'_>, channels: &Channels, at: u64, to: u64) -> bool {
     let Some(frame) = Frame::read(&mut looks[0], at) else {
         return false;
     };
     let Some(end) = frame.end(to) else {
         return false;
     };
-    adds_up(looks, index, frame)
+    adds_up(looks, channels, frame)
         && (end == to || Frame::read(&mut looks[3], end).is_some_and(|next| is_likely(next, to)))
 }
 
 /// Whether the body is one of its kind.
-fn adds_up(looks: &mut Looks<'_>, index: &FileIndex, frame: Frame) -> bool {
+fn adds_up(looks: &mut Looks<'_>, channels: &Channels, frame: Frame) -> bool {
     let head = looks[0].get(frame.body(), ChunkHeader::LONGEST);
     let head = head.unwrap_or_default().to_vec();
     let mut fields = Fields(&head);
@@ -68,7 +72,7 @@ fn adds_up(looks: &mut Looks<'_>, index: &FileIndex, frame: Frame) -> bool {
         }
         op::MESSAGE => {
             let channel = fields.u16().ok();
-            let is_known = |id| index.channels.is_empty() || index.channels.contains_key(&id);
+            let is_known = |id| channels.is_empty() || channels.contains_key(&id);
             frame.length >= MESSAGE_HEADER as u64 && channel.is_some_and(is_known)
         }
         op::MESSAGE_INDEX => {
