@@ -21,7 +21,7 @@ mod walk;
 pub use damage::{Damage, DamageKind};
 pub use decompress::budget::Usage;
 pub use density::outline::{Outline, TopicOutline};
-pub use index::build::IndexOrigin;
+pub use index::file_index::IndexOrigin;
 pub use index::contents::FileSummary;
 pub use message::{Key, Message, TopicId};
 pub use open::error::BagError;

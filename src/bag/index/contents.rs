@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::build::{FileIndex, IndexOrigin};
+use super::build;
+use super::file_index::{FileIndex, IndexOrigin};
 use super::topics::{ChannelTable, Lane, LaneId, Topics};
 use crate::bag::damage::{Damage, Fault};
 use crate::bag::latched::learned::Learned;
@@ -170,7 +171,7 @@ impl Contents {
         };
         let mut indexes = Vec::new();
         for (source, standing) in std::mem::take(&mut inputs.sources) {
-            let mut index = match FileIndex::read(&source, opening) {
+            let mut index = match build::read(&source, opening) {
                 Ok(index) => index,
                 Err(error) if standing == Standing::Part => {
                     inputs.refuse(&source.path, error);

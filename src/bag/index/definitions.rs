@@ -1,12 +1,12 @@
 //! Schemas and channels that a summary does not repeat: fetched from the chunks that define them.
 //!
 //! Which ones there are is known from the message indexes and the statistics; chunks that tell neither have
-//! been opened before (`verify.rs`). A definition stands anywhere before its first use, so the chunks that use it
+//! been opened before (`verify_chunks.rs`). A definition stands anywhere before its first use, so the chunks that use it
 //! are asked first, which is where writers put it, then all others from the first on.
 
 use std::collections::BTreeSet;
 
-use super::build::FileIndex;
+use super::file_index::FileIndex;
 use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;

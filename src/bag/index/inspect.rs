@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::build::{FileIndex, MOST_REPORTS};
+use super::file_index::{FileIndex, MOST_REPORTS};
 use crate::bag::damage::Fault;
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;

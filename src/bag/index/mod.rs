@@ -4,6 +4,7 @@ pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod contents;
 pub(crate) mod definitions;
+pub(crate) mod file_index;
 pub(crate) mod inspect;
 pub(crate) mod scan;
 pub(crate) mod summary;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::build::FileIndex;
+use super::file_index::FileIndex;
 use super::inspect::Counts;
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form, Indexed};

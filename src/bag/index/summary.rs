@@ -1,10 +1,10 @@
 //! The summary at the end of a finished file, and whether it can be believed.
 //!
 //! It is used only if it checks out: magic at both ends, a footer, the checksum, every offset inside the
-//! data section; `trust.rs` compares what it says. Memory is bounded by
+//! data section; `verify_summary.rs` compares what it says. Memory is bounded by
 //! [`MAX_SUMMARY`] and by the bytes that are there.
 
-use super::build::FileIndex;
+use super::file_index::FileIndex;
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form, Indexed};
 use crate::bag::mcap::limits::most_indexes;

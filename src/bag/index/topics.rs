@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::build::FileIndex;
+use super::file_index::FileIndex;
 use crate::bag::mcap::record::ChannelRecord;
 use crate::bag::message::TopicId;
 use crate::bag::open::metadata::MetadataTopic;

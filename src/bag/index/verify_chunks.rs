@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::build::{FileIndex, IndexOrigin};
+use super::file_index::{FileIndex, IndexOrigin};
 use super::inspect;
 use super::inspect::Counts;
 use crate::bag::damage::DamageKind;

@@ -1,0 +1,135 @@
+//! [`FileIndex`]: what one file holds and where, as plain data.
+//!
+//! The same type whether the summary of the file says it (`summary.rs`) or reading the file through found it
+//! (`scan.rs`); `build.rs` makes it. Memory grows with the number of chunks, never with a declared size:
+//! definitions, compressions and reports are bounded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bag::damage::{Damage, DamageKind, Fault};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
+use crate::bag::mcap::record::{ChannelRecord, Header, SchemaRecord, Statistics};
+use crate::bag::open::source::Source;
+
+/// The most bytes of schemas and channels that are kept: 32 MiB, fifty times a large robot's.
+const MAX_DEFINITIONS: u64 = 32 << 20;
+/// How many faults of one index are reported.
+pub(crate) const MOST_REPORTS: usize = 100;
+
+/// Where the index of a file comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum IndexOrigin {
+    /// The summary at its end.
+    #[default]
+    Summary,
+    /// The file itself, read through when it was opened.
+    Scan,
+}
+
+/// What a file holds and where.
+#[derive(Debug, Default)]
+pub(crate) struct FileIndex {
+    pub(crate) origin: IndexOrigin,
+    pub(crate) header: Header,
+    pub(crate) schemas: BTreeMap<u16, SchemaRecord>,
+    pub(crate) channels: BTreeMap<u16, ChannelRecord>,
+    /// By offset, without duplicates.
+    pub(crate) chunks: Vec<ChunkRef>,
+    pub(crate) statistics: Option<Statistics>,
+    pub(crate) compressions: BTreeSet<String>,
+    pub(crate) compressed: u64,
+    /// What was found wrong with the file.
+    pub(crate) damage: Vec<Damage>,
+    /// Where the data end, and the checksum over all of them, 0 if there is none.
+    pub(crate) data_end: Option<(u64, u32)>,
+    definition_bytes: u64,
+    /// Chunks that could not be opened to learn what is in them, and why.
+    pub(crate) unread: Vec<(u64, Fault)>,
+    /// Whether there are more definitions than are kept.
+    pub(crate) has_left_out: bool,
+}
+
+impl FileIndex {
+    /// An index with nothing in it yet.
+    pub(crate) fn new(origin: IndexOrigin) -> Self {
+        Self {
+            origin,
+            ..Self::default()
+        }
+    }
+
+    /// Keeps the first definition of a schema. Whether `schema` is equal to it, or is it.
+    pub(crate) fn define_schema(&mut self, schema: SchemaRecord) -> bool {
+        if let Some(known) = self.schemas.get(&schema.id) {
+            return *known == schema;
+        }
+        if self.is_room(schema.name.len() + schema.encoding.len() + schema.data.len()) {
+            self.schemas.insert(schema.id, schema);
+        }
+        true
+    }
+
+    /// Keeps the first definition of a channel. Whether `channel` is equal to it, or is it.
+    pub(crate) fn define_channel(&mut self, channel: ChannelRecord) -> bool {
+        if let Some(known) = self.channels.get(&channel.id) {
+            return (&known.topic, &known.encoding, known.schema)
+                == (&channel.topic, &channel.encoding, channel.schema);
+        }
+        let pairs = channel.metadata.iter();
+        let metadata: usize = pairs.map(|(key, value)| key.len() + value.len()).sum();
+        if self.is_room(channel.topic.len() + channel.encoding.len() + metadata) {
+            self.channels.insert(channel.id, channel);
+        }
+        true
+    }
+
+    fn is_room(&mut self, size: usize) -> bool {
+        let after = self.definition_bytes + size as u64;
+        let is_room = after <= MAX_DEFINITIONS;
+        if is_room {
+            self.definition_bytes = after;
+        } else {
+            self.has_left_out = true;
+        }
+        is_room
+    }
+
+    /// Takes note of how a chunk is compressed.
+    pub(crate) fn count_compression(&mut self, name: &str, compressed: u64) {
+        self.compressed = self.compressed.saturating_add(compressed);
+        let name = if name.is_empty() { "none" } else { name };
+        if self.compressions.len() < MOST_REPORTS {
+            self.compressions.insert(name.to_owned());
+        }
+    }
+
+    /// The size of all chunks decompressed, as declared.
+    pub(crate) fn uncompressed(&self) -> u64 {
+        let packed = self.chunks.iter().filter(|it| it.form == Form::Chunk);
+        let sizes = packed.map(|chunk| chunk.uncompressed);
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    /// Notes that a schema or channel was defined before, with another content.
+    pub(crate) fn report_conflict(&mut self, source: &Source, at: u64, (what, id): (&str, u16)) {
+        let detail = format!("{what} {id} is defined again, differently; the first one holds");
+        self.report(source, at, (DamageKind::ChannelConflict, detail));
+    }
+
+    /// Notes what is wrong, at most [`MOST_REPORTS`] times: one bad file can be wrong in millions of places.
+    pub(crate) fn report(
+        &mut self,
+        source: &Source,
+        offset: u64,
+        (kind, detail): (DamageKind, impl Into<String>),
+    ) {
+        if self.damage.len() < MOST_REPORTS {
+            self.damage.push(Damage {
+                file: source.path.clone(),
+                offset,
+                kind,
+                detail: detail.into(),
+            });
+        }
+    }
+}
