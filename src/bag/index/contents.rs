@@ -19,7 +19,7 @@ use crate::bag::message::{Key, TopicId};
 use crate::bag::open::error::BagError;
 use crate::bag::open::file_pool::{Pool, most_open};
 use crate::bag::open::options::{MessageOrder, Opening};
-use crate::bag::open::paths::{Inputs, Standing};
+use crate::bag::open::paths::{Counted, Inputs, Standing};
 use crate::bag::open::rosbag2::Note;
 use crate::bag::open::source::Source;
 use crate::bag::topic::Topic;
@@ -196,7 +196,7 @@ impl Contents {
             return Err(error);
         }
         let counted = inputs.counted.iter();
-        let wrong = counted.filter_map(|counted| counted.check(&contents.files));
+        let wrong = counted.filter_map(|counted| other_count(counted, &contents.files));
         inputs.notes.extend(wrong);
         inputs.damage.append(&mut contents.damage);
         (contents.damage, contents.notes) = (inputs.damage, inputs.notes);
@@ -299,6 +299,20 @@ fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
         compressions: index.compressions.iter().cloned().collect(),
         origin: index.origin,
     }
+}
+
+/// A note if a `metadata.yaml` counts another number of messages than its files have.
+fn other_count(counted: &Counted, files: &[FileSummary]) -> Option<Note> {
+    let mine = files
+        .iter()
+        .filter(|file| counted.files.contains(&file.path));
+    let counts: Option<Vec<u64>> = mine.map(|file| file.message_count).collect();
+    let there = counts?.into_iter().fold(0, u64::saturating_add);
+    (there != counted.told).then(|| Note::Counts {
+        dir: counted.dir.clone(),
+        told: counted.told,
+        there,
+    })
 }
 
 /// The times of all chunks with messages, as far as they are known.

@@ -6,6 +6,7 @@ pub(crate) mod contents;
 pub(crate) mod definitions;
 pub(crate) mod file_index;
 pub(crate) mod inspect;
+pub(crate) mod message_compression;
 pub(crate) mod scan;
 pub(crate) mod summary;
 pub(crate) mod topics;

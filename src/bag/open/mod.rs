@@ -3,7 +3,6 @@
 pub(crate) mod error;
 pub(crate) mod file_kind;
 pub(crate) mod file_pool;
-pub(crate) mod message_compression;
 pub(crate) mod metadata;
 pub(crate) mod natural_order;
 pub(crate) mod options;

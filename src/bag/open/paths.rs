@@ -19,7 +19,6 @@ use super::rosbag2::{Directory, Note};
 use super::source::Source;
 use super::spool::spool;
 use crate::bag::damage::{Damage, DamageKind};
-use crate::bag::index::contents::FileSummary;
 use crate::untrusted::Foreign;
 
 /// Whether a recording was named itself, or found in a directory.
@@ -46,23 +45,9 @@ pub(crate) struct Inputs {
 /// How many messages a `metadata.yaml` counts in the files of its directory.
 #[derive(Debug)]
 pub(crate) struct Counted {
-    dir: PathBuf,
-    told: u64,
-    files: HashSet<PathBuf>,
-}
-
-impl Counted {
-    /// What to say if there are others than these files have.
-    pub(crate) fn check(&self, files: &[FileSummary]) -> Option<Note> {
-        let mine = files.iter().filter(|file| self.files.contains(&file.path));
-        let counts: Option<Vec<u64>> = mine.map(|file| file.message_count).collect();
-        let there = counts?.into_iter().fold(0, u64::saturating_add);
-        (there != self.told).then(|| Note::Counts {
-            dir: self.dir.clone(),
-            told: self.told,
-            there,
-        })
-    }
+    pub(crate) dir: PathBuf,
+    pub(crate) told: u64,
+    pub(crate) files: HashSet<PathBuf>,
 }
 
 impl Inputs {

@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::file_kind::ZSTD;
+use super::contents::{Chunk, Contents};
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;
-use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::mcap::record::{MESSAGE_HEADER, MessageHeader, Records, op};
+use crate::bag::open::file_kind::ZSTD;
 
 /// How many files are looked into, and how many messages of each.
 const MOST_FILES: u32 = 4;
