@@ -11,8 +11,8 @@ use super::damage::Damage;
 use super::message::{Message, TopicId};
 use super::topic::Topic;
 use crate::bag::decompress::budget::Meter;
-use crate::bag::density::outline;
 use crate::bag::density::outline::{Outline, TopicOutline};
+use crate::bag::density::passes;
 use crate::bag::index::check;
 use crate::bag::index::contents::{Contents, FileSummary};
 use crate::bag::index::message_compression;
@@ -130,7 +130,7 @@ impl Bag {
         parts: usize,
         tell: &mut dyn FnMut(&Outline) -> ControlFlow<()>,
     ) {
-        outline::outline(&self.contents, (range, parts.max(1)), tell);
+        passes::outline(&self.contents, (range, parts.max(1)), tell);
     }
 
     /// Compares the data section of each file with its checksum, where it has one, which reads the whole

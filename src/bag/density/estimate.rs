@@ -1,4 +1,4 @@
-//! [`Draft`]: an outline in the making, for `outline.rs`: what is counted, and what stands for what is not.
+//! [`Draft`]: an outline in the making, for `passes.rs`: what is counted, and what stands for what is not.
 //!
 //! A message that an index tells is counted where it is. A chunk of which only counts are known is spread
 //! over its span. Where nothing tells a topic's count in a chunk, it is expected to have its share of the
@@ -35,13 +35,13 @@ pub(crate) struct Draft<'a> {
     entries: Entries,
     /// Made when it is needed first.
     prior: Option<Prior>,
-    /// Every how manieth chunk of the recording is to be looked at.
+    /// The sampling stride: every `step`th chunk of the recording is to be looked at.
     step: usize,
-    /// Every how manieth of those has been, up to `frontier`; behind it every `2 * stride`th.
+    /// Up to `frontier` every `stride`th of those has been looked at, after it every `2 * stride`th.
     pub(crate) stride: usize,
     /// Counted in parts.
     frontier: f64,
-    /// Behind the frontier there is no pass before.
+    /// Whether nothing after the frontier has been looked at.
     pub(crate) is_first_pass: bool,
     /// Whether some were looked at wherever there are any.
     pub(crate) is_all_over: bool,

@@ -2,3 +2,4 @@
 
 pub(crate) mod estimate;
 pub(crate) mod outline;
+pub(crate) mod passes;

@@ -1,0 +1,135 @@
+//! Outlining a recording: which chunks are looked at, in which order, and when the result so far is told.
+//!
+//! No chunk is opened. Up to [`EXACT`] messages every entry of every message index is read; beyond that some
+//! thousand chunks stand for all, and of large message indexes some entries for the others, so that a recording
+//! of any size takes about the same time. The first pass goes over the whole range with a wide stride, each
+//! later pass halves the stride. What is told is always an estimate of the whole; `estimate.rs` makes it.
+
+use std::ops::ControlFlow;
+
+use super::estimate::{Draft, Entries, Grid};
+use super::outline::Outline;
+use crate::bag::index::contents::Contents;
+use crate::time::TimeRange;
+
+/// Up to so many messages all of them are looked at: 32 MB of message indexes.
+const EXACT: u64 = 2_000_000;
+/// Whole message indexes are read up to so many entries in all, then about [`EXACT`] more of the others.
+const WHOLE: u64 = 2 * EXACT;
+/// Beyond [`EXACT`] messages, about so many chunks are looked at.
+const SAMPLE: usize = 1000;
+/// With about so many chunks there is something to see.
+const FEW: usize = 32;
+/// So much work at most between two times that it is told, in entries: some ten milliseconds.
+const MUCH: usize = 400_000;
+
+/// Outlines the messages in `range`, telling how far it has come: first from chunks all over the range, then
+/// from those between them. Stops when it is told to, and tells all there is at the end.
+pub(crate) fn outline(
+    contents: &Contents,
+    (range, parts): (TimeRange, usize),
+    tell: &mut dyn FnMut(&Outline) -> ControlFlow<()>,
+) {
+    let is_near = |id: &&u32| {
+        let place = &contents.chunk(**id).place;
+        place.earliest() <= range.stop() && range.start() <= place.latest()
+    };
+    let all = &contents.forward.chunks;
+    let near: Vec<u32> = all.iter().filter(is_near).copied().collect();
+    let step = sampled(contents, near.len());
+    let chunks: Vec<u32> = near.into_iter().step_by(step).collect();
+    let entries = Entries {
+        left: WHOLE,
+        each: EXACT / (chunks.len() as u64).max(1),
+    };
+    let mut draft = Draft::new(contents, Grid { range, parts }, step, entries);
+    let (mut seen, mut untold) = (0, 0);
+    let coarse = coarse(chunks.len());
+    for Visit { place, stride } in visits(chunks.len(), coarse) {
+        draft.take(contents.chunk(chunks[place]));
+        (draft.stride, draft.is_first_pass) = (stride, stride == coarse);
+        (seen, untold) = (seen + 1, untold + 1);
+        draft.is_all_over = seen >= chunks.len().div_ceil(coarse);
+        // The more is known, the less one chunk changes: results are told at growing intervals.
+        let is_worth_it = draft.is_all_over && untold >= FEW.max(seen / FEW);
+        let is_worth_it = is_worth_it || draft.work >= MUCH;
+        if is_worth_it && seen < chunks.len() {
+            (untold, draft.work) = (0, 0);
+            if tell(&draft.outline()).is_break() {
+                return;
+            }
+        }
+    }
+    (draft.is_all_over, draft.is_finished, draft.stride) = (true, true, 1);
+    // This is the last result: whether more is wanted does not matter.
+    let _ = tell(&draft.outline());
+}
+
+/// The stride at which so many chunks are looked at: 1 for all of them.
+fn sampled(contents: &Contents, chunks: usize) -> usize {
+    let messages = contents.files.iter().map(|file| file.message_count);
+    let messages = messages.fold(0_u64, |sum, count| {
+        sum.saturating_add(count.unwrap_or(EXACT))
+    });
+    let all = contents.forward.chunks.len().max(1) as u128;
+    let here = u128::from(messages) * chunks as u128 / all;
+    if here <= u128::from(EXACT) {
+        1
+    } else {
+        (chunks / SAMPLE).max(1)
+    }
+}
+
+/// A chunk to look at, by its place in the row. Up to it, every `stride`th chunk has been looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Visit {
+    place: usize,
+    stride: usize,
+}
+
+/// The stride of the first pass over so many places, a power of two.
+fn coarse(places: usize) -> usize {
+    let mut stride = 1;
+    while places / (2 * stride) >= FEW {
+        stride *= 2;
+    }
+    stride
+}
+
+/// All of so many places, once each: every `first`th, then those in the middle between them, and so on.
+fn visits(places: usize, first: usize) -> impl Iterator<Item = Visit> {
+    let coarse = (0..places).step_by(first).map(move |place| Visit {
+        place,
+        stride: first,
+    });
+    let strides = std::iter::successors(Some(first), |stride| Some(stride / 2));
+    let finer = strides
+        .take_while(|stride| *stride > 1)
+        .flat_map(move |wide| {
+            let stride = wide / 2;
+            let between = (stride..places).step_by(wide);
+            between.map(move |place| Visit { place, stride })
+        });
+    coarse.chain(finer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_gone_to_once_and_first_all_over() {
+        for places in [0, 1, 2, 31, 64, 65, 100, 1000, 4097] {
+            let first = coarse(places);
+            let all: Vec<Visit> = visits(places, first).collect();
+            let mut gone: Vec<usize> = all.iter().map(|visit| visit.place).collect();
+            let early: Vec<usize> = gone.iter().copied().take(places.div_ceil(first)).collect();
+            assert!(early.iter().all(|place| place % first == 0), "{places}");
+            assert!(early.len() < 2 * FEW + 2, "{places}");
+            gone.sort_unstable();
+            assert!(gone.into_iter().eq(0..places), "{places}");
+            assert!(all.is_sorted_by_key(|visit| std::cmp::Reverse(visit.stride)));
+            assert!(all.last().is_none_or(|visit| visit.stride == 1));
+        }
+    }
+}
