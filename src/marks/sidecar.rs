@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::list::{Mark, MarksError};
+use super::mark::{Mark, MarksError};
 use crate::time::Time;
 use crate::untrusted::open_file;
 use crate::untrusted::{read_start, yaml};
