@@ -13,47 +13,16 @@ use std::{fmt, io};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use super::progress::{Front, Reach};
+use super::request::{CueAt, Cued, Waker};
 use super::worker::{BATCH, Feed, Job, Work, internal};
-use crate::bag::damage::Damage;
 use crate::bag::decompress::budget::{Budget, Meter, Usage};
 use crate::bag::latched::learner::Learner;
-use crate::bag::message::{Message, TopicId};
+use crate::bag::message::TopicId;
 use crate::bag::recording::Bag;
-use crate::bag::walk::selection::{Direction, Selection, StartAt};
-use crate::time::TimeRange;
+use crate::bag::walk::selection::Selection;
 
 /// How many batches are queued at most; bytes are the tighter bound unless messages are tiny.
 const QUEUE: usize = 64;
-
-/// Called when a cue that was found empty has an item, or ends. It must not block.
-pub type Waker = Arc<dyn Fn() + Send + Sync>;
-
-/// Where a cue starts, which way it goes and what it covers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CueAt {
-    /// The first message.
-    pub from: StartAt,
-    /// The direction of play.
-    pub direction: Direction,
-    /// Only messages in this closed range; none if it lies behind `from`.
-    pub range: TimeRange,
-    /// Whether the latched messages at or before `from` come first, whichever the direction and the range.
-    pub refill: bool,
-    /// Only this topic, refills too; nothing if it is none of those that the cues are over. Chunks that
-    /// have no message of it by their index are not opened.
-    pub only: Option<TopicId>,
-}
-
-/// What a cue yields.
-#[derive(Clone, Debug)]
-pub enum Cued {
-    /// A latched message from before the start.
-    Refill(Message),
-    /// The next message.
-    Message(Message),
-    /// A damaged place that is passed over.
-    Damage(Damage),
-}
 
 /// The answer to [`Cue::poll`].
 #[derive(Clone, Debug)]
@@ -324,7 +293,8 @@ impl CueFeed {
 mod tests {
     use super::*;
     use crate::bag::damage::DamageKind;
-    use crate::time::Time;
+    use crate::bag::walk::selection::{Direction, StartAt};
+    use crate::time::{Time, TimeRange};
 
     #[test]
     fn without_a_thread_a_cue_says_so_and_ends() {

@@ -3,4 +3,5 @@
 pub(crate) mod cue;
 pub(crate) mod priority;
 pub(crate) mod progress;
+pub(crate) mod request;
 pub(crate) mod worker;

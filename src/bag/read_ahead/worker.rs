@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 
-use super::cue::{CueAt, Cued, Waker};
 use super::priority::step_back;
 use super::progress::Front;
+use super::request::{CueAt, Cued, Waker};
 use crate::bag::damage::{Damage, DamageKind};
 use crate::bag::decompress::budget::Meter;
 use crate::bag::message::{Key, Message};
@@ -23,7 +23,7 @@ use crate::time::{Ros, Time};
 /// worker for each.
 pub(crate) const BATCH: usize = 64;
 
-/// With fewer batches queued the receiver has next to nothing left: a wink of its time.
+/// With fewer batches queued the receiver has next to nothing left: a few microseconds of its work.
 const FEW: usize = 8;
 
 /// What a worker's thread does.
