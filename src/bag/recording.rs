@@ -9,13 +9,13 @@ use bytes::Bytes;
 
 use super::damage::Damage;
 use super::message::{Message, TopicId};
-use super::topic::Topic;
 use crate::bag::decompress::budget::Meter;
 use crate::bag::density::outline::{Outline, TopicOutline};
 use crate::bag::density::passes;
 use crate::bag::index::check;
 use crate::bag::index::contents::{Contents, FileSummary};
 use crate::bag::index::message_compression;
+use crate::bag::index::topic::Topic;
 use crate::bag::latched::state;
 use crate::bag::open::error::BagError;
 use crate::bag::open::options::{MessageOrder, Opening};

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 
 use super::outline::{Outline, TopicOutline};
 use crate::bag::index::contents::{Chunk, Contents};
+use crate::bag::index::topic::Topic;
 use crate::bag::mcap::message_index;
 use crate::bag::mcap::record::{FRAME, MESSAGE_HEADER};
 use crate::bag::message::TopicId;
 use crate::bag::open::options::MessageOrder;
-use crate::bag::topic::Topic;
 use crate::time::{Ros, Time, TimeRange};
 
 /// A message index read is as much work as so many entries.

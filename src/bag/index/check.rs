@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::contents::Contents;
-use super::inspect::count;
 use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::decompress::uncompressed;
+use crate::bag::index::file::inspect::count;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::message_index;
 use crate::bag::open::source::Source;

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::build;
-use super::file_index::{FileIndex, IndexOrigin};
+use super::topic::Topic;
 use super::topics::{ChannelTable, Lane, LaneId, Topics};
 use crate::bag::damage::{Damage, Fault};
+use crate::bag::index::file::build;
+use crate::bag::index::file::file_index::{FileIndex, IndexOrigin};
 use crate::bag::latched::learned::Learned;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::SchemaRecord;
@@ -22,7 +23,6 @@ use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::paths::{Counted, Inputs, Standing};
 use crate::bag::open::rosbag2::Note;
 use crate::bag::open::source::Source;
-use crate::bag::topic::Topic;
 use crate::time::{Ros, Time, TimeRange};
 
 /// What one file of a bag holds.

@@ -1,14 +1,8 @@
-//! What a file holds and where: read from its summary, or from the file itself where the summary is missing or wrong.
+//! What the files of a bag hold together: one table of topics and one of chunks, made of the index of each file.
 
-pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod contents;
-pub(crate) mod definitions;
-pub(crate) mod file_index;
-pub(crate) mod inspect;
+pub(crate) mod file;
 pub(crate) mod message_compression;
-pub(crate) mod scan;
-pub(crate) mod summary;
+pub(crate) mod topic;
 pub(crate) mod topics;
-pub(crate) mod verify_chunks;
-pub(crate) mod verify_summary;

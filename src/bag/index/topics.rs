@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::file_index::FileIndex;
+use super::topic::{Schema, Topic};
+use crate::bag::index::file::file_index::FileIndex;
 use crate::bag::mcap::record::ChannelRecord;
 use crate::bag::message::TopicId;
 use crate::bag::open::metadata::MetadataTopic;
-use crate::bag::topic::{Schema, Topic};
 use crate::ros::latched_depth;
 use crate::ros::{Durability, Qos};
 

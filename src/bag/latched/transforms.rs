@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bag::topic::Topic;
+use crate::bag::index::topic::Topic;
 
 /// The seven doubles of a transform.
 const DOUBLES: usize = 56;
@@ -84,7 +84,7 @@ impl<'a> Fields<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bag::topic::Schema;
+    use crate::bag::index::topic::Schema;
 
     fn topic(type_name: &str, encoding: &str) -> Topic {
         Topic {
