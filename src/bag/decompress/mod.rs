@@ -1,6 +1,5 @@
-//! Chunks, decompressed: one chunk, the bytes of all that are alive, and threads that decompress ahead.
+//! Chunks, decompressed: one chunk, and the budget for the bytes of all that are alive.
 
 pub(crate) mod budget;
 pub(crate) mod chunk;
-pub(crate) mod decompressors;
 pub(crate) mod uncompressed;

@@ -11,6 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::decompressors::Crew;
 use super::head::Head;
 use super::open_chunk::{Keep, OpenChunk, View};
 use super::selection::{Bounds, Direction, Selection};
@@ -18,7 +19,6 @@ use super::upcoming::Waiting;
 use crate::bag::damage::Damage;
 use crate::bag::decompress::budget::{Meter, Usage};
 use crate::bag::decompress::chunk::Decoder;
-use crate::bag::decompress::decompressors::Crew;
 use crate::bag::index::contents::Contents;
 use crate::bag::message::{Key, Message};
 

@@ -1,6 +1,7 @@
 //! The messages of a bag in order, in either direction.
 
 pub(crate) mod cursor;
+pub(crate) mod decompressors;
 pub(crate) mod entries;
 pub(crate) mod head;
 pub(crate) mod open_chunk;

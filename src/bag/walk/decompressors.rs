@@ -10,9 +10,9 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::budget::{Meter, Owned};
-use super::chunk::Decoder;
 use crate::bag::damage::Fault;
+use crate::bag::decompress::budget::{Meter, Owned};
+use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::Contents;
 
 /// How many threads there are, and how many chunks are begun at most.
