@@ -16,6 +16,7 @@ use crate::bag::index::check;
 use crate::bag::index::contents::{Contents, FileSummary};
 use crate::bag::index::message_compression;
 use crate::bag::index::topic::Topic;
+use crate::bag::latched::learned::Learned;
 use crate::bag::latched::state;
 use crate::bag::open::error::BagError;
 use crate::bag::open::options::{MessageOrder, Opening};
@@ -30,6 +31,8 @@ use crate::time::{Ros, Time, TimeRange};
 #[derive(Clone)]
 pub struct Bag {
     contents: Arc<Contents>,
+    /// What look-ups of latched messages found out; it is about these contents only.
+    learned: Arc<Learned>,
 }
 
 impl Bag {
@@ -41,8 +44,7 @@ impl Bag {
 
     /// The same with another order, or with somebody who is told of progress.
     pub fn open_with<P: AsRef<Path>>(paths: &[P], opening: &Opening<'_>) -> Result<Self, BagError> {
-        let contents = Arc::new(Contents::open(paths, opening)?);
-        Ok(Self { contents })
+        Ok(Self::of(Contents::open(paths, opening)?))
     }
 
     /// Opens an MCAP file that is in memory; `name` is what messages call it.
@@ -61,8 +63,14 @@ impl Bag {
             sources: vec![(source, Standing::Named)],
             ..Inputs::default()
         };
-        let contents = Arc::new(Contents::of(inputs, opening)?);
-        Ok(Self { contents })
+        Ok(Self::of(Contents::of(inputs, opening)?))
+    }
+
+    fn of(contents: Contents) -> Self {
+        Self {
+            contents: Arc::new(contents),
+            learned: Arc::default(),
+        }
     }
 
     /// The topics of all files, by [`TopicId`].
@@ -178,7 +186,7 @@ impl Bag {
         at: Time<Ros>,
         meter: &Arc<Meter>,
     ) -> (Vec<Message>, Vec<Damage>) {
-        state::latched(&self.contents, topics, at, meter)
+        state::latched(&self.contents, &self.learned, topics, at, meter)
     }
 
     /// Looks into the chunks of up to `most` bytes that [`Self::latched`] could only open, until the second account is
@@ -189,7 +197,7 @@ impl Bag {
         most: u64,
         accounts: (&Arc<Meter>, &Arc<Meter>),
     ) {
-        state::learn(&self.contents, topics, most, accounts);
+        state::learn(&self.contents, &self.learned, topics, most, accounts);
     }
 }
 

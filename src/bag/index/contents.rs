@@ -13,7 +13,6 @@ use super::topics::{ChannelTable, Lane, LaneId, Topics};
 use crate::bag::damage::{Damage, Fault};
 use crate::bag::index::file::build;
 use crate::bag::index::file::file_index::{FileIndex, IndexOrigin};
-use crate::bag::latched::learned::Learned;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::SchemaRecord;
 use crate::bag::message::{Key, TopicId};
@@ -150,7 +149,6 @@ pub(crate) struct Contents {
     pub(crate) reverse: Order,
     pub(crate) damage: Vec<Damage>,
     pub(crate) notes: Vec<Note>,
-    pub(crate) learned: Learned,
 }
 
 impl Contents {

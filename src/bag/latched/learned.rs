@@ -1,5 +1,5 @@
-//! [`Learned`]: where the messages of latched topics are, as far as chunks were looked into: kept for all
-//! walks of a bag, so that a chunk is opened for it once and not at each seek.
+//! [`Learned`]: where the messages of latched topics are, as far as chunks were looked into. All clones of a bag
+//! share one, so that a chunk is opened for it once and not at each seek.
 //!
 //! Of each publisher it knows which chunks may have a message of it and were not looked into, by their place
 //! in the forward order, and the messages of the others. Small payloads that were asked for are kept too.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::learned::Place;
+use super::learned::{Learned, Place};
 use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::decompress::budget::{Meter, Owned};
 use crate::bag::decompress::chunk::Decoder;
@@ -28,6 +28,7 @@ type Found = (Time<Ros>, u32, Key, LaneId);
 /// Opens chunks for one look-up.
 pub(crate) struct Reader<'a> {
     contents: &'a Contents,
+    learned: &'a Learned,
     meter: &'a Arc<Meter>,
     /// How many bytes were copied.
     copied: u64,
@@ -39,16 +40,22 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// One for what lies at or before `at`.
-    pub(crate) fn new(contents: &'a Contents, at: Time<Ros>, meter: &'a Arc<Meter>) -> Self {
+    pub(crate) fn new(
+        contents: &'a Contents,
+        learned: &'a Learned,
+        at: Time<Ros>,
+        meter: &'a Arc<Meter>,
+    ) -> Self {
         let mut reader = Self {
             contents,
+            learned,
             meter,
             copied: 0,
             decoder: Decoder::default(),
             broken: BTreeSet::new(),
             damage: Vec::new(),
         };
-        for (id, fault) in contents.learned.broken() {
+        for (id, fault) in learned.broken() {
             let chunk = contents.chunk(id);
             reader.broken.insert(id);
             if chunk.place.earliest() <= at {
@@ -124,7 +131,7 @@ impl<'a> Reader<'a> {
                 left.push(*one);
                 continue;
             }
-            let known = self.contents.learned.copy(key);
+            let known = self.learned.copy(key);
             let is_known = known.is_some();
             let message = known.or_else(|| self.find(id, (key, lane), &mut open));
             let Some(message) = message else { continue };
@@ -140,7 +147,7 @@ impl<'a> Reader<'a> {
             if !is_known {
                 let payload = Bytes::copy_from_slice(&bytes);
                 let copy = Message { payload, ..message };
-                self.contents.learned.keep(copy);
+                self.learned.keep(copy);
             }
             let payload = Bytes::from_owner(Owned { bytes, permit });
             messages.push(Message { payload, ..message });
@@ -194,7 +201,7 @@ impl<'a> Reader<'a> {
                 self.broken.insert(id);
                 // What the system could not read it may read the next time.
                 if fault.kind != DamageKind::Unreadable {
-                    self.contents.learned.give_up(id, fault.clone());
+                    self.learned.give_up(id, fault.clone());
                 }
                 self.report(chunk, fault);
                 None

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use super::learned::{Asked, Place, Sighting};
+use super::learned::{Asked, Learned, Place, Sighting};
 use super::refill::Reader;
 use super::transforms::frames;
 use crate::bag::damage::Damage;
@@ -34,14 +34,16 @@ const MOST_READ_ALONE: usize = 64;
 /// What messages are about that are not told apart.
 const WHOLE: u128 = 0;
 
-/// The messages at or before `at` that the selected latched topics still stand for, in order.
+/// The messages at or before `at` that a late joiner of the selected latched topics is given, in order.
+/// `learned` is what earlier calls for these contents found out; this call adds to it.
 pub(crate) fn latched(
     contents: &Contents,
+    learned: &Learned,
     selection: &Selection,
     at: Time<Ros>,
     meter: &Arc<Meter>,
 ) -> (Vec<Message>, Vec<Damage>) {
-    let (mut search, wanted) = Search::new(contents, selection, at, meter);
+    let (mut search, wanted) = Search::new((contents, learned), selection, at, meter);
     if wanted.is_empty() {
         return (Vec::new(), Vec::new());
     }
@@ -50,7 +52,7 @@ pub(crate) fn latched(
         search.find(asked);
     }
     let read = search.reader.read(&search.keys);
-    contents.learned.tidy();
+    learned.tidy();
     read
 }
 
@@ -58,17 +60,17 @@ pub(crate) fn latched(
 /// is not closed; it is the account of the chunk that is open, while `account` bears the largest of them throughout.
 pub(crate) fn learn(
     contents: &Contents,
+    learned: &Learned,
     selection: &Selection,
     most: u64,
     (account, meter): (&Arc<Meter>, &Arc<Meter>),
 ) {
-    let (mut search, mut wanted) = Search::new(contents, selection, Time::MAX, meter);
+    let (mut search, mut wanted) = Search::new((contents, learned), selection, Time::MAX, meter);
     wanted.retain(|(lane, _)| !search.is_whole(*lane));
     if wanted.is_empty() {
         return;
     }
     search.meet();
-    let learned = &contents.learned;
     let cost = |position: u32| {
         let (id, _) = search.chunk_at(position)?;
         Some(contents.chunk(id).cost()).filter(|cost| *cost <= most)
@@ -104,6 +106,7 @@ pub(crate) fn learn(
 
 struct Search<'a> {
     contents: &'a Contents,
+    learned: &'a Learned,
     /// All publishers of latched topics.
     all: Vec<Asked>,
     at: Time<Ros>,
@@ -117,7 +120,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     /// One for what lies at or before `at`, and the publishers of selected topics to be searched for.
     fn new(
-        contents: &'a Contents,
+        (contents, learned): (&'a Contents, &'a Learned),
         selection: &Selection,
         at: Time<Ros>,
         meter: &'a Arc<Meter>,
@@ -141,10 +144,11 @@ impl<'a> Search<'a> {
         let cut = chunks.partition_point(|id| contents.chunk(*id).place.earliest() <= at);
         let search = Self {
             contents,
+            learned,
             all,
             at,
             cut: u32::try_from(cut).expect("chunks are counted in 32 bits"),
-            reader: Reader::new(contents, at, meter),
+            reader: Reader::new(contents, learned, at, meter),
             keys: BTreeMap::new(),
         };
         (search, wanted)
@@ -152,7 +156,7 @@ impl<'a> Search<'a> {
 
     /// Tells which chunks may have messages of publishers that nobody asked about before.
     fn meet(&self) {
-        let learned = &self.contents.learned;
+        let learned = self.learned;
         let strangers = learned.strangers(self.all.iter().map(|(lane, _)| *lane));
         if strangers.is_empty() {
             return;
@@ -181,7 +185,7 @@ impl<'a> Search<'a> {
     /// Looks through the chunks that may have a newer message than is known, from those that begin last.
     fn find(&mut self, asked: Asked) {
         let (lane, keep) = asked;
-        let learned = &self.contents.learned;
+        let learned = self.learned;
         let mut count = 0;
         for (about, places) in learned.last(asked, self.at) {
             count += places.len();
@@ -242,7 +246,7 @@ impl<'a> Search<'a> {
     /// Takes the messages of a lane in a chunk, and learns what there is to learn. How many were of use.
     fn look_into(&mut self, (position, id): (u32, u32), asked: Asked) -> usize {
         let (lane, keep) = asked;
-        let learned = &self.contents.learned;
+        let learned = self.learned;
         let mut sightings = Vec::new();
         if let Some((found, is_all)) = self.indexed(id, lane) {
             sightings = found;
