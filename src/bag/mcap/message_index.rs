@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::chunk_ref::{ChunkRef, Indexed};
-use super::record::{FRAME, Fields, index_entries, message_index, op};
+use super::record::{FRAME, Fields, Short, op};
 use super::window::Window;
 use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
@@ -114,6 +114,23 @@ fn whole(source: &Source, chunk: &ChunkRef, channel: u16, place: &Place) -> Opti
     let body = source.read(start, place.length).ok()?;
     let (id, entries) = message_index(&body).ok()?;
     checked(chunk, entries).filter(|_| id == channel)
+}
+
+/// The entries of a message index record: channel, then stamp and offset of each message.
+fn message_index(body: &[u8]) -> Result<(u16, Vec<(u64, u64)>), Short> {
+    let mut fields = Fields(body);
+    let channel = fields.u16()?;
+    Ok((channel, index_entries(fields.block()?)?))
+}
+
+/// The same of nothing but entries.
+fn index_entries(block: &[u8]) -> Result<Vec<(u64, u64)>, Short> {
+    let mut entries = Vec::with_capacity(block.len() / 16);
+    let mut fields = Fields(block);
+    while !fields.0.is_empty() {
+        entries.push((fields.u64()?, fields.u64()?));
+    }
+    Ok(entries)
 }
 
 /// The entries, unless one lies outside the chunk.

@@ -319,23 +319,6 @@ fn pairs(block: &[u8]) -> Result<Vec<(u16, u64)>, Short> {
     Ok(pairs)
 }
 
-/// The entries of a message index record: channel, then stamp and offset of each message.
-pub(crate) fn message_index(body: &[u8]) -> Result<(u16, Vec<(u64, u64)>), Short> {
-    let mut fields = Fields(body);
-    let channel = fields.u16()?;
-    Ok((channel, index_entries(fields.block()?)?))
-}
-
-/// The same of nothing but entries.
-pub(crate) fn index_entries(block: &[u8]) -> Result<Vec<(u64, u64)>, Short> {
-    let mut entries = Vec::with_capacity(block.len() / 16);
-    let mut fields = Fields(block);
-    while !fields.0.is_empty() {
-        entries.push((fields.u64()?, fields.u64()?));
-    }
-    Ok(entries)
-}
-
 /// The statistics record of the summary.
 #[derive(Clone, Debug)]
 pub(crate) struct Statistics {
