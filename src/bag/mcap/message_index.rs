@@ -1,6 +1,7 @@
 //! Message index records: which messages of one channel a chunk holds, without decompressing it.
 //!
-//! They are hints that save work. One that cannot be right is not there: the chunk is opened instead.
+//! Used to find messages, to verify chunks and to draw densities. A message index only saves work: one that
+//! cannot be right is treated as missing, and the chunk is opened instead.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +124,7 @@ fn message_index(body: &[u8]) -> Result<(u16, Vec<(u64, u64)>), Short> {
     Ok((channel, index_entries(fields.block()?)?))
 }
 
-/// The same of nothing but entries.
+/// The stamp and offset of each message, from a block of entries alone.
 fn index_entries(block: &[u8]) -> Result<Vec<(u64, u64)>, Short> {
     let mut entries = Vec::with_capacity(block.len() / 16);
     let mut fields = Fields(block);

@@ -12,7 +12,7 @@ use crate::bag::open::file_kind::MAGIC;
 
 type Channels = BTreeMap<u16, ChannelRecord>;
 
-/// How much is searched at first, and at once: most gaps are small.
+/// How many bytes are searched at first, and at most at once: most gaps are small.
 const FIRST: usize = 1 << 10;
 const STRIDE: usize = 256 << 10;
 
@@ -44,8 +44,8 @@ pub(crate) fn next_record(
     None
 }
 
-/// Near a candidate, at its second and third block, and behind its end: each look has a window of its own,
-/// since the next candidate's looks are a few bytes further on.
+/// The windows through which a candidate is read: its head, its second and third block, and what follows it. They
+/// are kept from one candidate to the next, which is a few bytes further on.
 pub(crate) type Looks<'a> = [Window<'a>; 4];
 
 fn is_record(looks: &mut Looks<'_>, channels: &Channels, at: u64, to: u64) -> bool {
@@ -59,7 +59,7 @@ fn is_record(looks: &mut Looks<'_>, channels: &Channels, at: u64, to: u64) -> bo
         && (end == to || Frame::read(&mut looks[3], end).is_some_and(|next| is_likely(next, to)))
 }
 
-/// Whether the body is one of its kind.
+/// Whether the body has the structure of its kind.
 fn adds_up(looks: &mut Looks<'_>, channels: &Channels, frame: Frame) -> bool {
     let head = looks[0].get(frame.body(), ChunkHeader::LONGEST);
     let head = head.unwrap_or_default().to_vec();

@@ -1,8 +1,8 @@
-//! The summary at the end of a finished file, and whether it can be believed.
+//! The summary at the end of a finished file, read into a [`FileIndex`].
 //!
-//! It is used only if it checks out: magic at both ends, a footer, the checksum, every offset inside the
-//! data section; `verify_summary.rs` compares what it says. Memory is bounded by
-//! [`MAX_SUMMARY`] and by the bytes that are there.
+//! It is used only if the file has the magic at its end, a footer, a summary that passes its checksum, and every
+//! offset inside the data section; `verify_summary.rs` compares what it says with the file. Memory is bounded by
+//! [`MAX_SUMMARY`] and by the length of the file.
 
 use super::file_index::FileIndex;
 use crate::bag::damage::DamageKind;

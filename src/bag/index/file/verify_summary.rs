@@ -1,5 +1,5 @@
-//! Whether a summary that can be read can also be believed: it is compared with itself and with a sample of
-//! the chunks. One that contradicts them is not used, and the file is read through instead.
+//! Whether a summary that can be read is also right: it is compared with itself and with a sample of the chunks.
+//! One that contradicts them is not used, and the file is read through instead.
 
 use super::summary::Usable;
 use crate::bag::damage::DamageKind;
@@ -8,7 +8,8 @@ use crate::bag::mcap::limits::SLACK;
 use crate::bag::mcap::record::{ChunkHeader, FRAME, op, times};
 use crate::bag::open::source::Source;
 
-/// How many chunks are asked, evenly over the file: all of most. A thousand small reads take a millisecond.
+/// How many chunk headers are read, evenly over the file: all of them in most files. A thousand small reads take a
+/// millisecond.
 const SAMPLE: usize = 1024;
 
 /// What is wrong with a summary; `None` if nothing is known to be. Then the sizes that the sample gives are
