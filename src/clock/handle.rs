@@ -1,4 +1,5 @@
-//! [`Clock`]: what time is it? The same API for ROS, system and steady time.
+//! [`Clock`]: what time is it? The same API for ROS, system and steady time. [`JumpHandle`] keeps a handler of it
+//! registered.
 //!
 //! A clock is a cheap handle to share among threads; nobody can move the time with it. A ROS clock shows
 //! the system clock until a source is active (requirement T16), then what the source said last (T17), and
@@ -6,13 +7,13 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use super::jump::{
-    Handler, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, Notice, Phase, Reversal, Wanted,
-};
 use super::wall_clock::{Rest, Wall};
 use super::writer::ClockWriter;
+use crate::clock::jump::handler::{Handler, Notice, Wanted};
+use crate::clock::jump::jump_event::{JumpEvent, Phase, Reversal};
+use crate::clock::jump::jump_filter::{InvalidFilter, JumpFilter};
 use crate::clock::source::keep_alive::Life;
 use crate::clock::state::change::Fallback;
 use crate::clock::state::core::Core;
@@ -260,7 +261,37 @@ impl<K: Kind> Clock<K> {
     ) -> JumpHandle {
         let handler = Arc::new(Handler::new(wanted, Box::new(call)));
         self.core.add(Arc::clone(&handler));
-        JumpHandle::new(handler, Arc::downgrade(&self.core), Arc::clone(&self.life))
+        JumpHandle {
+            handler,
+            core: Arc::downgrade(&self.core),
+            _life: Arc::clone(&self.life),
+        }
+    }
+}
+
+/// Keeps a handler registered and the clock's time source alive; dropping it ends both, without waiting for a call that
+/// is under way. A handler that owns its own handle keeps the handler and the source for ever.
+#[must_use = "dropping the handle removes the handler"]
+#[derive(Debug)]
+pub struct JumpHandle {
+    handler: Arc<Handler>,
+    core: Weak<Core>,
+    _life: Arc<Life>,
+}
+
+impl JumpHandle {
+    /// How many calls of the handler have panicked.
+    pub fn panics(&self) -> u64 {
+        self.handler.panics()
+    }
+}
+
+impl Drop for JumpHandle {
+    fn drop(&mut self) {
+        self.handler.retire();
+        if let Some(core) = self.core.upgrade() {
+            core.remove(&self.handler);
+        }
     }
 }
 

@@ -18,8 +18,9 @@ mod waiting;
 mod wall_clock;
 mod writer;
 
-pub use handle::{Clock, NotStarted};
-pub use jump::{InvalidFilter, JumpEvent, JumpFilter, JumpHandle, JumpKind, Phase, Reversal};
+pub use handle::{Clock, JumpHandle, NotStarted};
+pub use jump::jump_event::{JumpEvent, JumpKind, Phase, Reversal};
+pub use jump::jump_filter::{InvalidFilter, JumpFilter};
 pub use source::complaint::Complaint;
 pub(crate) use source::mailbox;
 pub use source::sim_time::SimTime;

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 
 use super::handle::Clock;
-use super::jump::HubId;
+use crate::clock::jump::handler_threads::HubId;
 use crate::clock::source::keep_alive::{Kept, Life};
 use crate::clock::state::change::Change;
 use crate::clock::state::core::{Core, Locked};

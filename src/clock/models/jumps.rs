@@ -6,7 +6,8 @@ use loom::thread;
 
 use super::{ALL, SOME, at, back, check, ns};
 use crate::clock::handle::Clock;
-use crate::clock::jump::{JumpFilter, Phase};
+use crate::clock::jump::jump_event::Phase;
+use crate::clock::jump::jump_filter::JumpFilter;
 use crate::clock::state::extrapolate::{ClockState, Extrapolation};
 use crate::clock::sync::{AtomicBool, Ordering};
 use crate::clock::test_clock::TestClock;

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use loom::model::Builder;
 use loom::thread;
 
-use super::jump::JumpFilter;
+use crate::clock::jump::jump_filter::JumpFilter;
 use crate::clock::state::seqlock::SeqLock;
 use crate::time::{Duration, Ros, Time};
 

@@ -8,7 +8,9 @@ use loom::thread;
 
 use super::{ALL, SOME, at, back, check, ns};
 use crate::clock::handle::Clock;
-use crate::clock::jump::{JumpFilter, JumpHandle, JumpKind, Phase};
+use crate::clock::handle::JumpHandle;
+use crate::clock::jump::jump_event::{JumpKind, Phase};
+use crate::clock::jump::jump_filter::JumpFilter;
 use crate::clock::source::sim_time::SimTime;
 use crate::clock::source::time_source::{Feed, SourceError, TimeSource};
 use crate::clock::test_clock::TestClock;

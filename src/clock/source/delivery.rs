@@ -17,7 +17,7 @@ use super::keep_alive::Kept;
 use super::mailbox::{Letter, Mailbox, Said};
 use super::time_source::TimeSource;
 use crate::clock::handle::Clock;
-use crate::clock::jump::{HubId, Serving};
+use crate::clock::jump::handler_threads::{HubId, Serving};
 use crate::clock::state::change::Change;
 use crate::clock::state::extrapolate::Heard;
 use crate::clock::state::share::Share;

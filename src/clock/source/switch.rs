@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::delivery::{Action, Control, Hub, Ran};
 use super::time_source::{Feed, SourceError, TimeSource};
-use crate::clock::jump;
+use crate::clock::jump::handler_threads;
 use crate::clock::state::share::Share;
 use crate::clock::sync::{MutexGuard, Ordering};
 
@@ -52,7 +52,7 @@ impl Hub {
     /// Until what was asked for so far has been handed on. A thread that runs handlers does not wait: it may be the one
     /// that hands on, or wait for another one in a circle.
     fn settle(&self) {
-        if jump::is_handling() || self.may_be_served_here() {
+        if handler_threads::is_handling() || self.may_be_served_here() {
             return;
         }
         let mut line = self.line();

@@ -4,7 +4,8 @@
 use super::core::State;
 use super::extrapolate::{ClockPace, ClockState, Heard, LateTick};
 use super::reading::Reading;
-use crate::clock::jump::{JumpEvent, JumpKind, Notice, Reversal};
+use crate::clock::jump::handler::Notice;
+use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Reversal};
 use crate::clock::mailbox::{Letter, Said};
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Duration, Ros, Speed, Time};

@@ -9,11 +9,13 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, Weak};
 
 use super::change::{Change, Fallback, Outcome, Received};
-use super::handler_gate::{Gate, Running};
 use super::reading::{Reading, Shown};
 use super::seqlock::SeqLock;
 use super::share::Share;
-use crate::clock::jump::{Handler, Handlers, HubId, JumpEvent, JumpKind, Notice, Phase, Serving};
+use crate::clock::jump::handler::{Handler, Notice};
+use crate::clock::jump::handler_gate::{Gate, Running};
+use crate::clock::jump::handler_threads::{Handlers, HubId, Serving};
+use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Phase};
 use crate::clock::mailbox::Mailbox;
 use crate::clock::sync;
 use crate::clock::sync::{Condvar, Mutex, MutexGuard, ThreadId};

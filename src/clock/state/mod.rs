@@ -3,7 +3,6 @@
 pub(crate) mod change;
 pub(crate) mod core;
 pub(crate) mod extrapolate;
-pub(crate) mod handler_gate;
 pub(crate) mod reading;
 pub(crate) mod seqlock;
 pub(crate) mod share;

@@ -3,7 +3,7 @@
 //! The grid after overruns and forward jumps is rcl's: one call, then on along the old grid, and the next
 //! deadline is always ahead. After a change of the source what was left to wait is still left.
 
-use crate::clock::jump::{JumpEvent, JumpKind};
+use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::time::{Duration, Kind, Ros, Time};
 
 /// What becomes of ticks that nobody could serve in time.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::schedule::Schedule;
-use crate::clock::jump::{JumpEvent, JumpKind};
+use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::clock::waiting::wait_queue::Bell;
 use crate::time::{Ros, Time};
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::sleep::{OnJump, SleepError};
 use super::wait_queue::Bell;
-use crate::clock::jump::{JumpEvent, JumpKind};
+use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::time::{Duration, Ros, Steady, Time};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

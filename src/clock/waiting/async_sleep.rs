@@ -20,7 +20,7 @@ use super::cancel::Watch;
 use super::sleep::{Asleep, Ears, OnJump, SleepError, SleepOptions};
 use super::wait_queue::{Bell, Look};
 use crate::clock::handle::Clock;
-use crate::clock::jump;
+use crate::clock::jump::handler_threads;
 use crate::clock::source::keep_alive::Life;
 use crate::clock::state::core::{Core, State};
 use crate::time::{Duration, Kind, Ros, Steady, Time};
@@ -145,7 +145,7 @@ impl Sleep {
         let id = asleep.id();
         state.alarms.make_async(id);
         let watch = asleep.watch(&core, bell);
-        let may_look = !state.is_gated() || jump::is_handling();
+        let may_look = !state.is_gated() || handler_threads::is_handling();
         let now = may_look.then(|| state.now(core.wall()));
         let mut wants_thread = false;
         if let Look::Done(outcome) = asleep.look(&core, &mut state, now) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::alarms::{AlarmId, Sleeper};
 use super::cancel::{Cancel, Watch};
 use super::wait_queue::{Bell, Look};
-use crate::clock::jump::{JumpEvent, JumpKind};
+use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::clock::state::core::{Core, State};
 use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Steady, Time};

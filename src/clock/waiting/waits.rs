@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::alarms::AlarmId;
 use super::wait_queue::{Bell, Look};
-use crate::clock::jump::Handlers;
+use crate::clock::jump::handler::contained;
+use crate::clock::jump::handler_gate::{self, Ticket};
+use crate::clock::jump::handler_threads::{Handlers, is_handling};
 use crate::clock::state::core::{Core, Locked, State};
-use crate::clock::state::handler_gate;
-use crate::clock::state::handler_gate::Ticket;
 use crate::clock::state::reading::Reading;
+use crate::clock::sync;
 use crate::clock::wall_clock::Wall;
-use crate::clock::{jump, sync};
 use crate::time::{Ros, Steady, Time};
 
 impl Core {
@@ -21,7 +21,7 @@ impl Core {
     /// any clock, never wait.
     pub(crate) fn settled(&self) -> Locked<'_> {
         let mut state = self.lock();
-        if state.is_gated() && !jump::is_handling() {
+        if state.is_gated() && !is_handling() {
             let ticket = state.gate.join();
             while !state.gate.is_over(ticket) {
                 state = self.wait_for_round(state, &self.settled, None, ticket);
@@ -61,7 +61,7 @@ impl Core {
         drop(state);
         // Subscribers of the log are not ours. They may ask for the time, and do not wait for it here.
         let handling = Handlers::run();
-        jump::contained(|| self.running.tell());
+        contained(|| self.running.tell());
         drop(handling);
         self.lock()
     }
@@ -100,7 +100,7 @@ impl Core {
         let bell = state.alarms.waiter_bell(waiter);
         let mut ticket: Option<Ticket> = None;
         loop {
-            let may_look = !state.is_gated() || jump::is_handling();
+            let may_look = !state.is_gated() || is_handling();
             let now = may_look.then(|| state.now(&self.wall));
             match look(&mut state, now) {
                 Look::Done(found) => {

@@ -1,0 +1,124 @@
+//! [`Handler`]: a registered handler, what it is called for ([`Wanted`]) and what it is told ([`Notice`]).
+//!
+//! [`Core`](crate::clock::state::core::Core) calls it before the jump and after it, in the order of registration, on the
+//! thread that moves the time, while no lock of the clock is held. On a backward jump `now()` in other threads waits
+//! until the handlers are done (requirement T50), so a panic in a handler, or in the drop of what it owns, is caught
+//! here.
+//! [`Clock::on_jump`](crate::clock::handle::Clock::on_jump) says what a handler may do.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError};
+use std::{fmt, mem};
+
+use super::handler_gate::Place;
+use super::jump_event::{JumpEvent, Phase, Reversal};
+use super::jump_filter::JumpFilter;
+use crate::clock::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
+use crate::time::{Ros, Time};
+
+/// What handlers are told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Notice {
+    Jump(JumpEvent),
+    Reversal(Reversal),
+    Tick(Time<Ros>),
+}
+
+/// What a handler wants to be told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    Jumps(JumpFilter),
+    Reversals,
+    Ticks,
+}
+
+pub(crate) struct Handler {
+    wanted: Wanted,
+    place: Arc<Place>,
+    is_gone: AtomicBool,
+    panics: AtomicU64,
+    call: Mutex<Box<dyn FnMut(Phase, Notice) + Send>>,
+}
+
+/// Runs code of the library's user. Whether it returned: a panic in it is caught, and so is a panic in the drop of the
+/// panic's payload.
+pub(crate) fn contained(call: impl FnOnce()) -> bool {
+    let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
+        return true;
+    };
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        mem::forget(another);
+    }
+    false
+}
+
+impl Handler {
+    #[track_caller]
+    pub(crate) fn new(wanted: Wanted, call: Box<dyn FnMut(Phase, Notice) + Send>) -> Self {
+        Self {
+            wanted,
+            place: Place::here(),
+            is_gone: AtomicBool::new(false),
+            panics: AtomicU64::new(0),
+            call: Mutex::new(call),
+        }
+    }
+
+    /// Where it was registered.
+    pub(crate) fn place(&self) -> Arc<Place> {
+        Arc::clone(&self.place)
+    }
+
+    /// Is not called any more. A call that is under way goes on.
+    pub(crate) fn retire(&self) {
+        self.is_gone.store(true, Ordering::Release);
+    }
+
+    /// How many calls have panicked.
+    pub(crate) fn panics(&self) -> u64 {
+        self.panics.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn wants(&self, notice: Notice) -> bool {
+        match (self.wanted, notice) {
+            (Wanted::Jumps(filter), Notice::Jump(event)) => filter.matches(event),
+            (Wanted::Reversals, Notice::Reversal(_)) | (Wanted::Ticks, Notice::Tick(_)) => true,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn run(&self, phase: Phase, notice: Notice) {
+        if self.is_gone.load(Ordering::Acquire) {
+            return;
+        }
+        let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
+        let came_back = contained(|| call(phase, notice));
+        drop(call);
+        if !came_back {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            // A log subscriber is the user's code, too.
+            contained(|| {
+                tracing::error!(
+                    "a handler of {notice:?} panicked; the others are called all the same"
+                );
+            });
+        }
+    }
+}
+
+/// The last reference is often dropped on a thread that others wait for, so a panic in the drop is caught.
+impl Drop for Handler {
+    fn drop(&mut self) {
+        let call = self.call.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let call = mem::replace(call, Box::new(|_, _| {}));
+        contained(|| drop(call));
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handler")
+            .field("wanted", &self.wanted)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,70 @@
+//! Marks of the current thread: it runs handlers ([`Handlers`]), or it delivers the time to all clocks of a hub
+//! ([`Serving`]). A marked thread does not wait for handlers or for the hub, because it would wait for itself.
+
+use std::cell::{Cell, RefCell};
+
+#[cfg(not(model))]
+thread_local! {
+    static HANDLING: Cell<u32> = const { Cell::new(0) };
+    static SERVING: RefCell<Vec<HubId>> = const { RefCell::new(Vec::new()) };
+}
+
+#[cfg(model)]
+loom::thread_local! {
+    static HANDLING: Cell<u32> = Cell::new(0);
+    static SERVING: RefCell<Vec<HubId>> = RefCell::new(Vec::new());
+}
+
+/// Tells the hubs of a process apart.
+pub(crate) type HubId = u64;
+
+/// This thread delivers the time to all clocks of a hub, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Serving(());
+
+impl Serving {
+    pub(crate) fn of(hub: HubId) -> Self {
+        SERVING.with(|hubs| hubs.borrow_mut().push(hub));
+        Self(())
+    }
+
+    /// Whether this thread delivers for the hub: a wait on one of its clocks would then never end.
+    pub(crate) fn is_here(hub: HubId) -> bool {
+        SERVING.with(|hubs| hubs.borrow().contains(&hub))
+    }
+
+    /// The same; also true in a thread whose thread-local values are already gone.
+    pub(crate) fn may_be_here(hub: HubId) -> bool {
+        let is_here = SERVING.try_with(|hubs| hubs.borrow().contains(&hub));
+        is_here.unwrap_or(true)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        SERVING.with(|hubs| hubs.borrow_mut().pop());
+    }
+}
+
+/// Whether this thread runs handlers of any clock. It then does not wait for the handlers of any clock, so that
+/// handlers cannot wait for each other.
+pub(crate) fn is_handling() -> bool {
+    HANDLING.with(Cell::get) > 0
+}
+
+/// This thread runs handlers, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Handlers(());
+
+impl Handlers {
+    pub(crate) fn run() -> Self {
+        HANDLING.with(|depth| depth.set(depth.get() + 1));
+        Self(())
+    }
+}
+
+impl Drop for Handlers {
+    fn drop(&mut self) {
+        HANDLING.with(|depth| depth.set(depth.get() - 1));
+    }
+}

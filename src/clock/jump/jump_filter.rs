@@ -1,0 +1,111 @@
+//! [`JumpFilter`]: which jumps a handler is called for.
+//!
+//! A value: it matches a [`JumpEvent`] and knows neither clocks nor handlers.
+
+use super::jump_event::{JumpEvent, JumpKind};
+use crate::time::Duration;
+
+/// Which jumps a handler is called for: any that one of its parts asks for, once each (T52).
+///
+/// ```
+/// use bagplay::time::Duration;
+/// use bagplay::clock::JumpFilter;
+/// let filter = JumpFilter::new().min_backward(Duration::from_nanos(1)).clock_changes();
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct JumpFilter {
+    min_forward: Option<Duration>,
+    min_backward: Option<Duration>,
+    clock_changes: bool,
+    start: bool,
+}
+
+/// A filter that could never match, or a threshold that is not positive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InvalidFilter {
+    /// Thresholds are distances; leave one out to not be called for that direction.
+    #[error("a jump threshold of {0} is not positive\nhint: leave it out to ignore that direction")]
+    NotPositive(Duration),
+    /// It asks for nothing.
+    #[error("the jump filter asks for nothing")]
+    Empty,
+}
+
+impl JumpFilter {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self {
+            min_forward: None,
+            min_backward: None,
+            clock_changes: false,
+            start: false,
+        }
+    }
+
+    /// Every jump, tick or not.
+    pub const fn any() -> Self {
+        let least = Duration::from_nanos(1);
+        Self::new()
+            .min_forward(least)
+            .min_backward(least)
+            .clock_changes()
+            .start()
+    }
+
+    /// Steps forwards by `least` or more; positive.
+    #[must_use]
+    pub const fn min_forward(mut self, least: Duration) -> Self {
+        self.min_forward = Some(least);
+        self
+    }
+
+    /// Steps back by `least` or more; positive. Time that runs backwards by itself
+    /// ([`Extrapolation`](crate::clock::state::extrapolate::Extrapolation)) makes none: see [`on_reverse`](crate::clock::handle::Clock::on_reverse).
+    #[must_use]
+    pub const fn min_backward(mut self, least: Duration) -> Self {
+        self.min_backward = Some(least);
+        self
+    }
+
+    /// A source taking over from the system clock or giving back to it; also with its first value, where the
+    /// machine's clock was shown until then.
+    #[must_use]
+    pub const fn clock_changes(mut self) -> Self {
+        self.clock_changes = true;
+        self
+    }
+
+    /// The first value of an active source.
+    #[must_use]
+    pub const fn start(mut self) -> Self {
+        self.start = true;
+        self
+    }
+
+    /// Whether a handler with this filter is called for `event`.
+    pub fn matches(self, event: JumpEvent) -> bool {
+        let reaches =
+            |least: Option<Duration>, way: Duration| least.is_some_and(|least| way >= least);
+        match event.kind {
+            JumpKind::Started => self.start || (self.clock_changes && event.is_clock_change()),
+            JumpKind::Forward => reaches(self.min_forward, event.delta()),
+            JumpKind::Backward => reaches(self.min_backward, -event.delta()),
+            JumpKind::Activated | JumpKind::Deactivated => self.clock_changes,
+        }
+    }
+
+    pub(crate) fn check(self) -> Result<Self, InvalidFilter> {
+        let thresholds = [self.min_forward, self.min_backward];
+        if let Some(bad) = thresholds
+            .into_iter()
+            .flatten()
+            .find(|least| *least <= Duration::ZERO)
+        {
+            return Err(InvalidFilter::NotPositive(bad));
+        }
+        if self == Self::new() {
+            return Err(InvalidFilter::Empty);
+        }
+        Ok(self)
+    }
+}
