@@ -19,7 +19,8 @@ use crate::clock::state::change::Fallback;
 use crate::clock::state::core::Core;
 use crate::clock::state::extrapolate::ClockPace;
 use crate::clock::waiting::alarms::Sleeper;
-use crate::clock::waiting::sleep::{SleepError, SleepOptions};
+use crate::clock::waiting::on_jump::SleepError;
+use crate::clock::waiting::sleep_options::SleepOptions;
 use crate::time::{Duration, Kind, Ros, Steady, System, Time};
 
 /// A clock of kind `K` (requirements T1, T3). Clones show the same time. As long as there is one, or a timer, a rate or

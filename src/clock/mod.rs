@@ -36,7 +36,8 @@ pub use timers::timer_set::Timers;
 #[cfg(feature = "async")]
 pub use waiting::async_sleep::Sleep;
 pub use waiting::cancel::Cancel;
-pub use waiting::sleep::{OnJump, SleepError, SleepOptions};
+pub use waiting::on_jump::{OnJump, SleepError};
+pub use waiting::sleep_options::SleepOptions;
 pub use writer::ClockWriter;
 
 /// The snippets of the documentation.

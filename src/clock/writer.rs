@@ -66,7 +66,7 @@ impl ClockWriter {
         self.change(Change::State(Heard::now(state, how, wall)), Share::ALL);
     }
 
-    /// Ends all sleeps with [`SleepError::Shutdown`](crate::clock::waiting::sleep::SleepError::Shutdown), now and later.
+    /// Ends all sleeps with [`SleepError::Shutdown`](crate::clock::waiting::on_jump::SleepError::Shutdown), now and later.
     pub fn shut_down(&self) {
         self.change(Change::Shut, Share::BOUNDED);
     }

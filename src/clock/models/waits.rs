@@ -13,7 +13,7 @@ use crate::clock::timers::rate::{Cycle, Rate};
 use crate::clock::timers::timer::Timer;
 use crate::clock::timers::timer_set::Timers;
 use crate::clock::waiting::cancel::Cancel;
-use crate::clock::waiting::sleep::{OnJump, SleepError};
+use crate::clock::waiting::on_jump::{OnJump, SleepError};
 use crate::time::{Duration, Ros, Speed, Time};
 
 fn asleep(clock: Clock<Ros>, until: i64, cancel: &Cancel) -> JoinHandle<Result<(), SleepError>> {

@@ -198,7 +198,7 @@ impl SimTime {
         come_of(self.hub.replace(Box::new(source)))
     }
 
-    /// Ends all sleeps on these clocks with [`SleepError::Shutdown`](crate::clock::waiting::sleep::SleepError::Shutdown), now and
+    /// Ends all sleeps on these clocks with [`SleepError::Shutdown`](crate::clock::waiting::on_jump::SleepError::Shutdown), now and
     /// later, also on clocks that join later or have left since. They show the time as before. (What sleeps on system
     /// and steady clocks is ended by a [`Cancel`](crate::clock::waiting::cancel::Cancel).)
     pub fn shut_down(&self) {

@@ -18,7 +18,7 @@ pub enum Fallback {
     Zero,
     /// The system clock, or the steady one where there is none (requirement T23). The clock is not
     /// started all the same, and what sleeps on it when the source starts ends with
-    /// [`SleepError::SourceChanged`](crate::clock::waiting::sleep::SleepError::SourceChanged).
+    /// [`SleepError::SourceChanged`](crate::clock::waiting::on_jump::SleepError::SourceChanged).
     Machine,
 }
 

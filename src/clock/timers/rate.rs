@@ -7,7 +7,8 @@
 use super::timer::InvalidPeriod;
 use crate::clock::handle::Clock;
 use crate::clock::waiting::alarms::Sleeper;
-use crate::clock::waiting::sleep::{SleepError, SleepOptions};
+use crate::clock::waiting::on_jump::SleepError;
+use crate::clock::waiting::sleep_options::SleepOptions;
 use crate::time::{Duration, Kind, Ros, Time};
 
 /// A loop's frequency (requirement T5).

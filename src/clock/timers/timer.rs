@@ -12,7 +12,9 @@ use super::timetable::TimerId;
 use crate::clock::handle::{Clock, kinded};
 use crate::clock::source::keep_alive::Life;
 use crate::clock::state::core::{Core, Locked};
-use crate::clock::waiting::sleep::{Ears, SleepError, SleepOptions};
+use crate::clock::waiting::on_jump::SleepError;
+use crate::clock::waiting::sleep::Ears;
+use crate::clock::waiting::sleep_options::SleepOptions;
 use crate::clock::waiting::wait_queue::Look;
 use crate::time::{Duration, Kind, Ros, Time};
 

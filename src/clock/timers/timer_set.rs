@@ -13,7 +13,9 @@ use super::timer::{InvalidPeriod, Timer, TimerOptions};
 use super::timer_adder::{Callback, Inbox, TimerAdder};
 use super::timetable::{SetId, TimerId};
 use crate::clock::handle::Clock;
-use crate::clock::waiting::sleep::{Ears, Limits, SleepError, SleepOptions};
+use crate::clock::waiting::on_jump::SleepError;
+use crate::clock::waiting::sleep::Ears;
+use crate::clock::waiting::sleep_options::{Limits, SleepOptions};
 use crate::clock::waiting::wait_queue::{Bell, Look};
 use crate::time::{Duration, Kind, Ros};
 

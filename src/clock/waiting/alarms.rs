@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::sleep::{OnJump, SleepError};
+use super::on_jump::{OnJump, SleepError};
 use super::wait_queue::Bell;
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::time::{Duration, Ros, Steady, Time};

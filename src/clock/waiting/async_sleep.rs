@@ -17,7 +17,9 @@ use std::task::{Context, Poll, Waker};
 
 use super::alarms::{AlarmId, Sleeper};
 use super::cancel::Watch;
-use super::sleep::{Asleep, Ears, OnJump, SleepError, SleepOptions};
+use super::on_jump::{OnJump, SleepError};
+use super::sleep::{Asleep, Ears};
+use super::sleep_options::SleepOptions;
 use super::wait_queue::{Bell, Look};
 use crate::clock::handle::Clock;
 use crate::clock::jump::handler_threads;

@@ -4,6 +4,8 @@ pub(crate) mod alarms;
 #[cfg(feature = "async")]
 pub(crate) mod async_sleep;
 pub(crate) mod cancel;
+pub(crate) mod on_jump;
 pub(crate) mod sleep;
+pub(crate) mod sleep_options;
 pub(crate) mod wait_queue;
 pub(crate) mod waits;

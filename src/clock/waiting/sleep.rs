@@ -1,180 +1,18 @@
-//! Sleeping on a clock: what a jump means to the sleeper ([`OnJump`]), how to end a sleep early
-//! ([`Cancel`]) and why one ended ([`SleepError`]).
+//! Sleeping on a clock: [`Asleep`] is a sleep that has begun, [`Ears`] waits for a timer; [`Core`] runs both.
 //!
-//! A sleeper blocks its own thread and is woken by its deadline, a jump it minds or its cancellation, by
-//! nothing else. The time is looked at before waiting, under the lock that every change takes.
+//! A sleeper blocks its own thread. Only its deadline, a jump that its [`OnJump`] asks for or its cancellation wakes
+//! it. It looks at the time before it waits, under the lock that every change takes.
 
 use std::sync::Arc;
 
 use super::alarms::{AlarmId, Sleeper};
-use super::cancel::{Cancel, Watch};
+use super::on_jump::{OnJump, SleepError};
+use super::sleep_options::{Limits, SleepOptions};
 use super::wait_queue::{Bell, Look};
-use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::clock::state::core::{Core, State};
-use crate::clock::wall_clock::Wall;
-use crate::time::{Duration, Ros, Steady, Time};
+use crate::time::{Duration, Ros, Time};
 
-/// What a blocking call does when the time jumps (requirement T56).
-///
-/// Time that goes on by itself ([`Extrapolation`](crate::clock::state::extrapolate::Extrapolation)) and turns to run backwards ends
-/// what a step back ends, at the turn. A call that begins later waits until the time comes back or jumps.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum OnJump {
-    /// Goes on to wait for the target, which after a backward jump takes longer.
-    #[default]
-    Continue,
-    /// Ends with [`SleepError::TimeJumped`] on a step back of any size.
-    ErrorOnBackward,
-    /// Ends with [`SleepError::TimeJumped`] on a step back, or forwards by `min_forward` or more even if
-    /// that reaches the target. Ticks are steps too, so this says which ones are jumps.
-    ErrorOnAny {
-        /// The least step forwards that is a jump.
-        min_forward: Duration,
-    },
-}
-
-impl OnJump {
-    /// The same, and the sleep ends with [`SleepError::Cancelled`] when `cancel` is.
-    pub fn unless(self, cancel: &Cancel) -> SleepOptions {
-        SleepOptions::from(self).unless(cancel)
-    }
-
-    /// The same, and the sleep ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock.
-    pub fn within(self, limit: Duration) -> SleepOptions {
-        SleepOptions::from(self).within(limit)
-    }
-
-    pub(crate) fn minds(self, event: JumpEvent) -> bool {
-        match (self, event.kind) {
-            (Self::ErrorOnBackward | Self::ErrorOnAny { .. }, JumpKind::Backward) => true,
-            (Self::ErrorOnAny { min_forward }, JumpKind::Forward) => event.delta() >= min_forward,
-            _ => false,
-        }
-    }
-}
-
-/// How to wait: an [`OnJump`], what may cancel it, and how long at most.
-///
-/// ```
-/// use bagplay::clock::{Cancel, Clock, Fallback, OnJump, SleepError};
-/// use bagplay::time::Duration;
-/// let (clock, _writer) = Clock::ros(Fallback::Zero);
-/// let cancel = Cancel::new();
-/// let options = OnJump::ErrorOnBackward.unless(&cancel).within(Duration::from_millis(5));
-/// # _writer.activate(); // and then nothing is heard
-/// assert_eq!(clock.sleep_for(Duration::from_secs(1), options), Err(SleepError::TimedOut));
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct SleepOptions {
-    pub(crate) on_jump: OnJump,
-    pub(crate) cancel: Option<Cancel>,
-    limit: Option<Duration>,
-}
-
-impl SleepOptions {
-    /// The same, but ends with [`SleepError::Cancelled`] when `cancel` is; nothing else cancels it then.
-    #[must_use]
-    pub fn unless(self, cancel: &Cancel) -> Self {
-        Self {
-            cancel: Some(cancel.clone()),
-            ..self
-        }
-    }
-
-    /// The same, but ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock, counted from the
-    /// call: at once if it is not positive and there is something to wait for.
-    #[must_use]
-    pub fn within(self, limit: Duration) -> Self {
-        Self {
-            limit: Some(limit),
-            ..self
-        }
-    }
-
-    /// From now on.
-    pub(crate) fn limits(&self, wall: &Wall) -> Limits {
-        let after = |limit| wall.steady().saturating_add(limit);
-        Limits {
-            cancel: self.cancel.clone(),
-            deadline: self.limit.map(after),
-            wall: wall.clone(),
-        }
-    }
-}
-
-/// What ends a wait, whatever the clock shows.
-pub(crate) struct Limits {
-    cancel: Option<Cancel>,
-    deadline: Option<Time<Steady>>,
-    wall: Wall,
-}
-
-impl Limits {
-    pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch> {
-        let cancel = self.cancel.as_ref();
-        cancel.map(|cancel| cancel.watch(core, bell, None))
-    }
-
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancel.as_ref().is_some_and(Cancel::is_cancelled)
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| self.wall.steady() >= deadline)
-    }
-
-    /// There is nothing yet: at the next change, or when the clock shows `at`, but not after the deadline.
-    pub(crate) fn wait<T, E: From<SleepError>>(&self, at: Option<Time<Ros>>) -> Look<Result<T, E>> {
-        if self.is_over() {
-            Look::Done(Err(SleepError::TimedOut.into()))
-        } else {
-            let steady = self.deadline;
-            Look::Again { at, steady }
-        }
-    }
-}
-
-impl From<OnJump> for SleepOptions {
-    fn from(on_jump: OnJump) -> Self {
-        Self {
-            on_jump,
-            ..Self::default()
-        }
-    }
-}
-
-/// Why a wait ended before what was waited for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum SleepError {
-    /// The time jumped, and [`OnJump`] asked to hear of it.
-    #[error("the time jumped by {} while asleep", .0.delta())]
-    TimeJumped(JumpEvent),
-    /// The source took over or gave back, so that the target means another instant.
-    #[error("the time source changed while asleep")]
-    SourceChanged,
-    /// The [`Cancel`] was cancelled, before or during the sleep.
-    #[error("the sleep was cancelled")]
-    Cancelled,
-    /// It took longer than [`SleepOptions::within`] allows.
-    #[error("the wait took longer than its time limit")]
-    TimedOut,
-    /// The clock's writer shut it down.
-    #[error("the clock was shut down")]
-    Shutdown,
-    /// A jump handler cannot sleep on the clock whose jump it handles, nor on others of its
-    /// [`SimTime`](crate::clock::source::sim_time::SimTime): it would wait for itself.
-    #[error("asleep in a jump handler of the same source, which would never end")]
-    InHandler,
-    /// The system could not start the thread that wakes the tasks which sleep on a clock; only sleeps of the feature
-    /// `async` end so. The cause is logged.
-    #[error(
-        "no thread could be started to wake the tasks that sleep on the clock\nhint: raise the limits on threads and memory"
-    )]
-    NoThread,
-}
-
-/// Waits for a timer and hears of jumps, until dropped. Not to be dropped under the clock's lock.
+/// Waits for a timer and is told of jumps, until dropped. Must not be dropped under the clock's lock.
 pub(crate) struct Ears {
     core: Arc<Core>,
     id: AlarmId,

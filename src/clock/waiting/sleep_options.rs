@@ -1,0 +1,113 @@
+//! [`SleepOptions`]: an [`OnJump`] with a [`Cancel`] and a time limit; [`Limits`]: the last two for one wait.
+
+use std::sync::Arc;
+
+use super::cancel::{Cancel, Watch};
+use super::on_jump::{OnJump, SleepError};
+use super::wait_queue::{Bell, Look};
+use crate::clock::state::core::Core;
+use crate::clock::wall_clock::Wall;
+use crate::time::{Duration, Ros, Steady, Time};
+
+impl OnJump {
+    /// The same, and the sleep ends with [`SleepError::Cancelled`] when `cancel` is.
+    pub fn unless(self, cancel: &Cancel) -> SleepOptions {
+        SleepOptions::from(self).unless(cancel)
+    }
+
+    /// The same, and the sleep ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock.
+    pub fn within(self, limit: Duration) -> SleepOptions {
+        SleepOptions::from(self).within(limit)
+    }
+}
+
+/// How to wait: an [`OnJump`], what may cancel it, and how long at most.
+///
+/// ```
+/// use bagplay::clock::{Cancel, Clock, Fallback, OnJump, SleepError};
+/// use bagplay::time::Duration;
+/// let (clock, _writer) = Clock::ros(Fallback::Zero);
+/// let cancel = Cancel::new();
+/// let options = OnJump::ErrorOnBackward.unless(&cancel).within(Duration::from_millis(5));
+/// # _writer.activate(); // and then nothing is heard
+/// assert_eq!(clock.sleep_for(Duration::from_secs(1), options), Err(SleepError::TimedOut));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct SleepOptions {
+    pub(crate) on_jump: OnJump,
+    pub(crate) cancel: Option<Cancel>,
+    limit: Option<Duration>,
+}
+
+impl SleepOptions {
+    /// The same, but ends with [`SleepError::Cancelled`] when `cancel` is; nothing else cancels it then.
+    #[must_use]
+    pub fn unless(self, cancel: &Cancel) -> Self {
+        Self {
+            cancel: Some(cancel.clone()),
+            ..self
+        }
+    }
+
+    /// The same, but ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock, counted from the
+    /// call: at once if it is not positive and there is something to wait for.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Self {
+        Self {
+            limit: Some(limit),
+            ..self
+        }
+    }
+
+    /// From now on.
+    pub(crate) fn limits(&self, wall: &Wall) -> Limits {
+        let after = |limit| wall.steady().saturating_add(limit);
+        Limits {
+            cancel: self.cancel.clone(),
+            deadline: self.limit.map(after),
+            wall: wall.clone(),
+        }
+    }
+}
+
+/// What ends a wait, whatever the clock shows.
+pub(crate) struct Limits {
+    cancel: Option<Cancel>,
+    deadline: Option<Time<Steady>>,
+    wall: Wall,
+}
+
+impl Limits {
+    pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch> {
+        let cancel = self.cancel.as_ref();
+        cancel.map(|cancel| cancel.watch(core, bell, None))
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(Cancel::is_cancelled)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| self.wall.steady() >= deadline)
+    }
+
+    /// There is nothing yet: at the next change, or when the clock shows `at`, but not after the deadline.
+    pub(crate) fn wait<T, E: From<SleepError>>(&self, at: Option<Time<Ros>>) -> Look<Result<T, E>> {
+        if self.is_over() {
+            Look::Done(Err(SleepError::TimedOut.into()))
+        } else {
+            let steady = self.deadline;
+            Look::Again { at, steady }
+        }
+    }
+}
+
+impl From<OnJump> for SleepOptions {
+    fn from(on_jump: OnJump) -> Self {
+        Self {
+            on_jump,
+            ..Self::default()
+        }
+    }
+}
