@@ -11,8 +11,8 @@ use std::sync::{Arc, Weak};
 
 use super::wall_clock::{Rest, Wall};
 use super::writer::ClockWriter;
-use crate::clock::jump::handler::{Handler, Notice, Wanted};
-use crate::clock::jump::jump_event::{JumpEvent, Phase, Reversal};
+use crate::clock::jump::handler::{Handler, Wanted};
+use crate::clock::jump::jump_event::{JumpEvent, Notice, Phase, Reversal};
 use crate::clock::jump::jump_filter::{InvalidFilter, JumpFilter};
 use crate::clock::source::keep_alive::Life;
 use crate::clock::state::change::Fallback;
@@ -57,7 +57,7 @@ impl Clock<Ros> {
 
     /// How its time goes, by what its source said last. Waits for no handlers.
     pub fn pace(&self) -> ClockPace {
-        self.core.lock().pace()
+        self.core.lock().time.pace()
     }
 
     /// Whether a source drives it (requirement T18).

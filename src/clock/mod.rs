@@ -22,6 +22,7 @@ pub use handle::{Clock, JumpHandle, NotStarted};
 pub use jump::jump_event::{JumpEvent, JumpKind, Phase, Reversal};
 pub use jump::jump_filter::{InvalidFilter, JumpFilter};
 pub use source::complaint::Complaint;
+#[cfg(feature = "wire")]
 pub(crate) use source::mailbox;
 pub use source::sim_time::SimTime;
 pub use source::time_source::{Feed, MachineSource, NoSource, SourceError, TimeSource};

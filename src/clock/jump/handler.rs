@@ -1,4 +1,4 @@
-//! [`Handler`]: a registered handler, what it is called for ([`Wanted`]) and what it is told ([`Notice`]).
+//! [`Handler`]: a registered handler, and what it is called for ([`Wanted`]).
 //!
 //! [`Core`](crate::clock::state::core::Core) calls it before the jump and after it, in the order of registration, on the
 //! thread that moves the time, while no lock of the clock is held. On a backward jump `now()` in other threads waits
@@ -11,18 +11,9 @@ use std::sync::{Arc, PoisonError};
 use std::{fmt, mem};
 
 use super::handler_gate::Place;
-use super::jump_event::{JumpEvent, Phase, Reversal};
+use super::jump_event::{Notice, Phase};
 use super::jump_filter::JumpFilter;
 use crate::clock::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
-use crate::time::{Ros, Time};
-
-/// What handlers are told.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Notice {
-    Jump(JumpEvent),
-    Reversal(Reversal),
-    Tick(Time<Ros>),
-}
 
 /// What a handler wants to be told.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,5 @@
-//! Jumps as values: what happened to a clock's time ([`JumpEvent`], [`Reversal`]) and when a handler is called for it
-//! ([`Phase`]).
+//! Jumps as values: what happened to a clock's time ([`JumpEvent`], [`Reversal`]) and what a handler is told
+//! ([`Phase`], [`Notice`]).
 //!
 //! `state/change.rs` makes them; handlers, sleepers and timers react to them.
 
@@ -73,6 +73,14 @@ pub struct Reversal {
     pub at: Time<Ros>,
     /// The factor from here on.
     pub speed: Speed,
+}
+
+/// What handlers are told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Notice {
+    Jump(JumpEvent),
+    Reversal(Reversal),
+    Tick(Time<Ros>),
 }
 
 /// Before or after the jump takes effect.

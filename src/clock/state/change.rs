@@ -1,12 +1,12 @@
-//! What can happen to a ROS clock ([`Change`]) and what comes of it ([`Outcome`]): decided here, made in
-//! `core.rs`.
+//! What can happen to a clock ([`Change`]), to what ([`State`]), and what comes of it ([`Outcome`]).
+//!
+//! Plain values: [`State::outcome_of`] decides what a change means, [`State::commit`] makes it. `core.rs` calls both
+//! under the clock's lock, and the handlers between and after them.
 
-use super::core::State;
 use super::extrapolate::{ClockPace, ClockState, Heard, LateTick};
 use super::reading::Reading;
-use crate::clock::jump::handler::Notice;
-use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Reversal};
-use crate::clock::mailbox::{Letter, Said};
+use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Notice, Reversal};
+use crate::clock::source::mailbox::{Letter, Said};
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Duration, Ros, Speed, Time};
 
@@ -86,7 +86,49 @@ impl Outcome {
     }
 }
 
+/// What a clock shows and what its source said.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) reading: Reading,
+    pub(crate) is_active: bool,
+    rest: Rest,
+    fallback: Fallback,
+    received: Received,
+    /// The first value of the active source, if it came while the source was active.
+    pub(crate) first: Option<Time<Ros>>,
+    pub(crate) is_shut: bool,
+}
+
 impl State {
+    pub(crate) fn new(rest: Rest, fallback: Fallback) -> Self {
+        Self {
+            reading: Reading::Rest(rest),
+            is_active: false,
+            rest,
+            fallback,
+            received: Received::default(),
+            first: None,
+            is_shut: false,
+        }
+    }
+
+    pub(crate) fn now(&self, wall: &Wall) -> Time<Ros> {
+        self.reading.at(wall)
+    }
+
+    /// Makes the change whose outcome this is; `shown` is the time shown before it.
+    pub(crate) fn commit(&mut self, outcome: &Outcome, shown: Time<Ros>) {
+        self.is_active = outcome.is_active;
+        self.is_shut |= outcome.is_shut;
+        self.reading = match outcome.continues {
+            Some(heading) => outcome.reading.not_behind(shown, heading),
+            None => outcome.reading,
+        };
+        if let Some(event) = outcome.event.filter(|event| !event.is_step()) {
+            self.first = (event.kind == JumpKind::Started).then_some(event.after);
+        }
+    }
+
     pub(crate) fn pace(&self) -> ClockPace {
         match self.received {
             _ if !self.is_active => ClockPace::Machine,

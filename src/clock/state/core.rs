@@ -1,4 +1,4 @@
-//! [`Core`]: one clock's state behind all its handles, and how it changes.
+//! [`Core`]: what all handles of a clock share: its state, its handlers, its sleepers and its timers.
 //!
 //! Readers see the words of a [`SeqLock`]; everything else is under one lock, which is never held while
 //! user code runs. Changes are made one after another: one that arrives while handlers run is made right
@@ -8,15 +8,15 @@
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, Weak};
 
-use super::change::{Change, Fallback, Outcome, Received};
+use super::change::{Change, Fallback, Outcome, State};
 use super::reading::{Reading, Shown};
 use super::seqlock::SeqLock;
 use super::share::Share;
-use crate::clock::jump::handler::{Handler, Notice};
+use crate::clock::jump::handler::Handler;
 use crate::clock::jump::handler_gate::{Gate, Running};
 use crate::clock::jump::handler_threads::{Handlers, HubId, Serving};
-use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Phase};
-use crate::clock::mailbox::Mailbox;
+use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Notice, Phase};
+use crate::clock::source::mailbox::Mailbox;
 use crate::clock::sync;
 use crate::clock::sync::{Condvar, Mutex, MutexGuard, ThreadId};
 use crate::clock::timers::timetable::Timetable;
@@ -29,7 +29,7 @@ use crate::time::{Ros, Time};
 pub(crate) struct Core {
     shown: SeqLock,
     pub(crate) wall: Wall,
-    state: Mutex<State>,
+    state: Mutex<CoreState>,
     /// Rung when handlers have run for which `now()` waits.
     pub(crate) settled: Arc<Bell>,
     /// Told when those have passed who waited for them.
@@ -44,18 +44,12 @@ pub(crate) struct Core {
     pub(crate) onlookers: AtomicUsize,
 }
 
+/// Everything that is under the lock of a [`Core`].
 #[derive(Debug)]
-pub(crate) struct State {
-    pub(crate) reading: Reading,
-    pub(crate) is_active: bool,
-    pub(crate) rest: Rest,
-    pub(crate) fallback: Fallback,
-    pub(crate) received: Received,
+pub(crate) struct CoreState {
+    pub(crate) time: State,
     pub(crate) alarms: Alarms,
     pub(crate) timers: Timetable,
-    /// The first value of the source that is active, if it came since it is.
-    pub(crate) first: Option<Time<Ros>>,
-    is_shut: bool,
     /// How often the clock has changed hands.
     pub(crate) owner: u64,
     /// Whose time it has.
@@ -77,23 +71,23 @@ struct Handling {
     is_gated: bool,
 }
 
-pub(crate) type Locked<'a> = MutexGuard<'a, State>;
+pub(crate) type Locked<'a> = MutexGuard<'a, CoreState>;
 
-impl State {
+impl CoreState {
     pub(crate) fn now(&self, wall: &Wall) -> Time<Ros> {
-        self.reading.at(wall)
+        self.time.now(wall)
     }
 
     pub(crate) const fn shown(&self) -> Shown {
         Shown {
-            reading: self.reading,
-            is_active: self.is_active,
+            reading: self.time.reading,
+            is_active: self.time.is_active,
             is_gated: self.is_gated(),
         }
     }
 
     pub(crate) const fn is_shut(&self) -> bool {
-        self.is_shut
+        self.time.is_shut
     }
 
     /// Whether this thread runs this clock's handlers.
@@ -109,7 +103,7 @@ impl State {
 
     /// Whether time is shown that goes on, or that a source has said.
     pub(crate) const fn has_time(&self) -> bool {
-        self.shown().is_started() || self.reading.moves()
+        self.shown().is_started() || self.time.reading.moves()
     }
 
     /// Whether handlers run for which `now()` waits.
@@ -131,16 +125,10 @@ impl State {
 
 impl Core {
     pub(crate) fn new(wall: Wall, rest: Rest, fallback: Fallback) -> Arc<Self> {
-        let state = State {
-            reading: Reading::Rest(rest),
-            is_active: false,
-            rest,
-            fallback,
-            received: Received::default(),
+        let state = CoreState {
+            time: State::new(rest, fallback),
             alarms: Alarms::default(),
             timers: Timetable::default(),
-            first: None,
-            is_shut: false,
             owner: 0,
             hub: None,
             handlers: Vec::new(),
@@ -217,7 +205,7 @@ impl Core {
                 return;
             }
             if let Some(change) = state.changes.take()
-                && let Some(outcome) = state.outcome_of(change, &self.wall)
+                && let Some(outcome) = state.time.outcome_of(change, &self.wall)
             {
                 state = self.make(&outcome, state);
             }
@@ -274,21 +262,13 @@ impl Core {
     }
 
     /// From here on the state is the one after the change; readers may not see it yet.
-    fn commit(&self, outcome: &Outcome, state: &mut State) {
+    fn commit(&self, outcome: &Outcome, state: &mut CoreState) {
         let shown = state.now(&self.wall);
-        if state.reading.moves() {
+        if state.time.reading.moves() {
             // Who has not looked since it was shown.
             state.alarms.ring_due(shown);
         }
-        state.is_active = outcome.is_active;
-        state.is_shut |= outcome.is_shut;
-        state.reading = match outcome.continues {
-            Some(heading) => outcome.reading.not_behind(shown, heading),
-            None => outcome.reading,
-        };
-        if let Some(event) = outcome.event.filter(|event| !event.is_step()) {
-            state.first = (event.kind == JumpKind::Started).then_some(event.after);
-        }
+        state.time.commit(outcome, shown);
         if let Some(event) = outcome.event {
             state.alarms.jump(event);
             state.timers.jump(event);
@@ -297,12 +277,12 @@ impl Core {
 
     /// Readers see it. Whoever is due wakes, then who has to look again: everybody, but after a step forward
     /// nobody who has not come due, and after a correction of a line at most who waits for the nearest time.
-    fn show(&self, outcome: &Outcome, state: &mut State) {
+    fn show(&self, outcome: &Outcome, state: &mut CoreState) {
         self.shown.write(|| {
             // Again, as somebody may have read the time since; nobody does while this is written.
             if let Some(heading) = outcome.continues {
                 let shown = outcome.was.at(&self.wall);
-                state.reading = state.reading.not_behind(shown, heading);
+                state.time.reading = state.time.reading.not_behind(shown, heading);
             }
             state.shown().to_words()
         });
@@ -319,6 +299,25 @@ impl Core {
             state.alarms.ring_all();
         }
     }
+
+    /// Wakes the waiter with the nearest time, if that comes on a line before the waiter would look again by itself. So a
+    /// new line wakes one thread at most, however many wait.
+    pub(crate) fn tell_first(&self, state: &mut CoreState) {
+        if let Reading::Moving(_) = state.time.reading {
+            let reading = state.time.reading;
+            state
+                .alarms
+                .ring_first(|at| reading.wall_at(at, &self.wall));
+        }
+    }
+
+    /// Wakes those whose time has come by itself.
+    pub(crate) fn ring_passed(&self, state: &mut CoreState) {
+        if state.time.reading.moves() && !state.is_gated() {
+            let now = state.now(&self.wall);
+            state.alarms.ring_due(now);
+        }
+    }
 }
 
 impl Resting for Core {
@@ -331,7 +330,7 @@ impl Resting for Core {
             return;
         }
         self.ring_passed(&mut state);
-        if let Reading::Rest(_) = state.reading {
+        if let Reading::Rest(_) = state.time.reading {
             // The date may have been set.
             state.alarms.ring_all();
         }

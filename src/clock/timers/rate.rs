@@ -105,7 +105,7 @@ impl<K: Kind> Rate<K> {
         // Planned under the clock's lock: no jump comes between the plan and the sleep.
         let slept = self.clock.core.sleep(&options.into(), |state, now| {
             let sleeper = if state.has_time() {
-                let began = anchor.or(state.first).unwrap_or(now);
+                let began = anchor.or(state.time.first).unwrap_or(now);
                 cycle = now.saturating_since(began);
                 let (end, planned) = plan(began, period, now);
                 pace = planned;

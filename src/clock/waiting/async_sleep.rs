@@ -24,7 +24,7 @@ use super::wait_queue::{Bell, Look};
 use crate::clock::handle::Clock;
 use crate::clock::jump::handler_threads;
 use crate::clock::source::keep_alive::Life;
-use crate::clock::state::core::{Core, State};
+use crate::clock::state::core::{Core, CoreState};
 use crate::time::{Duration, Kind, Ros, Steady, Time};
 
 /// A sleep on a clock, which has begun when it is made; dropped, it ends. See [`Clock::sleep_until_async`].
@@ -38,7 +38,7 @@ pub struct Sleep {
     entry: Arc<Entry>,
 }
 
-type Plan = Box<dyn FnOnce(&State, Time<Ros>) -> Sleeper + Send>;
+type Plan = Box<dyn FnOnce(&CoreState, Time<Ros>) -> Sleeper + Send>;
 
 /// Whose sleep has ended, and how.
 type Ended = Vec<(Guest, Result<(), SleepError>)>;
@@ -123,7 +123,7 @@ impl<K: Kind> Clock<K> {
     /// }
     /// ```
     pub fn sleep_for_async(&self, span: Duration, options: impl Into<SleepOptions>) -> Sleep {
-        let plan = move |state: &State, now| Sleeper::lasting(span, state, now);
+        let plan = move |state: &CoreState, now| Sleeper::lasting(span, state, now);
         Sleep::new(self, &options.into(), Box::new(plan))
     }
 
@@ -131,7 +131,7 @@ impl<K: Kind> Clock<K> {
     /// and ends a second after the last of them. If it cannot be started, they end with [`SleepError::NoThread`].
     pub fn sleep_until_async(&self, target: Time<K>, options: impl Into<SleepOptions>) -> Sleep {
         let until = Time::from_nanos(target.as_nanos());
-        let plan = move |_: &State, _| Sleeper::until(until);
+        let plan = move |_: &CoreState, _| Sleeper::until(until);
         Sleep::new(self, &options.into(), Box::new(plan))
     }
 }
@@ -234,7 +234,7 @@ impl Desk {
     }
 
     /// Who has slept enough; nobody once nobody sleeps.
-    fn look(&self, core: &Core, state: &mut State, now: Option<Time<Ros>>) -> Look<Ended> {
+    fn look(&self, core: &Core, state: &mut CoreState, now: Option<Time<Ros>>) -> Look<Ended> {
         // If handlers run for which `now()` waits, there is no time to look at. All are rung after that.
         core.ring_passed(state);
         let mut guests = locked(&self.guests);

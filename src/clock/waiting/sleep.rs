@@ -9,7 +9,7 @@ use super::alarms::{AlarmId, Sleeper};
 use super::on_jump::{OnJump, SleepError};
 use super::sleep_options::{Limits, SleepOptions};
 use super::wait_queue::{Bell, Look};
-use crate::clock::state::core::{Core, State};
+use crate::clock::state::core::{Core, CoreState};
 use crate::time::{Duration, Ros, Time};
 
 /// Waits for a timer and is told of jumps, until dropped. Must not be dropped under the clock's lock.
@@ -39,7 +39,7 @@ impl Ears {
     }
 
     /// The jump that was asked for.
-    pub(crate) fn heard(&self, state: &State) -> Option<SleepError> {
+    pub(crate) fn heard(&self, state: &CoreState) -> Option<SleepError> {
         state.alarms.sleeper(self.id).ended?.err()
     }
 }
@@ -52,7 +52,7 @@ impl Drop for Ears {
 
 impl Sleeper {
     /// Counted from `now`, or from the first time there is (requirement T21).
-    pub(crate) fn lasting(span: Duration, state: &State, now: Time<Ros>) -> Self {
+    pub(crate) fn lasting(span: Duration, state: &CoreState, now: Time<Ros>) -> Self {
         if span <= Duration::ZERO {
             Self::until(Time::MIN)
         } else if state.has_time() {
@@ -75,9 +75,9 @@ pub(crate) struct Asleep<P> {
     plan: Option<P>,
 }
 
-impl<P: FnOnce(&State, Time<Ros>) -> Sleeper> Asleep<P> {
+impl<P: FnOnce(&CoreState, Time<Ros>) -> Sleeper> Asleep<P> {
     pub(crate) fn new(
-        state: &mut State,
+        state: &mut CoreState,
         bell: &Arc<Bell>,
         options: &SleepOptions,
         limits: Limits,
@@ -96,7 +96,7 @@ impl<P: FnOnce(&State, Time<Ros>) -> Sleeper> Asleep<P> {
     pub(crate) fn look(
         &mut self,
         core: &Core,
-        state: &mut State,
+        state: &mut CoreState,
         now: Option<Time<Ros>>,
     ) -> Look<Result<Time<Ros>, SleepError>> {
         if self.limits.is_cancelled() {
@@ -125,7 +125,7 @@ impl<P: FnOnce(&State, Time<Ros>) -> Sleeper> Asleep<P> {
         }
     }
 
-    pub(crate) fn remove(&self, state: &mut State) {
+    pub(crate) fn remove(&self, state: &mut CoreState) {
         state.alarms.remove(self.alarm);
     }
 }
@@ -153,7 +153,7 @@ impl Core {
     pub(crate) fn sleep(
         self: &Arc<Self>,
         options: &SleepOptions,
-        plan: impl FnOnce(&State, Time<Ros>) -> Sleeper,
+        plan: impl FnOnce(&CoreState, Time<Ros>) -> Sleeper,
     ) -> Result<Time<Ros>, SleepError> {
         let bell = self.bell();
         let limits = options.limits(self.wall());
@@ -169,7 +169,7 @@ impl Core {
 
     /// Whether others are still shown `target` or later, in a handler of another clock: that waits for no
     /// handlers of this one, and then the time may be back already.
-    fn shows(&self, state: &State, target: Time<Ros>) -> bool {
+    fn shows(&self, state: &CoreState, target: Time<Ros>) -> bool {
         state.is_gated() && self.look(|shown, wall| shown.reading.at(wall)) >= target
     }
 

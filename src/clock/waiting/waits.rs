@@ -10,8 +10,7 @@ use super::wait_queue::{Bell, Look};
 use crate::clock::jump::handler::contained;
 use crate::clock::jump::handler_gate::{self, Ticket};
 use crate::clock::jump::handler_threads::{Handlers, is_handling};
-use crate::clock::state::core::{Core, Locked, State};
-use crate::clock::state::reading::Reading;
+use crate::clock::state::core::{Core, CoreState, Locked};
 use crate::clock::sync;
 use crate::clock::wall_clock::Wall;
 use crate::time::{Ros, Steady, Time};
@@ -32,7 +31,7 @@ impl Core {
     }
 
     /// Has waited for a round, and has the lock: the next one may begin when it is released.
-    fn pass(&self, state: &mut State, ticket: Ticket) {
+    fn pass(&self, state: &mut CoreState, ticket: Ticket) {
         state.gate.leave(ticket);
         if state.gate.is_clear() && state.gate.held_up > 0 {
             self.passed.notify_all();
@@ -95,7 +94,7 @@ impl Core {
         &'a self,
         mut state: Locked<'a>,
         waiter: AlarmId,
-        mut look: impl FnMut(&mut State, Option<Time<Ros>>) -> Look<T>,
+        mut look: impl FnMut(&mut CoreState, Option<Time<Ros>>) -> Look<T>,
     ) -> (Locked<'a>, T) {
         let bell = state.alarms.waiter_bell(waiter);
         let mut ticket: Option<Ticket> = None;
@@ -112,7 +111,7 @@ impl Core {
                     return (state, found);
                 }
                 Look::Again { at, steady } => {
-                    let comes = at.and_then(|at| state.reading.wall_at(at, &self.wall));
+                    let comes = at.and_then(|at| state.time.reading.wall_at(at, &self.wall));
                     let until = comes.into_iter().chain(steady).min();
                     state.alarms.waits(waiter, at, until);
                     self.tell_first(&mut state);
@@ -129,25 +128,6 @@ impl Core {
                     }
                 }
             }
-        }
-    }
-
-    /// The first who waits for a time of a line looks again by itself when that comes. So a new line wakes one
-    /// thread at most, however many wait.
-    pub(crate) fn tell_first(&self, state: &mut State) {
-        if let Reading::Moving(_) = state.reading {
-            let reading = state.reading;
-            state
-                .alarms
-                .ring_first(|at| reading.wall_at(at, &self.wall));
-        }
-    }
-
-    /// Wakes those whose time has come by itself.
-    pub(crate) fn ring_passed(&self, state: &mut State) {
-        if state.reading.moves() && !state.is_gated() {
-            let now = state.now(&self.wall);
-            state.alarms.ring_due(now);
         }
     }
 
