@@ -9,14 +9,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
 
+use super::core::Core;
 use super::wall_clock::{Rest, Wall};
-use super::writer::ClockWriter;
 use crate::clock::jump::handler::{Handler, Wanted};
 use crate::clock::jump::jump_event::{JumpEvent, Notice, Phase, Reversal};
 use crate::clock::jump::jump_filter::{InvalidFilter, JumpFilter};
 use crate::clock::source::keep_alive::Life;
 use crate::clock::state::change::Fallback;
-use crate::clock::state::core::Core;
 use crate::clock::state::extrapolate::ClockPace;
 use crate::clock::waiting::alarms::Sleeper;
 use crate::clock::waiting::on_jump::SleepError;
@@ -43,18 +42,6 @@ pub struct Clock<K: Kind = Ros> {
 pub struct NotStarted;
 
 impl Clock<Ros> {
-    /// A ROS clock and what moves it. Give the writer to a [`SimTime`](crate::clock::source::sim_time::SimTime), or move
-    /// the time with it; once it is dropped, the clock shows system time.
-    pub fn ros(fallback: Fallback) -> (Self, ClockWriter) {
-        Self::ros_on(Wall::Machine, fallback)
-    }
-
-    pub(crate) fn ros_on(wall: Wall, fallback: Fallback) -> (Self, ClockWriter) {
-        let clock = Self::of(Core::new(wall, Rest::System, fallback));
-        let writer = ClockWriter::new(clock.clone());
-        (clock, writer)
-    }
-
     /// How its time goes, by what its source said last. Waits for no handlers.
     pub fn pace(&self) -> ClockPace {
         self.core.lock().time.pace()
@@ -90,7 +77,7 @@ impl Clock<Steady> {
 }
 
 impl<K: Kind> Clock<K> {
-    fn of(core: Arc<Core>) -> Self {
+    pub(crate) fn of(core: Arc<Core>) -> Self {
         Self {
             core,
             life: Arc::default(),

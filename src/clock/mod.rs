@@ -4,6 +4,7 @@
 //! Nothing here does I/O or owns a thread. The clocks of the machine are read in `wall_clock.rs` alone.
 //! `docs/time.md` names the place where each requirement of the ROS article is met.
 
+mod core;
 mod handle;
 mod jump;
 #[cfg(test)]
@@ -16,7 +17,6 @@ mod test_clock;
 mod timers;
 mod waiting;
 mod wall_clock;
-mod writer;
 
 pub use handle::{Clock, JumpHandle, NotStarted};
 pub use jump::jump_event::{JumpEvent, JumpKind, Phase, Reversal};
@@ -26,6 +26,7 @@ pub use source::complaint::Complaint;
 pub(crate) use source::mailbox;
 pub use source::sim_time::SimTime;
 pub use source::time_source::{Feed, MachineSource, NoSource, SourceError, TimeSource};
+pub use source::writer::ClockWriter;
 pub use state::change::Fallback;
 pub use state::extrapolate::{ClockPace, ClockState, Extrapolation, LateTick};
 pub use test_clock::TestClock;
@@ -39,7 +40,6 @@ pub use waiting::async_sleep::Sleep;
 pub use waiting::cancel::Cancel;
 pub use waiting::on_jump::{OnJump, SleepError};
 pub use waiting::sleep_options::SleepOptions;
-pub use writer::ClockWriter;
 
 /// The snippets of the documentation.
 #[cfg(all(doctest, feature = "wire"))]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::handle::Clock;
 use super::wall_clock::{Manual, Wall};
-use super::writer::ClockWriter;
+use crate::clock::source::writer::ClockWriter;
 use crate::clock::state::change::Fallback;
 use crate::clock::timers::timer_set::Timers;
 use crate::time::{Duration, Kind, Ros, Steady, System, Time};

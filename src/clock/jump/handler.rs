@@ -1,6 +1,6 @@
 //! [`Handler`]: a registered handler, and what it is called for ([`Wanted`]).
 //!
-//! [`Core`](crate::clock::state::core::Core) calls it before the jump and after it, in the order of registration, on the
+//! [`Core`](crate::clock::core::Core) calls it before the jump and after it, in the order of registration, on the
 //! thread that moves the time, while no lock of the clock is held. On a backward jump `now()` in other threads waits
 //! until the handlers are done (requirement T50), so a panic in a handler, or in the drop of what it owns, is caught
 //! here.

@@ -16,6 +16,7 @@ use super::complaint::Complaint;
 use super::keep_alive::Kept;
 use super::mailbox::{Letter, Mailbox, Said};
 use super::time_source::TimeSource;
+use super::writer::Attached;
 use crate::clock::handle::Clock;
 use crate::clock::jump::handler_threads::{HubId, Serving};
 use crate::clock::state::change::Change;
@@ -24,7 +25,6 @@ use crate::clock::state::share::Share;
 use crate::clock::sync;
 use crate::clock::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
 use crate::clock::wall_clock::Wall;
-use crate::clock::writer::Attached;
 use crate::time::{Ros, Time};
 
 /// So many states in a row, for one may have waited on its way.

@@ -7,3 +7,4 @@ pub(crate) mod mailbox;
 pub(crate) mod sim_time;
 pub(crate) mod switch;
 pub(crate) mod time_source;
+pub(crate) mod writer;

@@ -12,12 +12,13 @@ use super::complaint::Complaint;
 use super::delivery::{Hub, Ran};
 use super::keep_alive::Kept;
 use super::time_source::{ByHand, Feed, NoSource, SourceError, TimeSource};
+use super::writer::{Attached, ClockWriter};
 use crate::clock::handle::Clock;
 use crate::clock::state::change::Fallback;
 use crate::clock::test_clock::TestClock;
 use crate::clock::wall_clock::Wall;
-use crate::clock::writer::{Attached, ClockWriter};
-use crate::clock::{jump, sync};
+use crate::clock::jump::handler_threads;
+use crate::clock::sync;
 use crate::time::Ros;
 
 /// A time source and its clocks (requirement T25).
@@ -65,7 +66,7 @@ impl Drop for Keeper {
                 tracing::error!("a time source panicked as it was stopped or dropped");
             }
         };
-        if jump::is_handling() || self.0.may_be_served_here() {
+        if handler_threads::is_handling() || self.0.may_be_served_here() {
             sync::spawn("clock-close", close);
         } else {
             close();

@@ -2,7 +2,7 @@
 //!
 //! A counter is odd while a write is under way, and a reader that finds it odd or changed reads again.
 //! All words are atomics, so that no unsafe code is needed. Writers take turns elsewhere (the lock of
-//! [`Core`](super::core::Core)).
+//! [`Core`](crate::clock::core::Core)).
 
 use crate::clock::sync::{AtomicI64, AtomicU64, Ordering, fence, yield_now};
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
 use super::timetable::TimerId;
+use crate::clock::core::{Core, Locked};
 use crate::clock::handle::{Clock, kinded};
 use crate::clock::source::keep_alive::Life;
-use crate::clock::state::core::{Core, Locked};
 use crate::clock::waiting::on_jump::SleepError;
 use crate::clock::waiting::sleep::Ears;
 use crate::clock::waiting::sleep_options::SleepOptions;

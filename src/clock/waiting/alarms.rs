@@ -2,7 +2,7 @@
 //!
 //! A timer that nobody waits for is not in the queue and costs a tick nothing; see `timetable.rs`. A tick rings those
 //! whose time has come. A jump visits whom it may concern: a step forward the sleepers that asked for steps of that
-//! size, any other jump everybody. All of it is under the lock of [`Core`](crate::clock::state::core::Core), which the bells'
+//! size, any other jump everybody. All of it is under the lock of [`Core`](crate::clock::core::Core), which the bells'
 //! condition variables belong to, so no wake-up is lost.
 
 use std::collections::{BTreeMap, BTreeSet};

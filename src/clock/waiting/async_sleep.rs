@@ -21,10 +21,10 @@ use super::on_jump::{OnJump, SleepError};
 use super::sleep::{Asleep, Ears};
 use super::sleep_options::SleepOptions;
 use super::wait_queue::{Bell, Look};
+use crate::clock::core::{Core, CoreState};
 use crate::clock::handle::Clock;
 use crate::clock::jump::handler_threads;
 use crate::clock::source::keep_alive::Life;
-use crate::clock::state::core::{Core, CoreState};
 use crate::time::{Duration, Kind, Ros, Steady, Time};
 
 /// A sleep on a clock, which has begun when it is made; dropped, it ends. See [`Clock::sleep_until_async`].

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use super::alarms::AlarmId;
 use super::wait_queue::Bell;
-use crate::clock::state::core::Core;
+use crate::clock::core::Core;
 use crate::clock::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
 /// Ends sleeps early. Clones are one and the same; once cancelled it stays so, for later sleeps too.

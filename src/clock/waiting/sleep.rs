@@ -9,7 +9,7 @@ use super::alarms::{AlarmId, Sleeper};
 use super::on_jump::{OnJump, SleepError};
 use super::sleep_options::{Limits, SleepOptions};
 use super::wait_queue::{Bell, Look};
-use crate::clock::state::core::{Core, CoreState};
+use crate::clock::core::{Core, CoreState};
 use crate::time::{Duration, Ros, Time};
 
 /// Waits for a timer and is told of jumps, until dropped. Must not be dropped under the clock's lock.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cancel::{Cancel, Watch};
 use super::on_jump::{OnJump, SleepError};
 use super::wait_queue::{Bell, Look};
-use crate::clock::state::core::Core;
+use crate::clock::core::Core;
 use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Steady, Time};
 

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::alarms::AlarmId;
 use super::wait_queue::{Bell, Look};
+use crate::clock::core::{Core, CoreState, Locked};
 use crate::clock::jump::handler::contained;
 use crate::clock::jump::handler_gate::{self, Ticket};
 use crate::clock::jump::handler_threads::{Handlers, is_handling};
-use crate::clock::state::core::{Core, CoreState, Locked};
 use crate::clock::sync;
 use crate::clock::wall_clock::Wall;
 use crate::time::{Ros, Steady, Time};

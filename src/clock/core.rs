@@ -8,21 +8,21 @@
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, Weak};
 
-use super::change::{Change, Fallback, Outcome, State};
-use super::reading::{Reading, Shown};
-use super::seqlock::SeqLock;
-use super::share::Share;
+use super::state::share::Share;
+use super::sync;
+use super::sync::{Condvar, Mutex, MutexGuard, ThreadId};
+use super::wall_clock::{Rest, Resting, Wall};
 use crate::clock::jump::handler::Handler;
 use crate::clock::jump::handler_gate::{Gate, Running};
 use crate::clock::jump::handler_threads::{Handlers, HubId, Serving};
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Notice, Phase};
 use crate::clock::source::mailbox::Mailbox;
-use crate::clock::sync;
-use crate::clock::sync::{Condvar, Mutex, MutexGuard, ThreadId};
+use crate::clock::state::change::{Change, Fallback, Outcome, State};
+use crate::clock::state::reading::{Reading, Shown};
+use crate::clock::state::seqlock::SeqLock;
 use crate::clock::timers::timetable::Timetable;
 use crate::clock::waiting::alarms::Alarms;
 use crate::clock::waiting::wait_queue::Bell;
-use crate::clock::wall_clock::{Rest, Resting, Wall};
 use crate::time::{Ros, Time};
 
 #[derive(Debug)]
@@ -300,8 +300,8 @@ impl Core {
         }
     }
 
-    /// Wakes the waiter with the nearest time, if that comes on a line before the waiter would look again by itself. So a
-    /// new line wakes one thread at most, however many wait.
+    /// Wakes the waiter with the nearest time, if that comes on a line before the waiter would look again by itself.
+    /// So a new line wakes one thread at most, however many wait.
     pub(crate) fn tell_first(&self, state: &mut CoreState) {
         if let Reading::Moving(_) = state.time.reading {
             let reading = state.time.reading;

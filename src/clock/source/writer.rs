@@ -1,17 +1,18 @@
-//! [`ClockWriter`]: the one handle that moves a ROS clock's time.
+//! [`ClockWriter`]: the one handle that moves a ROS clock's time; made with the clock by [`Clock::ros`].
 //!
-//! It cannot be cloned; dropping it gives the clock back to the system's time. Given to a
+//! It cannot be cloned; after it is dropped the clock shows system time. Given to a
 //! [`SimTime`](crate::clock::source::sim_time::SimTime) it becomes an [`Attached`].
 
 use std::sync::{Arc, Weak};
 
-use super::handle::Clock;
+use super::keep_alive::{Kept, Life};
+use crate::clock::core::{Core, Locked};
+use crate::clock::handle::Clock;
 use crate::clock::jump::handler_threads::HubId;
-use crate::clock::source::keep_alive::{Kept, Life};
-use crate::clock::state::change::Change;
-use crate::clock::state::core::{Core, Locked};
+use crate::clock::state::change::{Change, Fallback};
 use crate::clock::state::extrapolate::{ClockState, Extrapolation, Heard};
 use crate::clock::state::share::Share;
+use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Ros, Time};
 
 /// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
@@ -33,8 +34,22 @@ impl Drop for Hold {
     }
 }
 
+impl Clock<Ros> {
+    /// A ROS clock and what moves it. Give the writer to a [`SimTime`](crate::clock::source::sim_time::SimTime), or move
+    /// the time with it; once it is dropped, the clock shows system time.
+    pub fn ros(fallback: Fallback) -> (Self, ClockWriter) {
+        Self::ros_on(Wall::Machine, fallback)
+    }
+
+    pub(crate) fn ros_on(wall: Wall, fallback: Fallback) -> (Self, ClockWriter) {
+        let clock = Self::of(Core::new(wall, Rest::System, fallback));
+        let writer = ClockWriter::new(clock.clone());
+        (clock, writer)
+    }
+}
+
 impl ClockWriter {
-    pub(crate) fn new(clock: Clock<Ros>) -> Self {
+    fn new(clock: Clock<Ros>) -> Self {
         let hold = Hold(Arc::clone(&clock.core));
         Self { clock, hold }
     }
