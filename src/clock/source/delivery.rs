@@ -1,5 +1,5 @@
-//! [`Hub`]: what is behind a [`SimTime`](super::sim_time::SimTime): its source, its clocks, and the line in which
-//! what the source says waits for them.
+//! [`Hub`]: the clocks of a [`SimTime`](super::sim_time::SimTime), and the line in which what the source says waits
+//! for them. It does not know the source; `switch.rs` does.
 //!
 //! One thread at a time hands on, in order, with no lock held: jump handlers may come back here. What arrives
 //! meanwhile waits in line and is handed on right after. A call that does not feed hands on a bounded number; a
@@ -15,7 +15,6 @@ use std::sync::{Arc, PoisonError};
 use super::complaint::Complaint;
 use super::keep_alive::Kept;
 use super::mailbox::{Letter, Mailbox, Said};
-use super::time_source::TimeSource;
 use super::writer::Attached;
 use crate::clock::handle::Clock;
 use crate::clock::jump::handler_threads::{HubId, Serving};
@@ -23,7 +22,7 @@ use crate::clock::state::change::Change;
 use crate::clock::state::extrapolate::Heard;
 use crate::clock::state::share::Share;
 use crate::clock::sync;
-use crate::clock::sync::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering};
+use crate::clock::sync::{Condvar, Mutex, MutexGuard, Ordering};
 use crate::clock::wall_clock::Wall;
 use crate::time::{Ros, Time};
 
@@ -35,18 +34,9 @@ static MADE: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Hub {
     id: HubId,
     wall: Wall,
-    /// Held while the source's own code runs, not while handlers do.
-    pub(crate) control: Mutex<Control>,
-    /// Written under the lock of `control`, read without: the source's own code may ask.
-    pub(crate) is_on: AtomicBool,
     pub(crate) line: Mutex<Line>,
     /// Something that was asked for has been handed on.
     pub(crate) handed: Condvar,
-}
-
-pub(crate) struct Control {
-    pub(crate) source: Box<dyn TimeSource>,
-    pub(crate) number: u64,
 }
 
 /// What is to be handed on.
@@ -102,23 +92,14 @@ impl Letter for (Option<u64>, Action) {
     }
 }
 
-/// What came of code of a source; a panic in it goes on where no lock is held.
-pub(crate) type Ran<T> = std::thread::Result<T>;
-
 impl Hub {
-    pub(crate) fn new(wall: Wall, source: Box<dyn TimeSource>) -> (Arc<Self>, Ran<()>) {
-        let control = Control { source, number: 0 };
-        let hub = Arc::new(Self {
+    pub(crate) fn new(wall: Wall) -> Arc<Self> {
+        Arc::new(Self {
             id: MADE.fetch_add(1, Ordering::Relaxed),
             wall,
-            control: Mutex::new(control),
-            is_on: AtomicBool::new(false),
             line: Mutex::new(Line::default()),
             handed: Condvar::new(),
-        });
-        let attached = hub.attach_source(&mut hub.control());
-        hub.hand_on(Share::BOUNDED);
-        (hub, attached)
+        })
     }
 
     /// Whether this thread may be one that hands on.
@@ -130,20 +111,12 @@ impl Hub {
         &self.wall
     }
 
-    pub(crate) fn is_on(&self) -> bool {
-        self.is_on.load(Ordering::SeqCst)
-    }
-
     pub(crate) fn publishers(&self) -> usize {
         self.line().publishers
     }
 
     pub(crate) fn complaints(&self) -> Vec<Complaint> {
         self.line().complaints.iter().copied().collect()
-    }
-
-    pub(crate) fn control(&self) -> MutexGuard<'_, Control> {
-        self.control.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn line(&self) -> MutexGuard<'_, Line> {

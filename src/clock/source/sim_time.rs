@@ -9,8 +9,8 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::complaint::Complaint;
-use super::delivery::{Hub, Ran};
 use super::keep_alive::Kept;
+use super::switch::{Ran, Switch};
 use super::time_source::{ByHand, Feed, NoSource, SourceError, TimeSource};
 use super::writer::{Attached, ClockWriter};
 use crate::clock::handle::Clock;
@@ -38,17 +38,17 @@ use crate::time::Ros;
 /// runs jump handlers, of whichever clock.
 #[derive(Clone, Debug)]
 pub struct SimTime {
-    hub: Arc<Keeper>,
+    switch: Arc<Keeper>,
 }
 
-/// Somebody has a clock of the hub, or may ask it for one.
+/// Exists as long as anybody has a clock of the hub, or may ask for one.
 #[derive(Debug)]
-struct Keeper(Arc<Hub>);
+struct Keeper(Arc<Switch>);
 
 impl Deref for Keeper {
-    type Target = Arc<Hub>;
+    type Target = Switch;
 
-    fn deref(&self) -> &Arc<Hub> {
+    fn deref(&self) -> &Switch {
         &self.0
     }
 }
@@ -58,15 +58,15 @@ impl Drop for Keeper {
     /// one, and for one that waits until the handlers of any clock are done. So a thread that feeds these clocks, or
     /// that runs handlers, leaves it to a new thread.
     fn drop(&mut self) {
-        let hub = Arc::clone(&self.0);
+        let switch = Arc::clone(&self.0);
         let close = move || {
-            let stopped = hub.switch_off();
-            let gone = hub.exchange(Box::new(NoSource)).map(drop);
+            let stopped = switch.switch_off();
+            let gone = switch.exchange(Box::new(NoSource)).map(drop);
             if stopped.and(gone).is_err() {
                 tracing::error!("a time source panicked as it was stopped or dropped");
             }
         };
-        if handler_threads::is_handling() || self.0.may_be_served_here() {
+        if handler_threads::is_handling() || self.0.hub.may_be_served_here() {
             sync::spawn("clock-close", close);
         } else {
             close();
@@ -125,10 +125,10 @@ impl SimTime {
     }
 
     fn on(wall: Wall, source: Box<dyn TimeSource>) -> Self {
-        let (hub, attached) = Hub::new(wall, source);
-        let hub = Arc::new(Keeper(hub));
+        let (switch, attached) = Switch::new(wall, source);
+        let switch = Arc::new(Keeper(switch));
         come_of(attached);
-        Self { hub }
+        Self { switch }
     }
 
     /// A new clock that the source drives.
@@ -138,7 +138,7 @@ impl SimTime {
 
     /// A new clock with another fallback.
     pub fn clock_with(&self, fallback: Fallback) -> Clock<Ros> {
-        let (clock, writer) = Clock::ros_on(self.hub.wall().clone(), fallback);
+        let (clock, writer) = Clock::ros_on(self.switch.hub.wall().clone(), fallback);
         self.attach(writer);
         clock
     }
@@ -150,13 +150,13 @@ impl SimTime {
     }
 
     fn attach_in_hand(&self, clock: &Attached) {
-        let keeper: Kept = Arc::<Keeper>::clone(&self.hub);
-        drop(self.hub.attach(clock, keeper));
+        let keeper: Kept = Arc::<Keeper>::clone(&self.switch);
+        drop(self.switch.hub.attach(clock, keeper));
     }
 
     /// The clock is left to the system's time; nothing if it is not of these.
     pub fn release(&self, clock: &Clock<Ros>) {
-        if let Some(clock) = self.hub.take(clock) {
+        if let Some(clock) = self.switch.hub.take(clock) {
             let kept = clock.leaves();
             drop((clock.changes_hands(), kept));
         }
@@ -164,7 +164,7 @@ impl SimTime {
 
     /// Another source drives this clock from now on (requirement T40); nothing if it is not of these.
     pub fn hand_over(&self, clock: &Clock<Ros>, to: &Self) {
-        if let Some(clock) = self.hub.take(clock) {
+        if let Some(clock) = self.switch.hub.take(clock) {
             to.attach_in_hand(&clock.changes_hands());
         }
     }
@@ -175,19 +175,19 @@ impl SimTime {
     /// # Errors
     /// If the source cannot start; sim time then is off.
     pub fn enable(&self) -> Result<(), SourceError> {
-        come_of(self.hub.enable())
+        come_of(self.switch.enable())
     }
 
     /// Sim time is off: the clocks show system time. Nothing if it is off. The clocks have changed when this returns,
     /// also where another thread runs their handlers and changes them (so that one does not wait for who calls this);
     /// in a handler they do right after it.
     pub fn disable(&self) {
-        come_of(self.hub.disable());
+        come_of(self.switch.disable());
     }
 
     /// Whether sim time is on. A source's own code may ask, too; in its `start` it is not.
     pub fn is_enabled(&self) -> bool {
-        self.hub.is_on()
+        self.switch.is_on()
     }
 
     /// Another source for all these clocks (requirements T40, T41). If sim time is on, they see one source
@@ -196,29 +196,29 @@ impl SimTime {
     /// # Errors
     /// If the new source cannot start; sim time then is off.
     pub fn replace_source(&self, source: impl TimeSource + 'static) -> Result<(), SourceError> {
-        come_of(self.hub.replace(Box::new(source)))
+        come_of(self.switch.replace(Box::new(source)))
     }
 
     /// Ends all sleeps on these clocks with [`SleepError::Shutdown`](crate::clock::waiting::on_jump::SleepError::Shutdown), now and
     /// later, also on clocks that join later or have left since. They show the time as before. (What sleeps on system
     /// and steady clocks is ended by a [`Cancel`](crate::clock::waiting::cancel::Cancel).)
     pub fn shut_down(&self) {
-        self.hub.shut_down();
+        self.switch.hub.shut_down();
     }
 
     /// How many publish the time, as far as the source says.
     pub fn publishers(&self) -> usize {
-        self.hub.publishers()
+        self.switch.hub.publishers()
     }
 
     /// How many messages the source could not read, as far as it says.
     pub fn malformed(&self) -> u64 {
-        self.hub.malformed_count()
+        self.switch.hub.malformed_count()
     }
 
     /// What was complained of so far, of this source.
     pub fn complaints(&self) -> Vec<Complaint> {
-        self.hub.complaints()
+        self.switch.hub.complaints()
     }
 }
 

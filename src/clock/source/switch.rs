@@ -1,19 +1,57 @@
-//! How sim time goes on and off and its source is replaced: what a [`Hub`] does with its source's own code.
+//! [`Switch`]: owns the time source of a [`SimTime`](super::sim_time::SimTime), switches it on and off and replaces it.
 //!
-//! That runs under the lock of `control`, one call at a time, and nobody begins to hand on meanwhile. What comes of it
-//! is put in line like what a source says; who asked waits until it has been handed on.
+//! The source's own code runs under the lock of `control`, one call at a time, and no thread begins to deliver
+//! meanwhile. The result is put in the line of the [`Hub`] like what a source says; the caller waits until it has been
+//! delivered.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
-use super::delivery::{Action, Control, Hub, Ran};
+use super::delivery::{Action, Hub};
 use super::time_source::{Feed, SourceError, TimeSource};
 use crate::clock::jump::handler_threads;
 use crate::clock::state::share::Share;
-use crate::clock::sync::{MutexGuard, Ordering};
+use crate::clock::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
+use crate::clock::wall_clock::Wall;
 
-impl Hub {
-    pub(crate) fn enable(self: &Arc<Self>) -> Ran<Result<(), SourceError>> {
+/// What came of code of a source; a panic in it goes on where no lock is held.
+pub(crate) type Ran<T> = std::thread::Result<T>;
+
+pub(crate) struct Switch {
+    pub(crate) hub: Arc<Hub>,
+    /// Held while the source's own code runs, not while handlers do.
+    control: Mutex<Control>,
+    /// Written under the lock of `control`, read without: the source's own code may ask.
+    is_on: AtomicBool,
+}
+
+struct Control {
+    source: Box<dyn TimeSource>,
+    number: u64,
+}
+
+impl Switch {
+    pub(crate) fn new(wall: Wall, source: Box<dyn TimeSource>) -> (Arc<Self>, Ran<()>) {
+        let switch = Arc::new(Self {
+            hub: Hub::new(wall),
+            control: Mutex::new(Control { source, number: 0 }),
+            is_on: AtomicBool::new(false),
+        });
+        let attached = switch.attach_source(&mut switch.control());
+        switch.hub.hand_on(Share::BOUNDED);
+        (switch, attached)
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::SeqCst)
+    }
+
+    fn control(&self) -> MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn enable(&self) -> Ran<Result<(), SourceError>> {
         let mut control = self.control();
         let started = if self.is_on() {
             Ok(Ok(()))
@@ -46,36 +84,30 @@ impl Hub {
     /// What was asked for is handed on, by this thread unless another does that.
     fn let_go(self: &Arc<Self>, control: MutexGuard<'_, Control>) {
         drop(control);
-        self.hand_on(Share::BOUNDED);
+        self.hub.hand_on(Share::BOUNDED);
     }
 
     /// Until what was asked for so far has been handed on. A thread that runs handlers does not wait: it may be the one
     /// that hands on, or wait for another one in a circle.
     fn settle(&self) {
-        if handler_threads::is_handling() || self.may_be_served_here() {
+        if handler_threads::is_handling() || self.hub.may_be_served_here() {
             return;
         }
-        let mut line = self.line();
+        let mut line = self.hub.line();
         let asked = line.asked;
         while line.done < asked {
-            line = (self.handed.wait(line)).unwrap_or_else(PoisonError::into_inner);
+            line = (self.hub.handed.wait(line)).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    pub(crate) fn replace(
-        self: &Arc<Self>,
-        source: Box<dyn TimeSource>,
-    ) -> Ran<Result<(), SourceError>> {
+    pub(crate) fn replace(&self, source: Box<dyn TimeSource>) -> Ran<Result<(), SourceError>> {
         let started = self.exchange(source);
         self.settle();
         started
     }
 
     /// The new source is there whatever becomes of the old one. Waits for nobody who hands on.
-    pub(crate) fn exchange(
-        self: &Arc<Self>,
-        source: Box<dyn TimeSource>,
-    ) -> Ran<Result<(), SourceError>> {
+    pub(crate) fn exchange(&self, source: Box<dyn TimeSource>) -> Ran<Result<(), SourceError>> {
         let mut control = self.control();
         let was_on = self.is_on();
         let stopped = if was_on {
@@ -85,7 +117,7 @@ impl Hub {
         };
         let old = std::mem::replace(&mut control.source, source);
         control.number += 1;
-        self.line().ask(Action::Source(control.number));
+        self.hub.line().ask(Action::Source(control.number));
         let gone = self.run(|| drop(old));
         let attached = self.attach_source(&mut control);
         let started = if was_on && attached.is_ok() {
@@ -97,19 +129,19 @@ impl Hub {
         stopped.and(gone).and(attached).and(started)
     }
 
-    pub(crate) fn attach_source(self: &Arc<Self>, control: &mut Control) -> Ran<()> {
-        let feed = Feed::new(self, control.number);
+    fn attach_source(&self, control: &mut Control) -> Ran<()> {
+        let feed = Feed::new(&self.hub, control.number);
         self.run(|| control.source.attached(&feed))
     }
 
     /// Starts the source. The clocks hear that it is on before what it feeds meanwhile.
-    fn start(self: &Arc<Self>, control: &mut Control) -> Ran<Result<(), SourceError>> {
-        let feed = Feed::new(self, control.number);
+    fn start(&self, control: &mut Control) -> Ran<Result<(), SourceError>> {
+        let feed = Feed::new(&self.hub, control.number);
         let place = self.hold();
         let started = catch_unwind(AssertUnwindSafe(|| control.source.start(&feed)));
         let is_on = matches!(started, Ok(Ok(())));
         self.is_on.store(is_on, Ordering::SeqCst);
-        let mut line = self.line();
+        let mut line = self.hub.line();
         if is_on {
             line.asked += 1;
             line.actions.letters().insert(place, (None, Action::On));
@@ -130,22 +162,28 @@ impl Hub {
     /// on again.
     fn stop(&self, control: &mut Control) -> Ran<()> {
         self.is_on.store(false, Ordering::SeqCst);
-        self.line().ask(Action::Off);
+        self.hub.line().ask(Action::Off);
         self.run(|| control.source.stop())
     }
 
     fn run<T>(&self, source_code: impl FnOnce() -> T) -> Ran<T> {
         self.hold();
         let ran = catch_unwind(AssertUnwindSafe(source_code));
-        self.line().is_held = false;
+        self.hub.line().is_held = false;
         ran
     }
 
     /// Nothing is handed on any more but the action at hand. How many wait.
     fn hold(&self) -> usize {
-        let mut line = self.line();
+        let mut line = self.hub.line();
         line.is_held = true;
         line.kept = line.actions.letters().len();
         line.kept
+    }
+}
+
+impl fmt::Debug for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.hub.fmt(f)
     }
 }
