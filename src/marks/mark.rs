@@ -29,7 +29,10 @@ pub enum MarksError {
         source: io::Error,
     },
     /// The file holds something else than marks.
-    #[error("{}: {source}; hint: mend it or move it away, it is left as it is", Foreign::path(path))]
+    #[error(
+        "{}: {source}; hint: mend it or move it away, it is left as it is",
+        Foreign::path(path)
+    )]
     Malformed {
         /// The file.
         path: PathBuf,

@@ -1,6 +1,6 @@
 //! [`Plain`]: single records of an uncompressed chunk, read without the rest of the chunk.
 
-use crate::bag::index::build::{ChunkRef, Form};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::{ChunkHeader, FRAME, Fields, op};
 use crate::bag::open::source::Source;
 

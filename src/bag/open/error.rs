@@ -19,7 +19,10 @@ pub enum BagError {
         source: io::Error,
     },
     /// It is not a file that can be read at any place.
-    #[error("{}: {found}, not an MCAP recording; hint: {hint}", Foreign::path(path))]
+    #[error(
+        "{}: {found}, not an MCAP recording; hint: {hint}",
+        Foreign::path(path)
+    )]
     NotAFile {
         /// What was named.
         path: PathBuf,
@@ -39,7 +42,10 @@ pub enum BagError {
         source: io::Error,
     },
     /// The file is something else.
-    #[error("{}: not an MCAP recording: {found} at byte 0; hint: {hint}", Foreign::path(path))]
+    #[error(
+        "{}: not an MCAP recording: {found} at byte 0; hint: {hint}",
+        Foreign::path(path)
+    )]
     NotMcap {
         /// The file.
         path: PathBuf,

@@ -12,11 +12,11 @@ use std::{fmt, io};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
+use super::learner::Learner;
 use super::progress::{Front, Reach};
 use super::request::{CueAt, Cued, Waker};
 use super::worker::{BATCH, Feed, Job, Work, internal};
 use crate::bag::decompress::budget::{Budget, Meter, Usage};
-use crate::bag::latched::learner::Learner;
 use crate::bag::message::TopicId;
 use crate::bag::recording::Bag;
 use crate::bag::walk::selection::Selection;

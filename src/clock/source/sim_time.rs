@@ -14,11 +14,11 @@ use super::switch::{Ran, Switch};
 use super::time_source::{ByHand, Feed, NoSource, SourceError, TimeSource};
 use super::writer::{Attached, ClockWriter};
 use crate::clock::handle::Clock;
+use crate::clock::jump::handler_threads;
 use crate::clock::state::change::Fallback;
+use crate::clock::sync;
 use crate::clock::test_clock::TestClock;
 use crate::clock::wall_clock::Wall;
-use crate::clock::jump::handler_threads;
-use crate::clock::sync;
 use crate::time::Ros;
 
 /// A time source and its clocks (requirement T25).

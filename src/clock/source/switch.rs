@@ -63,14 +63,14 @@ impl Switch {
         started
     }
 
-    pub(crate) fn disable(self: &Arc<Self>) -> Ran<()> {
+    pub(crate) fn disable(&self) -> Ran<()> {
         let stopped = self.switch_off();
         self.settle();
         stopped
     }
 
     /// The same without waiting for others who hand on.
-    pub(crate) fn switch_off(self: &Arc<Self>) -> Ran<()> {
+    pub(crate) fn switch_off(&self) -> Ran<()> {
         let mut control = self.control();
         let stopped = if self.is_on() {
             self.stop(&mut control)
@@ -82,7 +82,7 @@ impl Switch {
     }
 
     /// What was asked for is handed on, by this thread unless another does that.
-    fn let_go(self: &Arc<Self>, control: MutexGuard<'_, Control>) {
+    fn let_go(&self, control: MutexGuard<'_, Control>) {
         drop(control);
         self.hub.hand_on(Share::BOUNDED);
     }

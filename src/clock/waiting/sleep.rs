@@ -6,10 +6,14 @@
 use std::sync::Arc;
 
 use super::alarms::{AlarmId, Sleeper};
+#[cfg(feature = "async")]
+use super::cancel::Watch;
 use super::on_jump::{OnJump, SleepError};
 use super::sleep_options::{Limits, SleepOptions};
 use super::wait_queue::{Bell, Look};
 use crate::clock::core::{Core, CoreState};
+#[cfg(feature = "async")]
+use crate::time::Steady;
 use crate::time::{Duration, Ros, Time};
 
 /// Waits for a timer and is told of jumps, until dropped. Must not be dropped under the clock's lock.
@@ -137,13 +141,12 @@ impl<P> Asleep<P> {
     }
 
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
-        self.limits.deadline
+        self.limits.deadline()
     }
 
     /// A cancellation calls for a look at this sleep alone. To be called before the first look.
     pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch> {
-        let cancel = self.limits.cancel.as_ref();
-        cancel.map(|cancel| cancel.watch(core, bell, Some(self.alarm)))
+        self.limits.watch_one(core, bell, Some(self.alarm))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::alarms::AlarmId;
 use super::cancel::{Cancel, Watch};
 use super::on_jump::{OnJump, SleepError};
 use super::wait_queue::{Bell, Look};
@@ -79,8 +80,24 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch> {
+        self.watch_one(core, bell, None)
+    }
+
+    /// A cancellation calls for a look at `sleep` alone, if it is given.
+    pub(crate) fn watch_one(
+        &self,
+        core: &Arc<Core>,
+        bell: &Arc<Bell>,
+        sleep: Option<AlarmId>,
+    ) -> Option<Watch> {
         let cancel = self.cancel.as_ref();
-        cancel.map(|cancel| cancel.watch(core, bell, None))
+        cancel.map(|cancel| cancel.watch(core, bell, sleep))
+    }
+
+    /// The instant at which the wait ends with a timeout, if there is one.
+    #[cfg(feature = "async")]
+    pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
+        self.deadline
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
+use super::priority::step_far_back;
 use crate::bag::decompress::budget::{Budget, Meter};
-use crate::bag::read_ahead::priority::step_far_back;
 use crate::bag::recording::Bag;
 use crate::bag::walk::selection::Selection;
 
