@@ -156,6 +156,53 @@ fn who_took_nothing_gets_messages_and_the_clock_again_and_is_told_of() {
 }
 
 #[test]
+fn who_is_only_slow_is_not_away_while_another_takes_nothing() {
+    let (session, events, endpoint) =
+        router(|options| options.stall_timeout = Duration::from_secs(5));
+    let topics = [played(0, "/image", None), played(1, "/points", None)];
+    let (mut output, _) = session.advertise(&topics, None).unwrap();
+    let join = |pipe: &Pipe, topic: &str| {
+        let node = pipe.peer();
+        let token = wire_net::token(&node, "MS", topic, STRING, STRING_HASH);
+        let token = node.liveliness().declare_token(token).wait().unwrap();
+        let subscribed = subscribe(&node, &format!("0{topic}/**"));
+        (node, token, subscribed)
+    };
+    let frozen = Pipe::to(&endpoint);
+    let _frozen = join(&frozen, "/image");
+    // Its buffer stands between two reads, and is full.
+    let slow = Pipe::slow(&endpoint, Duration::from_millis(100));
+    let _slow = join(&slow, "/points");
+    let monitor = output.monitor();
+    until("both", || {
+        monitor
+            .topics()
+            .iter()
+            .all(|topic| topic.has_match && topic.subscribers == 1)
+    });
+    frozen.block();
+    while monitor.topics()[0].missed.stalled == 0 {
+        output.message(&message(0, payload(0, 300_000)), Occasion::Due);
+    }
+    // As much as the system's buffers hold.
+    for n in 0..110 {
+        output.message(&message(1, payload(n, 100_000)), Occasion::Due);
+    }
+    // There is room for small ones in zenoh's queue.
+    for n in 0..400 {
+        output.message(&message(0, payload(n, 8)), Occasion::Due);
+        output.message(&message(1, payload(n, 8)), Occasion::Due);
+        crate::patience::look_again();
+    }
+    let (image, points) = (monitor.topics()[0].missed, monitor.topics()[1].missed);
+    assert!(image.lost > 1, "{image:?}");
+    assert_eq!((points.stalled, points.lost), (0, 0));
+    let is_back = |event: &WireEvent| matches!(event, WireEvent::Back { .. });
+    let back = events.drain().into_iter().find(is_back);
+    assert_eq!(back, None);
+}
+
+#[test]
 fn best_effort_waits_for_nobody_who_takes_nothing() {
     let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
     let best_effort = Qos {

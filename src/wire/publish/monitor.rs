@@ -52,6 +52,8 @@ pub(crate) struct Row {
     pub(crate) sent: AtomicU64,
     pub(crate) bytes: AtomicU64,
     pub(crate) dropped: AtomicU64,
+    /// Puts that did not wait for the whole stall timeout.
+    pub(crate) prompt: AtomicU64,
     pub(crate) stalled: AtomicU64,
     pub(crate) lost: AtomicU64,
     pub(crate) has_match: AtomicBool,

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::bag::Message;
 use crate::output::{Delivery, Occasion, Output};
@@ -81,15 +82,14 @@ impl Output for WireOutput {
             }
             return Delivery::Dropped;
         }
-        let mut put = Ok(());
-        let mut send = || put = line.publisher.put(&message.payload);
-        let waited = if let Some(clock) = &self.clock {
-            clock.while_putting(send)
+        let (mut put, mut waited) = (Ok(()), Duration::ZERO);
+        let (stalls, payload) = (&self.stalls, &message.payload);
+        let mut send = || (put, waited) = stalls.while_putting(|| line.publisher.put(payload));
+        if let Some(clock) = &self.clock {
+            clock.while_putting(send);
         } else {
-            let before = steady();
             send();
-            steady().saturating_duration_since(before)
-        };
+        }
         if let Err(error) = put {
             let line = &self.lines[index];
             line.row.dropped.fetch_add(1, Ordering::Relaxed);

@@ -1,14 +1,18 @@
 //! [`Stalls`]: puts that nobody took for as long as the stall timeout, and what is missed by whoever took nothing.
 //!
-//! zenoh does not tell what it drops. But while a link stands still, its buffers full and nobody taking any of them,
-//! all that is put for it is dropped. So from a stall on a thread looks at the buffers of our links, and counts what
-//! was put between two looks at which a link stood still, until none does any more.
+//! zenoh does not tell what it drops. After a put has waited for the whole stall timeout at a link, zenoh drops at once
+//! all that is put for that link, until the link takes something again. So while a put takes long, a thread looks at
+//! the buffers of our links. A link that has stood still for the stall timeout, in which a put waited in vain, is away:
+//! what is put from then on until its buffer moves is counted as lost to it. A link that only takes little at a time is
+//! waited for, loses nothing and is never away.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::monitor::Row;
 use super::sockets::untaken;
@@ -23,143 +27,231 @@ const FULL: u64 = 4096;
 
 /// Counts and tells of puts that waited in vain. Clones are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Stalls(Arc<Shared>);
+pub(crate) struct Stalls {
+    shared: Arc<Shared>,
+    /// The thread that looks ends when the last of these is dropped.
+    _alive: Sender<()>,
+}
 
 #[derive(Debug)]
 struct Shared {
     graph: Graph,
     events: Events,
     timeout: Duration,
-    /// The session whose puts wait and are then dropped. `None` where zenoh closes the link instead.
-    patient: Option<zenoh::Session>,
-    /// What goes out by it.
+    /// What goes out by the session whose puts wait and are then dropped.
     rows: OnceLock<Vec<Arc<Row>>>,
-    is_looking: AtomicBool,
-}
-
-/// A session that takes nothing.
-#[derive(Debug)]
-struct Away {
-    since: Instant,
-    lost: u64,
+    /// Puts that have begun, that have ended, and that waited in vain, the clock's among them.
+    begun: AtomicU64,
+    ended: AtomicU64,
+    stalled: AtomicU64,
 }
 
 impl Stalls {
+    /// `patient` is the session whose puts wait and are then dropped; `None` where zenoh closes the link instead.
     pub(crate) fn new(
         graph: Graph,
         events: Events,
         timeout: Duration,
         patient: Option<zenoh::Session>,
     ) -> Self {
-        Self(Arc::new(Shared {
+        let shared = Arc::new(Shared {
             graph,
             events,
             timeout,
-            patient,
             rows: OnceLock::new(),
-            is_looking: AtomicBool::new(false),
-        }))
+            begun: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            stalled: AtomicU64::new(0),
+        });
+        let (alive, over) = bounded(0);
+        if let Some(patient) = patient {
+            let looked_at = Arc::clone(&shared);
+            let named = thread::Builder::new().name("stalls".to_owned());
+            let look = move || looked_at.look(&over, || untaken(&patient));
+            if let Err(error) = named.spawn(look) {
+                tracing::debug!("what is lost is not counted: no thread: {error}");
+            }
+        }
+        Self {
+            shared,
+            _alive: alive,
+        }
     }
 
     /// Which rows count the messages whose puts wait; said once, before the first of them.
     pub(crate) fn watch(&self, rows: Vec<Arc<Row>>) {
         // An error means that it was said before.
-        let _ = self.0.rows.set(rows);
+        let _ = self.shared.rows.set(rows);
     }
 
-    /// A put on the topic of `row`, which has counted it, took so long.
+    /// Puts, and returns what came of it and how long it took.
+    pub(crate) fn while_putting<T>(&self, put: impl FnOnce() -> T) -> (T, Duration) {
+        let before = steady();
+        self.shared.begun.fetch_add(1, Ordering::Relaxed);
+        let done = put();
+        self.shared.ended.fetch_add(1, Ordering::Relaxed);
+        (done, steady().saturating_duration_since(before))
+    }
+
+    /// A put on the topic of `row` took so long.
     pub(crate) fn put_took(&self, row: &Row, waited: Duration) {
-        let shared = &self.0;
+        let shared = &self.shared;
         // zenoh gives up a moment before or after the full time.
         if waited < shared.timeout.mul_f64(0.9) {
+            row.prompt.fetch_add(1, Ordering::Relaxed);
             return;
         }
         row.stalled.fetch_add(1, Ordering::Relaxed);
         row.lost.fetch_add(1, Ordering::Relaxed);
+        shared.stalled.fetch_add(1, Ordering::Relaxed);
         shared.events.tell(WireEvent::Stalled {
             topic: row.name.clone(),
             waited,
             nodes: shared.graph.subscriber_nodes(&row.name),
         });
-        if let Some(patient) = &shared.patient
-            && !shared.is_looking.swap(true, Ordering::AcqRel)
-        {
-            let since = steady().checked_sub(waited).unwrap_or_else(steady);
-            let (looks, session, sent) = (Arc::clone(shared), patient.clone(), shared.sent());
-            let named = thread::Builder::new().name("stalls".to_owned());
-            if let Err(error) = named.spawn(move || looks.look(&session, since, sent)) {
-                shared.is_looking.store(false, Ordering::Release);
-                tracing::debug!("what is lost is not counted: no thread: {error}");
-            }
-        }
     }
 }
 
+/// What was put up to a look.
+#[derive(Clone, Default, Debug)]
+struct Counts {
+    /// By row: puts that did not wait for the whole stall timeout.
+    prompt: Vec<u64>,
+    /// By row: puts that did.
+    stalled: Vec<u64>,
+    /// Puts that did, the clock's among them.
+    all_stalled: u64,
+}
+
+/// The buffer of the link to one session, since it last moved.
+#[derive(Debug)]
+struct Standing {
+    bytes: u64,
+    since: Instant,
+    /// What had been put before.
+    before: Counts,
+    /// Messages that it has lost, if it is away.
+    lost: Option<u64>,
+}
+
 impl Shared {
-    fn rows(&self) -> &[Arc<Row>] {
-        self.rows.get().map_or(&[], Vec::as_slice)
-    }
-
-    fn sent(&self) -> Vec<u64> {
-        let sent = |row: &Arc<Row>| row.sent.load(Ordering::Relaxed);
-        self.rows().iter().map(sent).collect()
-    }
-
-    /// Looks until no link stands still. Nobody has taken anything `since` then, and so much had been `sent` when that
-    /// was known.
-    fn look(&self, session: &zenoh::Session, since: Instant, mut sent: Vec<u64>) {
-        let mut before = untaken(session);
-        let mut away: BTreeMap<String, Away> = BTreeMap::new();
-        let mut is_first = true;
-        loop {
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "the system tells of a full buffer only when asked"
-            )]
-            thread::sleep(LOOK_EVERY);
-            let counted = self.sent();
-            let now = untaken(session);
-            let stands = |zid: &String| {
-                let bytes = now.get(zid).filter(|bytes| **bytes >= FULL);
-                bytes.is_some() && bytes == before.get(zid)
-            };
-            for zid in now.keys().filter(|zid| stands(zid)) {
-                // The put that waited was lost before anybody looked.
-                let (since, lost) = if is_first { (since, 1) } else { (steady(), 0) };
-                away.entry(zid.clone()).or_insert(Away { since, lost });
-            }
-            away.retain(|zid, one| {
-                if !stands(zid) && now.contains_key(zid) {
-                    self.events.tell(WireEvent::Back {
-                        nodes: self.graph.nodes_of(zid),
-                        away: steady().saturating_duration_since(one.since),
-                        lost: one.lost,
-                    });
-                }
-                stands(zid)
-            });
-            self.count(&mut away, &sent, &counted);
-            if away.is_empty() {
-                self.is_looking.store(false, Ordering::Release);
-                return;
-            }
-            (before, sent, is_first) = (now, counted, false);
+    fn counts(&self) -> Counts {
+        let rows = self.rows.get().map_or(&[][..], Vec::as_slice);
+        let all = |count: fn(&Row) -> &AtomicU64| {
+            let count = |row: &Arc<Row>| count(row).load(Ordering::Relaxed);
+            rows.iter().map(count).collect()
+        };
+        Counts {
+            all_stalled: self.stalled.load(Ordering::Relaxed),
+            stalled: all(|row| &row.stalled),
+            prompt: all(|row| &row.prompt),
         }
     }
 
-    /// What was sent from one count to the next has not reached those who are away.
-    fn count(&self, away: &mut BTreeMap<String, Away>, from: &[u64], to: &[u64]) {
-        for ((row, from), to) in self.rows().iter().zip(from).zip(to) {
-            let (more, mut is_lost) = (to.saturating_sub(*from), false);
-            for (zid, one) in away.iter_mut() {
-                if self.graph.subscribes(zid, &row.name) {
-                    one.lost += more;
+    /// Looks until the output is dropped: at the links only while a put takes long or somebody is away.
+    fn look(&self, over: &Receiver<()>, untaken: impl Fn() -> BTreeMap<String, u64>) {
+        let mut links: BTreeMap<String, Standing> = BTreeMap::new();
+        let mut counts = self.counts();
+        let mut ended_before = None;
+        while over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+            let ended = self.ended.load(Ordering::Relaxed);
+            let is_putting = self.begun.load(Ordering::Relaxed) > ended;
+            let takes_long = is_putting && ended_before == Some(ended);
+            ended_before = is_putting.then_some(ended);
+            let now = self.counts();
+            if takes_long || now.all_stalled > counts.all_stalled || !links.is_empty() {
+                self.update(&mut links, &untaken(), &counts, &now, steady());
+                let is_stuck = |link: &Standing| link.waits_in_vain(&now);
+                if !takes_long && !links.values().any(is_stuck) {
+                    links.clear();
+                }
+            }
+            counts = now;
+        }
+    }
+
+    /// Takes in what the buffers hold `at` a look, when `from` had been put at the look before, and now `to`.
+    fn update(
+        &self,
+        links: &mut BTreeMap<String, Standing>,
+        bytes: &BTreeMap<String, u64>,
+        from: &Counts,
+        to: &Counts,
+        at: Instant,
+    ) {
+        links.retain(|zid, link| {
+            let now = bytes.get(zid).copied();
+            let stands = now == Some(link.bytes);
+            if let (false, Some(lost), Some(_)) = (stands, link.lost, now) {
+                self.events.tell(WireEvent::Back {
+                    nodes: self.graph.nodes_of(zid),
+                    away: at.saturating_duration_since(link.since),
+                    lost,
+                });
+            }
+            stands
+        });
+        self.count(links, from, to);
+        for (zid, link) in links.iter_mut().filter(|(_, link)| link.lost.is_none()) {
+            let stood = at.saturating_duration_since(link.since);
+            if stood >= self.timeout && link.waits_in_vain(to) {
+                // The put that waited was lost before that was known.
+                link.lost = Some(self.stalled_for(zid, &link.before, to));
+            }
+        }
+        for (zid, &bytes) in bytes.iter().filter(|(_, bytes)| **bytes >= FULL) {
+            links.entry(zid.clone()).or_insert_with(|| Standing {
+                bytes,
+                since: at,
+                before: from.clone(),
+                lost: None,
+            });
+        }
+    }
+
+    /// What was put from one look to the next has not reached those who are away.
+    fn count(&self, links: &mut BTreeMap<String, Standing>, from: &Counts, to: &Counts) {
+        let rows = self.rows.get().map_or(&[][..], Vec::as_slice);
+        for (at, row) in rows.iter().enumerate() {
+            let (prompt, stalled) = (
+                increase(&from.prompt, &to.prompt, at),
+                increase(&from.stalled, &to.stalled, at),
+            );
+            let mut is_lost = false;
+            for (zid, link) in links.iter_mut() {
+                if let Some(lost) = &mut link.lost
+                    && self.graph.subscribes(zid, &row.name)
+                {
+                    *lost += prompt + stalled;
                     is_lost = true;
                 }
             }
             if is_lost {
-                row.lost.fetch_add(more, Ordering::Relaxed);
+                // Those that waited in vain are counted already.
+                row.lost.fetch_add(prompt, Ordering::Relaxed);
             }
         }
     }
+
+    /// How many puts waited in vain on topics that a session subscribes to.
+    fn stalled_for(&self, zid: &str, from: &Counts, to: &Counts) -> u64 {
+        let rows = self.rows.get().map_or(&[][..], Vec::as_slice);
+        let of_session = rows.iter().enumerate();
+        let of_session = of_session.filter(|(_, row)| self.graph.subscribes(zid, &row.name));
+        let stalled = of_session.map(|(at, _)| increase(&from.stalled, &to.stalled, at));
+        stalled.sum()
+    }
+}
+
+impl Standing {
+    /// Whether a put has waited in vain since the buffer last moved.
+    fn waits_in_vain(&self, now: &Counts) -> bool {
+        now.all_stalled > self.before.all_stalled
+    }
+}
+
+/// The rows may have become known in between.
+fn increase(from: &[u64], to: &[u64], at: usize) -> u64 {
+    let count = |counts: &[u64]| counts.get(at).copied().unwrap_or(0);
+    count(to).saturating_sub(count(from))
 }
