@@ -236,6 +236,37 @@ fn best_effort_waits_for_nobody_who_takes_nothing() {
 }
 
 #[test]
+fn a_router_that_a_file_configures_waits_for_a_slow_client() {
+    const MESSAGES: u32 = 80;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("zenoh.json5");
+    std::fs::write(
+        &file,
+        "{mode: 'router', scouting: {delay: 0, multicast: {enabled: false}}, timestamping: {enabled: true}}",
+    )
+    .unwrap();
+    let (session, events, endpoint) = router(|options| {
+        options.config_file = Some(file.clone());
+        options.stall_timeout = PATIENCE;
+    });
+    let (mut output, _) = session
+        .advertise(&[played(0, "/image", None)], None)
+        .unwrap();
+    let pipe = Pipe::to_router(&endpoint, Duration::from_millis(20));
+    let node = pipe.node("\"client\"");
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    for n in 0..MESSAGES {
+        output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+    }
+    for n in 0..MESSAGES {
+        assert_eq!(number(take(&samples).payload()), n);
+    }
+}
+
+#[test]
 fn a_subscriber_that_goes_makes_playback_stand_until_it_is_back() {
     let (child, mut hear, endpoint) = play(&[
         "--topics",

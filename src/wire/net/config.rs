@@ -107,8 +107,6 @@ pub(crate) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, W
     set_stall_timeout(&mut config, stall_timeout)?;
     match role {
         Role::Router { listen } => {
-            // It carries to its clients what our patient session sends, and has to wait for them as that does.
-            set_patience(&mut config, stall_timeout)?;
             set(&mut config, "mode", "\"router\"")?;
             set(&mut config, "listen/endpoints", &list(listen))?;
             set(&mut config, "connect/endpoints", "[]")?;
@@ -168,7 +166,15 @@ pub(crate) fn is_router(config: &Config) -> bool {
     mode.is_ok_and(|mode| mode.contains("router"))
 }
 
-/// The configuration of a peer beside the router that has this one.
+/// The configuration of a router of ours, from whatever made it. It carries to its clients what our patient session
+/// sends, and has to wait for them as that does.
+pub(crate) fn router(mut config: Config, stall_timeout: Duration) -> Result<Config, WireError> {
+    set_patience(&mut config, Patience::StallTimeout(stall_timeout))?;
+    Ok(config)
+}
+
+/// The configuration of a peer beside the router that has this one. Best effort messages and the clock, which go
+/// through the peer, wait for nobody.
 pub(crate) fn beside(
     mut config: Config,
     connect: &str,
@@ -184,6 +190,7 @@ pub(crate) fn beside(
     ] {
         set(&mut config, key, value)?;
     }
+    set_patience(&mut config, Patience::Default)?;
     Ok(config)
 }
 
@@ -212,7 +219,7 @@ pub(crate) fn patient(
     ] {
         set(&mut config, key, value)?;
     }
-    set_patience(&mut config, stall_timeout)?;
+    set_patience(&mut config, Patience::StallTimeout(stall_timeout))?;
     Ok(Some(config))
 }
 
@@ -226,20 +233,28 @@ fn peer_listeners(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// How long zenoh waits with a message that may be dropped. Not longer for a large one: the time is up for it as a
-/// whole, as it is for a blocking put.
-fn set_patience(config: &mut Config, stall_timeout: Duration) -> Result<(), WireError> {
+/// How long a session waits with a message that may be dropped.
+#[derive(Clone, Copy, Debug)]
+enum Patience {
+    /// As zenoh does: a millisecond, for each fragment of a large message, 50 ms at most.
+    Default,
+    /// So long; not longer for a large one: the time is up for it as a whole, as it is for a blocking put.
+    StallTimeout(Duration),
+}
+
+fn set_patience(config: &mut Config, patience: Patience) -> Result<(), WireError> {
     const DROP: &str = "transport/link/tx/queue/congestion_control/drop";
-    set(
-        config,
-        &format!("{DROP}/wait_before_drop"),
-        &micros(stall_timeout),
-    )?;
-    set(
-        config,
-        &format!("{DROP}/max_wait_before_drop_fragments"),
-        "0",
-    )
+    let (wait, longest_for_fragments) = match patience {
+        Patience::Default => ("1000".to_owned(), "50000"),
+        Patience::StallTimeout(timeout) => (micros(timeout), "0"),
+    };
+    for (key, value) in [
+        ("wait_before_drop", wait.as_str()),
+        ("max_wait_before_drop_fragments", longest_for_fragments),
+    ] {
+        set(config, &format!("{DROP}/{key}"), value)?;
+    }
+    Ok(())
 }
 
 fn micros(stall_timeout: Duration) -> String {
@@ -332,6 +347,66 @@ mod tests {
             ("transport/link/tx/lease", "60000"),
         ] {
             assert_eq!(peer.get_json(key).unwrap(), value, "{key}");
+        }
+    }
+
+    /// `wait_before_drop` and `max_wait_before_drop_fragments`, µs.
+    fn waits(config: &Config) -> (String, String) {
+        let drop = "transport/link/tx/queue/congestion_control/drop";
+        let get = |key| config.get_json(&format!("{drop}/{key}")).unwrap();
+        (
+            get("wait_before_drop"),
+            get("max_wait_before_drop_fragments"),
+        )
+    }
+
+    #[test]
+    fn routers_and_the_second_session_wait_for_room_and_the_first_does_not() {
+        const TIMEOUT: Duration = Duration::from_secs(5);
+        let short = ("1000".to_owned(), "50000".to_owned());
+        let long = ("5000000".to_owned(), "0".to_owned());
+        let own = || vec!["tcp/127.0.0.1:1".to_owned()];
+        let peer = |connect| Role::Peer {
+            connect,
+            listen: own(),
+            is_answered: true,
+        };
+        let roles = [
+            Role::Router { listen: own() },
+            peer(own()),
+            Role::Client { connect: own() },
+        ];
+        let directory = tempfile::tempdir().unwrap();
+        for role in &roles {
+            let mode = match role {
+                Role::Router { .. } => "\"router\"",
+                Role::Peer { .. } => "\"peer\"",
+                Role::Client { .. } => "\"client\"",
+            };
+            let file = directory.path().join("zenoh.json5");
+            std::fs::write(&file, format!("{{mode: {mode}}}")).unwrap();
+            let mut overridden = built_in(&peer(own()), TIMEOUT).unwrap();
+            set(&mut overridden, "mode", mode).unwrap();
+            for config in [
+                built_in(role, TIMEOUT).unwrap(),
+                from_file(&file, &[], &[], TIMEOUT).unwrap(),
+                overridden,
+            ] {
+                let main = if is_router(&config) {
+                    let router = router(config.clone(), TIMEOUT).unwrap();
+                    assert_eq!(waits(&router), long, "{role:?}");
+                    // Even beside one whose configuration has the router's wait.
+                    let beside = beside(router, "tcp/127.0.0.1:1", &own()).unwrap();
+                    assert_eq!(waits(&beside), short, "{role:?}");
+                    super::beside(config, "tcp/127.0.0.1:1", &own()).unwrap()
+                } else {
+                    config
+                };
+                assert_eq!(waits(&main), short, "{role:?}");
+                let second = patient(main, TIMEOUT).unwrap();
+                assert_eq!(second.is_none(), matches!(role, Role::Client { .. }));
+                assert!(second.is_none_or(|second| waits(&second) == long));
+            }
         }
     }
 

@@ -75,13 +75,14 @@ pub(crate) fn join(
         for complaint in environment.override_in(&mut config) {
             events.warn(complaint);
         }
-        return open_configured(config, &by);
+        return open_configured(config, &by, options.stall_timeout);
     }
     let (role, is_heir) = match choose(options, environment.router_check)? {
         Place::OwnRouter { listen } => {
             match Router::open(
                 router_config(&listen, options.stall_timeout, environment)?,
                 None,
+                options.stall_timeout,
             ) {
                 Ok(router) => return open_beside(router, &listen, options, environment, events),
                 // Somebody else became the router between our look and our listening.
@@ -148,10 +149,14 @@ fn configured(
     Ok(Some((config, "ZENOH_CONFIG_OVERRIDE".to_owned())))
 }
 
-fn open_configured(config: zenoh::Config, by: &str) -> Result<Joined, WireError> {
+fn open_configured(
+    config: zenoh::Config,
+    by: &str,
+    stall_timeout: Duration,
+) -> Result<Joined, WireError> {
     let description = format!("configured by {by}");
     let (router, config) = if is_router(&config) {
-        let router = Router::open(config.clone(), Some(by))?;
+        let router = Router::open(config.clone(), Some(by), stall_timeout)?;
         let listen = beside_listeners(router.listen());
         let config = beside(config, &own_endpoint(&router)?, &listen)?;
         (Some(router), config)
@@ -223,7 +228,8 @@ fn heir(options: &WireOptions, environment: &Environment) -> Heir {
         endpoint: local(options),
         open: Box::new(move || {
             let listen = router_listeners(port);
-            Router::open(router_config(&listen, stall_timeout, &environment)?, None)
+            let config = router_config(&listen, stall_timeout, &environment)?;
+            Router::open(config, None, stall_timeout)
         }),
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use zenoh::Wait;
 use zenoh::config::EndPoint;
 
+use super::config;
 use super::endpoint::{on_loopback, port};
 use crate::wire::error::WireError;
 
@@ -24,7 +25,13 @@ pub(crate) struct Router {
 
 impl Router {
     /// Opens it; an error if it cannot listen where `config` says. `by` is who made that configuration, if we did not.
-    pub(crate) fn open(config: zenoh::Config, by: Option<&str>) -> Result<Self, WireError> {
+    /// Whatever it says, the router waits up to `stall_timeout` for a client that has no room.
+    pub(crate) fn open(
+        config: zenoh::Config,
+        by: Option<&str>,
+        stall_timeout: Duration,
+    ) -> Result<Self, WireError> {
+        let config = config::router(config, stall_timeout)?;
         let listen = listen_endpoints(&config);
         let description = by.map_or_else(
             || format!("router on {}", listen.join(", ")),
