@@ -57,6 +57,9 @@ pub(crate) struct Shared {
     is_per_message: bool,
     /// The player's thread is inside a put.
     is_putting: AtomicBool,
+    stalls: Stalls,
+    /// Counts what is put in line.
+    row: Arc<Row>,
 }
 
 #[derive(Debug)]
@@ -101,8 +104,6 @@ pub(crate) struct Clock {
     shared: Arc<Shared>,
     requests: Sender<Request>,
     events: Events,
-    stalls: Stalls,
-    row: Arc<Row>,
     keeper: Option<JoinHandle<()>>,
 }
 
@@ -144,6 +145,8 @@ impl Clock {
             line: Mutex::default(),
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
+            stalls,
+            row: Arc::new(Row::plain(Vec::new(), CLOCK.to_owned())),
         });
         let silence = silence(options);
         let (kept, repeated) = (Arc::clone(&shared), Arc::clone(&shared));
@@ -162,8 +165,6 @@ impl Clock {
             shared,
             requests,
             events: events.clone(),
-            stalls,
-            row: Arc::new(Row::plain(Vec::new(), CLOCK.to_owned())),
             keeper: Some(keeper),
         };
         let matching = clock.shared.in_line.on_match(clock.waker());
@@ -177,7 +178,6 @@ impl Clock {
     /// The clock shows `time`. Waits for room if it has to stay in line.
     pub(crate) fn tick(&self, time: Time<Ros>) {
         let clock = encode_clock(time);
-        let payload = Bytes::copy_from_slice(&clock.bytes);
         let mut state = self.shared.lock();
         let now = steady();
         (state.last, state.last_put) = (Some(time), now);
@@ -189,10 +189,9 @@ impl Clock {
             // The keeper, which waits for the lock, does not come between.
             self.shared.is_putting.store(true, Ordering::Relaxed);
             drop(state);
-            let waited = self.while_putting(|| self.shared.put_in_line());
-            self.row.count_sent(payload.len());
-            self.stalls.put_took(&self.row, waited);
+            self.while_putting(|| self.shared.put_in_line());
         } else {
+            let payload = Bytes::copy_from_slice(&clock.bytes);
             let stamp = state.ahead.stamp();
             drop(state.ahead.put_stamped(&payload, stamp));
         }
@@ -205,7 +204,7 @@ impl Clock {
 
     /// What its followers missed.
     pub(crate) fn row(&self) -> Arc<Row> {
-        Arc::clone(&self.row)
+        Arc::clone(&self.shared.row)
     }
 
     /// What is put from now on is of another time.
@@ -214,8 +213,8 @@ impl Clock {
         self.shared.lock().jump = Some(Jump { at, waited: at });
     }
 
-    /// Puts something in line; the keeper looks after the clock meanwhile. Returns how long it took.
-    pub(crate) fn while_putting(&self, put: impl FnOnce()) -> Duration {
+    /// Puts something in line; the keeper looks after the clock meanwhile.
+    pub(crate) fn while_putting(&self, put: impl FnOnce()) {
         let before = steady();
         self.shared.is_putting.store(true, Ordering::Relaxed);
         put();
@@ -227,7 +226,6 @@ impl Clock {
         {
             jump.waited = after;
         }
-        waited
     }
 
     /// Answers who begins to follow without a token: plain zenoh tells only of the first.
@@ -271,7 +269,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts the last value in line with messages. Waits for room as they do.
+    /// Puts the last value in line with messages. Waits for room as they do, after a put in line of another thread.
     fn put_in_line(&self) {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
@@ -279,9 +277,16 @@ impl Shared {
         let stamp = state.ahead.stamp();
         drop(state);
         let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);
-        // An error means that the session is closed: the player learns it from its messages.
-        drop(self.in_line.put_stamped(&payload, stamp));
+        let bytes = payload.len();
+        let put = || self.in_line.put_stamped(&payload, stamp);
+        // Only this put's own wait counts, not that for the other thread.
+        let (put, waited) = self.stalls.while_putting(put);
         drop(line);
+        // An error means that the session is closed: the player learns it from its messages.
+        if put.is_ok() {
+            self.row.count_sent(bytes);
+            self.stalls.put_took(&self.row, waited);
+        }
     }
 
     fn keep(&self, silence: Duration, asked: &Receiver<Request>, in_line: &Sender<()>) {
@@ -353,6 +358,9 @@ fn silence(options: ClockOptions) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::graph::Graph;
+    use crate::wire::options::Congestion;
+    use zenoh::Wait;
 
     #[test]
     fn silence_is_one_and_a_half_ticks() {
@@ -369,5 +377,56 @@ mod tests {
         ] {
             assert_eq!(silence(odd, false), Duration::from_secs_f64(1.5 / 40.0));
         }
+    }
+
+    #[test]
+    fn a_tick_that_waits_for_another_put_in_line_is_not_a_stall() {
+        const TIMEOUT: Duration = Duration::from_secs(1);
+        let mut config = zenoh::Config::default();
+        for (key, value) in [
+            ("mode", "\"peer\""),
+            ("scouting/multicast/enabled", "false"),
+            ("listen/endpoints", "[]"),
+        ] {
+            config.insert_json5(key, value).unwrap();
+        }
+        let main = zenoh::open(config).wait().unwrap();
+        let events = Events::new(|_| ());
+        let graph = Graph::new(main.zid().to_string(), "/player".to_owned());
+        let stalls = Stalls::new(graph, events.clone(), TIMEOUT, None);
+        let spec = Spec {
+            key: "clock".to_owned(),
+            token: None,
+            qos: Qos::default(),
+            congestion: Congestion::Block,
+            priority: Priority::Data,
+            waits: true,
+        };
+        let options = ClockOptions {
+            hz: None,
+            per_message: true,
+        };
+        let lanes = Lanes {
+            main,
+            patient: None,
+        };
+        let clock = Clock::start(&lanes, &spec, options, &events, stalls).unwrap();
+        // As the thread that repeats in line does while its put waits.
+        let line = clock.shared.line.lock().unwrap();
+        let waits_since = steady();
+        thread::scope(|scope| {
+            scope.spawn(|| clock.tick(Time::from_nanos(1)));
+            while !clock.shared.is_putting.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            while steady().saturating_duration_since(waits_since) < 2 * TIMEOUT {
+                thread::yield_now();
+            }
+            drop(line);
+        });
+        let row = clock.row();
+        assert_eq!(row.sent.load(Ordering::Relaxed), 1);
+        assert_eq!(row.stalled.load(Ordering::Relaxed), 0);
+        assert_eq!(row.lost.load(Ordering::Relaxed), 0);
     }
 }
