@@ -651,3 +651,44 @@ fn times_that_wait_for_a_writer_are_passed_over() {
         "a turn was passed over"
     );
 }
+
+/// Two threads switch one clock off and on, and set it, while its handler runs: what waits for the handler stays bounded.
+#[test]
+fn switches_that_wait_for_a_writer_are_bounded() {
+    let test = TestClock::new(at(100));
+    let clock = test.ros();
+    let (_held, is_held, go) = hold_up(&clock);
+    let jumps = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&jumps);
+    let handle = clock.on_jump(JumpFilter::any(), move |phase, jump| {
+        if phase == Phase::After {
+            told.lock().unwrap().push(jump.kind);
+        }
+    });
+    let _handle = handle.unwrap();
+    thread::scope(|scope| {
+        let first = scope.spawn(|| test.set(at(200)));
+        is_held.recv_timeout(PATIENCE).unwrap();
+        let flood = || {
+            for time in 201..10_000 {
+                test.writer().deactivate();
+                test.writer().set(at(time));
+                test.writer().activate();
+            }
+        };
+        let floods = [scope.spawn(flood), scope.spawn(flood)];
+        for flood in floods {
+            flood.join().unwrap();
+        }
+        test.writer().deactivate();
+        test.writer().set(at(7));
+        test.writer().activate();
+        go.send(()).unwrap();
+        first.join().unwrap();
+    });
+    let jumps = jumps.lock().unwrap();
+    assert!(jumps.len() < 200, "{} jumps waited", jumps.len());
+    let last = [JumpKind::Deactivated, JumpKind::Activated];
+    assert!(jumps.ends_with(&last), "{jumps:?}");
+    assert_eq!((clock.is_active(), clock.now()), (true, at(7)));
+}

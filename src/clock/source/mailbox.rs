@@ -2,6 +2,9 @@
 //!
 //! The newest counts. What waits is passed over when more comes, if nothing is lost by that but a tick: no turn of the
 //! time is, nor where a source jumps or turns round. So no more than [`MOST`] wait, however slow the handlers are.
+//!
+//! What a writer does to one clock is not only times. Where twice as many wait, the newest of each kind counts
+//! ([`Kinds`]): the clock is on or off as the last of them says, and has the newest time.
 
 use std::collections::VecDeque;
 
@@ -23,6 +26,14 @@ pub(crate) trait Letter {
     fn said(&self) -> Option<Said>;
 }
 
+/// Letters of which the newest of each kind, in their order, have the same effect in the end as all of them.
+pub(crate) trait Kinds: Letter {
+    /// One of a small number of kinds.
+    type Kind: PartialEq;
+
+    fn kind(&self) -> Self::Kind;
+}
+
 #[derive(Debug)]
 pub(crate) struct Mailbox<T> {
     all: VecDeque<T>,
@@ -42,15 +53,6 @@ impl<T> Default for Mailbox<T> {
 impl<T: Letter> Mailbox<T> {
     pub(crate) fn put(&mut self, letter: T) {
         self.put_behind(0, letter);
-    }
-
-    /// The same, but nothing is passed over before [`MOST`] wait: handlers that move the time see each step.
-    pub(crate) fn put_in_order(&mut self, letter: T) {
-        if self.all.len() < MOST {
-            self.all.push_back(letter);
-        } else {
-            self.put_behind(MOST - 1, letter);
-        }
     }
 
     /// The same, but the first `kept` letters are left alone.
@@ -89,6 +91,25 @@ impl<T: Letter> Mailbox<T> {
 
     pub(crate) const fn letters(&mut self) -> &mut VecDeque<T> {
         &mut self.all
+    }
+}
+
+impl<T: Kinds> Mailbox<T> {
+    /// Nothing is passed over before [`MOST`] wait: handlers that move the time see each step. Then [`Mailbox::put`]'s
+    /// rule counts for what is behind these. Behind twice [`MOST`], less one, only the newest letter of each kind waits.
+    pub(crate) fn put_in_order(&mut self, letter: T) {
+        let count = self.all.len();
+        if count < MOST {
+            self.all.push_back(letter);
+        } else if count < 2 * MOST {
+            self.put_behind(MOST - 1, letter);
+        } else {
+            let kind = letter.kind();
+            let mut newest = self.all.split_off(2 * MOST - 1);
+            newest.retain(|older| older.kind() != kind);
+            self.all.append(&mut newest);
+            self.all.push_back(letter);
+        }
     }
 }
 

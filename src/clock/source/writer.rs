@@ -17,7 +17,8 @@ use crate::time::{Ros, Time};
 
 /// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
 /// beside one in another thread: then right after it, in the order of the calls. Where more than 64 wait, those on the way
-/// between two others are passed over.
+/// between two others are passed over; where more than 128 wait, the newest of each kind counts (of times and states,
+/// activations, deactivations): the clock is on or off as the last of them says, and has the newest time.
 #[derive(Debug)]
 pub struct ClockWriter {
     clock: Clock<Ros>,

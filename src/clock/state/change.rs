@@ -6,7 +6,7 @@
 use super::extrapolate::{ClockPace, ClockState, Heard, LateTick};
 use super::reading::Reading;
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Notice, Reversal};
-use crate::clock::source::mailbox::{Letter, Said};
+use crate::clock::source::mailbox::{Kinds, Letter, Said};
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Duration, Ros, Speed, Time};
 
@@ -49,6 +49,35 @@ impl Letter for Change {
             Self::Time(time) => Some(Said::Time(*time)),
             Self::State(heard) => Some(Said::State(heard.state)),
             _ => None,
+        }
+    }
+}
+
+/// A switch on and a switch off are two kinds: of both that wait one of each is made, so whoever has to be told that
+/// the clock was switched is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ChangeKind {
+    /// It may count for nothing, so it stands for no other time.
+    Zero,
+    Time,
+    Activate,
+    Deactivate,
+    Forget,
+    Shut,
+}
+
+impl Kinds for Change {
+    type Kind = ChangeKind;
+
+    fn kind(&self) -> ChangeKind {
+        match self {
+            Self::Time(Time::ZERO) => ChangeKind::Zero,
+            Self::State(heard) if heard.state.time == Time::ZERO => ChangeKind::Zero,
+            Self::Time(_) | Self::State(_) => ChangeKind::Time,
+            Self::Activate => ChangeKind::Activate,
+            Self::Deactivate => ChangeKind::Deactivate,
+            Self::Forget => ChangeKind::Forget,
+            Self::Shut => ChangeKind::Shut,
         }
     }
 }
@@ -279,5 +308,73 @@ impl State {
             notices: notices.chain([Notice::Tick(time)]).collect(),
             ..self.unchanged()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::time::mailbox::{MOST, Mailbox};
+    use crate::time::share::Share;
+    use crate::time::{Extrapolation, TestClock};
+
+    /// Kinds of letters that can wait behind the bound.
+    const KINDS: usize = 6;
+
+    /// A source is forgotten only while the clock is off.
+    fn changes(wall: &Wall) -> impl Strategy<Value = Vec<Change>> + use<> {
+        // With `Wait`, how far the clock has come counts as well.
+        let how = Extrapolation {
+            late: LateTick::Jump,
+            ..Extrapolation::for_at_most(Duration::MAX)
+        };
+        let wall = wall.clone();
+        let time = (0..5_i64).prop_map(Time::from_nanos);
+        let speed = prop_oneof![Just(None), Just(Some(Speed::NORMAL))];
+        let state = (time.clone(), speed)
+            .prop_map(move |(time, speed)| Heard::now(ClockState::new(time, speed), how, &wall));
+        prop_oneof![
+            4 => time.prop_map(|time| vec![Change::Time(time)]),
+            4 => state.prop_map(|heard| vec![Change::State(heard)]),
+            4 => Just(vec![Change::Activate]),
+            4 => Just(vec![Change::Deactivate]),
+            1 => Just(vec![Change::Deactivate, Change::Forget]),
+            1 => Just(vec![Change::Shut]),
+        ]
+    }
+
+    /// What a clock shows after these changes, on and off.
+    fn shown(test: &TestClock, all: Vec<Change>) -> impl PartialEq + std::fmt::Debug {
+        let (clock, writer) = test.another_ros(Fallback::Zero);
+        for change in all {
+            clock.core.change(change, Share::ALL);
+        }
+        let is_shut = clock.core.lock().is_shut();
+        let before = (clock.is_active(), clock.try_now(), clock.pace());
+        writer.activate();
+        (before, is_shut, clock.try_now(), clock.pace())
+    }
+
+    proptest! {
+        #[test]
+        fn a_clock_comes_to_the_same_state_if_the_newest_of_each_kind_counts(
+            all in prop::collection::vec(changes(&TestClock::new(Time::from_nanos(1)).wall()), 0..40)
+        ) {
+            let test = TestClock::new(Time::from_nanos(1));
+            let all = all.concat();
+            let mut mailbox = Mailbox::default();
+            for _ in 0..2 * MOST {
+                mailbox.put_in_order(Change::Activate);
+            }
+            for change in &all {
+                mailbox.put_in_order(*change);
+            }
+            prop_assert!(mailbox.len() < 2 * MOST + KINDS);
+            let waiting: Vec<_> = mailbox.letters().drain(..).collect();
+            let every = [Change::Activate].into_iter().chain(all).collect();
+            prop_assert_eq!(shown(&test, waiting), shown(&test, every));
+        }
     }
 }
