@@ -3,7 +3,7 @@
 //! `cargo run --manifest-path fuzz/Cargo.toml --example seeds -- fuzz/corpus/reader`
 
 #[allow(dead_code, reason = "the tests use more of it")]
-#[path = "../../tests/it/mcaps.rs"]
+#[path = "../../tests/it/support/mcaps.rs"]
 mod mcaps;
 
 use std::path::PathBuf;

@@ -8,8 +8,8 @@ use bagplay::decode::{Decoded, Decoder, How, Limits, fields};
 use bagplay::time::Time;
 use proptest::prelude::*;
 
-use crate::bag_data::{data, recordings};
-use crate::mcaps::all;
+use crate::bag::data::{data, recordings};
+use crate::support::mcaps::all;
 
 const ALL: Limits = Limits {
     lines: usize::MAX,

@@ -3,33 +3,56 @@
 //! Reads the `use` lines and paths of every file in `src/` against the table of
 //! `docs/architecture.md`; what a test module at a file's end imports does not count.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room → the rooms it may import. `main` is the binary with its folder `app`.
-const MAY_IMPORT: [(&str, &[&str]); 11] = [
+const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("time", &[]),
-    ("bag", &["time"]),
-    ("decode", &["time", "bag"]),
+    ("untrusted", &[]),
+    ("clock", &["time"]),
+    ("ros", &["untrusted"]),
+    ("marks", &["time", "untrusted"]),
+    ("bag", &["time", "ros", "untrusted"]),
+    ("decode", &["bag", "ros", "untrusted"]),
     ("output", &["bag", "time"]),
     ("player", &["time", "bag", "output"]),
-    ("wire", &["time", "bag", "decode", "output", "player"]),
-    ("tui", &["time", "player", "bag", "decode"]),
-    ("cli", &["time", "bag", "player", "wire"]),
+    (
+        "wire",
+        &[
+            "time",
+            "clock",
+            "ros",
+            "untrusted",
+            "bag",
+            "output",
+            "player",
+        ],
+    ),
+    ("tui", &["time", "ros", "marks", "bag", "decode", "player"]),
+    (
+        "cli",
+        &["time", "ros", "untrusted", "marks", "bag", "player", "wire"],
+    ),
     ("ci", &["time", "bag", "player", "wire"]),
-    (
-        "lib",
-        &[
-            "time", "bag", "decode", "output", "player", "wire", "tui", "cli", "ci",
-        ],
-    ),
-    (
-        "main",
-        &[
-            "time", "bag", "decode", "output", "player", "wire", "tui", "cli", "ci",
-        ],
-    ),
+    ("lib", &EVERY_ROOM),
+    ("main", &EVERY_ROOM),
+];
+const EVERY_ROOM: [&str; 13] = [
+    "time",
+    "untrusted",
+    "clock",
+    "ros",
+    "marks",
+    "bag",
+    "decode",
+    "output",
+    "player",
+    "wire",
+    "tui",
+    "cli",
+    "ci",
 ];
 /// Crates that only one room knows.
 const ONLY_IN: [(&str, &str); 7] = [
@@ -42,9 +65,22 @@ const ONLY_IN: [(&str, &str); 7] = [
     ("anyhow", "main"),
 ];
 const LONGEST: usize = 400;
+/// How many files and folders a folder of a room may have.
+const MOST_ENTRIES: usize = 12;
 
 fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn rust_files(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
 }
 
 /// `{path}` in an error's text shows a path as it is, and clippy does not see it.
@@ -71,18 +107,10 @@ fn errors_show_paths_escaped() {
             }
         }
     }
-    assert!(found.is_empty(), "use `bag::Foreign::path`: {found:?}");
-}
-
-fn rust_files(dir: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            rust_files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
+    assert!(
+        found.is_empty(),
+        "use `untrusted::Foreign::path`: {found:?}"
+    );
 }
 
 /// Every source file: its path below `src/`, its room, its lines without the test module.
@@ -172,22 +200,32 @@ fn imports_keep_to_the_table() {
 
 #[test]
 fn no_file_imports_from_the_face_of_its_own_room() {
+    let sources = sources();
+    let modules: BTreeSet<Vec<String>> = sources.iter().map(|(path, ..)| module(path)).collect();
+    let is_module = |path: &[&str]| {
+        modules.contains(&path.iter().map(|&part| part.to_owned()).collect::<Vec<_>>())
+    };
     let mut broken = Vec::new();
-    for (path, room, lines) in sources() {
-        let is_face = path.ends_with("mod.rs") || path.components().count() == 1;
-        for line in lines.iter().filter(|line| is_code(line) && !is_face) {
-            // A folder within a room names the room's files from the root, never what its face hands on.
-            let is_nested = path.components().count() > 2;
-            let own_face = format!("use crate::{room}::");
-            let names_a_file = |rest: &str| is_nested && rest.starts_with(char::is_lowercase);
-            let from_own_face = line
-                .strip_prefix(&own_face)
-                .is_some_and(|rest| !names_a_file(rest));
-            let from_face = heads(line, "use super::")
-                .into_iter()
-                .any(|head| head.is_empty() || head.starts_with(char::is_uppercase));
-            if from_own_face || (from_face && path.components().count() == 2) {
-                broken.push(format!("{}: {line}", path.to_string_lossy()));
+    for (path, room, lines) in &sources {
+        if path.ends_with("mod.rs") || path.components().count() == 1 {
+            continue;
+        }
+        let folder = if room == "main" { "app" } else { room.as_str() };
+        let is_nested = path.components().count() > 2;
+        for name in lines
+            .iter()
+            .filter(|line| is_code(line))
+            .filter_map(|line| line.strip_prefix("use "))
+            .flat_map(|tree| names(tree.trim_end_matches(';')))
+        {
+            let first = match name.split("::").collect::<Vec<_>>()[..] {
+                ["crate", room, first, ..] if room == folder => first,
+                // The file above a nested one may be more than a face.
+                ["super", first, ..] if !is_nested => first,
+                _ => continue,
+            };
+            if !is_module(&[folder, first.trim()]) {
+                broken.push(format!("{}: {name}", path.to_string_lossy()));
             }
         }
     }
@@ -279,4 +317,183 @@ fn the_table_is_the_one_that_the_documentation_shows() {
             "{room}: the table in docs/architecture.md differs"
         );
     }
+}
+
+#[test]
+fn no_folder_has_more_entries_than_a_reader_takes_in() {
+    let mut folders: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+    for (path, ..) in sources() {
+        for entry in path
+            .ancestors()
+            .filter(|entry| entry.components().count() > 1)
+        {
+            let folder = entry.parent().unwrap().to_path_buf();
+            folders
+                .entry(folder)
+                .or_default()
+                .insert(entry.to_path_buf());
+        }
+    }
+    let full: Vec<_> = folders
+        .iter()
+        .filter(|(_, entries)| entries.len() > MOST_ENTRIES)
+        .map(|(folder, entries)| format!("{}: {} entries", folder.to_string_lossy(), entries.len()))
+        .collect();
+    assert!(full.is_empty(), "more than {MOST_ENTRIES}: {full:?}");
+}
+
+/// The module that a file is: `["bag", "walk", "cursor"]`. The binary's modules are those of `app`.
+fn module(path: &Path) -> Vec<String> {
+    let path = path.with_extension("");
+    let mut parts: Vec<String> = path
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    if matches!(
+        parts.last().map(String::as_str),
+        Some("mod" | "lib" | "main")
+    ) {
+        parts.pop();
+    }
+    parts
+}
+
+/// The paths of a `use` tree, one for each name: `a::{b, c::d}` is `a::b` and `a::c::d`.
+fn names(tree: &str) -> Vec<String> {
+    let Some((prefix, rest)) = tree.split_once('{') else {
+        return vec![tree.trim().to_owned()];
+    };
+    let inner = &rest[..rest.rfind('}').unwrap_or(rest.len())];
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (at, c) in inner.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&inner[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&inner[start..]);
+    let filled = parts.into_iter().filter(|part| !part.trim().is_empty());
+    filled
+        .flat_map(names)
+        .map(|name| format!("{}{name}", prefix.trim()))
+        .collect()
+}
+
+/// Which files a file imports: by the longest path of each `use` that is a file.
+fn imports(
+    own: &[String],
+    is_face: bool,
+    lines: &[String],
+    files: &BTreeMap<Vec<String>, PathBuf>,
+) -> BTreeSet<Vec<String>> {
+    let code: Vec<&str> = lines
+        .iter()
+        .map(String::as_str)
+        .filter(|line| is_code(line))
+        .collect();
+    let code = code.join("\n");
+    let mut found = BTreeSet::new();
+    for (at, _) in code.match_indices("use ") {
+        let line = code[..at].rsplit('\n').next().unwrap_or_default().trim();
+        if !(line.is_empty() || line.starts_with("pub")) {
+            continue;
+        }
+        let tree = code[at + 4..].split(';').next().unwrap_or_default();
+        for name in names(tree) {
+            let mut segments = name.split("::").map(str::trim).peekable();
+            let mut base = own.to_vec();
+            match segments.peek() {
+                Some(&"crate") => {
+                    segments.next();
+                    base.clear();
+                }
+                Some(&("super" | "self")) => {
+                    while let Some(&step) = segments
+                        .peek()
+                        .filter(|step| ["super", "self"].contains(step))
+                    {
+                        segments.next();
+                        if step == "super" {
+                            base.pop();
+                        }
+                    }
+                }
+                _ if is_face => {}
+                _ => continue,
+            }
+            let mut full = base;
+            full.extend(segments.map(str::to_owned));
+            while !full.is_empty() && !files.contains_key(&full) {
+                full.pop();
+            }
+            // A face hands on the names of its own folder; that is no import.
+            let is_own_folder = is_face && full.starts_with(own);
+            if !full.is_empty() && full != own && !is_own_folder {
+                found.insert(full);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let sources = sources();
+    let files: BTreeMap<Vec<String>, PathBuf> = sources
+        .iter()
+        .map(|(path, ..)| (module(path), path.clone()))
+        .collect();
+    let mut left: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = sources
+        .iter()
+        .map(|(path, _, lines)| {
+            let is_face = path.ends_with("mod.rs");
+            let own = module(path);
+            let imports = imports(&own, is_face, lines, &files);
+            (own, imports)
+        })
+        .collect();
+    // What imports nothing that is left is in no circle.
+    loop {
+        let free: BTreeSet<Vec<String>> = left
+            .iter()
+            .filter(|(_, imports)| !imports.iter().any(|name| left.contains_key(name)))
+            .map(|(name, _)| name.clone())
+            .collect();
+        if free.is_empty() {
+            break;
+        }
+        left.retain(|name, _| !free.contains(name));
+    }
+    // What nothing that is left imports only leads to a circle.
+    loop {
+        let imported: BTreeSet<Vec<String>> = left.values().flatten().cloned().collect();
+        let before = left.len();
+        left.retain(|name, _| imported.contains(name));
+        if left.len() == before {
+            break;
+        }
+    }
+    let circle: Vec<String> = left
+        .iter()
+        .map(|(name, imports)| {
+            let within = imports.iter().filter(|name| left.contains_key(*name));
+            let within: Vec<String> = within.map(|name| name.join("::")).collect();
+            format!("{} imports {}", name.join("::"), within.join(", "))
+        })
+        .collect();
+    assert!(circle.is_empty(), "in circles:\n{}", circle.join("\n"));
+}
+
+#[test]
+fn trees_of_imports_are_taken_apart() {
+    let tree = "crate::{a, b::{c, d as e},\n    f}";
+    assert_eq!(
+        names(tree),
+        ["crate::a", "crate::b::c", "crate::b::d as e", "crate::f"]
+    );
 }

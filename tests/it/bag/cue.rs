@@ -1,0 +1,683 @@
+//! The read-ahead: order, end, flush, and the byte bound.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bagplay::bag::{
+    Bag, Cue, CueAt, CuePoll, Cued, Cues, DamageKind, Direction, Message, Selection, StartAt,
+    TopicId, Waker,
+};
+use bagplay::time::{Time, TimeRange};
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, bounded};
+use mcap::Compression;
+
+use crate::support::mcaps::{Note, Spec, TopicSpec, all, at, bag, place, texts};
+
+/// A waker and what it rings.
+fn bell() -> (Waker, Receiver<()>) {
+    let (ring, bell) = bounded(1);
+    let wake: Waker = Arc::new(move || {
+        let _ = ring.try_send(());
+    });
+    (wake, bell)
+}
+
+/// Takes items until the end, waiting for the bell whenever there is nothing.
+fn drain(cue: &mut Cue, rung: &Receiver<()>, mut take: impl FnMut(Cued)) {
+    loop {
+        match cue.poll() {
+            CuePoll::Item(item) => take(item),
+            CuePoll::Pending => rung.recv().expect("the waker is held by the test"),
+            CuePoll::End => return,
+        }
+    }
+}
+
+fn messages(cue: &mut Cue, rung: &Receiver<()>) -> Vec<Message> {
+    let mut messages = Vec::new();
+    drain(cue, rung, |item| match item {
+        Cued::Message(message) => {
+            // A copy: what the receiver keeps alive counts against the bound.
+            let payload = Bytes::copy_from_slice(&message.payload);
+            messages.push(Message { payload, ..message });
+        }
+        other => panic!("{other:?}"),
+    });
+    messages
+}
+
+fn whole(direction: Direction) -> CueAt {
+    CueAt {
+        from: match direction {
+            Direction::Forward => StartAt::At(Time::MIN),
+            Direction::Reverse => StartAt::At(Time::MAX),
+        },
+        direction,
+        range: TimeRange::ALL,
+        refill: false,
+        only: None,
+    }
+}
+
+/// `chunks` chunks of `each` messages, in order.
+fn long(chunks: u64, each: u64, size: usize) -> Spec {
+    let note = |i| Note::new(0, i, vec![7; size]);
+    let chunk = |c| (c * each..(c + 1) * each).map(note).collect();
+    Spec::new((0..chunks).map(chunk).collect()).compression(Some(Compression::Lz4))
+}
+
+#[test]
+fn it_yields_the_range_and_ends() {
+    let bag = bag(&long(40, 30, 100).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 20_000, wake);
+    for (direction, from) in [(Direction::Forward, 0), (Direction::Reverse, 5000)] {
+        let at = CueAt {
+            from: StartAt::At(at(from)),
+            range: TimeRange::between(at(100), at(900)),
+            ..whole(direction)
+        };
+        let mut times: Vec<_> = messages(&mut cues.start(at), &rung)
+            .iter()
+            .map(|message| message.log_time.as_nanos())
+            .collect();
+        if direction == Direction::Reverse {
+            times.reverse();
+        }
+        assert_eq!(times, (100..=900).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn live_bytes_stay_within_the_bound() {
+    let spec = long(60, 10, 10_000);
+    let bag = bag(&spec.write());
+    let (wake, rung) = bell();
+    let bound = 400_000;
+    let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+    let mut cue = cues.start(whole(Direction::Forward));
+    let mut count = 0;
+    let mut kept = None;
+    drain(&mut cue, &rung, |item| {
+        count += 1;
+        // What the receiver holds counts: one message keeps its chunk.
+        kept = Some(item);
+    });
+    assert_eq!(count, 600);
+    let usage = cues.usage();
+    assert!(usage.peak_bytes <= bound + 2 * 110_000, "{usage:?}");
+    assert_eq!(usage.decompressions, 60);
+    drop(kept);
+    drop(cue);
+    assert_eq!(cues.usage().live_bytes, 0);
+}
+
+#[test]
+fn hundreds_of_overlapping_chunks_stay_within_the_bound() {
+    // Each chunk spans the whole time: 64 messages of 64 KiB, a stamp in each of 64 rounds.
+    let (chunks, rounds) = (300, 64);
+    let note = |c: u64, r: u64| Note::new(0, r * chunks + c, vec![0; 64 << 10]);
+    let chunk = |c| (0..rounds).map(|r| note(c, r)).collect();
+    let spec = Spec::new((0..chunks).map(chunk).collect());
+    let spec = spec.compression(Some(Compression::Zstd));
+    let bag = bag(&spec.options(|o| o.calculate_chunk_crcs(false)).write());
+    let (wake, rung) = bell();
+    let bound = 256 << 20;
+    let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+    let mut count = 0;
+    let mut cue = cues.start(whole(Direction::Forward));
+    drain(&mut cue, &rung, |item| match item {
+        Cued::Message(message) => {
+            assert_eq!(message.log_time.as_nanos(), count);
+            count += 1;
+        }
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(count, 300 * 64);
+    let usage = cues.usage();
+    assert!(usage.peak_bytes <= bound + (10 << 20), "{usage:?}");
+    // A quarter of the bound is shared by 300 chunks: three messages each and more.
+    assert!(usage.decompressions <= 300 * 22, "{usage:?}");
+}
+
+#[test]
+fn a_cue_of_a_byte_still_plays() {
+    let bag = bag(&long(20, 5, 1000).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1, wake);
+    let mut cue = cues.start(whole(Direction::Reverse));
+    assert_eq!(messages(&mut cue, &rung).len(), 100);
+}
+
+#[test]
+fn flushing_frees_everything_and_stale_cues_end() {
+    // Far more messages than are queued and bytes than are allowed: the worker is always waiting.
+    let bag = bag(&long(100, 100, 100).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 100_000, wake);
+    for start in 0..50 {
+        let from = StartAt::At(at(start));
+        let mut cue = cues.start(CueAt {
+            from,
+            ..whole(Direction::Forward)
+        });
+        let first = loop {
+            match cue.poll() {
+                CuePoll::Item(Cued::Message(message)) => break message,
+                CuePoll::Pending => rung.recv().expect("the waker is held by the test"),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(first.log_time, at(start));
+    }
+    drop(cues);
+}
+
+/// Bytes that take their time to decompress.
+fn noise(seed: u64, size: usize) -> Vec<u8> {
+    let mut state = seed | 1;
+    let byte = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        u8::try_from(state % 13).unwrap()
+    };
+    (0..size).map(byte).collect()
+}
+
+#[test]
+fn scrubbing_opens_no_more_than_two_chunks_beyond_the_bound() {
+    // Chunks that are soon read but take much longer to decompress than it takes to seek.
+    let (chunks, size) = (4, 16 << 20);
+    let note = |c| vec![Note::new(0, c, noise(c, 1024).repeat(size / 1024))];
+    let spec = Spec::new((0..chunks).map(note).collect());
+    let bag = bag(&spec.compression(Some(Compression::Zstd)).write());
+    for bound in [1, 40_u64 << 20] {
+        let (wake, rung) = bell();
+        let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+        for n in 0..16 {
+            let from = StartAt::At(at(n % chunks));
+            let before = cues.usage().decompressions;
+            let mut cue = cues.start(CueAt {
+                from,
+                ..whole(Direction::Forward)
+            });
+            // Dropped in the midst of a decompression, if it is not through by then.
+            while cues.usage().decompressions == before {
+                std::thread::yield_now();
+            }
+            match cue.poll() {
+                CuePoll::Item(Cued::Message(first)) => assert_eq!(first.log_time, at(n % chunks)),
+                CuePoll::Pending => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        let mut last = cues.start(CueAt {
+            from: StartAt::At(at(3)),
+            ..whole(Direction::Forward)
+        });
+        let mut times = Vec::new();
+        drain(&mut last, &rung, |item| match item {
+            Cued::Message(message) => times.push(message.log_time),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(times, (3..chunks).map(at).collect::<Vec<_>>());
+        let usage = cues.usage();
+        let chunk = size as u64 + 200;
+        assert!(usage.peak_bytes <= bound + 2 * chunk, "{bound}: {usage:?}");
+    }
+}
+
+/// Many latched messages, each in a chunk of its own with as much that is not.
+fn maps(count: u64, size: usize) -> Spec {
+    let noise = noise(9, size);
+    let chunk = |i| {
+        let mut map = Note::new(0, 2 * i, noise.clone());
+        // One that repeats would stand for those before.
+        map.payload[0] = u8::try_from(i).unwrap();
+        vec![map, Note::new(1, 2 * i + 1, noise.clone())]
+    };
+    let tf = TopicSpec::named("/tf_static");
+    Spec {
+        topics: vec![tf, TopicSpec::named("/scan")],
+        ..Spec::new((0..count).map(chunk).collect()).compression(Some(Compression::Zstd))
+    }
+}
+
+#[test]
+fn refills_stay_within_the_bound_newest_first() {
+    let (count, size) = (40, 50_000);
+    let bag = bag(&maps(count, size).write());
+    for (bound, most) in [(1, 1), (1_200_000, 12), (1 << 30, 40)] {
+        let (wake, rung) = bell();
+        let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+        let mut cue = cues.start(CueAt {
+            refill: true,
+            ..whole(Direction::Reverse)
+        });
+        let (mut refills, mut played) = (Vec::new(), 0);
+        drain(&mut cue, &rung, |item| match item {
+            Cued::Refill(message) => refills.push(message.log_time),
+            Cued::Message(_) => played += 1,
+            Cued::Damage(damage) => panic!("{damage}"),
+        });
+        let newest = (count - most..count).map(|i| at(2 * i));
+        assert_eq!(refills, newest.collect::<Vec<_>>(), "{bound}");
+        assert_eq!(played, 80);
+        let usage = cues.usage();
+        let chunk = 2 * size as u64 + 500;
+        assert!(usage.peak_bytes <= bound + 2 * chunk, "{bound}: {usage:?}");
+        // Decompressed on the same account: all to see what they say, the first time, those to refill unless
+        // they were copied then, and all to play.
+        let learn = if bound == 1 { count } else { 0 };
+        let decompressions = usage.decompressions;
+        assert!(decompressions <= learn + most + count, "{bound}: {usage:?}");
+        drop(cue);
+        assert_eq!(cues.usage().live_bytes, 0);
+    }
+}
+
+#[test]
+fn a_dropped_cue_stops_looking_for_refills() {
+    let bag = bag(&maps(60, 200_000).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 30, wake);
+    let cue = cues.start(CueAt {
+        refill: true,
+        ..whole(Direction::Reverse)
+    });
+    while cues.usage().decompressions == 0 {
+        std::thread::yield_now();
+    }
+    drop(cue);
+    // The next worker reads only once the one before has stopped.
+    let at = CueAt {
+        from: StartAt::At(at(119)),
+        ..whole(Direction::Forward)
+    };
+    let before = cues.usage().decompressions;
+    let mut next = cues.start(at);
+    assert_eq!(messages(&mut next, &rung).len(), 1);
+    let usage = cues.usage();
+    assert!(usage.decompressions <= before + 3, "{usage:?}");
+}
+
+#[test]
+fn dropping_cues_ends_a_cue_that_is_still_held() {
+    for read_ahead in [1, u64::MAX] {
+        let bag = bag(&long(100, 100, 100).write());
+        let (wake, rung) = bell();
+        let mut cues = Cues::new(bag.clone(), all(&bag), read_ahead, wake);
+        let mut cue = cues.start(whole(Direction::Forward));
+        rung.recv().expect("the waker is held by the test");
+        // Joins the worker, which waits for a place in the queue or in the budget.
+        drop(cues);
+        let mut count = 0;
+        drain(&mut cue, &rung, |_| count += 1);
+        assert!(count < 10_000);
+    }
+}
+
+#[test]
+fn a_worker_that_panics_is_damage_and_not_the_end() {
+    let bag = bag(&long(100, 100, 100).write());
+    let (wake, rung) = bell();
+    // The one thing in a worker that is not ours: the waker, called with the first item.
+    let is_first = AtomicBool::new(true);
+    let breaks_once: Waker = Arc::new(move || {
+        wake();
+        assert!(!is_first.swap(false, Ordering::SeqCst), "on purpose");
+    });
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, breaks_once);
+    let mut cue = cues.start(whole(Direction::Forward));
+    let (mut count, mut damage) = (0, Vec::new());
+    drain(&mut cue, &rung, |item| match item {
+        Cued::Message(_) => count += 1,
+        Cued::Damage(found) => damage.push(found),
+        Cued::Refill(refill) => panic!("{refill:?}"),
+    });
+    assert!(count < 10_000);
+    let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [DamageKind::Internal]);
+    assert!(damage[0].to_string().contains("missing"), "{}", damage[0]);
+    // The next one has nothing of it.
+    drop(cue);
+    let mut cue = cues.start(whole(Direction::Forward));
+    assert_eq!(messages(&mut cue, &rung).len(), 10_000);
+}
+
+#[test]
+fn refills_come_first() {
+    let spec = Spec {
+        topics: vec![
+            TopicSpec::named("/map").with("offered_qos_profiles", "- durability: 1"),
+            TopicSpec::named("/odom"),
+        ],
+        ..Spec::new(vec![
+            vec![Note::new(0, 1, "map1"), Note::new(1, 2, "odom2")],
+            vec![Note::new(1, 3, "odom3"), Note::new(0, 4, "map4")],
+        ])
+    };
+    let bag = bag(&spec.write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, wake);
+    for (direction, rest) in [
+        (Direction::Forward, ["odom3", "map4"]),
+        (Direction::Reverse, ["odom2", "map1"]),
+    ] {
+        let from = match direction {
+            Direction::Forward => 3,
+            Direction::Reverse => 2,
+        };
+        let mut cue = cues.start(CueAt {
+            from: StartAt::At(at(from)),
+            refill: true,
+            ..whole(direction)
+        });
+        let mut refills = Vec::new();
+        let mut played = Vec::new();
+        drain(&mut cue, &rung, |item| match item {
+            Cued::Refill(message) => {
+                assert!(played.is_empty());
+                refills.push(message);
+            }
+            Cued::Message(message) => played.push(message),
+            Cued::Damage(damage) => panic!("{damage}"),
+        });
+        assert_eq!(texts(&refills), ["map1"]);
+        assert_eq!(texts(&played), rest);
+    }
+}
+
+#[test]
+fn what_stands_at_the_start_comes_once_in_its_turn_forward_and_as_a_refill_in_reverse() {
+    let spec = Spec {
+        topics: vec![TopicSpec::named("/tf_static"), TopicSpec::named("/odom")],
+        ..Spec::new(vec![vec![
+            Note::new(0, 1, "tf1"),
+            Note::new(0, 3, "tf3a"),
+            Note::new(1, 3, "odom3"),
+            Note::new(0, 3, "tf3b"),
+            Note::new(0, 4, "tf4"),
+        ]])
+    };
+    let bag = bag(&spec.write());
+    let walk = bag.cursor(&all(&bag), StartAt::At(at(3)), Direction::Forward);
+    let odom = walk.map(Result::unwrap).nth(1).unwrap().key;
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, wake);
+    let mut started = |from, direction| {
+        let mut cue = cues.start(CueAt {
+            from,
+            refill: true,
+            ..whole(direction)
+        });
+        let (mut refills, mut played) = (Vec::new(), Vec::new());
+        drain(&mut cue, &rung, |item| match item {
+            Cued::Refill(message) => refills.push(message),
+            Cued::Message(message) => played.push(message),
+            Cued::Damage(damage) => panic!("{damage}"),
+        });
+        (texts(&refills).join(" "), texts(&played).join(" "))
+    };
+    for (from, direction, refills, played) in [
+        (
+            StartAt::At(at(3)),
+            Direction::Forward,
+            "tf1",
+            "tf3a odom3 tf3b tf4",
+        ),
+        (
+            StartAt::At(at(3)),
+            Direction::Reverse,
+            "tf1 tf3a tf3b",
+            "tf3b odom3 tf3a tf1",
+        ),
+        (
+            StartAt::After(odom),
+            Direction::Forward,
+            "tf1 tf3a",
+            "tf3b tf4",
+        ),
+    ] {
+        let found = started(from, direction);
+        assert_eq!(found, (refills.to_owned(), played.to_owned()), "{from:?}");
+    }
+}
+
+#[test]
+fn no_topics_is_the_end_at_once() {
+    let bag: Bag = bag(&long(3, 3, 3).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), Selection::of([], &bag), 1 << 20, wake);
+    assert_eq!(
+        messages(&mut cues.start(whole(Direction::Forward)), &rung).len(),
+        0
+    );
+    assert_eq!(cues.usage().decompressions, 0);
+}
+
+#[test]
+fn hands_can_feed_a_cue() {
+    let bag = bag(&long(1, 2, 3).write());
+    let walk = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
+    let items: Vec<_> = walk.map(|item| Cued::Message(item.unwrap())).collect();
+    let mut cue = Cue::hand_fed(items.clone());
+    assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
+    assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
+    assert!(matches!(cue.poll(), CuePoll::End));
+    let (feed, mut cue) = Cue::channel();
+    assert!(matches!(cue.poll(), CuePoll::Pending));
+    assert!(feed.push(items[0].clone()));
+    assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
+    feed.end();
+    assert!(matches!(cue.poll(), CuePoll::End));
+}
+
+#[test]
+fn a_giant_among_small_chunks_does_not_stop_the_read_ahead() {
+    // One chunk that lasts, sixty that overlap it, and a budget that is smaller than the giant.
+    let giant: Vec<Note> = (0..60)
+        .map(|i| Note::new(0, i * 100, vec![1; 20_000]))
+        .collect();
+    let small = |i: u64| -> Vec<Note> {
+        (0..10)
+            .map(|k| Note::new(1, i * 100 + k, vec![2; 1000]))
+            .collect()
+    };
+    let chunks = std::iter::once(giant).chain((0..60).map(small));
+    let spec = Spec::new(chunks.collect()).compression(Some(Compression::Zstd));
+    let bag = bag(&spec.write());
+    for budget in [1 << 10, 64 << 10, 1 << 20, 4 << 20] {
+        let (wake, rung) = bell();
+        let mut cues = Cues::new(bag.clone(), all(&bag), budget, wake);
+        let mut cue = cues.start(CueAt {
+            from: StartAt::At(Time::MIN),
+            direction: Direction::Forward,
+            range: TimeRange::ALL,
+            refill: false,
+            only: None,
+        });
+        let mut keys = Vec::new();
+        drain(&mut cue, &rung, |item| match item {
+            Cued::Message(message) => keys.push(message.key),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(keys.len(), 660, "{budget}");
+        assert!(keys.is_sorted());
+    }
+}
+
+#[test]
+fn a_look_at_one_topic_opens_only_chunks_that_hold_it() {
+    // Ten chunks; /t1 is in the third and in the eighth.
+    let chunk = |c: u64| {
+        let mut notes: Vec<Note> = (1..6).map(|i| Note::new(0, 10 * c + i, "x")).collect();
+        if c == 2 || c == 7 {
+            notes.insert(0, Note::new(1, 10 * c, format!("b{c}")));
+        }
+        notes
+    };
+    let local = "- durability: transient_local\n";
+    let topics =
+        ["/t0", "/t1"].map(|name| TopicSpec::named(name).with("offered_qos_profiles", local));
+    let spec = Spec {
+        topics: topics.into(),
+        ..Spec::new((0..10).map(chunk).collect())
+    };
+    let bag = bag(&spec.write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, Arc::clone(&wake));
+    let only = |at| CueAt {
+        only: Some(TopicId(1)),
+        ..at
+    };
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let before = cues.usage().decompressions;
+        let mut found = texts(&messages(&mut cues.start(only(whole(direction))), &rung));
+        found.sort();
+        assert_eq!(found, ["b2", "b7"]);
+        assert_eq!(cues.usage().decompressions - before, 2);
+    }
+    // A range behind the start: what a late joiner would be given, and no walk.
+    // What was looked up once is at hand.
+    for (direction, behind, due) in [(Direction::Forward, 72, 1), (Direction::Reverse, 74, 0)] {
+        let before = cues.usage().decompressions;
+        let mut found = Vec::new();
+        let behind = at(behind);
+        let mut cue = cues.start(only(CueAt {
+            from: StartAt::At(at(73)),
+            direction,
+            range: TimeRange::between(behind, behind),
+            refill: true,
+            only: None,
+        }));
+        drain(&mut cue, &rung, |item| match item {
+            Cued::Refill(message) => found.push(message),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(texts(&found), ["b7"]);
+        assert_eq!(cues.usage().decompressions - before, due);
+    }
+    // One that the cues are not over.
+    let mut cues = Cues::new(
+        bag.clone(),
+        Selection::of([TopicId(0)], &bag),
+        1 << 20,
+        wake,
+    );
+    let look = only(CueAt {
+        refill: true,
+        ..whole(Direction::Forward)
+    });
+    assert!(messages(&mut cues.start(look), &rung).is_empty());
+    assert_eq!(cues.usage().decompressions, 0);
+}
+
+#[test]
+fn how_far_the_cue_in_play_has_read_is_told_and_of_no_other() {
+    let bag = bag(&long(40, 30, 100).write());
+    let (wake, rung) = bell();
+    let mut cues = Cues::new(bag.clone(), all(&bag), 20_000, wake);
+    let reach = cues.reach();
+    let ahead = CueAt {
+        from: StartAt::At(at(100)),
+        range: TimeRange::between(at(50), at(5000)),
+        ..whole(Direction::Forward)
+    };
+    // One that does not lead, read out.
+    let mut look = cues.start(ahead);
+    assert_eq!(messages(&mut look, &rung).len(), 1100);
+    assert_eq!(reach.get(), None);
+    // It leads now: it was read to the edge of its range, which has no message.
+    look.lead();
+    assert_eq!(reach.get(), Some(at(5000)));
+    let mut main = cues.start(ahead);
+    main.lead();
+    drop(look);
+    let mut behind = at(0);
+    let mut count = 0;
+    drain(&mut main, &rung, |item| {
+        let Cued::Message(message) = item else {
+            panic!("{item:?}");
+        };
+        count += 1;
+        // What was taken had been queued; the budget keeps the rest from being read at once.
+        let reached = reach.get().expect("a message was queued");
+        assert!(message.key.time <= reached && behind <= reached);
+        assert!(count > 5 || reached < at(1000), "{reached:?}");
+        behind = reached;
+    });
+    assert_eq!(reach.get(), Some(at(5000)));
+    drop(main);
+    assert_eq!(reach.get(), None);
+    // Backwards the edge is the other one; refills are behind and do not count.
+    let mut back = cues.start(CueAt {
+        direction: Direction::Reverse,
+        refill: true,
+        ..ahead
+    });
+    back.lead();
+    drain(&mut back, &rung, |_| ());
+    assert_eq!(reach.get(), Some(at(50)));
+}
+
+/// Bytes that no codec makes smaller.
+fn static_of(seed: u64, size: usize) -> Vec<u8> {
+    let mut state = seed | 1;
+    let word = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    (0..size / 8).flat_map(word).collect()
+}
+
+#[test]
+fn overlapping_giants_stay_within_the_bound_and_two_chunks() {
+    let chunk = |i: u64| {
+        let note = |n: u64| Note::new(0, 10 * n + i, static_of(10 * n + i, 7 << 20));
+        (0..3).map(note).collect()
+    };
+    let spec = Spec::new((0..4).map(chunk).collect());
+    for compression in [None, Some(Compression::Lz4), Some(Compression::Zstd)] {
+        let spec = spec.clone().compression(compression);
+        let mut bytes = spec.write();
+        for is_broken in [false, true] {
+            if is_broken {
+                let chunk = place(&bytes, mcap::records::op::CHUNK, 2);
+                bytes[chunk.at + chunk.body / 2] ^= 1;
+            }
+            let bag = bag(&bytes);
+            for direction in [Direction::Forward, Direction::Reverse] {
+                let (wake, rung) = bell();
+                let bound = 8 << 20;
+                let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+                let mut cue = cues.start(whole(direction));
+                let (mut times, mut damaged) = (Vec::new(), 0);
+                drain(&mut cue, &rung, |item| match item {
+                    Cued::Message(message) => {
+                        let time = message.log_time.to_mcap();
+                        assert!(message.payload == static_of(time, 7 << 20), "{time}");
+                        times.push(time);
+                    }
+                    Cued::Damage(_) => damaged += 1,
+                    Cued::Refill(_) => panic!("none was asked for"),
+                });
+                let sound = |time: &u64| !is_broken || time % 10 != 2;
+                let due = (0..30).filter(|time| time % 10 < 4).filter(sound);
+                let mut due: Vec<u64> = due.collect();
+                if direction == Direction::Reverse {
+                    due.reverse();
+                }
+                assert_eq!(times, due, "{compression:?}");
+                assert_eq!(damaged, usize::from(is_broken), "{compression:?}");
+                let usage = cues.usage();
+                let chunk = (21 << 20) + 1000;
+                assert!(usage.peak_bytes <= bound + 2 * chunk, "{usage:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Malformed and hostile files: an error or damage, the right count, never a panic or a huge buffer.
+
+use bagplay::bag::{Bag, DamageKind, Direction, Message, Selection, StartAt, TopicId};
+use bagplay::time::{Time, TimeRange};
+use mcap::Compression;
+use mcap::records::op;
+
+use crate::support::mcaps::{Files, Note, Spec, TopicSpec, all, bag, place, texts};
+
+/// Five chunks of twenty messages, one a millisecond, without checksums that would hide the fault.
+pub(crate) fn base(compression: Option<Compression>) -> Spec {
+    let message = |i: u64| Note::new(usize::from(i.is_multiple_of(2)), i * 1_000_000, vec![1; 40]);
+    let chunk = |c: u64| (c * 20..c * 20 + 20).map(message).collect();
+    let spec = Spec::new((0..5).map(chunk).collect()).compression(compression);
+    spec.options(|o| {
+        o.calculate_summary_section_crc(false)
+            .calculate_chunk_crcs(false)
+    })
+}
+
+pub(crate) fn play(bag: &Bag, direction: Direction) -> (Vec<Message>, Vec<DamageKind>) {
+    let from = match direction {
+        Direction::Forward => StartAt::At(Time::MIN),
+        Direction::Reverse => StartAt::At(Time::MAX),
+    };
+    let mut messages = Vec::new();
+    let mut damage: Vec<_> = bag.damage().iter().map(|it| it.kind).collect();
+    let mut cursor = bag.cursor(&all(bag), from, direction);
+    for item in &mut cursor {
+        match item {
+            Ok(message) => messages.push(message),
+            Err(it) => {
+                assert!(it.to_string().contains(".mcap: "), "{it}");
+                damage.push(it.kind);
+            }
+        }
+    }
+    let peak = cursor.usage().peak_bytes;
+    assert!(peak < 8 << 20, "{peak} bytes for a file of some kilobytes");
+    (messages, damage)
+}
+
+pub(crate) type Change = fn(&mut Vec<u8>);
+
+/// Plays on with so many messages, in order, and this damage.
+#[track_caller]
+pub(crate) fn plays(name: &str, spec: &Spec, change: Change, count: usize, kinds: &[DamageKind]) {
+    let mut bytes = spec.write();
+    change(&mut bytes);
+    let bag = bag(&bytes);
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let (messages, damage) = play(&bag, direction);
+        assert_eq!(messages.len(), count, "{name}: {direction:?} {damage:?}");
+        assert_eq!(damage, kinds, "{name}: {direction:?}");
+        if !kinds.contains(&DamageKind::Times) {
+            let mut keys: Vec<_> = messages.iter().map(|message| message.key).collect();
+            if direction == Direction::Reverse {
+                keys.reverse();
+            }
+            assert!(keys.is_sorted(), "{name}: {direction:?}");
+        }
+    }
+}
+
+#[track_caller]
+fn refused(name: &str, bytes: &[u8], message: &str) {
+    let files = Files::of([bytes]);
+    let error = Bag::open(&files.paths).expect_err(name).to_string();
+    assert!(error.contains(message), "{name}: {error}");
+    for part in ["0.mcap: ", "byte ", "hint: "] {
+        assert!(error.contains(part), "{name}: {error} lacks {part}");
+    }
+}
+
+pub(crate) fn put(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+}
+
+/// Where a chunk's declared sizes and its data are, for the compression `none` or `zstd`.
+pub(crate) fn chunk_field(bytes: &[u8], n: usize, field: usize) -> usize {
+    place(bytes, op::CHUNK, n).at + 9 + field
+}
+
+pub(crate) const UNCOMPRESSED: usize = 16;
+const CRC: usize = 24;
+
+#[test]
+fn sound_files_that_other_readers_trip_over() {
+    let none = base(None);
+    plays("as it is", &none, |_| {}, 100, &[]);
+    for change in [
+        (|o| o.emit_message_indexes(false)) as fn(mcap::WriteOptions) -> mcap::WriteOptions,
+        |o| o.emit_statistics(false),
+        |o| o.emit_summary_offsets(false),
+        |o| o.repeat_channels(false),
+        |o| o.repeat_schemas(false),
+        |o| o.repeat_channels(false).repeat_schemas(false),
+    ] {
+        let spec = base(Some(Compression::Zstd)).options(change);
+        plays("less summary", &spec, |_| {}, 100, &[]);
+        let bag = bag(&spec.write());
+        assert_eq!(bag.topics().len(), 2);
+        assert_eq!(bag.topics()[0].type_name(), "std_msgs/msg/String");
+    }
+    let double: Change = |bytes| {
+        // The first chunk index overwrites the second, which is as long.
+        let (a, b) = (
+            place(bytes, op::CHUNK_INDEX, 0),
+            place(bytes, op::CHUNK_INDEX, 1),
+        );
+        bytes.copy_within(a.at..a.at + 9 + a.body, b.at);
+    };
+    plays("an index twice", &none, double, 100, &[DamageKind::Index]);
+}
+
+#[test]
+fn damaged_chunks_are_said_once_and_passed() {
+    use DamageKind::{Checksum, Compression as Codec, Framing, Index, TooLarge, UnknownChannel};
+    let (none, zstd) = (base(None), base(Some(Compression::Zstd)));
+    let lz4 = base(Some(Compression::Lz4));
+    let flip: Change = |bytes| {
+        let data = chunk_field(bytes, 2, 500);
+        bytes[data] ^= 1;
+    };
+    let checked = base(None).options(|o| o.calculate_chunk_crcs(true));
+    plays("payload bit", &checked, flip, 80, &[Checksum]);
+    plays(
+        "wrong checksum",
+        &zstd,
+        |b| {
+            let at = chunk_field(b, 1, CRC);
+            b[at] = 1;
+        },
+        80,
+        &[Checksum],
+    );
+    for spec in [&zstd, &lz4] {
+        let garble: Change = |bytes| {
+            let at = chunk_field(bytes, 1, 45);
+            bytes[at..at + 20].fill(0xee);
+        };
+        plays("garbled", spec, garble, 80, &[Codec]);
+    }
+    for size in [1_u64 << 40, 1 << 63, u64::MAX, 1 << 31] {
+        for spec in [&none, &zstd, &lz4] {
+            let mut bytes = spec.write();
+            let at = chunk_field(&bytes, 3, UNCOMPRESSED);
+            put(&mut bytes, at, size);
+            let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+            assert_eq!(
+                (messages.len(), damage),
+                (80, vec![Index, TooLarge]),
+                "{size}"
+            );
+        }
+    }
+    for size in [1, 0, 1300] {
+        for spec in [&none, &zstd, &lz4] {
+            let mut bytes = spec.write();
+            let at = chunk_field(&bytes, 3, UNCOMPRESSED);
+            put(&mut bytes, at, size);
+            let (messages, damage) = play(&bag(&bytes), Direction::Reverse);
+            assert_eq!(messages.len(), 80, "{size}");
+            assert!(
+                matches!(damage[..], [Index, Codec | TooLarge]),
+                "{size} {damage:?}"
+            );
+        }
+    }
+    let unknown: Change = |b| {
+        let at = chunk_field(b, 1, 32);
+        b[at..at + 4].copy_from_slice(b"zstx");
+    };
+    plays("unknown compression", &zstd, unknown, 80, &[Codec]);
+    plays(
+        "chunk opcode",
+        &zstd,
+        |b| {
+            let at = place(b, op::CHUNK, 4).at;
+            b[at] = 9;
+        },
+        80,
+        &[Framing],
+    );
+    // Too short for the chunk, or so long that only its own header tells where it ends.
+    for (length, due) in [
+        (0, (80, vec![Framing])),
+        (5, (80, vec![Framing])),
+        (1 << 30, (100, vec![])),
+        (u64::MAX - 8, (100, vec![])),
+        (u64::MAX, (100, vec![])),
+    ] {
+        let mut bytes = zstd.write();
+        let at = place(&bytes, op::CHUNK, 4).at;
+        put(&mut bytes, at + 1, length);
+        let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+        assert_eq!((messages.len(), damage), due, "{length}");
+    }
+    // In an uncompressed chunk: the third record's length, its opcode, its channel.
+    let long: Change = |b| {
+        let at = chunk_field(b, 2, 40 + 2 * 71 + 1);
+        put(b, at, u64::MAX - 3);
+    };
+    plays("message longer than its chunk", &none, long, 82, &[Framing]);
+    let zeros: Change = |b| {
+        let at = chunk_field(b, 2, 40 + 2 * 71);
+        b[at..at + 64].fill(0);
+    };
+    plays("zeros in a chunk", &none, zeros, 82, &[Framing]);
+    let stray: Change = |b| {
+        let at = chunk_field(b, 2, 40 + 2 * 71 + 9);
+        b[at] = 77;
+    };
+    plays("unknown channel", &none, stray, 99, &[UnknownChannel]);
+    let past: Change = |b| {
+        let at = place(b, op::CHUNK_INDEX, 2).at;
+        put(b, at + 9 + 16, 1 << 50);
+    };
+    plays("chunk index past the file", &none, past, 100, &[Index]);
+}
+
+#[test]
+fn what_only_the_index_says_wrong_costs_nothing() {
+    let none = base(Some(Compression::Zstd));
+    for size in [0, 1_u64 << 40, u64::MAX] {
+        let mut bytes = none.write();
+        let index = place(&bytes, op::CHUNK_INDEX, 1);
+        // The last field of the record.
+        put(&mut bytes, index.at + 9 + index.body - 8, size);
+        let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+        assert_eq!((messages.len(), damage), (100, vec![DamageKind::Index]));
+    }
+    let offsets: Change = |b| {
+        let at = place(b, op::CHUNK_INDEX, 3).at;
+        put(b, at + 9 + 32 + 4 + 2, 1 << 60);
+    };
+    let kinds = [DamageKind::Index];
+    plays("message index past the file", &none, offsets, 100, &kinds);
+}
+
+#[test]
+fn a_chunk_in_the_wrong_place_loses_nothing_and_stays_within_the_range() {
+    let millis = 1_000_000;
+    // The start and end that the index gives for the fourth chunk, of 60 to 79 ms.
+    let times = [
+        (70, 79),
+        (60, 65),
+        (5, 20),
+        (200, 300),
+        (65, 66),
+        (90, 95),
+        (0, 0),
+        (80, 80),
+    ];
+    for ((start, end), is_indexed) in times.into_iter().flat_map(|it| [(it, true), (it, false)]) {
+        let spec = base(Some(Compression::Zstd));
+        let mut bytes = spec.options(|o| o.emit_message_indexes(is_indexed)).write();
+        let at = place(&bytes, op::CHUNK_INDEX, 3).at + 9;
+        // The chunk itself tells the same lie: only its messages tell otherwise, and their index if there is one.
+        for at in [at, place(&bytes, op::CHUNK, 3).at + 9] {
+            put(&mut bytes, at, start * millis);
+            put(&mut bytes, at + 8, end * millis);
+        }
+        let bag = bag(&bytes);
+        let kinds: Vec<_> = bag.damage().iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [DamageKind::Index], "{start} to {end}");
+        assert_eq!(
+            bag.range().unwrap().stop(),
+            crate::support::mcaps::at(99 * millis)
+        );
+        for held in [u64::MAX, 1000, 0] {
+            for direction in [Direction::Forward, Direction::Reverse] {
+                let from = match direction {
+                    Direction::Forward => StartAt::At(Time::MIN),
+                    Direction::Reverse => StartAt::At(Time::MAX),
+                };
+                let walk = |range| {
+                    let walk = bag.cursor_within(&all(&bag), from, direction, range);
+                    let found = walk.holding(held).filter_map(Result::ok);
+                    let mut found: Vec<_> = found.map(|message| message.log_time).collect();
+                    found.sort_unstable();
+                    found
+                };
+                let whole: Vec<_> = (0..100)
+                    .map(|i| crate::support::mcaps::at(i * millis))
+                    .collect();
+                assert_eq!(walk(TimeRange::ALL), whole, "{start} to {end}, {held}");
+                for (low, high) in [(0, 64), (62, 90), (66, 66), (71, 300)] {
+                    let range =
+                        TimeRange::between(whole[low], crate::support::mcaps::at(high * millis));
+                    let found = walk(range);
+                    let is_inside = |time: &&_| range.contains(**time);
+                    let due: Vec<_> = whole.iter().filter(is_inside).copied().collect();
+                    assert_eq!(found, due, "{start} to {end}, {held}, {range:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bomb_is_not_set_off() {
+    let zeros = vec![Note::new(0, 1, vec![0; 6 << 20])];
+    let spec = Spec::new(vec![zeros, vec![Note::new(0, 2, "b")]]);
+    let spec = spec.compression(Some(Compression::Zstd));
+    let spec = spec.options(|o| o.calculate_summary_section_crc(false));
+    let mut bytes = spec.write();
+    let at = chunk_field(&bytes, 0, UNCOMPRESSED);
+    put(&mut bytes, at, 1000);
+    let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+    assert_eq!(texts(&messages), ["b"]);
+    assert_eq!(damage, [DamageKind::Index, DamageKind::Compression]);
+}
+
+#[test]
+fn an_index_that_names_a_message_of_another_topic_does_not_latch_it() {
+    let latched = TopicSpec::named("/map").with("latching", "1");
+    let notes = vec![Note::new(0, 5, "map"), Note::new(1, 5, "odom")];
+    let mut bytes = Spec {
+        topics: vec![latched, TopicSpec::named("/odom")],
+        ..Spec::new(vec![notes])
+    }
+    .write();
+    // The only entry of the second channel in place of that of the first.
+    let entry = |n| place(&bytes, op::MESSAGE_INDEX, n).at + 9 + 2 + 4;
+    let (to, from) = (entry(0), entry(1));
+    bytes.copy_within(from..from + 16, to);
+    let bag = bag(&bytes);
+    let (messages, damage) = bag.latched(&all(&bag), Time::MAX);
+    assert_eq!(texts(&messages), [""; 0]);
+    let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [DamageKind::Index]);
+}
+
+#[test]
+fn other_files_are_named_for_what_they_are() {
+    for (bytes, message) in [
+        (&b""[..], "an empty file"),
+        (b"#ROSBAG V2.0\n..........", "a ROS 1 bag"),
+        (b"SQLite format 3\0.......", "sqlite3"),
+        (
+            b"version https://git-lfs.github.com/spec/v1",
+            "git-lfs pointer",
+        ),
+        (b"\x89MCAP1\r\n", "unknown version"),
+        (b"hello", "unknown bytes"),
+    ] {
+        refused(message, bytes, message);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let error = Bag::open(&[dir.path().join("absent")]).expect_err("nothing");
+    assert!(error.to_string().contains("absent: cannot be opened"));
+}
+
+#[test]
+fn an_empty_recording_is_one() {
+    let bag = bag(&Spec::new(vec![]).write());
+    assert_eq!((bag.range(), bag.message_count()), (None, Some(0)));
+    assert_eq!(play(&bag, Direction::Forward).0.len(), 0);
+}
+
+#[test]
+fn any_flipped_byte_is_survived() {
+    for compression in [None, Some(Compression::Lz4), Some(Compression::Zstd)] {
+        let sound = base(compression).write();
+        let step = if cfg!(debug_assertions) { 7 } else { 1 };
+        for at in (0..sound.len()).step_by(step) {
+            let mut bytes = sound.clone();
+            bytes[at] ^= 0xff;
+            let files = Files::of([bytes]);
+            if let Ok(bag) = Bag::open(&files.paths) {
+                let (messages, _) = play(&bag, Direction::Reverse);
+                assert!(messages.len() <= 100);
+                // What opening every chunk has found a walk over one topic finds, too.
+                for id in (0..).map(TopicId).take(bag.topics().len()) {
+                    let topics = Selection::of([id], &bag);
+                    let walk = bag.cursor(&topics, StartAt::At(Time::MIN), Direction::Forward);
+                    let due = messages
+                        .iter()
+                        .filter(|message| message.topic == id)
+                        .count();
+                    assert_eq!(walk.flatten().count(), due, "byte {at}");
+                }
+                let _ = bag.latched(&all(&bag), Time::MAX);
+            }
+        }
+    }
+}
+
+/// Crate mcap leaves the data of chunks out of the sum if it writes them without checksums.
+#[test]
+fn a_data_section_is_summed_as_its_writer_did() {
+    for (compression, has_checksums) in [
+        (None, true),
+        (None, false),
+        (Some(Compression::Zstd), true),
+        (Some(Compression::Zstd), false),
+    ] {
+        let spec = base(compression).options(|o| o.calculate_chunk_crcs(has_checksums));
+        let mut bytes = spec.write();
+        assert_eq!(bag(&bytes).check_data_sections(), [], "{has_checksums}");
+        // The log time of an entry of the first message index.
+        let index = place(&bytes, op::MESSAGE_INDEX, 0);
+        bytes[index.at + 9 + 6] ^= 1;
+        let damage = bag(&bytes).check_data_sections();
+        let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [DamageKind::Checksum], "{has_checksums}");
+    }
+}

@@ -1,0 +1,404 @@
+//! What a late joiner is given: the last message of each publisher, found without scanning.
+
+use bagplay::bag::{
+    Bag, CueAt, CuePoll, Cued, Cues, Direction, MessageOrder, Opening, StartAt, TopicId,
+};
+use bagplay::ros::Durability;
+use bagplay::time::TimeRange;
+use mcap::Compression;
+
+use crate::support::mcaps::{Note, Spec, TopicSpec, all, at, bag, places, texts};
+
+const LOCAL: &str = "- durability: transient_local\n";
+const VOLATILE: &str = "- durability: volatile\n";
+
+fn offers(name: &str, yaml: &str) -> TopicSpec {
+    TopicSpec::named(name).with("offered_qos_profiles", yaml)
+}
+
+/// `/map` latched by one publisher, `/pair` by two, `tf_static` by its name, `/odom` not at all.
+fn spec() -> Spec {
+    let both = LOCAL.repeat(2);
+    let chunks = vec![
+        vec![
+            Note::new(2, 1, "tf1"),
+            Note::new(0, 2, "map2"),
+            Note::new(1, 3, "pair3"),
+            Note::new(1, 4, "pair4"),
+        ],
+        vec![Note::new(3, 5, "odom5"), Note::new(1, 6, "pair6")],
+        vec![Note::new(2, 8, "tf8"), Note::new(0, 7, "map7")],
+        (9..99).map(|i| Note::new(3, i, "odom")).collect(),
+        vec![Note::new(0, 100, "map100")],
+    ];
+    Spec {
+        topics: vec![
+            offers("/map", LOCAL),
+            offers("/pair", &both),
+            TopicSpec::named("/robot/tf_static"),
+            offers("/odom", VOLATILE),
+        ],
+        ..Spec::new(chunks).compression(Some(Compression::Zstd))
+    }
+}
+
+fn found(bag: &Bag, time: u64) -> Vec<String> {
+    let (messages, damage) = bag.latched(&all(bag), at(time));
+    assert_eq!(damage, []);
+    texts(&messages)
+}
+
+/// What was copied for one jump is not taken for another message by a later one.
+#[test]
+fn messages_outside_of_chunks_are_told_apart() {
+    let bag = bag(&spec().options(|o| o.use_chunks(false)).write());
+    assert_eq!(found(&bag, 3), ["tf1", "map2", "pair3"]);
+    assert_eq!(found(&bag, 6), ["tf1", "map2", "pair4", "pair6"]);
+    assert_eq!(found(&bag, 99), ["tf1", "pair4", "pair6", "map7", "tf8"]);
+}
+
+#[test]
+fn it_is_what_the_publishers_last_said() {
+    for has_message_indexes in [true, false] {
+        let spec = spec().options(|o| o.emit_message_indexes(has_message_indexes));
+        let bag = bag(&spec.write());
+        let latched = bag.topics().iter().map(|topic| topic.is_latched);
+        assert_eq!(latched.collect::<Vec<_>>(), [true, true, true, false]);
+        assert_eq!(found(&bag, 0), [""; 0]);
+        assert_eq!(found(&bag, 3), ["tf1", "map2", "pair3"]);
+        assert_eq!(found(&bag, 6), ["tf1", "map2", "pair4", "pair6"]);
+        assert_eq!(found(&bag, 99), ["tf1", "pair4", "pair6", "map7", "tf8"]);
+        assert_eq!(found(&bag, 100), ["tf1", "pair4", "pair6", "tf8", "map100"]);
+    }
+}
+
+#[test]
+fn publishers_are_counted_over_channels_and_not_over_parts() {
+    let part = |from: u64| Spec {
+        topics: vec![
+            TopicSpec::named("/a")
+                .with("callerid", "/x")
+                .with("latching", "1"),
+            TopicSpec::named("/a")
+                .with("callerid", "/y")
+                .with("latching", "1"),
+            offers("/b", LOCAL),
+        ],
+        ..Spec::new(vec![
+            (from..from + 6)
+                .map(|i| Note::new((i % 3) as usize, i, i.to_string()))
+                .collect(),
+        ])
+    };
+    let files = crate::support::mcaps::Files::of([part(0).write(), part(6).write()]);
+    let bag = files.bag();
+    assert_eq!(bag.topics().len(), 2);
+    assert_eq!(bag.topics()[1].offered_qos.len(), 1);
+    assert_eq!(
+        bag.topics()[1].offered_qos[0].durability,
+        Durability::TransientLocal
+    );
+    assert_eq!(found(&bag, 50), ["9", "10", "11"]);
+}
+
+#[test]
+fn a_lying_message_index_is_damage() {
+    let mut bytes = spec()
+        .options(|o| o.calculate_summary_section_crc(false))
+        .write();
+    let index = places(&bytes);
+    let index = index
+        .iter()
+        .rfind(|it| it.opcode == mcap::records::op::MESSAGE_INDEX);
+    let index = index.unwrap();
+    // The offset of the only entry, of the last map: one byte off.
+    bytes[index.at + 9 + 2 + 4 + 8] ^= 1;
+    let bag = bag(&bytes);
+    let (_, damage) = bag.latched(&all(&bag), at(1000));
+    assert_eq!(damage.len(), 1, "{damage:?}");
+    let walk = bag.cursor(&all(&bag), StartAt::At(at(0)), Direction::Forward);
+    assert!(walk.into_iter().all(|item| item.is_ok()));
+}
+
+#[test]
+fn each_publisher_that_can_be_told_keeps_its_own_last_message() {
+    let publisher = |id: &str| {
+        let topic = TopicSpec::named("/a").with("callerid", id);
+        topic.with("latching", "1")
+    };
+    let chatter: Vec<Note> = (2..9).map(|i| Note::new(1, i, format!("b{i}"))).collect();
+    for has_message_indexes in [true, false] {
+        let spec = Spec {
+            topics: vec![publisher("/a"), publisher("/b")],
+            ..Spec::new(vec![vec![Note::new(0, 1, "a1")], chatter.clone()])
+        };
+        let spec = spec.options(|o| o.emit_message_indexes(has_message_indexes));
+        let bag = bag(&spec.write());
+        assert_eq!(found(&bag, 6), ["a1", "b6"]);
+        assert_eq!(found(&bag, 50), ["a1", "b8"]);
+    }
+}
+
+#[test]
+fn as_many_are_given_as_a_publisher_kept() {
+    let yaml = |history: &str| format!("- {{{history}, durability: transient_local}}\n");
+    for (history, count) in [
+        ("history: keep_last, depth: 5", 5),
+        ("history: 1, depth: 3", 3),
+        ("history: keep_last, depth: 0", 1),
+        ("history: unknown, depth: 7", 1),
+        ("history: keep_all", 10),
+        ("history: keep_last, depth: 1000", 10),
+        ("depth: 4", 1),
+    ] {
+        let spec = Spec {
+            topics: vec![offers("/a", &yaml(history))],
+            ..Spec::new(vec![
+                (0..19).map(|i| Note::new(0, i, i.to_string())).collect(),
+            ])
+        };
+        assert_eq!(found(&bag(&spec.write()), 50).len(), count, "{history}");
+    }
+}
+
+#[test]
+fn a_large_message_costs_no_small_one_its_place() {
+    let spec = Spec {
+        topics: vec![offers("/tf_static", LOCAL), offers("/cloud", LOCAL)],
+        ..Spec::new(vec![
+            vec![Note::new(0, 1, "tf")],
+            vec![Note::new(1, 2, vec![7; 1 << 20])],
+            vec![Note::new(0, 50, "end")],
+        ])
+    };
+    let bag = bag(&spec.write());
+    for (budget, due) in [(1 << 20, vec![2]), (16 << 20, vec![2, 1 << 20])] {
+        let mut cues = Cues::new(bag.clone(), all(&bag), budget, std::sync::Arc::new(|| {}));
+        let mut cue = cues.start(CueAt {
+            from: StartAt::At(at(40)),
+            direction: Direction::Forward,
+            range: TimeRange::ALL,
+            refill: true,
+            only: None,
+        });
+        let mut refilled = Vec::new();
+        loop {
+            match cue.poll() {
+                CuePoll::Item(Cued::Refill(message)) => refilled.push(message.payload.len()),
+                CuePoll::Item(_) | CuePoll::End => break,
+                CuePoll::Pending => std::thread::yield_now(),
+            }
+        }
+        assert_eq!(refilled, due, "{budget}");
+    }
+}
+
+/// What is decompressed until a jump to `time` has given all that is due there, messages of that time included.
+struct Seeks {
+    cues: Cues,
+    done: u64,
+}
+
+impl Seeks {
+    fn new(bag: &Bag) -> Self {
+        let cues = Cues::new(bag.clone(), all(bag), 64 << 20, std::sync::Arc::new(|| {}));
+        Self { cues, done: 0 }
+    }
+
+    fn to(&mut self, time: u64, only: Option<TopicId>) -> (Vec<String>, u64) {
+        let mut cue = self.cues.start(CueAt {
+            from: StartAt::At(at(time)),
+            direction: Direction::Forward,
+            range: TimeRange::between(at(time), at(time)),
+            refill: only.is_none(),
+            only,
+        });
+        let mut refilled = Vec::new();
+        loop {
+            match cue.poll() {
+                CuePoll::Item(Cued::Refill(message)) => refilled.push(message),
+                CuePoll::Item(Cued::Message(_)) => {}
+                CuePoll::Item(Cued::Damage(damage)) => panic!("{damage}"),
+                CuePoll::Pending => std::thread::yield_now(),
+                CuePoll::End => break,
+            }
+        }
+        let before = self.done;
+        self.done = self.cues.usage().decompressions;
+        (texts(&refilled), self.done - before)
+    }
+}
+
+/// Chunks of ten messages, with transforms in each and a map in the first; times are multiples of ten. Without
+/// message indexes messages are large, so that most chunks are not opened when the file is.
+fn long(chunks: u64, has_message_indexes: bool) -> Bag {
+    let compression = Some(mcap::Compression::Zstd);
+    let spec = long_spec(chunks, has_message_indexes).compression(compression);
+    bag(&spec.write())
+}
+
+fn long_spec(chunks: u64, has_message_indexes: bool) -> Spec {
+    let odom = vec![0; if has_message_indexes { 4 } else { 20_000 }];
+    let chunk = |i: u64| {
+        let mut notes: Vec<Note> = (0..10)
+            .map(|n| Note::new(2, i * 100 + n * 10, odom.clone()))
+            .collect();
+        let said = if i.is_multiple_of(2) { "even" } else { "odd" };
+        notes.insert(1, Note::new(0, i * 100 + 1, said));
+        if i == 0 {
+            notes.insert(1, Note::new(1, 1, "map"));
+        }
+        notes
+    };
+    let spec = Spec {
+        topics: vec![
+            offers("/tf_static", LOCAL),
+            offers("/map", LOCAL),
+            offers("/odom", VOLATILE),
+        ],
+        ..Spec::new((0..chunks).map(chunk).collect())
+    };
+    spec.options(|o| o.emit_message_indexes(has_message_indexes))
+}
+
+/// After some time at the beginning, the first jump is as cheap as later ones.
+#[test]
+fn what_a_first_jump_needs_is_looked_up_while_the_beginning_is_played() {
+    for has_message_indexes in [true, false] {
+        for chunks in [20, 400] {
+            let bag = long(chunks, has_message_indexes);
+            let mut seeks = Seeks::new(&bag);
+            assert_eq!(seeks.to(0, None).0, [""; 0]);
+            while seeks.cues.is_learning() {
+                std::thread::yield_now();
+            }
+            assert_eq!(seeks.cues.usage().live_bytes, 0);
+            let (state, cost) = seeks.to(chunks * 100 - 50, None);
+            assert_eq!(state, ["map", "even", "odd"]);
+            // The chunk that is walked, and those of the map and the two transforms.
+            assert!(cost <= 4, "{cost} of {chunks}");
+        }
+    }
+}
+
+/// Of uncompressed chunks only the messages themselves are read, so that the very first jump opens no more either.
+#[test]
+fn a_first_jump_reads_single_messages_of_uncompressed_chunks() {
+    for chunks in [20, 400] {
+        let spec = long_spec(chunks, true).options(|o| o.calculate_chunk_crcs(false));
+        let mut seeks = Seeks::new(&bag(&spec.write()));
+        let (state, cost) = seeks.to(chunks * 100 - 50, None);
+        assert_eq!(state, ["map", "even", "odd"]);
+        assert!(cost <= 4, "{cost} of {chunks}");
+    }
+}
+
+#[test]
+fn a_seek_opens_as_many_chunks_in_a_long_recording_as_in_a_short_one() {
+    for has_message_indexes in [true, false] {
+        for chunks in [20, 400] {
+            let bag = long(chunks, has_message_indexes);
+            let mut seeks = Seeks::new(&bag);
+            let (state, first) = seeks.to(chunks * 100 - 50, None);
+            assert_eq!(state, ["map", "even", "odd"]);
+            assert!(first <= chunks + 4, "{first} of {chunks}");
+            let places = [10, 3, 19, 11, 4].map(|n| n * chunks * 5 + 20);
+            let mut costs = Vec::new();
+            for place in places {
+                let (state, cost) = seeks.to(place, None);
+                assert_eq!(state.len(), 3, "{place}: {state:?}");
+                costs.push(cost);
+            }
+            // The one that is walked, and those of the two transforms, if they are others.
+            assert!(costs.iter().all(|cost| *cost <= 3), "{costs:?}");
+            // Once more: what was copied is still there.
+            for place in places {
+                assert_eq!(seeks.to(place, None).1, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_more_said_of_a_topic_is_not_looked_for_twice() {
+    let bag = long(50, false);
+    let map = bag.topics().iter().position(|topic| topic.name == "/map");
+    let map = map.map(|place| TopicId(u32::try_from(place).unwrap()));
+    let mut seeks = Seeks::new(&bag);
+    // Whether the chunk has the topic is only seen in it, and then known.
+    assert_eq!(seeks.to(3000, map).1, 1);
+    assert_eq!(seeks.to(3000, map).1, 0);
+    assert_eq!(seeks.to(1, map).1, 1);
+    assert_eq!(seeks.to(1, map).1, 1);
+}
+
+mod model {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What is due at a time: of the transforms the last of each, of the rest the last so many.
+    fn due(notes: &[Note], depths: &[usize], time: u64) -> Vec<String> {
+        let mut kept: Vec<&Note> = Vec::new();
+        let mut counts = vec![0; depths.len()];
+        for note in notes.iter().rev().filter(|note| note.time <= time) {
+            let is_new = if note.topic == 0 {
+                !kept
+                    .iter()
+                    .any(|it| it.topic == 0 && it.payload == note.payload)
+            } else {
+                counts[note.topic] < depths[note.topic]
+            };
+            if is_new {
+                counts[note.topic] += 1;
+                kept.push(note);
+            }
+        }
+        let text = |note: &&Note| String::from_utf8_lossy(&note.payload).into_owned();
+        kept.iter().rev().map(text).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #[test]
+        fn whatever_was_learned_before(
+            chunks in prop::collection::vec(
+                prop::collection::vec((0..4_usize, 0..3_u8), 0..120), 1..6),
+            times in prop::collection::vec(0..700_u64, 1..8),
+            has_message_indexes: bool,
+            is_sent: bool,
+            has_checksums: bool,
+        ) {
+            let mut next = 0;
+            let chunks: Vec<Vec<Note>> = chunks.into_iter().map(|chunk| {
+                chunk.into_iter().map(|(topic, about)| {
+                    next += 1;
+                    let text = if topic == 0 { format!("tf{about}") } else { format!("{topic}@{next}") };
+                    Note::new(topic, next, text)
+                }).collect()
+            }).collect();
+            let notes: Vec<Note> = chunks.iter().flatten().cloned().collect();
+            let spec = Spec {
+                topics: vec![
+                    TopicSpec::named("/tf_static"),
+                    offers("/a", LOCAL),
+                    offers("/b", "- {history: keep_last, depth: 4, durability: transient_local}\n"),
+                    offers("/c", VOLATILE),
+                ],
+                ..Spec::new(chunks)
+            };
+            let files = crate::support::mcaps::Files::of([
+                spec.options(|o| {
+                    o.emit_message_indexes(has_message_indexes).calculate_chunk_crcs(has_checksums)
+                })
+                .write(),
+            ]);
+            let order = if is_sent { MessageOrder::Sent } else { MessageOrder::Received };
+            let opening = Opening { order, ..Opening::default() };
+            let bag = Bag::open_with(&files.paths, &opening).unwrap();
+            for time in times {
+                prop_assert_eq!(found(&bag, time), due(&notes, &[1, 1, 4, 0], time), "{}", time);
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Indexes, headers and statistics that are wrong: what is in a chunk counts, no message is lost by what is only
+//! said of it, and whoever is wrong is named.
+
+use bagplay::bag::{Bag, DamageKind, Direction, Selection, StartAt, TopicId};
+use bagplay::time::Time;
+use mcap::Compression;
+use mcap::records::op;
+
+use crate::bag::hostile::{base, play, put};
+use crate::support::mcaps::{Note, Place, Spec, at, bag, place, places};
+
+const MILLI: u64 = 1_000_000;
+
+fn all_of(bytes: &[u8], opcode: u8) -> Vec<Place> {
+    let all = places(bytes).into_iter();
+    all.filter(|place| place.opcode == opcode).collect()
+}
+
+/// How many messages of a topic there are, both ways, and what is said on the way.
+fn only(bag: &Bag, topic: u32) -> (usize, usize, Vec<DamageKind>) {
+    let topics = Selection::of([TopicId(topic)], bag);
+    let mut damage = Vec::new();
+    let mut count = |from, direction| {
+        let walk = bag.cursor(&topics, StartAt::At(from), direction);
+        let (found, said): (Vec<_>, Vec<_>) = walk.partition(Result::is_ok);
+        damage.extend(said.into_iter().map(|it| it.unwrap_err().kind));
+        found.len()
+    };
+    let there = count(Time::MIN, Direction::Forward);
+    let back = count(Time::MAX, Direction::Reverse);
+    (there, back, damage)
+}
+
+#[test]
+fn headers_that_lie_about_times_cost_neither_messages_nor_order() {
+    let (first, one) = (0..5, 2..3);
+    for is_indexed in [true, false] {
+        for has_statistics in [true, false] {
+            let spec = base(Some(Compression::Zstd)).options(|o| {
+                o.emit_message_indexes(is_indexed)
+                    .emit_statistics(has_statistics)
+            });
+            for (start, end, liars) in [
+                (50, 50, first.clone()),
+                (0, 0, first.clone()),
+                (0, 0, one.clone()),
+                (0, 1_000_000, one.clone()),
+                (45, 45, one.clone()),
+            ] {
+                let mut bytes = spec.write();
+                for n in liars {
+                    for opcode in [op::CHUNK, op::CHUNK_INDEX] {
+                        let at = place(&bytes, opcode, n).at + 9;
+                        put(&mut bytes, at, start * MILLI);
+                        put(&mut bytes, at + 8, end * MILLI);
+                    }
+                }
+                let bag = bag(&bytes);
+                let name = format!("{start} to {end}, {is_indexed} {has_statistics}");
+                let range = bag.range().unwrap();
+                assert_eq!(
+                    (range.start(), range.stop()),
+                    (at(0), at(99 * MILLI)),
+                    "{name}"
+                );
+                for direction in [Direction::Forward, Direction::Reverse] {
+                    let (messages, damage) = play(&bag, direction);
+                    assert_eq!(
+                        (messages.len(), damage),
+                        (100, vec![DamageKind::Index]),
+                        "{name}"
+                    );
+                    let mut keys: Vec<_> = messages.iter().map(|message| message.key).collect();
+                    if direction == Direction::Reverse {
+                        keys.reverse();
+                    }
+                    assert!(keys.is_sorted(), "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_outlier_is_played_by_its_own_time() {
+    // One message of the third chunk was received in 1970, and another one at the end of time.
+    for (index, time) in [(40, 0), (59, 9_000_000_000_000_000_000)] {
+        for is_indexed in [true, false] {
+            let note = |i: u64| {
+                let stamp = if i == index {
+                    time
+                } else {
+                    (1_000 + i) * MILLI
+                };
+                Note::new(0, stamp, i.to_string())
+            };
+            let chunks = (0..5).map(|c| (c * 20..c * 20 + 20).map(note).collect());
+            let spec = Spec::new(chunks.collect());
+            let spec = spec.options(|o| {
+                o.emit_message_indexes(is_indexed)
+                    .calculate_summary_section_crc(false)
+            });
+            let mut bytes = spec.write();
+            // The headers know nothing of it.
+            for opcode in [op::CHUNK, op::CHUNK_INDEX] {
+                let at = place(&bytes, opcode, 2).at + 9;
+                put(&mut bytes, at, 1_041 * MILLI);
+                put(&mut bytes, at + 8, 1_058 * MILLI);
+            }
+            let bag = bag(&bytes);
+            let (messages, damage) = play(&bag, Direction::Forward);
+            assert_eq!((messages.len(), damage), (100, vec![DamageKind::Index]));
+            assert!(messages.is_sorted_by_key(|message| message.key));
+            let outlier = if time == 0 {
+                messages.first()
+            } else {
+                messages.last()
+            };
+            assert_eq!(outlier.unwrap().payload, index.to_string().as_bytes());
+            assert!(bag.range().unwrap().contains(at(time)));
+        }
+    }
+}
+
+/// A recording whose chunks after the first do not tell of the second channel: not in the map of the chunk index,
+/// nor, if so wanted, by a message index.
+fn without_second_channel(has_statistics: bool, has_records: bool) -> Vec<u8> {
+    // In no chunk first or last, so that times do not tell.
+    let note = |i: u64| Note::new(usize::from(i % 20 % 2 == 1 && i % 20 < 19), i * MILLI, "x");
+    let mut spec = base(None).options(|o| o.emit_statistics(has_statistics));
+    spec.chunks = (0..5)
+        .map(|c| (c * 20..c * 20 + 20).map(note).collect())
+        .collect();
+    let mut bytes = spec.write();
+    let second = |bytes: &[u8], place: &Place| bytes[place.at + 9..place.at + 11] == [2, 0];
+    for index in all_of(&bytes, op::CHUNK_INDEX).iter().skip(1) {
+        let map = index.at + 45;
+        for entry in [map, map + 10] {
+            if bytes[entry..entry + 2] == [2, 0] {
+                let other = if entry == map { map + 10 } else { map };
+                bytes.copy_within(other..other + 10, entry);
+            }
+        }
+    }
+    if !has_records {
+        for index in all_of(&bytes, op::MESSAGE_INDEX).iter().skip(2) {
+            if second(&bytes, index) {
+                bytes[index.at] = 0x90;
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_channel_that_the_index_leaves_out_loses_nothing() {
+    for (has_statistics, has_records) in [(true, true), (true, false), (false, true)] {
+        let bag = bag(&without_second_channel(has_statistics, has_records));
+        let name = format!("{has_statistics} {has_records}");
+        let kinds: Vec<_> = bag.damage().iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [DamageKind::Index], "{name}");
+        assert_eq!(only(&bag, 0), (55, 55, vec![]), "{name}");
+        assert_eq!(only(&bag, 1), (45, 45, vec![]), "{name}");
+        assert_eq!(bag.message_count(), Some(100), "{name}");
+    }
+}
+
+#[test]
+fn what_only_opening_tells_is_told_when_a_chunk_is_opened_and_by_checking() {
+    let bag = bag(&without_second_channel(false, false));
+    assert_eq!(bag.damage(), []);
+    let kinds: Vec<_> = bag.check_chunks().iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [DamageKind::Index; 4]);
+    let (messages, damage) = play(&bag, Direction::Forward);
+    assert_eq!((messages.len(), damage), (100, vec![DamageKind::Index; 4]));
+    // Since then the index is not asked what a chunk holds.
+    let (there, back, damage) = only(&bag, 1);
+    assert_eq!((there, back, damage.len()), (45, 45, 8));
+}
+
+#[test]
+fn an_index_that_names_another_channel_loses_nothing() {
+    for other in [1_u16, 2, 77] {
+        let mut bytes = base(Some(Compression::Zstd)).write();
+        for index in all_of(&bytes, op::MESSAGE_INDEX) {
+            bytes[index.at + 9..index.at + 11].copy_from_slice(&other.to_le_bytes());
+        }
+        let found = bag(&bytes);
+        let kinds: Vec<_> = found.damage().iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [DamageKind::Index], "{other}");
+        for topic in [0, 1] {
+            assert_eq!(only(&found, topic), (50, 50, vec![]), "{other}");
+        }
+        // The chunk index says so too.
+        for index in all_of(&bytes, op::CHUNK_INDEX) {
+            for entry in [index.at + 45, index.at + 55] {
+                bytes[entry..entry + 2].copy_from_slice(&other.to_le_bytes());
+            }
+        }
+        let found = bag(&bytes);
+        for topic in [0, 1] {
+            assert_eq!(only(&found, topic), (50, 50, vec![]), "{other}");
+        }
+        let (messages, damage) = play(&found, Direction::Reverse);
+        assert_eq!((messages.len(), damage), (100, vec![DamageKind::Index]));
+    }
+}
+
+/// A record as it stands in a file.
+fn record(opcode: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u64).to_le_bytes();
+    [&[opcode], &length[..], body].concat()
+}
+
+#[test]
+fn messages_behind_the_end_of_the_data_are_played_and_told_of() {
+    // Of a file with a summary and of one without.
+    for has_summary in [true, false] {
+        let mut bytes = base(None).write();
+        let end = place(&bytes, op::DATA_END, 0);
+        let header = [
+            &[1, 0, 0, 0, 0, 0][..],
+            &[(33 * MILLI).to_le_bytes(); 2].concat(),
+        ]
+        .concat();
+        let message = record(op::MESSAGE, &header);
+        let behind = end.at + 9 + end.body;
+        bytes.splice(behind..behind, message.clone());
+        let foot = bytes.len() - 28;
+        let summary = (behind + message.len()) as u64;
+        put(&mut bytes, foot, if has_summary { summary } else { 0 });
+        let bag = bag(&bytes);
+        for direction in [Direction::Forward, Direction::Reverse] {
+            let (messages, damage) = play(&bag, direction);
+            assert_eq!((messages.len(), damage), (101, vec![DamageKind::Framing]));
+        }
+        assert_eq!(bag.damage()[0].offset, behind as u64);
+    }
+}
+
+#[test]
+fn a_schema_that_is_defined_again_otherwise_is_told_of() {
+    let mut bytes = base(None).write();
+    let (again, end) = (place(&bytes, op::SCHEMA, 0), place(&bytes, op::DATA_END, 0));
+    let mut other = bytes[again.at..again.at + 9 + again.body].to_vec();
+    // The last letter of the definition.
+    *other.last_mut().unwrap() = b'X';
+    bytes.splice(end.at..end.at, other.clone());
+    let foot = bytes.len() - 28;
+    let summary = u64::from_le_bytes(bytes[foot..foot + 8].try_into().unwrap());
+    put(&mut bytes, foot, summary + other.len() as u64);
+    let kinds: Vec<_> = bag(&bytes).damage().iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [DamageKind::ChannelConflict]);
+    // In a chunk, where the summary says otherwise.
+    let mut bytes = base(None).write();
+    let data = place(&bytes, op::CHUNK, 0).at + 9 + 40;
+    assert_eq!(bytes[data], op::SCHEMA);
+    let length = u64::from_le_bytes(bytes[data + 1..data + 9].try_into().unwrap());
+    bytes[data + 8 + usize::try_from(length).unwrap()] = b'X';
+    let (messages, damage) = play(&bag(&bytes), Direction::Forward);
+    assert_eq!(
+        (messages.len(), damage),
+        (100, vec![DamageKind::ChannelConflict])
+    );
+}

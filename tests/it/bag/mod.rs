@@ -1,0 +1,16 @@
+//! Recordings: what is written is read back, in any order, whole or damaged.
+
+pub(crate) mod cue;
+pub(crate) mod cursor;
+pub(crate) mod data;
+pub(crate) mod directories;
+pub(crate) mod hostile;
+pub(crate) mod latched;
+pub(crate) mod legal;
+pub(crate) mod liars;
+pub(crate) mod marks;
+pub(crate) mod outline;
+pub(crate) mod qos;
+pub(crate) mod rosbag2;
+pub(crate) mod scan;
+pub(crate) mod windows;

@@ -1,0 +1,355 @@
+//! The command line as people and scripts write it.
+
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+use predicates::str::contains;
+use zenoh::Wait;
+
+use crate::bag::hostile::base;
+use crate::support::mcaps::{Files, Note, Spec, TopicSpec, place};
+use crate::support::network::{STRING, STRING_HASH, free_endpoint, hearing, node, token};
+use crate::support::patience::PATIENCE;
+
+fn play() -> Command {
+    let mut play = Command::cargo_bin("play").unwrap();
+    play.env_remove("RUST_LOG")
+        .env_remove("ROS_DOMAIN_ID")
+        .timeout(3 * PATIENCE);
+    play
+}
+
+fn demo() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
+}
+
+#[test]
+fn global_flags_may_stand_before_a_verb() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    let log = log.to_str().unwrap();
+    for flags in [&["-vvv"][..], &["--verbose"], &["-q"], &["--log-file", log]] {
+        let shown = play().args(flags).arg("info").arg(demo()).assert();
+        shown.code(0).stdout(contains("12,247 messages"));
+    }
+}
+
+#[test]
+fn a_hint_names_what_was_recorded_and_not_what_is_sent() {
+    let endpoint = free_endpoint();
+    let listen = format!("[\"{endpoint}\"]");
+    let other = node("\"router\"", "", &[("listen/endpoints", listen.as_str())]);
+    let publish = |topic: &str| {
+        let key = token(&other, "MP", topic, STRING, STRING_HASH);
+        other.liveliness().declare_token(key).wait().unwrap()
+    };
+    let _imu = publish("/robot1/imu");
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(demo())
+        .args(["--clock", "--clock-state", "--prefix", "robot1"])
+        .args(["--rate", "0.01"])
+        .args(["--connect", &endpoint])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut hear = hearing(&mut child);
+    hear(
+        "/robot1/imu too: subscribers get both; hint: stop it, --exclude-topics /imu, or --remap /imu:=/other",
+    );
+    let _state = publish("/rosbag2_player/clock_state");
+    hear(
+        "/clock_state too: subscribers get both; hint: stop it, or give this player another name with --node-name",
+    );
+    let _clock = publish("/clock");
+    hear("hint: stop it, or play without --clock");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// What comes of a flag of `ros2 bag play`.
+enum Means {
+    /// The run is the same as without it.
+    Nothing,
+    /// These of the recorded topics are played.
+    Plays(&'static [&'static str]),
+    /// It ends with 2 and says this.
+    Refused(&'static str),
+}
+
+/// One row a flag of `ros2 bag play`, Humble to Rolling, that `play` has for its sake alone.
+const ROS_FLAGS: [(&[&str], Means); 30] = {
+    use Means::{Nothing, Plays, Refused};
+    const NO_SERVICE: &[&str] = &["/go/_action/feedback", "/imu", "/odom"];
+    const NO_ACTION: &[&str] = &[
+        "/get/_service_event",
+        "/imu",
+        "/odom",
+        "/set/_service_event",
+    ];
+    [
+        (&["-s", "mcap"], Nothing),
+        (&["--storage", "mcap"], Nothing),
+        (&["-s", "sqlite3"], Refused("`ros2 bag convert` writes")),
+        (&["--storage", "rosbag_v2"], Refused("only mcap is played")),
+        (&["--read-ahead-queue-size", "100"], Nothing),
+        (
+            &["--read-ahead-queue-size", "0"],
+            Refused("0 is not in 1.."),
+        ),
+        (&["--storage-config-file", "any.yaml"], Nothing),
+        (&["--disable-keyboard-controls"], Nothing),
+        (&["--disable-loan-message"], Nothing),
+        (&["--wait-for-all-acked", "0"], Nothing),
+        (&["--wait-for-all-acked", "-1"], Nothing),
+        (&["--progress-bar-update-rate", "0"], Nothing),
+        (&["--progress-bar-update-rate", "-1"], Nothing),
+        (&["--progress-bar-separation-lines", "2"], Nothing),
+        (&["--log-level", "debug"], Nothing),
+        (&["--log-level", "info"], Nothing),
+        (&["--log-level", "warn"], Nothing),
+        (&["--log-level", "fatal"], Nothing),
+        (
+            &["--service-requests-source", "client_introspection"],
+            Nothing,
+        ),
+        (
+            &["--publish-service-requests"],
+            Refused("are played as topics"),
+        ),
+        (
+            &["--send-actions-as-client"],
+            Refused("is played as topics"),
+        ),
+        (
+            &["--services", "/get"],
+            Plays(&[
+                "/get/_service_event",
+                "/go/_action/feedback",
+                "/imu",
+                "/odom",
+            ]),
+        ),
+        (
+            &["--services", "get", "--topics", "/imu"],
+            Plays(&["/get/_service_event", "/imu"]),
+        ),
+        (
+            &["--services", "/none"],
+            Refused("no service `/none` in the recording; recorded are: /get, /set"),
+        ),
+        (&["--exclude-services", "/get", "/set"], Plays(NO_SERVICE)),
+        (
+            &["--actions", "/go", "--topics", "/odom"],
+            Plays(&["/go/_action/feedback", "/odom"]),
+        ),
+        (
+            &["--actions", "/stop"],
+            Refused("no action `/stop` in the recording; recorded are: /go"),
+        ),
+        (&["--exclude-actions", "/go"], Plays(NO_ACTION)),
+        (
+            &["--exclude", ".*_service_event|.*_action.*|/imu"],
+            Plays(&["/odom"]),
+        ),
+        (&["--services"], Refused("a value is required")),
+    ]
+};
+
+#[test]
+fn flags_of_ros2_bag_play_are_accepted_mapped_or_refused() {
+    let topics = [
+        "/imu",
+        "/odom",
+        "/get/_service_event",
+        "/set/_service_event",
+        "/go/_action/feedback",
+    ];
+    let notes = (0..topics.len()).map(|topic| Note::new(topic, 1_000 + topic as u64, [0, 1, 0, 0]));
+    let mut spec = Spec::new(vec![notes.collect()]);
+    spec.topics = topics.map(TopicSpec::named).to_vec();
+    let files = Files::of([spec.write()]);
+    let bag = &files.paths[0];
+    let run = |words: &[&str]| {
+        let mut play = play();
+        play.arg(bag)
+            .args(words)
+            .args(["--wire", "null", "--rate", "max", "--format", "json"]);
+        play.output().unwrap()
+    };
+    let summary = |done: &std::process::Output| -> serde_json::Value {
+        serde_json::from_slice(&done.stdout).unwrap()
+    };
+    let plain = summary(&run(&[]));
+    for (words, means) in ROS_FLAGS {
+        let done = run(words);
+        let said = String::from_utf8_lossy(&done.stderr);
+        if let Means::Refused(why) = means {
+            assert_eq!(done.status.code(), Some(2), "{words:?}: {said}");
+            assert!(
+                said.contains(why) && done.stdout.is_empty(),
+                "{words:?}: {said}"
+            );
+            continue;
+        }
+        assert_eq!(done.status.code(), Some(0), "{words:?}: {said}");
+        let ran = summary(&done);
+        if let Means::Plays(expected) = means {
+            let played = ran["topics"].as_array().unwrap();
+            let mut played: Vec<_> = played
+                .iter()
+                .map(|topic| topic["name"].as_str().unwrap())
+                .collect();
+            played.sort_unstable();
+            assert_eq!(played, expected, "{words:?}");
+        } else {
+            assert_eq!(
+                (&ran["digest"], &ran["topics"]),
+                (&plain["digest"], &plain["topics"]),
+                "{words:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn inputs_are_bags_with_or_without_their_storage() {
+    let bag = demo().to_string_lossy().into_owned();
+    for words in [
+        &["-i", &bag][..],
+        &["--input", &bag, "mcap"],
+        &["-i", &bag, "mcap", "--clock"],
+        &[&format!("--input={bag}")],
+    ] {
+        play()
+            .args(words)
+            .args(["--wire", "null", "--rate", "max"])
+            .assert()
+            .code(0);
+    }
+    let two = [
+        "-i", &bag, "mcap", "-i", &bag, "--wire", "null", "--rate", "max",
+    ];
+    play()
+        .args(two)
+        .assert()
+        .code(0)
+        .stderr(contains("played 24,494 messages"));
+    play()
+        .args(["-i", &bag, "sqlite3"])
+        .assert()
+        .code(2)
+        .stderr(contains("only mcap is played"));
+}
+
+#[test]
+fn a_level_says_how_much_is_said() {
+    let said = |level: &str| {
+        let mut play = play();
+        play.arg(demo()).args([
+            "--wire",
+            "null",
+            "--rate",
+            "max",
+            "--clock",
+            "--clock-start",
+            "0",
+        ]);
+        let done = play.args(["--log-level", level]).assert().code(0);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        (
+            said.contains("warning: /clock goes down"),
+            said.contains("played 9,647 messages"),
+        )
+    };
+    assert_eq!(said("info"), (true, true));
+    assert_eq!(said("warn"), (true, false));
+    assert_eq!(said("error"), (false, false));
+}
+
+#[test]
+fn the_guide_has_every_flag_that_is_there_for_the_sake_of_scripts() {
+    use clap::CommandFactory;
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let guide = std::fs::read_to_string(root.join("docs/user-guide.md")).unwrap();
+    let (_, rest) = guide.split_once("### Flags of `ros2 bag play`").unwrap();
+    let table = rest.split("\n## ").next().unwrap();
+    let command = bagplay::cli::Cli::command();
+    let heading = Some("As in ros2 bag play");
+    let flags = command
+        .get_arguments()
+        .filter(|arg| arg.get_help_heading() == heading);
+    let flags: Vec<String> = flags
+        .filter_map(|arg| Some(format!("--{}", arg.get_long()?)))
+        .collect();
+    assert!(flags.len() >= 16, "{flags:?}");
+    for flag in flags {
+        assert!(
+            table.contains(&format!("`{flag}`")),
+            "{flag} is not in the guide"
+        );
+        let is_tried = ROS_FLAGS
+            .iter()
+            .any(|(words, _)| words.contains(&flag.as_str()));
+        assert!(is_tried || flag == "--input", "{flag} has no row");
+    }
+}
+
+#[test]
+fn a_recording_of_which_nothing_can_be_read_is_no_success() {
+    let spec = base(Some(mcap::Compression::Zstd));
+    let mut bytes = spec.write();
+    for n in 0..spec.chunks.len() {
+        let chunk = place(&bytes, mcap::records::op::CHUNK, n);
+        let end = chunk.at + 9 + chunk.body;
+        bytes[end - 16..end].fill(0xff);
+    }
+    let files = Files::of([bytes]);
+    let mut play = play();
+    play.arg(&files.paths[0]).args(["--wire", "null"]);
+    let ended = play.args(["--rate", "max", "--no-tui"]).assert();
+    ended
+        .code(3)
+        .stderr(contains("nothing was played: the recording is damaged"));
+}
+
+#[test]
+fn strict_minds_messages_that_the_directory_counts_and_that_are_not_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let note = Note::new(0, 1, "x");
+    std::fs::write(
+        dir.path().join("a.mcap"),
+        Spec::new(vec![vec![note]]).write(),
+    )
+    .unwrap();
+    let listing = |count: u64| {
+        format!(
+            "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n  message_count: {count}\n  \
+             relative_file_paths: [a.mcap]\n"
+        )
+    };
+    for (count, code) in [(1, 0), (2, 3)] {
+        std::fs::write(dir.path().join("metadata.yaml"), listing(count)).unwrap();
+        let mut play = play();
+        play.arg(dir.path()).args(["--wire", "null", "--no-tui"]);
+        play.args(["--rate", "max", "--strict"]).assert().code(code);
+    }
+}
+
+#[test]
+fn a_topic_that_cannot_be_published_is_not_waited_for() {
+    let mut spec = Spec::new(vec![vec![Note::new(0, 1, "x")]]);
+    spec.topics = vec![TopicSpec::named("/a#b")];
+    let files = Files::of([spec.write()]);
+    let wait = |topics: &[&str]| {
+        let mut play = play();
+        play.arg(&files.paths[0])
+            .args(["--clock", "--listen", "tcp/127.0.0.1:0"])
+            .arg("--wait-for-subscribers")
+            .args(topics);
+        play.assert()
+    };
+    wait(&[]).code(0);
+    wait(&["/a#b"]).code(2).stderr(contains(
+        "--wait-for-subscribers names /a#b, which is not played",
+    ));
+}

@@ -1,0 +1,279 @@
+//! What the binary says of text that is not its own: names of files, topics and types, definitions.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+
+use crate::support::mcaps::{Note, Spec, TopicSpec};
+use crate::support::patience::PATIENCE;
+
+/// What a terminal obeys, or takes for the end of a line.
+const STEERING: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\r\n\u{202e}";
+
+fn play(args: &[&OsStr]) -> Output {
+    let mut play = Command::cargo_bin("play").unwrap();
+    play.env_remove("RUST_LOG").timeout(3 * PATIENCE);
+    play.args(args).output().unwrap()
+}
+
+/// Two chunks whose topic has that name; the second chunk fails its checksum.
+fn recording(topic: &str) -> Vec<u8> {
+    let spec = Spec {
+        topics: vec![TopicSpec::named(topic)],
+        ..Spec::new(vec![vec![Note::new(0, 1, "a")], vec![Note::new(0, 2, "b")]])
+    };
+    let mut bytes = spec.write();
+    let chunk = crate::support::mcaps::place(&bytes, mcap::records::op::CHUNK, 1);
+    bytes[chunk.at + 9 + chunk.body - 1] ^= 1;
+    bytes
+}
+
+fn plain(said: &[u8]) -> String {
+    let said = std::str::from_utf8(said)
+        .expect("what is said is UTF-8")
+        .to_owned();
+    let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    assert!(!said.contains(steers), "{said:?}");
+    said
+}
+
+#[test]
+fn names_of_files_and_topics_are_escaped_wherever_they_are_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(format!("a{STEERING}.mcap"));
+    std::fs::write(&path, recording(&format!("/t{STEERING}"))).unwrap();
+    let [null, max] = [["--wire", "null"], ["--rate", "max"]];
+    let info = [OsStr::new("info"), path.as_os_str()];
+    let check = [info[0], OsStr::new("--check"), info[1]];
+    let mut run = vec![path.as_os_str()];
+    run.extend(null.iter().chain(&max).map(OsStr::new));
+    let log = dir.path().join("log");
+    run.extend([OsStr::new("--log-file"), log.as_os_str()]);
+    let mut twice = vec![path.as_os_str()];
+    twice.extend(&run);
+    let mut unknown = run.clone();
+    unknown.extend(["--topics", "/nope"].map(OsStr::new));
+    let name = "2J\\r\\n\\u{202e}.mcap";
+    for args in [&info[..], &check, &run, &twice, &unknown] {
+        let done = play(args);
+        let (out, err) = (plain(&done.stdout), plain(&done.stderr));
+        if args != unknown {
+            assert!(
+                out.contains(name) || err.contains(name),
+                "{args:?}: {out}{err}"
+            );
+        }
+        let lines = err.lines().filter(|line| line.starts_with("owned")).count();
+        assert_eq!(lines, 0, "{err}");
+    }
+    plain(&std::fs::read(log).unwrap());
+}
+
+#[test]
+fn what_was_typed_is_escaped_in_every_refusal() {
+    let steering = OsStr::new(STEERING);
+    let after = |flag: &str| {
+        let mut word = OsStr::new(flag).to_owned();
+        word.push(STEERING);
+        word
+    };
+    let demo = OsStr::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap"));
+    // An unknown flag, verb and shell; values that clap refuses, that our parsers refuse, and that are refused later.
+    let mut rows = vec![
+        vec![after("--unknown")],
+        vec!["completions".into(), steering.into()],
+        vec!["info".into(), after("--check")],
+        vec![steering.into()],
+    ];
+    for flag in [
+        "--rate",
+        "--format",
+        "--start",
+        "--loop-range",
+        "--read-ahead",
+        "--storage",
+        "--clock",
+        "--remap",
+        "--prefix",
+        "--topics",
+        "--node-name",
+        "--listen",
+        "--qos-profile-overrides-path",
+    ] {
+        rows.push(vec![after(&format!("{flag}=")), demo.into()]);
+    }
+    for row in rows {
+        let row: Vec<&OsStr> = row.iter().map(AsRef::as_ref).collect();
+        let done = play(&row);
+        assert_ne!(done.status.code(), Some(0), "{row:?}");
+        plain(&done.stdout);
+        let said = plain(&done.stderr);
+        assert!(said.contains("]0;owned\\"), "{row:?}: {said}");
+        assert!(
+            !said.lines().any(|line| line.starts_with("\\u{202e}")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn the_name_that_the_program_was_started_by_is_not_repeated() {
+    use std::os::unix::process::CommandExt as _;
+
+    for flag in ["--unknown", "--help"] {
+        let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
+        let done = play
+            .arg0(format!("play{STEERING}"))
+            .arg(flag)
+            .output()
+            .unwrap();
+        plain(&done.stdout);
+        plain(&done.stderr);
+    }
+}
+
+#[test]
+fn json_has_only_printable_characters() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(format!("a{STEERING}.mcap"));
+    let topic = format!("/t{STEERING}");
+    std::fs::write(&path, recording(&topic)).unwrap();
+    let json = ["--format", "json"].map(OsStr::new);
+    let run = ["--wire", "null", "--rate", "max"].map(OsStr::new);
+    let info = play(&[&[OsStr::new("info"), path.as_os_str()], &json[..]].concat());
+    let info: serde_json::Value = serde_json::from_str(&plain(&info.stdout)).unwrap();
+    assert_eq!(info["topics"][0]["name"], topic);
+    let run = play(&[&[path.as_os_str()], &run[..], &json].concat());
+    let run: serde_json::Value = serde_json::from_str(&plain(&run.stdout)).unwrap();
+    assert_eq!(run["recording"]["files"][0], path.to_str().unwrap());
+}
+
+#[test]
+fn errors_of_the_library_are_printable() {
+    use std::error::Error;
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(format!("{name}{STEERING}"));
+    std::fs::write(path("text.mcap"), "no recording").unwrap();
+    std::fs::write(path("packed.mcap.zstd"), "no recording").unwrap();
+    std::fs::create_dir(path("empty")).unwrap();
+    for (name, storage, part) in [("other", r"\e\a", "a"), ("outside", "mcap", r"../\e\a")] {
+        std::fs::create_dir(path(name)).unwrap();
+        let listing = format!(
+            "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: \"{storage}\"\n  relative_file_paths: [\"{part}\"]\n"
+        );
+        std::fs::write(path(name).join("metadata.yaml"), listing).unwrap();
+    }
+    for name in [
+        "none.mcap",
+        "text.mcap",
+        "packed.mcap.zstd",
+        "empty",
+        "other",
+        "outside",
+    ] {
+        let error = bagplay::bag::Bag::open(&[path(name)]).unwrap_err();
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        assert!(!text.contains(char::is_control), "{text:?}");
+        assert!(text.contains("owned\\u{7}"), "{text}");
+    }
+}
+
+#[test]
+fn a_name_that_is_no_utf8_is_marked_in_json_and_the_result_is_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(Path::new(OsStr::from_bytes(b"a\xff.mcap")));
+    std::fs::write(&path, recording("/t")).unwrap();
+    let json = ["--format", "json"].map(OsStr::new);
+    let due = format!("{}/a\\xff.mcap", dir.path().to_string_lossy());
+    let run = ["--wire", "null", "--rate", "max"].map(OsStr::new);
+    let run = play(&[&[path.as_os_str()], &run[..], &json].concat());
+    assert!(run.status.success());
+    let run: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(run["recording"]["files"][0], due);
+    assert_eq!(run["damage"][0]["file"], due);
+    let info = play(&[&[OsStr::new("info"), path.as_os_str()], &json[..]].concat());
+    assert!(info.status.success());
+    let info: serde_json::Value = serde_json::from_slice(&info.stdout).unwrap();
+    assert_eq!(info["files"][0]["path"], due);
+    let page = play(&[OsStr::new("info"), path.as_os_str()]);
+    assert!(plain(&page.stdout).contains("a\\xff.mcap"));
+}
+
+#[test]
+fn a_name_of_two_megabytes_is_not_printed_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.mcap");
+    let topic = format!("/{}", "t".repeat(2 << 20));
+    std::fs::write(&path, recording(&topic)).unwrap();
+    let run = ["--wire", "null", "--rate", "max"].map(OsStr::new);
+    let topics = ["--topics", "/nope"].map(OsStr::new);
+    for args in [&[][..], &topics] {
+        let done = play(&[&[path.as_os_str()], &run[..], args].concat());
+        assert!(done.stderr.len() < 20_000, "{}", done.stderr.len());
+    }
+    let info = play(&[OsStr::new("info"), OsStr::new("--check"), path.as_os_str()]);
+    assert!(info.stdout.len() < 20_000, "{}", info.stdout.len());
+}
+
+#[test]
+fn a_recording_with_compressed_messages_is_refused_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a_0.mcap");
+    let packed = |text: &str| {
+        let cdr = [&[0, 1, 0, 0][..], text.as_bytes()].concat();
+        zstd::bulk::compress(&cdr, 1).unwrap()
+    };
+    let notes = vec![Note::new(0, 1, packed("a")), Note::new(0, 2, packed("b"))];
+    std::fs::write(&path, Spec::new(vec![notes]).write()).unwrap();
+    let run = ["--rate", "max", "--wire", "null"].map(OsStr::new);
+    let info = [OsStr::new("info"), path.as_os_str()];
+    for args in [&[&[path.as_os_str()], &run[..]].concat()[..], &info] {
+        let done = play(args);
+        assert_eq!(done.status.code(), Some(3));
+        let said = plain(&done.stderr);
+        let name = path.to_string_lossy().into_owned();
+        for word in [&name, "zstd", "MESSAGE", "hint: `ros2 bag convert`"] {
+            assert!(said.contains(word), "{said}");
+        }
+    }
+}
+
+#[test]
+fn twenty_thousand_missing_parts_are_one_line_with_their_count() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("r_0.mcap"),
+        Spec::new(vec![vec![Note::new(0, 1, "a")]]).write(),
+    )
+    .unwrap();
+    let parts: Vec<String> = (0..20_000).map(|i| format!("r_{i}.mcap")).collect();
+    let listing = format!(
+        "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n  relative_file_paths: [{}]\n",
+        parts.join(", ")
+    );
+    std::fs::write(dir.path().join("metadata.yaml"), listing).unwrap();
+    let run = ["--wire", "null", "--rate", "max", "--format", "json"].map(OsStr::new);
+    let done = play(&[&[dir.path().as_os_str()], &run[..]].concat());
+    let said = plain(&done.stderr);
+    assert_eq!(said.matches("is missing").count(), 1, "{said}");
+    assert!(
+        said.contains(
+            "r_1.mcap: a part of the recording is missing: no such file, and 19,998 more"
+        ),
+        "{said}"
+    );
+    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(
+        (&summary["damaged"], &summary["damage"][0]["count"]),
+        (&19_999.into(), &19_999.into())
+    );
+}

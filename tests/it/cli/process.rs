@@ -1,0 +1,805 @@
+//! The binary as a user meets it: exit codes, what is said and where.
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+use crate::bag::hostile::{base, put};
+use crate::support::mcaps::{Files, make_pipe, place};
+use crate::support::network::free_endpoint;
+use crate::support::patience::PATIENCE;
+
+fn play() -> Command {
+    let mut play = Command::cargo_bin("play").unwrap();
+    play.env_remove("RUST_LOG")
+        .env_remove("ROS_DOMAIN_ID")
+        .timeout(3 * PATIENCE);
+    play
+}
+
+fn demo() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
+}
+
+/// A summary of a run into nothing.
+fn summary(args: &[&str]) -> serde_json::Value {
+    summary_of(&demo().to_string_lossy(), args)
+}
+
+fn summary_of(bag: &str, args: &[&str]) -> serde_json::Value {
+    let run: Output = play()
+        .arg(bag)
+        .args(["--wire", "null", "--format", "json"])
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let lines: Vec<&[u8]> = run
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .collect();
+    assert_eq!(lines.len(), 1, "one JSON object on stdout");
+    serde_json::from_slice(lines[0]).unwrap()
+}
+
+#[test]
+fn mistakes_on_the_command_line_end_with_2_and_say_what_is_wrong() {
+    let cases: [(&[&str], &str); 13] = [
+        (&["--rate", "0"], "rate 0 is not between 0.001 and 1000"),
+        (&["--rate", "fast"], "rate `fast` is not between"),
+        (
+            &["--clock", "--clock-topics", "/nope"],
+            "--clock-topics: no topic `/nope`",
+        ),
+        (
+            &["--topics", "/imu", "/lidar"],
+            "--topics: no topic `/lidar` in the recording; recorded are: /camera/image/compressed, /clock",
+        ),
+        (&["--exclude-regex", "("], "--exclude-regex: "),
+        (&["--start", "soon"], "`soon` is not a time"),
+        (&["--start", "+60s"], "lies after the end of the recording"),
+        (
+            &["--end", "+10s", "--start", "+20s"],
+            "lies before the start",
+        ),
+        (&["--remap", "/imu"], "is not A:=B"),
+        (&["--read-ahead", "much"], "`much` is not a size"),
+        (&["--no-such-flag"], "unexpected argument"),
+        (
+            &["--playback-until-sec", "nan"],
+            "`nan` is not a span of time",
+        ),
+        (
+            &["--log-file", "/no/such/folder/log"],
+            "/no/such/folder/log",
+        ),
+    ];
+    for (args, said) in cases {
+        play()
+            .arg(demo())
+            .args(["--wire", "null"])
+            .args(args)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(said));
+    }
+    play()
+        .assert()
+        .code(2)
+        .stderr(contains("no recording named").and(contains("hint:")));
+}
+
+#[test]
+fn an_unreadable_recording_ends_with_3_and_names_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = dir.path().join("notes.mcap");
+    std::fs::write(&text, "these are notes").unwrap();
+    let empty = dir.path().join("empty.mcap");
+    std::fs::write(&empty, "").unwrap();
+    let missing = dir.path().join("missing.mcap");
+    for file in [&text, &empty, &missing, &dir.path().to_path_buf()] {
+        let name = file.to_string_lossy().into_owned();
+        play()
+            .arg(file)
+            .args(["--wire", "null"])
+            .assert()
+            .code(3)
+            .stdout("")
+            .stderr(contains(name.clone()));
+        play()
+            .arg("info")
+            .arg(file)
+            .assert()
+            .code(3)
+            .stdout("")
+            .stderr(contains(name));
+    }
+}
+
+#[test]
+fn a_pipe_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    make_pipe(&pipe);
+    play()
+        .arg(&pipe)
+        .assert()
+        .code(3)
+        .stderr(contains("a pipe or device"));
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let demo = demo().to_string_lossy().into_owned();
+    let run = [&demo, "--wire", "null", "--rate", "max", "--format", "json"];
+    for args in [
+        &run[..],
+        &["info", &demo],
+        &["--help"],
+        &["info", "-h"],
+        &["--version"],
+        &["man"],
+        &["completions", "bash"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
+        let done = play.args(args).stdout(full.unwrap()).output().unwrap();
+        assert_eq!(done.status.code(), Some(1), "{args:?}");
+        let said = String::from_utf8_lossy(&done.stderr);
+        let end = "standard output: No space left on device (os error 28)\n";
+        assert!(
+            said.starts_with("error: ") && said.ends_with(end),
+            "{args:?} {said}"
+        );
+    }
+}
+
+#[test]
+fn flat_out_into_nothing_sends_every_message_once() {
+    let summary = summary(&["--rate", "max"]);
+    assert_eq!(summary["messages_sent"], 12_247);
+    assert_eq!(summary["ended"], "end");
+    assert_eq!(summary["topics"].as_array().unwrap().len(), 9);
+    assert_eq!(summary["held_ms"]["stalled"], 0.0);
+    assert_eq!(summary["digest"], digest_of_the_file());
+}
+
+/// The digest as the documentation defines it, from the crate's reader.
+fn digest_of_the_file() -> String {
+    let bytes = std::fs::read(demo()).unwrap();
+    let mut messages: Vec<_> = mcap::MessageStream::new(&bytes)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    messages.sort_by_key(|message| message.log_time);
+    let mut digest = xxhash_rust::xxh3::Xxh3::new();
+    for message in messages {
+        digest.update(message.channel.topic.as_bytes());
+        digest.update(&[0]);
+        digest.update(&message.log_time.to_le_bytes());
+        digest.update(&message.publish_time.to_le_bytes());
+        digest.update(&(message.data.len() as u64).to_le_bytes());
+        digest.update(&message.data);
+    }
+    format!("{:032x}", digest.digest128())
+}
+
+#[test]
+fn a_part_of_some_topics_under_other_names() {
+    let part = summary(&[
+        "--rate",
+        "max",
+        "--start",
+        "+5s",
+        "--end",
+        "+6s",
+        "--topics",
+        "/imu",
+        "/odom",
+        "-m",
+        "/odom:=/o",
+        "--prefix",
+        "r1",
+    ]);
+    let topics: Vec<_> = part["topics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|topic| {
+            (
+                topic["name"].as_str().unwrap(),
+                topic["sent"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        topics.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        ["/r1/o", "/r1/imu"]
+    );
+    assert!(
+        topics.iter().all(|(name, sent)| if name.ends_with('o') {
+            (49..=51).contains(sent)
+        } else {
+            (199..=201).contains(sent)
+        }),
+        "{topics:?}"
+    );
+}
+
+#[test]
+fn a_late_start_sends_latched_topics_again_unless_told_not_to() {
+    let refilled = |args: &[&str]| -> u64 {
+        let run = summary(&[&["--rate", "max", "--start", "+10s"], args].concat());
+        run["topics"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|topic| topic["refilled"].as_u64().unwrap())
+            .sum()
+    };
+    assert_eq!(refilled(&[]), 3, "robot_description and both tf_static");
+    assert_eq!(refilled(&["--no-refill"]), 0);
+}
+
+#[test]
+fn a_served_clock_leaves_the_recorded_one_out() {
+    let run = summary(&["--rate", "max", "--clock"]);
+    assert_eq!(run["skipped"][0]["topic"], "/clock");
+    assert_eq!(run["messages_sent"], 12_247 - 2_600);
+}
+
+#[test]
+fn a_run_is_never_faster_than_its_rate_and_goes_backwards_too() {
+    let run = summary(&["--start", "+20s", "--end", "+25s", "--rate", "10"]);
+    let rate = run["rate"]["achieved"].as_f64().unwrap();
+    assert!(rate > 0.0 && rate < 10.01, "achieved {rate}");
+    assert_eq!(run["rate"]["asked"], 10.0);
+    let back = summary(&["--start", "+20s", "--end", "+25s", "--rate", "-10"]);
+    assert_eq!(back["messages_sent"], run["messages_sent"]);
+    assert_ne!(back["digest"], run["digest"]);
+}
+
+#[test]
+fn info_tells_what_is_inside() {
+    let text = play().arg("info").arg(demo()).assert().code(0).stderr("");
+    text.stdout(
+        contains("29.998 s")
+            .and(contains("/tf_static"))
+            .and(contains("latched"))
+            .and(contains("12,247")),
+    );
+    let json = play()
+        .args(["info", "--format", "json"])
+        .arg(demo())
+        .output()
+        .unwrap();
+    let info: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(info["message_count"], 12_247);
+    assert_eq!(info["topics"].as_array().unwrap().len(), 9);
+}
+
+#[test]
+fn info_lists_marks_and_a_broken_list_is_a_warning() {
+    let dir = tempfile::tempdir().unwrap();
+    let bag = dir.path().join("drive.mcap");
+    std::fs::copy(demo(), &bag).unwrap();
+    let info = |format: &str| {
+        let mut play = play();
+        play.args(["info", "--format", format]).arg(&bag);
+        play.env("XDG_STATE_HOME", dir.path().join("state"));
+        play.assert().code(0)
+    };
+    let json = |output: &std::process::Output| -> serde_json::Value {
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let shown = json(info("json").stderr("").get_output());
+    assert_eq!(shown["marks"], serde_json::json!([]));
+    let start = shown["start_ns"].as_i64().unwrap();
+    let sidecar = dir.path().join("drive.mcap.marks.yaml");
+    let time = start + 12_345_000_000;
+    let marks = format!("marks:\n- time_ns: {time}\n  name: \"brakes\\e[2J\"\n");
+    std::fs::write(&sidecar, marks).unwrap();
+    info("text").stderr("").stdout(
+        contains("marks     1\n")
+            .and(contains("+12.345 s  brakes\\u{1b}[2J"))
+            .and(contains('\u{1b}').not()),
+    );
+    let shown = json(info("json").get_output());
+    let mark = &shown["marks"][0];
+    assert_eq!(
+        (mark["time_ns"].as_i64(), mark["name"].as_str()),
+        (Some(time), Some("brakes\u{1b}[2J"))
+    );
+    std::fs::write(&sidecar, "marks:\n- soon\n").unwrap();
+    info("text")
+        .stderr(contains("drive.mcap.marks.yaml: line 2: "))
+        .stdout(contains("12,247"));
+}
+
+#[test]
+fn help_and_completions_and_the_manual_know_every_flag() {
+    for args in [
+        &["--help"][..],
+        &["man"],
+        &["completions", "bash"],
+        &["completions", "fish"],
+        &["completions", "zsh"],
+    ] {
+        let shown = play().args(args).assert().code(0).stderr("");
+        let text = String::from_utf8_lossy(&shown.get_output().stdout).replace('\\', "");
+        for flag in [
+            "clock-topics-all",
+            "skip-empty",
+            "wait-for-subscribers",
+            "congestion",
+            "loop-range",
+        ] {
+            assert!(text.contains(flag), "{args:?} does not know --{flag}");
+        }
+    }
+    play()
+        .arg("-h")
+        .assert()
+        .code(0)
+        .stdout(predicate::function(|text: &str| text.lines().count() <= 50));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    for word in ["man", "--help", "--version"] {
+        let (gone, kept) = std::io::pipe().unwrap();
+        drop(gone);
+        let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
+        let done = play.arg(word).stdout(kept).output().unwrap();
+        assert_eq!(
+            (
+                done.status.code(),
+                String::from_utf8_lossy(&done.stderr).as_ref()
+            ),
+            (Some(0), ""),
+            "{word}"
+        );
+    }
+}
+
+/// Sends a signal as a shell would, once the run says that it plays.
+fn signalled(name: &str, args: &[&str]) -> Output {
+    let (child, mut said) =
+        started(&[args, &["--listen", "tcp/127.0.0.1:0", "--format", "json"]].concat());
+    let first = said.next().unwrap();
+    assert!(first.contains("router on"), "{first}");
+    signal(name, &child);
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_signal_ends_the_run_at_once_with_its_own_code_and_a_summary() {
+    for (signal, args, code) in [
+        ("-INT", &[][..], 130),
+        ("-TERM", &["--start-paused"], 143),
+        ("-INT", &["--start", "+14.5s", "--rate", "0.01"], 130),
+    ] {
+        let done = signalled(signal, args);
+        assert_eq!(done.status.code(), Some(code), "{signal} {args:?}");
+        let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(summary["ended"], "interrupted");
+    }
+}
+
+#[test]
+fn who_is_to_outlive_its_terminal_does() {
+    for (script, is_played) in [
+        (r#"exec "$0" "$@""#, false),
+        (r#"trap "" HUP; exec "$0" "$@""#, true),
+    ] {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", script]);
+        shell.arg(assert_cmd::cargo::cargo_bin("play"));
+        let network = ["--listen", "tcp/127.0.0.1:0", "--end", "+1s"];
+        let (child, mut said) = spoken(shell.arg(demo()).args(network));
+        let first = said.next().unwrap();
+        assert!(first.contains("router on"), "{first}");
+        signal("-HUP", &child);
+        let done = child.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(if is_played { 0 } else { 143 }));
+    }
+}
+
+#[test]
+fn nobody_listening_ends_with_4_and_names_who_is_missing() {
+    play()
+        .arg(demo())
+        .args([
+            "--listen",
+            "tcp/127.0.0.1:0",
+            "--wait-for-subscribers",
+            "/imu",
+            "--wait-timeout",
+            "0.2",
+        ])
+        .assert()
+        .code(4)
+        .stderr(contains("nobody subscribed to /imu within 0.2s"));
+}
+
+#[test]
+fn wrong_words_for_the_network_end_with_2_as_well() {
+    for (args, reason) in [
+        (["--node-name", "a b"], "not a node name"),
+        (["--connect", "nonsense"], "the protocol is missing"),
+        (["--listen", "tcp"], "the protocol is missing"),
+        (["--connect", "tcp/127.0.0.1"], "the port is missing"),
+        (["--listen", "tcp/[::1]"], "the port is missing"),
+        (["--connect", "tcp/127.0.0.1:99999"], "at most 65535"),
+        (["--listen", "tcp/127.0.0.1:99999"], "at most 65535"),
+        (["--connect", "tcp/127.0.0.1:0"], "port 0"),
+        (["--connect", "tpc/127.0.0.1:7447"], "`tpc` is no protocol"),
+        (["--listen", "udp/127.0.0.1:7447"], "`udp` is no protocol"),
+    ] {
+        let run = play().arg(demo()).args(args).assert();
+        run.code(2).stdout("").stderr(contains(reason));
+    }
+    play()
+        .arg(demo())
+        .env("ROS_DOMAIN_ID", "abc")
+        .assert()
+        .code(2)
+        .stderr(contains("ROS_DOMAIN_ID"));
+}
+
+#[test]
+fn a_zenoh_configuration_without_an_end_is_refused_by_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let (device, pipe) = (dir.path().join("zero.json5"), dir.path().join("pipe.json5"));
+    std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
+    make_pipe(&pipe);
+    for path in [&device, &pipe] {
+        let said = format!(
+            "zenoh configuration {} cannot be used: not a file",
+            path.to_string_lossy()
+        );
+        play()
+            .arg(demo())
+            .arg("--zenoh-config")
+            .arg(path)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(said));
+    }
+}
+
+/// The binary where so few files may be open.
+fn allowed(files: u32) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &format!(r#"ulimit -n {files}; exec "$0" "$@""#)]);
+    shell.arg(assert_cmd::cargo::cargo_bin("play")).arg(demo());
+    shell.env_remove("RUST_LOG").timeout(3 * PATIENCE);
+    shell
+}
+
+#[test]
+fn what_no_file_is_left_for_is_named() {
+    let mut play = allowed(4);
+    let run = play.args(["--wire", "null", "--rate", "max"]).assert();
+    let said = "error: signals cannot be listened for: Too many open files (os error 24)\n";
+    run.code(1).stdout("").stderr(said);
+}
+
+#[test]
+fn a_network_for_which_there_are_too_few_files_is_not_joined() {
+    let network = ["--listen", "tcp/127.0.0.1:0", "--end", "+0.1s"];
+    for files in [6, 12, 16, 79] {
+        let said = format!(
+            "error: only {files} files may be open, and the network needs 80; hint: ulimit -n 1024\n"
+        );
+        let run = allowed(files).args(network).assert();
+        run.code(1).stdout("").stderr(said);
+    }
+    allowed(80).args(network).assert().code(0);
+}
+
+#[test]
+fn without_anybody_to_play_to_it_waits_ends_or_plays_as_told() {
+    let endpoint = free_endpoint();
+    let rest = ["--connect", &endpoint, "--end", "+0.2s"];
+    play()
+        .arg(demo())
+        .args(rest)
+        .args(["--on-disconnect", "exit"])
+        .assert()
+        .code(1)
+        .stderr(contains("nobody to play to"));
+    play()
+        .arg(demo())
+        .args(rest)
+        .args(["--on-disconnect", "continue"])
+        .assert()
+        .code(0);
+    let (mut child, mut said) = started(&rest);
+    assert!(said.any(|line| line.contains("nobody to play to yet")));
+    signal("-INT", &child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn nobody_reading_what_is_said_does_not_end_a_run() {
+    use std::process::{Command as Process, Stdio};
+    for (closes_stdout, closes_stderr) in [(false, true), (true, false), (true, true)] {
+        let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+            .arg(demo())
+            .args([
+                "--wire",
+                "null",
+                "--rate",
+                "max",
+                "--format",
+                "json",
+                "--clock-start",
+                "0",
+                "--clock",
+                "-v",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take().filter(|_| closes_stdout));
+        drop(child.stderr.take().filter(|_| closes_stderr));
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn damage_is_counted_and_ends_with_3_only_when_asked_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("broken.mcap");
+    let mut bytes = std::fs::read(demo()).unwrap();
+    let chunks = mcap::Summary::read(&bytes).unwrap().unwrap().chunk_indexes;
+    let middle = usize::try_from(chunks[chunks.len() / 2].chunk_start_offset).unwrap() + 1_000;
+    bytes[middle..middle + 100].fill(0x55);
+    std::fs::write(&path, bytes).unwrap();
+    let play = |args: &[&str]| {
+        play()
+            .arg(&path)
+            .args(["--wire", "null", "--rate", "max", "--format", "json"])
+            .args(args)
+            .output()
+            .unwrap()
+    };
+    let lenient = play(&[]);
+    assert_eq!(lenient.status.code(), Some(0));
+    let summary: serde_json::Value = serde_json::from_slice(&lenient.stdout).unwrap();
+    assert_eq!(
+        (&summary["damaged"], &summary["damage"][0]["count"]),
+        (&1.into(), &1.into()),
+        "{summary}"
+    );
+    assert!(summary["messages_sent"].as_u64().unwrap() > 11_000);
+    assert!(String::from_utf8_lossy(&lenient.stderr).contains("broken.mcap"));
+    assert_eq!(play(&["--strict"]).status.code(), Some(3));
+}
+
+#[test]
+fn gaps_are_skipped_and_delays_waited_out() {
+    let skipped = summary(&[
+        "--start",
+        "+13.9s",
+        "--end",
+        "+18.1s",
+        "--skip-empty",
+        "1",
+        "--delay",
+        "0.1",
+    ]);
+    assert_eq!(skipped["jumps"], 1);
+    assert!(skipped["held_ms"]["gated"].as_f64().unwrap() >= 100.0);
+    let whole = summary(&["--start", "+13.9s", "--end", "+18.1s", "--rate", "50"]);
+    assert_eq!(skipped["digest"], whole["digest"]);
+}
+
+#[test]
+fn a_loop_goes_on_until_it_is_ended() {
+    let (mut child, mut said) = started(&[
+        "--listen",
+        "tcp/127.0.0.1:0",
+        "--loop-range",
+        "+1s..+1.05s",
+        "--format",
+        "json",
+    ]);
+    assert!(said.next().unwrap().contains("router on"));
+    // The wait that the tool itself offers: nobody follows, so this returns when its time is up.
+    let other = play()
+        .arg(demo())
+        .args(["--wire", "null", "--end", "+0.5s"])
+        .assert();
+    other.code(0);
+    signal("-INT", &child);
+    let mut out = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let (laps, jumps) = (
+        summary["laps"].as_u64().unwrap(),
+        summary["jumps"].as_u64().unwrap(),
+    );
+    assert!(laps >= 2 && laps == jumps, "{laps} laps, {jumps} jumps");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// A run with the lines that it says.
+fn started(args: &[&str]) -> (std::process::Child, impl Iterator<Item = String> + use<>) {
+    let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
+    spoken(play.arg(demo()).args(args))
+}
+
+/// The same of any command.
+fn spoken(
+    command: &mut std::process::Command,
+) -> (std::process::Child, impl Iterator<Item = String> + use<>) {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
+    (child, said)
+}
+
+fn signal(signal: &str, child: &std::process::Child) {
+    let kill = std::process::Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+}
+
+#[test]
+fn a_cut_recording_plays_what_is_there_and_a_check_reports_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let cut = dir.path().join("cut.mcap");
+    let bytes = std::fs::read(demo()).unwrap();
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let cut = cut.to_string_lossy().into_owned();
+    let played = summary_of(&cut, &["--rate", "max"]);
+    let sent = played["messages_sent"].as_u64().unwrap();
+    assert!((3_000..12_000).contains(&sent), "{sent}");
+    assert_eq!(played["damage"][0]["kind"], "truncated");
+    assert_eq!(played["damage"][0]["file"], cut);
+    assert_eq!(played["damaged"], 1);
+    let strict = [&cut, "--wire", "null", "--rate", "max", "--strict"];
+    let strict = play().args(strict).assert().code(3);
+    strict.stderr(contains(format!("{cut}: its last ")).and(contains("(--strict)")));
+
+    let plain = play().args(["info", &cut]).assert().code(0);
+    plain
+        .stdout(contains(
+            "no index that can be used, so it was read through",
+        ))
+        .stderr(contains("are no whole record"));
+    let checked = play().args(["info", "--check", &cut]).assert().code(3);
+    checked.stdout(contains("not everything is as it was written").and(contains("\ntruncated ")));
+    let json = play()
+        .args(["info", "--check", "--format", "json", &cut])
+        .assert()
+        .code(3);
+    let info: serde_json::Value = serde_json::from_slice(&json.get_output().stdout).unwrap();
+    assert_eq!(info["files"][0]["indexed"], false);
+    assert_eq!(
+        info["check"]["messages"].as_u64(),
+        info["message_count"].as_u64()
+    );
+    assert_eq!(info["check"]["damage"][0]["kind"], "truncated");
+}
+
+#[test]
+fn a_check_shows_what_was_counted_whatever_statistics_say() {
+    let info = |bytes: Vec<u8>, code: i32| -> serde_json::Value {
+        let files = Files::of([bytes]);
+        let args = ["info", "--check", "--format", "json"];
+        let json = play().args(args).arg(&files.paths[0]).assert().code(code);
+        serde_json::from_slice(&json.get_output().stdout).unwrap()
+    };
+    let without =
+        base(None).options(|o| o.emit_statistics(false).calculate_data_section_crc(false));
+    let without = without.write();
+    let mut wrong = base(None).write();
+    let statistics = place(&wrong, 0x0b, 0).at + 9;
+    put(&mut wrong, statistics, 150);
+    // The count of the first channel.
+    let counts = statistics + 8 + 2 + 4 + 4 + 4 + 4 + 16 + 4;
+    put(&mut wrong, counts + 2, 7);
+    for (bytes, code) in [(without, 0), (wrong, 3)] {
+        let info = info(bytes, code);
+        assert_eq!(info["message_count"], 100);
+        assert_eq!(info["files"][0]["message_count"], 100);
+        for topic in info["topics"].as_array().unwrap() {
+            assert_eq!(topic["message_count"], 50);
+        }
+    }
+}
+
+#[test]
+fn a_check_of_a_sound_recording_counts_every_byte() {
+    let text = play()
+        .args(["info", "--check"])
+        .arg(demo())
+        .assert()
+        .code(0);
+    text.stdout(contains("check     12,247 messages read, ").and(contains(": nothing is wrong")));
+    let info = |args: &[&str]| -> serde_json::Value {
+        let json = play().args(args).arg(demo()).assert().code(0);
+        serde_json::from_slice(&json.get_output().stdout).unwrap()
+    };
+    let (told, read) = (
+        info(&["info", "--format", "json"]),
+        info(&["info", "--check", "--format", "json"]),
+    );
+    let topics = |info: &serde_json::Value| info["topics"].as_array().unwrap().clone();
+    for (told, read) in topics(&told).iter().zip(topics(&read)) {
+        let (about, exact) = (
+            told["bytes"].as_f64().unwrap(),
+            read["bytes"].as_f64().unwrap(),
+        );
+        // Definitions that stand between messages are counted with those by the index.
+        assert!(about >= exact && about < exact * 1.1 + 10_000.0, "{told}");
+        let density = told["density"].as_array().unwrap();
+        let sum: f64 = density.iter().map(|part| part.as_f64().unwrap()).sum();
+        assert!((sum - told["message_count"].as_f64().unwrap()).abs() < 1e-6);
+    }
+    // The demo is silent for four of its thirty seconds.
+    let imu = topics(&told);
+    let imu = imu.iter().find(|topic| topic["name"] == "/imu").unwrap();
+    let parts = imu["density"].as_array().unwrap();
+    assert!(parts.iter().any(|part| part.as_f64() == Some(0.0)));
+}
+
+#[test]
+fn a_directory_plays_like_a_file_and_in_the_order_of_sending_too() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::copy(demo(), dir.path().join("demo_0.mcap")).unwrap();
+    let name = dir.path().to_string_lossy().into_owned();
+    let file = demo().to_string_lossy().into_owned();
+    let digest = |path: &str| summary_of(path, &["--rate", "max"])["digest"].clone();
+    assert_eq!(digest(&name), digest(&file));
+    let sent = summary_of(&name, &["--rate", "max", "--message-order", "sent"]);
+    assert_eq!(
+        (&sent["order"], &sent["messages_sent"]),
+        (&"sent".into(), &12_247.into())
+    );
+}
+
+#[test]
+fn a_pipe_among_the_parts_of_a_directory_is_damage_and_nothing_waits_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::copy(demo(), dir.path().join("demo_0.mcap")).unwrap();
+    make_pipe(&dir.path().join("demo_1.mcap"));
+    let bag = dir.path().to_string_lossy().into_owned();
+    let said = format!("{bag}/demo_1.mcap: a part of the recording is missing: not a file");
+    let played = summary_of(&bag, &["--rate", "max"]);
+    let damage = &played["damage"][0];
+    assert_eq!(
+        (&played["damaged"], &damage["kind"]),
+        (&1.into(), &"missing".into())
+    );
+    assert_eq!(damage["file"], format!("{bag}/demo_1.mcap"));
+    assert_eq!(played["messages_sent"], 12_247);
+    let strict = [&bag, "--wire", "null", "--rate", "max", "--strict"];
+    let strict = play().args(strict).assert().code(3);
+    strict.stderr(contains(said.clone()));
+    let checked = play().args(["info", "--check", &bag]).assert().code(3);
+    checked.stdout(contains(said));
+}

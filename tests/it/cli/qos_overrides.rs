@@ -1,0 +1,192 @@
+//! Profiles as ROS 2 nodes see them: those given with `--qos-profile-overrides-path`, those recorded, and
+//! what is made of recorded ones that differ. And files that are refused.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command as Process, Stdio};
+
+use assert_cmd::Command;
+use crossbeam_channel::bounded;
+use predicates::prelude::*;
+use predicates::str::contains;
+use zenoh::Wait;
+
+use crate::support::mcaps::{Files, Note, Spec, TopicSpec};
+use crate::support::network::{free_endpoint, node};
+use crate::support::patience::PATIENCE;
+
+fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
+}
+
+/// A file with these profiles.
+fn file(text: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// Ends the process, also when the test fails.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        drop((self.0.kill(), self.0.wait()));
+    }
+}
+
+/// The profile that each of these topics is announced with when the recording is played.
+fn announced(bag: &Path, args: &[&str], topics: &[&str]) -> BTreeMap<String, String> {
+    let endpoint = free_endpoint();
+    let listen = format!("[\"{endpoint}\"]");
+    let router = node("\"router\"", "", &[("listen/endpoints", listen.as_str())]);
+    let (tell, tokens) = bounded(1000);
+    let _watch = router
+        .liveliness()
+        .declare_subscriber("@ros2_lv/0/*/*/*/MP/**")
+        .history(true)
+        .callback(move |sample| drop(tell.try_send(sample.key_expr().to_string())))
+        .wait()
+        .unwrap();
+    let playing = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(bag)
+        .args(["--connect", &endpoint, "--start-paused"])
+        .args(args)
+        .env_remove("RUST_LOG")
+        .env_remove("ROS_DOMAIN_ID")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let _playing = Ended(playing);
+    let mut profiles = BTreeMap::new();
+    while !topics.iter().all(|topic| profiles.contains_key(*topic)) {
+        let token = tokens.recv_timeout(PATIENCE).expect("a token");
+        // … / topic / type / hash / profile
+        let mut chunks = token.rsplit('/');
+        let profile = chunks.next().unwrap().to_owned();
+        let topic = chunks.nth(2).unwrap().replace('%', "/");
+        profiles.insert(topic, profile);
+    }
+    profiles
+}
+
+#[test]
+fn an_override_wins_over_what_was_recorded_and_the_rest_stays() {
+    let overrides = file(
+        "/imu:\n  reliability: reliable\n  durability: transient_local\n  history: keep_last\n  depth: 3\n  \
+         deadline: {sec: 1, nsec: 5}\nodom: {history: KEEP_ALL, reliability: 2}\n\
+         /tf_static: {durability: volatile}\n/robot_description: {durability: 1, depth: 7}\n",
+    );
+    let path = overrides.path().to_str().unwrap();
+    let topics = [
+        "/imu",
+        "/r/odom",
+        "/tf_static",
+        "/robot_description",
+        "/scan",
+        "/tf",
+    ];
+    let args = ["--qos-profile-overrides-path", path, "-m", "/odom:=/r/odom"];
+    let found = announced(&demo(), &args, &topics);
+    let profiles = topics.map(|topic| found[topic].as_str());
+    let expected = [
+        ":1:,3:1,5:,:,,",
+        "2::2,:,:,:,,",
+        "::,10:,:,:,,",
+        ":1:,7:,:,:,,",
+        "2::,10:,:,:,,",
+        "::,10:,:,:,,",
+    ];
+    assert_eq!(profiles, expected);
+}
+
+#[test]
+fn publishers_that_differed_become_one_that_suits_the_subscribers_of_each() {
+    let offered = |profiles: &str| TopicSpec::named("/t").with("offered_qos_profiles", profiles);
+    let named = |name: &str, profiles: &str| TopicSpec {
+        name: name.to_owned(),
+        ..offered(profiles)
+    };
+    let latched =
+        "- {reliability: best_effort, durability: transient_local, history: keep_last, depth: 1}\n";
+    let plain = "- {reliability: reliable, durability: volatile, history: unknown, depth: 0}\n";
+    let lossy = "- {reliability: 2, durability: 2, deadline: {sec: 2, nsec: 0}}\n";
+    let both = format!("{lossy}{plain}");
+    let spec = Spec {
+        topics: vec![
+            // Two channels of one topic, as two publishers make them in some recorders.
+            named("/latched", latched),
+            named("/latched", plain),
+            named("/hurried", &both),
+            named("/lossy", &format!("{lossy}{lossy}")),
+        ],
+        ..Spec::new(vec![(0..4).map(|n| Note::new(n, 1, "x")).collect()])
+    };
+    let files = Files::of([spec.write()]);
+    let topics = ["/latched", "/hurried", "/lossy"];
+    let found = announced(&files.paths[0], &[], &topics);
+    let profiles = topics.map(|topic| found[topic].as_str());
+    assert_eq!(
+        profiles,
+        [":1:,2:,:,:,,", "::,10:2,0:,:,,", "2::,10:2,0:,:,,"]
+    );
+}
+
+fn play(args: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("play")
+        .unwrap()
+        .env_remove("RUST_LOG")
+        .timeout(PATIENCE)
+        .arg(demo())
+        .args([
+            "--wire",
+            "null",
+            "--rate",
+            "max",
+            "--qos-profile-overrides-path",
+        ])
+        .args(args)
+        .assert()
+}
+
+#[test]
+fn a_file_that_cannot_be_used_ends_with_2_and_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("missing.yaml");
+    for path in [
+        missing.to_str().unwrap(),
+        dir.path().to_str().unwrap(),
+        "/dev/zero",
+    ] {
+        let said = format!("--qos-profile-overrides-path: {path}: ");
+        play(&[path]).code(2).stdout("").stderr(contains(said));
+    }
+    for (text, said) in [
+        (
+            "/imu:\n  reliability: maybe\n",
+            "line 2: /imu: reliability: `maybe` is not one of its values",
+        ),
+        (
+            "/imu:\n  depht: 1\n",
+            "line 2: /imu: no policy is called `depht`",
+        ),
+        ("/imu: [\n", "no QoS profiles by topic: line "),
+    ] {
+        let file = file(text);
+        let path = file.path().to_str().unwrap();
+        let told = contains(said).and(contains(path));
+        play(&[path]).code(2).stdout("").stderr(told);
+    }
+}
+
+#[test]
+fn a_profile_of_what_is_not_played_is_warned_of() {
+    let file = file("/imu: {depth: 1}\nlidar: {depth: 1}\n/odom: {depth: 1}\n");
+    let path = file.path().to_str().unwrap();
+    let idle = |name: &str| contains(format!("`{name}` has a profile and is not played"));
+    play(&[path, "--exclude-topics", "/odom"])
+        .code(0)
+        .stderr(idle("lidar").and(idle("/odom")).and(idle("/imu").not()));
+}

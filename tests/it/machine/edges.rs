@@ -1,0 +1,571 @@
+//! The machine by its transcript, at the edges: the end, closed gates, times that lie, ticks that are late.
+
+use bagplay::bag::{Cue, CueAt, Cued, Message, TopicId};
+use bagplay::output::{Event, Recording};
+use bagplay::player::{
+    Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Pace, Source, State,
+    Wait, WhenDone,
+};
+use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
+use proptest::prelude::*;
+
+use crate::machine::transcript::{
+    NAMES, check_all, cue, line, messages, options, pace, quiet, ros, span, wall,
+};
+
+/// One command after the other, each kind once.
+fn every_command() -> impl Iterator<Item = Command> {
+    std::iter::successors(Some(Command::Play), |command| {
+        Some(match command {
+            Command::Play => Command::Pause,
+            Command::Pause => Command::Toggle,
+            Command::Toggle => pace(-1.0),
+            Command::SetPace(_) => Command::Seek(ros(1500)),
+            Command::Seek(_) => Command::SeekBy(span(-50)),
+            Command::SeekBy(_) => Command::Step(-1),
+            Command::Step(_) => Command::StepTopic(TopicId(0), 1),
+            Command::StepTopic(..) => Command::PlayUntil(ros(1900)),
+            Command::PlayUntil(_) => Command::PlayFor(span(100)),
+            Command::PlayFor(_) => Command::SetRange(TimeRange::between(ros(1500), ros(1600))),
+            Command::SetRange(_) => Command::SetAtEnd(AtEnd::Loop),
+            Command::SetAtEnd(_) => Command::Mute(TopicId(0)),
+            Command::Mute(_) => Command::Unmute(TopicId(0)),
+            Command::Unmute(_) => Command::OpenGate(Gate::Path),
+            Command::OpenGate(_) => Command::CloseGate(Gate::Path),
+            Command::CloseGate(_) => Command::Query,
+            Command::Query => Command::Stop,
+            Command::Stop => return None,
+        })
+    })
+}
+
+fn playing(options: Options, all: Vec<Message>) -> Machine {
+    Machine::new(
+        options,
+        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
+    )
+}
+
+/// Does all there is to do at `now`; what was said, and what it waits for then.
+fn settle(machine: &mut Machine, now: Time<Steady>) -> (Vec<String>, Wait) {
+    let mut seen = Vec::new();
+    loop {
+        let wait = machine.advance(now, &mut Recording(|event| seen.push(line(&event))));
+        if wait != Wait::Now {
+            return (seen, wait);
+        }
+    }
+}
+
+#[test]
+fn no_command_takes_a_stop_back() {
+    let paced = Pace::At(Speed::NORMAL);
+    // In the middle, at the exit edge, and before the first message without a schedule.
+    for (pace, at, position) in [
+        (paced, 300, 1300),
+        (paced, 1500, 2000),
+        (Pace::Max, 0, 1000),
+    ] {
+        for command in every_command() {
+            let stays = Options {
+                pace,
+                when_done: WhenDone::Stay,
+                ..quiet()
+            };
+            let mut machine = playing(stays, messages(&[1000, 1400, 1900]));
+            let mut now = wall(0);
+            while now < wall(at) {
+                now = match settle(&mut machine, now).1 {
+                    Wait::Until(deadline) => deadline.min(wall(at)),
+                    _ => wall(at),
+                };
+            }
+            machine.apply(Command::Stop, now);
+            machine.apply(command, now);
+            let (said, wait) = settle(&mut machine, now);
+            let last = format!("gen 0 held {position}");
+            assert!(
+                said.iter().all(|said| *said == last),
+                "{command:?}: {said:?}"
+            );
+            assert_eq!(wait, Wait::Over, "{command:?}");
+            machine.apply(command, now);
+            assert_eq!(settle(&mut machine, now), (vec![], Wait::Over));
+            assert_eq!(machine.state(), State::Stopped, "{command:?}");
+            assert_eq!(machine.report().jumps, 0, "{command:?}");
+        }
+    }
+}
+
+#[test]
+fn the_clock_is_shown_at_the_start_in_every_mode_and_before_what_is_sent_again() {
+    let per_message = |before| ClockOptions {
+        before,
+        ..ClockOptions::default()
+    };
+    let grid = ClockOptions {
+        period: Some(span(250)),
+        ..ClockOptions::default()
+    };
+    for clock in [
+        per_message(Before::All),
+        per_message(Before::Topics(vec![TopicId(1)])),
+        grid,
+    ] {
+        let start = Options {
+            clock,
+            refill: true,
+            range: TimeRange::between(ros(1500), ros(2000)),
+            ..quiet()
+        };
+        let gated = |gate| Options {
+            gates: Gates::OPEN.close(gate),
+            ..start.clone()
+        };
+        let paused = Options {
+            intent: Intent::Pause,
+            ..start.clone()
+        };
+        let delayed = Options {
+            delay: span(100),
+            ..start.clone()
+        };
+        let unpaced = Options {
+            pace: Pace::Max,
+            ..gated(Gate::Subscribers)
+        };
+        for waits in [
+            gated(Gate::Subscribers),
+            gated(Gate::Path),
+            delayed,
+            unpaced,
+        ] {
+            let mut machine = playing(waits, messages(&[1000, 1900]));
+            let (said, _) = settle(&mut machine, wall(0));
+            assert_eq!(said, ["gen 0 held 1500", "clock 1500"]);
+        }
+        for plays in [start, paused] {
+            let mut machine = playing(plays, messages(&[1000, 1900]));
+            let (said, _) = settle(&mut machine, wall(0));
+            let begins = ["gen 0 held 1500", "clock 1500", "refill 1000"];
+            assert_eq!(said[..3], begins);
+            assert!(!said[3..].iter().any(|said| said.starts_with("clock")));
+        }
+    }
+}
+
+#[test]
+fn who_can_be_reached_again_is_shown_the_clock_first() {
+    let clock = ClockOptions {
+        before: Before::All,
+        ..ClockOptions::default()
+    };
+    let lost = Options {
+        clock,
+        refill: true,
+        range: TimeRange::between(ros(1500), ros(2000)),
+        gates: Gates::OPEN.close(Gate::Path),
+        ..quiet()
+    };
+    let mut machine = playing(lost, messages(&[1000, 1900]));
+    settle(&mut machine, wall(0));
+    machine.apply(Command::OpenGate(Gate::Path), wall(10));
+    let (said, _) = settle(&mut machine, wall(10));
+    assert_eq!(said, ["clock 1500", "refill 1000", "gen 0 rolls 1500 ×1"]);
+    machine.apply(Command::OpenGate(Gate::Path), wall(20));
+    assert_eq!(settle(&mut machine, wall(20)).0, [""; 0]);
+}
+
+#[test]
+fn steps_pass_the_delay_and_the_wait_for_subscribers_but_not_a_lost_path() {
+    let gates = Gates::OPEN.close(Gate::Subscribers);
+    let start = Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        delay: span(1_000_000),
+        gates,
+        ..quiet()
+    };
+    let steps = [
+        Command::Step(1),
+        Command::Step(-1),
+        Command::StepTopic(TopicId(0), 1),
+        Command::StepTopic(TopicId(0), -1),
+    ];
+    for step in steps {
+        let mut machine = playing(start.clone(), messages(&[1000, 1300, 1900]));
+        machine.apply(Command::Seek(ros(1200)), wall(0));
+        machine.apply(step, wall(0));
+        settle(&mut machine, wall(0));
+        assert_eq!(machine.report().sent, 1, "{step:?}");
+
+        machine.apply(Command::CloseGate(Gate::Path), wall(1));
+        machine.apply(step, wall(1));
+        assert!(!machine.is_stepping());
+        let status = machine.status();
+        assert_eq!(settle(&mut machine, wall(1)).0, [""; 0], "{step:?}");
+        assert_eq!((machine.status(), status.sent), (status, 1));
+        // Nor does it go out when the path is back.
+        machine.apply(Command::OpenGate(Gate::Path), wall(2));
+        assert_eq!(settle(&mut machine, wall(2)).0, [""; 0], "{step:?}");
+        machine.apply(Command::Step(1), wall(3));
+        settle(&mut machine, wall(3));
+        assert_eq!(machine.report().sent, 2, "{step:?}");
+    }
+}
+
+#[test]
+fn a_refused_step_does_not_pause() {
+    let mut machine = playing(quiet(), messages(&[1000, 1300, 1900]));
+    settle(&mut machine, wall(0));
+    machine.apply(Command::CloseGate(Gate::Path), wall(100));
+    machine.apply(Command::Step(1), wall(100));
+    settle(&mut machine, wall(100));
+    assert_eq!(machine.state(), State::Gated);
+    machine.apply(Command::OpenGate(Gate::Path), wall(200));
+    settle(&mut machine, wall(200));
+    assert_eq!(machine.state(), State::Playing);
+}
+
+#[test]
+fn steps_that_are_left_are_given_up_when_the_path_is_lost() {
+    let paused = Options {
+        intent: Intent::Pause,
+        ..quiet()
+    };
+    for step in [Command::Step(5), Command::StepTopic(TopicId(0), 5)] {
+        let mut machine = playing(paused.clone(), messages(&[1000, 1100, 1200, 1300, 1400]));
+        machine.apply(step, wall(0));
+        while machine.report().sent < 2 {
+            machine.advance(wall(0), &mut Recording(|_| ()));
+        }
+        machine.apply(Command::CloseGate(Gate::Path), wall(0));
+        assert!(!machine.is_stepping());
+        assert_eq!(settle(&mut machine, wall(0)).0, [""; 0]);
+        assert_eq!(machine.report().sent, 2);
+    }
+    // A look that has found nothing yet.
+    let (_feed, walk) = Cue::channel();
+    let mut cues = vec![walk, Cue::hand_fed([])];
+    let source = Source::new(NAMES, move |_| cues.pop().unwrap());
+    let mut machine = Machine::new(paused, source);
+    settle(&mut machine, wall(0));
+    machine.apply(Command::Step(-1), wall(0));
+    assert!(machine.is_stepping());
+    machine.apply(Command::CloseGate(Gate::Path), wall(0));
+    assert!(!machine.is_stepping());
+}
+
+#[test]
+fn a_message_of_a_topic_without_a_name_is_handed_out_and_not_counted() {
+    let digest = Options {
+        digest: true,
+        ..quiet()
+    };
+    let all = messages(&[1000]);
+    let source = move |at: CueAt| Cue::hand_fed(cue(&all, at));
+    let mut machine = Machine::new(digest, Source::new([""; 0], source));
+    let (said, _) = settle(&mut machine, wall(0));
+    assert_eq!(said.last().map(String::as_str), Some("msg 1000"));
+    assert_eq!(machine.report().sent, 0);
+}
+
+/// As from chunks whose indexes lie about their times: in the order of the file.
+fn lying(times: &[i64]) -> Source {
+    let items: Vec<Cued> = messages(times).into_iter().map(Cued::Message).collect();
+    Source::new(NAMES, move |_| Cue::hand_fed(items.clone()))
+}
+
+#[test]
+fn a_message_out_of_order_goes_out_at_once_and_is_neither_late_nor_a_stall() {
+    let mut machine = Machine::new(quiet(), lying(&[1000, 1900, 1200, 1950]));
+    let mut now = wall(0);
+    let mut all = Vec::new();
+    while let (said, Wait::Until(deadline)) = settle(&mut machine, now) {
+        all.extend(said.into_iter().map(|said| format!("{now} {said}")));
+        now = deadline;
+    }
+    let sent: Vec<&str> = all
+        .iter()
+        .map(String::as_str)
+        .filter(|said| said.contains("msg"))
+        .collect();
+    assert_eq!(
+        sent,
+        [
+            "0.000000000 msg 1000",
+            "0.900000000 msg 1900",
+            "0.900000000 msg 1200",
+            "0.950000000 msg 1950"
+        ]
+    );
+    assert_eq!(machine.report().late, 0);
+    assert_eq!(machine.report().held.stalled, Duration::ZERO);
+}
+
+#[test]
+fn a_pause_between_messages_out_of_order_stands_where_it_was() {
+    for command in [
+        Command::Pause,
+        pace(2.0),
+        Command::CloseGate(Gate::Path),
+        Command::PlayUntil(ros(1950)),
+        Command::PlayFor(span(10)),
+    ] {
+        let mut machine = Machine::new(quiet(), lying(&[1000, 1900, 1200, 1950]));
+        let mut out = Recording(|_| ());
+        settle(&mut machine, wall(0));
+        while machine.report().sent < 2 {
+            machine.advance(wall(900), &mut out);
+        }
+        let seen = machine.status().segment.position(wall(900));
+        machine.apply(command, wall(900));
+        machine.advance(wall(900), &mut out);
+        let position = machine.status().segment.position(wall(900));
+        assert!(position >= seen, "{command:?}: {seen} to {position}");
+    }
+}
+
+/// What an observer may see of a position: each generation's goes one way only.
+#[derive(Default)]
+struct Observer {
+    seen: Option<(u64, Time<Ros>)>,
+}
+
+impl Observer {
+    fn sees(&mut self, segment: Segment, position: Time<Ros>) {
+        if let Some((generation, before)) = self.seen
+            && generation == segment.generation()
+        {
+            assert!(
+                !segment.is_before(position, before),
+                "{before} to {position}: {segment:?}"
+            );
+        }
+        self.seen = Some((segment.generation(), position));
+    }
+}
+
+fn retimes() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        Just(Command::Play),
+        Just(Command::Pause),
+        Just(Command::Toggle),
+        Just(pace(0.5)),
+        Just(pace(3.0)),
+        Just(pace(-1.0)),
+        Just(Command::SetPace(Pace::Max)),
+        (1..4_i64).prop_map(Command::Step),
+        (-3..0_i64).prop_map(Command::Step),
+        (900..2100_i64).prop_map(|ms| Command::PlayUntil(ros(ms))),
+        (900..2100_i64).prop_map(|ms| Command::Seek(ros(ms))),
+        Just(Command::CloseGate(Gate::Path)),
+        Just(Command::OpenGate(Gate::Path)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Whatever a file says of its times, law 1 holds for who looks at the segment and for the clock, and
+    /// every message of a run without jumps goes out.
+    #[test]
+    fn in_a_file_whose_times_lie_nothing_runs_backwards_within_a_generation(
+        times in proptest::collection::vec(1000..2000_i64, 1..12),
+        script in proptest::collection::vec((0..1500_i64, retimes()), 0..12),
+    ) {
+        let mut script = script;
+        script.sort_by_key(|(at, _)| *at);
+        let mut script = script.into_iter().peekable();
+        let served = Options {
+            clock: ClockOptions {
+                before: Before::All,
+                period: Some(span(70)),
+                ..ClockOptions::default()
+            },
+            when_done: WhenDone::Stay,
+            ..options()
+        };
+        let mut machine = Machine::new(served, lying(&times));
+        let mut now = wall(0);
+        let (mut positions, mut clocks) = (Observer::default(), Observer::default());
+        for _ in 0..500 {
+            while let Some((_, command)) = script.next_if(|(at, _)| wall(*at) <= now) {
+                machine.apply(command, now);
+                let segment = machine.status().segment;
+                positions.sees(segment, segment.position(now));
+            }
+            let mut told = machine.status().segment;
+            let wait = machine.advance(now, &mut Recording(|event| match event {
+                Event::Segment(segment) => {
+                    told = segment;
+                    positions.sees(segment, segment.position(now));
+                }
+                Event::Clock(time) => clocks.sees(told, time),
+                Event::Message(..) => {}
+            }));
+            let segment = machine.status().segment;
+            positions.sees(segment, segment.position(now));
+            let next = script.peek().map(|(at, _)| wall(*at));
+            now = match (wait, next) {
+                (Wait::Now, _) => now,
+                (Wait::Until(deadline), Some(next)) => deadline.min(next.max(now)),
+                (Wait::Until(deadline), None) if deadline <= wall(9000) => deadline,
+                (_, Some(next)) => next.max(now),
+                (_, None) => break,
+            };
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// However late the machine is woken and whatever retimes it, the clock lies between what is out and
+    /// what is not, and never runs backwards.
+    #[test]
+    fn the_clock_lies_between_what_is_out_and_what_is_not_however_late_it_is(
+        times in proptest::collection::vec(1000..2000_i64, 1..30),
+        late in proptest::collection::vec(0..250_i64, 20),
+        period in 1..100_i64,
+        script in proptest::collection::vec(
+            (0..900_i64, prop_oneof![Just(Command::Pause), Just(Command::Play), Just(pace(0.7)), Just(pace(10.0))]),
+            0..6,
+        ),
+    ) {
+        let (mut times, mut script) = (times, script);
+        times.sort_unstable();
+        script.sort_by_key(|(at, _)| *at);
+        let mut script = script.into_iter().peekable();
+        let served = Options {
+            clock: ClockOptions {
+                period: Some(span(period)),
+                ..ClockOptions::default()
+            },
+            ..quiet()
+        };
+        let mut machine = playing(served, messages(&times));
+        let mut unsent = times.iter().map(|ms| ros(*ms)).peekable();
+        let (mut sent, mut shown) = (ros(1000), ros(1000));
+        let mut late = late.iter().cycle();
+        let mut now = wall(0);
+        for _ in 0..3_000 {
+            while let Some((_, command)) = script.next_if(|(at, _)| wall(*at) <= now) {
+                machine.apply(command, now);
+            }
+            let wait = machine.advance(now, &mut Recording(|event| match event {
+                Event::Clock(time) => {
+                    assert!(time >= shown && time >= sent, "{time} after {shown}, {sent}");
+                    assert!(unsent.peek().is_none_or(|next| time <= *next), "{time} past {unsent:?}");
+                    shown = time;
+                }
+                Event::Message(_, time, _) => {
+                    assert_eq!(unsent.next(), Some(time));
+                    sent = time;
+                }
+                Event::Segment(_) => {}
+            }));
+            // Half of the times it is woken in time, else up to 170 ms late.
+            let lag = late.next().map_or(0, |late| (late - 80).max(0));
+            let next = script.peek().map(|(at, _)| wall(*at));
+            now = match (wait, next) {
+                (Wait::Now, _) => now,
+                (Wait::Until(deadline), _) if deadline <= wall(9000) => {
+                    deadline.saturating_add(span(lag))
+                }
+                (_, Some(next)) => next.max(now),
+                (_, None) => break,
+            };
+        }
+    }
+}
+
+/// The clocks that a machine shows that is woken at these instants, in microseconds, at ten times the speed with
+/// a tick every 10 ms.
+fn clocks(times: Vec<Message>, woken: &[i64]) -> Vec<String> {
+    let fast = Options {
+        pace: Pace::At(Speed::from_f64(10.0).unwrap()),
+        clock: ClockOptions {
+            period: Some(span(10)),
+            ..ClockOptions::default()
+        },
+        ..quiet()
+    };
+    let mut machine = playing(fast, times);
+    let mut said = Vec::new();
+    for micros in woken {
+        said.extend(settle(&mut machine, Time::from_nanos(micros * 1000)).0);
+    }
+    said.retain(|said| !said.starts_with("gen"));
+    said
+}
+
+#[test]
+fn a_tick_shows_the_time_of_its_instant_however_late_it_is() {
+    let woken = [0, 10_040, 20_000, 30_900, 40_001, 69_000];
+    assert_eq!(
+        clocks(messages(&[1000]), &woken),
+        [
+            "clock 1000",
+            "msg 1000",
+            "clock 1100",
+            "clock 1200",
+            "clock 1300",
+            "clock 1400",
+            "clock 1500"
+        ]
+    );
+    // With messages on both sides of it that are late as well.
+    assert_eq!(
+        clocks(messages(&[1099, 1101]), &[0, 10_900]),
+        ["clock 1000", "msg 1099", "clock 1100", "msg 1101"]
+    );
+    // At its very time the clock goes first.
+    assert_eq!(
+        clocks(messages(&[1100]), &[0, 10_900]),
+        ["clock 1000", "clock 1100", "msg 1100"]
+    );
+}
+
+#[test]
+fn of_a_message_and_a_tick_in_the_same_nanosecond_the_earlier_time_goes_first() {
+    let mut all = messages(&[1100]);
+    let a_little_before = Time::from_nanos(ros(1100).as_nanos() - 1);
+    all[0].key.time = a_little_before;
+    all[0].log_time = a_little_before;
+    assert_eq!(
+        clocks(all, &[0, 10_000]),
+        ["clock 1000", "msg 1099+999999ns", "clock 1100"]
+    );
+}
+
+#[test]
+fn a_tick_that_was_due_in_a_stall_shows_where_playback_stood() {
+    let mut machine = playing(options(), messages(&[1000, 1200, 1290]));
+    for now in [0, 200] {
+        settle(&mut machine, wall(now));
+    }
+    // The tick of 250 is the next to do; nobody ran this until now.
+    let (said, _) = settle(&mut machine, wall(900));
+    assert_eq!(said, ["gen 0 rolls 1000 ×1", "clock 1250"]);
+    assert_eq!(machine.report().held.stalled, span(650));
+}
+
+#[test]
+fn the_start_of_a_part_is_not_shown_twice() {
+    check_all(
+        Options {
+            range: TimeRange::between(ros(1900), ros(2000)),
+            ..options()
+        },
+        messages(&[1950]),
+        &[],
+        "
+        0 gen 0 held 1900
+        0 clock 1900
+        0 gen 0 rolls 1900 ×1
+        50 msg 1950
+        100 clock 2000
+        100 gen 0 held 2000",
+    );
+}

@@ -1,0 +1,6 @@
+//! The machine by its transcripts, and the thread that runs it.
+
+pub(crate) mod edges;
+pub(crate) mod player_thread;
+pub(crate) mod topics;
+pub(crate) mod transcript;

@@ -1,0 +1,351 @@
+//! The player's thread and the handles to it: what can be read of a player while it runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bagplay::bag::{Bag, Cue, Cued, Cues, Key, Message, Selection, TopicId};
+use bagplay::output::{Event, Null, Output, Recording};
+use bagplay::player::{
+    Command, Intent, Machine, Options, Pace, Player, Source, State, TopicCounts, Wait, WhenDone,
+};
+use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, Sender};
+
+use crate::support::mcaps::{Note, Spec, bag};
+use crate::support::patience::{PATIENCE, until};
+
+fn at(nanos: i64) -> Time<Ros> {
+    Time::from_nanos(nanos)
+}
+
+/// An output in which each message tells that it is there and waits until it may leave.
+fn door() -> (impl Output + Send + 'static, Receiver<()>, Sender<()>) {
+    let (entered, enter) = crossbeam_channel::bounded(1);
+    let (leave, left) = crossbeam_channel::bounded(1);
+    let out = Recording(move |event| {
+        if let Event::Message(..) = event {
+            entered.send(()).unwrap();
+            left.recv_timeout(PATIENCE).unwrap();
+        }
+    });
+    (out, enter, leave)
+}
+
+fn message(n: u32, topic: u32) -> Message {
+    let time = at(i64::from(n));
+    Message {
+        key: Key {
+            time,
+            input: 0,
+            chunk: 0,
+            record: n,
+        },
+        topic: TopicId(topic),
+        log_time: time,
+        publish_time: time,
+        sequence: 0,
+        payload: Bytes::from_static(b"four"),
+    }
+}
+
+fn paused() -> Options {
+    Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        ..Options::new(TimeRange::between(at(0), at(100)))
+    }
+}
+
+#[test]
+fn counts_by_topic_are_there_while_it_runs_and_the_same_at_the_end() {
+    let player = Player::new();
+    let transport = player.transport();
+    assert_eq!(transport.topic_counts(), []);
+    let mut items = vec![Cued::Refill(message(0, 1))];
+    items.extend((1..=3).map(|n| Cued::Message(message(n, n % 2))));
+    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let running = player.start(paused(), source, Null).unwrap();
+    let counts = |sent, refilled| TopicCounts {
+        sent,
+        bytes: 4 * sent,
+        refilled,
+        ..TopicCounts::default()
+    };
+    assert_eq!(transport.topic_counts().len(), 2);
+    transport.ask(Command::Step(2)).unwrap();
+    assert_eq!(transport.topic_counts(), [counts(1, 0), counts(1, 1)]);
+    transport.ask(Command::Step(1)).unwrap();
+    assert_eq!(transport.topic_counts(), [counts(1, 0), counts(2, 1)]);
+    transport.send(Command::Stop).unwrap();
+    let (report, _) = running.join().unwrap();
+    assert_eq!(report.topics(), transport.topic_counts());
+}
+
+#[test]
+fn counts_are_not_waited_for_while_a_send_blocks() {
+    let player = Player::new();
+    let transport = player.transport();
+    let reader = player.transport();
+    let seen = Arc::new(AtomicU64::new(0));
+    let told = Arc::clone(&seen);
+    // The output reads them in the middle of a send: a lock held by the player would never be free.
+    let out = Recording(move |event| {
+        if let Event::Message(..) = event {
+            let sent = reader.topic_counts()[0].sent;
+            told.store(sent + 1, Ordering::Relaxed);
+        }
+    });
+    let items = [1, 2].map(|n| Cued::Message(message(n, 0)));
+    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let running = player.start(paused(), source, out).unwrap();
+    transport.ask(Command::Step(2)).unwrap();
+    assert_eq!(seen.load(Ordering::Relaxed), 2);
+    transport.send(Command::Stop).unwrap();
+    running.join().unwrap();
+}
+
+#[test]
+fn an_answer_comes_once_the_command_took_effect() {
+    let player = Player::new();
+    let transport = player.transport();
+    let (out, enter, leave) = door();
+    let items = [Cued::Message(message(1, 0))];
+    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let running = player.start(paused(), source, out).unwrap();
+    transport.send(Command::Step(1)).unwrap();
+    enter.recv_timeout(PATIENCE).unwrap();
+    let answer = transport.try_send(Command::Mute(TopicId(0))).unwrap();
+    let answer = answer.expect("there is room");
+    assert!(!answer.has_come() && !transport.is_muted(TopicId(0)));
+    leave.send(()).unwrap();
+    transport.ask(Command::Pause).unwrap();
+    assert!(answer.has_come() && transport.is_muted(TopicId(0)));
+    let last = transport.try_send(Command::Stop).unwrap();
+    running.join().unwrap();
+    assert!(last.is_some_and(|last| last.has_come()));
+}
+
+#[test]
+fn while_a_look_runs_only_who_asked_for_its_step_waits() {
+    let player = Player::new();
+    let transport = player.transport();
+    let waker = player.waker();
+    // What is played ends at once; the look for a step back is fed when the test says so.
+    let (feed, look) = Cue::channel();
+    let mut cues = vec![look, Cue::hand_fed([])];
+    let source = Source::new(["/a"], move |_| cues.pop().unwrap());
+    let running = player.start(paused(), source, Null).unwrap();
+    transport.ask(Command::Query).unwrap();
+    let step = transport.try_send(Command::Step(-1)).unwrap().unwrap();
+    for command in [Command::Query, Command::Mute(TopicId(0))] {
+        let answer = transport.try_send(command).unwrap().unwrap();
+        until("an answer beside the look", || answer.has_come());
+    }
+    assert!(transport.is_muted(TopicId(0)) && !step.has_come());
+    feed.end();
+    waker();
+    until("the answer to the step", || step.has_come());
+    // A stop answers all, those who wait for steps too.
+    let step = transport.try_send(Command::Step(1)).unwrap().unwrap();
+    let stopped = transport.ask(Command::Stop);
+    assert!(stopped.is_err() || stopped.is_ok_and(|it| it.state == State::Stopped));
+    running.join().unwrap();
+    assert!(step.has_come());
+}
+
+#[test]
+fn what_is_asked_together_with_a_stop_is_answered_that_it_has_stopped() {
+    let player = Player::new();
+    let transport = player.transport();
+    // Nobody takes them before all are there.
+    let looped = Options {
+        at_end: AtEnd::Loop,
+        ..paused()
+    };
+    let requests = [
+        Command::Play,
+        Command::Stop,
+        Command::Seek(at(50)),
+        Command::SetRange(TimeRange::between(at(10), at(20))),
+        Command::SetPace(Pace::At(Speed::NORMAL.reversed())),
+        Command::Step(1),
+    ];
+    let answers = requests.map(|command| transport.try_send(command).unwrap().unwrap());
+    let items = [1, 2].map(|n| Cued::Message(message(n, 0)));
+    let source = Source::new(["/a"], move |_| Cue::hand_fed(items.clone()));
+    let (report, _) = player.start(looped, source, Null).unwrap().join().unwrap();
+    assert_eq!((report.jumps, report.sent), (0, 0));
+    assert_eq!(transport.status().unwrap().state, State::Stopped);
+    assert!(answers.iter().all(bagplay::player::Answer::has_come));
+}
+
+#[test]
+fn while_a_send_blocks_playback_stands_for_all_who_look() {
+    let player = Player::new();
+    let transport = player.transport();
+    let (out, enter, leave) = door();
+    let items = [Cued::Message(message(1, 0))];
+    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let hour = TimeRange::between(at(0), at(3_600_000_000_000));
+    let options = Options::new(hour);
+    let running = player.start(options, source, out).unwrap();
+    enter.recv_timeout(PATIENCE).unwrap();
+    let status = || transport.status().unwrap();
+    until("stalled", || status().state == State::Stalled);
+    let (seen, now) = (status().segment, transport.now());
+    let stands = seen.position(now);
+    assert!(!seen.is_rolling() && stands < at(1_000_000_000), "{stands}");
+    assert_eq!(seen.position(now + Duration::from_secs(60)), stands);
+    leave.send(()).unwrap();
+    let playing = transport.ask(Command::Query).unwrap();
+    assert_eq!(playing.state, State::Playing);
+    // What it stood is not made up for.
+    until("playing on", || {
+        status().segment.position(transport.now()) > stands
+    });
+    assert_eq!(status().segment.generation(), seen.generation());
+    transport.send(Command::Stop).unwrap();
+    let (report, _) = running.join().unwrap();
+    assert!(report.held.stalled > Duration::from_millis(90));
+}
+
+/// Every chunk is larger than the read-ahead, so that no cue gets to its end by itself.
+#[test]
+fn the_reach_is_that_of_the_lap_that_is_played() {
+    let note = |c: u64, i: u64| Note::new(0, 10 * c + i, vec![0; 50_000]);
+    let chunk = |c| (0..4).map(|i| note(c, i)).collect();
+    let spec = Spec::new((0..5).map(chunk).collect());
+    let bag = bag(&spec.write());
+    // The range goes on where there are no messages: time in which the next lap is read already.
+    let range = TimeRange::between(at(0), at(1_000_000));
+    let (ring, bell) = crossbeam_channel::bounded(1);
+    let wake = Arc::new(move || {
+        let _ = ring.try_send(());
+    });
+    let cues = Cues::new(bag.clone(), Selection::all(&bag), 1000, wake);
+    let reach = cues.reach();
+    let looped = Options {
+        at_end: AtEnd::Loop,
+        ..Options::new(range)
+    };
+    let mut machine = Machine::new(looped, Source::of(cues));
+    assert_eq!(reach.get(), None);
+    let mut now = Time::from_nanos(0);
+    let mut has_waited = false;
+    while machine.report().laps == 0 {
+        match machine.advance(now, &mut Null) {
+            Wait::Now => {}
+            Wait::Until(wall) => {
+                // All has been sent, and what comes is the end.
+                if wall.saturating_since(now) > Duration::from_nanos(500_000) {
+                    assert_eq!(reach.get(), Some(range.stop()));
+                    has_waited = true;
+                }
+                now = wall;
+            }
+            _ => bell.recv().unwrap(),
+        }
+    }
+    assert!(has_waited);
+    // Of the lap that has begun not even half is read.
+    assert_ne!(reach.get(), Some(range.stop()));
+    machine.apply(Command::Seek(range.stop()), now);
+    assert_eq!(reach.get(), None);
+}
+
+/// Every chunk is larger than the read-ahead, all of which the cue that is played has taken.
+#[test]
+fn a_look_over_several_chunks_comes_to_its_end_while_the_read_ahead_is_full() {
+    let note = |topic, time| Note::new(topic, time, vec![0; 50_000]);
+    let chunk = |c: u64| vec![note(0, 10 * c), note(1, 10 * c + 1)];
+    let bag = bag(&Spec::new((0..9).map(chunk).collect()).write());
+    let first = TopicId(0);
+    for (speed, step, expected) in [
+        (1.0, Command::StepTopic(first, 3), 60),
+        (1.0, Command::StepTopic(first, -3), 10),
+        (1.0, Command::Step(-5), 11),
+        (1.0, Command::Step(-99), 0),
+        (-1.0, Command::StepTopic(first, 3), 10),
+        (-1.0, Command::StepTopic(first, -3), 60),
+        (-1.0, Command::Step(-5), 60),
+        (-1.0, Command::Step(-99), 81),
+    ] {
+        let (ring, bell) = crossbeam_channel::bounded(1);
+        let wake = Arc::new(move || {
+            let _ = ring.try_send(());
+        });
+        let cues = Cues::new(bag.clone(), Selection::all(&bag), 1000, wake);
+        let reach = cues.reach();
+        let source = Source::of(cues);
+        let mut machine = Machine::new(paused(), source);
+        let now = Time::from_nanos(0);
+        let pace = Pace::At(Speed::from_f64(speed).unwrap());
+        machine.apply(Command::SetPace(pace), now);
+        machine.apply(Command::Seek(at(35)), now);
+        let mut last = None;
+        let mut out = Recording(|event| {
+            if let Event::Message(_, time, _) = event {
+                last = Some(time);
+            }
+        });
+        let mut settle = |machine: &mut Machine, is_done: &dyn Fn(&Machine) -> bool| {
+            loop {
+                let wait = machine.advance(now, &mut out);
+                if wait != Wait::Now && is_done(machine) {
+                    return;
+                }
+                if wait != Wait::Now {
+                    let told = bell.recv_timeout(PATIENCE);
+                    told.unwrap_or_else(|_| panic!("{step:?} at {speed} waits for ever"));
+                }
+            }
+        };
+        settle(&mut machine, &|_| reach.get().is_some());
+        machine.apply(step, now);
+        settle(&mut machine, &|machine| !machine.is_stepping());
+        assert_eq!(last, Some(at(expected)), "{step:?} at {speed}");
+    }
+}
+
+#[test]
+fn a_recording_is_stepped_through_by_topic_and_a_latched_topic_heard_again() {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+    let bag = Bag::open(&[demo]).unwrap();
+    let id = |name: &str| {
+        let at = bag.topics().iter().position(|topic| topic.name == name);
+        TopicId(u32::try_from(at.unwrap()).unwrap())
+    };
+    let (tf, imu) = (id("/tf_static"), id("/imu"));
+    let player = Player::new();
+    let transport = player.transport();
+    let cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
+    let options = Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        ..Options::new(bag.range().unwrap())
+    };
+    let source = Source::of(cues);
+    let running = player.start(options, source, Null).unwrap();
+    let count = |topic: TopicId| transport.topic_counts()[topic.index()];
+    transport.ask(Command::Mute(tf)).unwrap();
+    assert!(transport.is_muted(tf));
+    // Answered when it is done: all up to there has been played, what is muted too.
+    transport.ask(Command::StepTopic(imu, 500)).unwrap();
+    assert_eq!(count(imu).sent, 500);
+    let muted = count(tf).muted;
+    assert!(muted > 0 && count(tf).sent == 0, "{muted}");
+    let there = transport.status().unwrap();
+    transport.ask(Command::StepTopic(imu, -1)).unwrap();
+    let back = transport.status().unwrap();
+    assert!(back.segment.generation() > there.segment.generation());
+    assert!(back.segment.position(transport.now()) < there.segment.position(transport.now()));
+    assert_eq!(count(imu).sent, 501);
+    transport.ask(Command::Unmute(tf)).unwrap();
+    // A step waits for it.
+    transport.ask(Command::Step(1)).unwrap();
+    assert_eq!(count(tf).refilled, muted);
+    assert_eq!(count(tf).sent, 0);
+    transport.send(Command::Stop).unwrap();
+    running.join().unwrap();
+}

@@ -1,0 +1,804 @@
+//! The machine by its transcript, with more than one topic: muted topics, and steps by topic.
+
+use bagplay::bag::{Cue, CueAt, Cued, Direction, Message, StartAt, TopicId};
+use bagplay::output::{Delivery, Null, Occasion, Output, Recording};
+use bagplay::player::{
+    Before, ClockOptions, Command, Digest, Gate, Gates, Intent, Machine, Options, Pace, Source,
+    State, Wait, WhenDone,
+};
+use bagplay::time::{AtEnd, Ros, Segment, Speed, Time, TimeRange};
+
+use crate::machine::transcript::{
+    NAMES, check_all, cue, line, messages, options, pace, quiet, ros, wall,
+};
+
+const A: TopicId = TopicId(0);
+const B: TopicId = TopicId(1);
+
+/// Messages at these instants of topics 0, 1, 2 (which transcripts call nothing, b, c).
+fn mixed(notes: &[(i64, u32)]) -> Vec<Message> {
+    let times: Vec<i64> = notes.iter().map(|(ms, _)| *ms).collect();
+    let mut all = messages(&times);
+    for (message, (_, topic)) in all.iter_mut().zip(notes) {
+        message.topic = TopicId(*topic);
+    }
+    all
+}
+
+fn paused() -> Options {
+    Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        ..quiet()
+    }
+}
+
+#[test]
+fn a_muted_topic_is_played_and_not_heard() {
+    let clock = ClockOptions {
+        before: Before::All,
+        ..ClockOptions::default()
+    };
+    let options = Options {
+        clock,
+        digest: true,
+        ..options()
+    };
+    let all = mixed(&[(1000, 1), (1000, 0), (1300, 1), (1300, 0), (1900, 1)]);
+    let machine = check_all(
+        options,
+        all.clone(),
+        &[
+            (0, Command::Mute(B)),
+            (0, Command::Mute(TopicId(77))),
+            (1500, Command::Stop),
+        ],
+        "
+        0 gen 0 held 1000
+        0 clock 1000
+        0 gen 0 rolls 1000 ×1
+        0 clock 1000
+        0 clock 1000
+        0 msg 1000
+        300 clock 1300
+        300 clock 1300
+        300 msg 1300
+        900 clock 1900
+        1000 clock 2000
+        1000 gen 0 held 2000",
+    );
+    let counts = machine.report().topics();
+    assert_eq!((counts[0].sent, counts[0].muted), (2, 0));
+    assert_eq!(
+        (counts[1].sent, counts[1].bytes, counts[1].muted),
+        (0, 0, 3)
+    );
+    assert_eq!(
+        (machine.report().sent, machine.report().lateness.len()),
+        (2, 2)
+    );
+    let mut heard = Digest::default();
+    heard.add("/a", &all[1]);
+    heard.add("/a", &all[3]);
+    let digest = machine.report().digest.as_ref().map(Digest::hex);
+    assert_eq!(digest, Some(heard.hex()));
+}
+
+#[test]
+fn refills_of_a_muted_topic_are_not_sent() {
+    let machine = check_all(
+        Options {
+            refill: true,
+            ..quiet()
+        },
+        mixed(&[(1000, 0), (1300, 1), (1900, 0)]),
+        &[
+            (0, Command::Mute(B)),
+            (100, Command::Seek(ros(1850))),
+            (130, Command::Stop),
+        ],
+        "
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 msg 1000
+        100 gen 1 held 1850
+        100 gen 1 rolls 1850 ×1
+        130 gen 1 held 1880",
+    );
+    let counts = machine.report().topics()[1];
+    assert_eq!((counts.refilled, counts.muted), (0, 1));
+}
+
+#[test]
+fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
+    let all = mixed(&[(1000, 1), (1200, 1), (1200, 0), (1500, 1), (1900, 0)]);
+    let machine = check_all(
+        quiet(),
+        all.clone(),
+        &[
+            (0, Command::Mute(B)),
+            (250, Command::Unmute(B)),
+            // It is heard: nothing to do.
+            (260, Command::Unmute(B)),
+            (270, Command::Stop),
+        ],
+        "
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        200 msg 1200
+        250 refill 1200 b
+        270 gen 0 held 1270",
+    );
+    let counts = machine.report().topics()[1];
+    assert_eq!((counts.refilled, counts.muted), (1, 2));
+    // Paused, and of two messages of one instant only the first has been taken.
+    check_all(
+        paused(),
+        all.clone(),
+        &[
+            (0, Command::Mute(B)),
+            (10, Command::Step(1)),
+            (20, Command::Step(-1)),
+            (30, Command::Unmute(B)),
+            (40, Command::Step(1)),
+        ],
+        "
+        0 gen 0 held 1000
+        10 gen 0 held 1200
+        10 msg 1200
+        30 refill 1200 b
+        40 gen 0 held 1500
+        40 msg 1500 b",
+    );
+    // Backwards it is what lies before the position in time, as after a jump.
+    check_all(
+        Options {
+            pace: Pace::At(Speed::from_f64(-1.0).unwrap()),
+            ..quiet()
+        },
+        all,
+        &[
+            (0, Command::Mute(B)),
+            (600, Command::Unmute(B)),
+            (610, Command::Stop),
+        ],
+        "
+        0 gen 0 held 2000
+        0 gen 0 rolls 2000 ×-1
+        100 msg 1900
+        600 refill 1200 b
+        610 gen 0 held 1390",
+    );
+}
+
+/// A machine of which the test feeds each cue, and the places that were asked for.
+struct Fed {
+    machine: Machine,
+    cues: std::sync::mpsc::Receiver<(CueAt, bagplay::bag::CueFeed)>,
+}
+
+impl Fed {
+    fn new(options: Options) -> Self {
+        let (asked, cues) = std::sync::mpsc::sync_channel(10);
+        let source = move |at| {
+            let (feed, cue) = Cue::channel();
+            asked.send((at, feed)).unwrap();
+            cue
+        };
+        Self {
+            machine: Machine::new(options, Source::new(NAMES, source)),
+            cues,
+        }
+    }
+
+    fn advance(&mut self, now: i64) -> Vec<String> {
+        let mut seen = Vec::new();
+        while self
+            .machine
+            .advance(wall(now), &mut Recording(|event| seen.push(line(&event))))
+            == Wait::Now
+        {}
+        seen
+    }
+
+    fn apply(&mut self, now: i64, command: Command) -> Vec<String> {
+        self.machine.apply(command, wall(now));
+        self.advance(now)
+    }
+
+    fn asked(&self) -> (CueAt, bagplay::bag::CueFeed) {
+        self.cues.try_recv().unwrap()
+    }
+}
+
+#[test]
+fn nothing_goes_out_before_what_a_topic_heard_again_is_latched_to() {
+    let mut player = Fed::new(quiet());
+    player.apply(0, Command::Mute(B));
+    let (_, feed) = player.asked();
+    let all = mixed(&[(1000, 0), (1010, 1), (1020, 1), (1030, 0)]);
+    for message in all.clone() {
+        feed.push(Cued::Message(message));
+    }
+    assert_eq!(player.advance(0), ["gen 0 rolls 1000 ×1", "msg 1000"]);
+    assert_eq!(player.advance(10), [""; 0]);
+    assert_eq!(player.apply(15, Command::Unmute(B)), ["gen 0 held 1015"]);
+    assert_eq!(player.machine.state(), State::Starved);
+    let (at, look) = player.asked();
+    assert_eq!(
+        (at.from, at.direction, at.refill, at.only),
+        (
+            StartAt::After(all[1].key),
+            Direction::Forward,
+            true,
+            Some(B)
+        )
+    );
+    assert!(at.range.stop() < at.from.time());
+    // What is next was due long ago.
+    assert_eq!(player.advance(40), [""; 0]);
+    look.push(Cued::Refill(all[1].clone()));
+    assert_eq!(player.advance(41), ["refill 1010 b"]);
+    look.end();
+    assert_eq!(player.advance(50), ["gen 0 rolls 1015 ×1"]);
+    assert_eq!(player.advance(55), ["msg 1020 b"]);
+}
+
+#[test]
+fn steps_and_the_end_wait_for_a_topic_heard_again() {
+    let [first, second] = mixed(&[(1000, 0), (1100, 1)]).try_into().unwrap();
+    let mut player = Fed::new(paused());
+    player.apply(0, Command::Mute(B));
+    let (_, feed) = player.asked();
+    feed.push(Cued::Message(first.clone()));
+    player.apply(0, Command::Unmute(B));
+    let (_, look) = player.asked();
+    assert_eq!(player.apply(1, Command::Step(1)), [""; 0]);
+    look.push(Cued::Refill(second));
+    look.end();
+    assert_eq!(player.advance(2), ["refill 1100 b", "msg 1000"]);
+
+    let unpaced = Options {
+        pace: Pace::Max,
+        ..quiet()
+    };
+    let mut player = Fed::new(unpaced);
+    player.apply(0, Command::Mute(B));
+    let (_, feed) = player.asked();
+    player.apply(0, Command::Unmute(B));
+    let (_, look) = player.asked();
+    feed.end();
+    assert_eq!(player.advance(1), [""; 0]);
+    assert_ne!(player.machine.state(), State::Stopped);
+    look.push(Cued::Refill(first));
+    look.end();
+    assert_eq!(player.advance(2), ["refill 1000", "gen 0 held 2000"]);
+    assert_eq!(player.machine.state(), State::Stopped);
+}
+
+#[test]
+fn a_jump_ends_the_look_of_a_topic_heard_again_or_begins_it_anew() {
+    let refills = Options {
+        refill: true,
+        ..paused()
+    };
+    let mut player = Fed::new(refills);
+    player.apply(0, Command::Mute(B));
+    let (_, _feed) = player.asked();
+    player.apply(0, Command::Unmute(B));
+    let (_, look) = player.asked();
+    player.machine.apply(Command::Seek(ros(1500)), wall(1));
+    // Nothing of it can arrive any more.
+    assert!(!look.push(Cued::Refill(messages(&[1000]).remove(0))));
+    assert_eq!(player.advance(1), ["gen 1 held 1500"]);
+    let (at, _feed) = player.asked();
+    assert_eq!(
+        (at.from, at.refill, at.only),
+        (StartAt::At(ros(1500)), true, None)
+    );
+    assert!(player.cues.try_recv().is_err());
+    // Turning around refills nothing.
+    player.apply(2, Command::Mute(B));
+    player.apply(2, Command::Unmute(B));
+    let (_, look) = player.asked();
+    player.apply(3, pace(-1.0));
+    assert!(!look.push(Cued::Refill(messages(&[1000]).remove(0))));
+    let (at, _feed) = player.asked();
+    assert_eq!(
+        (at.direction, at.refill, at.only),
+        (Direction::Reverse, false, None)
+    );
+    let (at, look) = player.asked();
+    assert_eq!(
+        (at.from, at.refill, at.only),
+        (StartAt::At(ros(1500)), true, Some(B))
+    );
+    // Muted again before it came to that.
+    player.apply(4, Command::Mute(B));
+    assert!(!look.push(Cued::Refill(messages(&[1000]).remove(0))));
+}
+
+#[test]
+fn topics_heard_again_are_looked_for_one_at_a_time_and_wait_for_the_gates() {
+    let gated = Options {
+        gates: Gates::OPEN.close(Gate::Subscribers),
+        ..quiet()
+    };
+    let mut player = Fed::new(gated);
+    for topic in [A, B] {
+        player.apply(0, Command::Mute(topic));
+        player.apply(0, Command::Unmute(topic));
+    }
+    let (_, _feed) = player.asked();
+    assert!(player.cues.try_recv().is_err());
+    player.apply(1, Command::OpenGate(Gate::Subscribers));
+    let (at, look) = player.asked();
+    assert_eq!(at.only, Some(A));
+    assert!(player.cues.try_recv().is_err());
+    look.end();
+    player.advance(2);
+    assert_eq!(player.asked().0.only, Some(B));
+}
+
+#[test]
+fn steps_pass_over_what_is_muted_both_ways() {
+    check_all(
+        paused(),
+        mixed(&[
+            (1000, 0),
+            (1100, 1),
+            (1200, 1),
+            (1300, 0),
+            (1400, 1),
+            (1500, 0),
+        ]),
+        &[
+            (0, Command::Mute(B)),
+            (10, Command::Step(2)),
+            (20, Command::Step(1)),
+            (30, Command::Step(-1)),
+            (40, Command::Step(-5)),
+            (50, Command::Stop),
+        ],
+        "
+        0 gen 0 held 1000
+        10 msg 1000
+        10 gen 0 held 1100
+        10 gen 0 held 1200
+        10 gen 0 held 1300
+        10 msg 1300
+        20 gen 0 held 1400
+        20 gen 0 held 1500
+        20 msg 1500
+        30 gen 1 held 1300
+        30 msg 1300
+        40 gen 2 held 1000
+        40 msg 1000",
+    );
+}
+
+#[test]
+fn a_step_back_goes_before_the_last_message_that_was_heard() {
+    check_all(
+        paused(),
+        mixed(&[(1000, 0), (1100, 0), (1200, 1), (1300, 0)]),
+        &[
+            (10, Command::Step(2)),
+            (20, Command::Mute(B)),
+            // Through what is muted, up to the stop on the way.
+            (30, Command::PlayUntil(ros(1250))),
+            (300, Command::Step(-1)),
+            (310, Command::Stop),
+        ],
+        "
+        0 gen 0 held 1000
+        10 msg 1000
+        10 gen 0 held 1100
+        10 msg 1100
+        30 gen 0 held 1100
+        30 gen 0 rolls 1100 ×1
+        180 gen 0 held 1250
+        300 gen 1 held 1000
+        300 msg 1000",
+    );
+}
+
+#[test]
+fn a_step_to_a_message_of_a_topic_plays_through_what_lies_before_it() {
+    check_all(
+        paused(),
+        mixed(&[
+            (1000, 0),
+            (1100, 1),
+            (1200, 0),
+            (1200, 1),
+            (1300, 0),
+            (1400, 1),
+        ]),
+        &[
+            (10, Command::StepTopic(B, 2)),
+            (20, Command::StepTopic(B, 1)),
+            (30, Command::StepTopic(B, 1)),
+            (35, Command::StepTopic(TopicId(77), 1)),
+            (40, Command::StepTopic(B, -1)),
+            (50, Command::StepTopic(A, -1)),
+            (55, Command::StepTopic(A, -9)),
+            // The last one there is.
+            (60, Command::StepTopic(B, 9)),
+            (70, Command::StepTopic(B, 0)),
+            (80, Command::Stop),
+        ],
+        "
+        0 gen 0 held 1000
+        10 msg 1000
+        10 gen 0 held 1100
+        10 msg 1100 b
+        10 gen 0 held 1200
+        10 msg 1200
+        10 msg 1200 b
+        20 gen 0 held 1300
+        20 msg 1300
+        20 gen 0 held 1400
+        20 msg 1400 b
+        40 gen 1 held 1200
+        40 msg 1200 b
+        50 gen 2 held 1200
+        50 msg 1200
+        55 gen 3 held 1000
+        55 msg 1000
+        60 gen 3 held 1100
+        60 msg 1100 b
+        60 gen 3 held 1200
+        60 msg 1200
+        60 msg 1200 b
+        60 gen 3 held 1300
+        60 msg 1300
+        60 gen 3 held 1400
+        60 msg 1400 b",
+    );
+}
+
+#[test]
+fn a_step_by_topic_goes_the_way_of_play_and_pauses() {
+    let backwards = Options {
+        pace: Pace::At(Speed::from_f64(-1.0).unwrap()),
+        intent: Intent::Play,
+        ..paused()
+    };
+    let machine = check_all(
+        backwards,
+        mixed(&[(1000, 1), (1200, 0), (1800, 1), (1900, 0)]),
+        &[
+            (150, Command::StepTopic(B, 1)),
+            (160, Command::StepTopic(B, 1)),
+            (170, Command::StepTopic(B, -1)),
+        ],
+        "
+        0 gen 0 held 2000
+        0 gen 0 rolls 2000 ×-1
+        100 msg 1900
+        150 gen 0 held 1850
+        150 gen 0 held 1800
+        150 msg 1800 b
+        160 gen 0 held 1200
+        160 msg 1200
+        160 gen 0 held 1000
+        160 msg 1000 b
+        170 gen 1 held 1800
+        170 msg 1800 b",
+    );
+    assert_eq!(machine.state(), State::Paused);
+    assert!(!machine.is_stepping());
+}
+
+#[test]
+fn a_step_by_topic_stops_where_playing_was_to_stop() {
+    check_all(
+        paused(),
+        mixed(&[(1000, 0), (1200, 1), (1220, 0), (1300, 1)]),
+        &[
+            (0, Command::PlayUntil(ros(1250))),
+            (10, Command::StepTopic(B, 1)),
+            // There is none on this side of the stop.
+            (20, Command::StepTopic(B, 1)),
+        ],
+        "
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 msg 1000
+        10 gen 0 held 1010
+        10 gen 0 held 1200
+        10 msg 1200 b",
+    );
+}
+
+#[test]
+fn until_a_step_by_topic_has_found_its_message_nothing_moves() {
+    let mut player = Fed::new(paused());
+    player.advance(0);
+    let (_, feed) = player.asked();
+    let all = mixed(&[(1000, 0), (1100, 1), (1200, 0), (1300, 1)]);
+    for message in all.clone() {
+        feed.push(Cued::Message(message));
+    }
+    assert_eq!(player.apply(1, Command::StepTopic(B, 1)), [""; 0]);
+    assert!(player.machine.is_stepping());
+    let (at, look) = player.asked();
+    assert_eq!(
+        (at.from, at.direction, at.refill, at.only),
+        (StartAt::At(ros(1000)), Direction::Forward, false, Some(B))
+    );
+    // Asked for again meanwhile: one further, and no other look.
+    assert_eq!(player.apply(2, Command::StepTopic(B, 1)), [""; 0]);
+    assert!(player.cues.try_recv().is_err());
+    look.push(Cued::Message(all[1].clone()));
+    assert_eq!(player.advance(3), [""; 0]);
+    // What changes nothing of it does not cancel it.
+    player.apply(3, Command::Query);
+    player.apply(3, Command::Mute(TopicId(2)));
+    assert!(look.push(Cued::Message(all[3].clone())));
+    let sent = player.advance(4);
+    assert_eq!(sent.last().map(String::as_str), Some("msg 1300 b"));
+    assert!(!player.machine.is_stepping());
+
+    for cancel in [
+        Command::Pause,
+        Command::Play,
+        Command::Step(0),
+        Command::StepTopic(B, 0),
+        Command::StepTopic(A, 1),
+        Command::Seek(ros(1500)),
+        Command::PlayUntil(ros(1900)),
+    ] {
+        let mut player = Fed::new(paused());
+        player.advance(0);
+        let _feed = player.asked();
+        player.apply(0, Command::StepTopic(B, 1));
+        let (_, look) = player.asked();
+        player.machine.apply(cancel, wall(1));
+        assert!(!look.push(Cued::Message(all[1].clone())), "{cancel:?}");
+        let is_other = matches!(cancel, Command::StepTopic(A, _));
+        assert_eq!(player.machine.is_stepping(), is_other, "{cancel:?}");
+    }
+}
+
+#[test]
+fn steps_back_asked_for_while_one_is_looked_for_add_up() {
+    let all = mixed(&[(1000, 1), (1100, 0), (1200, 1), (1300, 0), (1400, 1)]);
+    let steps = [
+        (Command::Step(-1), Command::Step(-2), 1100),
+        (Command::StepTopic(B, -1), Command::StepTopic(B, -1), 1000),
+    ];
+    for (first, second, expected) in steps {
+        let mut player = Fed::new(paused());
+        player.advance(0);
+        let (_, feed) = player.asked();
+        for message in all.clone() {
+            feed.push(Cued::Message(message));
+        }
+        player.apply(0, Command::Step(5));
+        player.apply(1, first);
+        let (at, look) = player.asked();
+        player.apply(2, second);
+        assert!(player.cues.try_recv().is_err(), "{second:?}");
+        let mut sent = Vec::new();
+        for message in all[..4].iter().rev() {
+            if at.only.is_none_or(|topic| message.topic == topic) {
+                look.push(Cued::Message(message.clone()));
+                sent.extend(player.advance(3));
+            }
+        }
+        let went_to = sent.iter().find(|line| line.starts_with("msg"));
+        let is_there = went_to.is_some_and(|line| line.contains(&expected.to_string()));
+        assert!(is_there, "{second:?}: {sent:?}");
+        assert!(!player.machine.is_stepping());
+    }
+    // Another topic, or all, is another look; the other way ends it.
+    for other in [
+        Command::StepTopic(A, -1),
+        Command::StepTopic(B, 1),
+        Command::Step(-1),
+    ] {
+        let mut player = Fed::new(paused());
+        player.advance(0);
+        let _feed = player.asked();
+        player.apply(0, Command::StepTopic(B, -1));
+        let (_, look) = player.asked();
+        player.apply(1, other);
+        assert!(!look.push(Cued::Message(all[0].clone())), "{other:?}");
+        assert!(player.cues.try_recv().is_ok(), "{other:?}");
+    }
+}
+
+#[test]
+fn a_step_back_by_topic_goes_before_what_was_played_of_it_heard_or_not() {
+    let all = mixed(&[(1000, 1), (1100, 0), (1200, 1), (1250, 0), (1300, 0)]);
+    check_all(
+        paused(),
+        all,
+        &[
+            (0, Command::Mute(A)),
+            (10, Command::Step(1)),
+            (20, Command::StepTopic(A, 3)),
+            (30, Command::StepTopic(A, -1)),
+            (40, Command::StepTopic(A, 1)),
+            (50, Command::StepTopic(A, -1)),
+            (60, Command::Step(-1)),
+            (70, Command::Stop),
+        ],
+        "
+        0 gen 0 held 1000
+        10 msg 1000 b
+        20 gen 0 held 1100
+        20 gen 0 held 1200
+        20 msg 1200 b
+        20 gen 0 held 1250
+        20 gen 0 held 1300
+        30 gen 1 held 1250
+        40 gen 1 held 1300
+        50 gen 2 held 1250
+        60 gen 3 held 1200
+        60 msg 1200 b",
+    );
+}
+
+#[test]
+fn what_has_the_stamp_of_a_muted_message_landed_on_is_not_passed_over() {
+    check_all(
+        paused(),
+        mixed(&[(1000, 1), (1200, 1), (1200, 0), (1300, 0)]),
+        &[
+            (0, Command::Mute(A)),
+            (20, Command::StepTopic(A, 2)),
+            (30, Command::StepTopic(A, -1)),
+            (40, Command::Step(-1)),
+            (50, Command::Stop),
+        ],
+        "
+        0 gen 0 held 1000
+        20 msg 1000 b
+        20 gen 0 held 1200
+        20 msg 1200 b
+        20 gen 0 held 1300
+        30 gen 1 held 1200
+        40 gen 2 held 1200
+        40 msg 1200 b",
+    );
+}
+
+#[test]
+fn a_step_back_goes_before_what_was_heard_though_something_later_came_before_it() {
+    let mut player = Fed::new(paused());
+    player.apply(0, Command::Mute(B));
+    let (_, feed) = player.asked();
+    let all = mixed(&[(1000, 0), (1500, 1), (1200, 0), (1300, 0)]);
+    for message in all.clone() {
+        feed.push(Cued::Message(message));
+    }
+    player.apply(0, Command::Step(2));
+    player.apply(1, Command::Step(-1));
+    let (at, _look) = player.asked();
+    assert_eq!(at.from, StartAt::After(all[2].key));
+}
+
+#[test]
+fn a_step_back_waits_for_a_topic_heard_again() {
+    let mut player = Fed::new(paused());
+    player.apply(0, Command::Mute(B));
+    let (_, feed) = player.asked();
+    let all = mixed(&[(1000, 0), (1100, 1), (1200, 0)]);
+    for message in all.clone() {
+        feed.push(Cued::Message(message));
+    }
+    player.apply(0, Command::Step(2));
+    player.apply(1, Command::Unmute(B));
+    let (_, rejoin) = player.asked();
+    player.apply(2, Command::Step(-1));
+    let (_, look) = player.asked();
+    look.push(Cued::Message(all[1].clone()));
+    assert_eq!(player.advance(3), [""; 0]);
+    assert!(player.machine.is_stepping());
+    rejoin.push(Cued::Refill(all[1].clone()));
+    rejoin.end();
+    assert_eq!(
+        player.advance(4),
+        ["refill 1100 b", "gen 1 held 1100", "msg 1100 b"]
+    );
+}
+
+#[test]
+fn a_step_by_topic_asked_for_on_the_way_goes_on_from_there() {
+    let all = mixed(&[(1000, 0), (1100, 1), (1200, 0), (1300, 1), (1400, 1)]);
+    let mut machine = Machine::new(
+        paused(),
+        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
+    );
+    let mut seen = Vec::new();
+    let mut out = Recording(|event| seen.push(line(&event)));
+    machine.apply(Command::StepTopic(B, 1), wall(0));
+    let mut calls = 0;
+    let mut is_asked = false;
+    while machine.advance(wall(0), &mut out) == Wait::Now {
+        calls += 1;
+        if machine.report().sent == 1 && !std::mem::replace(&mut is_asked, true) {
+            machine.apply(Command::StepTopic(B, 1), wall(0));
+        }
+        assert!(calls < 100);
+    }
+    assert!(!machine.is_stepping());
+    assert_eq!(seen.last().map(String::as_str), Some("msg 1300 b"));
+    assert_eq!(machine.report().sent, 4);
+}
+
+#[test]
+fn the_digest_is_of_what_was_played_again_too_and_not_of_landings() {
+    let all = mixed(&[(1000, 0), (1100, 0), (1200, 1), (1300, 0)]);
+    let options = Options {
+        digest: true,
+        ..paused()
+    };
+    let walked = all.clone();
+    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&walked, at)));
+    let mut machine = Machine::new(options, source);
+    machine.apply(Command::Mute(B), wall(0));
+    for step in [3, -1, 1] {
+        machine.apply(Command::Step(step), wall(0));
+        while machine.advance(wall(0), &mut Null) == Wait::Now {}
+    }
+    assert_eq!(machine.report().sent, 5);
+    let mut played = Digest::default();
+    for i in [0, 1, 3, 3] {
+        played.add("/a", &all[i]);
+    }
+    let digest = machine.report().digest.as_ref().map(Digest::hex);
+    assert_eq!(digest, Some(played.hex()));
+}
+
+/// One that takes nothing of topic 0.
+struct Picky(Vec<TopicId>);
+
+impl Output for Picky {
+    fn segment(&mut self, _: &Segment) {}
+    fn clock(&mut self, _: Time<Ros>) {}
+    fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
+        self.0.push(message.topic);
+        Delivery::Dropped
+    }
+}
+
+#[test]
+fn muting_is_not_dropping() {
+    let all = mixed(&[(1000, 0), (1000, 1)]);
+    let mut machine = Machine::new(
+        paused(),
+        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
+    );
+    machine.apply(Command::Mute(B), wall(0));
+    machine.apply(Command::Step(5), wall(0));
+    let mut out = Picky(Vec::new());
+    while machine.advance(wall(0), &mut out) == Wait::Now {}
+    let counts = machine.report().topics();
+    assert_eq!((counts[0].dropped, counts[0].muted), (1, 0));
+    assert_eq!((counts[1].dropped, counts[1].muted), (0, 1));
+    assert_eq!(out.0, [A]);
+}
+
+#[test]
+fn a_loop_of_what_is_all_muted_goes_on() {
+    let all = mixed(&[(1000, 1), (2000, 1)]);
+    let looped = Options {
+        at_end: AtEnd::Loop,
+        range: TimeRange::between(ros(1000), ros(2000)),
+        ..quiet()
+    };
+    let mut machine = Machine::new(
+        looped,
+        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
+    );
+    machine.apply(Command::Mute(B), wall(0));
+    for now in [0, 1000, 2000, 3000] {
+        while machine.advance(wall(now), &mut Null) == Wait::Now {}
+    }
+    assert_eq!((machine.report().laps, machine.report().sent), (3, 0));
+    assert_eq!(machine.report().topics()[1].muted, 7);
+}

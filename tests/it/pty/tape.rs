@@ -1,0 +1,770 @@
+//! A [`Tape`]: the built program in a pseudo-terminal of its own, with hands on keys and mouse and an eye on the
+//! screen; and [`Ear`], a subscriber that knows nothing of either.
+//!
+//! Nothing here waits for time to pass: every wait is for a picture or a message, and has a deadline that only a
+//! failure reaches. A picture is looked at when it is whole, so no test sees half of one; and every picture since the
+//! hands last moved is, so no test misses one that was soon gone.
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+
+use bagplay::bag::Bag;
+use bagplay::time::TimeRange;
+use crossbeam_channel::{Receiver, bounded};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use zenoh::Wait;
+
+use crate::support::network::{free_endpoint, peer};
+use crate::support::patience::{Patience, look_again};
+
+pub(crate) use crate::support::patience::until;
+
+/// What a picture begins and ends with.
+const BEGIN: &[u8] = b"\x1b[?2026h";
+const END: &[u8] = b"\x1b[?2026l";
+
+pub(crate) const LEFT: &str = "\x1b[D";
+pub(crate) const RIGHT: &str = "\x1b[C";
+pub(crate) const UP: &str = "\x1b[A";
+pub(crate) const DOWN: &str = "\x1b[B";
+pub(crate) const HOME: &str = "\x1b[H";
+pub(crate) const END_KEY: &str = "\x1b[F";
+pub(crate) const ENTER: &str = "\r";
+pub(crate) const ESC: &str = "\x1b";
+pub(crate) const BACKSPACE: &str = "\x7f";
+
+pub(crate) fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
+}
+
+/// What the demo covers.
+pub(crate) fn demo_range() -> TimeRange {
+    static RANGE: OnceLock<TimeRange> = OnceLock::new();
+    *RANGE.get_or_init(|| Bag::open(&[demo()]).unwrap().range().unwrap())
+}
+
+/// Nanoseconds from the demo's start.
+pub(crate) fn since_start(nanos: i64) -> i64 {
+    nanos - demo_range().start().as_nanos()
+}
+
+/// Where a click on a column of the bar goes, with the whole demo on 120 columns.
+pub(crate) fn clicked(column: u16) -> i64 {
+    let span = demo_range().duration().as_nanos();
+    let offset = i64::from(column) - 1;
+    match offset {
+        0 => 0,
+        117 => span,
+        _ => span * offset / 118 + 1,
+    }
+}
+
+/// A command before it runs.
+pub(crate) struct Setup {
+    command: CommandBuilder,
+    home: tempfile::TempDir,
+    size: (u16, u16),
+    endpoint: Option<String>,
+}
+
+/// `play` with these arguments.
+pub(crate) fn play(args: &[&str]) -> Setup {
+    Setup::of(&assert_cmd::cargo::cargo_bin("play"), args)
+}
+
+/// `play` with the demo and these arguments, as the router of its own network; what is put on it, [`Tape::ear`]
+/// hears.
+pub(crate) fn play_demo(args: &[&str]) -> Setup {
+    play_bag(&demo(), args)
+}
+
+/// The same with another recording.
+pub(crate) fn play_bag(bag: &Path, args: &[&str]) -> Setup {
+    let endpoint = free_endpoint();
+    let network = [bag.to_str().unwrap(), "--listen", &endpoint];
+    let mut setup = play(&[&network, args].concat());
+    setup.endpoint = Some(endpoint);
+    setup
+}
+
+impl Setup {
+    /// Any program, in a home of its own and at 120 × 30.
+    pub(crate) fn of(program: &Path, args: &[&str]) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let mut command = CommandBuilder::new(program);
+        command.args(args);
+        command.cwd(home.path());
+        for name in ["CI", "NO_COLOR", "COLORFGBG", "RUST_LOG", "ROS_DOMAIN_ID"] {
+            command.env_remove(name);
+        }
+        command.env("HOME", home.path());
+        command.env("XDG_CONFIG_HOME", home.path().join("config"));
+        command.env("XDG_STATE_HOME", home.path().join("state"));
+        command.env("TERM", "xterm-256color");
+        command.env("TZ", "UTC");
+        Self {
+            command,
+            home,
+            size: (120, 30),
+            endpoint: None,
+        }
+    }
+
+    pub(crate) fn arg(mut self, arg: &str) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn size(mut self, columns: u16, rows: u16) -> Self {
+        self.size = (columns, rows);
+        self
+    }
+
+    /// With this `config.toml`.
+    pub(crate) fn config(self, text: impl AsRef<[u8]>) -> Self {
+        let folder = self.home.path().join("config/bagplay");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), text).unwrap();
+        self
+    }
+
+    pub(crate) fn run(self) -> Tape {
+        let pair = native_pty_system().openpty(size(self.size)).unwrap();
+        let before = termios(&*pair.master);
+        let (columns, rows) = self.size;
+        let seen = Arc::new(Seen::new(columns, rows));
+        let mut out = pair.master.try_clone_reader().unwrap();
+        let eye = Arc::clone(&seen);
+        let reader = std::thread::spawn(move || {
+            let mut buffer = [0; 8192];
+            while let Ok(read @ 1..) = out.read(&mut buffer) {
+                eye.take(&buffer[..read]);
+            }
+            eye.end();
+        });
+        let child = pair.slave.spawn_command(self.command).unwrap();
+        Tape {
+            writer: pair.master.take_writer().unwrap(),
+            child,
+            master: pair.master,
+            slave: Some(pair.slave),
+            seen,
+            reader: Some(reader),
+            before,
+            code: None,
+            _home: self.home,
+            endpoint: self.endpoint,
+        }
+    }
+}
+
+fn size((cols, rows): (u16, u16)) -> PtySize {
+    PtySize {
+        rows,
+        cols,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+/// All that the terminal is set to, as text that can be compared.
+fn termios(master: &dyn MasterPty) -> String {
+    format!("{:?}", master.get_termios().expect("a terminal"))
+}
+
+/// A picture, as a person sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Shot {
+    pub(crate) rows: Vec<String>,
+    pub(crate) is_alternate: bool,
+}
+
+impl Shot {
+    pub(crate) fn has(&self, words: &str) -> bool {
+        self.rows.iter().any(|row| row.contains(words))
+    }
+
+    /// Whether it is the screen of the bar, with these words on it.
+    pub(crate) fn shows(&self, words: &str) -> bool {
+        self.is_alternate && self.has(words)
+    }
+
+    /// The row that has these words.
+    pub(crate) fn row(&self, words: &str) -> &str {
+        let row = self.rows.iter().find(|row| row.contains(words));
+        row.unwrap_or_else(|| panic!("no `{words}` in\n{self}"))
+    }
+
+    /// The time from the start that the header shows, in milliseconds.
+    pub(crate) fn elapsed(&self) -> Option<i64> {
+        let head = self.rows.iter().find_map(|row| row.split_once(" / 00:"))?.0;
+        let (_, time) = head.rsplit_once('+')?;
+        let (minutes, seconds) = time.split_once(':')?;
+        let (seconds, millis) = seconds.split_once('.')?;
+        let number = |text: &str| text.parse::<i64>().ok();
+        Some((number(minutes)? * 60 + number(seconds)?) * 1000 + number(millis)?)
+    }
+
+    /// The number of the bar's row, from 0.
+    pub(crate) fn bar(&self) -> u16 {
+        let is_bar = |row: &String| {
+            row.trim_end()
+                .ends_with(['┤', '●', '◆', '⟩', '─', '━', '╌'])
+                && row.starts_with(['├', '●', '◆', '⟨', '─', '━', '╌'])
+        };
+        let at = self.rows.iter().position(is_bar);
+        u16::try_from(at.unwrap_or_else(|| panic!("no bar in\n{self}"))).unwrap()
+    }
+}
+
+impl std::fmt::Display for Shot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let edge = "-".repeat(40);
+        let which = if self.is_alternate {
+            "alternate"
+        } else {
+            "primary"
+        };
+        writeln!(f, "{edge} {which} screen")?;
+        for row in &self.rows {
+            writeln!(f, "{}", row.trim_end())?;
+        }
+        f.write_str(&edge)
+    }
+}
+
+struct Seen {
+    now: Mutex<Now>,
+    changed: Condvar,
+}
+
+struct Now {
+    parser: vt100::Parser,
+    /// Everything that was ever written.
+    bytes: Vec<u8>,
+    /// How much of it the parser has: what nobody has looked at yet waits.
+    parsed: usize,
+    has_ended: bool,
+}
+
+impl Seen {
+    fn new(columns: u16, rows: u16) -> Self {
+        let of = |length| NonZeroU16::new(length).unwrap();
+        Self {
+            now: Mutex::new(Now {
+                parser: vt100::Parser::new(of(rows), of(columns), 1000),
+                bytes: Vec::new(),
+                parsed: 0,
+                has_ended: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        self.now
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// With the newest picture.
+    fn now(&self) -> MutexGuard<'_, Now> {
+        let mut now = self.lock();
+        while now.turn() {}
+        now
+    }
+
+    fn take(&self, read: &[u8]) {
+        self.lock().bytes.extend_from_slice(read);
+        self.changed.notify_all();
+    }
+
+    fn end(&self) {
+        self.lock().has_ended = true;
+        self.changed.notify_all();
+    }
+}
+
+/// How much of what ends no picture is none that has begun.
+fn begun(bytes: &[u8]) -> usize {
+    let begin = bytes.windows(BEGIN.len()).position(|part| part == BEGIN);
+    begin.unwrap_or_else(|| {
+        // The beginning of a beginning may be the last that has come.
+        let is_part = |length: &usize| bytes.ends_with(&BEGIN[..*length]);
+        bytes.len() - (1..BEGIN.len()).rev().find(is_part).unwrap_or(0)
+    })
+}
+
+impl Now {
+    /// On to the next whole picture; whether there was one.
+    fn turn(&mut self) -> bool {
+        let new = &self.bytes[self.parsed..];
+        let end = new.windows(END.len()).position(|part| part == END);
+        let length = match end {
+            Some(end) => end + END.len(),
+            None if self.has_ended => new.len(),
+            None => begun(new),
+        };
+        self.parser.process(&new[..length]);
+        self.parsed += length;
+        length > 0
+    }
+
+    fn shot(&self) -> Shot {
+        let screen = self.parser.screen();
+        let (_, columns) = screen.size();
+        Shot {
+            rows: screen.rows(0, columns.get()).collect(),
+            is_alternate: screen.alternate_screen(),
+        }
+    }
+}
+
+/// A program in a terminal. What is started is ended with it.
+pub(crate) struct Tape {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
+    slave: Option<Box<dyn SlavePty + Send>>,
+    seen: Arc<Seen>,
+    reader: Option<std::thread::JoinHandle<()>>,
+    before: String,
+    code: Option<u32>,
+    _home: tempfile::TempDir,
+    endpoint: Option<String>,
+}
+
+impl Tape {
+    /// Presses keys, as their bytes.
+    pub(crate) fn keys(&mut self, keys: &str) {
+        drop(self.seen.now());
+        self.writer.write_all(keys.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+    }
+
+    fn mouse(&mut self, button: u8, column: u16, row: u16, end: char) {
+        self.keys(&format!("\x1b[<{button};{};{}{end}", column + 1, row + 1));
+    }
+
+    /// Presses the left button, at a column and a row from 0.
+    pub(crate) fn press(&mut self, column: u16, row: u16) {
+        self.mouse(0, column, row, 'M');
+    }
+
+    /// Moves with the left button down.
+    pub(crate) fn drag(&mut self, column: u16, row: u16) {
+        self.mouse(32, column, row, 'M');
+    }
+
+    /// Lets the left button go.
+    pub(crate) fn release(&mut self, column: u16, row: u16) {
+        self.mouse(0, column, row, 'm');
+    }
+
+    /// Presses and lets go.
+    pub(crate) fn click(&mut self, column: u16, row: u16) {
+        self.press(column, row);
+        self.release(column, row);
+    }
+
+    /// Drags with the right button.
+    pub(crate) fn right_drag(&mut self, from: u16, to: u16, row: u16) {
+        self.mouse(2, from, row, 'M');
+        self.mouse(34, to, row, 'M');
+        self.mouse(2, to, row, 'm');
+    }
+
+    /// Turns the wheel, up is −1.
+    pub(crate) fn wheel(&mut self, turn: i8, column: u16, row: u16) {
+        self.mouse(if turn < 0 { 64 } else { 65 }, column, row, 'M');
+    }
+
+    /// Makes the terminal larger or smaller.
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        let of = |length| NonZeroU16::new(length).unwrap();
+        let mut now = self.seen.now();
+        now.parser.screen_mut().set_size(of(rows), of(columns));
+        self.master.resize(size((columns, rows))).unwrap();
+    }
+
+    /// What is on the screen.
+    pub(crate) fn shot(&self) -> Shot {
+        self.seen.now().shot()
+    }
+
+    /// The first picture that is as wanted, of those since the hands last moved or one was found.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, what: &str, is_it: impl Fn(&Shot) -> bool) -> Shot {
+        let mut patience = Patience::new();
+        let mut now = self.seen.lock();
+        loop {
+            let shot = now.shot();
+            if is_it(&shot) {
+                return shot;
+            }
+            while !now.turn() {
+                let slice = patience.slice().filter(|_| !now.has_ended);
+                let Some(slice) = slice else {
+                    panic!("never saw {what}, but\n{shot}");
+                };
+                let waited = self.seen.changed.wait_timeout(now, slice);
+                now = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            }
+        }
+    }
+
+    /// The first picture of the bar that has these words.
+    #[track_caller]
+    pub(crate) fn wait_text(&self, words: &str) -> Shot {
+        self.wait_for(&format!("`{words}`"), |shot| shot.shows(words))
+    }
+
+    /// The first picture of the bar with this time from the start, in milliseconds.
+    #[track_caller]
+    pub(crate) fn wait_elapsed(&self, millis: i64) -> Shot {
+        self.wait_for(&format!("{millis} ms"), |shot| {
+            shot.elapsed() == Some(millis)
+        })
+    }
+
+    /// What is on the screen, as it was written: with lines that go on over the edge.
+    pub(crate) fn text(&self) -> String {
+        self.look(vt100::Screen::contents)
+    }
+
+    /// Everything that was written so far.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.seen.now().bytes.clone()
+    }
+
+    /// Looks at the parser's own screen, for colours and modes.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+        look(self.seen.now().parser.screen())
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        let pid = self.child.process_id().unwrap();
+        Pid::from_raw(pid.try_into().unwrap()).unwrap()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        drop(self.seen.now());
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits until it is stopped, as ctrl-Z does it.
+    #[track_caller]
+    pub(crate) fn wait_stopped(&self) {
+        let options = WaitOptions::UNTRACED | WaitOptions::NOHANG;
+        until("a stopped process", || {
+            let status = waitpid(Some(self.pid()), options).unwrap();
+            status.is_some_and(|(_, status)| {
+                assert!(status.stopped(), "it has ended:\n{}", self.shot());
+                true
+            })
+        });
+    }
+
+    /// What the terminal is set to.
+    pub(crate) fn terminal(&self) -> &dyn MasterPty {
+        &*self.master
+    }
+
+    /// The terminal is as it was before anything ran in it.
+    #[track_caller]
+    pub(crate) fn assert_restored(&self) {
+        let modes = |screen: &vt100::Screen| {
+            (
+                (screen.alternate_screen(), screen.hide_cursor()),
+                (screen.bracketed_paste(), screen.application_cursor()),
+                screen.mouse_protocol_mode(),
+                screen.mouse_protocol_encoding(),
+            )
+        };
+        let usual = (
+            (false, false),
+            (false, false),
+            vt100::MouseProtocolMode::None,
+            vt100::MouseProtocolEncoding::Default,
+        );
+        assert_eq!(self.look(modes), usual, "modes are left on");
+        let bytes = String::from_utf8_lossy(&self.bytes()).into_owned();
+        let (kept, back) = (bytes.matches("\x1b[22;0t"), bytes.matches("\x1b[23;0t"));
+        assert_eq!(kept.count(), back.count(), "the window keeps a title");
+        assert_eq!(termios(&*self.master), self.before, "termios has changed");
+    }
+
+    /// The bar has the terminal.
+    #[track_caller]
+    pub(crate) fn assert_taken(&self) {
+        let modes = |screen: &vt100::Screen| {
+            (
+                (screen.alternate_screen(), screen.hide_cursor()),
+                screen.bracketed_paste(),
+                screen.mouse_protocol_mode(),
+                screen.mouse_protocol_encoding(),
+            )
+        };
+        let taken = (
+            (true, true),
+            true,
+            vt100::MouseProtocolMode::ButtonMotion,
+            vt100::MouseProtocolEncoding::Sgr,
+        );
+        assert_eq!(self.look(modes), taken);
+        assert_ne!(termios(&*self.master), self.before, "not in raw mode");
+    }
+
+    /// Waits for the end; the exit code, and the last picture.
+    #[track_caller]
+    pub(crate) fn wait_end(&mut self) -> (u32, Shot) {
+        let mut patience = Patience::new();
+        while self.code.is_none() {
+            self.code = self
+                .child
+                .try_wait()
+                .unwrap()
+                .map(|status| status.exit_code());
+            let is_over = patience.slice().is_none();
+            assert!(!is_over, "it has not ended:\n{}", self.shot());
+            look_again();
+        }
+        // Whatever it wrote is read once nobody holds the other end.
+        let restored = termios(&*self.master);
+        drop(self.slave.take());
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        assert_eq!(restored, self.before, "termios has changed");
+        (self.code.unwrap(), self.shot())
+    }
+
+    /// Quits by the key; the last picture.
+    #[track_caller]
+    pub(crate) fn quit(mut self) -> Shot {
+        self.keys("q");
+        let (code, shot) = self.wait_end();
+        assert_eq!(code, 0, "{shot}");
+        self.assert_restored();
+        shot
+    }
+
+    /// Somebody else on the network, once the clock has been heard.
+    #[track_caller]
+    pub(crate) fn ear(&self) -> Ear {
+        let ear = Ear::on(self.endpoint.as_deref().expect("a router"), &self.seen);
+        ear.wait("a first clock", Heard::is_clock);
+        ear
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        if self.code.is_none() {
+            // Gone already is as good.
+            let _ = kill_process(self.pid(), Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A message, as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Heard {
+    pub(crate) topic: String,
+    pub(crate) payload: Vec<u8>,
+}
+
+impl Heard {
+    pub(crate) fn is_clock(&self) -> bool {
+        self.topic == "/clock"
+    }
+
+    /// The stamp that it begins with: a clock's time, or that of a header.
+    pub(crate) fn stamp(&self) -> i64 {
+        let word = |at: usize| u32::from_le_bytes(self.payload[at..at + 4].try_into().unwrap());
+        i64::from(word(4)) * 1_000_000_000 + i64::from(word(8))
+    }
+}
+
+/// A subscriber of everything, on a session of its own.
+pub(crate) struct Ear {
+    _subscriber: zenoh::pubsub::Subscriber<()>,
+    _session: zenoh::Session,
+    heard: Receiver<Heard>,
+    /// What is to be seen of whom it listens to.
+    screen: Arc<Seen>,
+}
+
+impl Ear {
+    fn on(endpoint: &str, screen: &Arc<Seen>) -> Self {
+        let session = peer(endpoint);
+        let (tell, heard) = bounded(1_000_000);
+        let hear = move |sample: zenoh::sample::Sample| {
+            let key = sample.key_expr().as_str();
+            // Domain, topic, type, hash.
+            let topic = key.split_once('/').and_then(|(_, rest)| {
+                let (rest, _) = rest.rsplit_once('/')?;
+                Some(rest.rsplit_once('/')?.0.to_owned())
+            });
+            if let Some(topic) = topic {
+                let payload = sample.payload().to_bytes().into_owned();
+                let topic = format!("/{topic}");
+                let _ = tell.try_send(Heard { topic, payload });
+            }
+        };
+        let subscriber = session.declare_subscriber("0/**").callback(hear);
+        Self {
+            _subscriber: subscriber.wait().expect("a subscriber"),
+            _session: session,
+            heard,
+            screen: Arc::clone(screen),
+        }
+    }
+
+    /// All that comes up to the first that is wanted, which is the last of them.
+    #[track_caller]
+    pub(crate) fn until(&self, what: &str, mut is_it: impl FnMut(&Heard) -> bool) -> Vec<Heard> {
+        let mut patience = Patience::new();
+        let mut all: Vec<Heard> = Vec::new();
+        loop {
+            let Some(slice) = patience.slice() else {
+                let last: Vec<_> = all
+                    .iter()
+                    .rev()
+                    .take(5)
+                    .map(|heard| (&heard.topic, heard.stamp()))
+                    .collect();
+                let shot = self.screen.now().shot();
+                panic!(
+                    "never heard {what}; the last of {}: {last:?}\n{shot}",
+                    all.len()
+                );
+            };
+            let Ok(heard) = self.heard.recv_timeout(slice) else {
+                continue;
+            };
+            let is_last = is_it(&heard);
+            all.push(heard);
+            if is_last {
+                return all;
+            }
+        }
+    }
+
+    /// The first that is wanted.
+    #[track_caller]
+    pub(crate) fn wait(&self, what: &str, is_it: impl FnMut(&Heard) -> bool) -> Heard {
+        self.until(what, is_it).pop().unwrap()
+    }
+
+    /// The next message of this topic.
+    #[track_caller]
+    pub(crate) fn next(&self, topic: &str) -> Heard {
+        self.wait(topic, |heard| heard.topic == topic)
+    }
+
+    /// All that comes until the clock has shown this time, since the recording's start, for `ticks` in a row: what
+    /// was sent before is here by then.
+    #[track_caller]
+    pub(crate) fn until_held(&self, nanos: i64, ticks: usize) -> Vec<Heard> {
+        let mut held = 0;
+        let mut last = 0;
+        let what = format!("a clock that is held at {nanos}");
+        let all = self.until(&what, |heard| {
+            if heard.is_clock() {
+                last = since_start(heard.stamp());
+                held = if last == nanos { held + 1 } else { 0 };
+            }
+            held >= ticks
+        });
+        all.into_iter().filter(|heard| !heard.is_clock()).collect()
+    }
+
+    /// Where the clock is held: the time since the recording's start that it shows for some ticks in a row.
+    #[track_caller]
+    pub(crate) fn held(&self) -> i64 {
+        let (mut held, mut last) = (0, i64::MIN);
+        self.until("a clock that is held", |heard| {
+            if heard.is_clock() {
+                held = if heard.stamp() == last { held + 1 } else { 0 };
+                last = heard.stamp();
+            }
+            held >= 4
+        });
+        since_start(last)
+    }
+
+    /// What has come so far is no longer of interest.
+    pub(crate) fn forget(&self) {
+        self.heard.try_iter().for_each(drop);
+    }
+}
+
+/// The demo's messages of some topics, as another reader finds them.
+pub(crate) struct Reel {
+    /// Topic, time since the start, payload; in order.
+    messages: Vec<(String, i64, Vec<u8>)>,
+}
+
+impl Reel {
+    pub(crate) fn of(topics: &[&str]) -> Self {
+        let bytes = std::fs::read(demo()).unwrap();
+        let all = mcap::MessageStream::new(&bytes)
+            .unwrap()
+            .map(Result::unwrap);
+        let mut messages: Vec<_> = all
+            .filter(|message| topics.contains(&message.channel.topic.as_str()))
+            .map(|message| {
+                let at = since_start(message.log_time.try_into().unwrap());
+                (message.channel.topic.clone(), at, message.data.to_vec())
+            })
+            .collect();
+        messages.sort_by_key(|(_, at, _)| *at);
+        Self { messages }
+    }
+
+    /// When the messages of a topic from one time to the other were recorded, both ends included.
+    pub(crate) fn times(&self, topic: &str, from: i64, to: i64) -> Vec<i64> {
+        let mut times = Vec::new();
+        for (of, at, _) in &self.messages {
+            if of == topic && (from..=to).contains(at) {
+                times.push(*at);
+            }
+        }
+        times
+    }
+
+    /// The time of the first message of any of the topics after a time.
+    pub(crate) fn after(&self, time: i64) -> i64 {
+        let next = self.messages.iter().find(|(_, at, _)| *at > time);
+        next.expect("a message").1
+    }
+
+    /// When what was heard was recorded.
+    #[track_caller]
+    pub(crate) fn time(&self, heard: &Heard) -> i64 {
+        let is_it = |(topic, _, payload): &&(String, i64, Vec<u8>)| {
+            *topic == heard.topic && *payload == heard.payload
+        };
+        let found = self.messages.iter().find(is_it);
+        found
+            .unwrap_or_else(|| panic!("{} was never recorded like this", heard.topic))
+            .1
+    }
+
+    /// When what was heard of a topic was recorded.
+    #[track_caller]
+    pub(crate) fn heard(&self, all: &[Heard], topic: &str) -> Vec<i64> {
+        let of_it = all.iter().filter(|heard| heard.topic == topic);
+        of_it.map(|heard| self.time(heard)).collect()
+    }
+}

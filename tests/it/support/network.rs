@@ -1,0 +1,432 @@
+//! Two sessions on loopback, and what the wire tests have in common. Ports are free ones, scouting is off,
+//! waiting is for conditions.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::Child;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::time::Duration;
+
+use bagplay::bag::{Key, Message, Schema, Topic, TopicId};
+use bagplay::ros::Qos;
+use bagplay::time::Time;
+use bagplay::wire::{Played, Session, WireEvent, WireOptions};
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use zenoh::Wait;
+use zenoh::bytes::ZBytes;
+use zenoh::sample::Sample;
+
+use crate::support::patience::{Patience, until};
+
+pub(crate) const STRING: &str = "std_msgs::msg::dds_::String_";
+pub(crate) const STRING_HASH: &str =
+    "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
+pub(crate) const CLOCK_HASH: &str =
+    "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
+pub(crate) const CLOCK_KEY: &str = "0/clock/rosgraph_msgs::msg::dds_::Clock_/RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
+
+/// An endpoint nobody listens on, and nobody but who asked ever will: not one of those that the system gives to
+/// whoever wants any, and none twice. A session that lost its router goes on looking for it, and would find that
+/// of another test.
+pub(crate) fn free_endpoint() -> String {
+    /// Below what Linux gives away.
+    const PORTS: std::ops::Range<u32> = 20_000..32_000;
+    static NEXT: OnceLock<AtomicU32> = OnceLock::new();
+    let next = NEXT.get_or_init(|| AtomicU32::new(std::process::id().wrapping_mul(101)));
+    let mut ports = (0..PORTS.len())
+        .map(|_| PORTS.start + next.fetch_add(1, Ordering::Relaxed) % (PORTS.end - PORTS.start));
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let port = ports.find_map(|port| u16::try_from(port).ok().filter(is_free));
+    format!("tcp/127.0.0.1:{}", port.expect("a free port"))
+}
+
+/// Whoever listens there.
+fn listener(endpoint: &str) -> TcpListener {
+    TcpListener::bind(endpoint.trim_start_matches("tcp/")).expect("a free port")
+}
+
+/// Events as they come.
+pub(crate) struct Events(Receiver<WireEvent>);
+
+impl Events {
+    /// The first event, of those not yet taken, that is wanted.
+    pub(crate) fn wait(&self, what: &str, is_wanted: impl Fn(&WireEvent) -> bool) -> WireEvent {
+        let mut others = Vec::new();
+        loop {
+            match next(&self.0) {
+                Some(event) if is_wanted(&event) => return event,
+                Some(event) => others.push(event),
+                None => panic!("no {what}, only {others:?}"),
+            }
+        }
+    }
+
+    /// What has come so far.
+    pub(crate) fn drain(&self) -> Vec<WireEvent> {
+        self.0.try_iter().collect()
+    }
+}
+
+pub(crate) fn options(listen: &[String], connect: &[String]) -> WireOptions {
+    WireOptions {
+        domain_id: Some(0),
+        listen: listen.to_vec(),
+        connect: connect.to_vec(),
+        ..WireOptions::default()
+    }
+}
+
+pub(crate) fn open(options: &WireOptions) -> (Session, Events) {
+    let (tell, events) = bounded(10_000);
+    let session = Session::open(options, move |event| drop(tell.try_send(event)));
+    (session.expect("a session"), Events(events))
+}
+
+/// A player that is the router, and where.
+pub(crate) fn router(change: impl FnOnce(&mut WireOptions)) -> (Session, Events, String) {
+    let endpoint = free_endpoint();
+    let mut options = options(std::slice::from_ref(&endpoint), &[]);
+    change(&mut options);
+    let (session, events) = open(&options);
+    (session, events, endpoint)
+}
+
+/// A plain zenoh session as a ROS 2 node has one, with what a test wants otherwise.
+pub(crate) fn node(mode: &str, connect: &str, settings: &[(&str, &str)]) -> zenoh::Session {
+    let mut config = zenoh::Config::default();
+    let connect = if connect.is_empty() {
+        "[]".to_owned()
+    } else {
+        format!("[{connect:?}]")
+    };
+    let listen = format!("[{:?}]", free_endpoint());
+    let usual = [
+        ("mode", mode),
+        ("connect/endpoints", connect.as_str()),
+        ("listen/endpoints", listen.as_str()),
+        ("scouting/multicast/enabled", "false"),
+        ("open/return_conditions/connect_scouted", "false"),
+        ("open/return_conditions/declares", "false"),
+        (
+            "timestamping/enabled",
+            "{router:true,peer:true,client:true}",
+        ),
+    ];
+    for (key, value) in usual.iter().chain(settings) {
+        if *key == "listen/endpoints" && mode.contains("client") {
+            continue;
+        }
+        config.insert_json5(key, value).expect(key);
+    }
+    zenoh::open(config).wait().expect("a node's session")
+}
+
+pub(crate) fn peer(connect: &str) -> zenoh::Session {
+    node("\"peer\"", connect, &[])
+}
+
+/// A string topic.
+pub(crate) fn played(id: u32, name: &str, qos: Option<Qos>) -> Played {
+    Played {
+        id: TopicId(id),
+        name: name.to_owned(),
+        topic: Topic {
+            name: name.to_owned(),
+            schema: Some(Schema {
+                name: "std_msgs/msg/String".to_owned(),
+                encoding: "ros2msg".to_owned(),
+                data: "string data".into(),
+            }),
+            encoding: "cdr".to_owned(),
+            offered_qos: Vec::new(),
+            type_hash: None,
+            is_latched: false,
+            message_count: None,
+        },
+        qos,
+    }
+}
+
+/// A CDR payload that tells its number.
+pub(crate) fn payload(number: u32, size: usize) -> Bytes {
+    let mut bytes = vec![0, 1, 0, 0];
+    bytes.extend(number.to_le_bytes());
+    bytes.resize(size.max(8), 0);
+    bytes.into()
+}
+
+pub(crate) fn number(payload: &ZBytes) -> u32 {
+    let bytes = payload.to_bytes();
+    u32::from_le_bytes(bytes[4..8].try_into().expect("four bytes"))
+}
+
+pub(crate) fn message(id: u32, payload: Bytes) -> Message {
+    let time = Time::from_nanos(5);
+    Message {
+        key: Key {
+            time,
+            input: 0,
+            chunk: 0,
+            record: 0,
+        },
+        topic: TopicId(id),
+        log_time: time,
+        publish_time: time,
+        sequence: 0,
+        payload,
+    }
+}
+
+/// A plain subscriber's samples.
+pub(crate) fn subscribe(
+    session: &zenoh::Session,
+    key: &str,
+) -> (zenoh::pubsub::Subscriber<()>, Receiver<Sample>) {
+    // More than any test leaves lying there.
+    let (tell, samples) = bounded(50_000);
+    let subscriber = session.declare_subscriber(key.to_owned());
+    let subscriber = subscriber
+        .callback(move |sample| drop(tell.try_send(sample)))
+        .wait();
+    (subscriber.expect("a subscriber"), samples)
+}
+
+pub(crate) fn take(samples: &Receiver<Sample>) -> Sample {
+    next(samples).expect("a sample")
+}
+
+fn next<T>(told: &Receiver<T>) -> Option<T> {
+    let mut patience = Patience::new();
+    std::iter::from_fn(|| patience.slice()).find_map(|slice| told.recv_timeout(slice).ok())
+}
+
+/// Waits for the lines that a program prints on stderr, in their order: each call reads up to the first line that
+/// contains some words.
+pub(crate) fn hearing(child: &mut Child) -> impl FnMut(&str) + use<> {
+    let printed = BufReader::new(child.stderr.take().expect("a pipe"));
+    let (tell, told) = bounded(50_000);
+    std::thread::spawn(move || {
+        for line in printed.lines() {
+            if tell.send(line.expect("text")).is_err() {
+                return;
+            }
+        }
+    });
+    move |words| {
+        let mut patience = Patience::new();
+        loop {
+            let slice = patience.slice();
+            let slice = slice.unwrap_or_else(|| panic!("`{words}` was not printed in time"));
+            match told.recv_timeout(slice) {
+                Ok(line) if line.contains(words) => return,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("`{words}` was not printed"),
+            }
+        }
+    }
+}
+
+/// The token of a subscription as a node would declare it.
+pub(crate) fn token(
+    session: &zenoh::Session,
+    kind: &str,
+    topic: &str,
+    dds_type: &str,
+    hash: &str,
+) -> String {
+    let zid = session.zid();
+    let topic = topic.replace('/', "%");
+    format!("@ros2_lv/0/{zid}/0/1/{kind}/%/%/listener/{topic}/{dds_type}/{hash}/::,10:,:,:,,")
+}
+
+/// Where a node reaches the sessions of players directly that have joined the router at `endpoint`: what their admin
+/// spaces tell, which the plain sessions of tests do not have.
+fn players(endpoint: &str) -> Vec<String> {
+    let asking = node("\"client\"", endpoint, &[]);
+    let mut found = Vec::new();
+    until("a player", || {
+        let replies = asking.get("@/*/peer").wait().expect("a query");
+        found = replies
+            .iter()
+            .filter_map(|reply| {
+                let payload = reply.result().ok()?.payload().to_bytes();
+                let told: serde_json::Value = serde_json::from_slice(&payload).ok()?;
+                Some(told["locators"][0].as_str()?.to_owned())
+            })
+            .collect();
+        !found.is_empty()
+    });
+    found
+}
+
+/// TCP connections with a tap: what the far side sends can be held back, as if its reader were frozen.
+pub(crate) struct Pipe {
+    /// The near ends.
+    endpoints: Vec<String>,
+    gate: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Pipe {
+    /// To the player that has joined the router at `endpoint`: what ROS 2 nodes on this host have is a direct link.
+    pub(crate) fn to(endpoint: &str) -> Self {
+        Self::slow(endpoint, Duration::ZERO)
+    }
+
+    /// The same, with 64 KiB a `pause` at most for what the far side sends.
+    pub(crate) fn slow(endpoint: &str, pause: Duration) -> Self {
+        Self::carrying(&players(endpoint), pause)
+    }
+
+    /// To the router itself, which carries for clients what the player sends.
+    pub(crate) fn to_router(endpoint: &str, pause: Duration) -> Self {
+        Self::carrying(&[endpoint.to_owned()], pause)
+    }
+
+    /// Takes one connection for each endpoint and carries it there.
+    fn carrying(endpoints: &[String], pause: Duration) -> Self {
+        let gate = Arc::new((Mutex::new(true), Condvar::new()));
+        let endpoints = endpoints
+            .iter()
+            .map(|endpoint| pipe(endpoint, pause, &gate))
+            .collect();
+        Self { endpoints, gate }
+    }
+
+    /// A node at the near end, that knows of no other way: a peer, or a client of the router at the far end.
+    pub(crate) fn node(&self, mode: &str) -> zenoh::Session {
+        let connect = format!("{:?}", self.endpoints);
+        let settings = [
+            ("connect/endpoints", connect.as_str()),
+            ("scouting/gossip/enabled", "false"),
+        ];
+        node(mode, "", &settings)
+    }
+
+    /// The same, a peer.
+    pub(crate) fn peer(&self) -> zenoh::Session {
+        self.node("\"peer\"")
+    }
+
+    /// Holds back what the far side sends, for as long as the pipe lives.
+    pub(crate) fn block(&self) {
+        *self.gate.0.lock().expect("no panic") = false;
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        *self.gate.0.lock().expect("no panic") = true;
+        self.gate.1.notify_all();
+    }
+}
+
+/// TCP connections to an endpoint, which can be cut one by one.
+pub(crate) struct Relay {
+    /// Where to connect.
+    pub(crate) endpoint: String,
+    relayed: Arc<Mutex<Relayed>>,
+}
+
+#[derive(Default)]
+struct Relayed {
+    /// In the order in which they came.
+    connections: Vec<TcpStream>,
+    is_closed: bool,
+}
+
+impl Relay {
+    pub(crate) fn to(endpoint: &str) -> Self {
+        let near = free_endpoint();
+        let listener = listener(&near);
+        let target = endpoint.trim_start_matches("tcp/").to_owned();
+        let relayed = Arc::new(Mutex::new(Relayed::default()));
+        let accepted = Arc::clone(&relayed);
+        std::thread::spawn(move || {
+            for near in listener.incoming() {
+                let near = near.expect("a connection");
+                let mut accepted = accepted.lock().expect("no panic");
+                let handle = || near.try_clone().expect("a handle");
+                if accepted.is_closed {
+                    continue;
+                }
+                let Ok(far) = TcpStream::connect(&target) else {
+                    continue;
+                };
+                let (up, back) = (far.try_clone().expect("a handle"), handle());
+                accepted.connections.push(handle());
+                std::thread::spawn(move || carry(near, up, || ()));
+                std::thread::spawn(move || carry(far, back, || ()));
+            }
+        });
+        Self {
+            endpoint: near,
+            relayed,
+        }
+    }
+
+    /// How many connections there were.
+    pub(crate) fn count(&self) -> usize {
+        self.relayed.lock().expect("no panic").connections.len()
+    }
+
+    /// Ends some connections, counted from the first there was.
+    pub(crate) fn cut(&self, which: std::ops::Range<usize>) {
+        for connection in &self.relayed.lock().expect("no panic").connections[which] {
+            // Some have ended already.
+            drop(connection.shutdown(Shutdown::Both));
+        }
+    }
+
+    /// Ends new connections at once.
+    pub(crate) fn close(&self) {
+        self.relayed.lock().expect("no panic").is_closed = true;
+    }
+}
+
+/// Carries one connection to an endpoint; the near end.
+fn pipe(endpoint: &str, pause: Duration, gate: &Arc<(Mutex<bool>, Condvar)>) -> String {
+    let near = free_endpoint();
+    let listener = listener(&near);
+    let target = endpoint.trim_start_matches("tcp/").to_owned();
+    let tap = Arc::clone(gate);
+    std::thread::spawn(move || {
+        // Connections after the first are refused by nobody taking them.
+        let (near, _) = listener.accept().expect("a connection");
+        let far = TcpStream::connect(target).expect("the far side");
+        let up = (
+            near.try_clone().expect("a handle"),
+            far.try_clone().expect("a handle"),
+        );
+        std::thread::spawn(move || carry(up.0, up.1, || ()));
+        carry(far, near, || {
+            let _ = crossbeam_channel::never::<()>().recv_timeout(pause);
+            let (is_open, changed) = &*tap;
+            let is_open = is_open.lock().expect("no panic");
+            drop(
+                changed
+                    .wait_while(is_open, |is_open| !*is_open)
+                    .expect("no panic"),
+            );
+        });
+    });
+    near
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream, mut before: impl FnMut()) {
+    let mut buffer = vec![0; 65536];
+    loop {
+        before();
+        match from.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => {
+                if to.write_all(&buffer[..read]).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    // The other direction ends with this one.
+    drop((from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both)));
+}

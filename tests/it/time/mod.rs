@@ -1,0 +1,3 @@
+//! The values of time.
+
+pub(crate) mod values;

@@ -1,0 +1,293 @@
+//! Whatever comes in, in any order and on any size: the transport bar holds, and draws.
+
+use std::sync::LazyLock;
+
+use bagplay::bag::TopicId;
+use bagplay::decode::{Decoded, How};
+use bagplay::player::{Gate, Gates, Pace, State, Status};
+use bagplay::time::{AtEnd, Segment, Speed, TimeRange};
+use bagplay::tui::{
+    Audience, BINDINGS, Brackets, Event, Facts, Found, Gesture, Key, Keys, Line, Model, Mouse,
+    Peeked, Severity, Size, draw,
+};
+use proptest::prelude::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::model::*;
+
+/// Every bound key, and those that only prompts know.
+static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let rows = BINDINGS.iter().flat_map(|(_, rows)| rows.iter());
+    let bound = rows.map(|row| row.keys).collect::<Vec<_>>().join(" ");
+    let more = "delete insert tab ctrl+a ctrl+k ctrl+w ctrl+u alt+b shift+end f12 5 % + - : s é 日";
+    let keys = Keys::parse(&format!("{bound} {more}")).unwrap();
+    keys.iter().copied().collect()
+});
+
+/// Something that comes in.
+#[derive(Clone, Debug)]
+enum Doing {
+    Take(Event),
+    /// The player says something at this wall instant, with so much read ahead.
+    Observe(i64, Option<Status>, Option<i64>),
+    Sought,
+    Drawn(Size),
+}
+
+fn any_key() -> impl Strategy<Value = Event> {
+    (0..KEYS.len()).prop_map(|at| Event::Key(KEYS[at]))
+}
+
+fn any_size() -> impl Strategy<Value = Size> {
+    prop_oneof![
+        4 => (0..=220_u16, 0..=60_u16),
+        1 => (0..=12_u16, 0..=8_u16),
+    ]
+    .prop_map(|(width, height)| size(width, height))
+}
+
+fn any_mouse() -> impl Strategy<Value = Event> {
+    let gesture = prop_oneof![
+        Just(Gesture::Press),
+        Just(Gesture::RangePress),
+        Just(Gesture::Drag),
+        Just(Gesture::Release),
+        any::<i8>().prop_map(Gesture::Wheel),
+    ];
+    // Most of it on a screen of usual size, some anywhere.
+    let place = prop_oneof![4 => (0..90_u16, 0..26_u16), 1 => (any::<u16>(), any::<u16>())];
+    (gesture, place).prop_map(|(gesture, (column, row))| {
+        Event::Mouse(Mouse {
+            gesture,
+            column,
+            row,
+        })
+    })
+}
+
+/// A place that may lie outside the recording.
+fn any_millis() -> impl Strategy<Value = i64> {
+    prop_oneof![4 => 0..=SECONDS * 1000, 1 => -100_000..200_000_i64]
+}
+
+fn any_status() -> impl Strategy<Value = Status> {
+    let state = prop_oneof![
+        4 => Just(State::Playing),
+        1 => Just(State::Paused),
+        1 => Just(State::Starved),
+        1 => Just(State::Gated),
+        1 => Just(State::Ended),
+        1 => Just(State::Stopped),
+    ];
+    let factor = prop_oneof![
+        Just(1_000_000),
+        Just(-1_000_000),
+        1_000..=1_000_000_000_i32,
+        -1_000_000_000..=-1_000_i32,
+    ];
+    let range = (0..=SECONDS * 1000, 0..=SECONDS * 1000);
+    let counts = prop_oneof![Just(0), 0..5_u64, any::<u64>()];
+    (
+        state,
+        factor,
+        range,
+        any_millis(),
+        0..6_u64,
+        counts,
+        any::<bool>(),
+    )
+        .prop_map(|(state, factor, (a, b), to, jumps, count, is_max)| {
+            let speed = Speed::from_millionths(factor).unwrap();
+            let range = TimeRange::between(at(a), at(b));
+            let mut segment = Segment::new(range, speed, AtEnd::Loop);
+            for _ in 0..jumps {
+                segment = segment.seek(at(to));
+            }
+            if state == State::Playing {
+                segment = segment.roll(wall(to));
+            }
+            Status {
+                segment,
+                state,
+                pace: if is_max { Pace::Max } else { Pace::At(speed) },
+                gates: Gates::OPEN.close(Gate::Path),
+                sent: count,
+                bytes: count,
+                late: count,
+                damaged: count,
+                laps: count / 2,
+                seeks: count,
+            }
+        })
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let text = "[ -~×日\u{301}\n]{0,60}";
+    let severity = prop_oneof![
+        Just(Severity::Debug),
+        Just(Severity::Info),
+        Just(Severity::Warning),
+        Just(Severity::Error),
+    ];
+    let found = prop_oneof![
+        Just(Found::Nothing),
+        text.prop_map(Found::Damaged),
+        (any_millis(), text).prop_map(|(millis, text)| Found::Message {
+            log_time: at(millis),
+            publish_time: at(millis),
+            bytes: text.len(),
+            said: Decoded {
+                lines: Vec::new(),
+                how: How::Hex,
+                problem: Some(text),
+                is_cut: true,
+            },
+        }),
+    ];
+    prop_oneof![
+        12 => any_key(),
+        4 => any_mouse(),
+        2 => any_size().prop_map(Event::Resized),
+        1 => text.prop_map(Event::Paste),
+        1 => (severity, text).prop_map(|(severity, text)| Event::Said(Line { at: stamp(0), severity, text })),
+        1 => prop::collection::vec(prop::option::of(0..9_usize), 0..20)
+            .prop_map(|topics| Event::Audience(Audience { topics, clock: None })),
+        1 => (any_millis(), any_millis(), 0..500_usize)
+            .prop_map(|(a, b, parts)| Event::Lane(lane(TimeRange::between(at(a), at(b)), parts.max(1)))),
+        1 => (0..500_usize).prop_map(|parts| Event::Lane(lane(recording(), parts.max(1)))),
+        1 => (0..20_u32, any_millis(), found)
+            .prop_map(|(topic, millis, found)| Event::Peeked(Peeked { topic: TopicId(topic), at: at(millis), found })),
+    ]
+}
+
+fn any_doing() -> impl Strategy<Value = Doing> {
+    prop_oneof![
+        8 => any_event().prop_map(Doing::Take),
+        2 => (any_millis(), prop::option::weighted(0.9, any_status()), prop::option::of(any_millis()))
+            .prop_map(|(wall, status, ahead)| Doing::Observe(wall, status, ahead)),
+        1 => Just(Doing::Sought),
+        1 => any_size().prop_map(Doing::Drawn),
+    ]
+}
+
+/// Draws on a screen of a size, whatever the model takes it to be.
+fn drawn_on(model: &Model, size: Size) {
+    let mut terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
+    terminal.draw(|frame| draw(model, frame)).unwrap();
+}
+
+/// Some row is selected, unless none is shown.
+fn is_within(model: &Model) -> bool {
+    let screen = uncovered(model);
+    let is_empty = picture(&screen, size(80, 24)).contains("no topic has ");
+    selected(model).is_none() == is_empty
+}
+
+/// Does all of it; at each step what must hold is looked at.
+fn survives(mut model: Model, doings: Vec<Doing>) -> Result<(), TestCaseError> {
+    for (step, doing) in (0..).zip(doings) {
+        match doing {
+            Doing::Take(event) => model.take(event, stamp(step * 300)),
+            Doing::Observe(millis, status, ahead) => {
+                let ahead = ahead.map(at);
+                model.observe(wall(millis), status, counts(millis.abs()), ahead);
+            }
+            Doing::Sought => model.has_sought(model.here()),
+            Doing::Drawn(size) => drawn_on(&model, size),
+        }
+        prop_assert!(recording().contains(model.here()));
+        if step % 8 == 0 {
+            prop_assert!(is_within(&model));
+        }
+        let _ = (
+            model.is_moving(),
+            model.wants_message(),
+            model.take_effects(),
+        );
+    }
+    prop_assert!(is_within(&model));
+    drawn_on(&model, size(120, 40));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_that_comes_in_breaks_it(doings in prop::collection::vec(any_doing(), 1..70), is_ascii: bool) {
+        survives(told(if is_ascii { ascii() } else { look() }), doings)?;
+    }
+
+    /// A recording of one instant, or one of nothing at all.
+    #[test]
+    fn nor_an_empty_recording(doings in prop::collection::vec(any_event(), 1..40), has_topics: bool) {
+        let point = TimeRange::between(at(0), at(0));
+        let empty = Facts { recording: point, played: point, ..facts() };
+        let (empty, rows) = if has_topics { (empty, rows()) } else { (Facts { topics: Vec::new(), ..empty }, Vec::new()) };
+        let mut model = Model::new(empty, look(), rows, Vec::new(), size(80, 24));
+        for event in doings {
+            model.take(event, stamp(0));
+            prop_assert_eq!(model.here(), at(0));
+            drawn_on(&model, size(80, 24));
+        }
+    }
+}
+
+/// Everything that can lie over the screen, and what else changes where things are.
+fn layers() -> Vec<Model> {
+    let mut base = playing();
+    base = base.looping(Brackets::A(at(15_000)), true);
+    let mut keys = vec![
+        "",
+        "?",
+        "e",
+        "/",
+        "/ x y z",
+        "g",
+        "g x enter",
+        "M",
+        "z",
+        "z z z z",
+        "l",
+        "enter",
+    ];
+    keys.push("? pagedown pagedown pagedown");
+    let made = keys.into_iter().map(|keys| {
+        let mut model = base.clone();
+        press(&mut model, keys);
+        model
+    });
+    let mut models: Vec<Model> = made.collect();
+    models.push(fresh(ascii()));
+    models
+}
+
+#[test]
+fn every_size_can_be_drawn() {
+    for (at, model) in layers().iter().enumerate() {
+        // All small ones; of the large ones others in each layer.
+        let small = (0..=24).flat_map(|width| (0..=12).map(move |height| (width, height)));
+        let first = u16::try_from(at).unwrap();
+        let large = (0..=220).flat_map(|width| (0..=60).map(move |height| (width, height)));
+        let large = large.skip(first.into()).step_by(101);
+        for (width, height) in small.chain(large) {
+            let mut model = model.clone();
+            let size = size(width, height);
+            model.take(Event::Resized(size), stamp(0));
+            drawn_on(&model, size);
+        }
+        // The terminal may have another size than was told a moment ago.
+        for (width, height) in [
+            (0, 0),
+            (1, 1),
+            (3, 50),
+            (50, 3),
+            (200, 5),
+            (79, 23),
+            (220, 60),
+        ] {
+            drawn_on(model, size(width, height));
+        }
+    }
+}

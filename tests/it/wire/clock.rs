@@ -1,0 +1,269 @@
+//! `/clock` on the wire, and that it does not fall silent.
+
+use std::time::Duration;
+
+use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
+use bagplay::wire::{ClockOptions, WireEvent, encode_clock};
+use zenoh::Wait;
+use zenoh::sample::Sample;
+
+use crate::support::network::{
+    CLOCK_HASH, CLOCK_KEY, Pipe, message, number, payload, peer, played, router, subscribe, take,
+    token,
+};
+use crate::support::patience::PATIENCE;
+
+/// Tells the graph that a node follows the clock, as ROS 2 does it.
+fn follows(node: &zenoh::Session) -> zenoh::liveliness::LivelinessToken {
+    let clock_type = "rosgraph_msgs::msg::dds_::Clock_";
+    let token = token(node, "MS", "/clock", clock_type, CLOCK_HASH);
+    node.liveliness().declare_token(token).wait().unwrap()
+}
+
+/// The nanoseconds of a clock message.
+fn nanos(sample: &Sample) -> u32 {
+    let bytes = sample.payload().to_bytes();
+    u32::from_le_bytes(bytes[8..12].try_into().unwrap())
+}
+
+#[test]
+fn ticks_arrive_as_clock_messages_with_one_sequence() {
+    for per_message in [false, true] {
+        let (session, events, endpoint) = router(|_| ());
+        let options = ClockOptions {
+            hz: Some(40.0),
+            per_message,
+        };
+        let (mut output, _) = session.advertise(&[], Some(options)).unwrap();
+        let node = peer(&endpoint);
+        let (_subscriber, samples) = subscribe(&node, CLOCK_KEY);
+        let _token = follows(&node);
+        events.wait("follower", |event| {
+            matches!(event, WireEvent::ClockSubscriber { .. })
+        });
+        let mut sequences = Vec::new();
+        let mut shown = Time::ZERO;
+        for second in 1..=100 {
+            let time = Time::from_nanos(second * 1_000_000_007);
+            output.clock(time);
+            // The repeat for the new follower may come in between: an earlier value, never a newer one.
+            loop {
+                let sample = take(&samples);
+                let attachment = sample.attachment().expect("an attachment").to_bytes();
+                sequences.push(i64::from_le_bytes(attachment[..8].try_into().unwrap()));
+                if sample.payload().to_bytes()[..] == encode_clock(time).bytes {
+                    break;
+                }
+                assert_eq!(sample.payload().to_bytes()[..], encode_clock(shown).bytes);
+            }
+            shown = time;
+        }
+        sequences.sort_unstable();
+        sequences.dedup();
+        let first = sequences[0];
+        let count = i64::try_from(sequences.len()).unwrap();
+        assert_eq!(sequences, (first..first + count).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_first_plain_follower_gets_the_last_value_unasked() {
+    let (session, _, endpoint) = router(|_| ());
+    let options = ClockOptions {
+        hz: None,
+        per_message: false,
+    };
+    let (mut output, _) = session.advertise_raw(&[], Some(options)).unwrap();
+    let time = Time::from_nanos(42);
+    output.clock(time);
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "clock");
+    let sample = take(&samples);
+    assert_eq!(sample.payload().to_bytes()[..], encode_clock(time).bytes);
+}
+
+#[test]
+fn a_new_follower_gets_the_last_value_unasked() {
+    let (session, _, endpoint) = router(|_| ());
+    let options = ClockOptions {
+        hz: None,
+        per_message: true,
+    };
+    let (mut output, _) = session.advertise(&[], Some(options)).unwrap();
+    let time = Time::from_nanos(42);
+    output.clock(time);
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, CLOCK_KEY);
+    let _token = follows(&node);
+    assert_eq!(
+        take(&samples).payload().to_bytes()[..],
+        encode_clock(time).bytes
+    );
+}
+
+#[test]
+fn the_clock_keeps_ticking_while_a_put_blocks() {
+    // In line with messages it waits until that is stuck for good.
+    for (per_message, count) in [(false, 50), (true, 3)] {
+        let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+        let options = ClockOptions {
+            hz: Some(200.0),
+            per_message,
+        };
+        let (mut output, _) = session
+            .advertise(&[played(0, "/image", None)], Some(options))
+            .unwrap();
+        let healthy = peer(&endpoint);
+        let (_subscriber, ticks) = subscribe(&healthy, CLOCK_KEY);
+        let pipe = Pipe::to(&endpoint);
+        let stuck = pipe.peer();
+        let (_stuck, _) = subscribe(&stuck, "0/image/**");
+        events.wait("match", |event| {
+            matches!(event, WireEvent::Matching { matched: true, .. })
+        });
+        pipe.block();
+        let last = encode_clock(Time::from_nanos(7));
+        output.clock(Time::from_nanos(7));
+        let monitor = output.monitor();
+        let player = std::thread::spawn(move || {
+            for n in 0..400 {
+                output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+            }
+        });
+        for _ in 0..count {
+            assert_eq!(take(&ticks).payload().to_bytes()[..], last.bytes);
+        }
+        assert!(monitor.topics()[0].sent < 400, "the put did not block");
+        drop(pipe);
+        player.join().unwrap();
+        assert_eq!(monitor.topics()[0].sent, 400);
+    }
+}
+
+/// On a link that takes all at once, and on one so slow that puts wait for longer than the clock may be silent.
+#[test]
+fn with_a_clock_before_each_message_each_comes_right_after_its_clock() {
+    for (pause, messages, size) in [(0, 500, 10_000), (4, 40, 1_000_000)] {
+        let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+        let options = ClockOptions {
+            hz: None,
+            per_message: true,
+        };
+        let (mut output, _) = session
+            .advertise(&[played(0, "/chatter", None)], Some(options))
+            .unwrap();
+        let pipe = Pipe::slow(&endpoint, Duration::from_millis(pause));
+        let node = pipe.peer();
+        let (_subscriber, samples) = subscribe(&node, "0/**");
+        events.wait("match", |event| {
+            matches!(event, WireEvent::Matching { matched: true, .. })
+        });
+        let player = std::thread::spawn(move || {
+            for n in 1..=messages {
+                output.clock(Time::from_nanos(i64::from(n)));
+                output.message(&message(0, payload(n, size)), Occasion::Due);
+            }
+            output
+        });
+        // The last value is told to who comes now, and to all.
+        let node = peer(&endpoint);
+        let (_late, late) = subscribe(&node, CLOCK_KEY);
+        let _token = follows(&node);
+        let (mut clock, mut seen) = (0, 0);
+        while seen < messages {
+            let sample = take(&samples);
+            if sample.key_expr().as_str() == CLOCK_KEY {
+                let shown = nanos(&sample);
+                assert!(
+                    shown == clock || shown == clock + 1,
+                    "{shown} after {clock}"
+                );
+                clock = shown;
+            } else {
+                seen = number(sample.payload());
+                assert_eq!(seen, clock);
+            }
+        }
+        take(&late);
+        drop(player.join().unwrap());
+    }
+}
+
+/// On a link that a player fills at once, and on one so slow that the keeper looks after the clock.
+#[test]
+fn a_jump_is_its_clock_between_what_was_before_and_what_comes_after() {
+    for (pause, per_message) in [
+        (Duration::ZERO, false),
+        (Duration::from_millis(4), false),
+        (Duration::from_millis(4), true),
+    ] {
+        let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+        let options = ClockOptions {
+            hz: Some(40.0),
+            per_message,
+        };
+        let (mut output, _) = session
+            .advertise(&[played(0, "/image", None)], Some(options))
+            .unwrap();
+        let pipe = Pipe::slow(&endpoint, pause);
+        let node = pipe.peer();
+        let (_subscriber, samples) = subscribe(&node, "0/**");
+        events.wait("match", |event| {
+            matches!(event, WireEvent::Matching { matched: true, .. })
+        });
+        // More than the system takes off our hands, so that there is a queue.
+        let (laps, each) = (3, 120);
+        let player = std::thread::spawn(move || {
+            let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(1_000_000));
+            let mut segment = Segment::new(range, Speed::NORMAL, AtEnd::Hold);
+            output.segment(&segment);
+            for lap in 0..laps {
+                segment = segment.seek(Time::from_nanos(i64::from(lap) + 1));
+                output.segment(&segment);
+                output.clock(Time::from_nanos(i64::from(lap) + 1));
+                for n in 0..each {
+                    let sent = output
+                        .message(&message(0, payload(lap * each + n, 100_000)), Occasion::Due);
+                    assert_eq!(sent, Delivery::Sent);
+                }
+            }
+            output
+        });
+        let (mut clock, mut next) = (0, 0);
+        while next < laps * each {
+            let sample = take(&samples);
+            if sample.key_expr().as_str() == CLOCK_KEY {
+                let shown = nanos(&sample);
+                // A repeat is of the value that is shown.
+                assert!(
+                    shown == clock || shown == clock + 1,
+                    "{shown} after {clock}"
+                );
+                assert!(shown == clock || next == clock * each, "{next} of {clock}");
+                clock = shown;
+            } else {
+                let number = number(sample.payload());
+                assert_eq!((number, number / each + 1), (next, clock), "{pause:?}");
+                next += 1;
+            }
+        }
+        drop(player.join().unwrap());
+    }
+}
+
+#[test]
+fn a_time_that_does_not_fit_is_told_once() {
+    let (session, events, _) = router(|_| ());
+    let (mut output, _) = session
+        .advertise(&[], Some(ClockOptions::default()))
+        .unwrap();
+    output.clock(Time::MAX);
+    output.clock(Time::MAX);
+    let told = events.drain();
+    let warnings = told
+        .iter()
+        .filter(|event| matches!(event, WireEvent::Warning(_)))
+        .count();
+    assert_eq!(warnings, 1, "{told:?}");
+}

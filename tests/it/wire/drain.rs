@@ -1,0 +1,290 @@
+//! Waiting until what was put has left, for subscribers that are slow or stuck, on real connections.
+
+use std::path::Path;
+use std::process::{Child, Command as Process, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use bagplay::output::{Occasion, Output};
+use bagplay::wire::{Drained, Session, WireEvent, WireOutput};
+use crossbeam_channel::{Receiver, after};
+use zenoh::Wait;
+use zenoh::pubsub::Subscriber;
+use zenoh::qos::CongestionControl;
+use zenoh::sample::Sample;
+
+use crate::support::network::{
+    self, Pipe, STRING, STRING_HASH, free_endpoint, hearing, message, node, number, payload, peer,
+    played, router, subscribe, take,
+};
+use crate::support::patience::{PATIENCE, Patience, until};
+
+/// A few of these are more than the system's buffers hold at first.
+const SIZE: usize = 200_000;
+
+const ODOMETRY: &str = "nav_msgs::msg::dds_::Odometry_";
+const ODOMETRY_HASH: &str =
+    "RIHS01_3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0";
+
+/// A player and a subscriber at the other end of a pipe, which opens first when they go: a closed link that is
+/// stuck lingers, on a thread that all sessions of a process share.
+struct Pair {
+    pipe: Pipe,
+    /// Of the router.
+    endpoint: String,
+    node: (zenoh::Session, Subscriber<()>),
+    samples: Receiver<Sample>,
+    output: WireOutput,
+    session: Session,
+}
+
+/// How the subscriber is linked to the player.
+#[derive(Clone, Copy)]
+enum Link {
+    /// As a peer, directly.
+    Direct,
+    /// As a client of the player's router, which carries what is sent to it.
+    OverRouter,
+}
+
+/// They know each other; the pipe carries 64 KiB a `pause` at most.
+fn pair(link: Link, stall_timeout: Duration, pause: Duration) -> Pair {
+    let (session, events, endpoint) = router(|options| options.stall_timeout = stall_timeout);
+    let (output, _) = session
+        .advertise(&[played(0, "/image", None)], None)
+        .unwrap();
+    let (pipe, node) = match link {
+        Link::Direct => {
+            let pipe = Pipe::slow(&endpoint, pause);
+            let node = pipe.peer();
+            (pipe, node)
+        }
+        Link::OverRouter => {
+            let pipe = Pipe::to_router(&endpoint, pause);
+            let node = pipe.node("\"client\"");
+            (pipe, node)
+        }
+    };
+    let (subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    Pair {
+        session,
+        output,
+        pipe,
+        endpoint,
+        samples,
+        node: (node, subscriber),
+    }
+}
+
+#[test]
+fn who_is_slow_gets_all_however_long_it_takes() {
+    slow_gets_all(Link::Direct);
+}
+
+#[test]
+fn who_is_slow_behind_our_router_gets_all_too() {
+    slow_gets_all(Link::OverRouter);
+}
+
+fn slow_gets_all(link: Link) {
+    const MESSAGES: u32 = 14;
+    const STALL_TIMEOUT: Duration = Duration::from_secs(3);
+    let Pair {
+        session,
+        mut output,
+        samples,
+        pipe: _pipe,
+        node: _node,
+        ..
+    } = pair(link, STALL_TIMEOUT, Duration::from_millis(250));
+    for n in 0..MESSAGES {
+        output.message(&message(0, payload(n, SIZE)), Occasion::Due);
+    }
+    let (timeout, mut is_longer) = (after(STALL_TIMEOUT), false);
+    let drained = session.drain(|| {
+        is_longer |= timeout.try_recv().is_ok();
+        false
+    });
+    assert_eq!((drained, is_longer), (Drained::Whole, true));
+    drop(output);
+    session.close();
+    for n in 0..MESSAGES {
+        assert_eq!(number(take(&samples).payload()), n);
+    }
+}
+
+#[test]
+fn who_takes_nothing_is_told_of_with_what_is_left() {
+    takes_nothing(Link::Direct);
+}
+
+#[test]
+fn who_takes_nothing_behind_our_router_is_told_of_too() {
+    takes_nothing(Link::OverRouter);
+}
+
+fn takes_nothing(link: Link) {
+    let pair = pair(link, Duration::from_millis(300), Duration::ZERO);
+    let mut output = pair.output;
+    pair.pipe.block();
+    // So few that no put has to wait, or zenoh would close the link.
+    for n in 0..5 {
+        output.message(&message(0, payload(n, SIZE)), Occasion::Due);
+    }
+    assert_eq!(output.monitor().topics()[0].missed.stalled, 0);
+    let drained = pair.session.drain(|| false);
+    assert!(
+        matches!(drained, Drained::Untaken { bytes } if bytes > 0),
+        "{drained:?}"
+    );
+}
+
+#[test]
+fn whoever_calls_it_off_waits_for_nobody() {
+    // Nobody's patience: only calling it off ends this.
+    let pair = pair(Link::Direct, Duration::from_secs(3600), Duration::ZERO);
+    let mut output = pair.output;
+    pair.pipe.block();
+    for n in 0..5 {
+        output.message(&message(0, payload(n, SIZE)), Occasion::Due);
+    }
+    let mut looks = 0;
+    let drained = pair.session.drain(|| {
+        looks += 1;
+        looks > 20
+    });
+    assert!(
+        matches!(drained, Drained::CalledOff { bytes } if bytes > 0),
+        "{drained:?}"
+    );
+}
+
+#[test]
+fn what_a_router_carries_for_others_does_not_keep_it() {
+    const MESSAGES: u32 = 10;
+    let Pair {
+        session,
+        mut output,
+        pipe: _pipe,
+        endpoint,
+        samples,
+        node: listener,
+    } = pair(Link::OverRouter, PATIENCE, Duration::from_millis(10));
+    let (_other, others) = subscribe(&listener.0, "other");
+    // No peer, which would go round the router.
+    let talker = node("\"client\"", &endpoint, &[]);
+    let publisher = talker.declare_publisher("other");
+    let publisher = publisher
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .unwrap();
+    until("a match", || {
+        publisher.matching_status().wait().unwrap().matching()
+    });
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // More than the link carries, for as long as this takes.
+        let talk = scope.spawn(|| {
+            let mut count = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                publisher.put(vec![0; SIZE]).wait().unwrap();
+                count += 1;
+            }
+            count
+        });
+        for _ in 0..30 {
+            take(&others);
+        }
+        for n in 0..MESSAGES {
+            output.message(&message(0, payload(n, SIZE)), Occasion::Due);
+        }
+        let mut patience = Patience::new();
+        let drained = session.drain(|| patience.slice().is_none());
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(drained, Drained::Whole);
+        for n in 0..MESSAGES {
+            assert_eq!(number(take(&samples).payload()), n);
+        }
+        // Closed while something waits for the pipe, the session would hold up all others of this process.
+        for _ in 30..talk.join().unwrap() {
+            take(&others);
+        }
+    });
+}
+
+/// The program, playing to a subscriber that takes nothing, until it says `words`; and what that takes.
+fn stuck(stall_timeout: &str, words: &str) -> (Child, impl Sized) {
+    let endpoint = free_endpoint();
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap"))
+        .args([
+            "-v",
+            "--rate",
+            "max",
+            "--topics",
+            "/odom",
+            "/robot_description",
+        ])
+        .args(["--wait-for-subscribers", "--stall-timeout", stall_timeout])
+        .args(["--format", "json", "--listen", &endpoint])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut hear = hearing(&mut child);
+    hear("waiting for subscribers");
+    let pipe = Pipe::to(&endpoint);
+    let (stuck, other) = (pipe.peer(), peer(&endpoint));
+    let odometry = subscribe(&stuck, &format!("0/odom/{ODOMETRY}/{ODOMETRY_HASH}"));
+    hear("/odom has a subscriber");
+    let token = |node: &zenoh::Session, topic, dds_type, hash| {
+        let key = network::token(node, "MS", topic, dds_type, hash);
+        node.liveliness().declare_token(key).wait().unwrap()
+    };
+    let first = token(&stuck, "/odom", ODOMETRY, ODOMETRY_HASH);
+    hear("subscribes to /odom");
+    pipe.block();
+    // The last that it waited for.
+    let description = subscribe(
+        &other,
+        &format!("0/robot_description/{STRING}/{STRING_HASH}"),
+    );
+    let last = token(&other, "/robot_description", STRING, STRING_HASH);
+    hear(words);
+    (
+        child,
+        (hear, pipe, stuck, other, odometry, description, first, last),
+    )
+}
+
+fn summary(child: Child, code: i32) -> serde_json::Value {
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(code));
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+#[test]
+fn a_player_tells_of_what_nobody_took() {
+    let (child, _others) = stuck("2", "a subscriber did not take the last messages,");
+    let summary = summary(child, 0);
+    assert!(summary["unsent_bytes"].as_u64() > Some(0), "{summary}");
+    assert_eq!(summary["ended"], "end");
+}
+
+#[test]
+fn ctrl_c_leaves_who_takes_nothing() {
+    let words = "subscribers are still taking the last messages; ctrl-C leaves them";
+    let (child, _others) = stuck("3600", words);
+    let asked = Process::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    let summary = summary(child, 130);
+    assert!(summary["unsent_bytes"].as_u64() > Some(0), "{summary}");
+    assert_eq!(summary["ended"], "interrupted");
+}

@@ -1,0 +1,11 @@
+//! The network: real sessions on loopback.
+
+pub(crate) mod clock;
+pub(crate) mod drain;
+pub(crate) mod graph;
+pub(crate) mod path;
+pub(crate) mod play;
+pub(crate) mod publish;
+pub(crate) mod stalls;
+pub(crate) mod state;
+pub(crate) mod time;

@@ -1,0 +1,325 @@
+//! Losing the way and finding it again; being the router; not hanging.
+
+use std::time::Duration;
+
+use bagplay::bag::TopicId;
+use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::wire::{Session, WireError, WireEvent, WireOptions};
+use crossbeam_channel::Receiver;
+use zenoh::Wait;
+use zenoh::sample::Sample;
+
+use crate::support::network::{
+    Events, Pipe, Relay, STRING, STRING_HASH, free_endpoint, message, node, number, open, options,
+    payload, peer, played, router, subscribe, take, token,
+};
+use crate::support::patience::until;
+
+#[test]
+fn a_router_that_dies_and_comes_back_is_told() {
+    let endpoint = free_endpoint();
+    let listen = format!("[{endpoint:?}]");
+    let start = || {
+        let settings = [
+            ("listen/endpoints", listen.as_str()),
+            ("scouting/delay", "0"),
+        ];
+        node("\"router\"", "", &settings)
+    };
+    let first = start();
+    let (session, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    assert_eq!(session.describe(), format!("connected to {endpoint}"));
+    // A router that takes its time is not waited for.
+    until("a link", || session.has_path());
+    drop(first);
+    until("loss", || !session.has_path());
+    events.wait("loss", |event| *event == WireEvent::PathChanged);
+    let _second = start();
+    until("return", || session.has_path());
+    assert_eq!(session.path().losses, 1);
+}
+
+#[test]
+fn a_loss_of_either_session_of_the_player_counts() {
+    let (_router, _, endpoint) = router(|_| ());
+    let relay = Relay::to(&endpoint);
+    let (session, _) = open(&options(&[], std::slice::from_ref(&relay.endpoint)));
+    until("a link", || session.has_path());
+    let of_main = 0..relay.count();
+    // A reliable topic goes through a session of its own, opened now.
+    let _output = session
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    until("a link of both", || session.has_path());
+    let of_second = of_main.end..relay.count();
+    assert_eq!(session.path().losses, 0);
+    relay.cut(of_main);
+    until("the return of the first", || {
+        session.path().losses == 1 && session.has_path()
+    });
+    relay.close();
+    relay.cut(of_second);
+    until("the loss of the second", || !session.has_path());
+    assert_eq!(session.path().losses, 2);
+}
+
+#[test]
+fn a_router_that_is_not_there_yet_is_found_later() {
+    let endpoint = free_endpoint();
+    let (session, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    assert_eq!(session.describe(), format!("waiting for {endpoint}"));
+    assert!(!session.has_path());
+    let (_router, _) = open(&options(&[endpoint], &[]));
+    events.wait("path", |event| *event == WireEvent::PathChanged);
+    assert!(session.has_path());
+}
+
+#[test]
+fn two_peers_meet_through_the_player_that_is_the_router() {
+    let (_session, _, endpoint) = router(|_| ());
+    let (player, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    let (mut output, _) = player
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    output.message(&message(0, payload(9, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 9);
+}
+
+#[test]
+fn a_router_elsewhere_makes_us_its_client() {
+    let (_router, _, endpoint) = router(|_| ());
+    // Reaches this host, and is no loopback address by its looks.
+    let elsewhere = endpoint.replace("127.0.0.1", "0.0.0.0");
+    let (player, events) = open(&options(&[], &[elsewhere]));
+    let (mut output, _) = player
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    output.message(&message(0, payload(9, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 9);
+}
+
+#[test]
+fn a_client_elsewhere_is_reached_through_us() {
+    let (session, events, endpoint) = router(|_| ());
+    let (mut output, _) = session
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let node = node("\"client\"", &endpoint, &[]);
+    let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    output.message(&message(0, payload(9, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 9);
+}
+
+#[test]
+fn what_cannot_be_opened_says_why() {
+    let mut wrong = options(&[], &["nonsense".to_owned()]);
+    let open = |options: &WireOptions| Session::open(options, |_| ()).unwrap_err();
+    assert!(matches!(open(&wrong), WireError::Endpoint { endpoint, .. } if endpoint == "nonsense"));
+    wrong.connect.clear();
+    wrong.node_name = "a b".to_owned();
+    assert!(matches!(open(&wrong), WireError::NodeName(name) if name == "a b"));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp/{}", taken.local_addr().unwrap());
+    assert!(matches!(
+        open(&options(&[endpoint], &[])),
+        WireError::Open { .. }
+    ));
+    let mut missing = options(&[free_endpoint()], &[]);
+    missing.config_file = Some("/nowhere/zenoh.json5".into());
+    assert!(matches!(open(&missing), WireError::ConfigFile { .. }));
+}
+
+#[test]
+fn a_configuration_file_is_taken_with_the_endpoints_given() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("zenoh.json5");
+    std::fs::write(&file, "{mode: 'router', scouting: {delay: 0, multicast: {enabled: false}}, timestamping: {enabled: true}}").unwrap();
+    let (session, events, endpoint) = router(|options| options.config_file = Some(file.clone()));
+    assert_eq!(
+        session.describe(),
+        format!("configured by {}", file.to_string_lossy())
+    );
+    assert!(session.has_path(), "to a router of its own");
+    let (mut output, _) = session
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    output.message(&message(0, payload(9, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 9);
+}
+
+#[test]
+fn a_subscriber_that_takes_nothing_is_cut_off_and_named() {
+    let (session, events, endpoint) =
+        router(|options| options.stall_timeout = Duration::from_millis(300));
+    let (mut output, _) = session
+        .advertise(&[played(0, "/image", None)], None)
+        .unwrap();
+    let stuck = Pipe::to(&endpoint);
+    let node = stuck.peer();
+    let token = token(&node, "MS", "/image", STRING, STRING_HASH);
+    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    output.message(&message(0, payload(7, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 7);
+    stuck.block();
+    for n in 0..400 {
+        output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+    }
+    let stalled = events.wait("stall", |event| matches!(event, WireEvent::Stalled { .. }));
+    assert!(stalled.to_string().contains("/listener"), "{stalled}");
+    let topic = &output.monitor().topics()[0];
+    assert_eq!((topic.sent, topic.missed.stalled), (401, 1));
+}
+
+#[test]
+fn an_output_that_outlives_its_session_drops_and_says_so() {
+    let (session, events, _) = router(|_| ());
+    let (mut output, _) = session
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    session.close();
+    assert_eq!(
+        output.message(&message(0, payload(0, 8)), Occasion::Due),
+        Delivery::Dropped
+    );
+    events.wait("warning", |event| matches!(event, WireEvent::Warning(_)));
+}
+
+/// A node as ROS 2 has it: it looks for a router where one will be, and shows a subscription.
+fn early_node(endpoint: &str) -> (zenoh::Session, impl Sized + use<>, Receiver<Sample>) {
+    let node = node(
+        "\"peer\"",
+        endpoint,
+        &[("connect/retry", "{period_init_ms:50,period_max_ms:200}")],
+    );
+    let token = token(&node, "MS", "/chatter", STRING, STRING_HASH);
+    let token = node.liveliness().declare_token(token).wait().unwrap();
+    let (subscriber, samples) = subscribe(&node, "0/chatter/**");
+    (node, (token, subscriber), samples)
+}
+
+#[test]
+fn who_was_there_before_the_router_is_seen_and_reached() {
+    let endpoint = free_endpoint();
+    let (_node, _shown, samples) = early_node(&endpoint);
+    let (session, _events) = open(&options(&[endpoint], &[]));
+    let (mut output, _) = session
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let monitor = output.monitor();
+    until("the subscriber", || monitor.is_ready(TopicId(0)));
+    assert_eq!(session.graph().nodes(), ["/listener"]);
+    output.message(&message(0, payload(9, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 9);
+}
+
+/// A player that looks for the router of this host at a port of its own, as two of a machine do at the usual one.
+fn at_port(port: u16) -> (Session, Events) {
+    let mut options = options(&[], &[]);
+    options.router_port = port;
+    open(&options)
+}
+
+fn free_port() -> u16 {
+    let endpoint = free_endpoint();
+    let (_, port) = endpoint.rsplit_once(':').unwrap();
+    port.parse().unwrap()
+}
+
+fn is_router(session: &Session) -> bool {
+    session.describe().starts_with("router on")
+}
+
+#[test]
+fn when_the_player_that_is_the_router_ends_another_takes_its_place() {
+    let port = free_port();
+    let (first, _) = at_port(port);
+    assert!(is_router(&first), "{first:?}");
+    let (second, events) = at_port(port);
+    assert!(!is_router(&second), "{second:?}");
+    let (mut output, _) = second
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let endpoint = format!("tcp/127.0.0.1:{port}");
+    let (_node, _shown, samples) = early_node(&endpoint);
+    let monitor = output.monitor();
+    until("the subscriber", || monitor.is_ready(TopicId(0)));
+    output.message(&message(0, payload(1, 8)), Occasion::Due);
+    assert_eq!(number(take(&samples).payload()), 1);
+    first.close();
+    let became = events.wait("the router", |event| {
+        matches!(event, WireEvent::BecameRouter { .. })
+    });
+    assert!(became.to_string().contains(&endpoint), "{became}");
+    assert!(is_router(&second), "{second:?}");
+    until("the path", || second.has_path());
+    assert_eq!(second.path().losses, 1);
+    // Who is there already, and who comes now.
+    let (_other, _also_shown, others) = early_node(&endpoint);
+    until("both", || monitor.topics()[0].subscribers == 2);
+    until("both, reached", || {
+        output.message(&message(0, payload(2, 8)), Occasion::Due);
+        !samples.is_empty() && !others.is_empty()
+    });
+}
+
+#[test]
+fn of_several_players_one_becomes_the_router_and_the_others_find_it() {
+    let port = free_port();
+    let (first, _) = at_port(port);
+    let mut others: Vec<Session> = (0..3).map(|_| at_port(port).0).collect();
+    until("links", || others.iter().all(Session::has_path));
+    assert!(!others.iter().any(is_router));
+    drop(first);
+    until("a router", || others.iter().any(is_router));
+    until("links to it", || others.iter().all(Session::has_path));
+    let routers: Vec<usize> = (0..3).filter(|&at| is_router(&others[at])).collect();
+    assert_eq!(routers.len(), 1, "{others:?}");
+    // And again when that one ends.
+    drop(others.remove(routers[0]));
+    until("the next", || others.iter().any(is_router));
+    until("links to it", || others.iter().all(Session::has_path));
+    assert_eq!(others.iter().filter(|one| is_router(one)).count(), 1);
+}
+
+#[test]
+fn who_was_told_where_to_connect_becomes_no_router() {
+    let port = free_port();
+    let (first, _) = at_port(port);
+    let endpoint = format!("tcp/127.0.0.1:{port}");
+    let (told, _) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    let (other, events) = at_port(port);
+    until("links", || told.has_path() && other.has_path());
+    drop(first);
+    events.wait("the router", |event| {
+        matches!(event, WireEvent::BecameRouter { .. })
+    });
+    until("a link", || told.has_path() && told.path().losses == 1);
+    assert!(is_router(&other) && !is_router(&told));
+    drop(other);
+    until("loss", || !told.has_path());
+    // Nobody else may be it, so the place stays free for whoever looks for it.
+    let (third, _) = at_port(port);
+    assert!(is_router(&third), "{third:?}");
+}

@@ -1,0 +1,258 @@
+//! The whole way: a recording, the player, zenoh, a subscriber; and the binary when its router goes.
+
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+
+use bagplay::bag::{Bag, Cues, Selection, TopicId};
+use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Source};
+use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+use bagplay::wire;
+use bagplay::wire::{Drained, Played, WireEvent};
+use zenoh::Wait;
+use zenoh::sample::Sample;
+
+use crate::support::network::{
+    CLOCK_HASH, CLOCK_KEY, Relay, STRING, STRING_HASH, free_endpoint, hearing, node, peer, router,
+    subscribe, take, token,
+};
+
+fn demo() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
+}
+
+fn sequence(sample: &Sample) -> i64 {
+    let attachment = sample.attachment().expect("an attachment").to_bytes();
+    i64::from_le_bytes(attachment[..8].try_into().unwrap())
+}
+
+fn clock(sample: &Sample) -> Time<Ros> {
+    let bytes = sample.payload().to_bytes();
+    let sec = i32::from_le_bytes(bytes[4..8].try_into().unwrap());
+    let nanosec = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+    Time::from_nanos(i64::from(sec) * 1_000_000_000 + i64::from(nanosec))
+}
+
+#[test]
+fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
+    let (session, events, endpoint) = router(|_| ());
+    let bag = Bag::open(&[demo()]).unwrap();
+    let (id, topic) = (0..)
+        .map(TopicId)
+        .zip(bag.topics())
+        .find(|(_, topic)| topic.name == "/imu")
+        .unwrap();
+    let imu = Played {
+        id,
+        name: "/imu".into(),
+        topic: topic.clone(),
+        qos: None,
+    };
+    let served = wire::ClockOptions {
+        hz: Some(200.0),
+        per_message: false,
+    };
+    let (out, _) = session.advertise(&[imu], Some(served)).unwrap();
+    let listener = peer(&endpoint);
+    let (_imus, imus) = subscribe(&listener, "0/imu/**");
+    let (_clocks, clocks) = subscribe(&listener, "0/clock/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+
+    let start = bag.range().unwrap().start();
+    let range = TimeRange::between(start, start.saturating_add(Duration::from_millis(200)));
+    let player = Player::new();
+    let cues = Cues::new(
+        bag.clone(),
+        Selection::of([id], &bag),
+        1 << 20,
+        player.waker(),
+    );
+    let options = Options {
+        range,
+        at_end: AtEnd::Loop,
+        clock: ClockOptions {
+            period: Some(Duration::from_millis(5)),
+            ..ClockOptions::default()
+        },
+        pace: Pace::At(Speed::from_f64(10.0).unwrap()),
+        ..Options::new(bag.range().unwrap())
+    };
+    let transport = player.transport();
+    let running = player.start(options, Source::of(cues), out).unwrap();
+    let mut expected = 1;
+    let mut expect = |count: i64| {
+        for _ in 0..count {
+            assert_eq!(sequence(&take(&imus)), expected);
+            expected += 1;
+        }
+    };
+    expect(150); // 40 a lap
+    assert!(transport.status().unwrap().laps >= 2);
+    for command in [
+        Command::Seek(start.saturating_add(Duration::from_millis(100))),
+        Command::SetPace(Pace::At(Speed::from_f64(-10.0).unwrap())),
+        Command::SetPace(Pace::At(Speed::NORMAL)),
+    ] {
+        transport.ask(command).unwrap();
+        expect(5);
+    }
+    let paused = transport.ask(Command::Step(3)).unwrap();
+    let back = transport.ask(Command::Step(-2)).unwrap();
+    assert_eq!(
+        (back.sent, back.segment.generation()),
+        (paused.sent + 1, paused.segment.generation() + 1)
+    );
+    transport.send(Command::Stop).unwrap();
+    let (report, out) = running.join().unwrap();
+    assert_eq!(session.drain(|| false), Drained::Whole);
+    drop(out);
+    let sent = i64::try_from(report.sent).unwrap();
+    expect(sent - 165);
+    // The clock's last word is where playback stood, and no value left the range.
+    let values: Vec<_> = clocks.try_iter().map(|sample| clock(&sample)).collect();
+    assert_eq!(values.last(), Some(&back.segment.position(transport.now())));
+    assert!(values.iter().all(|value| range.contains(*value)));
+}
+
+/// What the demo's clock shows first.
+const START: i64 = 1_760_000_000_000_412_377;
+
+fn playing(endpoint: &str, args: &[&str]) -> std::process::Child {
+    Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(demo())
+        .args(["--listen", endpoint, "--format", "json"])
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// A node that follows the clock, as ROS 2 nodes do that use simulated time.
+fn follows_clock(node: &zenoh::Session) -> impl Drop + use<> {
+    let clock_type = "rosgraph_msgs::msg::dds_::Clock_";
+    let token = token(node, "MS", "/clock", clock_type, CLOCK_HASH);
+    node.liveliness().declare_token(token).wait().unwrap()
+}
+
+/// Many nodes do nothing before they have seen a time; playback that waits for them must not wait with it.
+#[test]
+fn a_node_that_subscribes_once_it_has_a_time_is_not_waited_for_in_vain() {
+    let endpoint = free_endpoint();
+    let topic = "/robot_description";
+    let waits = ["--wait-for-subscribers", topic, "--wait-timeout", "600"];
+    let unpaced = ["--rate", "max", "--clock-topics-all"];
+    let mut child = playing(&endpoint, &[&waits[..], &unpaced[..]].concat());
+    let mut hear = hearing(&mut child);
+    hear("router on");
+    let node = peer(&endpoint);
+    let (_clocks, clocks) = subscribe(&node, CLOCK_KEY);
+    let _follows = follows_clock(&node);
+    assert_eq!(clock(&take(&clocks)), Time::from_nanos(START));
+    let (_messages, messages) = subscribe(&node, "0/robot_description/**");
+    let token = token(&node, "MS", topic, STRING, STRING_HASH);
+    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    take(&messages);
+    let done = child.wait_with_output().unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(
+        (done.status.code(), &summary["ended"]),
+        (Some(0), &"end".into())
+    );
+}
+
+#[test]
+fn whoever_waits_for_the_start_is_shown_its_time_though_no_message_brings_one() {
+    for waits in [&["--start-paused"][..], &["--delay", "600"]] {
+        let endpoint = free_endpoint();
+        let mut child = playing(&endpoint, &[waits, &["--clock-topics", "/scan"]].concat());
+        let mut hear = hearing(&mut child);
+        hear("router on");
+        let node = peer(&endpoint);
+        let (_clocks, clocks) = subscribe(&node, CLOCK_KEY);
+        let _follows = follows_clock(&node);
+        assert_eq!(clock(&take(&clocks)), Time::from_nanos(START), "{waits:?}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+/// Reliable topics go through a session of their own, whose link may end alone.
+#[test]
+fn a_link_that_only_one_session_of_the_player_loses_holds_playback() {
+    let endpoint = free_endpoint();
+    let listen = format!("[\"{endpoint}\"]");
+    let router = node("\"router\"", "", &[("listen/endpoints", listen.as_str())]);
+    let relay = Relay::to(&endpoint);
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(demo())
+        .args(["--no-tui", "--clock", "--rate", "0.01"])
+        .args(["--connect", &relay.endpoint])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut hear = hearing(&mut child);
+    hear("connected to");
+    let node = peer(&endpoint);
+    let (_clock, ticks) = subscribe(&node, CLOCK_KEY);
+    // It plays, so the links of both its sessions are there, after a connection that asked whether anybody is there.
+    take(&ticks);
+    assert_eq!(relay.count(), 3);
+    relay.cut(1..2);
+    hear("playback stands until it is back");
+    hear("connection to the zenoh router is up");
+    relay.close();
+    relay.cut(2..3);
+    hear("playback stands until it is back");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    router.close().wait().unwrap();
+}
+
+#[test]
+fn a_router_that_goes_holds_playback_until_one_is_back() {
+    let endpoint = free_endpoint();
+    let open = || {
+        let listen = format!("[\"{endpoint}\"]");
+        node("\"router\"", "", &[("listen/endpoints", listen.as_str())])
+    };
+    let first = open();
+    // Slow enough to outlast whatever this test does.
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(demo())
+        .args([
+            "--clock",
+            "--rate",
+            "0.01",
+            "--connect",
+            &endpoint,
+            "--format",
+            "json",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut hear = hearing(&mut child);
+    hear("connected to");
+    first.close().wait().unwrap();
+    hear("playback stands until it is back");
+    let second = open();
+    hear("connection to the zenoh router is up");
+    let ended = Process::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(ended.success());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130));
+    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(
+        summary["held_ms"]["gated"].as_f64().unwrap() > 0.0,
+        "{summary}"
+    );
+    second.close().wait().unwrap();
+}

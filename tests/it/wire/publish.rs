@@ -1,0 +1,254 @@
+//! What subscribers get: keys, attachments, order, history, nothing lost.
+
+use std::time::Duration;
+
+use bagplay::bag::TopicId;
+use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::ros::{Durability, History, Qos, Reliability};
+use bagplay::wire::{Gid, Token, WireEvent};
+use crossbeam_channel::{Receiver, bounded};
+use zenoh::Wait;
+use zenoh::sample::Sample;
+use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
+
+use crate::support::network::{
+    Pipe, STRING, STRING_HASH, message, number, open, options, payload, peer, played, router,
+    subscribe, take,
+};
+use crate::support::patience::{PATIENCE, until};
+
+fn is_matched(event: &WireEvent) -> bool {
+    matches!(event, WireEvent::Matching { matched: true, .. })
+}
+
+#[test]
+fn a_volatile_topic_arrives_with_sequence_and_gid() {
+    let (session, events, endpoint) = router(|_| ());
+    assert_eq!(session.describe(), format!("router on {endpoint}"));
+    let (mut output, skipped) = session
+        .advertise(&[played(3, "/chatter", None)], None)
+        .unwrap();
+    assert!(skipped.is_empty());
+    let node = peer(&endpoint);
+    let key = format!("0/chatter/{STRING}/{STRING_HASH}");
+    let (_subscriber, samples) = subscribe(&node, &key);
+    events.wait("match", is_matched);
+    for n in 0..100 {
+        let sent = output.message(&message(3, payload(n, 8)), Occasion::Due);
+        assert_eq!(sent, Delivery::Sent);
+    }
+    let token = format!(
+        "@ros2_lv/0/{}/0/1/MP/%/%/rosbag2_player/%chatter/{STRING}/{STRING_HASH}/::,10:,:,:,,",
+        session.zid()
+    );
+    for n in 0..100_u8 {
+        let sample = take(&samples);
+        assert_eq!(sample.key_expr().as_str(), key);
+        assert_eq!(number(sample.payload()), u32::from(n));
+        let attachment = sample.attachment().expect("an attachment").to_bytes();
+        assert_eq!(attachment.len(), 33);
+        assert_eq!(attachment[..8], [n + 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(attachment[16], 16);
+        assert_eq!(attachment[17..], Gid::of(&token).0);
+    }
+    let topic = output.monitor().topic(TopicId(3)).unwrap();
+    assert_eq!((topic.sent, topic.bytes, topic.dropped), (100, 800, 0));
+    assert_eq!(
+        output.message(&message(9, payload(0, 8)), Occasion::Due),
+        Delivery::Dropped
+    );
+    let not_cdr = vec![0, 3, 0, 0, 0].into();
+    assert_eq!(
+        output.message(&message(3, not_cdr), Occasion::Due),
+        Delivery::Dropped
+    );
+    let Token { endpoint, .. } = Token::parse(&token).unwrap();
+    assert_eq!(endpoint.unwrap().qos, Qos::default());
+}
+
+/// As `rmw_zenoh` subscribes to a latched topic.
+fn late_joiner(node: &zenoh::Session, depth: usize) -> Vec<u32> {
+    let (tell, samples) = bounded(1000);
+    let key = format!("0/map/{STRING}/{STRING_HASH}");
+    let _subscriber = node
+        .declare_subscriber(key)
+        .callback(move |sample| drop(tell.try_send(sample)))
+        .history(
+            HistoryConfig::default()
+                .detect_late_publishers()
+                .max_samples(depth),
+        )
+        .recovery(RecoveryConfig::default().heartbeat())
+        .query_timeout(Duration::from_millis(u64::MAX))
+        .subscriber_detection()
+        .wait()
+        .expect("a subscriber");
+    let mut numbers = Vec::new();
+    while numbers.last() != Some(&24) {
+        let sample = take(&samples);
+        assert_eq!(sample.attachment().expect("of the original put").len(), 33);
+        numbers.push(number(sample.payload()));
+    }
+    numbers
+}
+
+#[test]
+fn a_late_joiner_of_a_latched_topic_gets_the_last_samples() {
+    let qos = Qos {
+        durability: Durability::TransientLocal,
+        history: History::KeepLast(10),
+        ..Qos::default()
+    };
+    for reliability in [Reliability::Reliable, Reliability::BestEffort] {
+        let (session, _, endpoint) = router(|_| ());
+        let map = played(0, "/map", Some(Qos { reliability, ..qos }));
+        let (mut output, _) = session.advertise(&[map], None).unwrap();
+        for n in 0..25 {
+            output.message(&message(0, payload(n, 100)), Occasion::Due);
+        }
+        let node = peer(&endpoint);
+        assert_eq!(late_joiner(&node, 100), (15..25).collect::<Vec<_>>());
+        assert_eq!(late_joiner(&node, 3), (22..25).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_recorded_tf_static_keeps_all_there_is_under_any_name() {
+    let (session, _, endpoint) = router(|_| ());
+    let mut map = played(0, "/map", None);
+    map.topic.name = "/tf_static".to_owned();
+    map.topic.is_latched = true;
+    map.topic.offered_qos = vec![Qos {
+        history: History::KeepLast(1),
+        durability: Durability::TransientLocal,
+        ..Qos::default()
+    }];
+    let (mut output, _) = session.advertise(&[map], None).unwrap();
+    for n in 0..25 {
+        output.message(&message(0, payload(n, 100)), Occasion::Due);
+    }
+    assert_eq!(
+        late_joiner(&peer(&endpoint), 100),
+        (0..25).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn blocking_loses_nothing_to_a_slow_reader() {
+    const MESSAGES: u32 = 200;
+    let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+    let (mut output, _) = session
+        .advertise(&[played(0, "/image", None)], None)
+        .unwrap();
+    // 30 MB a second at most.
+    let pipe = Pipe::slow(&endpoint, Duration::from_millis(2));
+    let node = pipe.peer();
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait("match", is_matched);
+    let player = std::thread::spawn(move || {
+        for n in 0..MESSAGES {
+            output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+        }
+        output
+    });
+    for n in 0..MESSAGES {
+        assert_eq!(number(take(&samples).payload()), n);
+    }
+    let output = player.join().unwrap();
+    assert_eq!(output.monitor().topics()[0].sent, u64::from(MESSAGES));
+    assert_eq!(output.monitor().topics()[0].missed.stalled, 0);
+}
+
+#[test]
+fn a_put_for_any_hash_reaches_each() {
+    let (session, events, endpoint) = router(|options| options.any_type_hash = true);
+    let (mut output, _) = session
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let node = peer(&endpoint);
+    let (_humble, humble) = subscribe(&node, &format!("0/chatter/{STRING}/TypeHashNotSupported"));
+    let (_other, other) = subscribe(&node, &format!("0/chatter/{STRING}/RIHS01_1"));
+    events.wait("match", is_matched);
+    // The second subscription may be a moment later than the first, of which we are told.
+    let arrived = |samples: &Receiver<Sample>| !samples.is_empty();
+    while !(arrived(&humble) && arrived(&other)) {
+        output.message(&message(0, payload(1, 8)), Occasion::Due);
+        assert!(
+            output.monitor().topics()[0].sent < 1_000_000,
+            "never arrives"
+        );
+    }
+}
+
+#[test]
+fn messages_put_before_leaving_arrive() {
+    let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+    let (mut output, _) = session
+        .advertise(&[played(0, "/chatter", None)], None)
+        .unwrap();
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
+    events.wait("match", is_matched);
+    for n in 0..2000 {
+        output.message(&message(0, payload(n, 1000)), Occasion::Due);
+    }
+    drop(output);
+    session.close();
+    for n in 0..2000 {
+        assert_eq!(number(take(&samples).payload()), n);
+    }
+}
+
+#[test]
+fn plain_zenoh_has_plain_keys_and_any_encoding() {
+    let (session, events, endpoint) = router(|_| ());
+    let mut json = played(0, "/web/log", None);
+    json.topic.encoding = "json".to_owned();
+    let (mut output, skipped) = session
+        .advertise_raw(std::slice::from_ref(&json), None)
+        .unwrap();
+    assert!(skipped.is_empty());
+    let monitor = output.monitor();
+    assert!(!monitor.is_ready(TopicId(0)));
+    let node = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&node, "web/log");
+    events.wait("match", is_matched);
+    assert!(monitor.is_ready(TopicId(0)));
+    output.message(&message(0, "{}".into()), Occasion::Due);
+    let sample = take(&samples);
+    assert_eq!(sample.payload().to_bytes()[..], *b"{}");
+    assert!(sample.attachment().is_none());
+    // No ROS node is on the graph, until there is something for ROS.
+    let tokens = || {
+        let alive = node.liveliness().get("@ros2_lv/**").wait().unwrap();
+        alive.iter().count()
+    };
+    assert_eq!(tokens(), 0);
+    let (_, skipped) = session.advertise(&[json], None).unwrap();
+    assert_eq!(skipped.len(), 1);
+    until("the node", || tokens() == 1);
+}
+
+#[test]
+fn only_the_skipped_one_of_two_topics_of_a_name_is_left_out() {
+    let (session, _, _) = router(|_| ());
+    let mut json = played(0, "/diag", None);
+    json.topic.encoding = "json".to_owned();
+    let played = [json, played(1, "/diag", None), played(2, "/a#b", None)];
+    let (mut output, skipped) = session.advertise(&played, None).unwrap();
+    let ids: Vec<TopicId> = skipped.iter().map(|one| one.id).collect();
+    assert_eq!(ids, [TopicId(0), TopicId(2)]);
+    let mut put = |id| output.message(&message(id, payload(0, 8)), Occasion::Due);
+    assert_eq!((put(0), put(1)), (Delivery::Dropped, Delivery::Sent));
+}
+
+#[test]
+fn names_zenoh_cannot_carry_are_named() {
+    let (session, _, endpoint) = router(|_| ());
+    let error = session
+        .advertise(&[played(0, "/a#b", None)], None)
+        .unwrap_err();
+    assert!(error.to_string().contains("/a#b"), "{error}");
+    let (second, _) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    assert_eq!(second.describe(), format!("connected to {endpoint}"));
+}

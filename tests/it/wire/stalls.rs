@@ -1,0 +1,419 @@
+//! Subscribers that take nothing, or go, and nodes that publish the same: what is done, told and counted.
+
+use std::path::Path;
+use std::process::{Child, Command as Process, Stdio};
+use std::time::Duration;
+
+use bagplay::output::{Occasion, Output};
+use bagplay::ros::{Qos, Reliability};
+use bagplay::time::Time;
+use bagplay::wire::{ClockOptions, WireEvent, WireOutput, encode_clock};
+use crossbeam_channel::Receiver;
+use zenoh::Wait;
+use zenoh::sample::Sample;
+
+use crate::support::network::{
+    self, CLOCK_KEY, Pipe, STRING, STRING_HASH, free_endpoint, hearing, message, number, payload,
+    peer, played, router, subscribe, take,
+};
+use crate::support::patience::{PATIENCE, until};
+
+const ODOMETRY: &str = "nav_msgs::msg::dds_::Odometry_";
+const ODOMETRY_HASH: &str =
+    "RIHS01_3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0";
+
+/// The program, as the router at an endpoint, and what it says.
+fn play(args: &[&str]) -> (Child, impl FnMut(&str) + use<>, String) {
+    let endpoint = free_endpoint();
+    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap"))
+        .args(["-v", "--no-tui", "--format", "json", "--listen", &endpoint])
+        .args(args)
+        .env_remove("RUST_LOG")
+        .env_remove("ROS_DOMAIN_ID")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let hear = hearing(&mut child);
+    (child, hear, endpoint)
+}
+
+fn summary(child: Child, code: i32) -> serde_json::Value {
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(code));
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+/// A subscription of /odom with its token, as a ROS 2 node has it, and what it receives.
+fn odometry(node: &zenoh::Session) -> (impl Sized, Receiver<Sample>) {
+    let key = format!("0/odom/{ODOMETRY}/{ODOMETRY_HASH}");
+    let token = network::token(node, "MS", "/odom", ODOMETRY, ODOMETRY_HASH);
+    let (subscriber, received) = subscribe(node, &key);
+    let token = node.liveliness().declare_token(token).wait().unwrap();
+    ((subscriber, token), received)
+}
+
+#[test]
+fn a_stall_in_the_clocks_own_put_is_told_and_counted() {
+    let (session, events, endpoint) =
+        router(|options| options.stall_timeout = Duration::from_millis(300));
+    let best_effort = Qos {
+        reliability: Reliability::BestEffort,
+        ..Qos::default()
+    };
+    let clock = ClockOptions {
+        hz: None,
+        per_message: true,
+    };
+    let (mut output, _) = session
+        .advertise(&[played(0, "/image", Some(best_effort))], Some(clock))
+        .unwrap();
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer();
+    let (_subscriber, _samples) = subscribe(&node, "0/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    pipe.block();
+    let monitor = output.monitor();
+    for n in 0..400 {
+        output.clock(Time::from_nanos(i64::from(n) + 1));
+        output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+    }
+    let stalled = events.wait("stall", |event| matches!(event, WireEvent::Stalled { .. }));
+    let told = stalled.to_string();
+    let (clock, image) = (monitor.clock().unwrap(), monitor.topics()[0].missed);
+    assert_eq!(clock.stalled + image.stalled, 1, "{told}");
+    assert!(clock.lost + image.lost >= 1, "{told}");
+}
+
+/// Beside a router, on direct links, as ROS 2 nodes have them.
+#[test]
+fn who_took_nothing_gets_messages_and_the_clock_again_and_is_told_of() {
+    let (session, events, endpoint) =
+        router(|options| options.stall_timeout = Duration::from_millis(500));
+    let clock = ClockOptions {
+        hz: Some(100.0),
+        per_message: false,
+    };
+    let (mut output, _) = session
+        .advertise(&[played(0, "/image", None)], Some(clock))
+        .unwrap();
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer();
+    let token = network::token(&node, "MS", "/image", STRING, STRING_HASH);
+    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    let (_images, images) = subscribe(&node, "0/image/**");
+    let (_clocks, clocks) = subscribe(&node, CLOCK_KEY);
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    output.message(&message(0, payload(0, 8)), Occasion::Due);
+    assert_eq!(number(take(&images).payload()), 0);
+    pipe.block();
+    let monitor = output.monitor();
+    let mut sent = 1;
+    let mut put = |output: &mut WireOutput| {
+        output.message(&message(0, payload(sent, 300_000)), Occasion::Due);
+        sent += 1;
+        sent
+    };
+    // It is waited for once, and then no more.
+    while monitor.topics()[0].missed.stalled == 0 {
+        put(&mut output);
+    }
+    // What is sent from now on is counted as lost, as long as the link stands still.
+    until("more is known to be lost", || {
+        put(&mut output);
+        monitor.topics()[0].missed.lost > 1
+    });
+    assert_eq!(monitor.topics()[0].missed.stalled, 1);
+    drop(pipe);
+    let back = events.wait("return", |event| matches!(event, WireEvent::Back { .. }));
+    let told = back.to_string();
+    assert!(
+        told.starts_with("/listener was away for") && told.contains("messages or more"),
+        "{told}"
+    );
+    let resumed = put(&mut output);
+    until("messages again", || {
+        put(&mut output);
+        images
+            .try_iter()
+            .any(|image| number(image.payload()) >= resumed)
+    });
+    let now = encode_clock(Time::from_nanos(42));
+    until("the clock again", || {
+        output.clock(Time::from_nanos(42));
+        clocks
+            .try_iter()
+            .any(|tick| tick.payload().to_bytes()[..] == now.bytes)
+    });
+    let gone = |event: &WireEvent| matches!(event, WireEvent::Matching { matched: false, .. });
+    assert!(!events.drain().iter().any(gone), "the link was closed");
+}
+
+#[test]
+fn who_is_only_slow_is_not_away_while_another_takes_nothing() {
+    let (session, events, endpoint) =
+        router(|options| options.stall_timeout = Duration::from_secs(5));
+    let topics = [played(0, "/image", None), played(1, "/points", None)];
+    let (mut output, _) = session.advertise(&topics, None).unwrap();
+    let join = |pipe: &Pipe, topic: &str| {
+        let node = pipe.peer();
+        let token = network::token(&node, "MS", topic, STRING, STRING_HASH);
+        let token = node.liveliness().declare_token(token).wait().unwrap();
+        let subscribed = subscribe(&node, &format!("0{topic}/**"));
+        (node, token, subscribed)
+    };
+    let frozen = Pipe::to(&endpoint);
+    let _frozen = join(&frozen, "/image");
+    // Its buffer stands between two reads, and is full.
+    let slow = Pipe::slow(&endpoint, Duration::from_millis(100));
+    let _slow = join(&slow, "/points");
+    let monitor = output.monitor();
+    until("both", || {
+        monitor
+            .topics()
+            .iter()
+            .all(|topic| topic.has_match && topic.subscribers == 1)
+    });
+    frozen.block();
+    while monitor.topics()[0].missed.stalled == 0 {
+        output.message(&message(0, payload(0, 300_000)), Occasion::Due);
+    }
+    // As much as the system's buffers hold.
+    for n in 0..110 {
+        output.message(&message(1, payload(n, 100_000)), Occasion::Due);
+    }
+    // There is room for small ones in zenoh's queue.
+    for n in 0..400 {
+        output.message(&message(0, payload(n, 8)), Occasion::Due);
+        output.message(&message(1, payload(n, 8)), Occasion::Due);
+        crate::support::patience::look_again();
+    }
+    let (image, points) = (monitor.topics()[0].missed, monitor.topics()[1].missed);
+    assert!(image.lost > 1, "{image:?}");
+    assert_eq!((points.stalled, points.lost), (0, 0));
+    let is_back = |event: &WireEvent| matches!(event, WireEvent::Back { .. });
+    let back = events.drain().into_iter().find(is_back);
+    assert_eq!(back, None);
+}
+
+#[test]
+fn best_effort_waits_for_nobody_who_takes_nothing() {
+    let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+    let best_effort = Qos {
+        reliability: Reliability::BestEffort,
+        ..Qos::default()
+    };
+    let clock = ClockOptions {
+        hz: Some(100.0),
+        per_message: false,
+    };
+    let topics = [
+        played(0, "/image", Some(best_effort)),
+        played(1, "/reliable", None),
+    ];
+    let (mut output, _) = session.advertise(&topics, Some(clock)).unwrap();
+    let pipe = Pipe::to(&endpoint);
+    let node = pipe.peer();
+    let (_images, _samples) = subscribe(&node, "0/image/**");
+    let (_clocks, _ticks) = subscribe(&node, CLOCK_KEY);
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    pipe.block();
+    for n in 0..400 {
+        output.clock(Time::from_nanos(i64::from(n)));
+        output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+    }
+    let monitor = output.monitor();
+    assert_eq!(monitor.topics()[0].missed.stalled, 0);
+    assert_eq!(monitor.clock().unwrap().stalled, 0);
+}
+
+#[test]
+fn a_router_that_a_file_configures_waits_for_a_slow_client() {
+    const MESSAGES: u32 = 80;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("zenoh.json5");
+    std::fs::write(
+        &file,
+        "{mode: 'router', scouting: {delay: 0, multicast: {enabled: false}}, timestamping: {enabled: true}}",
+    )
+    .unwrap();
+    let (session, events, endpoint) = router(|options| {
+        options.config_file = Some(file.clone());
+        options.stall_timeout = PATIENCE;
+    });
+    let (mut output, _) = session
+        .advertise(&[played(0, "/image", None)], None)
+        .unwrap();
+    let pipe = Pipe::to_router(&endpoint, Duration::from_millis(20));
+    let node = pipe.node("\"client\"");
+    let (_subscriber, samples) = subscribe(&node, "0/image/**");
+    events.wait("match", |event| {
+        matches!(event, WireEvent::Matching { matched: true, .. })
+    });
+    for n in 0..MESSAGES {
+        output.message(&message(0, payload(n, 300_000)), Occasion::Due);
+    }
+    for n in 0..MESSAGES {
+        assert_eq!(number(take(&samples).payload()), n);
+    }
+}
+
+#[test]
+fn a_subscriber_that_goes_makes_playback_stand_until_it_is_back() {
+    let (child, mut hear, endpoint) = play(&[
+        "--topics",
+        "/odom",
+        "--wait-for-subscribers",
+        "--rate",
+        "0.05",
+    ]);
+    hear("waiting for subscribers of /odom");
+    let node = peer(&endpoint);
+    let (first, received) = odometry(&node);
+    // It plays.
+    take(&received);
+    drop(first);
+    hear("/odom lost the subscriber that was waited for: playback stands");
+    let (second, received) = odometry(&node);
+    take(&received);
+    drop(second);
+    hear("/odom lost the subscriber");
+    let asked = Process::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    let summary = summary(child, 130);
+    assert!(
+        summary["held_ms"]["gated"].as_f64() > Some(0.0),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_subscriber_that_stays_away_ends_the_run() {
+    let (child, mut hear, endpoint) = play(&[
+        "--topics",
+        "/odom",
+        "--wait-for-subscribers",
+        "--rate",
+        "0.05",
+        "--wait-timeout",
+        "20",
+    ]);
+    hear("waiting for subscribers of /odom");
+    let node = peer(&endpoint);
+    let (subscription, received) = odometry(&node);
+    take(&received);
+    drop(subscription);
+    hear("/odom lost the subscriber that was waited for: playback stands");
+    hear("nobody subscribed to /odom within");
+    assert_eq!(summary(child, 4)["ended"], "failed");
+}
+
+#[test]
+fn a_queue_too_short_for_what_is_sent_is_warned_of() {
+    let (child, mut hear, endpoint) = play(
+        &["--topics", "/odom", "/tf", "--rate", "max"]
+            .into_iter()
+            .chain(["--wait-for-subscribers", "/odom", "/tf"])
+            .collect::<Vec<_>>(),
+    );
+    hear("waiting for subscribers of");
+    let node = peer(&endpoint);
+    let (_odometry, _received) = odometry(&node);
+    // The token of a test has a depth of ten.
+    hear(
+        "/listener keeps 10 messages of /odom for its callbacks, and --rate max waits for none of them",
+    );
+    let asked = Process::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    summary(child, 130);
+}
+
+#[test]
+fn who_publishes_the_same_topics_is_told_of_once() {
+    let (mut child, mut hear, endpoint) = play(&[
+        "--rate",
+        "0.05",
+        "--clock",
+        "--strict-clock",
+        "--start-paused",
+    ]);
+    hear("router on");
+    let node = peer(&endpoint);
+    let topics = ["/odom", "/imu", "/scan", "/tf"];
+    let tokens = topics.map(|topic| {
+        let key = network::token(&node, "MP", topic, ODOMETRY, ODOMETRY_HASH);
+        node.liveliness().declare_token(key).wait().unwrap()
+    });
+    hear("/listener publishes /imu, /odom, /scan, /tf too");
+    drop(tokens);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn the_clocks_state_is_said_to_who_asks_for_it_only() {
+    for (flags, is_said) in [
+        (&["--clock"][..], false),
+        (&["--clock", "--clock-state"], true),
+    ] {
+        let (mut child, mut hear, endpoint) = play(&[&["--rate", "0.05"], flags].concat());
+        hear("router on");
+        let node = peer(&endpoint);
+        let (_tokens, tokens) = {
+            let (tell, tokens) = crossbeam_channel::bounded(1000);
+            let watch = node.liveliness().declare_subscriber("@ros2_lv/0/**");
+            let watch = watch
+                .history(true)
+                .callback(move |sample| drop(tell.try_send(sample.key_expr().to_string())))
+                .wait()
+                .unwrap();
+            (watch, tokens)
+        };
+        // Declared in this order, the last of them when the others are there.
+        let mut seen = Vec::new();
+        while !seen.iter().any(|token: &String| token.contains("%clock/")) {
+            seen.push(
+                tokens
+                    .recv_timeout(crate::support::patience::PATIENCE)
+                    .unwrap(),
+            );
+        }
+        let states = |token: &&String| token.contains("clock_state");
+        if is_said {
+            while seen.iter().find(states).is_none() {
+                seen.push(
+                    tokens
+                        .recv_timeout(crate::support::patience::PATIENCE)
+                        .unwrap(),
+                );
+            }
+        } else {
+            hear_end(&mut child);
+            seen.extend(tokens.try_iter());
+            assert_eq!(seen.iter().find(states), None);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+/// Ends the run, so that whatever it was to say has been said.
+fn hear_end(child: &mut Child) {
+    let asked = Process::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}

@@ -1,0 +1,143 @@
+//! `~/clock_state` on the wire: every change of motion is said, with a state to go on from.
+
+use bagplay::bag::{Bag, Cues, Selection};
+use bagplay::output::Null;
+use bagplay::player::{Command, Options, Pace, Player, Source, WhenDone};
+use bagplay::time::{Duration, Speed, Time};
+use bagplay::wire::{ClockMotion, ClockStateMessage, WireEvent};
+use crossbeam_channel::Receiver;
+use zenoh::Wait;
+use zenoh::sample::Sample;
+
+use crate::support::network::{peer, router, subscribe, take, token};
+
+const TYPE: &str = "bagplay_interfaces::msg::dds_::ClockState_";
+const KEY: &str = "0/rosbag2_player/clock_state/bagplay_interfaces::msg::dds_::ClockState_/*";
+
+/// The first state from now on that is wanted.
+#[track_caller]
+fn state(
+    samples: &Receiver<Sample>,
+    is_wanted: impl Fn(&ClockStateMessage) -> bool,
+) -> ClockStateMessage {
+    loop {
+        let sample = take(samples);
+        let payload = sample.payload().to_bytes();
+        let state = ClockStateMessage::decode(&payload).expect("a clock state");
+        if is_wanted(&state) {
+            return state;
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::float_cmp, reason = "factors are exact")]
+fn every_change_of_motion_is_said() {
+    let (session, events, endpoint) = router(|_| ());
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+    let bag = Bag::open(&[demo]).unwrap();
+    let range = bag.range().unwrap();
+    let shift = Duration::from_secs(1000);
+    let (out, _) = session.advertise(&[], None).unwrap();
+    let player = Player::new();
+    let transport = player.transport();
+    let topic = session.serve_state(&transport, shift).unwrap();
+    let listener = peer(&endpoint);
+    let (_subscriber, samples) = subscribe(&listener, KEY);
+    let hash = type_hash();
+    let token = token(&listener, "MS", "/rosbag2_player/clock_state", TYPE, &hash);
+    let _token = listener.liveliness().declare_token(token).wait().unwrap();
+    events.wait("listener", |event| {
+        matches!(event, WireEvent::SubscriberJoined { .. })
+    });
+
+    let cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
+    let options = Options {
+        when_done: WhenDone::Stay,
+        ..Options::new(range)
+    };
+    let running = player.start(options, Source::of(cues), Null).unwrap();
+    let rolling = state(&samples, |it| it.real_time_factor == 1.0);
+    assert_eq!(rolling.motion, ClockMotion::Playing);
+    assert!(rolling.clock >= range.start() + shift && rolling.clock < range.stop() + shift);
+    assert!(rolling.system_nanos > 1_700_000_000_000_000_000);
+
+    let half = Pace::At(Speed::from_f64(0.5).unwrap());
+    transport.send(Command::SetPace(half)).unwrap();
+    state(&samples, |it| it.real_time_factor == 0.5);
+    transport.send(Command::Pause).unwrap();
+    let held = state(&samples, |it| it.motion == ClockMotion::Held);
+    assert_eq!(
+        (held.real_time_factor, held.generation),
+        (0.0, rolling.generation)
+    );
+    assert!(held.clock >= rolling.clock);
+    // Said again by itself: once a second, and the same.
+    let again = state(&samples, |_| true);
+    assert_eq!((again.clock, again.motion), (held.clock, ClockMotion::Held));
+
+    let target = range.start() + Duration::from_secs(20);
+    transport.send(Command::Seek(target)).unwrap();
+    let jumped = state(&samples, |it| it.generation > held.generation);
+    assert_eq!(jumped.clock, target + shift);
+    let backwards = Pace::At(Speed::from_f64(-2.0).unwrap());
+    transport.send(Command::SetPace(backwards)).unwrap();
+    transport.send(Command::Play).unwrap();
+    let turned = state(&samples, |it| it.real_time_factor == -2.0);
+    assert!(turned.generation > jumped.generation && turned.clock <= target + shift);
+    transport.send(Command::SetPace(Pace::Max)).unwrap();
+    state(&samples, |it| it.motion == ClockMotion::Ended);
+    transport.send(Command::Stop).unwrap();
+    running.join().unwrap();
+    drop(topic);
+    drop(out);
+}
+
+#[test]
+fn a_new_listener_is_told_at_once() {
+    let (session, _, endpoint) = router(|_| ());
+    let (_out, _) = session.advertise(&[], None).unwrap();
+    let player = Player::new();
+    let transport = player.transport();
+    let _topic = session.serve_state(&transport, Duration::ZERO).unwrap();
+    let empty = Options::new(bagplay::time::TimeRange::between(
+        Time::from_nanos(5),
+        Time::from_nanos(6),
+    ));
+    let options = Options {
+        intent: bagplay::player::Intent::Pause,
+        ..empty
+    };
+    let none = |_| bagplay::bag::Cue::hand_fed([]);
+    let running = player
+        .start(options, Source::new([""; 0], none), Null)
+        .unwrap();
+    transport.ask(Command::Query).unwrap();
+    let hash = type_hash();
+    for _ in 0..3 {
+        let listener = peer(&endpoint);
+        let (_subscriber, samples) = subscribe(&listener, KEY);
+        let token = token(&listener, "MS", "/rosbag2_player/clock_state", TYPE, &hash);
+        let _token = listener.liveliness().declare_token(token).wait().unwrap();
+        let told = state(&samples, |_| true);
+        assert_eq!(
+            (told.clock, told.motion),
+            (Time::from_nanos(5), ClockMotion::Held)
+        );
+    }
+    transport.send(Command::Stop).unwrap();
+    running.join().unwrap();
+}
+
+/// The hash of the type.
+fn type_hash() -> String {
+    let definition = concat!(
+        include_str!("../../../share/bagplay_interfaces/msg/ClockState.msg"),
+        "================================================================================\n",
+        "MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n",
+    );
+    let name = "bagplay_interfaces/msg/ClockState";
+    bagplay::ros::message_hash(name, definition.as_bytes())
+        .unwrap()
+        .hash
+}
