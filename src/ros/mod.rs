@@ -2,9 +2,11 @@
 
 pub(crate) mod definition;
 mod qos;
+#[cfg(feature = "wire")]
 mod rihs01;
 
 pub use definition::SchemaError;
 pub use qos::{Durability, History, Liveliness, MOST_KEPT, Qos, QosDuration, Reliability};
 pub(crate) use qos::{Profile, latched_depth};
+#[cfg(feature = "wire")]
 pub use rihs01::{Computed, message_hash, service_hash};

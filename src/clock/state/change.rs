@@ -56,7 +56,7 @@ impl Letter for Change {
 /// A switch on and a switch off are two kinds: of both that wait one of each is made, so whoever has to be told that
 /// the clock was switched is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ChangeKind {
+pub(crate) enum ChangeKind {
     /// It may count for nothing, so it stands for no other time.
     Zero,
     Time,
@@ -316,9 +316,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::time::mailbox::{MOST, Mailbox};
-    use crate::time::share::Share;
-    use crate::time::{Extrapolation, TestClock};
+    use crate::clock::source::mailbox::{MOST, Mailbox};
+    use crate::clock::state::extrapolate::Extrapolation;
+    use crate::clock::state::share::Share;
+    use crate::clock::test_clock::TestClock;
 
     /// Kinds of letters that can wait behind the bound.
     const KINDS: usize = 6;

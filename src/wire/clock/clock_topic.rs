@@ -358,8 +358,8 @@ fn silence(options: ClockOptions) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::graph::Graph;
     use crate::wire::options::Congestion;
+    use crate::wire::rmw_zenoh::graph::Graph;
     use zenoh::Wait;
 
     #[test]

@@ -17,7 +17,6 @@ use super::stalls::Stalls;
 use crate::wire::clock::clock_topic::Clock;
 use crate::wire::clock::payload::check_cdr;
 use crate::wire::event::Events;
-use crate::wire::net::now::steady;
 use crate::wire::rmw_zenoh::graph::Graph;
 
 /// One topic and its row of counts.
