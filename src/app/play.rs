@@ -23,7 +23,7 @@ use super::signals;
 use super::supervise::{Ended, Run};
 use crate::app::headless::enter_key;
 use crate::app::log::stdout;
-use crate::app::supervise::shallow;
+use crate::app::supervise::shallow_queues;
 use crate::app::supervise::shutdown;
 
 /// Opens, connects, plays and sums up.
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exi
         args,
         plan: &plan,
         hints: &hints,
-        streams: shallow::streams(&bag, &plan),
+        streams: shallow_queues::streams(&bag, &plan),
         network: &network,
         voice,
         transport,

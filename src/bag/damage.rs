@@ -1,7 +1,7 @@
 //! [`Damage`]: a place in an otherwise sound recording that was skipped.
 //!
 //! It is yielded once, among the messages, and playing goes on. What cannot be played at all is a
-//! [`BagError`](super::open::error::BagError). A [`Fault`] is damage of which file and offset are not known yet.
+//! [`BagError`](crate::bag::open::error::BagError). A [`Fault`] is damage of which file and offset are not known yet.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -12,17 +12,16 @@ use super::message::{Message, TopicId};
 use crate::bag::decompress::budget::Meter;
 use crate::bag::density::outline::{Outline, TopicOutline};
 use crate::bag::density::passes;
-use crate::bag::index::check;
 use crate::bag::index::contents::{Contents, FileSummary};
-use crate::bag::index::message_compression;
 use crate::bag::index::topic::Topic;
+use crate::bag::index::{full_check, message_compression};
 use crate::bag::latched::learned::Learned;
-use crate::bag::latched::state;
+use crate::bag::latched::look_up;
 use crate::bag::open::error::BagError;
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::paths::{Inputs, Standing};
+use crate::bag::open::read_at::Source;
 use crate::bag::open::rosbag2::Note;
-use crate::bag::open::source::Source;
 use crate::bag::walk::cursor::Cursor;
 use crate::bag::walk::selection::{Bounds, Direction, Selection, StartAt};
 use crate::time::{Ros, Time, TimeRange};
@@ -144,13 +143,13 @@ impl Bag {
     /// Compares the data section of each file with its checksum, where it has one, which reads the whole
     /// file. Chunks compare theirs whenever they are opened.
     pub fn check_data_sections(&self) -> Vec<Damage> {
-        check::data_sections(&self.contents)
+        full_check::data_sections(&self.contents)
     }
 
     /// Opens every chunk and compares it with what its indexes say: damage that a walk meets, and what it
     /// does not come to.
     pub fn check_chunks(&self) -> Vec<Damage> {
-        check::chunks(&self.contents)
+        full_check::chunks(&self.contents)
     }
 
     /// Walks the selected topics in order. Seeking is a new cursor. Forward from a time covers that
@@ -186,7 +185,7 @@ impl Bag {
         at: Time<Ros>,
         meter: &Arc<Meter>,
     ) -> (Vec<Message>, Vec<Damage>) {
-        state::latched(&self.contents, &self.learned, topics, at, meter)
+        look_up::latched(&self.contents, &self.learned, topics, at, meter)
     }
 
     /// Looks into the chunks of up to `most` bytes that [`Self::latched`] could only open, until the second account is
@@ -197,7 +196,7 @@ impl Bag {
         most: u64,
         accounts: (&Arc<Meter>, &Arc<Meter>),
     ) {
-        state::learn(&self.contents, &self.learned, topics, most, accounts);
+        look_up::learn(&self.contents, &self.learned, topics, most, accounts);
     }
 }
 

@@ -8,7 +8,6 @@
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, Weak};
 
-use super::state::share::Share;
 use super::sync;
 use super::sync::{Condvar, Mutex, MutexGuard, ThreadId};
 use super::wall_clock::{Rest, Resting, Wall};
@@ -20,6 +19,7 @@ use crate::clock::source::mailbox::Mailbox;
 use crate::clock::state::change::{Change, Fallback, Outcome, State};
 use crate::clock::state::reading::{Reading, Shown};
 use crate::clock::state::seqlock::SeqLock;
+use crate::clock::state::share::Share;
 use crate::clock::timers::timetable::Timetable;
 use crate::clock::waiting::alarms::Alarms;
 use crate::clock::waiting::wait_queue::Bell;

@@ -1,6 +1,6 @@
 //! A payload that is read from its start: alignment, byte order, no step past the end.
 
-use crate::ros::definition::Number;
+use crate::ros::message_definition::Number;
 
 /// In which order the bytes of a number come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,11 +3,11 @@
 use crate::bag::{Schema, Topic};
 
 use super::bytes::{Bytes, Order};
-use super::layout::{Form, Layout};
 use super::out::{Decoded, How, Limits, Out, Stop};
-use super::walk::Walk;
+use super::ros_message::Walk;
+use super::type_layout::{Form, Layout};
 use super::{hex, json};
-use crate::ros::definition::{Dialect, read_message};
+use crate::ros::message_definition::{Dialect, read_message};
 
 /// The longest definition that is read: real ones have kilobytes.
 const LARGEST: usize = 1 << 20;

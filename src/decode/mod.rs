@@ -9,11 +9,11 @@ mod bytes;
 mod decoder;
 mod hex;
 mod json;
-mod layout;
 mod out;
+mod ros_message;
 mod skip;
 mod text;
-mod walk;
+mod type_layout;
 
 pub use decoder::{Decoder, fields};
 pub use out::{Decoded, How, Limits, Line};

@@ -3,8 +3,8 @@
 //! In CDR a size depends on where a thing starts, on nothing else of what came before: eight places suffice.
 //! Many elements of fixed size repeat after eight of them at the latest, so their size is a multiplication.
 
-use super::layout::{Field, Form, Kind, Layout};
-use crate::ros::definition::{Array, Number};
+use super::type_layout::{Field, Form, Kind, Layout};
+use crate::ros::message_definition::{Array, Number};
 
 impl Layout {
     /// What an element takes at least.

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::definition::{
+use super::message_definition::{
     Array, Base, Definitions, Dialect, Field, Number, SchemaError, read_message, read_service,
 };
 

@@ -14,7 +14,7 @@ mod update;
 mod view;
 
 pub use input::action::{Action, BINDINGS, Binding, Bindings, GESTURES, Group};
-pub use input::config::{Config, ConfigError};
+pub use input::bar_config::{Config, ConfigError};
 pub use input::events::{hang_up, listen};
 pub use input::goto::ReadTime;
 pub use input::key::{Key, Keys, UnknownKey};

@@ -10,7 +10,6 @@ use rustix::process::Signal;
 
 use super::lookup::{Lookup, Tell};
 use super::model::Model;
-use super::model::parts::Effect;
 use super::outbox::{FRAME, Outbox};
 use super::terminal::Terminal;
 use super::update::Event;
@@ -18,6 +17,7 @@ use crate::bag::{Bag, Reach, TopicId};
 use crate::marks::Mark;
 use crate::player::Transport;
 use crate::time::{Duration, Ros, Steady, Time};
+use crate::tui::model::parts::Effect;
 use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
 

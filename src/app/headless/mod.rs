@@ -1,14 +1,14 @@
 //! The main thread of a run without the transport bar: it watches and shows progress.
 
 pub(crate) mod enter_key;
-pub(crate) mod progress;
+pub(crate) mod progress_line;
 
 use bagplay::cli::Exit;
 use bagplay::player::Running;
 use crossbeam_channel::{select, tick};
 
 use super::supervise::{Ended, Run, Warden};
-use progress::Progress;
+use progress_line::Progress;
 
 /// Watches until the player is done; returns how that came about.
 pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {

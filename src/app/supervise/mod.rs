@@ -2,9 +2,9 @@
 //! what happens, waits for subscribers, and ends the run when it has to.
 
 pub(crate) mod awaited;
+pub(crate) mod other_publishers;
 pub(crate) mod resubscribers;
-pub(crate) mod rivals;
-pub(crate) mod shallow;
+pub(crate) mod shallow_queues;
 pub(crate) mod shutdown;
 
 use bagplay::cli::{Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
@@ -16,9 +16,9 @@ use crossbeam_channel::Receiver;
 use super::log::Voice;
 use super::network::Network;
 use awaited::{Awaited, Change};
+use other_publishers::Rivals;
 use resubscribers::{Followers, Return};
-use rivals::Rivals;
-use shallow::{Shallow, Stream};
+use shallow_queues::{Shallow, Stream};
 
 /// An end that takes longer is explained: somebody takes nothing, and zenoh cannot be told to let go.
 pub(super) const SLOW: Duration = Duration::from_secs(1);

@@ -18,7 +18,7 @@ use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::limits::MAX_CHUNK;
 use crate::bag::mcap::record::{ChunkHeader, ChunkRecord, FRAME, Fields, Short, op};
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 
 /// The largest chunk whose compressed bytes are in memory at once: 16 MiB.
 const MOST_COMPRESSED: u64 = 16 << 20;

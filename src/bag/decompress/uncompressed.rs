@@ -2,7 +2,7 @@
 
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::{ChunkHeader, FRAME, Fields, op};
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 
 /// The longest record that is read: 1 MiB.
 const LONGEST: u64 = 1 << 20;

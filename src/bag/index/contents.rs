@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::merge_topics::{ChannelTable, Lane, LaneId, Topics};
 use super::topic::Topic;
-use super::topics::{ChannelTable, Lane, LaneId, Topics};
 use crate::bag::damage::{Damage, Fault};
 use crate::bag::index::file::build;
 use crate::bag::index::file::file_index::{FileIndex, IndexOrigin};
@@ -20,8 +20,8 @@ use crate::bag::open::error::BagError;
 use crate::bag::open::file_pool::{Pool, most_open};
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::paths::{Counted, Inputs, Standing};
+use crate::bag::open::read_at::Source;
 use crate::bag::open::rosbag2::Note;
-use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
 
 /// What one file of a bag holds.

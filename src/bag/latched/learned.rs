@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::bag::damage::Fault;
-use crate::bag::index::topics::LaneId;
+use crate::bag::index::merge_topics::LaneId;
 use crate::bag::message::{Key, Message};
 use crate::time::{Ros, Time};
 

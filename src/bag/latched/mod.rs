@@ -1,6 +1,6 @@
 //! The state of latched topics at a position: what a subscriber that joins there is given.
 
 pub(crate) mod learned;
+pub(crate) mod look_up;
 pub(crate) mod refill;
-pub(crate) mod state;
 pub(crate) mod transforms;

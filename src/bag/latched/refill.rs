@@ -12,7 +12,7 @@ use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::decompress::budget::{Meter, Owned};
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::{Chunk, Contents};
-use crate::bag::index::topics::LaneId;
+use crate::bag::index::merge_topics::LaneId;
 use crate::bag::message::{Key, Message};
 use crate::bag::walk::entries::{Entry, channel, message};
 use crate::time::{Ros, Time};

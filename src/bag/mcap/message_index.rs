@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::chunk_ref::{ChunkRef, Indexed};
 use super::record::{FRAME, Fields, Short, op};
 use super::window::Window;
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 use crate::time::{Ros, Time, TimeRange};
 
 /// The largest message index that is read: 64 MiB, 4 million messages of one channel in one chunk.

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 
 /// What a jump reads at least, and a long sequence at most.
 const SMALLEST: usize = 4 << 10;

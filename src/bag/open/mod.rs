@@ -7,6 +7,6 @@ pub(crate) mod metadata;
 pub(crate) mod natural_order;
 pub(crate) mod options;
 pub(crate) mod paths;
+pub(crate) mod read_at;
 pub(crate) mod rosbag2;
-pub(crate) mod source;
 pub(crate) mod spool;

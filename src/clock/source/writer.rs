@@ -1,7 +1,7 @@
 //! [`ClockWriter`]: the one handle that moves a ROS clock's time; made with the clock by [`Clock::ros`].
 //!
 //! It cannot be cloned; after it is dropped the clock shows system time. Given to a
-//! [`SimTime`](crate::clock::source::sim_time::SimTime) it becomes an [`Attached`].
+//! [`SimTime`](super::sim_time::SimTime) it becomes an [`Attached`].
 
 use std::sync::{Arc, Weak};
 
@@ -36,7 +36,7 @@ impl Drop for Hold {
 }
 
 impl Clock<Ros> {
-    /// A ROS clock and what moves it. Give the writer to a [`SimTime`](crate::clock::source::sim_time::SimTime), or move
+    /// A ROS clock and what moves it. Give the writer to a [`SimTime`](super::sim_time::SimTime), or move
     /// the time with it; once it is dropped, the clock shows system time.
     pub fn ros(fallback: Fallback) -> (Self, ClockWriter) {
         Self::ros_on(Wall::Machine, fallback)

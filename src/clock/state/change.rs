@@ -315,10 +315,10 @@ impl State {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::extrapolate::Extrapolation;
+    use super::super::share::Share;
     use super::*;
     use crate::clock::source::mailbox::{MOST, Mailbox};
-    use crate::clock::state::extrapolate::Extrapolation;
-    use crate::clock::state::share::Share;
     use crate::clock::test_clock::TestClock;
 
     /// Kinds of letters that can wait behind the bound.

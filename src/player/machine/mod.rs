@@ -6,14 +6,14 @@
 //! the clock is never past an unpublished message; at the start and after a jump segment, clock, refills,
 //! messages, in this order.
 
-mod commands;
-mod course;
-mod publish;
-mod reader;
-mod rejoin;
-mod state;
-mod steps;
-mod ticker;
+pub(super) mod commands;
+pub(super) mod course;
+pub(super) mod publish;
+pub(super) mod reader;
+pub(super) mod rejoin;
+pub(super) mod status;
+pub(super) mod steps;
+pub(super) mod ticker;
 
 use super::command::{Gate, Gates, Pace, State};
 use super::digest::Digest;

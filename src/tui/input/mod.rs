@@ -1,7 +1,7 @@
 //! What comes in: keys, the mouse, the configuration, typed times.
 
 pub(super) mod action;
-pub(super) mod config;
+pub(super) mod bar_config;
 pub(super) mod events;
 pub(super) mod goto;
 pub(super) mod key;

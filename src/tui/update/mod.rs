@@ -1,12 +1,11 @@
 //! What happens on what comes in: (model, event) → model, and what is to be done.
 
 pub(super) mod pointer;
-pub(super) mod transport;
+pub(super) mod transport_keys;
 
 use jiff::Timestamp;
 
 use super::model::Model;
-use super::model::parts::{Audience, Effect};
 use super::view;
 use crate::player::Command;
 use crate::time::{Ros, Time};
@@ -17,6 +16,7 @@ use crate::tui::model::lane::Lane;
 use crate::tui::model::layers::{Card, Layer, Peeked, Prompt, Question, Scroll};
 use crate::tui::model::layout::Size;
 use crate::tui::model::log::{Line, Severity};
+use crate::tui::model::parts::{Audience, Effect};
 
 /// Something that came in.
 #[derive(Clone, PartialEq, Debug)]

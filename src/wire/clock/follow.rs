@@ -12,13 +12,12 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
 
-use crate::clock::mailbox;
 use crate::clock::mailbox::{Letter, Mailbox as Waiting};
-use crate::clock::{ClockState, Extrapolation, Feed, SourceError, TimeSource};
+use crate::clock::{ClockState, Extrapolation, Feed, SourceError, TimeSource, mailbox};
 use crate::time::{Ros, Speed, Steady, Time};
 
 use super::payload::decode_clock;
-use super::state::ClockStateMessage;
+use super::state_message::ClockStateMessage;
 use crate::wire::net::now::steady;
 use crate::wire::rmw_zenoh::graph::{CLOCK, Graph};
 

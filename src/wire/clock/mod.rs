@@ -4,5 +4,5 @@ pub(super) mod clock_topic;
 pub(super) mod follow;
 pub(super) mod payload;
 pub(super) mod session_clocks;
-pub(super) mod state;
+pub(super) mod state_message;
 pub(super) mod state_topic;

@@ -7,7 +7,7 @@ use crate::ros::Qos;
 use crate::time;
 
 use super::follow::{ClockSource, Follow};
-use super::state;
+use super::state_message;
 use super::state_topic::StateTopic;
 use crate::wire::error::WireError;
 use crate::wire::net::session::{CLOCK_HASH, Session, clock_topic};
@@ -28,10 +28,10 @@ impl Session {
         let is_humble = flavour == Flavour::Humble;
         let mut topic = clock_topic(if is_humble { NO_HASH } else { CLOCK_HASH });
         if let Follow::State(name, _) = &follow {
-            let computed = state::hash().ok().filter(|_| !is_humble);
+            let computed = state_message::hash().ok().filter(|_| !is_humble);
             topic = Planned {
                 name: name.clone(),
-                dds_type: state::DDS_TYPE.to_owned(),
+                dds_type: state_message::DDS_TYPE.to_owned(),
                 hash: computed.unwrap_or_else(|| NO_HASH.to_owned()),
                 qos: Qos::default(),
                 ..topic
@@ -64,7 +64,7 @@ impl Session {
         self.show_node()?;
         let flavour = self.flavour();
         // The text is ours, and a test computes its hash.
-        let computed = state::hash().ok();
+        let computed = state_message::hash().ok();
         let hash = computed.filter(|_| flavour != Flavour::Humble);
         let hash = hash.unwrap_or_else(|| NO_HASH.to_owned());
         let key_hash = if flavour == Flavour::Any {
@@ -75,7 +75,7 @@ impl Session {
         let topic = Planned {
             ids: Vec::new(),
             name: format!("{}/clock_state", self.node.node_path()),
-            dds_type: state::DDS_TYPE.to_owned(),
+            dds_type: state_message::DDS_TYPE.to_owned(),
             hash: hash.clone(),
             qos: Qos::default(),
         };

@@ -13,7 +13,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use crate::player::Transport;
 use crate::time;
 
-use super::state::ClockStateMessage;
+use super::state_message::ClockStateMessage;
 use crate::wire::error::WireError;
 use crate::wire::net::now::unix_nanos;
 use crate::wire::publish::publisher::TopicPublisher;

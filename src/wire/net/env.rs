@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::config::set;
+use super::zenoh_config::set;
 use crate::wire::error::WireError;
 
 /// How often to look for a router before being one: `ZENOH_ROUTER_CHECK_ATTEMPTS`.

@@ -5,12 +5,12 @@ use std::time::Duration;
 use rustix::process::{Resource, getrlimit};
 use zenoh::Wait;
 
-use super::config::{Role, beside, built_in, from_file, is_router, set};
 use super::endpoint::{Use, any_port, check, is_loopback};
 use super::env::{Environment, RouterCheck};
 use super::probe::{answers, has_router, router_listeners};
 use super::router::{Router, RouterSlot};
 use super::succession::Heir;
+use super::zenoh_config::{Role, beside, built_in, from_file, is_router, set};
 use crate::untrusted::Foreign;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;

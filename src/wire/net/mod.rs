@@ -1,6 +1,5 @@
 //! The place on the network: configuration, session, router, and whether there is a way to it.
 
-pub(super) mod config;
 pub(super) mod connectivity;
 pub(super) mod endpoint;
 pub(super) mod env;
@@ -10,3 +9,4 @@ pub(super) mod probe;
 pub(super) mod router;
 pub(super) mod session;
 pub(super) mod succession;
+pub(super) mod zenoh_config;

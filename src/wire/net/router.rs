@@ -11,8 +11,8 @@ use std::time::Duration;
 use zenoh::Wait;
 use zenoh::config::EndPoint;
 
-use super::config;
 use super::endpoint::{on_loopback, port};
+use super::zenoh_config;
 use crate::wire::error::WireError;
 
 /// A zenoh session in router mode.
@@ -31,7 +31,7 @@ impl Router {
         by: Option<&str>,
         stall_timeout: Duration,
     ) -> Result<Self, WireError> {
-        let config = config::router(config, stall_timeout)?;
+        let config = zenoh_config::router(config, stall_timeout)?;
         let listen = listen_endpoints(&config);
         let description = by.map_or_else(
             || format!("router on {}", listen.join(", ")),

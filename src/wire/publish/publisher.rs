@@ -20,8 +20,8 @@ use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, Mis
 
 use crate::ros::{Durability, History, Qos, Reliability};
 
+use super::blocking_session::Lanes;
 use super::monitor::Row;
-use super::patient::Lanes;
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::net::now::unix_nanos;
@@ -219,7 +219,7 @@ fn congestion_control(spec: &Spec, is_patient: bool) -> CongestionControl {
 
 fn cache_size(qos: &Qos) -> usize {
     match qos.history {
-        History::KeepLast(0) => crate::wire::rmw_zenoh::qos::DEFAULT_DEPTH as usize,
+        History::KeepLast(0) => crate::wire::rmw_zenoh::qos_chunk::DEFAULT_DEPTH as usize,
         History::KeepLast(depth) => depth as usize,
         History::KeepAll => KEEP_ALL_CACHE,
     }

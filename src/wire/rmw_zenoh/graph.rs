@@ -172,7 +172,7 @@ impl Graph {
         let state = self.state();
         let depth = |token: &Token| match token.endpoint.as_ref()?.qos.history {
             // As the system likes.
-            History::KeepLast(0) => Some(super::qos::DEFAULT_DEPTH),
+            History::KeepLast(0) => Some(super::qos_chunk::DEFAULT_DEPTH),
             History::KeepLast(depth) => Some(depth),
             History::KeepAll => None,
         };

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::ros::Qos;
 
 use super::names::{demangle, mangle};
-use super::qos::{decode_qos, encode_qos};
+use super::qos_chunk::{decode_qos, encode_qos};
 
 /// The hash of a type without one: every type in ROS 2 Humble, and types whose hash is unknown.
 pub(crate) const NO_HASH: &str = "TypeHashNotSupported";

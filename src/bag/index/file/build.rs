@@ -6,15 +6,15 @@
 
 use super::file_index::{FileIndex, IndexOrigin};
 use super::scan::{End, Scan};
-use super::summary::{Summary, Usable, Why};
-use super::{definitions, inspect, summary, verify_chunks, verify_summary};
+use super::summary_section::{Summary, Usable, Why};
+use super::{inspect, missing_definitions, summary_section, verify_chunks, verify_summary};
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::{FRAME, Fields, Header, Statistics, op};
 use crate::bag::open::error::BagError;
 use crate::bag::open::file_kind;
 use crate::bag::open::options::{MessageOrder, Opening};
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 
 /// The largest header record that is read.
 const MAX_HEADER: u64 = 1 << 20;
@@ -22,7 +22,7 @@ const MAX_HEADER: u64 = 1 << 20;
 /// Reads the summary of a finished file, or else the file itself.
 pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, BagError> {
     check_start(source)?;
-    let mut index = match summary::read(source)? {
+    let mut index = match summary_section::read(source)? {
         Summary::Usable(mut usable) => match verify_summary::contradiction(source, &mut usable) {
             None => checked(*usable, source, opening),
             Some(detail) => {
@@ -51,7 +51,7 @@ pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, 
     if index.statistics.is_none() {
         index.statistics = verify_chunks::counted(&index);
     }
-    definitions::complete(source, &mut index, opening);
+    missing_definitions::complete(source, &mut index, opening);
     if index.channels.is_empty() {
         // Without a topic nothing will be played, which would report these faults.
         for (at, fault) in std::mem::take(&mut index.unread) {

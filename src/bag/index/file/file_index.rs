@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::{ChannelRecord, Header, SchemaRecord, Statistics};
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 
 /// The most bytes of schemas and channels that are kept: 32 MiB, fifty times a large robot's.
 const MAX_DEFINITIONS: u64 = 32 << 20;

@@ -13,7 +13,7 @@ use crate::bag::decompress::chunk::Decoder;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Indexed};
 use crate::bag::mcap::record::{ChannelRecord, Fields, MessageHeader, Records, SchemaRecord, op};
 use crate::bag::open::options::{MessageOrder, Opening};
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 use crate::time::{Ros, Time, TimeRange};
 
 /// How many threads decompress.

@@ -1,10 +1,10 @@
 //! What one file holds and where: read from its summary, or from the file itself where the summary is missing or wrong.
 
 pub(crate) mod build;
-pub(crate) mod definitions;
 pub(crate) mod file_index;
 pub(crate) mod inspect;
+pub(crate) mod missing_definitions;
 pub(crate) mod scan;
-pub(crate) mod summary;
+pub(crate) mod summary_section;
 pub(crate) mod verify_chunks;
 pub(crate) mod verify_summary;

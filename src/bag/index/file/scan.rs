@@ -19,7 +19,7 @@ use crate::bag::mcap::resync::{Looks, next_record};
 use crate::bag::mcap::window::Window;
 use crate::bag::open::file_kind::MAGIC;
 use crate::bag::open::options::Opening;
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 use crate::time::{Ros, Time, TimeRange};
 
 /// A run of loose records ends after so many bytes: 1 MiB, about a chunk.

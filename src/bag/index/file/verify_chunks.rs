@@ -17,7 +17,7 @@ use crate::bag::mcap::message_index::Behind;
 use crate::bag::mcap::record::Statistics;
 use crate::bag::mcap::window::Window;
 use crate::bag::open::options::Opening;
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 use crate::time::{Time, TimeRange};
 
 /// Of how many chunks, evenly over the file, the message indexes are looked at; fewer if there are many

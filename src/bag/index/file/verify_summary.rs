@@ -1,12 +1,12 @@
 //! Whether a summary that can be read is also right: it is compared with itself and with a sample of the chunks.
 //! One that contradicts them is not used, and the file is read through instead.
 
-use super::summary::Usable;
+use super::summary_section::Usable;
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::ChunkRef;
 use crate::bag::mcap::limits::SLACK;
 use crate::bag::mcap::record::{ChunkHeader, FRAME, op, times};
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 
 /// How many chunk headers are read, evenly over the file: all of them in most files. A thousand small reads take a
 /// millisecond.

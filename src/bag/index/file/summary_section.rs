@@ -14,7 +14,7 @@ use crate::bag::mcap::record::{
 };
 use crate::bag::open::error::BagError;
 use crate::bag::open::file_kind::MAGIC;
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 
 /// The largest summary that is read: 256 MiB, a thousand times a usual one.
 const MAX_SUMMARY: u64 = 256 << 20;

@@ -11,7 +11,7 @@ use crate::bag::decompress::uncompressed;
 use crate::bag::index::file::inspect::count;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::message_index;
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 
 /// How much is summed at once.
 const PIECE: u64 = 1 << 20;

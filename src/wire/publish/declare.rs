@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use crate::ros::Reliability;
 
+use super::blocking_session::{Lanes, Patient};
 use super::monitor::Row;
-use super::output::{Line, WireOutput};
-use super::patient::{Lanes, Patient};
 use super::publisher::{Spec, TopicPublisher};
 use super::stalls::Stalls;
+use super::wire_output::{Line, WireOutput};
 use crate::wire::clock::clock_topic::Clock;
 use crate::wire::error::WireError;
-use crate::wire::net::config;
 use crate::wire::net::session::{LINK_PATIENCE, Session};
+use crate::wire::net::zenoh_config;
 use crate::wire::options::{ClockOptions, Congestion};
 use crate::wire::rmw_zenoh::advertise::Planned;
 
@@ -24,7 +24,7 @@ impl Session {
         if waits
             && patient.is_none()
             && self.options.congestion == Congestion::Block
-            && let Some(config) = config::patient(self.config.clone(), timeout)?
+            && let Some(config) = zenoh_config::patient(self.config.clone(), timeout)?
         {
             let patience = self.is_answered.then_some(LINK_PATIENCE);
             *patient = Some(Patient::open(config, &self.path, &self.events, patience)?);

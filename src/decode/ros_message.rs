@@ -4,11 +4,11 @@
 //! `Limits::steps`. A declared count is compared with the bytes that are left before anything is done with it.
 
 use super::bytes::Bytes;
-use super::layout::{Field, Kind, Layout, Stamp};
 use super::out::{Out, Stop};
 use super::skip::size_of;
 use super::text::{Row, quoted, quoted_wide};
-use crate::ros::definition::Array;
+use super::type_layout::{Field, Kind, Layout, Stamp};
+use crate::ros::message_definition::Array;
 
 /// A message in the middle of being decoded.
 pub(super) struct Walk<'a> {

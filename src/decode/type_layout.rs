@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ros::SchemaError;
-use crate::ros::definition::{
+use crate::ros::message_definition::{
     Array, Base, Definitions, Field as Defined, Number, PLACEHOLDER, Ros1Stamp, name,
 };
 

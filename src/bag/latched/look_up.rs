@@ -19,7 +19,7 @@ use crate::bag::damage::Damage;
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::uncompressed::Plain;
 use crate::bag::index::contents::Contents;
-use crate::bag::index::topics::{Depth, LaneId};
+use crate::bag::index::merge_topics::{Depth, LaneId};
 use crate::bag::mcap::message_index;
 use crate::bag::message::{Key, Message};
 use crate::bag::open::options::MessageOrder;

@@ -13,8 +13,8 @@ use zenoh::session::TransportEventsListener;
 
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::net::config::set_random_id;
 use crate::wire::net::connectivity::Path;
+use crate::wire::net::zenoh_config::set_random_id;
 use crate::wire::rmw_zenoh::watch::watch_links;
 
 /// A second zenoh session of the player, beside the main one.

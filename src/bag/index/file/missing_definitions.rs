@@ -13,7 +13,7 @@ use crate::bag::decompress::chunk::Decoder;
 use crate::bag::mcap::chunk_ref::ChunkRef;
 use crate::bag::mcap::record::{ChannelRecord, Records, SchemaRecord, op};
 use crate::bag::open::options::Opening;
-use crate::bag::open::source::Source;
+use crate::bag::open::read_at::Source;
 
 /// How many times its size a file may be decompressed to in all for definitions, and what any may.
 const MOST_TIMES: u64 = 64;
