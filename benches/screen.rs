@@ -19,7 +19,7 @@ use bagplay::bag::Bag;
 use bagplay::player::{Gates, Pace, State, Status, TopicCounts};
 use bagplay::time::{AtEnd, Segment, Speed, Time};
 use bagplay::tui::{
-    Bindings, Event, Face, Facts, Glyphs, Lane, Look, Model, Row, Size, ThemeName, draw,
+    Bindings, Event, Facts, Glyphs, Lane, Look, Model, Row, Size, ThemeName, TimeFormat, draw,
 };
 use bagplay::wire::{Session, WireOptions};
 use jiff::Timestamp;
@@ -118,7 +118,7 @@ fn model(size: Size) -> Result<Model> {
         bindings: Bindings::default(),
         glyphs: Glyphs::UNICODE,
         theme: ThemeName::Dark.theme(None),
-        face: Face::Local,
+        face: TimeFormat::Local,
     };
     let row = |(topic, id): (&bagplay::bag::Topic, u32)| Row {
         id: bagplay::bag::TopicId(id),

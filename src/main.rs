@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use app::failure::{self, Failure};
-use app::log::{self, SaidBeforeTheEnd, Voice};
+use app::log::{self, LogTarget, SaidBeforeTheEnd};
 use app::{play, signals, verbs};
 use bagplay::cli::{Cli, Exit, TalkArgs, Verb};
 
@@ -46,7 +46,7 @@ fn speak_and_run(cli: &Cli) -> Result<Exit, Failure> {
     }
 }
 
-fn run(cli: &Cli, voice: &Voice) -> Result<Exit, Failure> {
+fn run(cli: &Cli, voice: &LogTarget) -> Result<Exit, Failure> {
     match &cli.command {
         None => play::run(&cli.play, &cli.talk, voice),
         Some(Verb::Info(args)) => verbs::info(args, &cli.talk, voice),

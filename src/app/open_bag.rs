@@ -11,7 +11,7 @@ use bagplay::untrusted::Foreign;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::failure::{Failure, OrExit};
-use super::log::Voice;
+use super::log::LogTarget;
 
 /// What is over sooner is not shown.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -19,7 +19,11 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Opens recordings in an order.
-pub(crate) fn open(paths: &[PathBuf], order: MessageOrder, voice: &Voice) -> Result<Bag, Failure> {
+pub(crate) fn open(
+    paths: &[PathBuf],
+    order: MessageOrder,
+    voice: &LogTarget,
+) -> Result<Bag, Failure> {
     let watch = Watch {
         voice,
         state: Mutex::new(State {
@@ -68,7 +72,7 @@ pub(crate) fn warn(bag: &Bag) {
 }
 
 struct Watch<'a> {
-    voice: &'a Voice,
+    voice: &'a LogTarget,
     state: Mutex<State>,
 }
 

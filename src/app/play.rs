@@ -16,7 +16,7 @@ use bagplay::untrusted::{Foreign, read_start};
 use super::bar;
 use super::failure::{Failure, OrExit};
 use super::headless;
-use super::log::Voice;
+use super::log::LogTarget;
 use super::network::Network;
 use super::open_bag;
 use super::signals;
@@ -27,12 +27,12 @@ use crate::app::supervise::shallow_queues;
 use crate::app::supervise::shutdown;
 
 /// Opens, connects, plays and sums up.
-pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &LogTarget) -> Result<Exit, Failure> {
     if args.bags.is_empty() {
         let error = anyhow::anyhow!("no recording named; hint: play BAG.mcap, or play --help");
         return Err(Failure::new(Exit::Usage, error));
     }
-    let face = Face::choose(args, talk)?;
+    let face = Interface::choose(args, talk)?;
     let profiles = args.topics.qos_profile_overrides_path.as_deref();
     let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
     let bag = open_bag::open(&args.bags, args.time.message_order.into(), voice)?;
@@ -146,7 +146,7 @@ fn verdict(args: &PlayArgs, bag: &Bag, summary: &Summary, ending: Ended) -> Resu
 }
 
 /// What the user sees of a run.
-enum Face {
+enum Interface {
     /// A line of progress, and what is said.
     Headless,
     /// The transport bar.
@@ -154,7 +154,7 @@ enum Face {
     Bar(Box<bar::Setup>),
 }
 
-impl Face {
+impl Interface {
     #[cfg(feature = "tui")]
     fn choose(args: &PlayArgs, talk: &TalkArgs) -> Result<Self, Failure> {
         Ok(bar::setup(args, talk)?.map_or(Self::Headless, |setup| Self::Bar(Box::new(setup))))

@@ -6,12 +6,12 @@ use bagplay::marks::Marks;
 use jiff::tz::TimeZone;
 
 use super::failure::{Failure, OrExit};
-use super::log::Voice;
+use super::log::LogTarget;
 use super::{dirs, open_bag};
 use crate::app::log::stdout;
 
 /// `play info BAG…`: one page for all of them, as they would be played together.
-pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &Voice) -> Result<Exit, Failure> {
+pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &LogTarget) -> Result<Exit, Failure> {
     let bag = open_bag::open(&args.bags, MessageOrder::Received, voice)?;
     let info = if args.check {
         // Which tells it all.

@@ -22,7 +22,7 @@ use crate::clock::state::seqlock::SeqLock;
 use crate::clock::state::share::Share;
 use crate::clock::timers::timetable::Timetable;
 use crate::clock::waiting::alarms::Alarms;
-use crate::clock::waiting::wait_queue::Bell;
+use crate::clock::waiting::wait_queue::WaitQueue;
 use crate::time::{Ros, Time};
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Core {
     pub(crate) wall: Wall,
     state: Mutex<CoreState>,
     /// Rung when handlers have run for which `now()` waits.
-    pub(crate) settled: Arc<Bell>,
+    pub(crate) settled: Arc<WaitQueue>,
     /// Told when those have passed who waited for them.
     pub(crate) passed: Condvar,
     /// The handler that runs.
@@ -142,7 +142,7 @@ impl Core {
             shown: SeqLock::new(state.shown().to_words()),
             wall,
             state: Mutex::new(state),
-            settled: Bell::new(&asleep),
+            settled: WaitQueue::new(&asleep),
             passed: Condvar::new(),
             running: Running::default(),
             dozed_off: Condvar::new(),

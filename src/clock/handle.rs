@@ -14,7 +14,7 @@ use super::wall_clock::{Rest, Wall};
 use crate::clock::jump::handler::{Handler, Wanted};
 use crate::clock::jump::jump_event::{JumpEvent, Notice, Phase, Reversal};
 use crate::clock::jump::jump_filter::{InvalidFilter, JumpFilter};
-use crate::clock::source::keep_alive::Life;
+use crate::clock::source::keep_alive::KeepAlive;
 use crate::clock::state::change::Fallback;
 use crate::clock::state::extrapolate::ClockPace;
 use crate::clock::waiting::alarms::Sleeper;
@@ -32,7 +32,7 @@ use crate::time::{Duration, Kind, Ros, Steady, System, Time};
 /// ```
 pub struct Clock<K: Kind = Ros> {
     pub(crate) core: Arc<Core>,
-    pub(crate) life: Arc<Life>,
+    pub(crate) life: Arc<KeepAlive>,
     kind: PhantomData<K>,
 }
 
@@ -264,7 +264,7 @@ impl<K: Kind> Clock<K> {
 pub struct JumpHandle {
     handler: Arc<Handler>,
     core: Weak<Core>,
-    _life: Arc<Life>,
+    _life: Arc<KeepAlive>,
 }
 
 impl JumpHandle {

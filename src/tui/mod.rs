@@ -28,7 +28,7 @@ pub use model::layout::Size;
 pub use model::log::{Line, Severity};
 pub use model::parts::{Audience, Brackets, Effect, Facts, Look, Row};
 pub use model::theme::{Theme, ThemeName};
-pub use model::time_format::Face;
+pub use model::time_format::TimeFormat;
 pub use screen::{Screen, Wish};
 pub use terminal::Terminal;
 pub use terminal::job_control::{has_shell, is_in_front, is_there, may_use_terminal};

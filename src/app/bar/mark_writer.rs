@@ -1,4 +1,4 @@
-//! [`Keeper`]: keeps marks as they are set, on a thread of its own: a disk may take its time.
+//! [`MarkWriter`]: keeps marks as they are set, on a thread of its own: a disk may take its time.
 
 use std::convert::Infallible;
 use std::io;
@@ -20,13 +20,13 @@ enum Change {
 
 /// Keeps marks; everything has been written when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct MarkWriter {
     changes: Option<Sender<Change>>,
     done: Receiver<Infallible>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Keeper {
+impl MarkWriter {
     /// Keeps changes of `marks`; without any, none.
     pub(crate) fn start(marks: Option<Marks>) -> io::Result<Self> {
         let (alive, done) = bounded(0);
@@ -69,7 +69,7 @@ impl Keeper {
     }
 }
 
-impl Keeper {
+impl MarkWriter {
     /// Waits until everything has been written, at most so long: before an end that waits for nobody.
     pub(crate) fn finish(&mut self, patience: Duration) {
         self.changes = None;
@@ -78,7 +78,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for MarkWriter {
     fn drop(&mut self) {
         self.changes = None;
         if let Some(thread) = self.thread.take() {

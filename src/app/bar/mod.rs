@@ -29,9 +29,9 @@ use tracing::Level;
 use super::failure::{Failure, OrExit};
 use super::log::Said;
 use super::signals::{Job, Jobs};
-use super::supervise::{Ended, Run, Warden};
+use super::supervise::{Ended, Run, Supervisor};
 use super::{dirs, log, signals};
-use mark_writer::Keeper;
+use mark_writer::MarkWriter;
 
 /// How much may wait for the screen; of log lines beyond that the event log misses some.
 const WAITING: usize = 1024;
@@ -164,9 +164,9 @@ fn show<O>(
     });
     let model = bar_model::model(run, bag, look, marks.as_ref());
     let transport = run.transport.clone();
-    let mut warden = Warden::new(run);
+    let mut warden = Supervisor::new(run);
     // The screen is the first of these to go: what the others wait for nobody has to look at.
-    let mut keeper = Keeper::start(marks)?;
+    let mut keeper = MarkWriter::start(marks)?;
     let jobs = signals::jobs()?;
     let mut screen = Screen::new(model, terminal, transport, reach, bag.clone(), tell)?;
     let mut keys = tui::listen()?;
@@ -255,7 +255,13 @@ fn leave_anyway(exit: Exit) -> std::io::Result<()> {
 
 /// Stops if it is asked to, and takes the terminal again when it goes on and has its turn: in the background it stops
 /// again, unless a signal ends it. Then it goes without having touched what is another job's.
-fn stand_by(run: &Run<'_>, screen: &mut Screen, warden: &mut Warden<'_>, job: Job, jobs: &Jobs) {
+fn stand_by(
+    run: &Run<'_>,
+    screen: &mut Screen,
+    warden: &mut Supervisor<'_>,
+    job: Job,
+    jobs: &Jobs,
+) {
     let is_asked = job == Job::Stop && jobs.is_to_stop();
     let mut stops = is_asked && tui::has_shell();
     if stops {
@@ -291,7 +297,11 @@ fn stand_by(run: &Run<'_>, screen: &mut Screen, warden: &mut Warden<'_>, job: Jo
 
 /// A terminal that goes away says so by a signal, too, about when it cannot be drawn on any more: then that is
 /// why it ends.
-fn has_gone(run: &Run<'_>, warden: &mut Warden<'_>, error: anyhow::Error) -> anyhow::Result<()> {
+fn has_gone(
+    run: &Run<'_>,
+    warden: &mut Supervisor<'_>,
+    error: anyhow::Error,
+) -> anyhow::Result<()> {
     if !warden.is_ending() {
         let signal = run.signals.recv_timeout(SOON);
         warden.interrupt(signal.map_err(|_| error)?);
@@ -303,7 +313,7 @@ fn has_gone(run: &Run<'_>, warden: &mut Warden<'_>, error: anyhow::Error) -> any
 fn next(
     run: &Run<'_>,
     screen: Option<&Screen>,
-    warden: &Warden<'_>,
+    warden: &Supervisor<'_>,
 ) -> Receiver<std::time::Instant> {
     let deadlines = [screen.and_then(Screen::next_frame), warden.deadline()];
     match deadlines.into_iter().flatten().min() {

@@ -7,7 +7,7 @@ use bagplay::cli::Exit;
 use bagplay::player::Running;
 use crossbeam_channel::{select, tick};
 
-use super::supervise::{Ended, Run, Warden};
+use super::supervise::{Ended, Run, Supervisor};
 use progress_line::Progress;
 
 /// Watches until the player is done; returns how that came about.
@@ -17,7 +17,7 @@ pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
         run.transport.clone(),
         run.args.ros.progress_bar_update_rate != Some(0),
     );
-    let mut warden = Warden::new(run);
+    let mut warden = Supervisor::new(run);
     let draws = tick(Progress::INTERVAL);
     let events = run.network.events();
     loop {

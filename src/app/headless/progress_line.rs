@@ -6,7 +6,7 @@ use bagplay::cli::count;
 use bagplay::player::{Pace, State, Status, Transport};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::app::log::Voice;
+use crate::app::log::LogTarget;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
@@ -24,7 +24,7 @@ impl Progress {
     pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 
     /// Begins to show the run that `transport` drives, if that is wanted.
-    pub(crate) fn start(voice: &Voice, transport: Transport, is_wanted: bool) -> Self {
+    pub(crate) fn start(voice: &LogTarget, transport: Transport, is_wanted: bool) -> Self {
         let bar = (voice.is_drawn && is_wanted).then(|| {
             let style = ProgressStyle::with_template("{prefix} [{bar:20}] {wide_msg}")
                 .expect("the template is valid");

@@ -25,7 +25,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter}
 use tracing_subscriber::registry::LookupSpan;
 
 use super::failure::Failure;
-use queue::Outlet;
+use queue::LogQueue;
 
 /// How many lines a screen that opens later is told of.
 const BACKLOG: usize = 100;
@@ -35,11 +35,11 @@ pub(crate) const A_WHILE: Duration = Duration::from_secs(1);
 pub(crate) const AN_INSTANT: Duration = Duration::from_millis(100);
 
 /// Where lines are written, once there is somewhere.
-static OUTLETS: OnceLock<Vec<Outlet>> = OnceLock::new();
+static OUTLETS: OnceLock<Vec<LogQueue>> = OnceLock::new();
 
 /// Where the program speaks, and draws progress.
 #[derive(Clone, Debug)]
-pub(crate) struct Voice {
+pub(crate) struct LogTarget {
     pub(crate) bars: MultiProgress,
     pub(crate) is_drawn: bool,
     pub(crate) is_quiet: bool,
@@ -82,7 +82,7 @@ impl Drop for SaidBeforeTheEnd {
 }
 
 /// Starts logging. Zenoh's own log is off unless `RUST_LOG` asks for it.
-pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
+pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> LogTarget {
     let is_terminal = stderr().is_terminal();
     let is_quiet = talk.quiet || talk.log_level >= Some(LogLevel::Warn);
     let is_drawn = is_terminal && !is_quiet;
@@ -108,7 +108,7 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
     let asked = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
     let filter = filter(level, &asked);
     let above = bars.clone();
-    let stderr = Outlet::start("log", move |line| {
+    let stderr = LogQueue::start("log", move |line| {
         // Never an error: that nobody listens must not end a run.
         let _ = above.suspend(|| stderr().write_all(line.as_bytes()));
     });
@@ -129,7 +129,7 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> Voice {
         .event_format(Plain)
         .with_writer(log.clone())
         .init();
-    Voice {
+    LogTarget {
         bars,
         is_drawn,
         is_quiet,
@@ -162,9 +162,9 @@ fn filter(level: &str, asked: &str) -> EnvFilter {
     }
 }
 
-fn outlet_to(file: File) -> Outlet {
+fn outlet_to(file: File) -> LogQueue {
     let has_failed = OnceLock::new();
-    Outlet::start("log-file", move |line| {
+    LogQueue::start("log-file", move |line| {
         if has_failed.get().is_none()
             && let Err(error) = log_file::write(&file, line)
         {
@@ -180,10 +180,10 @@ fn outlet_to(file: File) -> Outlet {
 pub(crate) struct Log(Arc<Mutex<Sinks>>);
 
 struct Sinks {
-    stderr: Outlet,
+    stderr: LogQueue,
     is_coloured: bool,
     is_terminal: bool,
-    file: Option<Outlet>,
+    file: Option<LogQueue>,
     backlog: VecDeque<Said>,
     screen: Option<Listener>,
     /// Warnings and errors that only the screen has seen.

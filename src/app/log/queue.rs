@@ -1,4 +1,4 @@
-//! [`Outlet`]: lines on their way to one place, written by a thread of their own: who says something never waits for
+//! [`LogQueue`]: lines on their way to one place, written by a thread of their own: who says something never waits for
 //! who reads it.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ type Write = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Lines on their way to one place. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Outlet {
+pub(crate) struct LogQueue {
     line: Arc<Line>,
     /// In place of the thread, where the system gives none.
     direct: Option<Write>,
@@ -42,7 +42,7 @@ struct State {
     given_up_at: Option<u64>,
 }
 
-impl Outlet {
+impl LogQueue {
     /// Begins to write, on a thread of this name that ends with the process.
     pub(crate) fn start(name: &str, write: impl Fn(&str) + Send + Sync + 'static) -> Self {
         let (line, write): (Arc<Line>, Write) = (Arc::default(), Arc::new(write));
@@ -146,7 +146,7 @@ impl Line {
     }
 }
 
-impl fmt::Debug for Outlet {
+impl fmt::Debug for LogQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Outlet")
     }
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_pipe_that_nobody_reads_holds_nobody_and_what_is_missing_is_counted() {
         let (reader, writer) = pipe().unwrap();
-        let outlet = Outlet::start("log", move |line| {
+        let outlet = LogQueue::start("log", move |line| {
             (&writer).write_all(line.as_bytes()).unwrap();
         });
         for n in 0..LINES {
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn what_is_missing_at_the_end_is_told_at_the_end() {
         let (reader, writer) = pipe().unwrap();
-        let outlet = Outlet::start("log", move |line| {
+        let outlet = LogQueue::start("log", move |line| {
             (&writer).write_all(line.as_bytes()).unwrap();
         });
         outlet.put(format!("{}\n", "x".repeat(2 * MOST)));

@@ -1,4 +1,4 @@
-//! [`Warden`]: what the main thread of a run owes its network, with the transport bar or without: it passes on
+//! [`Supervisor`]: what the main thread of a run owes its network, with the transport bar or without: it passes on
 //! what happens, waits for subscribers, and ends the run when it has to.
 
 pub(crate) mod awaited;
@@ -13,12 +13,12 @@ use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::{PathState, WireEvent};
 use crossbeam_channel::Receiver;
 
-use super::log::Voice;
+use super::log::LogTarget;
 use super::network::Network;
 use awaited::{Awaited, Change};
-use other_publishers::Rivals;
-use resubscribers::{Followers, Return};
-use shallow_queues::{Shallow, Stream};
+use other_publishers::OtherPublishers;
+use resubscribers::{Resubscribers, Return};
+use shallow_queues::{ShallowQueues, Stream};
 
 /// An end that takes longer is explained: somebody takes nothing, and zenoh cannot be told to let go.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ pub(crate) struct Run<'a> {
     pub(crate) hints: &'a Hints,
     pub(crate) streams: Vec<Stream>,
     pub(crate) network: &'a Network,
-    pub(crate) voice: &'a Voice,
+    pub(crate) voice: &'a LogTarget,
     pub(crate) transport: Transport,
     pub(crate) signals: Receiver<Exit>,
 }
@@ -58,14 +58,14 @@ impl Ended {
 }
 
 /// Watches over a run.
-pub(crate) struct Warden<'a> {
+pub(crate) struct Supervisor<'a> {
     run: &'a Run<'a>,
     awaits: Awaited,
-    followers: Followers,
+    followers: Resubscribers,
     /// The path as it was when last looked at.
     path: PathState,
-    rivals: Rivals,
-    shallow: Shallow,
+    rivals: OtherPublishers,
+    shallow: ShallowQueues,
     /// The pace at which queues were last found to be long enough.
     pace: Option<Pace>,
     /// Why it ends; the first reason counts.
@@ -74,7 +74,7 @@ pub(crate) struct Warden<'a> {
     explains_at: Option<Time<Steady>>,
 }
 
-impl<'a> Warden<'a> {
+impl<'a> Supervisor<'a> {
     /// Begins to watch.
     pub(crate) fn new(run: &'a Run<'a>) -> Self {
         let patience = run.args.topics.wait_timeout;
@@ -85,10 +85,10 @@ impl<'a> Warden<'a> {
         let mut warden = Self {
             run,
             awaits,
-            followers: Followers::default(),
+            followers: Resubscribers::default(),
             path: run.network.path_at_first,
-            rivals: Rivals::default(),
-            shallow: Shallow::default(),
+            rivals: OtherPublishers::default(),
+            shallow: ShallowQueues::default(),
             pace: None,
             ended: None,
             explains_at: None,
@@ -235,7 +235,7 @@ impl<'a> Warden<'a> {
         }
     }
 
-    /// When [`Warden::look`] has something to do, even if nothing happens.
+    /// When [`Supervisor::look`] has something to do, even if nothing happens.
     #[cfg(feature = "tui")]
     pub(crate) fn deadline(&self) -> Option<Time<Steady>> {
         let deadlines = [

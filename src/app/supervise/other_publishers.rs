@@ -1,4 +1,4 @@
-//! [`Rivals`]: nodes that publish topics of ours as well. Each is told of once, with all its topics: their tokens
+//! [`OtherPublishers`]: nodes that publish topics of ours as well. Each is told of once, with all its topics: their tokens
 //! come one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,12 +11,12 @@ const GATHERING: Duration = Duration::from_millis(300);
 
 /// Nodes and their topics that nobody has been told of yet.
 #[derive(Debug, Default)]
-pub(crate) struct Rivals {
+pub(crate) struct OtherPublishers {
     nodes: BTreeMap<String, BTreeSet<String>>,
     deadline: Option<Time<Steady>>,
 }
 
-impl Rivals {
+impl OtherPublishers {
     /// A node publishes topics that are played.
     pub(crate) fn saw(&mut self, node: &str, topics: &[String], now: Time<Steady>) {
         let known = self.nodes.entry(node.to_owned()).or_default();
@@ -25,7 +25,7 @@ impl Rivals {
             .get_or_insert_with(|| now.saturating_add(GATHERING));
     }
 
-    /// When [`Rivals::due`] has something to tell.
+    /// When [`OtherPublishers::due`] has something to tell.
     #[cfg(any(feature = "tui", test))]
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
         self.deadline
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_node_is_told_of_once_with_all_its_topics() {
-        let mut rivals = Rivals::default();
+        let mut rivals = OtherPublishers::default();
         assert!(rivals.due(at(0)).is_empty());
         for n in (0..7).rev() {
             let now = at(140 - n * 20);
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_publisher_that_comes_and_goes_all_the_time_is_told_of_and_kept_once() {
-        let mut rivals = Rivals::default();
+        let mut rivals = OtherPublishers::default();
         for n in 0..100 {
             rivals.saw("/other", &["/topic".to_owned()], at(n * 10));
         }

@@ -1,4 +1,4 @@
-//! [`Followers`]: who followed before the path was lost: playback goes on when they are there again, not before.
+//! [`Resubscribers`]: who followed before the path was lost: playback goes on when they are there again, not before.
 
 use bagplay::bag::TopicId;
 use bagplay::time::{Duration, Steady, Time};
@@ -8,7 +8,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The topics that somebody followed, and until when they are waited for.
 #[derive(Debug, Default)]
-pub(crate) struct Followers {
+pub(crate) struct Resubscribers {
     topics: Vec<TopicId>,
     deadline: Option<Time<Steady>>,
 }
@@ -22,8 +22,8 @@ pub(crate) enum Return {
     InPart,
 }
 
-impl Followers {
-    /// When [`Followers::check`] has something to do, even if nothing happens.
+impl Resubscribers {
+    /// When [`Resubscribers::check`] has something to do, even if nothing happens.
     #[cfg(any(feature = "tui", test))]
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
         self.deadline
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn those_who_were_there_are_waited_for_while_there_is_a_path() {
-        let mut followers = Followers::default();
+        let mut followers = Resubscribers::default();
         let mut check = |at_second, has_path, there: &[u32]| {
             let there = topics(there);
             match at_second {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn when_all_are_back_it_goes_on_at_once() {
-        let mut followers = Followers::default();
+        let mut followers = Resubscribers::default();
         assert_eq!(followers.check(at(0), true, topics(&[1, 2])), None);
         followers.path_is_back(at(5));
         assert_eq!(followers.deadline(), Some(at(15)));

@@ -1,4 +1,4 @@
-//! [`Shallow`]: subscriptions whose own queues are too short for what is sent. A node drops there what its callbacks
+//! [`ShallowQueues`]: subscriptions whose own queues are too short for what is sent. A node drops there what its callbacks
 //! do not keep up with, and neither it nor anybody else is told; so whoever plays is told that it may happen.
 
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ pub(crate) struct Stream {
 
 /// Who was told of.
 #[derive(Debug, Default)]
-pub(crate) struct Shallow {
+pub(crate) struct ShallowQueues {
     nodes: BTreeSet<String>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn streams(bag: &Bag, plan: &Plan) -> Vec<Stream> {
     plan.chosen.iter().map(stream).collect()
 }
 
-impl Shallow {
+impl ShallowQueues {
     /// A warning for each node, at most one, that has a queue too short for what is played at this pace. `depths`
     /// are the nodes and the depths of the subscriptions of a topic.
     pub(crate) fn check(
@@ -102,7 +102,7 @@ mod tests {
             count: Some(count),
             hz,
         });
-        let mut shallow = Shallow::default();
+        let mut shallow = ShallowQueues::default();
         let mut check = || {
             shallow.check(pace, &streams, |topic| {
                 assert!(["/a", "/b"].contains(&topic));

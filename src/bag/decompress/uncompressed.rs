@@ -1,4 +1,4 @@
-//! [`Plain`]: single records of an uncompressed chunk, read without the rest of the chunk.
+//! [`UncompressedRecords`]: single records of an uncompressed chunk, read without the rest of the chunk.
 
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::{ChunkHeader, FRAME, Fields, op};
@@ -23,13 +23,13 @@ pub(crate) fn header(source: &Source, chunk: &ChunkRef) -> Option<(ChunkHeader, 
 }
 
 /// The records of a chunk that has neither compression nor checksum: reading it whole would check nothing more.
-pub(crate) struct Plain<'a> {
+pub(crate) struct UncompressedRecords<'a> {
     source: &'a Source,
     at: u64,
     length: u64,
 }
 
-impl<'a> Plain<'a> {
+impl<'a> UncompressedRecords<'a> {
     /// `None` if the chunk is of another kind, or is not what its header says.
     pub(crate) fn of(source: &'a Source, chunk: &ChunkRef) -> Option<Self> {
         let (header, at) = header(source, chunk)?;

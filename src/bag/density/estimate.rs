@@ -1,4 +1,4 @@
-//! [`Draft`]: an outline in the making, for `passes.rs`: what is counted, and what stands for what is not.
+//! [`Estimate`]: an outline in the making, for `passes.rs`: what is counted, and what stands for what is not.
 //!
 //! A message that an index tells is counted where it is. A chunk of which only counts are known is spread
 //! over its span. Where nothing tells a topic's count in a chunk, it is expected to have its share of the
@@ -28,7 +28,7 @@ pub(crate) struct Entries {
 }
 
 /// An outline in the making.
-pub(crate) struct Draft<'a> {
+pub(crate) struct Estimate<'a> {
     contents: &'a Contents,
     grid: Grid,
     rows: Vec<Row>,
@@ -50,7 +50,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) work: usize,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> Estimate<'a> {
     pub(crate) fn new(contents: &'a Contents, grid: Grid, step: usize, entries: Entries) -> Self {
         let row = Row {
             density: vec![0.0; grid.parts],
@@ -337,7 +337,7 @@ mod tests {
         let range = files.reduce(TimeRange::union).expect("it has messages");
         let grid = Grid { range, parts: 4 };
         let drawn = |entries: Entries| {
-            let mut draft = Draft::new(&contents, grid, 1, entries);
+            let mut draft = Estimate::new(&contents, grid, 1, entries);
             for chunk in &contents.chunks {
                 draft.take(chunk);
             }

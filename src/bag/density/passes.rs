@@ -7,7 +7,7 @@
 
 use std::ops::ControlFlow;
 
-use super::estimate::{Draft, Entries, Grid};
+use super::estimate::{Entries, Estimate, Grid};
 use super::outline::Outline;
 use crate::bag::index::contents::Contents;
 use crate::time::TimeRange;
@@ -42,7 +42,7 @@ pub(crate) fn outline(
         left: WHOLE,
         each: EXACT / (chunks.len() as u64).max(1),
     };
-    let mut draft = Draft::new(contents, Grid { range, parts }, step, entries);
+    let mut draft = Estimate::new(contents, Grid { range, parts }, step, entries);
     let (mut seen, mut untold) = (0, 0);
     let coarse = coarse(chunks.len());
     for Visit { place, stride } in visits(chunks.len(), coarse) {

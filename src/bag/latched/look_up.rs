@@ -17,7 +17,7 @@ use super::refill::Reader;
 use super::transforms::frames;
 use crate::bag::damage::Damage;
 use crate::bag::decompress::budget::Meter;
-use crate::bag::decompress::uncompressed::Plain;
+use crate::bag::decompress::uncompressed::UncompressedRecords;
 use crate::bag::index::contents::Contents;
 use crate::bag::index::merge_topics::{Depth, LaneId};
 use crate::bag::mcap::message_index;
@@ -293,7 +293,7 @@ impl<'a> Search<'a> {
             return Some((entries.into_iter().map(sighting).collect(), is_all));
         }
         let source = &self.contents.input(chunk.input).source;
-        let plain = Plain::of(source, &chunk.place)?;
+        let plain = UncompressedRecords::of(source, &chunk.place)?;
         let entries = self.listed(id, lane)?;
         if entries.len() > MOST_READ_ALONE {
             return None;

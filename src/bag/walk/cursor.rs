@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::decompressors::Crew;
+use super::decompressors::Decompressors;
 use super::head::Head;
 use super::open_chunk::{Keep, OpenChunk, View};
 use super::selection::{Bounds, Direction, Selection};
@@ -39,7 +39,7 @@ pub struct Cursor {
     damage: VecDeque<Damage>,
     decoder: Decoder,
     meter: Arc<Meter>,
-    crew: Option<Crew>,
+    crew: Option<Decompressors>,
     /// Whether it has opened a chunk yet: a seek that is followed by another one needs no crew.
     has_opened: bool,
     held: u64,
@@ -128,7 +128,7 @@ impl Cursor {
     /// The same walk with more cores for chunks, used while `is_wanted` says so.
     pub(crate) fn with_crew(self, is_wanted: Arc<AtomicBool>) -> Self {
         Self {
-            crew: Some(Crew::new(is_wanted)),
+            crew: Some(Decompressors::new(is_wanted)),
             ..self
         }
     }

@@ -1,4 +1,4 @@
-//! [`Crew`]: threads that decompress the next chunks while their cursor walks the ones before.
+//! [`Decompressors`]: threads that decompress the next chunks while their cursor walks the ones before.
 //!
 //! Worth it when one core cannot keep up: a cue asks for it while its receiver has next to nothing left to
 //! take. What they do is on their cursor's account, and they end with it.
@@ -22,7 +22,7 @@ const MOST: usize = 8;
 type Read = Result<Owned, Fault>;
 
 /// Decompresses ahead, with threads that are started when they are first needed.
-pub(crate) struct Crew {
+pub(crate) struct Decompressors {
     /// Whether whoever takes the messages waits for more.
     is_wanted: Arc<AtomicBool>,
     /// `None` before the first and while it is dropped.
@@ -32,7 +32,7 @@ pub(crate) struct Crew {
     begun: VecDeque<(u32, Receiver<Read>)>,
 }
 
-impl Crew {
+impl Decompressors {
     pub(crate) fn new(is_wanted: Arc<AtomicBool>) -> Self {
         Self {
             is_wanted,
@@ -101,7 +101,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Decompressors {
     fn drop(&mut self) {
         self.requests = None;
         self.begun.clear();

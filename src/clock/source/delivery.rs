@@ -1,4 +1,4 @@
-//! [`Hub`]: the clocks of a [`SimTime`](super::sim_time::SimTime), and the line in which what the source says waits
+//! [`Delivery`]: the clocks of a [`SimTime`](super::sim_time::SimTime), and the line in which what the source says waits
 //! for them. It does not know the source; `switch.rs` does.
 //!
 //! One thread at a time hands on, in order, with no lock held: jump handlers may come back here. What arrives
@@ -31,7 +31,7 @@ const STALE_IN_A_ROW: u32 = 3;
 
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-pub(crate) struct Hub {
+pub(crate) struct Delivery {
     id: HubId,
     wall: Wall,
     pub(crate) line: Mutex<Line>,
@@ -92,7 +92,7 @@ impl Letter for (Option<u64>, Action) {
     }
 }
 
-impl Hub {
+impl Delivery {
     pub(crate) fn new(wall: Wall) -> Arc<Self> {
         Arc::new(Self {
             id: MADE.fetch_add(1, Ordering::Relaxed),
@@ -327,7 +327,7 @@ fn hand(action: Action, clocks: &[Attached], is_on: bool) {
     }
 }
 
-impl fmt::Debug for Hub {
+impl fmt::Debug for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = self.line();
         f.debug_struct("SimTime")

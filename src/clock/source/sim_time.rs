@@ -38,14 +38,14 @@ use crate::time::Ros;
 /// runs jump handlers, of whichever clock.
 #[derive(Clone, Debug)]
 pub struct SimTime {
-    switch: Arc<Keeper>,
+    switch: Arc<SourceOwner>,
 }
 
 /// Exists as long as anybody has a clock of the hub, or may ask for one.
 #[derive(Debug)]
-struct Keeper(Arc<Switch>);
+struct SourceOwner(Arc<Switch>);
 
-impl Deref for Keeper {
+impl Deref for SourceOwner {
     type Target = Switch;
 
     fn deref(&self) -> &Switch {
@@ -53,7 +53,7 @@ impl Deref for Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for SourceOwner {
     /// The source is stopped and dropped. Its code may wait for its own threads: for one that feeds, which may be this
     /// one, and for one that waits until the handlers of any clock are done. So a thread that feeds these clocks, or
     /// that runs handlers, leaves it to a new thread.
@@ -126,7 +126,7 @@ impl SimTime {
 
     fn on(wall: Wall, source: Box<dyn TimeSource>) -> Self {
         let (switch, attached) = Switch::new(wall, source);
-        let switch = Arc::new(Keeper(switch));
+        let switch = Arc::new(SourceOwner(switch));
         come_of(attached);
         Self { switch }
     }
@@ -150,7 +150,7 @@ impl SimTime {
     }
 
     fn attach_in_hand(&self, clock: &Attached) {
-        let keeper: Kept = Arc::<Keeper>::clone(&self.switch);
+        let keeper: Kept = Arc::<SourceOwner>::clone(&self.switch);
         drop(self.switch.hub.attach(clock, keeper));
     }
 

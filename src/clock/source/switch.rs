@@ -1,14 +1,14 @@
 //! [`Switch`]: owns the time source of a [`SimTime`](super::sim_time::SimTime), switches it on and off and replaces it.
 //!
 //! The source's own code runs under the lock of `control`, one call at a time, and no thread begins to deliver
-//! meanwhile. The result is put in the line of the [`Hub`] like what a source says; the caller waits until it has been
+//! meanwhile. The result is put in the line of the [`Delivery`] like what a source says; the caller waits until it has been
 //! delivered.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
-use super::delivery::{Action, Hub};
+use super::delivery::{Action, Delivery};
 use super::time_source::{Feed, SourceError, TimeSource};
 use crate::clock::jump::handler_threads;
 use crate::clock::state::share::Share;
@@ -19,7 +19,7 @@ use crate::clock::wall_clock::Wall;
 pub(crate) type Ran<T> = std::thread::Result<T>;
 
 pub(crate) struct Switch {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<Delivery>,
     /// Held while the source's own code runs, not while handlers do.
     control: Mutex<Control>,
     /// Written under the lock of `control`, read without: the source's own code may ask.
@@ -34,7 +34,7 @@ struct Control {
 impl Switch {
     pub(crate) fn new(wall: Wall, source: Box<dyn TimeSource>) -> (Arc<Self>, Ran<()>) {
         let switch = Arc::new(Self {
-            hub: Hub::new(wall),
+            hub: Delivery::new(wall),
             control: Mutex::new(Control { source, number: 0 }),
             is_on: AtomicBool::new(false),
         });

@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::delivery::{Action, Hub};
+use super::delivery::{Action, Delivery};
 use crate::clock::state::extrapolate::{ClockState, Extrapolation, Heard};
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Duration, Ros, Speed, Steady, Time};
@@ -65,12 +65,12 @@ pub enum SourceError {
 /// clocks are gone, they feed nobody.
 #[derive(Clone, Debug)]
 pub struct Feed {
-    hub: Weak<Hub>,
+    hub: Weak<Delivery>,
     source: u64,
 }
 
 impl Feed {
-    pub(crate) fn new(hub: &Arc<Hub>, source: u64) -> Self {
+    pub(crate) fn new(hub: &Arc<Delivery>, source: u64) -> Self {
         Self {
             hub: Arc::downgrade(hub),
             source,

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Weak};
 
-use super::keep_alive::{Kept, Life};
+use super::keep_alive::{KeepAlive, Kept};
 use crate::clock::core::{Core, Locked};
 use crate::clock::handle::Clock;
 use crate::clock::jump::handler_threads::HubId;
@@ -98,7 +98,7 @@ impl ClockWriter {
 pub(crate) struct Attached {
     hold: Arc<Hold>,
     /// Not kept: who brings a clock its time goes with the last who has the clock.
-    life: Weak<Life>,
+    life: Weak<KeepAlive>,
     owner: u64,
 }
 
@@ -109,7 +109,7 @@ impl Attached {
         Self::of(Arc::new(writer.hold), life)
     }
 
-    fn of(hold: Arc<Hold>, life: Weak<Life>) -> Self {
+    fn of(hold: Arc<Hold>, life: Weak<KeepAlive>) -> Self {
         let core = &hold.0;
         let mut state = core.lock();
         state.owner += 1;

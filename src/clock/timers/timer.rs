@@ -11,9 +11,9 @@ use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
 use super::timetable::TimerId;
 use crate::clock::core::{Core, Locked};
 use crate::clock::handle::{Clock, kinded};
-use crate::clock::source::keep_alive::Life;
+use crate::clock::source::keep_alive::KeepAlive;
 use crate::clock::waiting::on_jump::SleepError;
-use crate::clock::waiting::sleep::Ears;
+use crate::clock::waiting::sleep::TimerWait;
 use crate::clock::waiting::sleep_options::SleepOptions;
 use crate::clock::waiting::wait_queue::Look;
 use crate::time::{Duration, Kind, Ros, Time};
@@ -124,7 +124,7 @@ pub struct Timer<K: Kind = Ros> {
 struct Hook {
     core: Arc<Core>,
     id: TimerId,
-    _life: Arc<Life>,
+    _life: Arc<KeepAlive>,
 }
 
 impl Drop for Hook {
@@ -215,7 +215,7 @@ impl<K: Kind> Timer<K> {
         let options = options.into();
         let limits = options.limits(core.wall());
         let bell = core.lock().timers.bell(id);
-        let ears = Ears::new(core, &bell, options.on_jump);
+        let ears = TimerWait::new(core, &bell, options.on_jump);
         let _watch = limits.watch(core, &bell);
         let (_state, tick) = core.wait(core.lock(), ears.id(), |state, now| {
             if limits.is_cancelled() {

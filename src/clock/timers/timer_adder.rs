@@ -10,7 +10,7 @@ use super::schedule::Tick;
 use super::timer::{InvalidPeriod, Timer, TimerOptions};
 use super::timetable::SetId;
 use crate::clock::handle::Clock;
-use crate::clock::waiting::wait_queue::Bell;
+use crate::clock::waiting::wait_queue::WaitQueue;
 use crate::time::{Kind, Ros};
 
 pub(crate) type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
@@ -19,7 +19,7 @@ pub(crate) type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
 /// [`Timers::adder`](super::timer_set::Timers::adder).
 pub struct TimerAdder<K: Kind = Ros> {
     clock: Clock<K>,
-    bell: Arc<Bell>,
+    bell: Arc<WaitQueue>,
     set: SetId,
     inbox: Weak<Inbox<K>>,
 }
@@ -44,7 +44,7 @@ impl<K: Kind> Inbox<K> {
 impl<K: Kind> TimerAdder<K> {
     pub(crate) fn new(
         clock: &Clock<K>,
-        bell: &Arc<Bell>,
+        bell: &Arc<WaitQueue>,
         set: SetId,
         inbox: &Arc<Inbox<K>>,
     ) -> Self {

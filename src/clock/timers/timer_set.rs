@@ -14,9 +14,9 @@ use super::timer_adder::{Callback, Inbox, TimerAdder};
 use super::timetable::{SetId, TimerId};
 use crate::clock::handle::Clock;
 use crate::clock::waiting::on_jump::SleepError;
-use crate::clock::waiting::sleep::Ears;
+use crate::clock::waiting::sleep::TimerWait;
 use crate::clock::waiting::sleep_options::{Limits, SleepOptions};
-use crate::clock::waiting::wait_queue::{Bell, Look};
+use crate::clock::waiting::wait_queue::{Look, WaitQueue};
 use crate::time::{Duration, Kind, Ros};
 
 /// Timers with callbacks (requirement T6).
@@ -32,7 +32,7 @@ use crate::time::{Duration, Kind, Ros};
 /// ```
 pub struct Timers<K: Kind = Ros> {
     clock: Clock<K>,
-    bell: Arc<Bell>,
+    bell: Arc<WaitQueue>,
     set: SetId,
     entries: BTreeMap<TimerId, (Timer<K>, Callback<K>)>,
     inbox: Arc<Inbox<K>>,
@@ -147,7 +147,7 @@ impl<K: Kind> Timers<K> {
     pub fn run(&mut self, options: impl Into<SleepOptions>) -> SleepError {
         let options = options.into();
         let limits = options.limits(self.clock.core.wall());
-        let ears = Ears::new(&self.clock.core, &self.bell, options.on_jump);
+        let ears = TimerWait::new(&self.clock.core, &self.bell, options.on_jump);
         loop {
             if let Err(ended) = self.wait_due(&ears, &limits) {
                 return ended;
@@ -156,7 +156,7 @@ impl<K: Kind> Timers<K> {
         }
     }
 
-    fn wait_due(&self, ears: &Ears, limits: &Limits) -> Result<(), SleepError> {
+    fn wait_due(&self, ears: &TimerWait, limits: &Limits) -> Result<(), SleepError> {
         let core = &self.clock.core;
         let _watch = limits.watch(core, &self.bell);
         let (_state, due) = core.wait(core.lock(), ears.id(), |state, now| {

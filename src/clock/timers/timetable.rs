@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::schedule::Schedule;
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
-use crate::clock::waiting::wait_queue::Bell;
+use crate::clock::waiting::wait_queue::WaitQueue;
 use crate::time::{Ros, Time};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct SetId(u64);
 
 #[derive(Debug)]
 struct Timed {
-    bell: Arc<Bell>,
+    bell: Arc<WaitQueue>,
     schedule: Schedule,
     set: Option<SetId>,
 }
@@ -52,7 +52,7 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    pub(crate) fn add(&mut self, bell: Arc<Bell>, schedule: Schedule) -> TimerId {
+    pub(crate) fn add(&mut self, bell: Arc<WaitQueue>, schedule: Schedule) -> TimerId {
         let id = TimerId(self.next_id());
         self.newest_call = self.newest_call.max(schedule.newest_call());
         let set = None;
@@ -81,7 +81,7 @@ impl Timetable {
     }
 
     /// The timer belongs to a set from now on and rings its bell.
-    pub(crate) fn join(&mut self, id: TimerId, set: SetId, bell: &Arc<Bell>) {
+    pub(crate) fn join(&mut self, id: TimerId, set: SetId, bell: &Arc<WaitQueue>) {
         if let Some(timer) = self.timers.get_mut(&id) {
             timer.place(id).map(|place| self.order.remove(&place));
             timer.bell = Arc::clone(bell);
@@ -98,7 +98,7 @@ impl Timetable {
         }
     }
 
-    pub(crate) fn bell(&self, id: TimerId) -> Arc<Bell> {
+    pub(crate) fn bell(&self, id: TimerId) -> Arc<WaitQueue> {
         Arc::clone(&self.timers[&id].bell)
     }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::on_jump::{OnJump, SleepError};
-use super::wait_queue::Bell;
+use super::wait_queue::WaitQueue;
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::time::{Duration, Ros, Steady, Time};
 
@@ -23,7 +23,7 @@ impl AlarmId {
 /// A call that waits.
 #[derive(Debug)]
 struct Waiter {
-    bell: Arc<Bell>,
+    bell: Arc<WaitQueue>,
     sleeper: Sleeper,
     /// Its place in the queue, if it has one.
     queued: Option<Time<Ros>>,
@@ -64,7 +64,7 @@ pub(crate) struct Alarms {
 }
 
 impl Alarms {
-    pub(crate) fn add(&mut self, bell: &Arc<Bell>, sleeper: Sleeper) -> AlarmId {
+    pub(crate) fn add(&mut self, bell: &Arc<WaitQueue>, sleeper: Sleeper) -> AlarmId {
         self.last_id += 1;
         let id = AlarmId(self.last_id);
         let waiter = Waiter {
@@ -132,7 +132,7 @@ impl Alarms {
         &self.waiters[&id].sleeper
     }
 
-    pub(crate) fn waiter_bell(&self, id: AlarmId) -> Arc<Bell> {
+    pub(crate) fn waiter_bell(&self, id: AlarmId) -> Arc<WaitQueue> {
         Arc::clone(&self.waiters[&id].bell)
     }
 

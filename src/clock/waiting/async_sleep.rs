@@ -18,13 +18,13 @@ use std::task::{Context, Poll, Waker};
 use super::alarms::{AlarmId, Sleeper};
 use super::cancel::Watch;
 use super::on_jump::{OnJump, SleepError};
-use super::sleep::{Asleep, Ears};
+use super::sleep::{Asleep, TimerWait};
 use super::sleep_options::SleepOptions;
-use super::wait_queue::{Bell, Look};
+use super::wait_queue::{Look, WaitQueue};
 use crate::clock::core::{Core, CoreState};
 use crate::clock::handle::Clock;
 use crate::clock::jump::handler_threads;
-use crate::clock::source::keep_alive::Life;
+use crate::clock::source::keep_alive::KeepAlive;
 use crate::time::{Duration, Kind, Ros, Steady, Time};
 
 /// A sleep on a clock, which has begun when it is made; dropped, it ends. See [`Clock::sleep_until_async`].
@@ -33,7 +33,7 @@ pub struct Sleep {
     core: Arc<Core>,
     /// Keeps what brings the clock its time.
     desk: Arc<Desk>,
-    _life: Arc<Life>,
+    _life: Arc<KeepAlive>,
     id: AlarmId,
     entry: Arc<Entry>,
 }
@@ -49,7 +49,7 @@ const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
 /// Who sleeps on one clock, and what their thread waits for.
 #[derive(Default)]
 pub(crate) struct Desk {
-    bell: OnceLock<Arc<Bell>>,
+    bell: OnceLock<Arc<WaitQueue>>,
     /// Taken after the clock's lock, or without it.
     guests: Mutex<Guests>,
     /// Notified when there are guests again.
@@ -207,7 +207,7 @@ fn start(core: &Arc<Core>, desk: &Arc<Desk>) {
 impl Desk {
     fn serve(&self, core: &Arc<Core>) {
         let bell = self.bell.get_or_init(|| core.bell());
-        let ears = Ears::new(core, bell, OnJump::Continue);
+        let ears = TimerWait::new(core, bell, OnJump::Continue);
         loop {
             let (state, ended) = core.wait(core.lock(), ears.id(), |state, now| {
                 self.look(core, state, now)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
 
 use super::alarms::AlarmId;
-use super::wait_queue::Bell;
+use super::wait_queue::WaitQueue;
 use crate::clock::core::Core;
 use crate::clock::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
@@ -27,7 +27,7 @@ struct Waits {
 #[derive(Clone, Debug)]
 struct Wait {
     core: Weak<Core>,
-    bell: Arc<Bell>,
+    bell: Arc<WaitQueue>,
     /// The sleep to look at when the bell is rung, if the bell is that of many.
     sleep: Option<AlarmId>,
 }
@@ -58,7 +58,7 @@ impl Cancel {
     pub(crate) fn watch(
         &self,
         core: &Arc<Core>,
-        bell: &Arc<Bell>,
+        bell: &Arc<WaitQueue>,
         sleep: Option<AlarmId>,
     ) -> Watch {
         let wait = Wait {

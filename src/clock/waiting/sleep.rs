@@ -1,4 +1,4 @@
-//! Sleeping on a clock: [`Asleep`] is a sleep that has begun, [`Ears`] waits for a timer; [`Core`] runs both.
+//! Sleeping on a clock: [`Asleep`] is a sleep that has begun, [`TimerWait`] waits for a timer; [`Core`] runs both.
 //!
 //! A sleeper blocks its own thread. Only its deadline, a jump that its [`OnJump`] asks for or its cancellation wakes
 //! it. It looks at the time before it waits, under the lock that every change takes.
@@ -10,21 +10,21 @@ use super::alarms::{AlarmId, Sleeper};
 use super::cancel::Watch;
 use super::on_jump::{OnJump, SleepError};
 use super::sleep_options::{Limits, SleepOptions};
-use super::wait_queue::{Bell, Look};
+use super::wait_queue::{Look, WaitQueue};
 use crate::clock::core::{Core, CoreState};
 #[cfg(feature = "async")]
 use crate::time::Steady;
 use crate::time::{Duration, Ros, Time};
 
 /// Waits for a timer and is told of jumps, until dropped. Must not be dropped under the clock's lock.
-pub(crate) struct Ears {
+pub(crate) struct TimerWait {
     core: Arc<Core>,
     id: AlarmId,
 }
 
-impl Ears {
+impl TimerWait {
     /// Changes of source are none of its business. It rings `bell`.
-    pub(crate) fn new(core: &Arc<Core>, bell: &Arc<Bell>, on_jump: OnJump) -> Self {
+    pub(crate) fn new(core: &Arc<Core>, bell: &Arc<WaitQueue>, on_jump: OnJump) -> Self {
         let sleeper = Sleeper {
             on_jump,
             follows_timer: true,
@@ -48,7 +48,7 @@ impl Ears {
     }
 }
 
-impl Drop for Ears {
+impl Drop for TimerWait {
     fn drop(&mut self) {
         self.core.lock().alarms.remove(self.id);
     }
@@ -82,7 +82,7 @@ pub(crate) struct Asleep<P> {
 impl<P: FnOnce(&CoreState, Time<Ros>) -> Sleeper> Asleep<P> {
     pub(crate) fn new(
         state: &mut CoreState,
-        bell: &Arc<Bell>,
+        bell: &Arc<WaitQueue>,
         options: &SleepOptions,
         limits: Limits,
         plan: P,
@@ -145,7 +145,7 @@ impl<P> Asleep<P> {
     }
 
     /// A cancellation calls for a look at this sleep alone. To be called before the first look.
-    pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch> {
+    pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<WaitQueue>) -> Option<Watch> {
         self.limits.watch_one(core, bell, Some(self.alarm))
     }
 }
@@ -180,7 +180,7 @@ impl Core {
     pub(crate) fn wait_started(self: &Arc<Self>, options: &SleepOptions) -> Result<(), SleepError> {
         let bell = self.bell();
         let limits = options.limits(self.wall());
-        let ears = Ears::new(self, &bell, options.on_jump);
+        let ears = TimerWait::new(self, &bell, options.on_jump);
         let _watch = limits.watch(self, &bell);
         let (_state, outcome) = self.wait(self.lock(), ears.id(), |state, now| {
             if limits.is_cancelled() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::alarms::AlarmId;
 use super::cancel::{Cancel, Watch};
 use super::on_jump::{OnJump, SleepError};
-use super::wait_queue::{Bell, Look};
+use super::wait_queue::{Look, WaitQueue};
 use crate::clock::core::Core;
 use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Steady, Time};
@@ -79,7 +79,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<Bell>) -> Option<Watch> {
+    pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<WaitQueue>) -> Option<Watch> {
         self.watch_one(core, bell, None)
     }
 
@@ -87,7 +87,7 @@ impl Limits {
     pub(crate) fn watch_one(
         &self,
         core: &Arc<Core>,
-        bell: &Arc<Bell>,
+        bell: &Arc<WaitQueue>,
         sleep: Option<AlarmId>,
     ) -> Option<Watch> {
         let cancel = self.cancel.as_ref();

@@ -1,4 +1,4 @@
-//! [`Bell`]: what threads wait for under a clock's lock; counts those that nobody has woken yet. [`Look`]: what
+//! [`WaitQueue`]: what threads wait for under a clock's lock; counts those that nobody has woken yet. [`Look`]: what
 //! they find when they do.
 //!
 //! Every bell belongs to one clock. It is rung, waited for and counted under that clock's lock alone: so no
@@ -12,7 +12,7 @@ use crate::clock::sync::{Condvar, MutexGuard};
 use crate::time::{Ros, Steady, Time};
 
 #[derive(Debug)]
-pub(crate) struct Bell {
+pub(crate) struct WaitQueue {
     condvar: Condvar,
     asleep: AtomicUsize,
     /// Of all bells of the clock.
@@ -20,7 +20,7 @@ pub(crate) struct Bell {
     rings: AtomicUsize,
 }
 
-impl Bell {
+impl WaitQueue {
     pub(crate) fn new(all_asleep: &Arc<AtomicUsize>) -> Arc<Self> {
         Arc::new(Self {
             condvar: Condvar::new(),

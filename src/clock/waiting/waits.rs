@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::alarms::AlarmId;
-use super::wait_queue::{Bell, Look};
+use super::wait_queue::{Look, WaitQueue};
 use crate::clock::core::{Core, CoreState, Locked};
 use crate::clock::jump::handler::contained;
 use crate::clock::jump::handler_gate;
@@ -43,7 +43,7 @@ impl Core {
     fn wait_for_round<'a>(
         &'a self,
         state: Locked<'a>,
-        bell: &Bell,
+        bell: &WaitQueue,
         until: Option<Time<Steady>>,
         ticket: Ticket,
     ) -> Locked<'a> {
@@ -77,7 +77,7 @@ impl Core {
 
     /// Wakes one waiter, under the lock: it is before its look or already waiting. If the bell is that of many sleeps,
     /// `sleep` is the one to look at.
-    pub(crate) fn ring(&self, bell: &Bell, sleep: Option<AlarmId>) {
+    pub(crate) fn ring(&self, bell: &WaitQueue, sleep: Option<AlarmId>) {
         let mut state = self.lock();
         match sleep {
             Some(id) => state.alarms.ring(id),
@@ -85,8 +85,8 @@ impl Core {
         }
     }
 
-    pub(crate) fn bell(&self) -> Arc<Bell> {
-        Bell::new(&self.asleep)
+    pub(crate) fn bell(&self) -> Arc<WaitQueue> {
+        WaitQueue::new(&self.asleep)
     }
 
     /// Looks until it is done; between looks the waiter waits for its bell or for the machine's clock to get
@@ -139,14 +139,19 @@ impl Core {
             .map(|until| until.saturating_since(self.wall.steady()).to_std())
     }
 
-    fn doze<'a>(&self, state: Locked<'a>, bell: &Bell, until: Option<Time<Steady>>) -> Locked<'a> {
+    fn doze<'a>(
+        &self,
+        state: Locked<'a>,
+        bell: &WaitQueue,
+        until: Option<Time<Steady>>,
+    ) -> Locked<'a> {
         self.doze_for(state, bell, self.left(until))
     }
 
     fn doze_for<'a>(
         &self,
         state: Locked<'a>,
-        bell: &Bell,
+        bell: &WaitQueue,
         left: Option<std::time::Duration>,
     ) -> Locked<'a> {
         if self.onlookers.load(Relaxed) > 0 {

@@ -20,7 +20,7 @@ use toml::Spanned;
 use super::action::{Action, Bindings, rows};
 use super::key::Keys;
 use crate::tui::model::theme::ThemeName;
-use crate::tui::model::time_format::Face;
+use crate::tui::model::time_format::TimeFormat;
 use crate::untrusted::Foreign;
 
 /// What the file says; what it does not say is as it comes.
@@ -29,7 +29,7 @@ pub struct Config {
     /// Which key does what.
     pub bindings: Bindings,
     /// How times are shown at first.
-    pub face: Face,
+    pub face: TimeFormat,
     /// Whether only ASCII characters are drawn.
     pub ascii: bool,
     /// The colours.
@@ -55,7 +55,7 @@ struct File {
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Look {
-    time: Face,
+    time: TimeFormat,
     theme: ThemeName,
     ascii: bool,
 }
@@ -158,7 +158,7 @@ mod tests {
             "[tui]\ntime = \"utc\"\ntheme = \"light\"\nascii = true\n[keys]\nquit = [\"x\", \"ctrl+c\"]\nmark = \"q\"\n",
         )
         .unwrap();
-        assert_eq!((config.face, config.ascii), (Face::Utc, true));
+        assert_eq!((config.face, config.ascii), (TimeFormat::Utc, true));
         assert_eq!(config.theme, ThemeName::Light);
         let twice = parse("[keys]\nquit = [\"x\", \"x\"]\n").unwrap();
         assert_eq!(twice.bindings.keys(Action::Quit).to_string(), "x");

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use super::axis::Axis;
 use super::glyphs::Glyphs;
 use super::theme::Theme;
-use super::time_format::Face;
+use super::time_format::TimeFormat;
 use crate::bag::{Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::Command;
@@ -67,7 +67,7 @@ pub struct Look {
     /// Colours.
     pub theme: Theme,
     /// How times are shown.
-    pub face: Face,
+    pub face: TimeFormat,
 }
 
 /// What loops.

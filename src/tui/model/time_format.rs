@@ -1,4 +1,4 @@
-//! Times as they are shown: [`Face`] for points, [`span`] for spans.
+//! Times as they are shown: [`TimeFormat`] for points, [`span`] for spans.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -9,7 +9,7 @@ use crate::time::{Duration, Ros, Time};
 /// How points in time are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Face {
+pub enum TimeFormat {
     /// In the zone of this machine.
     #[default]
     Local,
@@ -19,7 +19,7 @@ pub enum Face {
     Seconds,
 }
 
-impl Face {
+impl TimeFormat {
     /// The next one, round and round.
     #[must_use]
     pub const fn next(self) -> Self {
@@ -98,15 +98,15 @@ mod tests {
     fn points_are_shown_in_each_face() {
         let time = Time::from_nanos(1_700_000_000_184_999_999);
         let berlin = TimeZone::get("Europe/Berlin").unwrap_or(TimeZone::UTC);
-        assert_eq!(Face::Utc.show(time, &berlin), "22:13:20.184 UTC");
+        assert_eq!(TimeFormat::Utc.show(time, &berlin), "22:13:20.184 UTC");
         assert_eq!(
-            Face::Utc.show_date(time, &berlin),
+            TimeFormat::Utc.show_date(time, &berlin),
             "2023-11-14 22:13:20.184 UTC"
         );
-        assert_eq!(Face::Seconds.show(time, &berlin), "1700000000.184 s");
+        assert_eq!(TimeFormat::Seconds.show(time, &berlin), "1700000000.184 s");
         let fixed = TimeZone::fixed(jiff::tz::offset(2));
-        assert_eq!(Face::Local.show(time, &fixed), "00:13:20.184 +02");
-        for face in [Face::Local, Face::Utc, Face::Seconds] {
+        assert_eq!(TimeFormat::Local.show(time, &fixed), "00:13:20.184 +02");
+        for face in [TimeFormat::Local, TimeFormat::Utc, TimeFormat::Seconds] {
             for time in [Time::MIN, Time::MAX, Time::ZERO] {
                 assert!(!face.show(time, &fixed).is_empty());
             }

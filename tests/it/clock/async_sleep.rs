@@ -224,7 +224,7 @@ fn a_sleep_tells_that_no_thread_can_be_started() {
         println!("no thread could be started");
         return;
     }
-    let name = "time_async::a_sleep_tells_that_no_thread_can_be_started";
+    let name = "clock::async_sleep::a_sleep_tells_that_no_thread_can_be_started";
     let child = Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--test-threads=1", "--nocapture"])
         .env("RUST_MIN_STACK", (usize::MAX >> 4).to_string())

@@ -397,7 +397,7 @@ fn a_panic_while_the_screen_is_taken() {
         other.join().unwrap_err();
         panic!("the drawing thread breaks down");
     }
-    let name = "pty_terminal::a_panic_while_the_screen_is_taken";
+    let name = "pty::terminal::a_panic_while_the_screen_is_taken";
     let program = std::env::current_exe().unwrap();
     let setup = Setup::of(&program, &["--exact", name, "--nocapture"]);
     let mut tape = setup.env(BREAKS, "1").run();

@@ -7,8 +7,8 @@ use bagplay::player::{Gates, Pace, State, Status, TopicCounts};
 use bagplay::ros::{Durability, Qos, Reliability};
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bagplay::tui::{
-    Action, Audience, Bindings, Effect, Event, Face, Facts, Gesture, Glyphs, Lane, Line, Look,
-    Model, Mouse, Row, Severity, Size, Theme, ThemeName, draw,
+    Action, Audience, Bindings, Effect, Event, Facts, Gesture, Glyphs, Lane, Line, Look, Model,
+    Mouse, Row, Severity, Size, Theme, ThemeName, TimeFormat, draw,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -215,7 +215,7 @@ pub(crate) fn look() -> Look {
         bindings: Bindings::default(),
         glyphs: Glyphs::UNICODE,
         theme: ThemeName::Dark.theme(None),
-        face: Face::Local,
+        face: TimeFormat::Local,
     }
 }
 

@@ -8,7 +8,8 @@ use bagplay::decode::{Decoded, How, Line as Field};
 use bagplay::player::{Gate, Gates, Pace, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
-    Audience, Brackets, Event, Face, Found, Gesture, Keys, Model, Peeked, Size, Theme, ThemeName,
+    Audience, Brackets, Event, Found, Gesture, Keys, Model, Peeked, Size, Theme, ThemeName,
+    TimeFormat,
 };
 use insta::assert_snapshot;
 use ratatui::buffer::Buffer;
@@ -230,7 +231,7 @@ fn before_anything_is_known() {
 #[test]
 fn faces_of_time() {
     let mut album = Album::default();
-    for face in [Face::Local, Face::Utc, Face::Seconds] {
+    for face in [TimeFormat::Local, TimeFormat::Utc, TimeFormat::Seconds] {
         let mut model = told(bagplay::tui::Look { face, ..look() });
         stand(&mut model, State::Paused, 12_184);
         for width in [160, 110, 60] {
