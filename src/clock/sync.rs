@@ -1,5 +1,5 @@
 //! The locks, bells and atomics of this room: the standard library's, or in a model (`--cfg model`) those of a
-//! checker that goes through the orders in which threads may come; see `model.rs`.
+//! checker that goes through the orders in which threads may come; see `models/mod.rs`.
 //!
 //! Reference counts are the standard library's in both: nothing here hangs on the order of their moves.
 

@@ -1,6 +1,6 @@
 //! A definition resolved for decoding: who holds whom, and how much room everything takes.
 //!
-//! Made once a topic by `decoder.rs`, walked by `walk.rs`, measured by `skip.rs`. A message stands behind all
+//! Made once a topic by `decoder.rs`, walked by `ros_message.rs`, measured by `skip.rs`. A message stands behind all
 //! messages that it holds, so there is no circle and nothing deeper than [`DEEPEST`]. The cost is linear in the
 //! definition.
 

@@ -1,6 +1,6 @@
 //! The transport bar: a recording on a terminal, driven like a tape deck.
 //!
-//! `app/bar.rs` feeds a [`Screen`] with what comes in. The [`Model`] is everything that is shown; it changes
+//! `app/bar/` feeds a [`Screen`] with what comes in. The [`Model`] is everything that is shown; it changes
 //! by [`Event`]s alone and says what is to be done; drawing reads it and nothing else. No thread of playback
 //! ever waits for a screen.
 

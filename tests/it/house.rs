@@ -30,7 +30,18 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
             "player",
         ],
     ),
-    ("tui", &["time", "ros", "marks", "bag", "decode", "player"]),
+    (
+        "tui",
+        &[
+            "time",
+            "untrusted",
+            "ros",
+            "marks",
+            "bag",
+            "decode",
+            "player",
+        ],
+    ),
     (
         "cli",
         &["time", "ros", "untrusted", "marks", "bag", "player", "wire"],

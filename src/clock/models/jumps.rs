@@ -1,4 +1,4 @@
-//! Models of jumps: who sees which time while handlers run, and changes that come meanwhile. As in `model.rs`.
+//! Models of jumps: who sees which time while handlers run, and changes that come meanwhile. As in `mod.rs`.
 
 use std::sync::{Arc, Mutex};
 

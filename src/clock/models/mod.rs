@@ -1,7 +1,7 @@
 //! Models: small programs on this room's clocks whose threads are run in every order that can matter, each reading
 //! in turn every value that the memory orderings allow. A wake-up that is lost shows as a deadlock.
 //!
-//! Here are the [`SeqLock`] and how to check; `model_jumps.rs`, `model_waits.rs` and `model_sources.rs` have the
+//! Here are the [`SeqLock`] and how to check; `jumps.rs`, `waits.rs` and `sources.rs` have the
 //! clocks. Run as `docs/testing.md` says.
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Models of [`SimTime`]: what is fed while clocks come and go, change hands, and sim time goes on and off.
 //!
-//! As in `model.rs`.
+//! As in `mod.rs`.
 
 use std::sync::{Arc, Mutex};
 

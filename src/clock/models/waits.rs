@@ -1,4 +1,4 @@
-//! Models of waiting: sleepers, timers and what wakes them. As in `model.rs`.
+//! Models of waiting: sleepers, timers and what wakes them. As in `mod.rs`.
 
 use std::sync::{Arc, Mutex};
 

@@ -2,7 +2,7 @@
 //!
 //! What the source feeds is handed to the clocks, and their handlers run, in the thread that feeds it, or in one
 //! that delivers already: one that is in a call of a [`SimTime`] which changes something, or one that was started to
-//! deliver what waited when such a call returned. How: `hub.rs`.
+//! deliver what waited when such a call returned. How: `delivery.rs`.
 
 use std::ops::Deref;
 use std::panic::resume_unwind;

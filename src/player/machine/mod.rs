@@ -1,7 +1,7 @@
 //! [`Machine`]: the player without a clock, a thread or a wait.
 //!
 //! [`Machine::advance`] does the one earliest thing there is to do at `now` and says what to wait for;
-//! `apply` (in `moves.rs`) takes commands in between. Its rules, on top of the segment's laws:
+//! `apply` (in `commands.rs`) takes commands in between. Its rules, on top of the segment's laws:
 //! rolling ⇔ meant to play ∧ cue primed ∧ gates open; at equal instants clock, then message, then end;
 //! the clock is never past an unpublished message; at the start and after a jump segment, clock, refills,
 //! messages, in this order.

@@ -1,6 +1,6 @@
 //! [`FileIndex`]: what one file holds and where, as plain data.
 //!
-//! The same type whether the summary of the file says it (`summary.rs`) or reading the file through found it
+//! The same type whether the summary of the file says it (`summary_section.rs`) or reading the file through found it
 //! (`scan.rs`); `build.rs` makes it. Memory grows with the number of chunks, never with a declared size:
 //! definitions, compressions and reports are bounded.
 
