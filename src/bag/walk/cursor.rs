@@ -1,10 +1,10 @@
-//! [`Cursor`]: the ordered walk over a bag, in either direction: a merge of its open chunks.
+//! [`Cursor`]: reads the messages of a bag in order, in either direction, by merging the open chunks.
 //!
-//! A chunk is opened when its first possible key (its last in reverse) is not behind the next message
-//! at hand, so the order is total although chunks and files overlap. Whole chunks are held up to half
-//! of [`Cursor::holding`]'s bound, beyond it only shares of them, so memory stays bounded however
-//! many overlap and each chunk is decompressed once a share, never once a message. Seeking is a new
-//! cursor: it finds its first chunks by binary search and opens only those.
+//! A chunk is opened as soon as its first possible key (in reverse: its last) is not behind the next known message. So
+//! the order is total although chunks and files overlap. Whole chunks are kept up to half of the bound of
+//! [`Cursor::holding`]; beyond that only a share of each chunk is kept. Memory is therefore bounded, and a chunk is
+//! decompressed once per share, not once per message. To seek, make a new cursor: it finds its first chunks by binary
+//! search and opens only those.
 
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
@@ -22,10 +22,10 @@ use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::Contents;
 use crate::bag::message::{Key, Message};
 
-/// What a cursor holds open at most unless told otherwise: 64 MiB.
+/// The default bound of what a cursor holds open: 64 MiB.
 const HELD: u64 = 64 << 20;
 
-/// Walks the messages of a bag in order. Damage is yielded in between, once, and passed over.
+/// Reads the messages of a bag in order. Damage is yielded once, where it lies among the messages, and skipped.
 pub struct Cursor {
     contents: Arc<Contents>,
     selection: Selection,
@@ -40,7 +40,7 @@ pub struct Cursor {
     decoder: Decoder,
     meter: Arc<Meter>,
     crew: Option<Decompressors>,
-    /// Whether it has opened a chunk yet: a seek that is followed by another one needs no crew.
+    /// Whether a chunk has been opened. The first chunk starts no threads: another seek may follow at once.
     has_opened: bool,
     held: u64,
     most_held: u64,
@@ -49,13 +49,13 @@ pub struct Cursor {
 #[derive(Debug)]
 struct Slot {
     chunk: OpenChunk,
-    /// The last message that was taken from it.
+    /// The last message that was taken from the chunk.
     last: Option<Key>,
 }
 
 impl Slot {
-    /// Where the chunk stands among the others; `None` at its end. If it is used up but not at its
-    /// end, what comes next is unknown, so it stands where it was and is fetched before all else.
+    /// The key that places the chunk among the others; `None` at its end. If the share is used up but the chunk is not,
+    /// the next key is unknown. The chunk then keeps its last key, so it is reloaded before anything else.
     fn next_key(&self, contents: &Contents, direction: Direction) -> Option<Key> {
         let chunk = contents.chunk(self.chunk.id);
         let next = self.chunk.next_key(chunk, direction);
@@ -111,7 +111,7 @@ impl Cursor {
         }
     }
 
-    /// The same walk holding at most so many decompressed bytes, plus one chunk in the making.
+    /// The same cursor with another bound on decompressed bytes; one chunk may be in decompression beyond it.
     #[must_use]
     pub fn holding(self, bytes: u64) -> Self {
         Self {
@@ -120,12 +120,12 @@ impl Cursor {
         }
     }
 
-    /// The same walk on another account.
+    /// The same cursor on another meter.
     pub(crate) fn metered(self, meter: Arc<Meter>) -> Self {
         Self { meter, ..self }
     }
 
-    /// The same walk with more cores for chunks, used while `is_wanted` says so.
+    /// The same cursor with threads that decompress ahead while `is_wanted` is true.
     pub(crate) fn with_crew(self, is_wanted: Arc<AtomicBool>) -> Self {
         Self {
             crew: Some(Decompressors::new(is_wanted)),
@@ -133,8 +133,8 @@ impl Cursor {
         }
     }
 
-    /// The next message or damage, unless `goes_on` says no before that: it is asked before each chunk that is
-    /// opened, and the walk can be gone on with.
+    /// The next message or damage. Before each chunk that has to be opened, `goes_on` is asked; if it returns false,
+    /// this returns `None`, and a later call continues from the same place.
     pub fn next_while(
         &mut self,
         mut goes_on: impl FnMut() -> bool,
@@ -151,25 +151,25 @@ impl Cursor {
         }
     }
 
-    /// What this walk has decompressed, and how much of that is alive, payloads handed out included.
+    /// What this cursor has decompressed, and how much of that is in memory, including payloads handed out.
     pub fn usage(&self) -> Usage {
         self.meter.usage()
     }
 
-    /// What the cursor itself holds open, in bytes.
+    /// How many bytes the cursor itself holds open.
     pub(crate) fn held(&self) -> u64 {
         self.held
     }
 
-    /// What the next step is going to decompress, in bytes as declared: nothing if that was begun; `None`
-    /// if it opens no chunk.
+    /// How many bytes, as declared, the next step will decompress: 0 if decompression has begun already; `None` if the
+    /// step opens no chunk.
     pub(crate) fn cost_ahead(&mut self) -> Option<u64> {
         let id = match self.ahead() {
             // Its bytes are counted already.
             Ahead::Open(id) if self.has_begun(id) => return Some(0),
             Ahead::Open(id) => id,
             Ahead::Reload(slot) => {
-                // Who has to fetch shares has no room to read ahead; what was begun would be in its way.
+                // A cursor that reloads shares has no room to decompress ahead; chunks begun would only use up memory.
                 self.crew = None;
                 self.slot(slot)?.chunk.id
             }
@@ -178,7 +178,7 @@ impl Cursor {
         Some(self.contents.chunk(id).cost())
     }
 
-    /// Does one thing: opens a chunk, or yields an item.
+    /// Does one thing: opens a chunk or yields an item.
     pub(crate) fn step(&mut self) -> Step {
         match self.ahead() {
             Ahead::Damage => match self.damage.pop_front() {
@@ -223,7 +223,7 @@ impl Cursor {
     fn open(&mut self, id: u32) {
         let size = self.contents.chunk(id).cost();
         self.read_ahead(id);
-        // The list of a chunk's messages is at most half as large again.
+        // The list of a chunk's messages takes at most half the size of the chunk.
         let is_room = self.held + size + size / 2 <= self.most_held / 2;
         let keep = if self.held == 0 || is_room || self.is_sole_giant(size) {
             Keep::Whole
@@ -242,8 +242,8 @@ impl Cursor {
         self.settle(at, slot);
     }
 
-    /// A chunk that is larger than the bound is held whole all the same, if it is the only one: its shares
-    /// would be fetched again and again.
+    /// Whether the chunk exceeds the bound and is the only open one that does. It is then held whole all the same:
+    /// otherwise its shares would be reloaded again and again.
     fn is_sole_giant(&self, size: u64) -> bool {
         let is_giant = |size: u64| size > self.most_held / 2;
         let mut open = self.open.iter().flatten();
@@ -255,7 +255,7 @@ impl Cursor {
         crew.is_some_and(|crew| crew.begun().any(|begun| begun == id))
     }
 
-    /// Has the chunks behind `id` decompressed meanwhile, as far as there is room for them.
+    /// Starts decompressing the chunks after `id`, as far as there is room for them.
     fn read_ahead(&mut self, id: u32) {
         let is_first = !std::mem::replace(&mut self.has_opened, true);
         let Some(crew) = self.crew.as_mut().filter(|_| !is_first) else {
@@ -273,7 +273,7 @@ impl Cursor {
         let next: Vec<u32> = next.take(vacancies).collect();
         for next in next {
             sum += cost(next);
-            // The list of a chunk's messages is at most half as large again.
+            // The list of a chunk's messages takes at most half the size of the chunk.
             let is_room = self.held + sum + sum / 2 <= self.most_held / 2;
             if !is_room || !self.meter.has_room(sum) {
                 break;
@@ -282,8 +282,8 @@ impl Cursor {
         }
     }
 
-    /// Fetches the next share of a chunk that has nothing at hand, and at least its next message if
-    /// that is the one that is due.
+    /// Loads the next share of a chunk that has no message at hand. If the chunk is parked, its next message is due:
+    /// the share then has at least that message.
     fn reload(&mut self, at: usize) {
         self.heads.pop();
         let Some(slot) = self.open.get_mut(at).and_then(Option::take) else {
@@ -299,7 +299,7 @@ impl Cursor {
             false if is_due => Keep::ShareOfOne(share),
             false => Keep::Share(share),
         };
-        // What was wrong with the chunk was said when it was opened first.
+        // Faults of the chunk were reported when it was first opened.
         match self.load(id, bounds, keep) {
             Some((chunk, _)) => self.settle(at, Slot { chunk, last }),
             None => self.free.push(at),
@@ -335,7 +335,7 @@ impl Cursor {
         }
     }
 
-    /// How much of the chunk is kept when all that overlap it have to share the other half.
+    /// How many bytes of the chunk are kept when it shares the other half of the bound with all chunks that overlap it.
     fn share(&self, id: u32) -> u64 {
         let coming = self.waiting.overlapping(&self.contents, id);
         let count = self.heads.len() + coming;
@@ -360,7 +360,7 @@ impl Cursor {
         message
     }
 
-    /// Puts a chunk where it waits for its turn, or drops it if it has nothing more to say.
+    /// Puts a chunk back among the open ones, or drops it if it has no more messages.
     fn settle(&mut self, at: usize, slot: Slot) {
         if let Some(key) = slot.next_key(&self.contents, self.direction) {
             self.held += slot.chunk.cost();

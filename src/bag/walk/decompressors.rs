@@ -1,7 +1,7 @@
-//! [`Decompressors`]: threads that decompress the next chunks while their cursor walks the ones before.
+//! [`Decompressors`]: threads that decompress the next chunks while their cursor reads the current ones.
 //!
-//! Worth it when one core cannot keep up: a cue asks for it while its receiver has next to nothing left to
-//! take. What they do is on their cursor's account, and they end with it.
+//! They help when one core cannot keep up: a cue asks for them while its receiver has almost nothing left to take.
+//! Their memory is counted on the meter of their cursor, and they end with it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use crate::bag::decompress::budget::{Meter, Owned};
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::Contents;
 
-/// How many threads there are, and how many chunks are begun at most.
+/// The number of threads, and the largest number of chunks begun at once.
 const HANDS: usize = 2;
 const MOST: usize = 8;
 
 type Read = Result<Owned, Fault>;
 
-/// Decompresses ahead, with threads that are started when they are first needed.
+/// Decompresses ahead. The threads are started when they are first needed.
 pub(crate) struct Decompressors {
-    /// Whether whoever takes the messages waits for more.
+    /// Whether the receiver of the messages is waiting for more.
     is_wanted: Arc<AtomicBool>,
-    /// `None` before the first and while it is dropped.
+    /// `None` until the first chunk is begun, and during the drop.
     requests: Option<Sender<(u32, Sender<Read>)>>,
     hands: Vec<JoinHandle<()>>,
-    /// The chunks that are in work or done, in the order in which they are going to be taken.
+    /// The chunks that are being decompressed or done, in the order in which the cursor will take them.
     begun: VecDeque<(u32, Receiver<Read>)>,
 }
 
@@ -42,7 +42,7 @@ impl Decompressors {
         }
     }
 
-    /// How many more chunks it should begin with now.
+    /// How many more chunks may be begun now.
     pub(crate) fn vacancies(&self) -> usize {
         if self.is_wanted.load(Ordering::Relaxed) {
             MOST - self.begun.len()
@@ -51,29 +51,29 @@ impl Decompressors {
         }
     }
 
-    /// The chunks that are in work or done.
+    /// The chunks that are being decompressed or done.
     pub(crate) fn begun(&self) -> impl Iterator<Item = u32> {
         self.begun.iter().map(|(id, _)| *id)
     }
 
-    /// Begins with a chunk.
+    /// Begins to decompress a chunk.
     pub(crate) fn begin(&mut self, id: u32, contents: &Arc<Contents>, meter: &Arc<Meter>) {
         if self.requests.is_none() {
             self.hire(contents, meter);
         }
         let (done, result) = bounded(1);
         let requests = self.requests.as_ref();
-        // Without a thread the cursor does it all.
+        // Without a thread the cursor decompresses the chunk itself.
         if requests.is_some_and(|requests| requests.try_send((id, done)).is_ok()) {
             self.begun.push_back((id, result));
         }
     }
 
-    /// What came of a chunk, if it was begun; waits until it is done.
+    /// The result for a chunk, if it was begun; waits until it is done.
     pub(crate) fn take(&mut self, id: u32) -> Option<Read> {
         let place = self.begun().position(|begun| begun == id)?;
         let (_, result) = self.begun.remove(place)?;
-        // An error means that the thread broke down, which it has said: the cursor tries by itself.
+        // An error means that the thread panicked, which it has reported; the cursor decompresses the chunk itself.
         result.recv().ok()
     }
 
@@ -90,7 +90,7 @@ impl Decompressors {
                     }
                     let chunk = contents.chunk(id);
                     let source = &contents.input(chunk.input).source;
-                    // Nobody waits for it if the cursor is gone.
+                    // If the cursor is gone, nothing receives the result.
                     let _ = done.send(decoder.read(source, &chunk.place, &meter));
                 }
             };

@@ -1,7 +1,7 @@
-//! The messages of a decompressed chunk: a compact list of those that are wanted, sorted by time.
+//! The list of the selected messages of a decompressed chunk, sorted by time.
 //!
-//! Sixteen bytes a message, and at least 31 bytes of chunk behind each, so the list is never longer
-//! than half the chunk. It is sorted only if the recorder did not write in order.
+//! An entry takes 16 bytes, and its message at least 31 bytes of the chunk, so the list is at most about half as large
+//! as the chunk. It is sorted only if the recorder did not write in order.
 
 use std::collections::BTreeSet;
 
@@ -21,9 +21,9 @@ use crate::time::{Ros, Time};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Entry {
     pub(crate) time: Time<Ros>,
-    /// Where its record starts in the decompressed chunk.
+    /// Offset of its record in the decompressed chunk.
     pub(crate) record: u32,
-    /// Where its record starts in the bytes at hand: there too, unless they are a copied share.
+    /// Offset of its record in the bytes at hand. The same as `record`, unless the bytes are a copied share.
     pub(crate) at: u32,
 }
 
@@ -38,7 +38,7 @@ impl Entry {
     }
 }
 
-/// The wanted messages of a chunk in order, and what was wrong on the way.
+/// The selected messages of a chunk in order, and the faults found.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     pub(crate) entries: Vec<Entry>,
@@ -46,7 +46,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// One fault of a kind stands for all in the chunk, which can be millions.
+    /// Keeps only the first fault of each kind: a chunk can have millions.
     fn report(&mut self, fault: Fault) {
         if self.faults.iter().all(|known| known.kind != fault.kind) {
             self.faults.push(fault);
@@ -54,7 +54,7 @@ impl Scan {
     }
 }
 
-/// Lists the messages of the selected topics. What precedes a broken record is sound and stays.
+/// Lists the messages of the selected topics. Messages before a broken record are sound and stay in the list.
 pub(crate) fn scan(
     contents: &Contents,
     chunk: &Chunk,
@@ -131,20 +131,21 @@ pub(crate) fn scan(
     }
     let outside = outside(chunk, &scan.entries);
     scan.faults.extend(outside);
-    // One that is damaged is opened whenever it may matter: its damage is told each time.
+    // A damaged chunk is never taken for known: it is opened whenever it may matter, and its damage is reported each
+    // time.
     if let Some(channels) = channels.filter(|_| scan.faults.is_empty()) {
         chunk.learn(channels);
     }
     scan
 }
 
-/// How many messages of each channel that its index lists a chunk turns out to hold.
+/// Counts the messages of each channel that the chunk's index lists.
 struct Tally<'a> {
     listed: &'a [Indexed],
     counts: Box<[u32]>,
-    /// The channel of the last message, and its place in the list: the next one is often of the same.
+    /// The channel of the last message and its place in `listed`: the next message is often of the same channel.
     last: Option<(u16, usize)>,
-    /// A channel that is not listed.
+    /// A channel that the index does not list.
     other: Option<u16>,
 }
 
@@ -173,7 +174,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Messages of a channel that the index leaves out. Without an index nothing is.
+    /// Reports messages of a channel that the index leaves out. Without an index, no channel counts as left out.
     fn unlisted(&self) -> Option<String> {
         let channel = self.other.filter(|_| !self.listed.is_empty())?;
         Some(format!(
@@ -182,7 +183,7 @@ impl<'a> Tally<'a> {
         ))
     }
 
-    /// A channel of which there are not as many as listed.
+    /// Reports a channel whose number of messages differs from that in the index.
     fn miscounted(&self) -> Option<String> {
         let mut all = self.listed.iter().zip(&self.counts);
         let (indexed, count) = all.find(|(it, count)| it.count != 0 && it.count != **count)?;
@@ -193,7 +194,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// The index may be wrong about a chunk's times.
+/// Reports messages outside the times that the chunk index gives.
 fn outside(chunk: &Chunk, entries: &[Entry]) -> Option<Fault> {
     let (first, last) = (entries.first()?.time, entries.last()?.time);
     let said = chunk.place.times?;
@@ -206,7 +207,7 @@ fn outside(chunk: &Chunk, entries: &[Entry]) -> Option<Fault> {
     is_outside.then(|| Fault::new(DamageKind::Times, detail))
 }
 
-/// Equal ids must have equal content; a channel that moves to another topic is damage.
+/// Two definitions with the same id must be equal; a channel whose topic changes is damage.
 fn check_definition(contents: &Contents, input: u32, record: Record<'_>) -> Result<(), Fault> {
     let short = |Short| Fault::framing(format!("definition {} bytes into the chunk", record.at));
     let conflict = |detail| Err(Fault::new(DamageKind::ChannelConflict, detail));
@@ -238,7 +239,7 @@ fn check_definition(contents: &Contents, input: u32, record: Record<'_>) -> Resu
     Ok(())
 }
 
-/// The length of the whole record at `at`.
+/// The length of the record at `at`, including its opcode and length field.
 pub(crate) fn record_length(bytes: &[u8], at: u32) -> usize {
     let record = bytes
         .get(at as usize..)
@@ -254,7 +255,7 @@ pub(crate) fn channel(bytes: &[u8], entry: Entry) -> Option<u16> {
     MessageHeader::parse(record.body).ok().map(|it| it.channel)
 }
 
-/// The message at `entry`; `None` if there is none, which a scan excludes but an index does not.
+/// The message at `entry`. `None` if there is none: a message index can be wrong about this, a scan cannot.
 pub(crate) fn message(
     contents: &Contents,
     chunk: &Chunk,

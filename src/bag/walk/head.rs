@@ -1,11 +1,11 @@
-//! [`Head`]: where an open chunk stands among the others of a cursor.
+//! [`Head`]: the place of an open chunk in the heap of a cursor.
 
 use std::cmp::Ordering;
 
 use super::selection::Direction;
 use crate::bag::message::Key;
 
-/// The next key of an open chunk; the largest is the next of all.
+/// The next key of an open chunk. The heap gives the largest head first, so the largest is the one that is next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Head {
     pub(crate) key: Key,

@@ -1,4 +1,4 @@
-//! The messages of a bag in order, in either direction.
+//! Reads the messages of a bag in order, in either direction.
 
 pub(crate) mod cursor;
 pub(crate) mod decompressors;

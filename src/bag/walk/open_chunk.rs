@@ -1,8 +1,8 @@
-//! [`OpenChunk`]: what a cursor holds of one chunk: all of it, a copied share, or only its next key.
+//! [`OpenChunk`]: what a cursor keeps of one chunk: the whole chunk, a share, or only its next key.
 //!
-//! A *share* is a compact copy of the next few messages, taken when whole chunks would not fit the
-//! cursor's bound; when it is used up the chunk is decompressed again. Where not even one message
-//! fits, the chunk is *parked*: its next key is known and the message is fetched when it is due.
+//! A *share* is a compact copy of the next few messages. It is taken when the whole chunk would not fit into the bound
+//! of the cursor; when it is used up, the chunk is decompressed again. If not even one message fits, the chunk is
+//! *parked*: its next key is known, and the message is loaded when it is due.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use crate::bag::message::{Key, Message};
 /// How much of a chunk is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Keep {
-    /// All of it.
+    /// The whole chunk.
     Whole,
-    /// A copy of the next messages, up to so many bytes.
+    /// A copy of the next messages, up to this many bytes.
     Share(u64),
-    /// The same, but of one message at least.
+    /// The same, but at least one message.
     ShareOfOne(u64),
 }
 
-/// What is needed to list a chunk's messages.
+/// What is needed to list the messages of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) contents: &'a Contents,
@@ -35,25 +35,25 @@ pub(crate) struct View<'a> {
     pub(crate) meter: &'a Arc<Meter>,
 }
 
-/// What a cursor holds of a chunk.
+/// What a cursor keeps of a chunk.
 #[derive(Debug)]
 pub(crate) struct OpenChunk {
     /// Its place in the chunk table.
     pub(crate) id: u32,
-    /// `None`: parked.
+    /// `None` if the chunk is parked.
     bytes: Option<Bytes>,
     entries: Vec<Entry>,
-    /// Those that are still ahead.
+    /// The entries that have not been taken yet.
     ahead: Range<usize>,
-    /// Whether the chunk has more than `ahead`.
+    /// Whether the chunk has messages beyond `ahead`.
     has_more: bool,
-    /// What bytes and entries cost, and the permit for the latter.
+    /// The size of bytes and entries. The permit is for the entries.
     cost: u64,
     _permit: Permit,
 }
 
 impl OpenChunk {
-    /// Lists the messages of a decompressed chunk within `bounds` and keeps as much as told.
+    /// Lists the messages of a decompressed chunk within `bounds` and keeps as much of the chunk as `keep` says.
     pub(crate) fn new(
         view: View<'_>,
         id: u32,
@@ -93,7 +93,7 @@ impl OpenChunk {
         }
     }
 
-    /// Copies the next messages out of the chunk: at least `least`, at most what fits in `most` bytes.
+    /// Copies the next messages out of the chunk: at least `least` messages, at most what fits into `most` bytes.
     fn share(
         view: View<'_>,
         id: u32,
@@ -146,7 +146,7 @@ impl OpenChunk {
         }
     }
 
-    /// What it keeps alive, in bytes.
+    /// How many bytes it keeps in memory.
     pub(crate) fn cost(&self) -> u64 {
         self.cost
     }
@@ -156,17 +156,17 @@ impl OpenChunk {
         self.bytes.is_some() && !self.ahead.is_empty()
     }
 
-    /// Whether its next message is known but has to be fetched first.
+    /// Whether its next message is known but must be loaded first.
     pub(crate) fn is_parked(&self) -> bool {
         self.bytes.is_none() && !self.ahead.is_empty()
     }
 
-    /// Whether the chunk holds messages beyond those at hand.
+    /// Whether the chunk has messages beyond those at hand.
     pub(crate) fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// The key of its next message, if one is at hand or known.
+    /// The key of its next message, if that is known.
     pub(crate) fn next_key(&self, chunk: &Chunk, direction: Direction) -> Option<Key> {
         let ahead = self.entries.get(self.ahead.clone())?;
         let next = match direction {
@@ -176,7 +176,7 @@ impl OpenChunk {
         next.map(|entry| entry.key(chunk))
     }
 
-    /// Its next message, which is behind it then.
+    /// Takes its next message.
     pub(crate) fn take(&mut self, contents: &Contents, direction: Direction) -> Option<Message> {
         let at = match direction {
             Direction::Forward => self.ahead.next(),

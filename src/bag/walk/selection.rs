@@ -1,4 +1,4 @@
-//! [`Selection`], [`StartAt`] and [`Direction`]: which messages a walk covers, from where, which way.
+//! [`Selection`], [`StartAt`] and [`Direction`]: which messages a cursor reads, from where, in which direction.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -7,28 +7,28 @@ use crate::bag::index::contents::{first_at, last_at};
 use crate::bag::message::{Key, TopicId};
 use crate::time::{Ros, Time, TimeRange};
 
-/// Some of a bag's topics. Cheap to clone.
+/// A set of topics of a bag. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Selection(pub(crate) Arc<[bool]>);
 
 impl Selection {
-    /// Whether the topic belongs to it.
+    /// Whether the topic is in the set.
     pub fn contains(&self, topic: TopicId) -> bool {
         self.0.get(topic.index()).copied().unwrap_or(false)
     }
 }
 
-/// Which way a walk goes.
+/// The direction in which a cursor reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
     /// From the past to the future.
     Forward,
-    /// From the future to the past: exactly the reverse order.
+    /// From the future to the past: the exact reverse of the forward order.
     Reverse,
 }
 
 impl Direction {
-    /// Whether `a` comes before `b` on the way.
+    /// Whether `a` comes before `b` in this direction.
     pub(crate) fn is_before(self, a: Key, b: Key) -> bool {
         match self {
             Self::Forward => a < b,
@@ -37,17 +37,17 @@ impl Direction {
     }
 }
 
-/// Where a walk starts.
+/// Where a cursor starts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StartAt {
-    /// At a time, messages of that very time included.
+    /// At a time, including messages of exactly that time.
     At(Time<Ros>),
-    /// Right after a message, in the direction of the walk; it is excluded itself.
+    /// Right after a message, in the direction of the cursor; the message itself is excluded.
     After(Key),
 }
 
 impl StartAt {
-    /// The time of it.
+    /// The time of the start.
     pub const fn time(self) -> Time<Ros> {
         match self {
             Self::At(time) => time,
@@ -56,7 +56,7 @@ impl StartAt {
     }
 }
 
-/// The keys that a walk covers.
+/// The bounds of the keys that a cursor covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bounds {
     pub(crate) low: Bound<Key>,
@@ -84,7 +84,7 @@ impl Bounds {
         }
     }
 
-    /// Those that lie in the range too.
+    /// The keys that are also in the range.
     pub(crate) fn within(self, range: TimeRange) -> Self {
         let (start, stop) = (first_at(range.start()), last_at(range.stop()));
         let low = match self.low {
@@ -98,7 +98,7 @@ impl Bounds {
         Self { low, high }
     }
 
-    /// Whether no key can be among them.
+    /// Whether no key can be within the bounds.
     pub(crate) fn is_empty(&self) -> bool {
         match (self.low, self.high) {
             (Bound::Included(low), Bound::Included(high)) => low > high,
@@ -110,7 +110,7 @@ impl Bounds {
         }
     }
 
-    /// Those that are still ahead once `key` has been passed.
+    /// The keys that are still ahead when `key` has been passed.
     pub(crate) fn after(self, key: Key, direction: Direction) -> Self {
         match direction {
             Direction::Forward => Self {
@@ -124,7 +124,7 @@ impl Bounds {
         }
     }
 
-    /// Whether `key` lies before the first of them.
+    /// Whether `key` is before the lower bound.
     pub(crate) fn starts_after(&self, key: Key) -> bool {
         match self.low {
             Bound::Included(low) => key < low,
@@ -133,7 +133,7 @@ impl Bounds {
         }
     }
 
-    /// Whether `key` lies behind the last of them.
+    /// Whether `key` is after the upper bound.
     pub(crate) fn ends_before(&self, key: Key) -> bool {
         match self.high {
             Bound::Included(high) => high < key,

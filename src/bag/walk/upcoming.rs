@@ -1,8 +1,8 @@
-//! [`Waiting`]: the chunks that a walk has not opened yet, in the order in which it comes to need them.
+//! [`Waiting`]: the chunks that a cursor has not opened yet, in the order in which it will need them.
 //!
-//! The table of chunks is sorted by the edge where play enters them, and knows how far any chunk up to
-//! a place reaches. So the chunks that cover the start are found by going back from a binary search,
-//! and chunks without a wanted message are passed without being read.
+//! The chunk table is sorted by the key at which a chunk begins in the direction of play. For each place it also has
+//! the farthest key that any chunk up to that place reaches. So the chunks that cover the start are found by a binary
+//! search and a walk back from there. Chunks without a selected message are skipped unread.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -11,14 +11,14 @@ use super::selection::{Bounds, Direction, Selection};
 use crate::bag::index::contents::{Chunk, Contents, Order};
 use crate::bag::message::Key;
 
-/// The chunks ahead of a walk.
+/// The chunks ahead of a cursor.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     direction: Direction,
     bounds: Bounds,
     /// Chunks that begin before the start of the walk and reach it.
     first: VecDeque<u32>,
-    /// Then all from here on in the order of the direction.
+    /// After those: all chunks from this place on, in the order of the direction.
     rest: usize,
     next: Option<(u32, Key)>,
 }
@@ -42,12 +42,12 @@ impl Waiting {
         waiting
     }
 
-    /// The next chunk and the first key it can have.
+    /// The next chunk and the first key that it can have.
     pub(crate) fn next(&self) -> Option<(u32, Key)> {
         self.next
     }
 
-    /// The next chunk is being opened.
+    /// Moves past the next chunk, which is now being opened.
     pub(crate) fn pass(&mut self, contents: &Contents, selection: &Selection) {
         let next = self.next.map(|(id, _)| id);
         if self.first.front() == next.as_ref() {
@@ -58,7 +58,7 @@ impl Waiting {
         self.next = self.find(contents, selection);
     }
 
-    /// The chunks in the order in which they come to be opened.
+    /// The selected chunks in the order in which they will be opened.
     pub(crate) fn upcoming<'a>(
         &'a self,
         contents: &'a Contents,
@@ -81,7 +81,7 @@ impl Waiting {
         self.first.len() + rest.unwrap_or_default().partition_point(is_near)
     }
 
-    /// The first chunk that has a wanted message; passes those before it.
+    /// The first chunk that has a selected message; skips those before it.
     fn find(&mut self, contents: &Contents, selection: &Selection) -> Option<(u32, Key)> {
         let direction = self.direction;
         while let Some(id) = self.first.front().copied() {
@@ -103,7 +103,7 @@ impl Waiting {
                 Direction::Forward => self.bounds.ends_before(edge),
                 Direction::Reverse => self.bounds.starts_after(edge),
             };
-            // All others begin even further away.
+            // All later chunks begin even further away.
             self.rest = if is_beyond {
                 chunks.len()
             } else {
@@ -120,7 +120,7 @@ impl Waiting {
     }
 }
 
-/// The first key a message of the chunk can have on the way.
+/// The first key that a message of the chunk can have in the direction of play.
 fn edge(chunk: &Chunk, direction: Direction) -> Key {
     match direction {
         Direction::Forward => chunk.low(),
@@ -128,7 +128,7 @@ fn edge(chunk: &Chunk, direction: Direction) -> Key {
     }
 }
 
-/// The last key a message of the chunk can have on the way.
+/// The last key that a message of the chunk can have in the direction of play.
 fn far(chunk: &Chunk, direction: Direction) -> Key {
     match direction {
         Direction::Forward => chunk.high(),
@@ -143,8 +143,8 @@ fn order(contents: &Contents, direction: Direction) -> &Order {
     }
 }
 
-/// The chunks that begin before the walk's start and reach it, and the place of the first that begins
-/// after it.
+/// The chunks that begin before the start of the walk and reach it, and the place of the first chunk that begins after
+/// it.
 fn covering(contents: &Contents, direction: Direction, bounds: Bounds) -> (VecDeque<u32>, usize) {
     let start = match direction {
         Direction::Forward => bounds.low,
