@@ -1,9 +1,8 @@
-//! [`Cue`]: the read-ahead in the direction of play, and [`Cues`], which starts one after each jump.
+//! [`Cue`]: the read-ahead in the direction of play, and [`Cues`], which starts a cue after each jump.
 //!
-//! A named worker thread walks a cursor and queues what it finds, within a byte budget that all cues
-//! of a player share. Flushing is dropping the cue: the worker's sends fail, and what was queued is
-//! gone, so nothing stale can arrive. Workers are joined when they have finished, and at the latest
-//! when [`Cues`] is dropped.
+//! A worker thread moves a cursor and queues what it reads, within a byte budget that all cues of a player share. To
+//! discard what was read, drop the cue: the worker's sends fail and the queue is gone, so nothing stale can arrive.
+//! Workers are joined when they have finished, at the latest when [`Cues`] is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +20,7 @@ use crate::bag::message::TopicId;
 use crate::bag::recording::Bag;
 use crate::bag::walk::selection::Selection;
 
-/// How many batches are queued at most; bytes are the tighter bound unless messages are tiny.
+/// The most batches that are queued. The byte budget is reached first, unless messages are tiny.
 const QUEUE: usize = 64;
 
 /// The answer to [`Cue::poll`].
@@ -31,11 +30,11 @@ pub enum CuePoll {
     Item(Cued),
     /// Nothing yet; the waker will be called.
     Pending,
-    /// There is nothing more.
+    /// There are no more items.
     End,
 }
 
-/// Starts cues over some topics of a bag, all within one byte budget.
+/// Starts cues over some topics of a bag; all share one byte budget.
 pub struct Cues {
     bag: Bag,
     topics: Selection,
@@ -43,18 +42,18 @@ pub struct Cues {
     wake: Waker,
     reach: Reach,
     workers: Vec<(JoinHandle<()>, Arc<Meter>)>,
-    /// From the first cue on that has refills.
+    /// Started with the first cue that has refills of all topics.
     learner: Option<Learner>,
-    /// Dropped to stop workers that wait for a place in their queue.
+    /// Dropped to stop workers that wait for space in their queue.
     alive: Option<Sender<()>>,
     stop: Receiver<()>,
 }
 
 impl Cues {
-    /// `read_ahead_bytes` bounds the decompressed data that is open, queued, or still in use by the
-    /// receiver, up to two chunks more, however fast cues follow each other. Refills take up to half of
-    /// it, but the newest is always given. A receiver that keeps messages keeps their bytes out of it, so
-    /// one that hoards them starves itself.
+    /// `read_ahead_bytes` bounds the decompressed data that is open, queued or still held by the receiver. It can be
+    /// exceeded by at most two chunks, however fast cues follow each other. Refills take up to half of it, but the
+    /// newest one is always delivered. Messages that the receiver keeps count as well: a receiver that keeps too many
+    /// gets no more.
     pub fn new(bag: Bag, topics: Selection, read_ahead_bytes: u64, wake: Waker) -> Self {
         let (alive, stop) = bounded(0);
         Self {
@@ -75,9 +74,9 @@ impl Cues {
         &self.bag
     }
 
-    /// Starts reading ahead. Drop the cue before to have the budget for the new one. If the system has no
-    /// thread left, the cue yields damage that says so, and ends. With the first cue that has refills of all topics, a
-    /// thread of the lowest priority begins to look up where latched messages are, for the jumps to come.
+    /// Starts reading ahead. To give the new cue the whole budget, drop the previous cue first. If the system cannot
+    /// start a thread, the cue yields damage that reports this, and ends. The first cue with refills of all topics also
+    /// starts a thread of the lowest priority, which looks up where latched messages are, for later jumps.
     pub fn start(&mut self, at: CueAt) -> Cue {
         let named = || std::thread::Builder::new().name("bag-cue".to_owned());
         self.start_on(at, |job| named().spawn(job))
@@ -146,13 +145,13 @@ impl Cues {
         self.reach.clone()
     }
 
-    /// How much decompressed data the cues have alive.
+    /// How much decompressed data of these cues is in memory.
     pub fn usage(&self) -> Usage {
         self.budget.usage()
     }
 
-    /// Whether it is still being looked up in the background where latched messages are: until then, a jump behind many
-    /// chunks may take longer than later ones.
+    /// Whether the background look-up of latched messages is still running. Until it has finished, a jump over many
+    /// chunks may take longer.
     pub fn is_learning(&self) -> bool {
         self.learner.as_ref().is_some_and(Learner::is_busy)
     }
@@ -162,7 +161,7 @@ impl Cues {
             .workers
             .extract_if(.., |(worker, _)| worker.is_finished());
         for (worker, _) in finished {
-            // A worker that panicked has said so, as damage and on stderr.
+            // A worker that panicked has reported it, as damage and on stderr.
             let _ = worker.join();
         }
     }
@@ -188,7 +187,7 @@ impl fmt::Debug for Cues {
     }
 }
 
-/// What was read ahead, in order. Dropping it ends its worker.
+/// Items that were read ahead, in order. Dropping it ends its worker.
 pub struct Cue {
     batch: std::vec::IntoIter<Cued>,
     batches: Receiver<Vec<Cued>>,
@@ -198,15 +197,15 @@ pub struct Cue {
 }
 
 impl Cue {
-    /// This is the cue that is played: from now on [`Cues::reach`] tells how far it has read, until it is
-    /// dropped or another one leads.
+    /// Marks this cue as the one that is played: [`Cues::reach`] reports how far it has read, until it is dropped or
+    /// another cue leads.
     pub fn lead(&self) {
         if let Some((reach, front)) = &self.lead {
             reach.follow(front);
         }
     }
 
-    /// The next item if there is one. Never blocks.
+    /// The next item, if there is one. Never blocks.
     pub fn poll(&mut self) -> CuePoll {
         if let Some(item) = self.batch.next() {
             return CuePoll::Item(item);
@@ -228,7 +227,7 @@ impl Cue {
         }
     }
 
-    /// A cue of these items and then the end, without a bag: for tests.
+    /// A cue of these items followed by the end, without a bag: for tests.
     pub fn hand_fed(items: impl IntoIterator<Item = Cued>) -> Self {
         let (_, nothing) = bounded(0);
         let batch = items.into_iter().collect::<Vec<_>>().into_iter();
@@ -237,7 +236,7 @@ impl Cue {
         cue
     }
 
-    /// A cue and the end that feeds it, without a bag: for tests.
+    /// A cue and the sender that feeds it, without a bag: for tests.
     pub fn channel() -> (CueFeed, Self) {
         let (send, receive) = bounded(QUEUE);
         (CueFeed { items: send }, Self::of(receive))
@@ -285,7 +284,7 @@ impl CueFeed {
         self.items.try_send(vec![item]).is_ok()
     }
 
-    /// Ends the cue once what was pushed has been taken.
+    /// Ends the cue after the items pushed so far.
     pub fn end(self) {}
 }
 

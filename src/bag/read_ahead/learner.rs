@@ -1,8 +1,8 @@
-//! [`Learner`]: looks into chunks for messages of latched topics in the background, from the first cue on that sends
-//! latched messages again. The first jump then finds what it needs without opening all chunks before it.
+//! [`Learner`]: looks for messages of latched topics in chunks, in the background, from the first cue with refills on.
+//! The first jump then finds what it needs without opening all chunks before its target.
 //!
-//! It has the lowest priority. The largest chunk that it opens is taken from the byte budget until it has
-//! finished, so the bound of the read-ahead holds. Chunks above a quarter of the budget are left to the jump.
+//! It has the lowest priority. Until it has finished, the largest chunk that it will open is counted in the byte
+//! budget, so the bound of the read-ahead holds. Chunks larger than a quarter of the budget are left to the jump.
 
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
@@ -12,10 +12,10 @@ use crate::bag::decompress::budget::{Budget, Meter};
 use crate::bag::recording::Bag;
 use crate::bag::walk::selection::Selection;
 
-/// Which part of the budget a chunk may take.
+/// A chunk may take one part in this many of the budget.
 const SHARE: u64 = 4;
 
-/// A thread that ends when it has finished, or is dropped.
+/// A thread that ends when it has finished or is dropped.
 #[derive(Debug)]
 pub(crate) struct Learner {
     /// Of the chunk that is open; closed to end the thread.
@@ -24,7 +24,7 @@ pub(crate) struct Learner {
 }
 
 impl Learner {
-    /// Starts the thread. Without one, jumps open the chunks themselves.
+    /// Starts the thread. If it cannot be started, jumps open the chunks themselves.
     pub(crate) fn start(bag: &Bag, topics: &Selection, budget: &Arc<Budget>) -> Self {
         let meter = Meter::unbounded();
         let account = Meter::new(budget);
@@ -43,7 +43,7 @@ impl Learner {
         }
     }
 
-    /// Whether it is at work.
+    /// Whether the thread is running.
     pub(crate) fn is_busy(&self) -> bool {
         self.thread.as_ref().is_some_and(|it| !it.is_finished())
     }

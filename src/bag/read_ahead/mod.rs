@@ -1,4 +1,4 @@
-//! Reading ahead of the player on a thread of its own.
+//! Reads ahead of the player, on a thread of its own.
 
 pub(crate) mod cue;
 pub(crate) mod learner;

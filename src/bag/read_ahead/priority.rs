@@ -1,12 +1,12 @@
-//! The rank of threads that read: never that of the one that sends.
+//! Priorities of threads that read: always lower than that of the thread that publishes.
 
-/// This thread is not urgent: on a busy machine it leaves the core to who sends. For threads that read ahead, or
-/// for a screen.
+/// Lowers the priority of this thread: on a busy machine the thread that publishes goes first. For threads that read
+/// ahead or serve a screen.
 pub fn step_back() {
     set_nice(5);
 }
 
-/// This thread runs when nothing else on the machine wants to. For work that nobody waits for yet.
+/// This thread runs only when the machine is otherwise idle. For work that nothing waits for yet.
 pub(crate) fn step_far_back() {
     set_nice(19);
 }

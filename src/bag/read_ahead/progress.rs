@@ -1,23 +1,23 @@
-//! [`Reach`]: how far the read-ahead has come, for a screen that draws it.
+//! [`Reach`]: how far the read-ahead has come, for display.
 //!
-//! Each cue has a front of its own, so nothing of an older one can show. Which cue is the one that is
-//! played only its receiver knows: [`Cue::lead`](super::cue::Cue::lead) says so. Looks elsewhere and the
-//! next lap, which is read while the last one is still played, do not lead.
+//! Each cue has a front of its own, so nothing of an older cue is shown. Only the receiver knows which cue is played;
+//! it calls [`Cue::lead`](super::cue::Cue::lead). Cues for reads elsewhere do not lead, nor does the cue of the next
+//! lap, which is read while the current lap is played.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::time::{Ros, Time};
 
-/// How far the cue that leads has read. Cheap to clone; readable from any thread at any time.
+/// How far the leading cue has read. Cheap to clone; readable from any thread at any time.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     leader: Arc<Mutex<Option<Arc<Front>>>>,
 }
 
 impl Reach {
-    /// The time of the last message that the cue in play has queued; the edge of its range that it reads
-    /// towards once it is read out. `None` if it has queued nothing yet, or if there is no such cue.
+    /// The time of the last message that the leading cue has queued. When the cue has been read to its end: the end of
+    /// its range in the direction of play. `None` if it has queued nothing yet, or if no cue leads.
     pub fn get(&self) -> Option<Time<Ros>> {
         self.lock().as_ref().and_then(|front| front.get())
     }
@@ -31,7 +31,7 @@ impl Reach {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Arc<Front>>> {
-        // Nothing panics while it is held.
+        // Nothing panics while the lock is held.
         self.leader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

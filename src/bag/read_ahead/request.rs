@@ -1,6 +1,6 @@
-//! [`CueAt`]: what is asked of a cue, and [`Cued`]: what it yields, as plain values.
+//! [`CueAt`]: what a cue is to read, and [`Cued`]: what it yields, as plain values.
 //!
-//! Used by the cue, by the worker behind it, and by the player.
+//! Used by the cue, by its worker and by the player.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use crate::bag::message::{Message, TopicId};
 use crate::bag::walk::selection::{Direction, StartAt};
 use crate::time::TimeRange;
 
-/// Called when a cue that was found empty has an item, or ends. It must not block.
+/// Called when a cue that was found empty has an item or ends. It must not block.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
 
-/// Where a cue starts, which way it goes and what it covers.
+/// Where a cue starts, in which direction it reads, and what it covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CueAt {
-    /// The first message.
+    /// Where it starts.
     pub from: StartAt,
     /// The direction of play.
     pub direction: Direction,
-    /// Only messages in this closed range; none if it lies behind `from`.
+    /// Only messages in this closed range; none if the whole range is behind `from`.
     pub range: TimeRange,
-    /// Whether the latched messages at or before `from` come first, whichever the direction and the range.
+    /// Whether the latched messages at or before `from` come first; independent of direction and range.
     pub refill: bool,
-    /// Only this topic, refills too; nothing if it is none of those that the cues are over. Chunks that
-    /// have no message of it by their index are not opened.
+    /// Only this topic, also for refills; nothing if the cues do not cover it. Chunks whose index lists no message of
+    /// it are not opened.
     pub only: Option<TopicId>,
 }
 
@@ -35,6 +35,6 @@ pub enum Cued {
     Refill(Message),
     /// The next message.
     Message(Message),
-    /// A damaged place that is passed over.
+    /// A damaged place, which is skipped.
     Damage(Damage),
 }

@@ -1,7 +1,7 @@
-//! The thread behind a cue: [`Work`] walks, [`Feed`] queues what was found.
+//! The thread behind a cue: [`Work`] reads, [`Feed`] queues what was read.
 //!
-//! However a worker ends, its feed is closed after it: a cue never waits for one that is gone, and a
-//! panic comes out as damage, so that it cannot be taken for the end of the recording.
+//! However a worker ends, its feed is dropped after it. So a cue never waits for a worker that is gone, and a panic is
+//! reported as damage instead of looking like the end of the recording.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,17 +19,17 @@ use crate::bag::walk::cursor::Step;
 use crate::bag::walk::selection::{Direction, Selection, StartAt};
 use crate::time::{Ros, Time};
 
-/// How many items are handed over at once while the receiver has enough: so that it need not wake the
-/// worker for each.
+/// How many items are handed over at once while the receiver has enough. With batches the receiver need not wake the
+/// worker for each item.
 pub(crate) const BATCH: usize = 64;
 
-/// With fewer batches queued the receiver has next to nothing left: a few microseconds of its work.
+/// With at most this many batches queued, the receiver has almost nothing left: a few microseconds of its work.
 const FEW: usize = 8;
 
-/// What a worker's thread does.
+/// What the thread of a worker runs.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
-/// Damage that is not the recording's fault, where reading had come to.
+/// Damage that is not the fault of the recording, at the place that reading has reached.
 pub(crate) fn internal(bag: &Bag, last: Option<Key>, detail: impl Into<String>) -> Damage {
     let (input, offset) = last.map_or((0, 0), |key| (key.input as usize, key.chunk));
     let file = bag.files().get(input).map(|file| file.path.clone());
@@ -50,10 +50,10 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Reads until the end, or until nobody wants it.
+    /// Reads until the end, or until the cue is gone.
     pub(crate) fn run(&self, at: CueAt, feed: Feed) {
         let _busy = self.meter.begin();
-        // Dropped before that, with what it holds.
+        // Declared after `_busy`, so it is dropped first, with all that it holds.
         let mut feed = feed;
         step_back();
         if !at.refill || self.refill(at, &mut feed) {
@@ -61,13 +61,13 @@ impl Work {
         }
     }
 
-    /// Queues what latched topics stand for; false once nobody wants it.
+    /// Queues the refills; false if the cue is gone.
     fn refill(&self, at: CueAt, feed: &mut Feed) -> bool {
         let (messages, damage) =
             self.bag
                 .latched_metered(&self.topics, at.from.time(), &self.meter);
         let damage = damage.into_iter().map(Cued::Damage);
-        // Those that stand right at the start come in their turn.
+        // Latched messages exactly at the start are read as ordinary messages.
         let is_ahead = |message: &Message| match (at.from, at.direction) {
             (StartAt::At(start), Direction::Forward) => message.key.time >= start,
             (StartAt::After(start), Direction::Forward) => message.key > start,
@@ -88,7 +88,7 @@ impl Work {
             .with_crew(Arc::clone(&feed.is_short));
         loop {
             if let Some(cost) = cursor.cost_ahead() {
-                // Opening a chunk takes its time: what is read goes ahead.
+                // Opening a chunk takes time, so what has been read is handed over first.
                 if !feed.flush() || (cost > 0 && !self.meter.wait_for_room(cost, cursor.held())) {
                     return;
                 }
@@ -115,23 +115,23 @@ impl Work {
 /// The worker's end of a cue.
 pub(crate) struct Feed {
     pub(crate) bag: Bag,
-    /// How far reading has come.
+    /// The key of the last message or refill read.
     pub(crate) last: Option<Key>,
-    /// The last message that is to be played, and what has been queued of them.
+    /// The time of the last message read, refills not counted.
     pub(crate) come_to: Option<Time<Ros>>,
     pub(crate) front: Arc<Front>,
     pub(crate) batch: Vec<Cued>,
-    /// `None` only while it is dropped.
+    /// `None` only during the drop.
     pub(crate) batches: Option<Sender<Vec<Cued>>>,
     pub(crate) is_hungry: Arc<AtomicBool>,
-    /// Whether the receiver has next to nothing left to take.
+    /// Whether the receiver has almost nothing left to take.
     pub(crate) is_short: Arc<AtomicBool>,
     pub(crate) wake: Waker,
     pub(crate) stop: Receiver<()>,
 }
 
 impl Feed {
-    /// Queues an item, at once if the receiver has nothing; false once nobody wants it.
+    /// Queues an item; hands it over at once if the receiver has none. False if the cue is gone.
     fn send(&mut self, item: Cued) -> bool {
         if let Cued::Message(message) | Cued::Refill(message) = &item {
             self.last = Some(message.key);
@@ -144,14 +144,14 @@ impl Feed {
         !is_wanted || self.flush()
     }
 
-    /// Hands over the rest: there is nothing more up to `exit`.
+    /// Hands over the rest: there are no more messages up to `exit`.
     fn read_out(&mut self, exit: Time<Ros>) {
         if self.flush() {
             self.front.set(exit);
         }
     }
 
-    /// Hands over what is queued here, waiting for a place; false once nobody wants it.
+    /// Hands over the batch, waiting for space in the queue; false if the cue is gone.
     fn flush(&mut self) -> bool {
         let Some(batches) = self.batches.as_ref() else {
             return false;
@@ -171,7 +171,8 @@ impl Feed {
         if let Some(time) = self.come_to.filter(|_| is_sent) {
             self.front.set(time);
         }
-        // Whoever saw the queue empty said so before looking again, so one of both looks finds it.
+        // A receiver that finds the queue empty sets `is_hungry` and looks once more, so one of the two sides sees the
+        // other.
         let was_hungry = is_sent && self.is_hungry.swap(false, Ordering::SeqCst);
         if was_hungry {
             (self.wake)();

@@ -131,8 +131,8 @@ pub(crate) fn scan(
     }
     let outside = outside(chunk, &scan.entries);
     scan.faults.extend(outside);
-    // A damaged chunk is never taken for known: it is opened whenever it may matter, and its damage is reported each
-    // time.
+    // The channels of a damaged chunk are not remembered, so it is opened whenever it may matter and its damage is
+    // reported each time.
     if let Some(channels) = channels.filter(|_| scan.faults.is_empty()) {
         chunk.learn(channels);
     }
