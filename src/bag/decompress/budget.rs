@@ -1,18 +1,18 @@
-//! The byte budget of the read-ahead: how much decompressed data is alive, and who may add to it.
+//! The byte budget of the read-ahead: how much decompressed data is in memory, and when more may be added.
 //!
-//! A [`Permit`] stands for bytes that are alive and is dropped with them, wherever they end up: open in
-//! a cursor, queued, or in the network's hands. A [`Meter`] is one walk's account with the [`Budget`],
-//! which all walks of one player share. A walk that is closed but still busy is *leaving*: nobody adds to
-//! the budget meanwhile, so however fast walks follow each other, they do not pile up.
+//! A [`Permit`] counts bytes for as long as they exist, wherever they are: open in a cursor, queued, or handed to
+//! zenoh. A [`Meter`] is the account of one walk in the [`Budget`], which all walks of a player share. A walk that is
+//! closed but still busy is *leaving*. While a walk is leaving, no other may add to the budget, so walks do not pile up
+//! however fast they follow each other.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How much decompressed data there is, for tests and for the status line.
+/// How much decompressed data there is; for tests and the status line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
-    /// Bytes alive now.
+    /// Bytes in memory now.
     pub live_bytes: u64,
-    /// The most there ever was.
+    /// The most bytes that were in memory at once.
     pub peak_bytes: u64,
     /// How many times a chunk was decompressed.
     pub decompressions: u64,
@@ -21,9 +21,9 @@ pub struct Usage {
 #[derive(Debug)]
 struct State {
     usage: Usage,
-    /// How many walks are busy although they are closed.
+    /// The number of walks that are closed but still busy.
     leaving: usize,
-    /// Counts what may let somebody go on, to wake who waits.
+    /// Incremented by each change that may let a waiting walk continue.
     wakes: u64,
 }
 
@@ -58,7 +58,7 @@ impl Budget {
     }
 }
 
-/// One walk's account.
+/// The account of one walk.
 #[derive(Debug)]
 pub(crate) struct Meter {
     budget: Arc<Budget>,
@@ -80,7 +80,7 @@ impl Meter {
         })
     }
 
-    /// An account with nobody else and no bound.
+    /// An account in a budget of its own, without a bound.
     pub(crate) fn unbounded() -> Arc<Self> {
         Self::new(&Budget::new(u64::MAX))
     }
@@ -89,7 +89,7 @@ impl Meter {
         self.budget.usage()
     }
 
-    /// The bound that it shares with others, in bytes.
+    /// The bound of the shared budget, in bytes.
     pub(crate) fn limit(&self) -> u64 {
         self.budget.limit
     }
@@ -98,7 +98,7 @@ impl Meter {
         self.budget.lock().usage.decompressions += 1;
     }
 
-    /// Takes note of `bytes` that are alive from now on. Never waits.
+    /// Counts `bytes` from now on. Never waits.
     pub(crate) fn permit(self: &Arc<Self>, bytes: u64) -> Permit {
         self.account().bytes += bytes;
         let mut state = self.budget.lock();
@@ -112,10 +112,9 @@ impl Meter {
         }
     }
 
-    /// Waits until `cost` more bytes fit the budget, or until nothing of this walk is alive beyond
-    /// `held`, what it holds open itself: then waiting could not help. In either case until the walks
-    /// that are closed have ended: what they are decompressing is more than the budget knows of. False
-    /// once this one is closed.
+    /// Waits until `cost` more bytes fit into the budget, or until this walk has no bytes in memory beyond `held`, what
+    /// it holds open itself: then waiting longer would not help. In either case it also waits until no closed walk is
+    /// busy, because such a walk may be decompressing more than the budget has counted. False once this walk is closed.
     pub(crate) fn wait_for_room(&self, cost: u64, held: u64) -> bool {
         let mut state = self.budget.lock();
         loop {
@@ -138,13 +137,13 @@ impl Meter {
         }
     }
 
-    /// Whether `cost` more bytes fit the budget now.
+    /// Whether `cost` more bytes fit into the budget now.
     pub(crate) fn has_room(&self, cost: u64) -> bool {
         let state = self.budget.lock();
         state.leaving == 0 && state.usage.live_bytes.saturating_add(cost) <= self.budget.limit
     }
 
-    /// Ends waiting, now and later: nobody wants this walk any more.
+    /// Ends waiting, now and later: the walk is no longer needed.
     pub(crate) fn close(&self) {
         self.change(|state, account| {
             state.leaving += usize::from(account.is_busy && !account.is_closed);
@@ -152,9 +151,9 @@ impl Meter {
         });
     }
 
-    /// The walk is at work until what is returned is dropped, which has to outlive all that it opens.
+    /// Marks the walk as busy until the returned value is dropped, which must outlive all that the walk opens.
     pub(crate) fn begin(self: &Arc<Self>) -> Busy {
-        // One that is closed by now will open nothing, so nobody has to wait for it.
+        // A walk that is closed already will open nothing, so no other has to wait for it.
         self.change(|_, account| account.is_busy = !account.is_closed);
         Busy(Arc::clone(self))
     }
@@ -184,7 +183,7 @@ impl Meter {
     }
 }
 
-/// A walk at work.
+/// Marks a walk as busy.
 #[derive(Debug)]
 pub(crate) struct Busy(Arc<Meter>);
 
@@ -197,7 +196,7 @@ impl Drop for Busy {
     }
 }
 
-/// Bytes that are alive, until it is dropped.
+/// Bytes that are counted until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
     meter: Arc<Meter>,
@@ -216,7 +215,7 @@ impl Drop for Permit {
     }
 }
 
-/// Decompressed bytes together with their permit: the owner behind a message's payload.
+/// Decompressed bytes with their permit: the owner behind the payload of a message.
 #[derive(Debug)]
 pub(crate) struct Owned {
     pub(crate) bytes: Vec<u8>,

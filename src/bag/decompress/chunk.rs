@@ -1,8 +1,8 @@
-//! Chunks: reading one from the file, decompressing it in bulk, checking size and checksum.
+//! Chunks: reads one from the file, decompresses it, and checks its size and checksum.
 //!
-//! What a chunk declares is believed only as far as its bytes can make it true: no codec can produce
-//! more than [`most`] from what is there, and nothing above [`MAX_CHUNK`] is accepted at all. Of a large chunk only
-//! what it decompresses to is in memory: its compressed bytes are read in pieces.
+//! Declared sizes are not trusted: more than a codec can produce from the compressed bytes ([`most`]) is refused, and
+//! so is anything above [`MAX_CHUNK`]. Of a large chunk only the decompressed bytes are in memory: the compressed bytes
+//! are read in pieces.
 
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
@@ -20,22 +20,22 @@ use crate::bag::mcap::limits::MAX_CHUNK;
 use crate::bag::mcap::record::{ChunkHeader, ChunkRecord, FRAME, Fields, Short, op};
 use crate::bag::open::read_at::Source;
 
-/// The largest chunk whose compressed bytes are in memory at once: 16 MiB.
+/// The largest chunk whose compressed bytes are read all at once: 16 MiB.
 const MOST_COMPRESSED: u64 = 16 << 20;
-/// How much of them is read at once.
+/// The size of a piece.
 const PIECE: usize = 128 << 10;
-/// The base 2 logarithm of the largest window that zstd's decoder can be told to take.
+/// The base 2 logarithm of the largest window that zstd's decoder accepts.
 const LARGEST_WINDOW: u32 = if cfg!(target_pointer_width = "64") {
     31
 } else {
     30
 };
-/// What a chunk may decompress to however small it is, and how many times its size beyond that: a bomb
-/// of zeros is refused, a chunk of huge messages is not.
+/// Any chunk may decompress to `MAX_SMALL`; a larger result may be at most `MAX_RATIO` times the compressed size. So a
+/// decompression bomb of zeros is refused and a chunk of huge messages is not.
 const MAX_SMALL: u64 = 64 << 20;
 const MAX_RATIO: u64 = 64;
 
-/// Reads chunks; keeps what can be used again for the next one.
+/// Reads chunks. Keeps what it can use again for the next chunk.
 #[derive(Default)]
 pub(crate) struct Decoder {
     zstd: Option<Decompressor<'static>>,
@@ -43,7 +43,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// The records of a chunk, decompressed, or those of a run as they stand.
+    /// The decompressed records of a chunk, or the records of a run as they are in the file.
     pub(crate) fn read(
         &mut self,
         source: &Source,
@@ -89,7 +89,7 @@ fn check_frame(frame: &[u8], length: u64) -> Result<(), Fault> {
     if frame.first() != Some(&op::CHUNK) {
         return Err(Fault::framing("no chunk where the index says"));
     }
-    // A frame that says more than the index is no harm: the chunk's own header tells where it ends.
+    // A longer declared length does no harm: the header of the chunk says where its data end.
     if fields.u64().is_ok_and(|said| said < length) {
         return Err(Fault::framing("chunk is shorter than the index says"));
     }
@@ -105,7 +105,7 @@ fn read_large(source: &Source, chunk: &ChunkRef, meter: &Arc<Meter>) -> Result<O
     let (frame, body) = head.split_at_checked(FRAME).ok_or(Short).map_err(short)?;
     let length = chunk.length - FRAME as u64;
     check_frame(frame, length)?;
-    // Which checks that the data end inside the chunk.
+    // This checks that the data end inside the chunk.
     let header = ChunkHeader::parse(body, length).map_err(short)?;
     let codec = Codec::named(header.compression.as_bytes())?;
     let at = chunk.offset + FRAME as u64 + header.length();
@@ -129,7 +129,7 @@ fn read_large(source: &Source, chunk: &ChunkRef, meter: &Arc<Meter>) -> Result<O
     checked(bytes, permit, (header.uncompressed, header.crc))
 }
 
-/// Bytes of a file that are read one after the other.
+/// Bytes of a file that are read in sequence.
 struct Section<'a> {
     source: &'a Source,
     at: u64,
@@ -192,13 +192,13 @@ fn decompress(
     checked(bytes, permit, (declared, chunk.crc))
 }
 
-/// Where a chunk is unpacked to.
+/// The buffer for a decompressed chunk, with its permit.
 struct Unpacked {
     bytes: Vec<u8>,
     permit: Permit,
 }
 
-/// Room for what a chunk declares, if so many compressed bytes can hold it.
+/// A buffer of the declared size, if that many compressed bytes can hold it.
 fn room(codec: Codec, data: u64, declared: u64, meter: &Arc<Meter>) -> Result<Unpacked, Fault> {
     if declared > most(codec, data) {
         let detail = format!(
@@ -215,13 +215,13 @@ fn room(codec: Codec, data: u64, declared: u64, meter: &Arc<Meter>) -> Result<Un
     Ok(Unpacked { bytes, permit })
 }
 
-/// What was unpacked, if it is as long as declared and passes its checksum.
+/// The decompressed bytes, if they have the declared length and the checksum matches.
 fn checked(bytes: Vec<u8>, permit: Permit, (declared, crc): (u64, u32)) -> Result<Owned, Fault> {
     if bytes.len() as u64 != declared {
         let detail = format!("chunk holds {} bytes, not {declared}", bytes.len());
         return Err(Fault::new(DamageKind::Compression, detail));
     }
-    // A zero means that the writer did not compute it (rosbag2's default).
+    // Zero means that the writer did not compute one (the default of rosbag2).
     if crc != 0 && crc != crc32fast::hash(&bytes) {
         return Err(Fault::new(
             DamageKind::Checksum,
@@ -253,13 +253,13 @@ impl Codec {
     }
 }
 
-/// The most that `compressed` bytes can decompress to, and never more than [`MAX_CHUNK`].
+/// The most that `compressed` bytes can decompress to, at most [`MAX_CHUNK`].
 fn most(codec: Codec, compressed: u64) -> u64 {
     let bound = match codec {
         Codec::None => compressed,
-        // A length extension byte stands for at most 255 bytes.
+        // A length extension byte adds at most 255 bytes.
         Codec::Lz4 => compressed.saturating_mul(255).saturating_add(64),
-        // A block costs at least three bytes and holds at most 128 KiB.
+        // A block takes at least three bytes and holds at most 128 KiB.
         Codec::Zstd => (compressed / 3 + 1).saturating_mul(128 << 10),
     };
     let plausible = compressed.saturating_mul(MAX_RATIO).max(MAX_SMALL);
@@ -275,7 +275,7 @@ fn unlz4(compressed: impl Input, size: usize, bytes: &mut Vec<u8>) -> Result<(),
             .fill_buf()
             .map_err(|error| bad(format!("lz4: {error}")))?;
         if block.is_empty() {
-            // The end of a frame; another one may follow, which must at least shorten what is left.
+            // The end of a frame. Another one may follow; each must consume input.
             let rest = decoder.get_ref().left();
             if rest == 0 {
                 return Ok(());
@@ -295,8 +295,8 @@ fn unlz4(compressed: impl Input, size: usize, bytes: &mut Vec<u8>) -> Result<(),
     }
 }
 
-/// Decompresses frames that are read piece by piece. `bytes` has room for all of them and is not moved meanwhile, so it
-/// serves as the window too: a frame may declare any window and takes no memory for it.
+/// Decompresses frames that are read in pieces. `bytes` has room for all of them and is not moved, so the decoder uses
+/// it as its window: a frame may declare any window and takes no memory for it.
 fn unzstd_in_pieces(
     mut compressed: impl Input,
     size: usize,
@@ -313,7 +313,7 @@ fn unzstd_in_pieces(
         decoder.set_parameter(parameter).map_err(broken)?;
     }
     let mut piece = vec![0; PIECE];
-    // What the decoder still needs; 0 behind the end of a frame.
+    // How many bytes the decoder still needs; 0 at the end of a frame.
     let mut needed = 0;
     loop {
         let length = compressed.read(&mut piece).map_err(|it| unreadable(&it))?;
@@ -348,7 +348,7 @@ fn unzstd(
     if compressed.is_empty() {
         return Ok(());
     }
-    // The first frame's own size, if it has one, is no more than the whole: a bomb is refused unopened.
+    // The first frame may declare its size. If that is more than the whole, refuse it before decompressing anything.
     if let Ok(Some(first)) = get_frame_content_size(compressed)
         && first > size as u64
     {

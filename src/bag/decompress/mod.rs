@@ -1,4 +1,4 @@
-//! Chunks, decompressed: one chunk, and the budget for the bytes of all that are alive.
+//! Decompresses single chunks, and bounds the decompressed bytes in memory.
 
 pub(crate) mod budget;
 pub(crate) mod chunk;

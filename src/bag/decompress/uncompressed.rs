@@ -7,7 +7,7 @@ use crate::bag::open::read_at::Source;
 /// The longest record that is read: 1 MiB.
 const LONGEST: u64 = 1 << 20;
 
-/// The header of a chunk, and where its data start in the file; `None` if it is not there.
+/// The header of a chunk, and where its data start in the file; `None` if there is no chunk there.
 pub(crate) fn header(source: &Source, chunk: &ChunkRef) -> Option<(ChunkHeader, u64)> {
     if chunk.form != Form::Chunk {
         return None;
@@ -22,7 +22,7 @@ pub(crate) fn header(source: &Source, chunk: &ChunkRef) -> Option<(ChunkHeader, 
     (frame.first() == Some(&op::CHUNK)).then_some((header, at))
 }
 
-/// The records of a chunk that has neither compression nor checksum: reading it whole would check nothing more.
+/// The records of a chunk that has neither compression nor checksum: reading all of it would check nothing more.
 pub(crate) struct UncompressedRecords<'a> {
     source: &'a Source,
     at: u64,
@@ -30,7 +30,7 @@ pub(crate) struct UncompressedRecords<'a> {
 }
 
 impl<'a> UncompressedRecords<'a> {
-    /// `None` if the chunk is of another kind, or is not what its header says.
+    /// `None` if it is not a chunk, if it has compression or a checksum, or if it differs from its header.
     pub(crate) fn of(source: &'a Source, chunk: &ChunkRef) -> Option<Self> {
         let (header, at) = header(source, chunk)?;
         let is_plain = matches!(header.compression.as_str(), "" | "none")
@@ -43,7 +43,7 @@ impl<'a> UncompressedRecords<'a> {
         })
     }
 
-    /// The record at this offset; `None` if there is none within the chunk, or if it is long.
+    /// The record at this offset; `None` if it is not inside the chunk, or is longer than [`LONGEST`].
     pub(crate) fn record(&self, offset: u32) -> Option<Vec<u8>> {
         let offset = u64::from(offset);
         let left = self.length.checked_sub(offset)?;
