@@ -1,12 +1,14 @@
 //! What ROS 2 says of topics: QoS profiles, message definitions, type hashes.
 
 pub(crate) mod message_definition;
+mod names;
 mod qos;
 #[cfg(feature = "wire")]
 mod rihs01;
 
 pub use message_definition::SchemaError;
+pub use names::{dds_type, is_tf_static, is_type_hash, ros_type};
 pub use qos::{Durability, History, Liveliness, MOST_KEPT, Qos, QosDuration, Reliability};
-pub(crate) use qos::{Profile, latched_depth};
+pub(crate) use qos::{Profile, kept_by_latched};
 #[cfg(feature = "wire")]
 pub use rihs01::{Computed, message_hash, service_hash};

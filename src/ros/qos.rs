@@ -143,7 +143,7 @@ pub const MOST_KEPT: u32 = 10;
 
 /// How many messages the latched ones among a channel's publishers keep together, one each where the
 /// recorder could not see their history: in a channel's `offered_qos_profiles`.
-pub(crate) fn latched_depth(yaml: &str) -> usize {
+pub(crate) fn kept_by_latched(yaml: &str) -> usize {
     let profiles = yaml::read::<Vec<Profile>>(yaml).unwrap_or_default();
     let is_local = |it: &&Profile| it.durability.is(1, "transient_local");
     let depths = profiles.iter().filter(is_local).map(Profile::kept);

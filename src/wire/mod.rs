@@ -26,9 +26,9 @@ pub use options::{ClockOptions, Congestion, Distro, Played, SkipReason, Skipped,
 pub use publish::drain::Drained;
 pub use publish::monitor::{Missed, Monitor, TopicState};
 pub use publish::wire_output::WireOutput;
-pub use rmw_zenoh::adapt::{Adapted, Samples, adapt, is_tf_static, latched_depth};
+pub use rmw_zenoh::adapt::{Adapted, Samples, adapt, latched_depth};
 pub use rmw_zenoh::gid::Gid;
 pub use rmw_zenoh::graph::Graph;
-pub use rmw_zenoh::names::{check_name, dds_type, ros_type, topic_key};
+pub use rmw_zenoh::names::{check_name, topic_key};
 pub use rmw_zenoh::qos_chunk::{decode_qos, encode_qos};
 pub use rmw_zenoh::token::{Endpoint, EntityKind, Token};

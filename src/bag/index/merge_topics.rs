@@ -7,8 +7,8 @@ use crate::bag::index::file::file_index::FileIndex;
 use crate::bag::mcap::record::ChannelRecord;
 use crate::bag::message::TopicId;
 use crate::bag::open::metadata::MetadataTopic;
-use crate::ros::latched_depth;
 use crate::ros::{Durability, Qos};
+use crate::ros::{is_tf_static, is_type_hash, kept_by_latched};
 
 /// How many messages of a publisher a late joiner would be given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,7 +99,7 @@ impl Topics {
                     *slot = Some((id, lane));
                 }
                 let offered = channel.metadata.get("offered_qos_profiles");
-                *depths.entry(lane).or_default() += offered.map_or(1, |yaml| latched_depth(yaml));
+                *depths.entry(lane).or_default() += offered.map_or(1, |yaml| kept_by_latched(yaml));
                 let offered = offered.map_or_else(Vec::new, |yaml| Qos::parse_offers(yaml));
                 offers.entry(id).or_default().extend(offered);
             }
@@ -175,7 +175,7 @@ impl Topics {
                 .or(topic.schema.take());
         }
         let hash = channel.metadata.get("topic_type_hash");
-        let hash = hash.filter(|hash| is_meaningful(hash));
+        let hash = hash.filter(|hash| is_type_hash(hash));
         topic.type_hash = topic.type_hash.take().or_else(|| hash.cloned());
         let latching = channel.metadata.get("latching");
         topic.is_latched |= latching.is_some_and(|value| value == "1" || value == "true");
@@ -220,22 +220,7 @@ impl Topic {
             let is_local = |qos: &Qos| qos.durability == Durability::TransientLocal;
             self.is_latched |= self.offered_qos.iter().any(is_local);
         }
-        let hash = said.type_hash.as_ref().filter(|hash| is_meaningful(hash));
+        let hash = said.type_hash.as_ref().filter(|hash| is_type_hash(hash));
         self.type_hash = self.type_hash.take().or_else(|| hash.cloned());
     }
-}
-
-fn is_tf_static(name: &str) -> bool {
-    name.rsplit('/').next() == Some("tf_static")
-}
-
-/// Whether a recorded type hash is one, as `rmw` writes it: recorders put nothing, or zeroes, for
-/// "unknown", and a hash that is none must not stand in the way of a later channel's.
-fn is_meaningful(hash: &str) -> bool {
-    hash.strip_prefix("RIHS01_").is_some_and(|digits| {
-        let is_digit = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
-        digits.len() == 64
-            && digits.bytes().all(is_digit)
-            && digits.bytes().any(|digit| digit != b'0')
-    })
 }

@@ -87,11 +87,6 @@ pub enum Samples {
     AllCount,
 }
 
-/// Whether a topic, by its recorded name, is a `/tf_static`, also one in a namespace.
-pub fn is_tf_static(recorded_name: &str) -> bool {
-    recorded_name.rsplit('/').next() == Some("tf_static")
-}
-
 /// How many samples a latched topic keeps for late joiners. Where all count: as many as there are, at most
 /// 1000. Otherwise what its recorded publishers kept together, but at most 10 of each and never more than
 /// there are.
@@ -323,19 +318,6 @@ mod tests {
                 "{samples:?} {} {count:?}",
                 offers.len()
             );
-        }
-    }
-
-    #[test]
-    fn a_tf_static_is_known_in_any_namespace() {
-        for (name, is_one) in [
-            ("/tf_static", true),
-            ("tf_static", true),
-            ("/robot1/tf_static", true),
-            ("/my_tf_static", false),
-            ("/tf_static/map", false),
-        ] {
-            assert_eq!(is_tf_static(name), is_one, "{name}");
         }
     }
 }

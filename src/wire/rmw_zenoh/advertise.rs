@@ -3,10 +3,11 @@
 use crate::bag::TopicId;
 use crate::ros::{Durability, History, Qos};
 
-use super::adapt::{Adapted, Samples, adapt, is_tf_static, latched_depth};
+use super::adapt::{Adapted, Samples, adapt, latched_depth};
 use super::graph::{CLOCK, Graph};
-use super::names::{check_name, dds_type, normal_name};
+use super::names::{check_name, normal_name};
 use super::type_hash::{Flavour, resolve};
+use crate::ros::{dds_type, is_tf_static};
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::options::{Played, SkipReason, Skipped};

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::ros::History;
 
-use super::names::{dds_type, ros_type};
 use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
+use crate::ros::{dds_type, ros_type};
 use crate::wire::event::WireEvent;
 
 /// The clock's topic.

@@ -45,36 +45,6 @@ pub(crate) fn split_node(full: &str) -> Result<(String, String), WireError> {
     })
 }
 
-/// The DDS form of a ROS 2 type, `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`, also for `srv`
-/// and `action`; `std_msgs/String` counts as `msg`. `None` if it is no such name.
-pub fn dds_type(ros: &str) -> Option<String> {
-    let is_word = |word: &&str| {
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
-    let parts: Vec<&str> = ros.split('/').collect();
-    if !parts.iter().all(is_word) {
-        return None;
-    }
-    match parts[..] {
-        [package, name] => Some(format!("{package}::msg::dds_::{name}_")),
-        [package, kind @ ("msg" | "srv" | "action"), name] => {
-            Some(format!("{package}::{kind}::dds_::{name}_"))
-        }
-        _ => None,
-    }
-}
-
-/// The ROS 2 form of a DDS type, for display; anything else comes back as it is.
-pub fn ros_type(dds: &str) -> String {
-    match dds
-        .strip_suffix('_')
-        .and_then(|rest| rest.split_once("dds_::"))
-    {
-        Some((path, name)) => format!("{}{name}", path.replace("::", "/")),
-        None => dds.to_owned(),
-    }
-}
-
 /// The key a topic's messages are put on.
 pub fn topic_key(domain: u32, name: &str, dds_type: &str, hash: &str) -> String {
     let name = name.strip_prefix('/').unwrap_or(name);
@@ -95,40 +65,6 @@ pub(crate) fn demangle(chunk: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn types_have_a_dds_form_and_back() {
-        for (ros, dds) in [
-            ("std_msgs/msg/String", "std_msgs::msg::dds_::String_"),
-            (
-                "rosbag2_interfaces/srv/Pause",
-                "rosbag2_interfaces::srv::dds_::Pause_",
-            ),
-            (
-                "pkg/action/Fib_FeedbackMessage",
-                "pkg::action::dds_::Fib_FeedbackMessage_",
-            ),
-            ("pkg/srv/X_Event", "pkg::srv::dds_::X_Event_"),
-        ] {
-            assert_eq!(dds_type(ros).as_deref(), Some(dds));
-            assert_eq!(ros_type(dds), ros);
-        }
-        assert_eq!(
-            dds_type("std_msgs/String").as_deref(),
-            Some("std_msgs::msg::dds_::String_")
-        );
-        for no in [
-            "",
-            "foxglove.Log",
-            "a/b/c/d",
-            "a//b",
-            "pkg/idl/X",
-            "a/msg/*",
-        ] {
-            assert_eq!(dds_type(no), None, "{no}");
-        }
-        assert_eq!(ros_type("custom"), "custom");
-    }
 
     #[test]
     fn keys_strip_one_slash_at_either_end() {

@@ -4,7 +4,7 @@ use crate::bag::Topic;
 
 use super::graph::Graph;
 use super::token::NO_HASH;
-use crate::ros::message_hash;
+use crate::ros::{is_type_hash, message_hash};
 use crate::wire::event::WireEvent;
 use crate::wire::options::Distro;
 
@@ -54,11 +54,7 @@ pub(crate) fn resolve(
     if flavour == Flavour::Humble {
         return plain(NO_HASH.to_owned());
     }
-    if let Some(hash) = topic
-        .type_hash
-        .as_deref()
-        .filter(|hash| is_meaningful(hash))
-    {
+    if let Some(hash) = topic.type_hash.as_deref().filter(|hash| is_type_hash(hash)) {
         return plain(hash.to_owned());
     }
     let why = match computed(topic) {
@@ -80,17 +76,6 @@ pub(crate) fn resolve(
             why,
         }),
     }
-}
-
-/// Whether a recorded hash says anything: recorders write an empty or all-zero one when they knew none.
-fn is_meaningful(hash: &str) -> bool {
-    hash.strip_prefix("RIHS01_").is_some_and(|digits| {
-        digits.len() == 64
-            && digits
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-            && digits.bytes().any(|byte| byte != b'0')
-    })
 }
 
 fn computed(topic: &Topic) -> Result<Resolved, String> {

@@ -1,0 +1,116 @@
+//! Names of ROS 2: types in their two forms, type hashes, `/tf_static`.
+
+/// The DDS form of a ROS 2 type, `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`, also for `srv`
+/// and `action`; `std_msgs/String` counts as `msg`. `None` if it is no such name.
+pub fn dds_type(ros: &str) -> Option<String> {
+    let is_word = |word: &&str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let parts: Vec<&str> = ros.split('/').collect();
+    if !parts.iter().all(is_word) {
+        return None;
+    }
+    match parts[..] {
+        [package, name] => Some(format!("{package}::msg::dds_::{name}_")),
+        [package, kind @ ("msg" | "srv" | "action"), name] => {
+            Some(format!("{package}::{kind}::dds_::{name}_"))
+        }
+        _ => None,
+    }
+}
+
+/// The ROS 2 form of a DDS type, for display; anything else comes back as it is.
+pub fn ros_type(dds: &str) -> String {
+    match dds
+        .strip_suffix('_')
+        .and_then(|rest| rest.split_once("dds_::"))
+    {
+        Some((path, name)) => format!("{}{name}", path.replace("::", "/")),
+        None => dds.to_owned(),
+    }
+}
+
+/// Whether a topic, by its recorded name, is a `/tf_static`, also in a namespace: each of its messages is kept for
+/// late joiners.
+pub fn is_tf_static(recorded_name: &str) -> bool {
+    recorded_name.rsplit('/').next() == Some("tf_static")
+}
+
+/// Whether a recorded text is a type hash (`RIHS01_` and 64 hexadecimal digits in lower case). Recorders write an empty one, or
+/// zeroes, for a hash that they did not know.
+pub fn is_type_hash(text: &str) -> bool {
+    text.strip_prefix("RIHS01_").is_some_and(|digits| {
+        let is_digit = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+        digits.len() == 64
+            && digits.bytes().all(is_digit)
+            && digits.bytes().any(|digit| digit != b'0')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_a_dds_form_and_back() {
+        for (ros, dds) in [
+            ("std_msgs/msg/String", "std_msgs::msg::dds_::String_"),
+            (
+                "rosbag2_interfaces/srv/Pause",
+                "rosbag2_interfaces::srv::dds_::Pause_",
+            ),
+            (
+                "pkg/action/Fib_FeedbackMessage",
+                "pkg::action::dds_::Fib_FeedbackMessage_",
+            ),
+            ("pkg/srv/X_Event", "pkg::srv::dds_::X_Event_"),
+        ] {
+            assert_eq!(dds_type(ros).as_deref(), Some(dds));
+            assert_eq!(ros_type(dds), ros);
+        }
+        assert_eq!(
+            dds_type("std_msgs/String").as_deref(),
+            Some("std_msgs::msg::dds_::String_")
+        );
+        for no in [
+            "",
+            "foxglove.Log",
+            "a/b/c/d",
+            "a//b",
+            "pkg/idl/X",
+            "a/msg/*",
+        ] {
+            assert_eq!(dds_type(no), None, "{no}");
+        }
+        assert_eq!(ros_type("custom"), "custom");
+    }
+
+    #[test]
+    fn a_tf_static_is_known_in_any_namespace() {
+        for (name, is_one) in [
+            ("/tf_static", true),
+            ("tf_static", true),
+            ("/robot1/tf_static", true),
+            ("/my_tf_static", false),
+            ("/tf_static/map", false),
+        ] {
+            assert_eq!(is_tf_static(name), is_one, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_type_hash_is_not_empty_and_not_zero() {
+        let hash = |digits: &str| format!("RIHS01_{digits}");
+        assert!(is_type_hash(&hash(&"0a".repeat(32))));
+        for wrong in [
+            String::new(),
+            hash(""),
+            hash(&"00".repeat(32)),
+            hash(&"0A".repeat(32)),
+            hash(&"0a".repeat(31)),
+            "0a".repeat(32),
+        ] {
+            assert!(!is_type_hash(&wrong), "{wrong}");
+        }
+    }
+}
