@@ -1,4 +1,4 @@
-//! [`BagError`]: why a recording cannot be opened, with the errors of directories and of compressed files in it.
+//! [`BagError`]: why a recording cannot be opened, including the errors of directories and of compressed files.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,16 +15,16 @@ pub enum BagError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is not a file that can be read at any place.
+    /// It is not a file with random access.
     #[error(
         "{}: {found}, not an MCAP recording; hint: {hint}",
         Foreign::path(path)
     )]
     NotAFile {
-        /// What was named.
+        /// The path that was named.
         path: PathBuf,
         /// What it is.
         found: &'static str,
@@ -38,10 +38,10 @@ pub enum BagError {
         path: PathBuf,
         /// Where, in bytes from its start.
         offset: u64,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The file is something else.
+    /// The file is not an MCAP recording.
     #[error(
         "{}: not an MCAP recording: {found} at byte 0; hint: {hint}",
         Foreign::path(path)

@@ -1,7 +1,7 @@
-//! [`Pool`]: how many files are open at a time, however many a recording was split into.
+//! [`Pool`]: limits how many files are open at once, however many splits a recording has.
 //!
-//! The file that was opened longest ago is closed when another one has to be opened, and opened again
-//! when it is asked for. Whoever is reading it meanwhile keeps it open until the read is done.
+//! When another file has to be opened, the one that was opened longest ago is closed; it is opened again when it is
+//! needed. A reader that is using it keeps it open until the read is done.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,11 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::untrusted::Foreign;
 
-/// How many files are open at most: far below the usual limit of 1024 a process.
+/// The most files that are open: far below the usual limit of 1024 per process.
 const MOST_OPEN: usize = 128;
 
-/// How many files may be open: a quarter of what the system allows this process, and not more than
-/// [`MOST_OPEN`].
+/// How many files may be open: a quarter of the limit that the system gives this process, at most [`MOST_OPEN`].
 pub(crate) fn most_open() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let allowed = limit.current.and_then(|limit| usize::try_from(limit).ok());
@@ -27,7 +26,7 @@ pub(crate) fn most_open() -> usize {
 #[derive(Debug)]
 pub(crate) struct Pool {
     most: usize,
-    /// Those that are open, the longest open first.
+    /// The files that are open, those opened longest ago first.
     open: Mutex<VecDeque<Weak<Slot>>>,
 }
 
@@ -37,11 +36,11 @@ pub(crate) struct Pooled {
     path: PathBuf,
     pool: Arc<Pool>,
     slot: Arc<Slot>,
-    /// Which file it was when it was opened first.
+    /// The identity of the file when it was first opened.
     identity: Identity,
 }
 
-/// What tells a file from one that has taken its name, and from itself after it was written to.
+/// Tells a file from another one with the same name, and from itself after it has grown or shrunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Identity {
     device: u64,
@@ -77,7 +76,7 @@ impl Pool {
         })
     }
 
-    /// Opens a file, now and whenever it is needed.
+    /// Opens a file. It may be closed later and is then opened again when it is needed.
     pub(crate) fn open(self: &Arc<Self>, path: &Path) -> io::Result<Pooled> {
         let file = File::open(path)?;
         let identity = Identity::of(&file)?;
@@ -106,7 +105,7 @@ impl Pool {
 }
 
 impl Pooled {
-    /// The file, open; an error if it was closed and another one has its name by now, or it has another length.
+    /// The open file. An error if it has to be opened again and is another file by now, or has another length.
     pub(crate) fn get(&self) -> io::Result<Arc<File>> {
         if let Some(file) = self.slot.lock().as_ref() {
             return Ok(Arc::clone(file));
@@ -129,7 +128,7 @@ impl Pooled {
         Ok(file)
     }
 
-    /// How long the file is, in bytes.
+    /// The length of the file, in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.identity.length
     }
@@ -154,7 +153,7 @@ mod tests {
         let open = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             let file = pool.open(&path).unwrap();
-            // Which closes it.
+            // This closes it.
             let other = dir.path().join("b");
             std::fs::write(&other, b"other").unwrap();
             let other = pool.open(&other).unwrap();

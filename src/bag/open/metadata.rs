@@ -1,8 +1,7 @@
 //! [`Metadata`]: what rosbag2 writes about a recording into its `metadata.yaml`.
 //!
-//! Read for versions 1 to 9 and for files that name none; whatever is missing or unknown is passed
-//! over, since the recordings themselves say all that is needed to play them. What the text says of
-//! files is only text here: `rosbag2.rs` finds them.
+//! Reads versions 1 to 9, and files without a version. Missing and unknown fields are ignored, because the recordings
+//! contain all that is needed to play them. The names of files are only text here; `rosbag2.rs` finds the files.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -14,7 +13,7 @@ use crate::untrusted::{YamlError, yaml};
 /// Why a `metadata.yaml` cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MetadataError {
-    /// It cannot be read as YAML.
+    /// It is not valid YAML.
     #[error(transparent)]
     Yaml(#[from] YamlError),
     /// It is YAML about something else.
@@ -22,60 +21,60 @@ pub enum MetadataError {
     Foreign,
 }
 
-/// What was compressed when a rosbag2 recording was written, besides what MCAP does itself.
+/// What was compressed when a rosbag2 recording was written, apart from MCAP's own compression of chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CompressionMode {
     /// Nothing.
     #[default]
     None,
-    /// Whole files, with their format's name as a suffix.
+    /// Whole files; the name of the format is added as a suffix.
     File,
     /// Each message.
     Message,
-    /// Something that rosbag2 does not have so far.
+    /// A mode unknown to this program.
     Other,
 }
 
-/// A topic as `metadata.yaml` knows it.
+/// A topic in `metadata.yaml`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MetadataTopic {
     /// The name as recorded.
     pub name: String,
     /// The message type, `package/msg/Name`.
     pub type_name: String,
-    /// How payloads are written: `cdr`.
+    /// How payloads are encoded: `cdr`.
     pub encoding: String,
-    /// The profiles its publishers offered, one a publisher, as far as recorded.
+    /// The QoS profiles that its publishers offered, one for each publisher, as far as recorded.
     pub offered_qos: Vec<Qos>,
-    /// The RIHS01 hash of its type, if one was written.
+    /// The RIHS01 hash of its type, if it was recorded.
     pub type_hash: Option<String>,
     /// How many messages were recorded.
     pub message_count: Option<u64>,
 }
 
-/// What a `metadata.yaml` says.
+/// The contents of a `metadata.yaml`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Metadata {
-    /// Its format: 1 to 9 so far.
+    /// The version of its format: 1 to 9 so far.
     pub version: Option<u64>,
-    /// The storage plugin: `mcap`, `sqlite3`; empty if it does not say.
+    /// The storage plugin: `mcap` or `sqlite3`; empty if not given.
     pub storage: String,
     /// What was compressed.
     pub compression_mode: CompressionMode,
-    /// With what: `zstd`; empty if nothing was.
+    /// The compression format: `zstd`; empty if nothing was compressed.
     pub compression_format: String,
-    /// The files, in order, as they are written there: not yet looked for, not yet trusted.
+    /// The files in order, as written in `metadata.yaml`: neither checked nor looked for yet.
     pub files: Vec<String>,
-    /// The topics, also those without messages.
+    /// The topics, including those without messages.
     pub topics: Vec<MetadataTopic>,
     /// How many messages were recorded.
     pub message_count: Option<u64>,
-    /// The ROS distribution that recorded it, if it says.
+    /// The ROS distribution that recorded it, if given.
     pub ros_distro: Option<String>,
 }
 
 impl Metadata {
-    /// Reads the text of a `metadata.yaml`. Bounded in time and memory, whatever the text.
+    /// Parses the text of a `metadata.yaml`. Time and memory are bounded for any text.
     pub fn parse(text: &str) -> Result<Self, MetadataError> {
         let document: Option<Document> = yaml::read(text)?;
         let about = document.and_then(|document| document.rosbag2_bagfile_information);
@@ -125,7 +124,7 @@ struct Recorded {
     type_description_hash: Option<String>,
 }
 
-/// Up to version 8 the profiles are YAML inside a string, from 9 on they are nodes.
+/// Up to version 8 the profiles are YAML inside a string; from version 9 on they are nodes.
 #[derive(Deserialize, Default)]
 #[serde(untagged)]
 enum Offers {
@@ -146,7 +145,7 @@ impl About {
             storage: self.storage_identifier.unwrap_or_default(),
             compression_mode: mode(&self.compression_mode.unwrap_or_default()),
             compression_format: self.compression_format.unwrap_or_default(),
-            // Both lists name the same files, but only the first has the suffix of compressed ones.
+            // Both lists name the same files, but only the first includes the suffix of compressed files.
             files: if listed.is_empty() {
                 files.into_iter().map(|file| file.path).collect()
             } else {

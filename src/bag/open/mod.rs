@@ -1,4 +1,4 @@
-//! From the paths that a user names to files that are read at positions.
+//! Opens the paths that a user names, as files that are read at positions.
 
 pub(crate) mod error;
 pub(crate) mod file_kind;

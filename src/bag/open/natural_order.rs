@@ -1,7 +1,7 @@
 //! [`Listing`]: the recordings in a directory, in the order of the numbers in their names.
 //!
-//! Used by `rosbag2.rs`. [`Known`] tells whether two paths are one recording: by links, or because one
-//! is the packed copy of the other, which playing and recording with compression both leave behind.
+//! Used by `rosbag2.rs`. [`Known`] tells whether two paths are the same recording: through links, or because one is the
+//! compressed copy of the other. rosbag2 leaves such copies when it plays or records with compression.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -11,12 +11,12 @@ use std::{fmt, fs, io};
 
 use crate::untrusted::Foreign;
 
-/// A part of a directory that is not there, or is no file.
+/// A part of a recording that is missing, or is not a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missing {
     /// Where it should be.
     pub path: PathBuf,
-    /// What is there instead.
+    /// What is wrong with it.
     pub detail: String,
 }
 
@@ -27,12 +27,12 @@ impl fmt::Display for Missing {
     }
 }
 
-/// What is in a directory, not below it.
+/// The entries of a directory, without its subdirectories.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    /// The recordings, packed ones too, by the numbers in their names.
+    /// The recordings, including compressed ones, by the numbers in their names.
     recordings: Vec<PathBuf>,
-    /// What has the name of a recording and is no file.
+    /// Entries that have the name of a recording but are not files.
     no_files: Vec<Missing>,
     pub(crate) has_sqlite: bool,
 }
@@ -46,7 +46,7 @@ impl Listing {
             if !is_recording(&path) {
                 continue;
             }
-            // Asked and not opened: to open a pipe is to wait for its other end.
+            // Checked without opening, because opening a pipe waits for its other end.
             let detail = match fs::metadata(&path) {
                 Ok(kind) if kind.is_file() => {
                     listing.recordings.push(path);
@@ -64,7 +64,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// What has the name of a recording that is not known, and is no file.
+    /// Entries that have the name of a recording not known yet, but are not files.
     pub(crate) fn gone(&self, known: &mut Known) -> Vec<Missing> {
         let gone = self.no_files.iter();
         gone.filter(|it| known.is_new(&it.path)).cloned().collect()
@@ -78,7 +78,7 @@ impl Listing {
     pub(crate) fn others(&self, known: &mut Known) -> Vec<PathBuf> {
         let is_packed = |path: &&PathBuf| suffix(path) == Some("zstd");
         let (packed, plain): (Vec<_>, Vec<_>) = self.recordings.iter().partition(is_packed);
-        // Unpacked ones first: a recorder that is killed while it packs leaves its source whole.
+        // Uncompressed ones first: if a recorder is killed while it compresses a file, the original is complete.
         let chosen = plain.into_iter().chain(packed);
         let chosen: BTreeSet<_> = chosen.filter(|path| known.is_new(path)).collect();
         let all = self.recordings.iter();
@@ -86,12 +86,12 @@ impl Listing {
     }
 }
 
-/// The recordings that have been seen.
+/// The recordings seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Known(BTreeSet<PathBuf>);
 
 impl Known {
-    /// Whether this is another recording than those asked about before.
+    /// Whether this is a recording other than those seen so far.
     pub(crate) fn is_new(&mut self, path: &Path) -> bool {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let names = [unpacked(path), unpacked(&target)];
@@ -101,7 +101,7 @@ impl Known {
     }
 }
 
-/// The path without `.zstd`: the same for a recording and its packed copy.
+/// The path without `.zstd`: the same for a recording and its compressed copy.
 pub(crate) fn unpacked(path: &Path) -> PathBuf {
     if suffix(path) == Some("zstd") {
         path.with_extension("")
@@ -119,13 +119,12 @@ pub(crate) fn name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// By its name; hidden files are leavings of other systems (`._0.mcap`).
+/// Decides by the name. Hidden files are files of other systems (`._0.mcap`).
 fn is_recording(path: &Path) -> bool {
     !name(path).starts_with('.') && suffix(&unpacked(path)) == Some("mcap")
 }
 
-/// The order of names in which runs of digits count as the numbers they are, so that `_10` and `10_`
-/// come after `_2` and `2_`.
+/// Compares names so that runs of digits count as numbers: `_10` and `10_` come after `_2` and `2_`.
 fn by_numbers(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     while !left.is_empty() && !right.is_empty() {
@@ -147,7 +146,7 @@ fn by_numbers(a: &str, b: &str) -> Ordering {
     left.len().cmp(&right.len()).then_with(|| a.cmp(b))
 }
 
-/// Takes the run of digits, or of anything else, at the front.
+/// Takes the run of digits, or of other characters, at the front.
 fn run<'a>(rest: &mut &'a str) -> &'a str {
     let is_digits = rest.starts_with(|c: char| c.is_ascii_digit());
     let end = rest.find(|c: char| c.is_ascii_digit() != is_digits);

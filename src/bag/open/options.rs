@@ -1,15 +1,16 @@
-//! [`Opening`]: how recordings are opened, and who is told how far it has come.
+//! [`Opening`]: how recordings are opened, and the callback for progress.
 
 use std::fmt;
 use std::path::Path;
 
-/// Which stamp orders the messages of a bag.
+/// Which time orders the messages of a bag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MessageOrder {
-    /// When the recorder received them: log time, by which recordings are indexed.
+    /// Log time: when the recorder received them. Recordings are indexed by it.
     #[default]
     Received,
-    /// When they were sent: publish time. Opening reads every chunk once to learn where these lie.
+    /// Publish time: when they were sent. Opening reads every chunk once, because the indexes do not give publish
+    /// times.
     Sent,
 }
 
@@ -18,7 +19,7 @@ pub enum MessageOrder {
 pub struct Progress<'a> {
     /// The file.
     pub file: &'a Path,
-    /// How much of it was looked at.
+    /// How much of it has been read.
     pub done: u64,
     /// Its size.
     pub of: u64,
@@ -29,7 +30,7 @@ pub struct Progress<'a> {
 pub struct Opening<'a> {
     /// What orders the messages.
     pub order: MessageOrder,
-    /// Told now and then while a file has to be read through, from any thread.
+    /// Called from time to time while a file is read through, from any thread.
     pub progress: Option<&'a (dyn Fn(Progress<'_>) + Sync)>,
 }
 

@@ -1,8 +1,7 @@
-//! From what a user names to recordings that can be read: files, whole rosbag2 directories, and files
-//! that were compressed as a whole.
+//! [`Inputs`]: the recordings that a user names, opened: files, rosbag2 directories, and files compressed as a whole.
 //!
-//! The parts of a directory stand or fall alone: one that is gone or is no recording is damage, and the
-//! rest plays.
+//! The parts of a directory are independent: a part that is missing or not a recording is damage, and the rest is
+//! played.
 
 use std::collections::HashSet;
 use std::error::Error as _;
@@ -21,28 +20,28 @@ use super::spool::spool;
 use crate::bag::damage::{Damage, DamageKind};
 use crate::untrusted::Foreign;
 
-/// Whether a recording was named itself, or found in a directory.
+/// Whether a recording was named by the user, or found in a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     Named,
     Part,
 }
 
-/// What was named, opened.
+/// The recordings that the user named, opened.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     pub(crate) sources: Vec<(Source, Standing)>,
-    /// Why parts of directories are not among them.
+    /// The errors of parts of directories that cannot be played.
     pub(crate) refused: Vec<BagError>,
     pub(crate) damage: Vec<Damage>,
     pub(crate) notes: Vec<Note>,
-    /// What directories count in which files.
+    /// The message counts of directories.
     pub(crate) counted: Vec<Counted>,
-    /// What `metadata.yaml` says of topics, for what the recordings leave out.
+    /// The topics in `metadata.yaml`, for what the recordings leave out.
     pub(crate) topics: Vec<MetadataTopic>,
 }
 
-/// How many messages a `metadata.yaml` counts in the files of its directory.
+/// The number of messages that a `metadata.yaml` gives for the files of its directory.
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) dir: PathBuf,
@@ -51,7 +50,7 @@ pub(crate) struct Counted {
 }
 
 impl Inputs {
-    /// Opens everything; a name that nothing can be made of is the error.
+    /// Opens all paths. A path that cannot be opened as a recording is an error.
     pub(crate) fn open(
         paths: &[impl AsRef<Path>],
         opening: &Opening<'_>,
@@ -79,7 +78,7 @@ impl Inputs {
         let directory = Directory::resolve(path)?;
         self.notes.extend(directory.notes);
         let told = directory.metadata.as_ref().and_then(|it| it.message_count);
-        // That a part is missing is said anyway.
+        // If a part is missing, that is reported anyway.
         self.counted.extend(
             told.filter(|_| directory.missing.is_empty())
                 .map(|told| Counted {
@@ -106,7 +105,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// A part that cannot be played: the others can.
+    /// Records a part that cannot be played as damage; the other parts can be played.
     pub(crate) fn refuse(&mut self, path: &Path, error: BagError) {
         let name = format!("{}: ", Foreign::path(path));
         let text = error.to_string();

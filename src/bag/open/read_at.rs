@@ -1,8 +1,7 @@
 //! [`Source`]: a recording that is read at positions, by many readers at once.
 //!
-//! Every read is checked against the length the file had when it was opened, so that nothing is
-//! allocated for bytes that are not there. Of hundreds of files only some are open at a time: see
-//! [`Pool`].
+//! Every read is checked against the length that the file had when it was opened, so nothing is allocated for bytes
+//! that do not exist. Of many files only some are open at once: see [`Pool`].
 
 use std::fs::File;
 use std::io;
@@ -26,9 +25,9 @@ pub(crate) struct Source {
 /// Where the bytes are.
 #[derive(Debug)]
 enum Store {
-    /// In a file that can be closed and opened again.
+    /// A file that can be closed and opened again.
     File(Pooled),
-    /// In a file that has no name any more.
+    /// A temporary file that no longer has a name.
     Spool(File),
     Memory(Bytes),
 }
@@ -40,7 +39,7 @@ impl Source {
             path: path.to_owned(),
             source,
         };
-        // Asked before opening: to open a pipe is to wait for its other end.
+        // Checked before opening, because opening a pipe waits for its other end.
         let kind = std::fs::metadata(path).map_err(fail)?;
         if !kind.is_file() {
             return Err(BagError::NotAFile {
@@ -57,7 +56,7 @@ impl Source {
         })
     }
 
-    /// What was decompressed from the file at `path`.
+    /// The recording that was unpacked from the file at `path`.
     pub(crate) fn spooled(path: &Path, file: File) -> io::Result<Self> {
         Ok(Self {
             path: path.to_owned(),
@@ -66,7 +65,7 @@ impl Source {
         })
     }
 
-    /// A recording in memory, called `name` in messages.
+    /// A recording in memory; messages call it `name`.
     pub(crate) fn memory(name: &Path, bytes: Bytes) -> Self {
         Self {
             path: name.to_owned(),
@@ -75,7 +74,7 @@ impl Source {
         }
     }
 
-    /// Fills `buffer` from `offset` on.
+    /// Fills `buffer` with the bytes from `offset` on.
     pub(crate) fn read_into(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         match &self.store {
             Store::File(file) => file.get()?.read_exact_at(buffer, offset),
@@ -89,7 +88,7 @@ impl Source {
         }
     }
 
-    /// The `length` bytes from `offset` on; an error before anything is allocated if the file has not got them.
+    /// The `length` bytes from `offset` on. If the file is shorter, this is an error and nothing is allocated.
     pub(crate) fn read(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
         if !self.holds(offset, length) {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -100,7 +99,7 @@ impl Source {
         Ok(buffer)
     }
 
-    /// The same while the file is opened, where a failure is the reason why the recording cannot be played.
+    /// The same while the file is being opened: a failure means that the recording cannot be played.
     pub(crate) fn read_to_open(&self, offset: u64, length: u64) -> Result<Vec<u8>, BagError> {
         let bytes = self.read(offset, length);
         bytes.map_err(|error| self.error(offset, error))
@@ -113,7 +112,7 @@ impl Source {
             .is_some_and(|end| end <= self.len)
     }
 
-    /// A read that failed while the file was opened.
+    /// The error for a read that failed while the file was being opened.
     pub(crate) fn error(&self, offset: u64, source: io::Error) -> BagError {
         BagError::Io {
             path: self.path.clone(),

@@ -1,9 +1,9 @@
 //! [`Directory`]: a rosbag2 directory and the files in it that make up the recording.
 //!
-//! `metadata.yaml` says which files there are and in what order, but it is not trusted: a path that
-//! leads out of the directory is refused, a split that is gone is told, one that the recorder did not
-//! live to list is found all the same. Without a usable `metadata.yaml` the recordings in the directory
-//! are taken by the numbers in their names. Nothing is opened here but `metadata.yaml`.
+//! `metadata.yaml` gives the files and their order, but it is not trusted. A path that leads out of the directory is
+//! refused, a missing split is reported, and a split that the recorder did not list because it was killed is still
+//! found. Without a usable `metadata.yaml`, the recordings in the directory are sorted by the numbers in their names.
+//! Of all files only `metadata.yaml` is opened here.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -17,26 +17,26 @@ use crate::untrusted::{Foreign, read_start};
 const METADATA: &str = "metadata.yaml";
 const CONVERT: &str = "`ros2 bag convert` writes it as MCAP without that";
 
-/// What a user should know of how a directory was understood.
+/// What a user should know about how a directory was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// `metadata.yaml` cannot be used: the files were taken by their names.
+    /// `metadata.yaml` cannot be used; the files were found by their names.
     NoMetadata {
         /// The `metadata.yaml`.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// `metadata.yaml` counts other messages than there are: something is missing, or was added.
+    /// The number of messages in `metadata.yaml` differs from the actual number: some are missing, or some were added.
     Counts {
         /// The directory.
         dir: PathBuf,
-        /// How many messages it counts.
+        /// The number in `metadata.yaml`.
         told: u64,
-        /// How many there are.
+        /// The actual number.
         there: u64,
     },
-    /// Files that `metadata.yaml` does not list; they come after those that it does.
+    /// Files that `metadata.yaml` does not list; they come after the listed files.
     Unlisted {
         /// The directory.
         dir: PathBuf,
@@ -79,15 +79,15 @@ impl fmt::Display for Note {
 /// Why a directory cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
-    /// It cannot be listed.
+    /// The directory cannot be listed.
     #[error("{}: cannot be read", Foreign::path(path))]
     Unreadable {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// There is nothing in it that could be played.
+    /// It contains nothing that can be played.
     #[error("{}: no recording in it; hint: {hint}", Foreign::path(path))]
     Empty {
         /// The directory.
@@ -95,7 +95,7 @@ pub enum DirectoryError {
         /// What to do.
         hint: &'static str,
     },
-    /// Its messages are in something else than MCAP.
+    /// Its messages are stored in another format than MCAP.
     #[error(
         "{}: recorded in `{}`, and only mcap is played; hint: {hint}",
         Foreign::path(path),
@@ -109,7 +109,7 @@ pub enum DirectoryError {
         /// What to do.
         hint: &'static str,
     },
-    /// It was compressed in a way that is not read.
+    /// It was compressed in a way that is not supported.
     #[error(
         "{}: {}, which is not read; hint: {hint}",
         Foreign::path(path),
@@ -132,20 +132,20 @@ pub enum DirectoryError {
     Outside {
         /// The `metadata.yaml`.
         path: PathBuf,
-        /// The path, as it is written there.
+        /// The path as written in `metadata.yaml`.
         listed: String,
     },
 }
 
-/// A rosbag2 directory: what to open, in which order.
+/// A rosbag2 directory: which files to open, in which order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Directory {
-    /// The recordings, `.mcap` or `.mcap.zstd`: none twice, each a regular file or a link to one.
+    /// The recordings, `.mcap` or `.mcap.zstd`: no recording twice, each a regular file or a link to one.
     pub files: Vec<PathBuf>,
-    /// Recordings that are listed and not there; where nothing is listed, what has the name of one and is
-    /// no file. The rest can be played.
+    /// Recordings that are listed but not found. If nothing is listed: entries that have the name of a recording but
+    /// are not files. The rest can be played.
     pub missing: Vec<Missing>,
-    /// What `metadata.yaml` says; `None` without a usable one.
+    /// The contents of `metadata.yaml`; `None` without a usable one.
     pub metadata: Option<Metadata>,
     /// What else the user should know.
     pub notes: Vec<Note>,
@@ -185,7 +185,8 @@ impl Directory {
                 hint: hint(&missing, &listing),
             });
         }
-        // A list of parts says which there are; else a name is all that tells of one.
+        // A list names the files that there should be. Without a list, only the names in the directory show that a file
+        // is missing.
         if listed.is_empty() {
             missing.extend(listing.gone(&mut known));
         }
@@ -198,7 +199,7 @@ impl Directory {
     }
 }
 
-/// What `metadata.yaml` says: nothing if there is none, an error in words if it cannot be used.
+/// The contents of `metadata.yaml`: `None` if there is none, the error as text if it cannot be used.
 fn metadata(path: &Path) -> Result<Option<Metadata>, String> {
     let says = |error: &dyn fmt::Display| error.to_string();
     let text = match open_file(path).and_then(read_start) {
@@ -210,7 +211,7 @@ fn metadata(path: &Path) -> Result<Option<Metadata>, String> {
         .map_err(|error| says(&error))
 }
 
-/// Refuses what could only be played wrongly.
+/// Refuses a recording that could only be played wrongly.
 fn check(metadata: &Metadata, path: &Path) -> Result<(), DirectoryError> {
     let storage = metadata.storage.as_str();
     if !matches!(storage, "" | "mcap") {
@@ -237,7 +238,7 @@ fn check(metadata: &Metadata, path: &Path) -> Result<(), DirectoryError> {
 
 type Located = (Vec<PathBuf>, Vec<Missing>);
 
-/// The listed files that are there, once each, and those that are not.
+/// The listed files that are found, each once, and those that are not.
 fn locate(
     listed: &[String],
     metadata: &Path,
@@ -247,7 +248,7 @@ fn locate(
     let (mut files, mut missing) = (Vec::new(), Vec::new());
     let mut told = HashSet::new();
     for path in listed {
-        // What is joined to the directory must stay below it.
+        // A path that is joined to the directory must stay below it.
         let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
         if !Path::new(path).components().all(stays) {
             return Err(DirectoryError::Outside {
@@ -264,8 +265,8 @@ fn locate(
     Ok((files, missing))
 }
 
-/// Where a listed file is. Old recorders put the directory's own name before it, compressing ones
-/// leave `.zstd` out or the user has unpacked it since, some leave out `.mcap`.
+/// Finds a listed file. Old recorders put the name of the directory before it. With compression, `.zstd` may be missing
+/// in the list, or the user may have unpacked the file since. Some recorders leave out `.mcap`.
 fn find(dir: &Path, listed: &Path) -> Result<PathBuf, Missing> {
     let plain = dir.join(listed);
     let bare = listed.file_name().map(|name| dir.join(name));

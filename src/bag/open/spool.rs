@@ -1,9 +1,8 @@
-//! [`spool`]: a recording that was compressed as a whole (`.mcap.zstd`), unpacked into a file without
-//! a name.
+//! [`spool`]: unpacks a recording that was compressed as a whole (`.mcap.zstd`) into a temporary file without a name.
 //!
-//! A recording is read at many places, a zstd stream only from its start; so it is unpacked once, in
-//! pieces of 128 KiB, into the directory for temporary files (`TMPDIR`), and is gone with the process.
-//! What a broken stream gave before it broke is kept: a recording that was cut off can be played.
+//! Reading a recording needs random access, but a zstd stream can only be read from its start. So it is unpacked once,
+//! in pieces of 128 KiB, into the directory for temporary files (`TMPDIR`). The file is gone when the process ends. If
+//! the stream breaks, what was unpacked before the break is kept: a truncated recording can be played.
 
 use std::env;
 use std::fs::{self, File};
@@ -17,9 +16,9 @@ use super::file_kind::MAGIC;
 use crate::bag::damage::{Damage, DamageKind};
 use crate::untrusted::Foreign;
 
-/// What any stream may unpack to, in bytes.
+/// How many bytes any stream may unpack to.
 const ALWAYS: u64 = 64 << 20;
-/// How many times its own size a larger one may: zstd makes less than that of any recording.
+/// A larger result may be at most this many times the compressed size: no recording compresses that well with zstd.
 const MOST_TIMES: u64 = 1_000;
 const PIECE: usize = 128 << 10;
 const OTHER: &str =
@@ -29,15 +28,15 @@ const AGAIN: &str = "copy it again from where it was recorded";
 /// Why a compressed recording cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum SpoolError {
-    /// The file cannot be opened, or is none.
+    /// The file cannot be opened, or is not a regular file.
     #[error("{}: cannot be opened", Foreign::path(path))]
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// There is no recording in it.
+    /// The file contains no recording.
     #[error(
         "{}: not a compressed MCAP recording: {found}; hint: {hint}",
         Foreign::path(path)
@@ -45,7 +44,7 @@ pub enum SpoolError {
     NotMcap {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// What it contains.
         found: String,
         /// What to do.
         hint: &'static str,
@@ -72,10 +71,10 @@ pub enum SpoolError {
         dir: PathBuf,
         /// The file that was to be unpacked.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Whoever watched the progress said so.
+    /// The progress callback ended the work.
     #[error("{}: unpacking was stopped", Foreign::path(path))]
     Stopped {
         /// The file.
@@ -86,19 +85,19 @@ pub enum SpoolError {
 /// An unpacked recording.
 #[derive(Debug)]
 pub struct Spooled {
-    /// What it was unpacked to: at its start, readable at any place, gone once it is closed.
+    /// The unpacked recording, positioned at its start, with random access. It is deleted when it is closed.
     pub file: File,
-    /// How long that is, in bytes.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// Where the stream broke, in bytes from the start of the compressed file, if it did.
+    /// If the stream broke: where, in bytes from the start of the compressed file.
     pub damage: Option<Damage>,
 }
 
-/// What is told how many bytes of how many have been read, and says whether to go on.
+/// Called with the bytes read so far and the bytes in all; returns whether to go on.
 type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
-/// Unpacks a `.mcap.zstd` into a temporary file. `on_progress` is called after each piece with how
-/// many bytes of the compressed file have been read, and of how many; it may end the work.
+/// Unpacks a `.mcap.zstd` into a temporary file. After each piece, `on_progress` is called with the number of bytes of
+/// the compressed file read so far and its size; it may end the work.
 pub fn spool(path: &Path, on_progress: Progress<'_>) -> Result<Spooled, SpoolError> {
     spool_into(&env::temp_dir(), path, on_progress)
 }
@@ -108,7 +107,7 @@ fn spool_into(dir: &Path, path: &Path, on_progress: Progress<'_>) -> Result<Spoo
         path: path.to_owned(),
         source,
     };
-    // Asked before opening: to open a pipe is to wait for its other end.
+    // Checked before opening, because opening a pipe waits for its other end.
     let kind = fs::metadata(path).map_err(fail)?;
     if !kind.is_file() {
         return Err(fail(io::Error::other("not a file")));
@@ -122,7 +121,7 @@ fn spool_into(dir: &Path, path: &Path, on_progress: Progress<'_>) -> Result<Spoo
         limit: limit(of),
     };
     let mut input = Decoder::new(packed).map_err(fail)?;
-    // Before any space is asked for: what is no recording says so in its first bytes.
+    // Checked before anything is stored: the first bytes show whether it is a recording.
     work.expect_magic(&mut input)?;
     let mut file = tempfile::tempfile_in(dir).map_err(|source| work.store(source))?;
     let (bytes, damage) = work.pour(&mut input, &mut file, on_progress)?;
@@ -134,26 +133,26 @@ fn spool_into(dir: &Path, path: &Path, on_progress: Progress<'_>) -> Result<Spoo
     })
 }
 
-/// How many bytes a compressed file of so many may unpack to.
+/// How many bytes a compressed file of this size may unpack to.
 fn limit(of: u64) -> u64 {
     of.saturating_mul(MOST_TIMES).max(ALWAYS)
 }
 
-/// One unpacking, from what to where.
+/// The unpacking of one file.
 #[derive(Debug)]
 struct Work<'a> {
     path: &'a Path,
     dir: &'a Path,
     /// The size of the compressed file, in bytes.
     of: u64,
-    /// How many bytes may come out.
+    /// How many bytes it may unpack to.
     limit: u64,
 }
 
 type Input = Decoder<'static, BufReader<File>>;
 
 impl Work<'_> {
-    /// Takes the magic off the front.
+    /// Reads the magic at the front.
     fn expect_magic(&self, input: &mut Input) -> Result<(), SpoolError> {
         let refuse = |found: String, hint| {
             let path = self.path.to_owned();
@@ -174,8 +173,8 @@ impl Work<'_> {
         }
     }
 
-    /// Unpacks what follows the magic, up to the end or to where the stream breaks. How many bytes
-    /// that makes with the magic, and the break.
+    /// Unpacks what follows the magic, to the end or to where the stream breaks. Returns the number of bytes, including
+    /// the magic, and the damage if the stream broke.
     fn pour(
         &self,
         input: &mut Input,
@@ -243,8 +242,8 @@ impl Work<'_> {
 mod tests {
     use super::*;
 
-    /// Noise that starts as a recording does: zstd cannot make it smaller, so pieces of the stream
-    /// give pieces of it.
+    /// Random bytes after the magic of a recording. zstd cannot compress them, so each piece of the stream unpacks to a
+    /// piece of the recording.
     fn recording(length: usize) -> Vec<u8> {
         let mut state = 1_u64;
         let noise = std::iter::repeat_with(|| {
@@ -305,7 +304,7 @@ mod tests {
         let whole = recording(1_000_000);
         assert_eq!(unpack(&packed(&whole)).unwrap(), (whole.clone(), None));
         let frames: Vec<u8> = whole.chunks(300_000).flat_map(packed).collect();
-        // What parallel compressors put between frames for themselves.
+        // Parallel compressors put skippable frames between the others.
         let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
         let frames = [&skippable, &frames[..], &skippable, &packed(&[])].concat();
         assert_eq!(unpack(&frames).unwrap(), (whole, None));
@@ -320,7 +319,7 @@ mod tests {
         for keep in [300_000, 600_000, stream.len() - 1] {
             let (out, damage) = unpack(&stream[..keep]).unwrap();
             assert_eq!(out, whole[..out.len()]);
-            // Blocks are of 128 KiB.
+            // Blocks are 128 KiB.
             assert!(
                 out.len() > last && out.len() + (129 << 10) > keep,
                 "{keep}: {}",
@@ -405,7 +404,7 @@ mod tests {
         assert_eq!((limit(67_109), limit(u64::MAX)), (67_109_000, u64::MAX));
     }
 
-    /// Unpacks 300 kB into `out`, of which `limit` bytes may come.
+    /// Unpacks 300 kB into `out`, with a limit of `limit` bytes.
     fn poured(out: &mut File, limit: u64) -> Result<u64, SpoolError> {
         let stream = packed(&recording(300_000));
         let place = place(&stream);
