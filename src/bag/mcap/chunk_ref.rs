@@ -1,67 +1,67 @@
-//! [`ChunkRef`]: where a chunk is in its file, and what is known of it before it is opened.
+//! [`ChunkRef`]: where a chunk is in its file, and what is known about it before it is opened.
 //!
-//! A run of messages that stand in no chunk is treated as one. Indexes are made of these values; the decompressor
-//! and the reader of message indexes are given one at a time. What a file declares is copied here, not verified.
+//! A run of messages outside chunks is treated as one chunk. Indexes consist of these values; the decompressor and the
+//! reader of message indexes are given one at a time. Declared values are copied here and not verified.
 
 use super::limits::MAX_CHUNK;
 use crate::time::{Ros, Time, TimeRange};
 
-/// How messages stand in a file.
+/// How messages are stored in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     /// In a chunk record.
     Chunk,
-    /// One after the other without a chunk around them: a run of records.
+    /// As a run of records outside chunks.
     Loose,
 }
 
-/// What is known of one channel's messages in a chunk.
+/// What is known about the messages of one channel in a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Indexed {
     pub(crate) channel: u16,
-    /// How many there are; 0 if only the message index says.
+    /// The number of messages; 0 if only the message index gives it.
     pub(crate) count: u32,
-    /// Where the message index is; 0 if there is none.
+    /// The offset of the message index; 0 if there is none.
     pub(crate) offset: u64,
 }
 
-/// Where a chunk, or a run of loose records, is and which times it covers.
+/// A chunk or a run of records outside chunks: where it is and which times it covers.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkRef {
     pub(crate) form: Form,
-    /// Offset of the chunk record, or of the first loose one, and its length with frames.
+    /// The offset of the chunk record, or of the first record of the run; and the length including frames.
     pub(crate) offset: u64,
     pub(crate) length: u64,
-    /// First and last stamp as declared; `None` if they are not known, so that it may hold any time.
+    /// The first and last time as declared; `None` if they are not known: then it may hold messages of any time.
     pub(crate) times: Option<TimeRange>,
-    /// Decompressed size, as declared by the index.
+    /// The decompressed size that the index declares.
     pub(crate) uncompressed: u64,
     /// The channels that have messages in it, by id; empty if they are not known.
     pub(crate) message_indexes: Box<[Indexed]>,
 }
 
 impl ChunkRef {
-    /// Whether its index says that there is nothing in it.
+    /// Whether its index says that it is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.uncompressed == 0 && self.message_indexes.is_empty()
     }
 
-    /// What opening it takes in bytes, as far as its index can be believed.
+    /// How many bytes opening it takes: the declared size, at most [`MAX_CHUNK`].
     pub(crate) fn cost(&self) -> u64 {
         self.uncompressed.min(MAX_CHUNK)
     }
 
-    /// The earliest stamp that a message in it can have.
+    /// The earliest time that a message in it can have.
     pub(crate) fn earliest(&self) -> Time<Ros> {
         self.times.map_or(Time::MIN, TimeRange::start)
     }
 
-    /// The latest stamp that a message in it can have.
+    /// The latest time that a message in it can have.
     pub(crate) fn latest(&self) -> Time<Ros> {
         self.times.map_or(Time::MAX, TimeRange::stop)
     }
 
-    /// Whether only opening it tells what is in it.
+    /// Whether its channels are unknown until it is opened.
     pub(crate) fn is_untold(&self) -> bool {
         self.message_indexes.is_empty() && !self.is_empty()
     }

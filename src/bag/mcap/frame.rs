@@ -1,17 +1,16 @@
-//! [`Frame`]: opcode and length of a record in a file, read without its body.
+//! [`Frame`]: the opcode and length of a record in a file, read without its body.
 //!
-//! Used where a file is read from record to record. The length is what the file declares: [`Frame::end`] says
-//! whether it fits.
+//! Used where a file is read record by record. The length is the declared one; [`Frame::end`] checks that it fits.
 
 use super::record::{FRAME, Fields};
 use super::window::Window;
 
-/// What a record says it is: its opcode and how long its body is.
+/// The frame of a record: its opcode and the declared length of its body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) opcode: u8,
     pub(crate) at: u64,
-    /// Length of its body, as declared.
+    /// The declared length of its body.
     pub(crate) length: u64,
 }
 

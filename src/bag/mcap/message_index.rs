@@ -1,7 +1,7 @@
-//! Message index records: which messages of one channel a chunk holds, without decompressing it.
+//! Message index records: which messages of one channel a chunk holds, without decompressing the chunk.
 //!
-//! Used to find messages, to verify chunks and to draw densities. A message index only saves work: one that
-//! cannot be right is treated as missing, and the chunk is opened instead.
+//! Used to find messages, to verify chunks and to draw densities. A message index only saves work: one that cannot be
+//! right is treated as missing, and the chunk is opened instead.
 
 use std::collections::BTreeMap;
 
@@ -14,39 +14,39 @@ use crate::time::{Ros, Time, TimeRange};
 /// The largest message index that is read: 64 MiB, 4 million messages of one channel in one chunk.
 const MAX_INDEX: u64 = 64 << 20;
 
-/// What stands before the entries: the channel and their size. What each takes.
+/// The size of what precedes the entries (the channel and the length of the entries), and the size of an entry.
 const HEAD: u64 = 6;
 const ENTRY: u64 = 16;
-/// How many entries are read in one go where only some are, 256 bytes, and how often at least.
+/// When only a sample is read: how many entries are read at once (256 bytes), and the fewest such reads.
 const BLOCK: u64 = 16;
 const FEWEST_BLOCKS: u64 = 4;
 
-/// Log time and record offset in the decompressed chunk of a message.
+/// The log time of a message and the offset of its record in the decompressed chunk.
 type Entry = (Time<Ros>, u32);
 
-/// Some entries of a message index that stand for all.
+/// Entries of a message index: all of them, or a sample.
 pub(crate) struct Sample {
     pub(crate) entries: Vec<Entry>,
-    /// How many there are.
+    /// How many entries the message index has.
     pub(crate) all: u64,
 }
 
 impl Sample {
-    /// Whether the entries are all there are.
+    /// Whether the sample has all entries.
     pub(crate) fn is_whole(&self) -> bool {
         self.entries.len() as u64 == self.all
     }
 }
 
-/// A message index record in its file.
+/// Where a message index record is in its file.
 struct Place {
     offset: u64,
-    /// Of what follows the frame.
+    /// The length of its body.
     length: u64,
 }
 
-/// Log time and record offset in the decompressed chunk of each message of `channel`, unsorted; empty
-/// if the chunk has none, `None` if the index does not say or cannot be right.
+/// The log time and record offset of each message of `channel`, unsorted. Empty if the chunk has no such message,
+/// `None` if there is no message index or it cannot be right.
 pub(crate) fn read(source: &Source, chunk: &ChunkRef, channel: u16) -> Option<Vec<Entry>> {
     if !chunk.message_indexes.is_empty() && listed(chunk, channel).is_none() {
         return Some(Vec::new());
@@ -54,8 +54,8 @@ pub(crate) fn read(source: &Source, chunk: &ChunkRef, channel: u16) -> Option<Ve
     whole(source, chunk, channel, &place(source, chunk, channel)?)
 }
 
-/// The same of a channel that is listed: all entries if there are at most `most`, or hardly more than
-/// `share`; else about `share` from all over.
+/// The same for a channel that is listed. All entries if there are at most `most` of them, or hardly more than `share`;
+/// otherwise about `share` of them, evenly spread.
 pub(crate) fn sample(
     source: &Source,
     chunk: &ChunkRef,
@@ -80,7 +80,7 @@ pub(crate) fn sample(
     let stride = all / blocks;
     let mut entries = Vec::new();
     for block in 0..blocks {
-        // In the middle of what it stands for.
+        // In the middle of the entries that the block represents.
         let first = block * stride + (stride - BLOCK) / 2;
         let at = start.checked_add(HEAD + first * ENTRY)?;
         let bytes = source.read(at, BLOCK * ENTRY).ok()?;
@@ -117,14 +117,14 @@ fn whole(source: &Source, chunk: &ChunkRef, channel: u16, place: &Place) -> Opti
     checked(chunk, entries).filter(|_| id == channel)
 }
 
-/// The entries of a message index record: channel, then stamp and offset of each message.
+/// Parses a message index record: its channel, and the log time and offset of each message.
 fn message_index(body: &[u8]) -> Result<(u16, Vec<(u64, u64)>), Short> {
     let mut fields = Fields(body);
     let channel = fields.u16()?;
     Ok((channel, index_entries(fields.block()?)?))
 }
 
-/// The stamp and offset of each message, from a block of entries alone.
+/// Parses the log time and offset of each message, from the entries alone.
 fn index_entries(block: &[u8]) -> Result<Vec<(u64, u64)>, Short> {
     let mut entries = Vec::with_capacity(block.len() / 16);
     let mut fields = Fields(block);
@@ -134,7 +134,7 @@ fn index_entries(block: &[u8]) -> Result<Vec<(u64, u64)>, Short> {
     Ok(entries)
 }
 
-/// The entries, unless one lies outside the chunk.
+/// The entries; `None` if one lies outside the chunk.
 fn checked(chunk: &ChunkRef, entries: Vec<(u64, u64)>) -> Option<Vec<Entry>> {
     let entry = |(stamp, at): (u64, u64)| {
         let inside = at < chunk.uncompressed;
@@ -144,8 +144,7 @@ fn checked(chunk: &ChunkRef, entries: Vec<(u64, u64)>) -> Option<Vec<Entry>> {
     entries.into_iter().map(entry).collect()
 }
 
-/// First and last stamp of all messages that the message indexes of a chunk list; `None` if one of them cannot be
-/// right.
+/// The first and last log time in all message indexes of a chunk; `None` if one of them cannot be right.
 pub(crate) fn times(source: &Source, chunk: &ChunkRef) -> Option<TimeRange> {
     let mut all: Option<TimeRange> = None;
     for indexed in &chunk.message_indexes {
@@ -157,17 +156,17 @@ pub(crate) fn times(source: &Source, chunk: &ChunkRef) -> Option<TimeRange> {
     all
 }
 
-/// The message indexes that stand behind a chunk.
+/// The message indexes that follow a chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Behind {
-    /// By channel, where it is and how many messages it lists.
+    /// For each channel: the offset of its message index and the number of messages listed.
     pub(crate) listed: BTreeMap<u16, (u64, u64)>,
-    /// The first and last stamp of the first and last messages of each.
+    /// The range that covers the first and last entry of every message index.
     pub(crate) times: Option<TimeRange>,
 }
 
-/// Looks at the message indexes behind a chunk, at their ends only; each takes one of `left`. An error says
-/// what is wrong with them.
+/// Reads the heads, first entries and last entries of the message indexes that follow a chunk. `left` is decremented
+/// for each message index. The error says what is wrong with them.
 pub(crate) fn behind(
     window: &mut Window<'_>,
     chunk: &ChunkRef,

@@ -1,4 +1,4 @@
-//! The MCAP format: records, message indexes and where chunks are. No decision about a recording is taken here.
+//! The MCAP format: records, message indexes, and where chunks are. Used by the indexes, the walk and the decompressor.
 
 pub(crate) mod chunk_ref;
 pub(crate) mod frame;

@@ -1,9 +1,8 @@
-//! MCAP framing: records in a slice of bytes, with every length checked against what encloses it.
+//! MCAP framing: the records in a slice of bytes, with every length checked against the enclosing length.
 //!
-//! Bodies are read with [`Fields`] and not with crate mcap, whose parser refuses whole files for a
-//! repeated metadata key or a string that is not UTF-8, and panics on short attachments. Bytes after
-//! the last known field of a record are ignored, as the specification asks. Strings that are not
-//! UTF-8 are read with replacement characters.
+//! Bodies are read with [`Fields`] and not with crate mcap. The parser of that crate refuses a whole file because of a
+//! repeated metadata key or a string that is not UTF-8, and panics on short attachments. Bytes after the last known
+//! field of a record are ignored, as the specification demands. Invalid UTF-8 is read with replacement characters.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +11,12 @@ use bytes::Bytes;
 use crate::bag::open::options::MessageOrder;
 use crate::time::{Ros, Time, TimeRange};
 
-/// Opcode and length before each record's body.
+/// The opcode and length before the body of each record.
 pub(crate) const FRAME: usize = 9;
-/// Channel, sequence and two stamps before a message's payload.
+/// The channel, sequence number and two timestamps before the payload of a message.
 pub(crate) const MESSAGE_HEADER: usize = 22;
 
-/// The opcodes that reading needs.
+/// The opcodes that this program reads.
 pub(crate) mod op {
     pub(crate) const HEADER: u8 = 0x01;
     pub(crate) const FOOTER: u8 = 0x02;
@@ -31,7 +30,7 @@ pub(crate) mod op {
     pub(crate) const DATA_END: u8 = 0x0F;
 }
 
-/// A record whose declared length is not there, or whose body is shorter than its fields.
+/// A record that ends after its slice, or whose body is shorter than its fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Short;
 
@@ -39,12 +38,12 @@ pub(crate) struct Short;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
     pub(crate) opcode: u8,
-    /// Where it starts in the slice.
+    /// Offset of the record in the slice.
     pub(crate) at: usize,
     pub(crate) body: &'a [u8],
 }
 
-/// Walks the records of a slice; ends after the first that does not fit.
+/// Iterates over the records of a slice; ends after the first record that does not fit.
 #[derive(Clone, Debug)]
 pub(crate) struct Records<'a> {
     bytes: &'a [u8],
@@ -56,7 +55,7 @@ impl<'a> Records<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Where the next record starts, or the one that does not fit.
+    /// Offset of the next record, or of the record that does not fit.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -77,7 +76,7 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// Opcode and body of the record at the start of `bytes`.
+/// The opcode and body of the record at the start of `bytes`.
 fn split_frame(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (frame, rest) = bytes.split_first_chunk::<FRAME>()?;
     let (opcode, length) = frame.split_first()?;
@@ -109,7 +108,7 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// As many bytes as the 32-bit length in front of them says.
+    /// A block: a 32-bit length and as many bytes.
     pub(crate) fn block(&mut self) -> Result<&'a [u8], Short> {
         let length = usize::try_from(self.u32()?).map_err(|_| Short)?;
         let (head, rest) = self.0.split_at_checked(length).ok_or(Short)?;
@@ -161,7 +160,7 @@ impl SchemaRecord {
     }
 }
 
-/// A channel record. Of a repeated metadata key the first value counts.
+/// A channel record. If a metadata key is repeated, the first value counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ChannelRecord {
     pub(crate) id: u16,
@@ -192,7 +191,7 @@ impl ChannelRecord {
     }
 }
 
-/// What stands before a chunk's records, with everything that can be told without decompressing them.
+/// The fields before the records of a chunk: all that can be known without decompressing them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ChunkHeader {
     pub(crate) start: u64,
@@ -205,10 +204,11 @@ pub(crate) struct ChunkHeader {
 }
 
 impl ChunkHeader {
-    /// The longest that is believed: the name of a compression is a word.
+    /// The longest header that is accepted: the name of a compression is at most 32 bytes.
     pub(crate) const LONGEST: usize = 8 + 8 + 8 + 4 + 4 + 32 + 8;
 
-    /// Reads the head of a chunk record's body, which is `length` bytes long. An error if it does not add up.
+    /// Parses the start of the body of a chunk record, which is `length` bytes long. An error if the lengths do not
+    /// fit.
     pub(crate) fn parse(head: &[u8], length: u64) -> Result<Self, Short> {
         let mut fields = Fields(head);
         let (start, end) = (fields.u64()?, fields.u64()?);
@@ -233,12 +233,12 @@ impl ChunkHeader {
         })
     }
 
-    /// How long it is, in bytes, if the name of its compression is UTF-8.
+    /// The length of the header in bytes, if the name of the compression is UTF-8.
     pub(crate) fn length(&self) -> u64 {
         8 + 8 + 8 + 4 + 4 + self.compression.len() as u64 + 8
     }
 
-    /// How much of a body of `length` bytes follows its data.
+    /// How many bytes of a body of `length` bytes follow the data.
     pub(crate) fn rest(&self, length: u64) -> u64 {
         length
             .saturating_sub(self.length())
@@ -246,7 +246,7 @@ impl ChunkHeader {
     }
 }
 
-/// A chunk record: its header, and its still compressed records.
+/// A chunk record: its header, and its records, still compressed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChunkRecord<'a> {
     pub(crate) uncompressed: u64,
@@ -279,7 +279,7 @@ pub(crate) struct ChunkIndexRecord {
     pub(crate) end: u64,
     pub(crate) offset: u64,
     pub(crate) length: u64,
-    /// Channel and offset of its message index, as recorded.
+    /// The channel and offset of each message index, as recorded.
     pub(crate) message_indexes: Vec<(u16, u64)>,
     /// How many bytes of message indexes follow the chunk.
     pub(crate) message_index_length: u64,
@@ -324,7 +324,7 @@ fn pairs(block: &[u8]) -> Result<Vec<(u16, u64)>, Short> {
 pub(crate) struct Statistics {
     pub(crate) messages: u64,
     pub(crate) chunks: u32,
-    /// First and last log time; `None` if they are the wrong way round.
+    /// The first and last log time; `None` if the first is after the last.
     pub(crate) times: Option<TimeRange>,
     pub(crate) per_channel: BTreeMap<u16, u64>,
 }
@@ -345,21 +345,21 @@ impl Statistics {
         })
     }
 
-    /// Whether they tell the channel of every message.
+    /// Whether the counts per channel add up to the number of messages.
     pub(crate) fn is_whole(&self) -> bool {
         let counts = self.per_channel.values().copied();
         counts.fold(0, u64::saturating_add) == self.messages
     }
 }
 
-/// First and last stamp of something. A negative stamp is recorded as a huge one, so what has stamps on both
-/// sides of zero has its ends the wrong way round, as has what is damaged: neither tells.
+/// The first and last time of something. A negative time is recorded as a huge unsigned number. So if the times are on
+/// both sides of zero, the first appears to be after the last, as in damaged data: then the result is `None`.
 pub(crate) fn times(start: u64, end: u64) -> Option<TimeRange> {
     let (start, end) = (Time::from_mcap(start), Time::from_mcap(end));
     (start <= end).then(|| TimeRange::between(start, end))
 }
 
-/// What stands before a message's payload.
+/// The fields before the payload of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MessageHeader {
     pub(crate) channel: u16,
@@ -379,7 +379,7 @@ impl MessageHeader {
         })
     }
 
-    /// The stamp by which the message is ordered.
+    /// The time by which the message is ordered.
     pub(crate) fn time(&self, order: MessageOrder) -> Time<Ros> {
         Time::from_mcap(match order {
             MessageOrder::Received => self.log_time,

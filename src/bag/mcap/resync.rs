@@ -1,7 +1,7 @@
-//! Finding the next record in a file, from a place where none begins.
+//! Finds the next record in a file, from a place where no record begins.
 //!
-//! Used by the scan of a file that is damaged. A place is taken for a record only if its body has the structure
-//! of its kind and another record, or the end, follows it. Random bytes pass for one less than once in 10^15.
+//! Used by the scan of a damaged file. A place counts as a record only if its body has the structure of its kind and
+//! another record, or the end, follows it. The chance that random bytes pass is less than 1 in 10^15.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::bag::open::file_kind::MAGIC;
 
 type Channels = BTreeMap<u16, ChannelRecord>;
 
-/// How many bytes are searched at first, and at most at once: most gaps are small.
+/// How many bytes are searched at first and how many at most at once. Most gaps are small.
 const FIRST: usize = 1 << 10;
 const STRIDE: usize = 256 << 10;
 
-/// The first place at or behind `from` where a record begins that ends by `to`. Messages count only if their
-/// channel is one of `channels`, unless there are none.
+/// The first place at or after `from` where a record begins that ends by `to`. A message counts only if its channel is
+/// in `channels`; if `channels` is empty, any channel counts.
 pub(crate) fn next_record(
     (window, looks): (&mut Window<'_>, &mut Looks<'_>),
     channels: &Channels,
@@ -44,8 +44,8 @@ pub(crate) fn next_record(
     None
 }
 
-/// The windows through which a candidate is read: its head, its second and third block, and what follows it. They
-/// are kept from one candidate to the next, which is a few bytes further on.
+/// The windows through which a candidate is read: for its head, its second block, its third block and what follows it.
+/// They are kept for the next candidate, which is only a few bytes further on.
 pub(crate) type Looks<'a> = [Window<'a>; 4];
 
 fn is_record(looks: &mut Looks<'_>, channels: &Channels, at: u64, to: u64) -> bool {
@@ -93,7 +93,7 @@ fn adds_up(looks: &mut Looks<'_>, channels: &Channels, frame: Frame) -> bool {
     }
 }
 
-/// Whether three blocks with their lengths in front fill the body from an offset on.
+/// Whether three blocks, each with its length in front, fill the body from an offset on.
 fn blocks(looks: &mut Looks<'_>, frame: Frame, from: u64) -> bool {
     let mut at = frame.body() + from;
     let end = frame.body() + frame.length;

@@ -1,13 +1,13 @@
-//! [`Window`]: small reads all over a file in few system calls.
+//! [`Window`]: many small reads of a file with few system calls.
 //!
-//! What is asked for in sequence is read ahead in growing pieces; a jump starts small again, so that
-//! skipping over chunks does not read them.
+//! Sequential reads fetch growing pieces. After a jump the pieces are small again, so skipping over chunks does not
+//! read them.
 
 use std::io;
 
 use crate::bag::open::read_at::Source;
 
-/// What a jump reads at least, and a long sequence at most.
+/// How many bytes are read at least, after a jump, and at most, in a long sequence.
 const SMALLEST: usize = 4 << 10;
 const LARGEST: usize = 1 << 20;
 
@@ -30,7 +30,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The `length` bytes from `offset` on, fewer if the file ends before.
+    /// The `length` bytes from `offset` on; fewer at the end of the file.
     pub(crate) fn get(&mut self, offset: u64, length: usize) -> io::Result<&[u8]> {
         let there = self.source.len.saturating_sub(offset);
         let length = length.min(usize::try_from(there).unwrap_or(usize::MAX));
