@@ -1,8 +1,9 @@
-//! [`Estimate`]: an outline in the making, for `passes.rs`: what is counted, and what stands for what is not.
+//! [`Estimate`]: an outline while it is made, used by `passes.rs`: what is counted, and estimates for the rest.
 //!
-//! A message that an index tells is counted where it is. A chunk of which only counts are known is spread
-//! over its span. Where nothing tells a topic's count in a chunk, it is expected to have its share of the
-//! topic's messages by size, and the whole is made to have as many as the file says.
+//! A message that a message index lists is counted at its time. The messages of a chunk of which only the number is
+//! known are spread evenly over the span of the chunk. If not even the number is known, each topic is expected to have
+//! messages in proportion to the size of the chunk. As soon as chunks all over the range have been looked at, estimates
+//! are scaled to the number of messages that the files declare for the topic, if the range is the whole recording.
 
 use std::collections::BTreeSet;
 
@@ -15,38 +16,38 @@ use crate::bag::message::TopicId;
 use crate::bag::open::options::MessageOrder;
 use crate::time::{Ros, Time, TimeRange};
 
-/// A message index read is as much work as so many entries.
+/// Reading a message index counts as as much work as this many entries.
 const READ: usize = 200;
 
-/// How many entries of message indexes are looked at.
+/// How many entries of message indexes are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entries {
-    /// All of an index while there are so many left.
+    /// Message indexes are read whole as long as this many entries are left.
     pub(crate) left: u64,
-    /// Else about so many of a chunk.
+    /// After that, about this many entries are read of each chunk.
     pub(crate) each: u64,
 }
 
-/// An outline in the making.
+/// An outline while it is made.
 pub(crate) struct Estimate<'a> {
     contents: &'a Contents,
     grid: Grid,
     rows: Vec<Row>,
     entries: Entries,
-    /// Made when it is needed first.
+    /// Made when it is first needed.
     prior: Option<Prior>,
-    /// The sampling stride: every `step`th chunk of the recording is to be looked at.
+    /// The sampling stride: every `step`th chunk of the range is looked at.
     step: usize,
-    /// Up to `frontier` every `stride`th of those has been looked at, after it every `2 * stride`th.
+    /// Up to `frontier`, every `stride`th of those has been looked at; after it, every `2 * stride`th.
     pub(crate) stride: usize,
-    /// Counted in parts.
+    /// How far this pass has come, in parts of the grid.
     frontier: f64,
     /// Whether nothing after the frontier has been looked at.
     pub(crate) is_first_pass: bool,
-    /// Whether some were looked at wherever there are any.
+    /// Whether chunks all over the range have been looked at.
     pub(crate) is_all_over: bool,
     pub(crate) is_finished: bool,
-    /// What was done since it was last told, in entries.
+    /// The work since the last result was reported, in entries.
     pub(crate) work: usize,
 }
 
@@ -74,7 +75,7 @@ impl<'a> Estimate<'a> {
         }
     }
 
-    /// What it looks like as far as is known.
+    /// The outline, as far as it is known.
     pub(crate) fn outline(&self) -> Outline {
         let files = self.contents.files.iter().filter_map(|file| file.range);
         let all = files.reduce(TimeRange::union);
@@ -89,7 +90,7 @@ impl<'a> Estimate<'a> {
         }
     }
 
-    /// A topic that has `count` messages in the range, if that is known.
+    /// The outline of a topic. `count` is the number of its messages in the range, if that is known.
     fn topic(&self, row: &Row, count: Option<u64>) -> TopicOutline {
         let is_whole = self.is_finished && self.step == 1 && !row.is_guessed;
         let weighed = |(part, seen): (usize, &f64)| seen * self.weight(part);
@@ -115,13 +116,13 @@ impl<'a> Estimate<'a> {
         }
     }
 
-    /// For how many messages one that was seen in that part stands.
+    /// How many messages each message that was seen in the part represents.
     fn weight(&self, part: usize) -> f64 {
         let stride = precise((self.stride * self.step) as u64);
         if self.is_first_pass || self.is_finished {
             return stride;
         }
-        // So much of the part has been passed; in the rest half as many were seen.
+        // This much of the part has been passed; in the rest only half as many messages were seen.
         let passed = (self.frontier - precise(part as u64)).clamp(0.0, 1.0);
         2.0 * stride / (1.0 + passed)
     }
@@ -142,7 +143,7 @@ impl<'a> Estimate<'a> {
             }
             return;
         }
-        // Where each message begins in the chunk, so that the next one tells how long it is.
+        // Where each message begins in the chunk. The next one gives its length.
         let mut starts: Vec<(u32, usize)> = Vec::new();
         let mut is_whole = true;
         for indexed in &chunk.place.message_indexes {
@@ -152,7 +153,7 @@ impl<'a> Estimate<'a> {
                 is_whole = false;
                 continue;
             };
-            // Message indexes know only when messages were received.
+            // Message indexes list log times only.
             let share = self.entries.each / chunk.place.message_indexes.len() as u64;
             let most = (self.entries.left.max(share), share);
             let sample = (contents.order == MessageOrder::Received)
@@ -171,7 +172,7 @@ impl<'a> Estimate<'a> {
                     if is_inside {
                         row.add(grid.part(time), each);
                     }
-                    // What lies outside ends what lies before it all the same.
+                    // A message outside the range still marks the end of the one before it.
                     starts.push((start, if is_inside { topic.index() } else { usize::MAX }));
                 }
             } else {
@@ -191,7 +192,7 @@ impl<'a> Estimate<'a> {
         }
     }
 
-    /// Counts sizes: each message ends where the next one begins, or its chunk ends.
+    /// Adds up payload sizes: a message ends where the next one or the end of the chunk is.
     fn measure(&mut self, mut starts: Vec<(u32, usize)>, chunk_end: u64) {
         starts.sort_unstable();
         let ends = starts.iter().skip(1).map(|(start, _)| u64::from(*start));
@@ -229,14 +230,14 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Where a time lies, in parts.
+    /// The place of a time, in parts.
     fn parts_to(self, time: Time<Ros>) -> f64 {
         let into = time.saturating_since(self.range.start()).as_secs_f64();
         let span = self.range.duration().as_secs_f64() + 1e-9;
         into / span * precise(self.parts as u64)
     }
 
-    /// The part that a time lies in; the nearest if it lies outside.
+    /// The part that contains a time; for a time outside, the nearest part.
     fn part(self, time: Time<Ros>) -> usize {
         let span = i128::from(self.range.duration().as_nanos()) + 1;
         let into = i128::from(time.saturating_since(self.range.start()).as_nanos()).max(0);
@@ -247,21 +248,21 @@ impl Grid {
     }
 }
 
-/// A topic while it is outlined.
+/// The outline of one topic while it is made.
 #[derive(Clone, Debug)]
 struct Row {
     density: Vec<f64>,
     bytes: u64,
-    /// How many messages told their size.
+    /// The number of messages whose size is known.
     sized: u64,
-    /// Whether some messages were counted that nobody tells, or that others stand for.
+    /// Whether the number includes estimates, or messages extrapolated from a sample.
     is_guessed: bool,
 }
 
-/// What may be expected of chunks that do not tell.
+/// What is expected of chunks without an index.
 struct Prior {
-    /// How many messages of each topic there are a byte, of the chunks that may have some; `None` if nobody
-    /// says how many there are.
+    /// Messages of each topic per byte, over the chunks that may have some; `None` if the number of messages is
+    /// unknown.
     rates: Vec<Option<f64>>,
     /// The topics of each file.
     topics: Vec<BTreeSet<TopicId>>,
@@ -294,7 +295,7 @@ impl Prior {
         Self { rates, topics }
     }
 
-    /// How many messages of the topic a chunk that may have some has, on average over chunks of its size.
+    /// The expected number of messages of the topic in a chunk that may have some, in proportion to its size.
     fn expected(&self, topic: TopicId, chunk: &Chunk) -> Option<f64> {
         let rate = self.rates.get(topic.index()).copied().flatten();
         rate.map(|rate| rate * precise(chunk.place.uncompressed))
@@ -308,7 +309,8 @@ impl Row {
         }
     }
 
-    /// Messages of which only the chunk is known: as many in each part that it covers, and outside.
+    /// Adds messages of which only the chunk is known, spread evenly over its span. Those outside the range are left
+    /// out.
     fn spread(&mut self, grid: Grid, chunk: &Chunk, count: f64) {
         let span = chunk.place.times.unwrap_or(TimeRange::ALL);
         let Some(inside) = grid.range.intersection(span) else {
@@ -364,7 +366,7 @@ mod tests {
                 assert!((some - whole).abs() <= count / 20.0, "{some} for {whole}");
             }
         }
-        // What was looked at before is whole, and its sizes are told.
+        // Message indexes that were read before the limit are whole, so sizes are known.
         let (half, some) = drawn(Entries {
             left: all as u64 / 2,
             each: 0,

@@ -1,4 +1,5 @@
-//! How many messages lie where in a recording, for screens: counted in message indexes, estimated where there are none.
+//! How many messages are where in a recording, for display: counted from message indexes, estimated where there are
+//! none.
 
 pub(crate) mod estimate;
 pub(crate) mod outline;

@@ -1,21 +1,21 @@
-//! [`Outline`]: what a recording looks like over time, as values for screens and reports.
+//! [`Outline`]: the density of messages in a recording over time, as values for screens and reports.
 //!
-//! Made by `passes.rs`, counted by message indexes and estimated where these do not say.
+//! Made by `passes.rs`: counted from message indexes, and estimated where there are none.
 
-/// What a recording looks like.
+/// The density of messages in a recording.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outline {
-    /// One a topic, by its id.
+    /// One for each topic, by its id.
     pub topics: Vec<TopicOutline>,
 }
 
-/// What a topic looks like.
+/// The density of messages of a topic.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct TopicOutline {
-    /// How many messages lie in each of as many equal parts of the range; a fraction where a chunk was
+    /// The number of messages in each of the equal parts of the range. Fractions come from chunks whose messages were
     /// spread.
     pub density: Vec<f64>,
-    /// The payload bytes of all messages, as far as indexes tell sizes: definitions between messages are
-    /// counted with those before them. `None` if no index tells.
+    /// The payload bytes of all messages, computed from the indexes. Definitions between messages are counted with the
+    /// message before them. `None` if no index gives sizes.
     pub bytes: Option<u64>,
 }

@@ -1,9 +1,9 @@
-//! Outlining a recording: which chunks are looked at, in which order, and when the result so far is told.
+//! Makes the outline of a recording: which chunks are looked at, in which order, and when results are reported.
 //!
-//! No chunk is opened. Up to [`EXACT`] messages every entry of every message index is read; beyond that some
-//! thousand chunks stand for all, and of large message indexes some entries for the others, so that a recording
-//! of any size takes about the same time. The first pass goes over the whole range with a wide stride, each
-//! later pass halves the stride. What is told is always an estimate of the whole; `estimate.rs` makes it.
+//! No chunk is opened. Up to [`EXACT`] messages, every entry of every message index is read. Beyond that, about a
+//! thousand chunks are sampled, and of a large message index only some entries, so a recording of any size takes about
+//! the same time. The first pass covers the whole range with a wide stride; each later pass halves the stride. Every
+//! result that is reported is an estimate of the whole; `estimate.rs` makes it.
 
 use std::ops::ControlFlow;
 
@@ -12,19 +12,19 @@ use super::outline::Outline;
 use crate::bag::index::contents::Contents;
 use crate::time::TimeRange;
 
-/// Up to so many messages all of them are looked at: 32 MB of message indexes.
+/// Up to this many messages, all are looked at: 32 MB of message indexes.
 const EXACT: u64 = 2_000_000;
-/// Whole message indexes are read up to so many entries in all, then about [`EXACT`] more of the others.
+/// Message indexes are read whole up to this many entries in all; after that, about [`EXACT`] more are sampled.
 const WHOLE: u64 = 2 * EXACT;
-/// Beyond [`EXACT`] messages, about so many chunks are looked at.
+/// Beyond [`EXACT`] messages, about this many chunks are looked at.
 const SAMPLE: usize = 1000;
-/// With about so many chunks there is something to see.
+/// The fewest chunks that give a useful result.
 const FEW: usize = 32;
-/// So much work at most between two times that it is told, in entries: some ten milliseconds.
+/// The most work between two results, in entries: about ten milliseconds.
 const MUCH: usize = 400_000;
 
-/// Outlines the messages in `range`, telling how far it has come: first from chunks all over the range, then
-/// from those between them. Stops when it is told to, and tells all there is at the end.
+/// Outlines the messages in `range` and reports results to `tell`: first from chunks all over the range, then also from
+/// the chunks between them. Ends early when `tell` breaks; otherwise the last result has all that is known.
 pub(crate) fn outline(
     contents: &Contents,
     (range, parts): (TimeRange, usize),
@@ -50,7 +50,7 @@ pub(crate) fn outline(
         (draft.stride, draft.is_first_pass) = (stride, stride == coarse);
         (seen, untold) = (seen + 1, untold + 1);
         draft.is_all_over = seen >= chunks.len().div_ceil(coarse);
-        // The more is known, the less one chunk changes: results are told at growing intervals.
+        // The more is known, the less one chunk changes, so results are reported at growing intervals.
         let is_worth_it = draft.is_all_over && untold >= FEW.max(seen / FEW);
         let is_worth_it = is_worth_it || draft.work >= MUCH;
         if is_worth_it && seen < chunks.len() {
@@ -61,11 +61,11 @@ pub(crate) fn outline(
         }
     }
     (draft.is_all_over, draft.is_finished, draft.stride) = (true, true, 1);
-    // This is the last result: whether more is wanted does not matter.
+    // This is the last result, so the answer does not matter.
     let _ = tell(&draft.outline());
 }
 
-/// The stride at which so many chunks are looked at: 1 for all of them.
+/// The stride at which chunks are sampled; 1 for all of them.
 fn sampled(contents: &Contents, chunks: usize) -> usize {
     let messages = contents.files.iter().map(|file| file.message_count);
     let messages = messages.fold(0_u64, |sum, count| {
@@ -80,14 +80,14 @@ fn sampled(contents: &Contents, chunks: usize) -> usize {
     }
 }
 
-/// A chunk to look at, by its place in the row. Up to it, every `stride`th chunk has been looked at.
+/// A chunk to look at, by its place in the list. Up to this place, every `stride`th chunk has been looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Visit {
     place: usize,
     stride: usize,
 }
 
-/// The stride of the first pass over so many places, a power of two.
+/// The stride of the first pass over this many places; a power of two.
 fn coarse(places: usize) -> usize {
     let mut stride = 1;
     while places / (2 * stride) >= FEW {
@@ -96,7 +96,7 @@ fn coarse(places: usize) -> usize {
     stride
 }
 
-/// All of so many places, once each: every `first`th, then those in the middle between them, and so on.
+/// All places, each once: every `first`th, then those in the middle between them, and so on.
 fn visits(places: usize, first: usize) -> impl Iterator<Item = Visit> {
     let coarse = (0..places).step_by(first).map(move |place| Visit {
         place,
