@@ -1,26 +1,26 @@
-//! What can be asked of the player, and what it tells of itself.
+//! What the player can be asked to do, and what it reports.
 //!
-//! [`Command`]s cannot fail once they are built: their times and speeds are parsed at the edge.
-//! [`Status`] is one small value that everybody may copy.
+//! [`Command`]s cannot fail once they are built: times and speeds are parsed before. [`Status`] is one small
+//! value that may be copied freely.
 
 use crate::bag::TopicId;
 use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 
-/// How fast messages go out.
+/// How fast messages are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pace {
-    /// At the wall instants that this factor dictates.
+    /// At the wall instants that follow from this speed.
     At(Speed),
-    /// As fast as they are taken, forwards; the clock shows the stamps of the messages.
+    /// As fast as the output takes them, forwards; the clock shows the times of the messages.
     Max,
 }
 
-/// Something outside the player that playback waits for.
+/// A condition outside the player that playback waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Gate {
-    /// The subscribers that were asked for.
+    /// The required subscribers are there.
     Subscribers,
-    /// The path to the network.
+    /// The connection to the network.
     Path,
     /// The delay before the start.
     Delay,
@@ -60,101 +60,102 @@ impl Gates {
         self.0 == 0
     }
 
-    /// Whether steps may pass: they need nobody to be there, but a way to whoever is.
+    /// Whether steps may pass: they need the connection to the network, but no subscribers.
     pub const fn lets_steps_pass(self) -> bool {
         self.open(Gate::Subscribers).open(Gate::Delay).is_open()
     }
 }
 
-/// Something to do. Times outside what is played are clamped, or widen it: see each.
+/// A command. Times outside the range are clamped to it or extend it, as stated for each command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
-    /// Play; at the end, from the start again.
+    /// Play; at the end of the range, from its start again.
     Play,
-    /// Stand still.
+    /// Pause.
     Pause,
-    /// The other of the two.
+    /// Pause if playing, otherwise play.
     Toggle,
-    /// Another speed; the other sign turns around where it is.
+    /// Change the pace; a speed of the other sign reverses the direction at the current position.
     SetPace(Pace),
-    /// Jump to a time anywhere in the recording; one outside the range played widens it.
+    /// Jump to a time anywhere in the recording; a time outside the range extends it to that edge of the
+    /// recording.
     Seek(Time<Ros>),
-    /// Jump by a span of log time, as [`Command::Seek`].
+    /// Jump by a span of log time; otherwise as [`Command::Seek`].
     SeekBy(Duration),
-    /// Pause, and publish the next so many messages in the direction of play; negative: jump to the
-    /// message that many before the last one published, and publish it. Those of muted topics do not count.
-    /// While [`Gate::Path`] is closed steps are refused: nothing changes, and a log line says why.
+    /// Pause, and publish the next `n` messages in the direction of play. Negative: jump to the message that
+    /// many before the last one published, and publish it. Messages of muted topics do not count. While
+    /// [`Gate::Path`] is closed, steps are refused: nothing changes, and a log line gives the reason.
     Step(i64),
-    /// Pause, and publish all up to and including the nth next message of a topic in the direction of play,
-    /// the last one if there are fewer; if there is none, nothing goes out. Negative: jump to the topic's
-    /// message that many before the last one published, and publish it. Refused as [`Command::Step`] is.
+    /// Pause, and publish all messages up to and including the nth next message of a topic in the direction of
+    /// play, or its last one if there are fewer. If there is none, nothing is published. Negative: jump to the
+    /// topic's message that many before the last one published, and publish it. Refused when [`Command::Step`]
+    /// is.
     StepTopic(TopicId, i64),
-    /// Play, and pause on arrival at a time that lies ahead.
+    /// Play, and pause on arrival at this time. A time that lies behind pauses at once.
     PlayUntil(Time<Ros>),
-    /// Play for a span of log time, and pause.
+    /// Play for a span of log time, then pause.
     PlayFor(Duration),
-    /// Another range; a position outside is clamped into it.
+    /// Change the range; a position outside is clamped into it.
     SetRange(TimeRange),
-    /// Another behaviour at the end.
+    /// Change what happens at the exit edge.
     SetAtEnd(AtEnd),
-    /// Hand out nothing of a topic any more. It is played all the same: position and clock are no others.
+    /// Stop publishing a topic. Its messages are still processed, so position and clock do not change.
     Mute(TopicId),
-    /// Hand out a topic again; what it is latched to now goes first.
+    /// Publish a topic again, beginning with its latched state.
     Unmute(TopicId),
     /// A gate has opened.
     OpenGate(Gate),
-    /// A gate has closed. Steps that it does not let pass are given up.
+    /// A gate has closed. Steps that it does not let pass are cancelled.
     CloseGate(Gate),
-    /// Nothing: for the answer.
+    /// No effect; asks for the status.
     Query,
-    /// End the run, for good: no command that comes after it takes effect.
+    /// End the run for good: no later command takes effect.
     Stop,
 }
 
 /// What playback is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
-    /// Messages go out as they come due.
+    /// Messages are sent when they are due.
     Playing,
-    /// It is meant to stand.
+    /// Paused: at the start, by a command, or at the stop of [`Command::PlayUntil`].
     Paused,
-    /// It is meant to play and cannot: the read-ahead is empty.
+    /// The intent is to play, but the read-ahead is empty.
     Starved,
-    /// It is meant to play and cannot: a gate is closed.
+    /// The intent is to play, but a gate is closed.
     Gated,
-    /// It is meant to play and cannot: a send blocks, or the process is kept from running. Only who looks at
-    /// it from another thread sees this.
+    /// The intent is to play, but a send blocks or the process does not run. Seen only from other threads.
     Stalled,
-    /// It stands at the exit edge.
+    /// Held at the exit edge.
     Ended,
     /// The run is over.
     Stopped,
 }
 
-/// What the player tells of itself: a snapshot.
+/// What the player reports: a snapshot.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {
-    /// Where playback is, at any instant.
+    /// The position of playback, for any instant.
     pub segment: Segment,
-    /// What it is doing.
+    /// What playback is doing.
     pub state: State,
-    /// How fast it is meant to go.
+    /// How fast it should play.
     pub pace: Pace,
-    /// What it waits for.
+    /// The gates, each open or closed.
     pub gates: Gates,
-    /// Messages sent, refills not counted.
+    /// Messages sent, without refills.
     pub sent: u64,
     /// Their payload bytes.
     pub bytes: u64,
-    /// Messages that went out more than [`LATE`] after their instant.
+    /// Messages that were sent more than [`LATE`] after they were due.
     pub late: u64,
     /// Damaged places met in the recording.
     pub damaged: u64,
-    /// Times that the range was played to its end and begun again.
+    /// How often the range was played to its end and started again.
     pub laps: u64,
-    /// Seeks that were taken: who asked for one knows by it that this status is from after it.
+    /// Seeks taken. A caller that sent a seek can tell from it whether this status is from after the seek.
     pub seeks: u64,
 }
 
-/// From here on a message counts as late.
+/// A message sent later than this counts as late.
 pub const LATE: Duration = Duration::from_millis(1);

@@ -1,33 +1,34 @@
-//! [`Tally`]: what went out on each topic, and which of them are muted: kept by the player and readable by anybody at any time.
+//! [`Tally`]: what was sent on each topic, and which topics are muted. The player writes it; any thread may
+//! read it at any time.
 //!
-//! The one table of these counts: the [`Report`](super::report::Report) and every
-//! [`Transport`](super::transport::Transport) hold the same. Only the player's thread writes, so a count is
-//! a load and a store without a lock prefix; who reads sees each count as it was a moment ago, and two
-//! counts of one topic not necessarily from the same moment.
+//! There is one table of these counts: the [`Report`](super::report::Report) and every
+//! [`Transport`](super::transport::Transport) share it. Only the player's thread writes, so adding to a count
+//! is a load and a store without a lock prefix. Readers may see slightly old counts, and two counts of one
+//! topic may be from different moments.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::bag::TopicId;
 
-/// What went out on one topic.
+/// What was sent on one topic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TopicCounts {
     /// Messages sent in their turn.
     pub sent: u64,
-    /// Their payload bytes.
+    /// Payload bytes of those messages.
     pub bytes: u64,
-    /// Those of them that were late.
+    /// How many of those messages were late.
     pub late: u64,
     /// Messages that the output could not take.
     pub dropped: u64,
     /// Latched messages sent again after a jump.
     pub refilled: u64,
-    /// Messages and refills that were not handed out, because the topic was muted.
+    /// Messages and refills that were not sent because the topic was muted.
     pub muted: u64,
 }
 
-/// A count that one thread writes.
+/// A count that only one thread writes.
 #[derive(Debug, Default)]
 pub(super) struct Count(AtomicU64);
 
@@ -42,7 +43,7 @@ impl Count {
     }
 }
 
-/// One topic's counts.
+/// The counts of one topic.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     pub(super) sent: Count,
@@ -54,22 +55,22 @@ pub(super) struct Row {
     is_muted: AtomicBool,
 }
 
-/// The counts of all topics. Clones are the same table.
+/// The counts of all topics. Clones share one table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally(Arc<[Row]>);
 
 impl Tally {
-    /// Of so many topics, nothing counted.
+    /// A table of zeros for this many topics.
     pub(super) fn new(topics: usize) -> Self {
         Self((0..topics).map(|_| Row::default()).collect())
     }
 
-    /// The counts of a topic, which the player's thread may add to.
+    /// The counts of a topic; only the player's thread may add to them.
     pub(super) fn row(&self, topic: TopicId) -> Option<&Row> {
         self.0.get(topic.index())
     }
 
-    /// Whether a topic is not heard; one that is not there is.
+    /// Whether a topic is muted; `false` for unknown topics.
     pub(super) fn is_muted(&self, topic: TopicId) -> bool {
         let row = self.row(topic);
         row.is_some_and(|row| row.is_muted.load(Ordering::Relaxed))
@@ -81,7 +82,7 @@ impl Tally {
         }
     }
 
-    /// A row a topic of the bag, as it is now.
+    /// One row per topic of the bag, with its current counts.
     pub(super) fn counts(&self) -> Vec<TopicCounts> {
         let counts = |row: &Row| TopicCounts {
             sent: row.sent.get(),

@@ -1,10 +1,10 @@
-//! [`Digest`]: one number for all that a run sent. That of a run from the start, without seeks, steps back
-//! and muted topics, anyone can compute from the file.
+//! [`Digest`]: one number for all messages that a run sent. For a run from the start without seeks, steps back
+//! and muted topics, anyone can compute it from the file.
 //!
-//! XXH3-128 over each message in the order it was sent: topic in UTF-8, one zero byte, log time, publish
-//! time and payload length as 64-bit little-endian, payload. What an output dropped counts too, and
-//! after a jump what is played again counts again. Muted topics, messages that a step back lands on,
-//! refills, repeats of a lap and the clock do not count.
+//! XXH3-128 over each message in the order it was sent: topic in UTF-8, one zero byte, log time, publish time
+//! and payload length as 64-bit little-endian, payload. Messages that the output dropped count, and so do
+//! messages that are played again after a jump. Messages of muted topics, messages that a step back jumps to,
+//! refills, laps after the first and the clock do not count.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -15,7 +15,7 @@ use crate::bag::Message;
 pub struct Digest(Box<Xxh3>);
 
 impl Digest {
-    /// Adds a message of the topic of that recorded name.
+    /// Adds a message; `topic` is the recorded name of its topic.
     pub fn add(&mut self, topic: &str, message: &Message) {
         self.0.update(topic.as_bytes());
         self.0.update(&[0]);

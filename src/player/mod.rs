@@ -1,7 +1,7 @@
 //! The player: one thread that owns the [`Machine`], and the handles to it.
 //!
-//! The machine decides, this loop waits. Nobody else makes a segment; everybody else sends
-//! [`Command`]s through a [`Transport`] and copies the [`Status`].
+//! The machine decides what to do; the loop here waits. Only the player thread makes a segment; other threads
+//! send [`Command`]s through a [`Transport`] and copy the [`Status`].
 
 mod command;
 mod counts;
@@ -34,7 +34,7 @@ use crate::output::Output;
 use transport::Request;
 use waiter::{Waiter, Wall};
 
-/// A player that has not started: its handles can be given out already.
+/// A player that has not started; its handles can already be given out.
 #[derive(Debug)]
 pub struct Player {
     transport: Transport,
@@ -62,7 +62,7 @@ impl Default for Player {
 }
 
 impl Player {
-    /// A player with an empty inbox.
+    /// A player without commands.
     pub fn new() -> Self {
         let (parker, wall) = (Parker::new(), Wall::new());
         let (transport, inbox) = Transport::new(parker.unparker().clone(), wall);
@@ -74,18 +74,18 @@ impl Player {
         }
     }
 
-    /// A handle to drive and watch it.
+    /// A handle to control and observe the player.
     pub fn transport(&self) -> Transport {
         self.transport.clone()
     }
 
-    /// Wakes the player: for the read-ahead, when it has something again.
+    /// Wakes the player; for the read-ahead, when it has something to take.
     pub fn waker(&self) -> Waker {
         let unparker = self.parker.unparker().clone();
         Arc::new(move || unparker.unpark())
     }
 
-    /// Starts the thread. The output comes back from [`Running::join`].
+    /// Starts the player's thread. [`Running::join`] returns the output.
     pub fn start<O>(self, options: Options, source: Source, out: O) -> std::io::Result<Running<O>>
     where
         O: Output + Send + 'static,
@@ -123,7 +123,7 @@ impl Player {
             }
             let has_to_wait = machine.is_stepping() && wait != Wait::Over;
             for asked in asked.extract_if(.., |asked| !(asked.for_steps && has_to_wait)) {
-                // Who asked may have gone.
+                // The caller may have gone.
                 let _ = asked.reply.send(status);
             }
             match wait {
@@ -137,15 +137,16 @@ impl Player {
     }
 }
 
-/// Somebody who waits for an answer.
+/// A caller that waits for an answer.
 #[derive(Debug)]
 struct Asked {
     reply: Sender<Status>,
-    /// It is given when the steps have been made; to all others at once, however long a look for a step takes.
+    /// The answer is sent when the steps have been made; other callers get theirs at once, however long the
+    /// search for a step takes.
     for_steps: bool,
 }
 
-/// Takes all that is asked at once; who asked is answered when it took effect.
+/// Takes all commands that wait; callers are answered once their command took effect.
 fn take_requests(
     inbox: &Receiver<Request>,
     wall: Wall,
@@ -160,7 +161,7 @@ fn take_requests(
 }
 
 impl<O> Running<O> {
-    /// A channel that is disconnected when the run is over: to be selected on.
+    /// A channel that is disconnected when the run is over; for use in a select.
     pub fn done(&self) -> &Receiver<Infallible> {
         &self.done
     }

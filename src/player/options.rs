@@ -1,4 +1,4 @@
-//! How a run is set up: what the command line, a test or a program says before the first message.
+//! How a run is set up: what the command line, a test or another program sets before the start.
 
 use super::command::{Gates, Pace};
 use crate::bag::TopicId;
@@ -7,11 +7,11 @@ use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 /// When the clock is sent.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ClockOptions {
-    /// On a fixed grid of wall instants this far apart.
+    /// On a fixed grid of wall instants with this period.
     pub period: Option<Duration>,
-    /// Right before each message of these topics, with the message's own time.
+    /// Directly before each message of these topics, with the time at which the message is played.
     pub before: Before,
-    /// Added to every value shown: the recording's time starts elsewhere on `/clock`.
+    /// Added to every value sent, so that `/clock` can start at another time than the recording.
     pub shift: Duration,
 }
 
@@ -22,7 +22,7 @@ impl ClockOptions {
     }
 }
 
-/// Which messages get a clock of their own.
+/// Which messages have a clock message of their own.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Before {
     /// None.
@@ -35,7 +35,7 @@ pub enum Before {
 }
 
 impl Before {
-    /// Whether a message of `topic` gets a clock of its own.
+    /// Whether a message of `topic` has a clock message of its own.
     pub fn covers(&self, topic: TopicId) -> bool {
         match self {
             Self::None => false,
@@ -45,40 +45,40 @@ impl Before {
     }
 }
 
-/// What the player does when it stands at the exit edge and does not loop.
+/// What the player does at the exit edge if it does not loop.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum WhenDone {
-    /// The run is over.
+    /// The run ends.
     #[default]
     Stop,
-    /// It waits for commands.
+    /// The player waits for commands.
     Stay,
 }
 
-/// Whether it starts playing by itself.
+/// Whether the player should play or pause.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Intent {
-    /// It does.
+    /// Play.
     #[default]
     Play,
-    /// It waits for a command.
+    /// Pause, until a command.
     Pause,
 }
 
 /// How a run is set up.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the recording covers: seeks are clamped to it.
+    /// The range of the whole recording; seeks are clamped to it.
     pub recording: TimeRange,
-    /// What is played, both ends included.
+    /// The range to play, both ends included.
     pub range: TimeRange,
-    /// How fast.
+    /// How fast to play.
     pub pace: Pace,
     /// What happens at the exit edge.
     pub at_end: AtEnd,
-    /// What happens after it.
+    /// What the player does at the exit edge if it does not loop.
     pub when_done: WhenDone,
-    /// Whether it starts playing.
+    /// Whether playing starts without a command.
     pub intent: Intent,
     /// The gates that are closed at the start.
     pub gates: Gates,
@@ -86,16 +86,16 @@ pub struct Options {
     pub delay: Duration,
     /// The clock to serve.
     pub clock: ClockOptions,
-    /// Gaps longer than this, in log time, are jumped.
+    /// Gaps longer than this, in log time, are skipped.
     pub skip_empty: Option<Duration>,
-    /// Whether latched topics are sent again after a jump.
+    /// Whether latched messages are sent again after a jump.
     pub refill: bool,
-    /// Whether the messages due are summed up in a digest.
+    /// Whether a digest of the messages is computed.
     pub digest: bool,
 }
 
 impl Options {
-    /// Plays a recording that covers this range once, as recorded, with no clock.
+    /// Plays a recording of this range once, at its recorded speed, without a clock.
     pub fn new(recording: TimeRange) -> Self {
         Self {
             recording,
@@ -113,12 +113,12 @@ impl Options {
         }
     }
 
-    /// The shift that makes `/clock` start at `start` where playing starts.
+    /// The shift with which `/clock` begins at `start`.
     pub fn shift_to(&self, start: Time<Ros>) -> Duration {
         start.saturating_since(self.entry())
     }
 
-    /// Where playing starts: the stop of the range if it goes backwards.
+    /// Where playing starts: the end of the range if it plays in reverse.
     pub fn entry(&self) -> Time<Ros> {
         match self.pace {
             Pace::At(speed) if speed.is_reverse() => self.range.stop(),

@@ -9,47 +9,47 @@ use crate::bag::{Damage, Message};
 use crate::output::Delivery;
 use crate::time::{Duration, Steady, Time};
 
-/// How long playback stood, and why.
+/// How long playback was held, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HeldTimes {
     /// The read-ahead was empty.
     pub starved: Duration,
     /// A gate was closed.
     pub gated: Duration,
-    /// It was asked to.
+    /// It was paused by a command.
     pub paused: Duration,
-    /// A send blocked, or the process was kept from running.
+    /// A send blocked, or the process did not run.
     pub stalled: Duration,
 }
 
 /// What a run did.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Messages sent in their turn, all topics.
+    /// Messages sent in their turn, on all topics.
     pub sent: u64,
-    /// Their payload bytes.
+    /// Payload bytes of those messages.
     pub bytes: u64,
-    /// Those of them that were late.
+    /// How many of those messages were late.
     pub late: u64,
-    /// How long after its instant each message went out, in nanoseconds of wall time.
+    /// Wall time between the instant a message was due and its sending, in nanoseconds.
     pub lateness: Histogram<u64>,
-    /// How long playback stood.
+    /// How long playback was held.
     pub held: HeldTimes,
     /// New generations: seeks, reversals, laps, skipped gaps.
     pub jumps: u64,
-    /// Times that the range was begun again at its end.
+    /// How often the range was started again at its end.
     pub laps: u64,
-    /// Damaged places met: of each kind in each file the first, and how many there were.
+    /// Damaged places met: for each kind and file the first one, and how many there were.
     pub damage: Vec<(Damage, u64)>,
-    /// How many damaged places were met in all.
+    /// How many damaged places were met in total.
     pub damaged: u64,
-    /// What was due, summed up; `None` unless it was asked for.
+    /// The digest of the messages that were due; `None` unless requested.
     pub digest: Option<Digest>,
     /// Log time covered while playing.
     pub covered: Duration,
-    /// Wall time spent playing or kept from it, pauses not counted.
+    /// Wall time spent playing, and wall time held for reasons other than a pause.
     pub played: Duration,
-    /// Whether the exit edge was reached; else it was stopped on the way.
+    /// Whether the exit edge was reached; `false` if the run was stopped before it.
     pub reached_end: bool,
     pub(super) tally: Tally,
     since: Option<(State, Time<Steady>)>,
@@ -57,13 +57,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// Nothing done yet.
+    /// An empty report.
     pub(super) fn new(topics: usize, digest: Option<Digest>) -> Self {
         Self {
             sent: 0,
             bytes: 0,
             late: 0,
-            // An hour late is as late as it gets; three digits.
+            // Longer delays count as one hour; three significant digits.
             lateness: Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
                 .expect("bounds are valid"),
             held: HeldTimes::default(),
@@ -81,7 +81,7 @@ impl Report {
         }
     }
 
-    /// What went out on each topic: one row a topic of the bag.
+    /// What was sent on each topic: one row per topic of the bag.
     pub fn topics(&self) -> Vec<TopicCounts> {
         self.tally.counts()
     }
@@ -92,7 +92,7 @@ impl Report {
             .then(|| self.covered.as_secs_f64() / self.played.as_secs_f64())
     }
 
-    /// A message went out in its turn, `late` after its instant if that is known.
+    /// A message was sent in its turn, `late` after it was due; `None` if it had no schedule.
     pub(super) fn sent_one(
         &mut self,
         message: &Message,
@@ -128,14 +128,14 @@ impl Report {
         }
     }
 
-    /// A latched message went out again.
+    /// A latched message was sent again.
     pub(super) fn refilled_one(&self, message: &Message) {
         if let Some(counts) = self.tally.row(message.topic) {
             counts.refilled.add(1);
         }
     }
 
-    /// A place in the recording could not be read.
+    /// Counts a place in the recording that could not be read, and logs the first one of its kind in each file.
     pub(super) fn damaged_one(&mut self, damage: Damage) {
         self.damaged += 1;
         let is_alike = |(first, _): &&mut (Damage, u64)| {
@@ -149,7 +149,7 @@ impl Report {
         self.damage.push((damage, 1));
     }
 
-    /// Playback is in `state` since now: the span before goes to the state before.
+    /// Enters `state` at `now` and counts the time since the last change for the state before.
     pub(super) fn enter(&mut self, state: State, now: Time<Steady>) {
         if let Some((before, since)) = self.since {
             if before == state {
@@ -159,7 +159,7 @@ impl Report {
             match before {
                 State::Paused => self.held.paused = self.held.paused.saturating_add(span),
                 State::Gated => self.held.gated = self.held.gated.saturating_add(span),
-                // Filling the read-ahead for the first time is not starving.
+                // The first fill of the read-ahead does not count as starved.
                 State::Starved if self.has_played => {
                     self.held.starved = self.held.starved.saturating_add(span);
                 }

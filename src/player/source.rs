@@ -1,17 +1,17 @@
-//! [`Source`]: what a player plays: topics by name, and what starts a read-ahead over them.
+//! [`Source`]: what a player plays: the names of the topics, and a function that starts a cue over them.
 
 use std::fmt;
 
 use crate::bag::{Cue, CueAt, Cues, TopicId};
 
-/// What a player plays. The names that its digest needs come from where its messages come from.
+/// What a player plays. The digest takes the names of the topics from here.
 pub struct Source {
     topics: Vec<String>,
     start: Box<dyn FnMut(CueAt) -> Cue + Send>,
 }
 
 impl Source {
-    /// A bag, by its read-ahead.
+    /// A bag, read through its cues.
     pub fn of(mut cues: Cues) -> Self {
         let topics = cues.bag().topics().iter();
         Self {
@@ -20,8 +20,8 @@ impl Source {
         }
     }
 
-    /// Topics of these names, the first of which is `TopicId(0)`, by cues that are made otherwise. Messages
-    /// of other topics are handed out and not counted.
+    /// Topics of these names, the first of which is `TopicId(0)`, read through cues that `start` makes.
+    /// Messages of other topics are sent but not counted.
     pub fn new<T: Into<String>>(
         topics: impl IntoIterator<Item = T>,
         start: impl FnMut(CueAt) -> Cue + Send + 'static,

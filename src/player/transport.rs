@@ -1,7 +1,7 @@
-//! [`Transport`]: the handle by which everybody else drives and watches the player.
+//! [`Transport`]: the handle by which other threads control and observe the player.
 //!
-//! Cheap to clone; keys, services, signals and the command line each hold one. Commands go through a
-//! bounded channel, the answer is the status after the command took effect.
+//! Cheap to clone; keys, services, signals and the command line each hold one. Commands go through a bounded
+//! channel. The answer to a command is the status after it took effect.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,10 +17,10 @@ use super::waiter::Wall;
 use crate::bag::{TopicId, Waker};
 use crate::time::{Steady, Time};
 
-/// How many commands may wait; a player takes them between any two messages.
+/// How many commands may wait; the player takes them between any two messages.
 const INBOX: usize = 256;
 
-/// No instant at all.
+/// The value that stands for no instant.
 const IDLE: Time<Steady> = Time::MIN;
 
 /// The player is gone.
@@ -28,14 +28,14 @@ const IDLE: Time<Steady> = Time::MIN;
 #[error("the player has stopped")]
 pub struct Stopped;
 
-/// A command on its way, and where its answer goes.
+/// A command and the channel for its answer.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) command: Command,
     pub(super) reply: Option<Sender<Status>>,
 }
 
-/// That a command took effect, to be looked at later: see [`Transport::try_send`].
+/// Tells later whether a command took effect: see [`Transport::try_send`].
 #[derive(Debug)]
 pub struct Answer(Receiver<Status>);
 
@@ -46,13 +46,13 @@ impl Answer {
     }
 }
 
-/// Drives and watches a player from any thread.
+/// Controls and observes a player from any thread.
 #[derive(Clone)]
 pub struct Transport {
     requests: Sender<Request>,
     unparker: Unparker,
     status: Arc<Mutex<Option<Status>>>,
-    /// Since when the player's thread is at it; [`IDLE`] while it waits.
+    /// Since when the player's thread has been inside `advance`; [`IDLE`] while it waits.
     busy_since: Arc<AtomicI64>,
     tally: Arc<OnceLock<Tally>>,
     watchers: Arc<Mutex<Vec<Waker>>>,
@@ -76,13 +76,13 @@ impl Transport {
         )
     }
 
-    /// Sends a command; waits only if hundreds are before it.
+    /// Sends a command. Blocks only while the channel is full (256 commands).
     pub fn send(&self, command: Command) -> Result<(), Stopped> {
         self.request(command, None)
     }
 
-    /// Sends a command, unless dozens are before it: then `None`. Never waits, and leaves room for who has to
-    /// be heard, such as whoever ends the run.
+    /// Sends a command; `None` if 64 commands or more already wait. Never blocks, and leaves room in the
+    /// channel for commands that must get through, such as the one that ends the run.
     pub fn try_send(&self, command: Command) -> Result<Option<Answer>, Stopped> {
         let (reply, answer) = bounded(1);
         let request = Request {
@@ -102,16 +102,17 @@ impl Transport {
         }
     }
 
-    /// Sends a command and waits until it took effect: steps have been made, or were refused; of a jump the
-    /// segment and the clock are out. Nothing takes effect after [`Command::Stop`]: the status says so.
+    /// Sends a command and waits until it took effect: steps have been made or refused; for a jump, the segment
+    /// and the clock have been sent. After [`Command::Stop`] nothing takes effect; the status then shows that
+    /// the run has stopped.
     pub fn ask(&self, command: Command) -> Result<Status, Stopped> {
         let (reply, answer) = bounded(1);
         self.request(command, Some(reply))?;
         answer.recv().map_err(|_| Stopped)
     }
 
-    /// The latest status; `None` before the player has started. While a send blocks, playback stands where it was
-    /// when that began.
+    /// The latest status; `None` before the player has started. While a send blocks, the status shows the
+    /// position at which it began to block.
     pub fn status(&self) -> Option<Status> {
         let status = *self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let since = Time::from_nanos(self.busy_since.load(Ordering::Relaxed));
@@ -129,7 +130,7 @@ impl Transport {
         })
     }
 
-    /// Does what may take long because somebody else does, from `since` on.
+    /// Runs `act`, which may block in an output, and records that it has been running since `since`.
     pub(super) fn while_busy<T>(&self, since: Time<Steady>, act: impl FnOnce() -> T) -> T {
         self.busy_since.store(since.as_nanos(), Ordering::Relaxed);
         let done = act();
@@ -137,30 +138,30 @@ impl Transport {
         done
     }
 
-    /// What went out on each topic so far, one row a topic of the bag: read from the player's own counts,
-    /// at any time and without disturbing it. Empty before it was started.
+    /// What was sent on each topic so far, one row per topic of the bag. Reads the player's own counts, at any
+    /// time and without disturbing the player. Empty before the player was started.
     pub fn topic_counts(&self) -> Vec<TopicCounts> {
         self.tally.get().map(Tally::counts).unwrap_or_default()
     }
 
-    /// Whether a topic is muted, as the player sees it.
+    /// Whether a topic is muted in the player.
     pub fn is_muted(&self, topic: TopicId) -> bool {
         self.tally.get().is_some_and(|tally| tally.is_muted(topic))
     }
 
-    /// The instant that the player calls now: what [`Status::segment`] is read with.
+    /// The current instant on the player's clock, to read [`Status::segment`] with.
     pub fn now(&self) -> Time<Steady> {
         self.wall.now()
     }
 
-    /// Calls `wake` whenever playback moves otherwise than before: another segment, state or pace. It is
-    /// called by the player's thread and must not block. It is kept as long as the player's handles are.
+    /// Calls `wake` whenever the motion of playback changes: segment, state or pace. `wake` runs on the
+    /// player's thread and must not block. It is kept as long as any handle of the player.
     pub fn on_change(&self, wake: Waker) {
         let watchers = self.watchers.lock();
         watchers.unwrap_or_else(PoisonError::into_inner).push(wake);
     }
 
-    /// Shows the counts of the player that is being started.
+    /// Connects the counts of the player that is being started.
     pub(super) fn follow(&self, tally: &Tally) {
         // A player is started once.
         let _ = self.tally.set(tally.clone());
@@ -168,8 +169,8 @@ impl Transport {
 
     pub(super) fn publish(&self, status: Status) {
         let mut known = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        // Unpaced, each message moves the segment a little, and may have to be read first: that is no other
-        // motion.
+        // Unpaced, each message moves the segment a little and may have to be read first: that is not a change
+        // of motion.
         let motion = |it: &Status| {
             let is_paced = it.pace != Pace::Max;
             let segment = Some(it.segment).filter(|_| is_paced);
@@ -177,7 +178,7 @@ impl Transport {
                 State::Starved if !is_paced => State::Playing,
                 state => state,
             };
-            // While it stands nothing else tells that a step was made.
+            // While playback is held, only these counts show that a step was made.
             let steps = Some((it.sent, it.seeks)).filter(|_| is_paced && !it.segment.is_rolling());
             (segment, it.segment.generation(), state, it.pace, steps)
         };

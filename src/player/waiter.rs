@@ -1,4 +1,4 @@
-//! [`Wall`]: the one place of the player that reads the machine's clock and waits for it.
+//! [`Wall`] and [`Waiter`]: the only file of the player that reads the machine's clock and waits for it.
 
 use std::time::Instant;
 
@@ -6,10 +6,10 @@ use crossbeam_utils::sync::Parker;
 
 use crate::time::{Duration, Steady, Time};
 
-/// The most of a wait that is spun.
+/// The longest part of a wait that is spent spinning.
 const LONGEST_SPIN: Duration = Duration::from_micros(80);
 
-/// The monotonic clock, counted from when it was made.
+/// The monotonic clock; zero is when it was made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wall {
     origin: Instant,
@@ -26,16 +26,16 @@ impl Wall {
         }
     }
 
-    /// Never before an earlier answer.
+    /// Never earlier than a previous result.
     pub(super) fn now(self) -> Time<Steady> {
         Time::from_nanos(Duration::from(self.origin.elapsed()).as_nanos())
     }
 }
 
-/// Waits for instants: parked for most of the time, spun for the last stretch.
+/// Waits for instants: parks the thread first, and spins at the end.
 ///
-/// The stretch is as long as this machine lately took to wake a thread, so that little is spun in vain:
-/// it follows the wake-ups that were too late at once and shrinks slowly when they are early.
+/// The spin is as long as this machine recently took to wake a thread, so that little time is spun in vain. It
+/// grows quickly when a wake-up was late, and shrinks slowly when wake-ups are early.
 #[derive(Debug)]
 pub(super) struct Waiter {
     wall: Wall,
@@ -57,7 +57,7 @@ impl Waiter {
         self.parker.park();
     }
 
-    /// Returns at `deadline`; or earlier if woken, or when only the last stretch is left.
+    /// Returns at `deadline`; earlier if woken, or if only the spin is left.
     pub(super) fn wait_until(&mut self, deadline: Time<Steady>) {
         let left = deadline.saturating_since(self.wall.now());
         if left > self.spin {
@@ -72,7 +72,7 @@ impl Waiter {
         }
     }
 
-    /// The parker overslept by `late`; woken by somebody else it did not sleep to the end.
+    /// The thread woke `late` after its alarm; a negative value means that something else woke it earlier.
     fn learn(&mut self, late: Duration) {
         if late.is_negative() {
             return;
@@ -86,7 +86,7 @@ impl Waiter {
     }
 }
 
-/// Asks the system to wake this thread when it is due and not up to 50 µs later, its default.
+/// Asks the system to wake this thread on time; by default a wake-up may be up to 50 µs late.
 pub(super) fn wake_precisely() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1)) {

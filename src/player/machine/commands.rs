@@ -1,7 +1,7 @@
-//! How the machine takes commands, and the moves that are more than a line: jumps and gaps.
+//! How the machine takes commands, and the longer operations behind them: jumps and skipped gaps.
 //!
-//! Commands only set where to read and what to do; the next `advance` does it. So any number of seeks
-//! taken in a row cost one cue.
+//! A command only sets where to read and what to do; the next `advance` does it. So several seeks in a row
+//! start only one cue.
 
 use super::Machine;
 use crate::bag::{CueAt, StartAt};
@@ -10,8 +10,8 @@ use crate::player::options::Intent;
 use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
 
 impl Machine {
-    /// Takes a command; what follows from it is done by the next calls of [`Machine::advance`]. After
-    /// [`Command::Stop`], or once the run is over by itself, commands change nothing.
+    /// Takes a command; its effects happen in the next calls of [`Machine::advance`]. After [`Command::Stop`],
+    /// and once the run is over, commands change nothing.
     pub fn apply(&mut self, command: Command, now: Time<Steady>) {
         if self.course.is_over() {
             return;
@@ -49,7 +49,7 @@ impl Machine {
     }
 
     fn open(&mut self, gate: Gate) {
-        // Who is there again has missed the clock, and may need it before anything else.
+        // Subscribers that are reachable again have missed the clock and may need it before anything else.
         self.owes_clock |= gate == Gate::Path && self.gates.is_closed(gate);
         self.gates = self.gates.open(gate);
     }
@@ -86,7 +86,7 @@ impl Machine {
         }
     }
 
-    /// Seeks within the recording; what is played grows to its edge if the target lies outside.
+    /// Seeks within the recording. A target outside the range extends the range to that edge of the recording.
     fn seek(&mut self, to: Time<Ros>, now: Time<Steady>) {
         self.seeks += 1;
         let (to, range) = (self.options.recording.clamp(to), self.segment.range());
@@ -114,7 +114,7 @@ impl Machine {
         }
     }
 
-    /// Jumps over a gap that is longer than asked for; the cue stays, the next message is in hand.
+    /// Jumps over a gap that is longer than the option allows. The cue stays: the next message is already read.
     pub(super) fn skips_gap(&mut self, now: Time<Steady>) -> bool {
         let Some(longest) = self.options.skip_empty else {
             return false;

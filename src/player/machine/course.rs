@@ -1,6 +1,6 @@
-//! [`Course`]: how far a run has come. No move leads out of its end: a run that was stopped stays stopped.
+//! [`Course`]: how far a run has come. Nothing changes it after its end: a run that was stopped stays stopped.
 
-/// On its way, at the exit edge, or over. Only [`Course::stop`] ends it, and nothing begins it again.
+/// Under way, ended at the exit edge, or over. Only [`Course::stop`] makes it over, and nothing restarts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Course(Stage);
 
@@ -13,32 +13,32 @@ enum Stage {
 }
 
 impl Course {
-    /// Whether it is on its way, played or not.
+    /// Whether the run is under way, playing or not.
     pub(super) fn is_underway(self) -> bool {
         self.0 == Stage::Underway
     }
 
-    /// Whether it stands at the exit edge, from where a jump leads away.
+    /// Whether playback is at the exit edge, from where a jump can restart it.
     pub(super) fn is_ended(self) -> bool {
         self.0 == Stage::Ended
     }
 
-    /// Whether it is over, for good.
+    /// Whether the run is over, for good.
     pub(super) fn is_over(self) -> bool {
         self.0 == Stage::Over
     }
 
-    /// It has come to the exit edge.
+    /// Playback has reached the exit edge.
     pub(super) fn arrive(&mut self) {
         self.change(Stage::Ended);
     }
 
-    /// A jump leads away from the exit edge.
+    /// A jump, also away from the exit edge.
     pub(super) fn jump(&mut self) {
         self.change(Stage::Underway);
     }
 
-    /// It is over.
+    /// The run is over.
     pub(super) fn stop(&mut self) {
         self.change(Stage::Over);
     }

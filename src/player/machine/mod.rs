@@ -1,10 +1,10 @@
-//! [`Machine`]: the player without a clock, a thread or a wait.
+//! [`Machine`]: the rules of playback, without a clock, a thread or any waiting.
 //!
-//! [`Machine::advance`] does the one earliest thing there is to do at `now` and says what to wait for;
-//! `apply` (in `commands.rs`) takes commands in between. Its rules, on top of the segment's laws:
-//! rolling ⇔ meant to play ∧ cue primed ∧ gates open; at equal instants clock, then message, then end;
-//! the clock is never past an unpublished message; at the start and after a jump segment, clock, refills,
-//! messages, in this order.
+//! [`Machine::advance`] does the earliest thing that is due at `now` and returns what to wait for. `apply` (in
+//! `commands.rs`) takes commands between calls. The rules, in addition to the laws of the segment: the segment
+//! rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open. At the same instant the order is
+//! clock, message, end. The clock is never past a message that has not been published. At the start and after a
+//! jump the order is segment, clock, refills, messages.
 
 pub(super) mod commands;
 pub(super) mod course;
@@ -29,14 +29,14 @@ use rejoin::Rejoins;
 use steps::{Look, Steps};
 use ticker::Ticker;
 
-/// Playback that was kept from running for longer than this holds its position for that time instead
-/// of catching up in a burst.
+/// If the process did not run for longer than this, playback holds its position for that time instead of
+/// catching up in a burst.
 pub(super) const CATCH_UP: Duration = Duration::from_millis(100);
 
-/// What [`Machine::advance`] waits for. A command may always come first.
+/// What [`Machine::advance`] waits for. A command may arrive first in every case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// Nothing: there is more to do.
+    /// Nothing: there is more to do at once.
     Now,
     /// This instant.
     Until(Time<Steady>),
@@ -46,11 +46,11 @@ pub enum Wait {
     ForGate,
     /// A command.
     ForCommand,
-    /// Nothing ever again: the run is over.
+    /// Nothing any more: the run is over.
     Over,
 }
 
-/// The state of playback and its rules. See the module text.
+/// The state of playback and its rules. See the documentation of this module.
 #[derive(Debug)]
 pub struct Machine {
     options: Options,
@@ -61,13 +61,12 @@ pub struct Machine {
     reader: Reader,
     report: Report,
     steps: Steps,
-    /// The look for where a step leads.
+    /// The search for the message that a step leads to.
     look: Option<Look>,
     rejoins: Rejoins,
-    /// The last message taken since what was read was last replaced; of messages that came out of
-    /// order, the furthest.
+    /// The last message taken from the current cue; if messages are out of order, the furthest one played.
     last: Option<Key>,
-    /// The same of those that were handed out.
+    /// The same for messages that were given to the output.
     sent: Option<Key>,
     is_starved: bool,
     course: Course,
@@ -80,13 +79,14 @@ pub struct Machine {
     lap_from: Option<Time<Steady>>,
     lap_began: Time<Steady>,
     expected: Time<Steady>,
-    /// When the schedule was last delayed: what it says of instants before that is not what was.
+    /// When the schedule was last delayed. For instants before that, the segment no longer gives the position
+    /// that playback had.
     delayed_at: Time<Steady>,
     mark: Time<Ros>,
 }
 
 impl Machine {
-    /// Held at the entry edge of the range, with its cue asked for.
+    /// Held at the entry edge of the range; its cue starts with the first `advance`.
     pub fn new(options: Options, source: Source) -> Self {
         let speed = match options.pace {
             Pace::At(speed) => speed,
@@ -131,7 +131,7 @@ impl Machine {
         machine
     }
 
-    /// Does the one earliest thing that there is to do at `now`.
+    /// Does the earliest thing that is due at `now`.
     pub fn advance(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
         self.make_up_for_stall(now);
         let wait = self.act(now, out);
@@ -159,7 +159,7 @@ impl Machine {
         if self.opens_at(now).is_some_and(|opens| opens <= now) {
             self.gates = self.gates.open(Gate::Delay);
         }
-        // Those we wait for would miss the refills.
+        // The subscribers that a closed gate waits for would miss the refills.
         let may_send = self.gates.is_open() || (self.is_stepping() && self.gates.lets_steps_pass());
         match may_send.then(|| self.reader.pull()).flatten() {
             Some(Extra::Refill(message)) => {
@@ -188,7 +188,7 @@ impl Machine {
         self.earliest(now, out)
     }
 
-    /// Tells the output of a segment that it does not know.
+    /// Gives the segment to the output if it has changed.
     pub(super) fn tell(&mut self, out: &mut dyn Output) {
         if self.told != Some(self.segment) {
             out.segment(&self.segment);
@@ -196,7 +196,7 @@ impl Machine {
         }
     }
 
-    /// The earliest of tick, message and end: done if its instant has come, else waited for.
+    /// The earliest of tick, message and end: done if it is due, otherwise returned as the instant to wait for.
     fn earliest(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
         let tick = self.ticker.next(now);
         let message = self.message_at(now);
@@ -228,7 +228,7 @@ impl Machine {
         }
     }
 
-    /// The instant at which the message in hand goes out.
+    /// The instant at which the next message is due.
     fn message_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
         let next = self.reader.next().filter(|_| !self.rejoins.are_left())?;
         if self.steps.are_left() || self.is_unpaced() {
@@ -237,8 +237,8 @@ impl Machine {
         self.segment.wall_at(next)
     }
 
-    /// Whether of a tick and a message that are due in the same nanosecond the message has the earlier time:
-    /// at 1000× a nanosecond is a microsecond of the recording. At equal times the clock goes first.
+    /// For a tick and a message due in the same nanosecond: whether the message has the earlier time. At 1000×
+    /// one nanosecond of wall time is a microsecond of the recording. At equal times the clock goes first.
     fn is_message_before(&self, tick: Option<Time<Steady>>, message: Option<Time<Steady>>) -> bool {
         let (Some(tick), true) = (tick, tick == message) else {
             return false;
@@ -249,7 +249,7 @@ impl Machine {
             .is_some_and(|next| self.segment.is_before(next, shows))
     }
 
-    /// The instant at which playback comes to its limit, if it gets there without another message.
+    /// The instant at which playback reaches its limit, if no other message is due before.
     fn end_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
         let is_next_beyond = match self.reader.next() {
             _ if self.rejoins.are_left() => false,
@@ -263,12 +263,12 @@ impl Machine {
         self.segment.ends_at().filter(|_| is_next_beyond)
     }
 
-    /// Rolling ⇔ meant to play ∧ cue primed ∧ gates open.
+    /// The segment rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open.
     fn start_or_stop_rolling(&mut self, now: Time<Steady>) {
         self.is_starved = !self.is_ready();
         let may_roll = self.may_play() && !self.is_starved && self.pace != Pace::Max;
         match (self.segment.is_rolling(), may_roll) {
-            // A lap starts where the last one ended, however late this was noticed.
+            // A lap starts where the last one ended, however late that was noticed.
             (false, true) => self.change_to(self.segment.roll(self.lap_from.unwrap_or(now)), now),
             (true, false) => self.change_to(self.held(now), now),
             (false, false) | (true, true) => {}
@@ -276,7 +276,7 @@ impl Machine {
         self.lap_from = None;
     }
 
-    /// Whether it is known what goes out next.
+    /// Whether the next message, or the end, is known.
     pub(super) fn is_ready(&self) -> bool {
         self.reader.is_primed() && !self.rejoins.are_left()
     }
@@ -292,7 +292,7 @@ impl Machine {
         self.pace == Pace::Max && self.may_play()
     }
 
-    /// When the delay before the start is over, while it lasts.
+    /// When the delay before the start is over; `None` once it is.
     fn opens_at(&mut self, now: Time<Steady>) -> Option<Time<Steady>> {
         let begins_at = *self
             .begins_at
@@ -300,12 +300,12 @@ impl Machine {
         self.gates.is_closed(Gate::Delay).then_some(begins_at)
     }
 
-    /// Where playback is: its position, but never past a message that has not gone out.
+    /// The position of playback, but never past a message that has not been sent.
     pub(super) fn here(&self, now: Time<Steady>) -> Time<Ros> {
         let position = self.segment.position(now);
         match self.reader.next() {
             Some(next) => self.segment.nearer(position, next),
-            // What comes next is not known: it may lie anywhere after the last one.
+            // The next message is not known yet: its time may be any time after the last message.
             None if self.segment.is_rolling() && !self.reader.is_exhausted() => {
                 self.segment.nearer(position, self.reader.reached())
             }
@@ -313,12 +313,12 @@ impl Machine {
         }
     }
 
-    /// The segment, standing where playback is.
+    /// The segment, held at the current position.
     pub(super) fn held(&self, now: Time<Steady>) -> Segment {
         self.segment.hold_back(self.here(now), now)
     }
 
-    /// The next segment, and the log time covered on the way to it.
+    /// Sets the next segment and counts the log time covered until then.
     pub(super) fn change_to(&mut self, segment: Segment, now: Time<Steady>) {
         if self.segment.is_rolling() {
             let reached = if segment.generation() == self.segment.generation() {
@@ -343,7 +343,7 @@ impl Machine {
         self.mark = reached;
     }
 
-    /// A send blocked, or nobody ran this: the position holds for as long as that took.
+    /// A send blocked or the process did not run: the position is held for the time lost.
     pub(super) fn make_up_for_stall(&mut self, now: Time<Steady>) {
         let lost = now.saturating_since(self.expected);
         if lost <= CATCH_UP {
@@ -353,7 +353,7 @@ impl Machine {
             self.delay(lost, now);
             self.expected = now;
         } else if self.is_unpaced() {
-            // There is no schedule to shift, only time that was lost.
+            // Without a schedule there is nothing to shift: the lost time is only counted.
             self.report.held.stalled = self.report.held.stalled.saturating_add(lost);
             self.expected = now;
         }
@@ -365,7 +365,7 @@ impl Machine {
         self.report.held.stalled = self.report.held.stalled.saturating_add(lost);
     }
 
-    /// A cue in the direction of play.
+    /// A cue in the direction of play that starts at `from`.
     pub(super) fn cue_at(&self, from: StartAt) -> CueAt {
         let direction = if self.segment.speed().is_reverse() {
             Direction::Reverse
@@ -381,17 +381,17 @@ impl Machine {
         }
     }
 
-    /// Whether steps that were asked for are still to be made.
+    /// Whether steps that were requested have not been made yet.
     pub fn is_stepping(&self) -> bool {
         self.steps.are_left() || self.look.is_some()
     }
 
-    /// What the run did so far.
+    /// What the run has done so far.
     pub const fn report(&self) -> &Report {
         &self.report
     }
 
-    /// What the run did, at its end.
+    /// What the run did. Call it at the end.
     pub fn into_report(mut self, now: Time<Steady>) -> Report {
         self.change_to(self.held(now), now);
         self.report.enter(State::Stopped, now);

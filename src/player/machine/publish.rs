@@ -1,4 +1,4 @@
-//! What the machine sends: the message whose time has come, the clock, and the last words of a lap or run.
+//! What the machine sends: messages that are due, refills, the clock; and what it does at the limit.
 
 use super::reader::InHand;
 use super::{CATCH_UP, Machine, Wait};
@@ -7,11 +7,11 @@ use crate::output::{Occasion, Output};
 use crate::player::options::{Intent, WhenDone};
 use crate::time::{AtEnd, Duration, Ros, Steady, Time};
 
-/// What is shorter is played again only so often.
+/// The shortest wall time of a lap: shorter ranges do not repeat more often than this.
 const SHORTEST_LAP: Duration = Duration::from_millis(1);
 
 impl Machine {
-    /// Sends the message in hand, and its clock before it.
+    /// Sends the next message; its clock goes before it.
     pub(super) fn publish_next(&mut self, now: Time<Steady>, out: &mut dyn Output) {
         let Some(InHand { message, at }) = self.reader.take() else {
             return;
@@ -47,7 +47,7 @@ impl Machine {
         self.steps = self.steps.after(message.key, went_out, self.segment);
     }
 
-    /// Sends a message that was taken, unless its topic is muted.
+    /// Sends a message that was taken; `false` if its topic is muted.
     pub(super) fn hand_out(
         &mut self,
         message: &Message,
@@ -64,13 +64,13 @@ impl Machine {
         true
     }
 
-    /// The one further on the way of play, of two at the same time the one that came last.
+    /// The key that is further in the direction of play; at equal times the new one.
     fn further(&self, known: Option<Key>, key: Key) -> Option<Key> {
         let is_short = |known: &Key| self.segment.is_before(key.time, known.time);
         known.filter(is_short).or(Some(key))
     }
 
-    /// Sends what a late joiner would have, unless the topic is muted.
+    /// Sends a latched message again, unless its topic is muted.
     pub(super) fn refill(&mut self, message: &Message, out: &mut dyn Output) {
         if self.report.tally.is_muted(message.topic) {
             self.report.muted_one(message);
@@ -80,7 +80,8 @@ impl Machine {
         }
     }
 
-    /// Where no schedule moves the clock, messages do: unpaced a period at a time, stepped at once.
+    /// While held, no schedule moves the clock, so messages do: at most once per period if unpaced, each time
+    /// it moves in steps.
     fn has_moved_a_tick(&self, t: Time<Ros>) -> bool {
         let Some(period) = self.options.clock.period else {
             return false;
@@ -91,8 +92,8 @@ impl Machine {
         })
     }
 
-    /// Sends the clock: never less than it showed before in this generation, though what is shown now may be
-    /// the time of a tick that was due before.
+    /// Sends the clock. Within a generation it never goes back: a tick that was due earlier may carry an
+    /// earlier time than the last value.
     pub(super) fn show_clock(&mut self, t: Time<Ros>, out: &mut dyn Output) {
         if self.options.clock.is_served() {
             let t = self
@@ -130,7 +131,7 @@ impl Machine {
         }
         self.change_to(arrived, now);
         self.show_clock(self.segment.exit(), out);
-        // A lap of nothing that takes no time would spin.
+        // An empty lap that takes no time would repeat without end and use a whole core.
         let takes_time = !self.is_unpaced() && self.segment.range().duration() > Duration::ZERO;
         let is_empty = self.last.is_none() && !takes_time;
         if self.segment.at_end() == AtEnd::Loop && !is_empty {

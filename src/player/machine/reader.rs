@@ -1,11 +1,11 @@
-//! [`Reader`]: the machine's end of the read-ahead: the one message in hand, and which cue feeds it.
+//! [`Reader`]: the machine's end of the read-ahead: the one next message, and the cue that it comes from.
 //!
-//! A jump replaces the cue; nothing of the old one can arrive any more. The cue of the next lap is
-//! begun when the current one has been read to its end, so that a lap starts without a wait.
+//! A jump replaces the cue; nothing from the old cue can arrive after it. The cue of the next lap starts when
+//! the current one has been read to its end, so that a lap starts without a wait.
 //!
-//! Here, and only here, a message gets the time it is played at. That is its own, or the time of the message
-//! before it if it lies behind that one in the direction of play: in a file whose times lie, playback goes on
-//! and never back.
+//! Only this file sets the time at which a message is played. It is the time of the message or, if that is
+//! before the time of the previous message in the direction of play, the time of the previous message. So
+//! playback never runs against its direction, even in a file whose messages are out of order.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::bag::{Cue, CueAt, CuePoll, Cued, Damage, Direction, Message, TopicId}
 use crate::player::source::Source;
 use crate::time::{Ros, Time};
 
-/// What comes from the cue besides the messages that are due in turn.
+/// What comes from the cue besides messages that are due in their turn.
 pub(super) enum Extra {
     /// A latched message to send again.
     Refill(Message),
@@ -28,12 +28,12 @@ pub(super) struct Reader {
     lap: Option<Cue>,
     direction: Direction,
     next: Option<InHand>,
-    /// When the last message taken was played; before the first one, where reading began.
+    /// The time at which the last message taken was played; before the first one, where reading began.
     reached: Time<Ros>,
     is_read_out: bool,
 }
 
-/// A message and the time it is played at.
+/// A message and the time at which it is played.
 #[derive(Debug)]
 pub(super) struct InHand {
     pub(super) message: Message,
@@ -54,14 +54,14 @@ impl Reader {
         }
     }
 
-    /// Reads from somewhere else, from the next [`Reader::begin`] on: jumps in between cost nothing.
+    /// Reads from another place, from the next [`Reader::begin`] on: jumps before that cost nothing.
     pub(super) fn jump(&mut self, at: CueAt) {
         self.wanted = Some(at);
         (self.direction, self.reached) = (at.direction, at.from.time());
         (self.cue, self.lap, self.next, self.is_read_out) = (None, None, None, false);
     }
 
-    /// Starts the cue that was asked for last, if there was one.
+    /// Starts the cue that was requested last, if there is one.
     pub(super) fn begin(&mut self) {
         if let Some(at) = self.wanted.take() {
             let cue = self.source.start(at);
@@ -70,19 +70,19 @@ impl Reader {
         }
     }
 
-    /// A cue of its own, for a look elsewhere.
+    /// A separate cue, for a search.
     pub(super) fn look(&mut self, at: CueAt) -> Cue {
         self.source.start(at)
     }
 
-    /// Starts reading the next lap once this one has been read out.
+    /// Starts the cue of the next lap once the current one has been read to its end.
     pub(super) fn prepare_lap(&mut self, at: CueAt) {
         if self.is_read_out && self.lap.is_none() {
             self.lap = Some(self.source.start(at));
         }
     }
 
-    /// Goes over to the next lap.
+    /// Changes to the cue of the next lap.
     pub(super) fn begin_lap(&mut self, at: CueAt) {
         match self.lap.take() {
             Some(lap) => {
@@ -94,7 +94,7 @@ impl Reader {
         }
     }
 
-    /// Takes from the cue until a message is in hand, it is empty, or something else came out of it.
+    /// Reads from the cue until a message is held, nothing more is ready, or a refill or damage comes.
     pub(super) fn pull(&mut self) -> Option<Extra> {
         while self.next.is_none() && !self.is_read_out {
             match self.cue.as_mut()?.poll() {
@@ -114,17 +114,17 @@ impl Reader {
         None
     }
 
-    /// When the message in hand is played.
+    /// The time at which the message that is held is played.
     pub(super) fn next(&self) -> Option<Time<Ros>> {
         self.next.as_ref().map(|next| next.at)
     }
 
-    /// When the last message taken was played; before the first one, where reading began.
+    /// The time at which the last message taken was played; before the first one, where reading began.
     pub(super) fn reached(&self) -> Time<Ros> {
         self.reached
     }
 
-    /// Gives the message in hand away.
+    /// Takes the message that is held.
     pub(super) fn take(&mut self) -> Option<InHand> {
         let next = self.next.take()?;
         self.reached = next.at;

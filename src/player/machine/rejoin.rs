@@ -1,10 +1,10 @@
-//! Topics that are not heard: muting, and what a topic is given when it is heard again.
+//! Muted topics, and what a topic is sent when it is unmuted. Used by the machine.
 //!
-//! Messages of a muted topic are taken in their turn, so that position and clock are what they would be
-//! without, but they are not handed out. A topic that is heard again *rejoins*: it is given what a late
-//! joiner would be at the position, found by a look that reads this topic alone. Nothing else goes out
-//! meanwhile, so that nothing old follows something newer; a jump begins the look again, or ends it if it
-//! refills by itself.
+//! Messages of a muted topic are taken in their turn, so that position and clock do not depend on muting, but
+//! they are not given to the output. A topic that is unmuted *rejoins*: it is sent its latched state at the
+//! position, which a cue that reads this topic alone finds. Nothing else is sent meanwhile, so that no older
+//! message follows a newer one. A jump starts that search again, or cancels it if the jump sends refills
+//! itself.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ use crate::bag::{Cue, CueAt, CuePoll, Cued, StartAt, TopicId};
 use crate::output::Output;
 use crate::time::{Duration, Steady, Time, TimeRange};
 
-/// The topics that are to be given what a late joiner would be.
+/// The topics whose latched state is still to be sent.
 #[derive(Debug, Default)]
 pub(super) struct Rejoins {
     waiting: VecDeque<TopicId>,
-    /// One at a time: each is a thread and a share of the read-ahead's bytes.
+    /// One at a time: each needs a thread and a share of the bytes of the read-ahead.
     look: Option<(TopicId, Cue)>,
 }
 
@@ -26,7 +26,8 @@ impl Rejoins {
         self.look.is_some() || !self.waiting.is_empty()
     }
 
-    /// Playback is elsewhere: what was found there is not wanted, nor is anything if all is refilled.
+    /// Playback has jumped: the search starts again at the new position. If the jump refills all topics, none
+    /// is needed.
     pub(super) fn jumped(&mut self, is_refilled: bool) {
         let begun = self.look.take().map(|(topic, _)| topic);
         if is_refilled {
@@ -55,7 +56,7 @@ impl Machine {
         }
     }
 
-    /// Sends what topics that are heard again would have; `true` if there is more to do at once.
+    /// Sends the latched state of topics that were unmuted; `true` if there is more to do at once.
     pub(super) fn rejoins(&mut self, now: Time<Steady>, out: &mut dyn Output) -> bool {
         if self.rejoins.look.is_none() {
             let Some(topic) = self.rejoins.waiting.pop_front() else {
@@ -74,13 +75,13 @@ impl Machine {
         true
     }
 
-    /// A look for refills alone: it walks an empty range.
+    /// A cue for refills alone: its range contains no messages.
     fn rejoin_at(&self, topic: TopicId, now: Time<Steady>) -> CueAt {
         let here = self.here(now);
         let (from, behind) = if self.segment.speed().is_reverse() {
             (StartAt::At(here), 1)
         } else {
-            // What was taken at this very time is behind, what was not comes in its turn.
+            // Messages taken at this very time count as played; those not taken yet come in their turn.
             (self.last.map_or(StartAt::At(here), StartAt::After), -1)
         };
         let behind = from.time().saturating_add(Duration::from_nanos(behind));

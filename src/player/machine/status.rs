@@ -1,4 +1,4 @@
-//! What the machine tells of itself: its state in a word, and a snapshot for everybody else.
+//! What the machine reports: its state, and a snapshot for other threads.
 
 use super::Machine;
 use crate::player::command::{State, Status};
@@ -22,7 +22,7 @@ impl Machine {
         }
     }
 
-    /// A snapshot for everybody else.
+    /// A snapshot for other threads.
     pub fn status(&self) -> Status {
         Status {
             segment: self.segment,

@@ -1,9 +1,9 @@
-//! Steps: what goes out one by one while playback stands, and the looks elsewhere that some of them take.
+//! Steps: messages sent one by one while playback is paused, and the searches that some steps need.
 //!
-//! A step ahead takes messages from the cue; one to a message of a topic first has to know which one that
-//! is, which a look tells that reads this topic alone, and then takes all up to it, so that no state on the
-//! way is left out. A step back is a look the other way and a jump to what it found. Until it has found
-//! something, a look changes nothing, so whatever cancels it leaves playback where it was.
+//! A step forward takes messages from the cue. A step to a message of a topic first searches for that message
+//! with a cue that reads only this topic. It then takes all messages up to it, so that no state between is left
+//! out. A step back searches in the other direction and jumps to what it found. A search changes nothing until
+//! it has found its message, so when it is cancelled, playback keeps its position.
 
 use bytes::Bytes;
 
@@ -13,15 +13,15 @@ use crate::output::Output;
 use crate::player::command::Gate;
 use crate::time::{Duration, Segment, Steady, Time, TimeRange};
 
-/// What is still to be sent while playback stands.
+/// What is still to be sent while playback is paused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Steps {
     /// Nothing.
     #[default]
     None,
-    /// So many messages; a muted one is passed over.
+    /// This many messages; those of muted topics do not count.
     Next(u64),
-    /// All up to and including this message of that topic.
+    /// All messages up to and including this message of that topic.
     Through(TopicId, Key),
 }
 
@@ -30,7 +30,7 @@ impl Steps {
         self != Self::None
     }
 
-    /// So many more; a way to a message of a topic is given up.
+    /// This many more steps; they replace steps to a message of a topic.
     fn and(self, more: u64) -> Self {
         let left = match self {
             Self::Next(left) => left.saturating_add(more),
@@ -43,7 +43,7 @@ impl Steps {
         }
     }
 
-    /// What is left after a message was taken, and `went_out` or not.
+    /// What is left after a message was taken; `went_out` is false if its topic is muted.
     pub(super) fn after(self, taken: Key, went_out: bool, segment: Segment) -> Self {
         match self {
             Self::Next(left) if went_out => Self::None.and(left.saturating_sub(1)),
@@ -55,15 +55,15 @@ impl Steps {
     }
 }
 
-/// A walk beside the one that is played, to a message `left` further on.
+/// A search with a cue of its own, for the message that is `left` messages further.
 #[derive(Debug)]
 pub(super) struct Look {
     way: Way,
-    /// Of this topic only; of all that are heard.
+    /// Only messages of this topic; `None` for all topics that are not muted.
     topic: Option<TopicId>,
     left: u64,
     cue: Cue,
-    /// The last one so far; see [`Look::keep`].
+    /// The last message found so far; see [`Look::keep`].
     found: Option<Message>,
 }
 
@@ -74,11 +74,11 @@ enum Way {
 }
 
 impl Look {
-    /// Keeps what was found, and of its chunk nothing while the look goes on: a look that holds on to one
-    /// chunk would wait for ever for the next, where all other bytes belong to the cue that is played.
+    /// Keeps a message that was found, but does not hold its chunk while the search goes on. A search that
+    /// holds a chunk would wait for the next one forever if all other bytes belong to the cue that is played.
     fn keep(&mut self, message: Message) {
         let payload = match self.way {
-            // It will come again in its turn.
+            // Playback will read it again in its turn.
             Way::Ahead => Bytes::new(),
             Way::Back if self.left > 0 => Bytes::copy_from_slice(&message.payload),
             Way::Back => message.payload,
@@ -87,7 +87,7 @@ impl Look {
     }
 }
 
-/// Whoever asked for steps sees nothing of those that found nothing.
+/// Logged because nothing else shows that a step found no message.
 fn say_nothing_lies(way: Way) {
     match way {
         Way::Ahead => tracing::info!("no message further on"),
@@ -96,7 +96,7 @@ fn say_nothing_lies(way: Way) {
 }
 
 impl Machine {
-    /// Pauses and goes so many messages on, or back if negative.
+    /// Pauses and steps `n` messages forward, or back if negative.
     pub(super) fn step(&mut self, n: i64, now: Time<Steady>) {
         if self.refuses_steps() {
             return;
@@ -110,7 +110,7 @@ impl Machine {
         }
     }
 
-    /// The same with messages of one topic.
+    /// The same for messages of one topic.
     pub(super) fn step_topic(&mut self, topic: TopicId, n: i64, now: Time<Steady>) {
         if self.refuses_steps() {
             return;
@@ -123,7 +123,7 @@ impl Machine {
         }
     }
 
-    /// What is sent while there is no way to anybody is lost.
+    /// Refuses steps while the connection to the network is lost, because what is sent then is lost.
     fn refuses_steps(&self) -> bool {
         let is_refused = !self.gates.lets_steps_pass();
         if is_refused {
@@ -134,7 +134,7 @@ impl Machine {
         is_refused
     }
 
-    /// Closes a gate; steps that it does not let pass are over.
+    /// Closes a gate and cancels steps that it does not let pass.
     pub(super) fn close(&mut self, gate: Gate) {
         self.gates = self.gates.close(gate);
         if self.is_stepping() && !self.gates.lets_steps_pass() {
@@ -145,12 +145,12 @@ impl Machine {
         }
     }
 
-    /// Forgets steps that are still to be made.
+    /// Cancels the steps that have not been made yet.
     pub(super) fn stop_steps(&mut self) {
         (self.steps, self.look) = (Steps::None, None);
     }
 
-    /// At the limit nothing is left to step to.
+    /// At the limit: there is no message left to step to.
     pub(super) fn give_up_steps(&mut self) {
         self.steps = Steps::None;
         say_nothing_lies(Way::Ahead);
@@ -161,7 +161,7 @@ impl Machine {
             return;
         }
         let from = match self.steps {
-            // Asked for again on the way: from there on.
+            // Requested again before it was reached: search from its target on.
             Steps::Through(known, to) if known == topic => Some(to),
             _ => self.last,
         };
@@ -169,7 +169,7 @@ impl Machine {
             self.steps = Steps::None;
         }
         let at = CueAt {
-            // What lies beyond a stop on the way is not gone to.
+            // A step does not go past the stop of `PlayUntil` or `PlayFor`.
             range: TimeRange::between(self.segment.entry(), self.segment.limit()),
             refill: false,
             only: Some(topic),
@@ -178,7 +178,7 @@ impl Machine {
         self.look = Some(self.look_at(at, Way::Ahead, n));
     }
 
-    /// Asked for again meanwhile: so many messages more; whether there is such a look.
+    /// Extends a running search of the same kind by `more` messages; `false` if there is none.
     fn looks_further(&mut self, way: Way, topic: Option<TopicId>, more: u64) -> bool {
         let look = self.look.as_mut();
         let Some(look) = look.filter(|look| (look.way, look.topic) == (way, topic)) else {
@@ -195,8 +195,9 @@ impl Machine {
         self.steps = Steps::None;
         let backwards = !self.segment.speed().is_reverse();
         let before = Duration::from_nanos(if backwards { -1 } else { 1 });
-        // Of all topics before the last message that was heard, of one before what was played of it, heard
-        // or not. If none was heard since a jump, all that was played since then is passed over anyway.
+        // Without a topic: search before the last message that was sent. With a topic: before the last message
+        // played, muted or not. If nothing was sent since a jump, all messages played since then were muted,
+        // and the search passes over them anyway.
         let before_this = match topic {
             None => self.sent.or(self.last),
             Some(_) => self.last,
@@ -228,10 +229,10 @@ impl Machine {
         }
     }
 
-    /// Looks as far as the cue has come; `true` if there is more to do at once.
+    /// Continues the search with what the cue has read; `true` if there is more to do at once.
     pub(super) fn looks(&mut self, now: Time<Steady>, out: &mut dyn Output) -> bool {
-        // What is landed on goes out at once, and nothing may before a topic that is heard again has
-        // rejoined.
+        // The message found is sent at once, and nothing may be sent before unmuted topics have got their
+        // latched state.
         let look = self.look.as_mut().filter(|_| !self.rejoins.are_left());
         let Some(look) = look else {
             return false;
@@ -248,14 +249,14 @@ impl Machine {
                 }
             }
             CuePoll::Item(Cued::Damage(damage)) => {
-                // What lies ahead will be met again.
+                // Damage ahead will be met again when playback reaches it.
                 if look.way == Way::Back {
                     self.report.damaged_one(damage);
                 }
                 return true;
             }
             CuePoll::Item(Cued::Refill(_)) => return true,
-            // The last one found is as far as it goes.
+            // There are fewer messages than steps: use the last one found.
             CuePoll::End => say_nothing_lies(look.way),
         }
         let Some(look) = self.look.take() else {
@@ -271,7 +272,7 @@ impl Machine {
         true
     }
 
-    /// Jumps to a message and sends it; what follows is read from there.
+    /// Jumps to a message and sends it; reading continues after it.
     fn land(&mut self, message: &Message, now: Time<Steady>, out: &mut dyn Output) {
         let landed = self.segment.seek(message.key.time);
         self.read_from(StartAt::After(message.key), landed, now, false);

@@ -11,24 +11,24 @@ pub(super) struct Ticker {
 }
 
 impl Ticker {
-    /// Ticks every `period` from the first instant it is asked; never without one.
+    /// Ticks every `period`, from the first instant it is asked about; `None` means never.
     pub(super) fn new(period: Option<Duration>) -> Self {
         Self { period, next: None }
     }
 
-    /// The instant of the next tick, `now` if there has been none.
+    /// The instant of the next tick; `now` before the first tick.
     pub(super) fn next(&self, now: Time<Steady>) -> Option<Time<Steady>> {
         self.period.map(|_| self.next.unwrap_or(now))
     }
 
-    /// The grid begins at `now`, with a tick that has been sent, if it has not begun before.
+    /// Starts the grid at `now`, whose tick has been sent, unless it has started before.
     pub(super) fn begin(&mut self, now: Time<Steady>) {
         if self.next.is_none() {
             self.ticked(now);
         }
     }
 
-    /// The tick at `now` has been sent: on to the first grid instant after it.
+    /// The tick at `now` has been sent: moves to the first grid instant after it.
     pub(super) fn ticked(&mut self, now: Time<Steady>) {
         let (Some(period), Some(tick)) = (self.period, self.next(now)) else {
             return;
