@@ -1,11 +1,11 @@
 //! Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
 //!
-//! The way of one message: a [`bag::Bag`] is opened; a cue ([`bag::Cues`]) walks it ahead of the
-//! [`player::Machine`], which holds the next message until its instant by the [`time::Segment`] has come
-//! and then gives it to an [`output::Output`], its clock before it. The output that ROS 2 nodes listen
-//! to is in `wire`; the command line around it all is in `cli`.
+//! The path of one message: a [`bag::Bag`] is opened. A cue ([`bag::Cues`]) reads ahead from it. The
+//! [`player::Machine`] holds the next message until it is due by the [`time::Segment`], then gives it to an
+//! [`output::Output`], after its clock. The output to which ROS 2 nodes subscribe is in `wire`; the command
+//! line is in `cli`.
 //!
-//! Everything is driven by one value, the [`time::Segment`], and one handle, the [`player::Transport`]:
+//! One value, the [`time::Segment`], defines the position; one handle, the [`player::Transport`], controls it:
 //!
 //! ```no_run
 //! use bagplay::bag::{Bag, Cues, Selection};

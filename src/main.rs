@@ -1,4 +1,4 @@
-//! `play`: parse, open, connect, play, sum up, exit.
+//! `play`: parses the command line, runs the command, reports its result and exits with its code.
 
 mod app;
 
@@ -13,7 +13,7 @@ use bagplay::cli::{Cli, Exit, TalkArgs, Verb};
 
 fn main() -> ExitCode {
     let _last = SaidBeforeTheEnd;
-    // Without it, writing too much ends the process: no reason not to begin.
+    // If this fails, exceeding the file size limit ends the process; that is no reason not to start.
     let _ = signals::let_writes_fail();
     let typed = Cli::read(std::env::args_os());
     let done = match typed {

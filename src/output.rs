@@ -1,40 +1,41 @@
-//! [`Output`]: where the player's messages and clock go, and two of its implementations.
+//! [`Output`]: where the player sends messages and clock, and two of its implementations. The main
+//! implementation is on zenoh, in `wire`.
 //!
-//! The third and main one is on zenoh, in `wire`. The player calls it from one thread, in the order in
-//! which things are to be seen: after a jump `segment`, `clock`, refills, messages.
+//! The player calls it from one thread, in the order in which subscribers must see the effects: after a jump
+//! `segment`, `clock`, refills, messages.
 
 use crate::bag::{Message, TopicId};
 use crate::time::{Ros, Segment, Time};
 
-/// Why a message goes out.
+/// Why a message is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Occasion {
-    /// Its time has come, or it was stepped to.
+    /// It is due, or was stepped to.
     Due,
-    /// A late joiner of the topic would have it at this position: sent again after a jump.
+    /// It is sent again after a jump, because a late joiner would receive it at this position.
     Refill,
 }
 
 /// What became of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Delivery {
-    /// It was handed on.
+    /// The output took it.
     Sent,
-    /// The output could not take it and says so.
+    /// The output could not take it.
     Dropped,
 }
 
-/// The player's way out.
+/// Where the player sends what it plays.
 pub trait Output {
-    /// The segment has changed; a new generation is a jump.
+    /// The segment has changed; a new generation means a jump.
     fn segment(&mut self, segment: &Segment);
-    /// The clock shows `time`.
+    /// The clock now shows `time`.
     fn clock(&mut self, time: Time<Ros>);
-    /// A message. Blocks as long as the output cannot take it and may not drop it.
+    /// Sends a message. Blocks as long as the output cannot take it and may not drop it.
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery;
 }
 
-/// Takes everything, does nothing: for `--wire null`.
+/// Discards everything; for `--wire null`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Null;
 
@@ -46,18 +47,18 @@ impl Output for Null {
     }
 }
 
-/// One call of an [`Output`], as [`Recording`] writes it down.
+/// One call of an [`Output`], as [`Recording`] passes it on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The segment changed.
     Segment(Segment),
     /// The clock was sent.
     Clock(Time<Ros>),
-    /// A message was sent: topic, log time, why.
+    /// A message was sent: topic, log time, reason.
     Message(TopicId, Time<Ros>, Occasion),
 }
 
-/// Writes down what it is told, through a function: for tests and for programs that want the order.
+/// Passes each call to a function; for tests and for programs that need the order of the calls.
 pub struct Recording<F>(pub F);
 
 impl<F: FnMut(Event)> Output for Recording<F> {
