@@ -1,7 +1,7 @@
-//! [`Damage`]: a place in an otherwise sound recording that was skipped.
+//! [`Damage`]: a damaged place in a recording, which is skipped.
 //!
-//! It is yielded once, among the messages, and playing goes on. What cannot be played at all is a
-//! [`BagError`](crate::bag::open::error::BagError). A [`Fault`] is damage of which file and offset are not known yet.
+//! It is yielded once, among the messages, and playback continues. A recording that cannot be played at all is a
+//! [`BagError`](crate::bag::open::error::BagError). A [`Fault`] is damage whose file and offset are not known yet.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,29 +11,29 @@ use crate::untrusted::Foreign;
 /// What is wrong with a damaged place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DamageKind {
-    /// The end is missing: the recorder was killed, or the file was cut.
+    /// The end is missing: the recorder was killed, or the file was truncated.
     Truncated,
-    /// A part of the recording is not there at all.
+    /// A part of the recording is missing.
     Missing,
     /// The system could not read it.
     Unreadable,
-    /// The checksum differs.
+    /// The checksum does not match.
     Checksum,
-    /// It does not decompress to what it declares.
+    /// It does not decompress to the declared size.
     Compression,
-    /// It declares more than any chunk may hold, or than its bytes can.
+    /// It declares more than a chunk may hold, or more than its bytes can hold.
     TooLarge,
     /// A length or opcode is wrong.
     Framing,
-    /// Messages belong to a channel that nothing defines.
+    /// Messages belong to a channel that is not defined.
     UnknownChannel,
-    /// A channel is defined twice, differently; the first definition holds.
+    /// A channel is defined twice with different content; the first definition counts.
     ChannelConflict,
-    /// Messages lie outside the times that the index gives; they come out of order.
+    /// Messages lie outside the times that the index gives; they are played out of order.
     Times,
     /// The index is wrong about this place.
     Index,
-    /// Not the file's fault: this program could not read on.
+    /// Not the fault of the file: this program could not read on.
     Internal,
 }
 
@@ -62,9 +62,9 @@ impl DamageKind {
 pub struct Damage {
     /// The file.
     pub file: PathBuf,
-    /// Where, in bytes from its start: the chunk, or the record if it is known.
+    /// Offset of the chunk, or of the record if it is known, in bytes.
     pub offset: u64,
-    /// What kind of damage.
+    /// The kind of damage.
     pub kind: DamageKind,
     /// What exactly is wrong, and how much is lost.
     pub detail: String,
@@ -76,14 +76,14 @@ impl fmt::Display for Damage {
         let (file, detail) = (Foreign::path(&self.file), Foreign::text(detail));
         write!(f, "{file}: {detail}")?;
         match self.kind {
-            // All of it is.
+            // The damage is the whole file, so there is no offset.
             DamageKind::Missing => Ok(()),
             _ => write!(f, " at byte {offset}"),
         }
     }
 }
 
-/// Damage before it is known which file and chunk it belongs to.
+/// Damage before its file and chunk are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Fault {
     pub(crate) kind: DamageKind,

@@ -1,7 +1,7 @@
-//! [`Message`]: one recorded message on its way from chunk to wire, and its place in the total order.
+//! [`Message`]: one recorded message on its way from the chunk to the output, and its place in the total order.
 //!
-//! Cheap to clone: the payload is a counted slice of the chunk it was decompressed into, so a message
-//! keeps its chunk alive until it has gone out.
+//! Cheap to clone: the payload is a counted slice of the decompressed chunk. A message keeps its chunk in memory until
+//! the message has been sent.
 
 use bytes::Bytes;
 
@@ -12,23 +12,23 @@ use crate::time::{Ros, Time};
 pub struct TopicId(pub u32);
 
 impl TopicId {
-    /// The place in a table that has one row a topic.
+    /// Its index in a table with one row for each topic.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where a message stands in the total order of a bag: by time, then input, then place in the file.
-/// Unique within a bag; playing backwards is exactly the reverse order.
+/// The place of a message in the total order of a bag: by time, then input, then place in the file. Unique within a
+/// bag; playing backwards is the exact reverse of this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key {
-    /// The time the recording is ordered by.
+    /// The time by which the recording is ordered.
     pub time: Time<Ros>,
-    /// Which file, counted in the order the inputs were given.
+    /// The file, numbered in the order in which the inputs were given.
     pub input: u32,
-    /// Offset of the chunk (or, outside a chunk, of the message record) in that file, in bytes.
+    /// Offset of the chunk in that file, or of the message record if it is outside chunks; in bytes.
     pub chunk: u64,
-    /// Offset of the message record in the decompressed chunk, in bytes; 0 outside a chunk.
+    /// Offset of the message record in the decompressed chunk, in bytes; 0 outside chunks.
     pub record: u32,
 }
 
@@ -39,12 +39,12 @@ pub struct Message {
     pub key: Key,
     /// Its topic.
     pub topic: TopicId,
-    /// When it was received by the recorder.
+    /// When the recorder received it.
     pub log_time: Time<Ros>,
     /// When it was sent, as far as the recorder knew.
     pub publish_time: Time<Ros>,
-    /// The recorder's sequence number, 0 if it keeps none.
+    /// The recorder's sequence number; 0 if the recorder keeps none.
     pub sequence: u32,
-    /// The payload, byte for byte.
+    /// The payload, unchanged.
     pub payload: Bytes,
 }

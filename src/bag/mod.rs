@@ -1,9 +1,9 @@
-//! Recordings: opening, the ordered walk, the read-ahead.
+//! Recordings: opening them, reading them in order, and reading ahead.
 //!
-//! [`Bag::open`] reads summaries, or files through that have none; [`Bag::cursor`] walks messages in order, in either direction;
-//! [`Cues`] does so ahead of the player on its own thread, within a byte budget; [`Bag::latched`]
-//! finds what a late joiner would be given. Nothing here trusts what a file declares: every length is
-//! checked against what encloses it, and damage is yielded and passed over.
+//! [`Bag::open`] reads the summaries of files; a file without one is read through. [`Bag::cursor`] reads messages in
+//! order, in either direction. [`Cues`] read ahead of the player on threads of their own, within a byte budget.
+//! [`Bag::latched`] finds what a late joiner would receive. No declared length is trusted: each is checked against the
+//! enclosing length. Damage is yielded and skipped.
 
 mod damage;
 mod decompress;

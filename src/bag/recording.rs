@@ -1,4 +1,4 @@
-//! [`Bag`]: one or more recordings, open: what is in them, and the ways to walk them.
+//! [`Bag`]: one or more open recordings: their contents, and the ways to read their messages.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -30,28 +30,29 @@ use crate::time::{Ros, Time, TimeRange};
 #[derive(Clone)]
 pub struct Bag {
     contents: Arc<Contents>,
-    /// What look-ups of latched messages found out; it is about these contents only.
+    /// What look-ups of latched messages have found; valid for these contents only.
     learned: Arc<Learned>,
 }
 
 impl Bag {
-    /// Opens MCAP files, also those compressed as a whole, and rosbag2 directories: by their summaries, which takes milliseconds whatever their size, or by reading
-    /// them through if they have none that can be used. Equal stamps keep the order of the inputs.
+    /// Opens MCAP files, MCAP files compressed as a whole, and rosbag2 directories. A file is opened by its summary,
+    /// which takes milliseconds whatever its size, or read through if it has no usable summary. Messages with equal
+    /// times keep the order of the inputs.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, BagError> {
         Self::open_with(paths, &Opening::default())
     }
 
-    /// The same with another order, or with somebody who is told of progress.
+    /// The same with another order, or with a callback for progress.
     pub fn open_with<P: AsRef<Path>>(paths: &[P], opening: &Opening<'_>) -> Result<Self, BagError> {
         Ok(Self::of(Contents::open(paths, opening)?))
     }
 
-    /// Opens an MCAP file that is in memory; `name` is what messages call it.
+    /// Opens an MCAP file in memory; messages call it `name`.
     pub fn from_bytes(name: impl AsRef<Path>, bytes: Bytes) -> Result<Self, BagError> {
         Self::from_bytes_with(name, bytes, &Opening::default())
     }
 
-    /// The same with another order, or with somebody who is told of progress.
+    /// The same with another order, or with a callback for progress.
     pub fn from_bytes_with(
         name: impl AsRef<Path>,
         bytes: Bytes,
@@ -77,13 +78,13 @@ impl Bag {
         &self.contents.topics
     }
 
-    /// First and last stamp of the bag's order, both included; `None` if there are no messages.
+    /// The first and last time in the order of the bag, both included; `None` if there are no messages.
     pub fn range(&self) -> Option<TimeRange> {
         let ranges = self.files().iter().filter_map(|file| file.range);
         ranges.reduce(TimeRange::union)
     }
 
-    /// Which stamp orders the messages.
+    /// Which time orders the messages.
     pub fn order(&self) -> MessageOrder {
         self.contents.order
     }
@@ -93,29 +94,29 @@ impl Bag {
         &self.contents.files
     }
 
-    /// How many messages the files say they hold; `None` if one does not say.
+    /// The number of messages that the files declare; `None` if a file does not declare it.
     pub fn message_count(&self) -> Option<u64> {
         let mut counts = self.files().iter().map(|file| file.message_count);
         counts.try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
     }
 
-    /// A file whose messages are each compressed by themselves with zstd (rosbag2's compression mode MESSAGE), which
-    /// cannot be played; `None` if there is none among the first four, as far as their first chunks tell.
+    /// A file whose messages are each compressed with zstd (rosbag2's compression mode MESSAGE); such files cannot be
+    /// played. Only the first four files are checked, by their first chunks. `None` if none of them is such a file.
     pub fn compressed_by_message(&self) -> Option<&Path> {
         message_compression::by_message(&self.contents)
     }
 
-    /// What was found wrong when the files were opened.
+    /// The damage found when the files were opened.
     pub fn damage(&self) -> &[Damage] {
         &self.contents.damage
     }
 
-    /// What a user should know of how directories were understood.
+    /// What a user should know about how directories were read.
     pub fn notes(&self) -> &[Note] {
         &self.contents.notes
     }
 
-    /// What the recording looks like in so many equal parts of its time, told by its indexes.
+    /// The density of messages in this many equal parts of the recording, computed from its indexes.
     pub fn outline(&self, parts: usize) -> Outline {
         let mut last = Outline {
             topics: vec![TopicOutline::default(); self.topics().len()],
@@ -128,9 +129,9 @@ impl Bag {
         last
     }
 
-    /// What a range of it looks like in so many equal parts, told while it grows: every time as the whole
-    /// is expected to be, the last time as far as it is known. Messages outside do not count, chunks that
-    /// lie outside are not looked at. It ends early when it is told to break.
+    /// The density of messages in this many equal parts of a range. `tell` is called several times: each time with an
+    /// estimate of the whole, and at the end with all that is known. Messages outside the range do not count, and
+    /// chunks outside are not looked at. If `tell` breaks, this ends early.
     pub fn outline_within(
         &self,
         range: TimeRange,
@@ -140,20 +141,20 @@ impl Bag {
         passes::outline(&self.contents, (range, parts.max(1)), tell);
     }
 
-    /// Compares the data section of each file with its checksum, where it has one, which reads the whole
-    /// file. Chunks compare theirs whenever they are opened.
+    /// Compares the data section of each file with its checksum, if it has one; this reads the whole file. Checksums of
+    /// chunks are compared whenever a chunk is opened.
     pub fn check_data_sections(&self) -> Vec<Damage> {
         full_check::data_sections(&self.contents)
     }
 
-    /// Opens every chunk and compares it with what its indexes say: damage that a walk meets, and what it
-    /// does not come to.
+    /// Opens every chunk and compares it with its indexes: finds all damage, including damage that a cursor would not
+    /// meet.
     pub fn check_chunks(&self) -> Vec<Damage> {
         full_check::chunks(&self.contents)
     }
 
-    /// Walks the selected topics in order. Seeking is a new cursor. Forward from a time covers that
-    /// time and later, in reverse that time and earlier.
+    /// Reads the selected topics in order. To seek, make a new cursor. In forward direction the cursor covers `from`
+    /// and later times, in reverse `from` and earlier times.
     pub fn cursor(&self, topics: &Selection, from: StartAt, direction: Direction) -> Cursor {
         self.cursor_within(topics, from, direction, TimeRange::ALL)
     }
@@ -171,14 +172,14 @@ impl Bag {
         Cursor::new(contents, topics.clone(), direction, bounds)
     }
 
-    /// What a late joiner of the selected latched topics would be given at `at`: of each the last
-    /// message at or before it, as many as it had publishers; of static transforms all. In order.
+    /// What a late joiner of the selected latched topics would receive at `at`: of each topic the last messages at or
+    /// before `at`, as many as its publishers kept; of static transforms all. In order.
     pub fn latched(&self, topics: &Selection, at: Time<Ros>) -> (Vec<Message>, Vec<Damage>) {
         self.latched_metered(topics, at, &Meter::unbounded())
     }
 
-    /// The same on another account: the newest that fit half of its budget, one at least. Once the
-    /// account is closed it stops, with what it has.
+    /// The same on another meter. Returns the newest messages that fit into half of its budget, at least one. If the
+    /// meter is closed, it stops and returns what it has.
     pub(crate) fn latched_metered(
         &self,
         topics: &Selection,
@@ -188,8 +189,8 @@ impl Bag {
         look_up::latched(&self.contents, &self.learned, topics, at, meter)
     }
 
-    /// Looks into the chunks of up to `most` bytes that [`Self::latched`] could only open, until the second account is
-    /// closed. The largest of them is on the first account meanwhile.
+    /// Looks into those chunks of up to `most` bytes that [`Self::latched`] could only open, until the second meter is
+    /// closed. The size of the largest of them is counted on the first meter meanwhile.
     pub(crate) fn learn_latched(
         &self,
         topics: &Selection,
@@ -213,7 +214,7 @@ impl Selection {
         Self(vec![true; bag.topics().len()].into())
     }
 
-    /// These topics of the bag; ids that it does not have are ignored.
+    /// These topics of the bag; ids that the bag does not have are ignored.
     pub fn of(topics: impl IntoIterator<Item = TopicId>, bag: &Bag) -> Self {
         let mut selected = vec![false; bag.topics().len()];
         for topic in topics {
