@@ -1,8 +1,8 @@
 //! [`Marks`]: named moments of a recording, kept in a file beside it.
 //!
-//! People set them while they watch and edit the file by hand, so both at once is the normal case: what is
-//! kept is a list of changes, and saving applies them to what the file says by then. A file that cannot
-//! be understood is an error that names file and line, and is left as it is.
+//! People set marks while they watch and also edit the file by hand. So what is kept is a list of changes, and saving
+//! applies them to what the file contains at that time. A file that cannot be parsed is an error that gives file and
+//! line, and is not changed.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::time::{Ros, Time};
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     marks: Vec<Mark>,
-    /// One a recording; new marks go to the first.
+    /// One for each recording; new marks go to the first.
     keeps: Vec<Keep>,
 }
 
@@ -22,9 +22,9 @@ pub struct Marks {
 #[derive(Clone, Debug)]
 struct Keep {
     sidecar: Sidecar,
-    /// Those that are there, changes included.
+    /// Its marks, including the changes.
     marks: Vec<Mark>,
-    /// What the file does not say yet, in order.
+    /// The changes that are not in the file yet, in order.
     changes: Vec<Change>,
 }
 
@@ -48,9 +48,9 @@ impl Change {
 }
 
 impl Marks {
-    /// Reads the marks of these recordings, as they were named to [`Bag::open`](crate::bag::Bag::open).
-    /// `state_dir` is where the user's programs keep their state (`$XDG_STATE_HOME`): marks of recordings
-    /// beside which nothing can be written are kept below it, in `bagplay/marks`.
+    /// Reads the marks of these recordings, whose paths are those given to [`Bag::open`](crate::bag::Bag::open).
+    /// `state_dir` is the state directory of the user (`$XDG_STATE_HOME`). If marks cannot be written beside a
+    /// recording, they are kept below it, in `bagplay/marks`.
     pub fn of(paths: &[impl AsRef<Path>], state_dir: Option<&Path>) -> Result<Self, MarksError> {
         let mut all = Self::default();
         for path in paths {
@@ -70,13 +70,13 @@ impl Marks {
         Ok(all)
     }
 
-    /// All of them, by time and name, none twice.
+    /// All marks, by time and name, without duplicates.
     pub fn list(&self) -> &[Mark] {
         &self.marks
     }
 
-    /// Adds one, in the place of any at exactly this time; [`Marks::save`] keeps it, with the recording
-    /// that had one.
+    /// Adds a mark and replaces any mark at exactly this time. [`Marks::save`] writes it for the recording that had the
+    /// replaced mark.
     pub fn add(&mut self, mark: Mark) {
         let has = |keep: &Keep| keep.marks.iter().any(|known| known.time == mark.time);
         let at = self.keeps.iter().position(has).unwrap_or(0);
@@ -87,7 +87,7 @@ impl Marks {
         self.merge();
     }
 
-    /// Removes all at exactly this time, whichever recording they belong to; whether there was one.
+    /// Removes all marks at exactly this time, of any recording. Returns whether there was one.
     pub fn remove(&mut self, time: Time<Ros>) -> bool {
         let mut is_there = false;
         for keep in &mut self.keeps {
@@ -100,13 +100,13 @@ impl Marks {
         is_there
     }
 
-    /// Whether something was changed since it was read or saved.
+    /// Whether something has changed since it was read or saved.
     pub fn is_changed(&self) -> bool {
         self.keeps.iter().any(|keep| !keep.changes.is_empty())
     }
 
-    /// Writes what was changed into the files as they are by now, and tells which, of several the first.
-    /// Without a change nothing is written. What cannot be written stays a change.
+    /// Applies the changes to the files as they are now, and returns the path of the first file written. Without
+    /// changes nothing is written. Changes that cannot be written are kept.
     pub fn save(&mut self) -> Result<PathBuf, MarksError> {
         let mut written = None;
         let mut failed = None;

@@ -1,4 +1,4 @@
-//! [`Mark`]: a named moment of a recording, and [`MarksError`]: why marks cannot be read or kept.
+//! [`Mark`]: a named moment of a recording, and [`MarksError`]: why marks cannot be read or written.
 //!
 //! Plain values, used by the list of marks and by the file in which they are kept.
 
@@ -11,24 +11,24 @@ use crate::untrusted::{Foreign, YamlError};
 /// A named moment of a recording.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Mark {
-    /// When, in the time that the recording is ordered by.
+    /// Its time, in the order of the recording.
     pub time: Time<Ros>,
-    /// What is there; may be empty.
+    /// Its name; may be empty.
     pub name: String,
 }
 
-/// Why marks cannot be read or kept.
+/// Why marks cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum MarksError {
-    /// The file is there and cannot be read.
+    /// The file exists but cannot be read.
     #[error("{}: marks cannot be read: {source}", Foreign::path(path))]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The file holds something else than marks.
+    /// The file contains something other than marks.
     #[error(
         "{}: {source}; hint: mend it or move it away, it is left as it is",
         Foreign::path(path)
@@ -39,15 +39,15 @@ pub enum MarksError {
         /// What is wrong, and in which line.
         source: YamlError,
     },
-    /// They cannot be written, neither beside the recording nor elsewhere.
+    /// They cannot be written, neither beside the recording nor in the state directory.
     #[error("{}: marks cannot be written: {source}", Foreign::path(path))]
     Unwritable {
-        /// Where that was tried last.
+        /// The path that was tried last.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// There is no recording that they could be kept with.
+    /// There is no recording to which the marks could belong.
     #[error("marks of no recording cannot be kept")]
     Nowhere,
 }

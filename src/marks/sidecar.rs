@@ -1,9 +1,9 @@
-//! [`Sidecar`]: the file in which the marks of one recording are kept: where it is, and its text.
+//! [`Sidecar`]: the file in which the marks of one recording are kept: its path and its text.
 //!
-//! Used by [`Marks`](super::list::Marks). It stands beside the recording, `<file>.marks.yaml` or
-//! `marks.yaml` in a directory; where nothing can be written there, what differs from it is kept in the
-//! user's own state directory, found again by the recording's real path. A file is replaced as a whole or
-//! not at all, and never one that was not understood.
+//! Used by [`Marks`](super::list::Marks). The file is beside the recording: `<file>.marks.yaml`, or `marks.yaml` in a
+//! directory. If it cannot be written there, the differences from it are kept in the state directory of the user, under
+//! a name made from the real path of the recording. A file is replaced as a whole or not at all. A file that cannot be
+//! parsed is never replaced.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use crate::time::Time;
 use crate::untrusted::open_file;
 use crate::untrusted::{read_start, yaml};
 
-/// The longest part of a recording's name that is taken over into the name of a file.
+/// The longest part of a recording's name that is used in the name of a file.
 const LONGEST: usize = 80;
 const HEAD: &str =
     "# Marks of a recording: `time_ns` counts from 1970, on the recording's clock.\n";
@@ -49,16 +49,16 @@ struct Entry {
     name: String,
 }
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Kept {
     marks: Vec<Mark>,
-    /// Which of the marks beside the recording do not count any more; only elsewhere.
+    /// Marks in the file beside the recording that have been removed; only in the state directory.
     removed: Vec<Mark>,
 }
 
 impl Sidecar {
-    /// Of the recording that `path` names.
+    /// The sidecar of the recording at `path`.
     pub(super) fn of(path: &Path, state_dir: Option<&Path>) -> Self {
         let beside = if path.is_dir() {
             path.join("marks.yaml")
@@ -71,14 +71,14 @@ impl Sidecar {
         Self { beside, away }
     }
 
-    /// Where they are, or would be first.
+    /// Where the marks are, or would be written first.
     pub(super) fn place(&self) -> &Path {
         let away = self.away.as_deref().filter(|path| path.exists());
         away.filter(|_| !self.beside.exists())
             .unwrap_or(&self.beside)
     }
 
-    /// The marks beside the recording, as changed by what is kept elsewhere.
+    /// The marks beside the recording, with the changes that are kept in the state directory.
     pub(super) fn read(&self) -> Result<Vec<Mark>, MarksError> {
         let mut marks = read(&self.beside)?.marks;
         if let Some(away) = &self.away {
@@ -90,7 +90,7 @@ impl Sidecar {
         Ok(marks)
     }
 
-    /// Replaces what is kept; where that is now.
+    /// Replaces the marks. Returns the path that was written.
     pub(super) fn write(&self, marks: &[Mark]) -> Result<PathBuf, MarksError> {
         let kept = Kept {
             marks: marks.to_vec(),
@@ -99,7 +99,7 @@ impl Sidecar {
         let text = sound(&kept, &self.beside)?;
         let refused = match replace(&self.beside, &text) {
             Ok(()) => {
-                // It would be read as well, and change what has just been written.
+                // That file would still be applied to what has just been written.
                 if let Some(away) = self.away.as_deref().filter(|path| path.exists()) {
                     fs::remove_file(away).map_err(|error| unwritable(away, error))?;
                 }
@@ -117,7 +117,7 @@ impl Sidecar {
         Ok(away.clone())
     }
 
-    /// What makes these marks of those beside the recording, which others may go on changing.
+    /// The difference between `marks` and the marks beside the recording, which others may go on changing.
     fn difference(&self, marks: &[Mark]) -> Result<Kept, MarksError> {
         let beside: BTreeSet<Mark> = read(&self.beside)?.marks.into_iter().collect();
         let wanted: BTreeSet<Mark> = marks.iter().cloned().collect();
@@ -128,7 +128,7 @@ impl Sidecar {
     }
 }
 
-/// A name that tells people which recording it is of, and a hash that tells it from all others.
+/// A file name with the name of the recording, for people, and a hash that makes it unique.
 fn away(path: &Path) -> OsString {
     let whole = fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     let whole = whole.unwrap_or_else(|_| path.to_owned());
@@ -163,7 +163,7 @@ fn is_nothing(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound
             | io::ErrorKind::NotADirectory
-            // A recording may have a name to which nothing can be added.
+            // The name of a recording may be so long that nothing can be appended.
             | io::ErrorKind::InvalidFilename
     )
 }
@@ -185,7 +185,7 @@ fn parse(text: &str) -> Result<Kept, yaml::YamlError> {
     Ok(kept.unwrap_or_default())
 }
 
-/// The text for a file. What we write we can read again, whatever the names are.
+/// The text for a file, if it can be read back, whatever the names are.
 fn sound(kept: &Kept, path: &Path) -> Result<String, MarksError> {
     let text = text(kept);
     if parse(&text).is_ok_and(|known| known == *kept) {
@@ -216,7 +216,7 @@ fn list(text: &mut String, key: &str, marks: &[Mark]) {
     }
 }
 
-/// A double-quoted scalar, in which whatever does not print is escaped.
+/// A double-quoted scalar in which characters that do not print are escaped.
 fn quoted(name: &str) -> String {
     let mut quoted = String::from("\"");
     for c in name.chars() {
@@ -232,7 +232,7 @@ fn quoted(name: &str) -> String {
     quoted
 }
 
-/// Puts a file with this text in the place of `path`, with the rights of the one that is there, or of any new file.
+/// Replaces `path` by a file with this text. It gets the permissions of the old file, or those of any new file.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
@@ -240,7 +240,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // What the user's mask leaves of it; the default would be for nobody else to read.
+        // The umask of the user is applied to this. By default nobody else could read the file.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(dir.unwrap_or(Path::new(".")))?;
