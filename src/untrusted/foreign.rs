@@ -1,17 +1,19 @@
-//! [`Foreign`]: text of a recording, a file's name or a peer, fit to be shown: escaped, on one line, of bounded length.
+//! [`Foreign`]: text from a recording, a file name or a peer, made fit for display: escaped, on one line, of bounded
+//! length.
 //!
-//! What is no printable character (controls, bidirectional marks, joiners, unassigned ones) becomes an escape, as
-//! do marks that follow nothing, or many marks, and selectors of a variation: terminals disagree about them. Bytes
-//! that are no UTF-8 become `\xNN`. A backslash stays, so that what was escaped stays as it is.
+//! Characters that do not print (controls, bidirectional marks, joiners, unassigned characters) are escaped. So are
+//! combining marks that follow no letter or too many marks, and variation selectors: terminals differ in how they draw
+//! them. Bytes that are not UTF-8 become `\xNN`. A backslash is not escaped, so text that was escaped before stays the
+//! same.
 
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The longest text that is shown unless told otherwise, in characters: as long as a path may be.
+/// The default length limit, in characters: as long as a path may be.
 const LONGEST: usize = 4096;
 
-/// Text from outside that displays as something a terminal only prints.
+/// Text from outside, displayed without anything that a terminal would interpret.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreign<'a> {
     bytes: &'a [u8],
@@ -19,7 +21,7 @@ pub struct Foreign<'a> {
 }
 
 impl<'a> Foreign<'a> {
-    /// A text of at most 4096 characters: `…` stands for the rest.
+    /// A text, shortened to 4096 characters; `…` replaces the rest.
     pub const fn text(text: &'a str) -> Self {
         Self {
             bytes: text.as_bytes(),
@@ -27,7 +29,7 @@ impl<'a> Foreign<'a> {
         }
     }
 
-    /// The name of a file.
+    /// The path of a file.
     pub fn path(path: &'a Path) -> Self {
         Self {
             bytes: path.as_os_str().as_bytes(),
@@ -35,7 +37,7 @@ impl<'a> Foreign<'a> {
         }
     }
 
-    /// The same with at most so many characters of the text, escapes counted as one, besides `…`.
+    /// The same with at most this many characters of the text, not counting `…`; an escape counts as one.
     #[must_use]
     pub const fn at_most(self, characters: usize) -> Self {
         Self {
@@ -47,7 +49,7 @@ impl<'a> Foreign<'a> {
 
 impl fmt::Display for Foreign<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // As many bytes as the characters can have at most, and one more character.
+        // The most bytes that this many characters can have, plus one more character.
         let window = self.most.saturating_mul(4).saturating_add(4);
         let window = &self.bytes[..self.bytes.len().min(window)];
         let mut left = self.most;
@@ -70,14 +72,14 @@ impl fmt::Display for Foreign<'_> {
     }
 }
 
-/// How many more marks may follow a letter: as many as any script needs.
+/// How many more combining marks may follow a letter: as many as any script needs.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct MarkRun(u8);
 
 impl MarkRun {
     const MOST: u8 = 4;
 
-    /// The next character of a text as it may be shown; a double quote is escaped where it would end the text.
+    /// The next character of a text as it is shown. A double quote is escaped if it would end the text.
     pub(crate) fn escaped(&mut self, c: char, is_quoted: bool) -> String {
         if is_mark(c) {
             let has_room = self.0 > 0;
@@ -98,7 +100,8 @@ impl MarkRun {
     }
 }
 
-/// Whether it is drawn on the letter before it. Only by itself such a mark is escaped by the standard library.
+/// Whether the character is drawn on the letter before it. The standard library escapes such a mark only when it is
+/// alone.
 fn is_mark(c: char) -> bool {
     let is_selector = matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
     let is_escaped_alone = c.escape_debug().count() > 1;

@@ -1,4 +1,4 @@
-//! Text that nobody vouches for: read under limits, escaped before it is shown.
+//! Untrusted text: read under limits, escaped before it is shown.
 
 mod foreign;
 mod text_file;

@@ -1,6 +1,6 @@
-//! [`read_text`] and [`read_start`]: small files of text that nobody vouches for, read under a limit.
+//! [`read_text`] and [`read_start`]: read small untrusted text files under a limit.
 //!
-//! Used for whatever lies beside recordings, and by other rooms for what they are set up with.
+//! Used for files beside recordings, and by other modules for their configuration.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::yaml::MAX_TEXT;
 
-/// The text of a regular file; an error, before more is read, of one that is longer than 4 MiB.
+/// The text of a regular file. A file longer than 4 MiB is an error and is not read to its end.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let text = read_start(open_file(path)?)?;
     if text.len() > MAX_TEXT {
@@ -18,9 +18,9 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// A text as far as it is read at all. What never ends, such as a device, is not read to its end.
+/// The text up to the limit plus one byte. Endless sources, such as a device, are not read to their end.
 pub fn read_start(source: impl Read) -> io::Result<String> {
-    // One byte more than is parsed, so that a longer text is told from one that just fits.
+    // One byte more than is parsed, so a longer text can be told from one that just fits.
     let most = u64::try_from(MAX_TEXT)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
@@ -31,7 +31,7 @@ pub fn read_start(source: impl Read) -> io::Result<String> {
 
 /// Opens a regular file, or a link to one.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
-    // Asked before opening: to open a pipe is to wait for its other end.
+    // Checked before opening, because opening a pipe waits for its other end.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("not a file"));
     }

@@ -1,37 +1,37 @@
-//! [`read`]: YAML from files that nobody vouches for, read under limits.
+//! [`read`]: parses YAML from untrusted files, under limits.
 //!
-//! Used for a rosbag2 directory's `metadata.yaml`, for recorded QoS profiles and for QoS overrides.
-//! A text is refused by its size before it is parsed, and by what it unfolds to while it is: aliases
-//! that multiply, deep nesting and floods of nodes end in an error after bounded time and memory.
+//! Used for the `metadata.yaml` of a rosbag2 directory, for recorded QoS profiles and for QoS overrides. A text that is
+//! too long is refused before it is parsed. Aliases that multiply, deep nesting and huge numbers of nodes are refused
+//! during parsing, after bounded time and memory.
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::MessageFormatter as _;
 
-/// The longest text that is read, in bytes. A profile takes about 400, a thousand splits 200 kB.
+/// The longest text that is parsed, in bytes. A profile takes about 400 bytes, a thousand splits 200 kB.
 pub(crate) const MAX_TEXT: usize = 4 << 20;
-/// How many nodes a text may hold, those that aliases repeat included.
+/// The most nodes in a text, including those that aliases repeat.
 const MAX_NODES: usize = 250_000;
 
 /// Why a YAML text cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum YamlError {
-    /// It is longer than anything that is meant for us.
+    /// It is longer than any text that this program has a use for.
     #[error("it is longer than the {MAX_TEXT} bytes that are read")]
     TooLong {
-        /// How long it is, in bytes.
+        /// Its length in bytes.
         bytes: usize,
     },
-    /// It is not YAML, not of the expected form, or unfolds to too much.
+    /// It is not YAML, does not have the expected form, or expands to too much.
     #[error("line {line}: {reason}")]
     Malformed {
-        /// Where, from 1; 0 if that is not known.
+        /// The line, from 1; 0 if it is not known.
         line: u64,
-        /// What the parser says.
+        /// The message of the parser.
         reason: String,
     },
 }
 
-/// Reads a text; unknown fields are the type's business.
+/// Parses a text. Whether unknown fields are allowed is up to the type.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     if text.len() > MAX_TEXT {
         return Err(YamlError::TooLong { bytes: text.len() });
@@ -46,8 +46,8 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
             max_depth: 32,
             max_aliases: 10_000,
             max_anchors: 1_000,
-            // Writers of YAML put one profile that a hundred topics share once. The limits on what
-            // aliases unfold to are the ones that count.
+            // Writers of YAML define a profile that a hundred topics share only once. The limits on what aliases expand
+            // to are the effective ones.
             enforce_alias_anchor_ratio: false,
             max_documents: 1,
         },
@@ -74,7 +74,7 @@ mod tests {
 
     type Tree = BTreeMap<String, anything::Any>;
 
-    /// Anything at all, built in memory, as the worst of callers would.
+    /// Any value at all, built in memory, as the most careless caller would.
     mod anything {
         #[derive(serde::Deserialize, Debug)]
         #[serde(untagged)]
