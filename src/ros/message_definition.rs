@@ -1,45 +1,44 @@
-//! Message definitions, as MCAP schemas of the encodings `ros2msg` and `ros1msg` hold them.
+//! Parses message definitions: MCAP schemas of the encodings `ros2msg` and `ros1msg`.
 //!
-//! Read by `layout.rs`, to decode messages, and by the wire, for type hashes. The text is foreign: its size is
-//! bounded, the work is linear in it, a name must be a name. Nothing recurses, so cycles and depth cost
-//! nothing here.
+//! Used by `decode` to decode messages, and by `wire` for type hashes. The text is untrusted: its size is bounded, the
+//! work is linear in its size, and names are checked. There is no recursion, so cycles and depth are harmless here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::untrusted::Foreign;
 
-/// Definitions are kilobytes; what is larger is no definition.
+/// The longest definition that is parsed. Real definitions have kilobytes.
 const LARGEST: usize = 4 << 20;
-/// What a definition without fields has in its place: no message is empty in DDS.
+/// The field that replaces an empty field list: in DDS no message is empty.
 pub(crate) const PLACEHOLDER: &str = "structure_needs_at_least_one_member";
 
-/// Whose words a definition is written in.
+/// The language of a definition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dialect {
-    /// ROS 1: `time` and `duration` are built in, a definition may be empty.
+    /// ROS 1: `time` and `duration` are built in; a definition may be empty.
     Ros1,
-    /// ROS 2: bounds, wide strings.
+    /// ROS 2: bounds and wide strings.
     Ros2,
 }
 
-/// A name or line of a definition as it is shown.
+/// A name or line of a definition, for display.
 pub(crate) fn name(text: &str) -> Foreign<'_> {
     Foreign::text(text).at_most(100)
 }
 
-/// Why a definition cannot be read.
+/// Why a definition cannot be parsed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SchemaError {
-    /// There is no text, or it is no text.
+    /// The text is empty or not UTF-8.
     #[error("the schema is empty or no text")]
     NoText,
     /// It is too large to be a message definition.
     #[error("the schema has {0} bytes, too many for a message definition")]
     TooLarge(usize),
-    /// A type name that is none.
+    /// A type name is not valid.
     #[error("`{}` is not a type name", name(.0))]
     TypeName(String),
-    /// A line that is no field.
+    /// A line is not a field.
     #[error("`{}` in {} is not a field", name(line), name(definition))]
     Field {
         /// The definition.
@@ -47,7 +46,7 @@ pub enum SchemaError {
         /// The line.
         line: String,
     },
-    /// A type that is referred to and not defined.
+    /// A type is referred to but not defined.
     #[error("{} is referred to but not defined in the schema", name(.0))]
     Missing(String),
 }
@@ -70,14 +69,14 @@ pub(crate) enum Number {
     WideChar,
 }
 
-/// What ROS 1 has built in for points in time and spans.
+/// The built-in types of ROS 1 for points in time and durations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ros1Stamp {
     Time,
     Duration,
 }
 
-/// What one element of a field is. Texts have their bound, if there is one.
+/// The type of one element of a field. Strings have their bound, if there is one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Base {
     Number(Number),
@@ -91,7 +90,7 @@ pub(crate) enum Base {
 /// How many elements a field has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Array {
-    /// It is no array.
+    /// Not an array.
     One,
     /// `[N]`
     Fixed(u64),
@@ -115,12 +114,12 @@ pub(crate) struct Definitions {
     /// The message that the schema is for.
     pub(crate) root: String,
     pub(crate) types: BTreeMap<String, Vec<Field>>,
-    /// Whether a bare `Header` was taken for `std_msgs/msg/Header`, which is what ROS 1 means by it; in ROS 2
-    /// it means the definition's own package.
+    /// Whether a bare `Header` was taken for `std_msgs/msg/Header`. That is its meaning in ROS 1; in ROS 2 it refers to
+    /// the package of the definition.
     pub(crate) is_header_guessed: bool,
 }
 
-/// The definitions of a message's schema.
+/// Parses the schema of a message.
 pub(crate) fn read_message(
     dialect: Dialect,
     name: &str,
@@ -128,7 +127,7 @@ pub(crate) fn read_message(
 ) -> Result<Definitions, SchemaError> {
     let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
     let root = full_name(name)?;
-    // A recorder writes the service's own text for the events of service introspection.
+    // For events of service introspection, a recorder writes the text of the service itself.
     if let Some(service) = root.strip_suffix("_Event")
         && root.contains("/srv/")
         && text.lines().any(|line| line.trim() == "---")
@@ -142,8 +141,8 @@ pub(crate) fn read_message(
     Ok(finish(root, types))
 }
 
-/// The definitions of a service: the text of its `.srv` file, followed, after lines of 80 `=`, by the messages
-/// it refers to.
+/// Parses the definitions of a service: the text of its `.srv` file, then the messages it refers to, separated by lines
+/// of 80 `=`.
 #[cfg_attr(
     not(feature = "wire"),
     expect(dead_code, reason = "only hashes need it")
@@ -233,7 +232,7 @@ fn finish(root: String, mut types: Types) -> Definitions {
     }
 }
 
-/// Lets `pkg/msg/Header`, which nobody defined, mean `std_msgs/msg/Header`, which somebody did.
+/// Takes `pkg/msg/Header` for `std_msgs/msg/Header` if only the latter is defined.
 fn guess_header(types: &mut Types) -> bool {
     const HEADER: &str = "std_msgs/msg/Header";
     if !types.contains_key(HEADER) {
@@ -253,7 +252,7 @@ fn guess_header(types: &mut Types) -> bool {
     is_guessed
 }
 
-/// `package/msg/Name` from itself or from `package/Name`; other kinds (`srv`, `action`) stay.
+/// `package/msg/Name` from the same or from `package/Name`; other kinds (`srv`, `action`) are kept.
 fn full_name(name: &str) -> Result<String, SchemaError> {
     let parts: Vec<&str> = name.split('/').collect();
     if !parts.iter().all(|part| is_word(part)) {
@@ -270,7 +269,7 @@ fn is_word(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The definition texts of a schema: the first without a name, then each with the name it carries.
+/// The definitions in a schema: the first without a name, then each with the name above it.
 fn sections(text: &str) -> Result<(String, Vec<(String, String)>), SchemaError> {
     if text.len() > LARGEST {
         return Err(SchemaError::TooLarge(text.len()));
@@ -295,7 +294,7 @@ fn sections(text: &str) -> Result<(String, Vec<(String, String)>), SchemaError> 
     Ok((root, others))
 }
 
-/// The fields of one definition. A bare type belongs to the definition's own package.
+/// The fields of one definition. A bare type name refers to the package of the definition.
 fn fields(dialect: Dialect, definition: &str, text: &str) -> Result<Vec<Field>, SchemaError> {
     let mut fields = Vec::new();
     for line in text.lines() {
@@ -375,8 +374,7 @@ fn nested_name(definition: &str, base: &str) -> Option<String> {
     is_word(base).then(|| format!("{package}/msg/{base}"))
 }
 
-/// A `.msg` file's `char` is a `uint8`; character types of their own come only from IDL. In ROS 1 `byte` is an
-/// `int8`.
+/// In a `.msg` file `char` is `uint8`; only IDL has character types of its own. In ROS 1 `byte` is `int8`.
 fn number(dialect: Dialect, base: &str) -> Option<Number> {
     Some(match (base, dialect) {
         ("byte", Dialect::Ros1) | ("int8", _) => Number::I8,

@@ -1,4 +1,4 @@
-//! What ROS 2 says of topics: QoS profiles, message definitions, type hashes.
+//! What ROS 2 defines for topics: QoS profiles, message definitions, type hashes, names of types.
 
 pub(crate) mod message_definition;
 mod names;

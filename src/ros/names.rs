@@ -1,7 +1,7 @@
 //! Names of ROS 2: types in their two forms, type hashes, `/tf_static`.
 
-/// The DDS form of a ROS 2 type, `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`, also for `srv`
-/// and `action`; `std_msgs/String` counts as `msg`. `None` if it is no such name.
+/// The DDS form of a ROS 2 type: `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`, also for `srv` and `action`.
+/// `std_msgs/String` counts as `msg`. `None` if it is not a type name.
 pub fn dds_type(ros: &str) -> Option<String> {
     let is_word = |word: &&str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -19,7 +19,7 @@ pub fn dds_type(ros: &str) -> Option<String> {
     }
 }
 
-/// The ROS 2 form of a DDS type, for display; anything else comes back as it is.
+/// The ROS 2 form of a DDS type, for display; any other text is returned as it is.
 pub fn ros_type(dds: &str) -> String {
     match dds
         .strip_suffix('_')
@@ -30,14 +30,14 @@ pub fn ros_type(dds: &str) -> String {
     }
 }
 
-/// Whether a topic, by its recorded name, is a `/tf_static`, also in a namespace: each of its messages is kept for
-/// late joiners.
+/// Whether a topic is `/tf_static`, by its recorded name, also in a namespace. All its messages are kept for late
+/// joiners.
 pub fn is_tf_static(recorded_name: &str) -> bool {
     recorded_name.rsplit('/').next() == Some("tf_static")
 }
 
-/// Whether a recorded text is a type hash (`RIHS01_` and 64 hexadecimal digits in lower case). Recorders write an empty one, or
-/// zeroes, for a hash that they did not know.
+/// Whether a recorded text is a type hash: `RIHS01_` and 64 lower-case hexadecimal digits. For an unknown hash,
+/// recorders write an empty text or zeroes, which do not count.
 pub fn is_type_hash(text: &str) -> bool {
     text.strip_prefix("RIHS01_").is_some_and(|digits| {
         let is_digit = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');

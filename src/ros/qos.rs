@@ -1,7 +1,7 @@
-//! [`Qos`]: a publisher's quality-of-service profile, as rosbag2 records it.
+//! [`Qos`]: the QoS profile of a publisher, as rosbag2 records it.
 //!
-//! The text in a channel's `offered_qos_profiles` is YAML: a list of profiles, one a publisher, with the
-//! policies as the middleware's integers (metadata version below 9) or as words (from 9 on).
+//! `offered_qos_profiles` of a channel is YAML: a list of profiles, one for each publisher. The policies are the
+//! integers of the middleware (metadata version below 9) or words (from version 9 on).
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use crate::untrusted::yaml;
 
-/// Whether the middleware repeats what got lost.
+/// Whether the middleware sends lost samples again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Reliability {
     /// It does.
@@ -20,53 +20,53 @@ pub enum Reliability {
     BestEffort,
 }
 
-/// Whether a late joiner gets what was published before it came.
+/// Whether a late joiner receives samples from before it joined.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Durability {
     /// It does not.
     #[default]
     Volatile,
-    /// It gets the last samples: the topic is latched.
+    /// It receives the last samples: the topic is latched.
     TransientLocal,
 }
 
-/// How many samples are kept for whom has not taken them yet.
+/// How many samples are kept for subscribers that have not received them yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum History {
-    /// The last so many.
+    /// The last ones, this many.
     KeepLast(u32),
     /// All of them.
     KeepAll,
 }
 
-/// What proves a publisher alive.
+/// What proves that a publisher is alive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Liveliness {
-    /// The process.
+    /// That its process is alive.
     #[default]
     Automatic,
-    /// The publisher says so itself.
+    /// An assertion of the publisher itself.
     ManualByTopic,
 }
 
-/// A QoS time span: seconds and nanoseconds, kept as recorded because its exact digits go on the wire.
+/// A duration in a QoS profile: seconds and nanoseconds, kept as recorded because the exact digits are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct QosDuration {
     /// Whole seconds.
     pub sec: u64,
-    /// Nanoseconds on top.
+    /// Additional nanoseconds.
     pub nsec: u64,
 }
 
 impl QosDuration {
-    /// Never: what the ROS middleware writes for "no limit".
+    /// What the ROS middleware writes for "no limit".
     pub const INFINITE: Self = Self {
         sec: 9_223_372_036,
         nsec: 854_775_807,
     };
 }
 
-/// A quality-of-service profile.
+/// A QoS profile.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Qos {
     /// Reliable or best effort.
@@ -75,18 +75,18 @@ pub struct Qos {
     pub durability: Durability,
     /// How many samples are kept.
     pub history: History,
-    /// The promised longest gap between samples.
+    /// The longest time between samples that the publisher promises.
     pub deadline: QosDuration,
-    /// How long a sample is worth having.
+    /// How long a sample is valid.
     pub lifespan: QosDuration,
-    /// What proves the publisher alive.
+    /// What proves that the publisher is alive.
     pub liveliness: Liveliness,
-    /// How long a proof of life lasts.
+    /// How long such a proof is valid.
     pub lease: QosDuration,
 }
 
 impl Default for Qos {
-    /// What rclcpp gives a publisher: reliable, volatile, keep last 10.
+    /// The default of a publisher in rclcpp: reliable, volatile, keep last 10.
     fn default() -> Self {
         Self {
             reliability: Reliability::default(),
@@ -100,7 +100,7 @@ impl Default for Qos {
     }
 }
 
-/// `reliable`, `best effort, transient local`: what a subscriber has to fit.
+/// The policies that a subscriber must match: `reliable`, `best effort, transient local`.
 impl fmt::Display for Qos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.reliability {
@@ -125,9 +125,9 @@ impl fmt::Display for History {
 }
 
 impl Qos {
-    /// The profiles in a channel's `offered_qos_profiles`: a YAML list, one entry a publisher, with
-    /// the policies as integers or as words. What is missing or not known reads as the default; no
-    /// text, and text that is not such a list, as no profiles.
+    /// Parses `offered_qos_profiles` of a channel: a YAML list with one entry for each publisher, policies as integers
+    /// or as words. Missing or unknown policies get the default. Without text, or if the text is not such a list, there
+    /// are no profiles.
     pub fn parse_offers(yaml: &str) -> Vec<Self> {
         if yaml.trim().is_empty() {
             return Vec::new();
@@ -137,12 +137,12 @@ impl Qos {
     }
 }
 
-/// How many messages of a latched publisher count at most, however many it kept: `/rosout` keeps a thousand,
-/// and maps can take megabytes each.
+/// The most messages of a latched publisher that count, however many it keeps. `/rosout` keeps a thousand, and maps can
+/// have megabytes each.
 pub const MOST_KEPT: u32 = 10;
 
-/// How many messages the latched ones among a channel's publishers keep together, one each where the
-/// recorder could not see their history: in a channel's `offered_qos_profiles`.
+/// How many messages the latched publishers of a channel keep together, from its `offered_qos_profiles`. A publisher
+/// whose history the recorder could not see counts as one.
 pub(crate) fn kept_by_latched(yaml: &str) -> usize {
     let profiles = yaml::read::<Vec<Profile>>(yaml).unwrap_or_default();
     let is_local = |it: &&Profile| it.durability.is(1, "transient_local");
@@ -164,7 +164,7 @@ pub(crate) struct Profile {
     liveliness_lease_duration: Span,
 }
 
-/// A policy: the middleware's number or its word.
+/// A policy: the integer of the middleware, or a word.
 #[derive(Deserialize, Default)]
 #[serde(untagged)]
 enum Word {
@@ -172,7 +172,7 @@ enum Word {
     Text(String),
     #[default]
     Nothing,
-    /// Anything else, a negative number for example, says nothing either.
+    /// Anything else, for example a negative number, counts as missing.
     Other(IgnoredAny),
 }
 
@@ -199,7 +199,7 @@ impl Profile {
     pub(crate) fn qos(&self) -> Qos {
         let default = Qos::default();
         let depth = match self.depth.number() {
-            // Zero is "as the system likes", which is 10 for rclcpp.
+            // Zero means "system default", which is 10 in rclcpp.
             None | Some(0) => default.history,
             Some(depth) => History::KeepLast(u32::try_from(depth).unwrap_or(u32::MAX)),
         };
@@ -214,7 +214,7 @@ impl Profile {
             } else {
                 default.durability
             },
-            // Recorders on DDS cannot see the history: "unknown", with a depth that means nothing.
+            // Recorders on DDS cannot see the history: they write "unknown" and a meaningless depth.
             history: if self.history.is(2, "keep_all") {
                 History::KeepAll
             } else if self.history.is(1, "keep_last") {
@@ -252,8 +252,8 @@ impl Word {
 }
 
 impl Span {
-    /// "No limit" has many spellings: nothing, zero, the middleware's and the wire's largest values.
-    /// No promise of more than 68 years is meant as one.
+    /// "No limit" is written in many ways: missing, zero, or the largest value of the middleware or of the wire format.
+    /// A value of more than 68 years counts as no limit.
     fn duration(&self) -> QosDuration {
         let (sec, nsec) = (self.sec.number(), self.nsec.number().unwrap_or(0));
         match (sec, nsec) {

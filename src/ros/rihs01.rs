@@ -1,8 +1,7 @@
-//! RIHS01: the type hash of REP 2011, computed from a schema's text.
+//! RIHS01: the type hash of REP 2011, computed from the text of a schema.
 //!
-//! SHA-256 over a JSON text whose every byte counts (separators `", "` and `": "`, key order, types that
-//! are referred to sorted by name). Names are ASCII words by the time they come here, so nothing needs
-//! escaping.
+//! It is the SHA-256 of a JSON text in which every byte counts: separators `", "` and `": "`, the order of keys, and
+//! referenced types sorted by name. All names are ASCII words that the parser has checked, so nothing needs escaping.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,18 +17,18 @@ use super::message_definition::{
 pub struct Computed {
     /// `RIHS01_` and 64 hexadecimal digits.
     pub hash: String,
-    /// Whether a bare `Header` was taken for `std_msgs/msg/Header`, as in definitions that came from ROS 1;
-    /// in ROS 2 it means the definition's own package.
+    /// Whether a bare `Header` was taken for `std_msgs/msg/Header`, as in definitions converted from ROS 1. In ROS 2 it
+    /// refers to the package of the definition.
     pub is_header_guessed: bool,
 }
 
-/// The hash of a message type from its `ros2msg` schema text.
+/// The hash of a message type, from its `ros2msg` schema text.
 pub fn message_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
     hash(&read_message(Dialect::Ros2, name, text)?)
 }
 
-/// The hash of a service type from the text of its `.srv` file, followed, after lines of 80 `=`, by the
-/// messages it refers to.
+/// The hash of a service type, from the text of its `.srv` file and the messages it refers to, separated by lines of 80
+/// `=`.
 pub fn service_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
     hash(&read_service(name, text)?)
 }
@@ -56,7 +55,7 @@ fn hash(definitions: &Definitions) -> Result<Computed, SchemaError> {
     })
 }
 
-/// The names of all types referred to from the root, itself excluded.
+/// The names of all types that the root refers to, directly or indirectly, without the root.
 fn closure(definitions: &Definitions) -> Result<BTreeSet<String>, SchemaError> {
     let Definitions { root, types, .. } = definitions;
     let mut found = BTreeSet::new();
@@ -98,7 +97,7 @@ fn write_definition(json: &mut String, name: &str, definitions: &Definitions) {
     json.push_str("]}");
 }
 
-/// The type of a field in the numbers of RIHS01.
+/// The type of a field, in the numbers of RIHS01.
 struct FieldType<'a> {
     id: u8,
     capacity: u64,
