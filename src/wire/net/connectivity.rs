@@ -1,23 +1,24 @@
-//! Whether there is a way to the network: puts go on returning `Ok` when it is gone.
+//! Whether there is a connection to the network. Needed because puts return `Ok` even when it is lost.
 //!
-//! Taken from zenoh's transport events, which come within milliseconds of a link's end. What is known is a state
-//! that is asked for, not a sequence of events: whoever looks late sees how it is now, and by the count that there
-//! was a loss in between.
+//! It follows zenoh's transport events, which come within milliseconds of a link's end. The result is a state
+//! to read, not a sequence of events: a late reader sees the present state, and sees by the count whether there
+//! was a loss before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Whether what is put has a way out.
+/// Whether there is a connection over which puts can leave.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PathState {
-    /// Whether there is one now.
+    /// Whether there is a connection now.
     pub is_up: bool,
-    /// How often it was lost since the session was opened. What was put around each loss may have reached nobody.
+    /// How often it was lost since the session was opened. Messages put around a loss may have reached no
+    /// subscriber.
     pub losses: u64,
 }
 
-/// The links of our sessions, and whether they are a way out.
+/// The links of this process's sessions, and whether they connect it to the network.
 #[derive(Default, Debug)]
 pub(crate) struct Path {
     links: Mutex<Links>,
@@ -26,19 +27,21 @@ pub(crate) struct Path {
 
 #[derive(Default, Debug)]
 struct Links {
-    /// Our sessions that messages go through, by their ids. A link between two of them is no way out.
+    /// The sessions of this process that carry messages, by id. A link between two of them is no connection to
+    /// the network.
     sessions: BTreeMap<String, Session>,
     losses: u64,
-    /// The session closes: nobody waits any more.
+    /// The session is closing: waiting ends.
     is_closing: bool,
 }
 
-/// The links of one session of ours, by the ids of the sessions at their other ends.
+/// The links of one session, by the ids of the sessions at the other ends.
 #[derive(Default, Debug)]
 struct Session {
     routers: BTreeSet<String>,
     others: BTreeSet<String>,
-    /// Once a router was there, other links do not replace it: new nodes are found through it.
+    /// Set by the first link to a router: from then on other links do not suffice, because new nodes are found
+    /// through a router.
     needs_router: bool,
 }
 
@@ -49,7 +52,7 @@ impl Session {
 }
 
 impl Links {
-    /// Each session carries messages that the others do not, so each needs a way out.
+    /// Each session carries messages that the others do not, so each needs a connection.
     fn is_up(&self) -> bool {
         !self.sessions.is_empty() && self.sessions.values().all(Session::is_up)
     }
@@ -69,20 +72,21 @@ pub(crate) enum Far {
 }
 
 impl Path {
-    /// Messages go through our session `zid` from now on. To be called before its links are watched, and before
-    /// another session of ours can have a link to it. The state is down until it has a link, which is not a loss.
+    /// Adds the session `zid` of this process. Call it before its links are watched, and before another session
+    /// of this process can link to it. The state is down until the session has a link; that does not count as a
+    /// loss.
     pub(crate) fn add(&self, zid: &str) {
         self.links().sessions.entry(zid.to_owned()).or_default();
         self.changed.notify_all();
     }
 
-    /// Our session `zid` could not be opened.
+    /// Removes the session `zid`, which could not be opened.
     pub(crate) fn remove(&self, zid: &str) {
         self.links().sessions.remove(zid);
         self.changed.notify_all();
     }
 
-    /// A link from our session `near` to session `zid` opened. Whether the state is another now.
+    /// A link from session `near` of this process to session `zid` opened. Returns whether the state changed.
     pub(crate) fn opened(&self, near: &str, zid: &str, far: Far) -> bool {
         self.change(|links| {
             if links.sessions.contains_key(zid) {
@@ -99,7 +103,7 @@ impl Path {
         })
     }
 
-    /// A link from our session `near` to session `zid` closed. Whether the state is another now.
+    /// A link from session `near` of this process to session `zid` closed. Returns whether the state changed.
     pub(crate) fn closed(&self, near: &str, zid: &str) -> bool {
         self.change(|links| {
             if let Some(session) = links.sessions.get_mut(near) {
@@ -109,7 +113,7 @@ impl Path {
         })
     }
 
-    /// How it is now.
+    /// The present state.
     pub(crate) fn state(&self) -> PathState {
         let links = self.links();
         PathState {
@@ -118,13 +122,13 @@ impl Path {
         }
     }
 
-    /// Waits until there is a way out, at most so long.
+    /// Waits until there is a connection, for `patience` at most.
     pub(crate) fn wait(&self, patience: Duration) {
-        // Both outcomes are fine: who is not there in time is found later.
+        // Both outcomes are fine: whatever is not linked in time is found later.
         drop(self.wait_while(patience, |links| !links.is_up()));
     }
 
-    /// Waits until a router that was there is not there any more, for any of our sessions. False if the session closes.
+    /// Waits until no session has a link to a router, after there was one. `false` if the session closes.
     pub(crate) fn wait_for_loss(&self) -> bool {
         let mut links = self.links();
         while !links.is_closing && !links.has_lost_router() {
@@ -134,13 +138,14 @@ impl Path {
         !links.is_closing
     }
 
-    /// Waits for so long whether a lost router comes back; whether it is still lost then, and the session open.
+    /// Waits up to `patience` for a lost router to come back; `true` if it is still lost and the session is
+    /// open.
     pub(crate) fn stays_lost(&self, patience: Duration) -> bool {
         let links = self.wait_while(patience, Links::has_lost_router);
         links.has_lost_router() && !links.is_closing
     }
 
-    /// Nobody is to wait any more: the session closes.
+    /// Ends all waiting, because the session closes.
     pub(crate) fn close(&self) {
         self.links().is_closing = true;
         self.changed.notify_all();
@@ -221,7 +226,7 @@ mod tests {
         let path = path();
         path.opened(MAIN, "r", Far::Router);
         path.add(SECOND);
-        // What was not there yet is not lost.
+        // A session without any link so far has lost nothing.
         assert_eq!(state(&path), (false, 0));
         assert!(path.opened(SECOND, "r", Far::Router));
         assert_eq!(state(&path), (true, 0));
@@ -229,7 +234,7 @@ mod tests {
         assert!(path.opened(MAIN, "r", Far::Router));
         assert!(path.closed(SECOND, "r"));
         assert_eq!(state(&path), (false, 2));
-        // One loss for both: there is no way out in between.
+        // One loss for both sessions: there was no connection in between.
         assert!(!path.closed(MAIN, "r"));
         assert!(!path.opened(MAIN, "r", Far::Router));
         assert!(path.opened(SECOND, "r", Far::Router));

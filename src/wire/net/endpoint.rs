@@ -1,17 +1,17 @@
-//! Endpoints (`tcp/HOST:PORT`): what is wrong with one that nobody can connect to or listen on, and where it is.
+//! Endpoints (`tcp/HOST:PORT`): checks on what a user gives, and their parts.
 
 use zenoh::config::EndPoint;
 
 use crate::wire::error::WireError;
 
-/// What an endpoint is for.
+/// What an endpoint is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Use {
     Connect,
     Listen,
 }
 
-/// An error with the reason if no network could make anything of an endpoint.
+/// An error with the reason if an endpoint cannot be used on any network.
 pub(crate) fn check(endpoint: &str, usage: Use) -> Result<(), WireError> {
     problem(endpoint, usage).map_or(Ok(()), |reason| {
         Err(WireError::Endpoint {
@@ -32,7 +32,7 @@ fn problem(endpoint: &str, usage: Use) -> Option<String> {
     }
     let address = rest.split(['?', '#']).next().unwrap_or(rest);
     let host = match address.rsplit_once(':') {
-        // `[::1]` without a port ends like this too.
+        // `[::1]` without a port also ends in `:…]`.
         Some((host, port)) if !port.ends_with(']') => match port.parse::<u32>() {
             Err(_) => return Some(format!("`{port}` is not a port")),
             Ok(65_536..) => return Some("a port is at most 65535".to_owned()),
@@ -54,24 +54,24 @@ fn problem(endpoint: &str, usage: Use) -> Option<String> {
     is_parsed.err().map(|error| error.to_string())
 }
 
-/// `host:port`, without zenoh's metadata; `None` if it is not TCP.
+/// `host:port`, without zenoh's metadata; `None` if the endpoint is not TCP.
 pub(crate) fn address(endpoint: &str) -> Option<&str> {
     let address = endpoint.strip_prefix("tcp/")?;
     address.split(['?', '#']).next()
 }
 
-/// Its host and its port.
+/// The host and the port of an endpoint.
 fn host_and_port(endpoint: &str) -> Option<(&str, u16)> {
     let (host, port) = address(endpoint)?.rsplit_once(':')?;
     Some((host, port.parse().ok()?))
 }
 
-/// Its port.
+/// The port of an endpoint.
 pub(crate) fn port(endpoint: &str) -> Option<u16> {
     host_and_port(endpoint).map(|(_, port)| port)
 }
 
-/// Whether it is on this host's loopback (or no network address at all, as a Unix socket).
+/// Whether an endpoint is on the loopback interface, or is a Unix socket.
 pub(crate) fn is_loopback(endpoint: &str) -> bool {
     let Some((_, address)) = endpoint.split_once('/') else {
         return false;
@@ -83,7 +83,7 @@ pub(crate) fn is_loopback(endpoint: &str) -> bool {
         || host.starts_with("127.")
 }
 
-/// An endpoint of this host's loopback that leads to who listens there, if one does.
+/// A loopback endpoint that reaches the listener at `listen`; `None` if there is none.
 pub(crate) fn on_loopback(listen: &str) -> Option<String> {
     let (host, port) = host_and_port(listen)?;
     match host {
@@ -93,7 +93,7 @@ pub(crate) fn on_loopback(listen: &str) -> Option<String> {
     }
 }
 
-/// The same host, and any port that is free.
+/// The same host with port 0: any free port.
 pub(crate) fn any_port(listen: &str) -> Option<String> {
     host_and_port(listen).map(|(host, _)| format!("tcp/{host}:0"))
 }

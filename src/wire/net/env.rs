@@ -1,35 +1,35 @@
-//! The environment a ROS 2 node on `rmw_zenoh` honours, read once when the session opens.
+//! The environment variables that a ROS 2 node on `rmw_zenoh` follows, read once when the session opens.
 
 use std::path::PathBuf;
 
 use super::zenoh_config::set;
 use crate::wire::error::WireError;
 
-/// How often to look for a router before being one: `ZENOH_ROUTER_CHECK_ATTEMPTS`.
+/// How often to look for a router before becoming it: `ZENOH_ROUTER_CHECK_ATTEMPTS`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RouterCheck {
-    /// So many times, a second apart.
+    /// This many times, a second apart.
     Times(u32),
-    /// Until there is one.
+    /// Until there is a router.
     Forever,
-    /// Not at all: assume one.
+    /// Not at all: assume that there is a router.
     Skip,
 }
 
-/// What the environment says.
+/// The values of the environment variables.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Environment {
     pub(crate) domain_id: Option<u32>,
     pub(crate) config_file: Option<PathBuf>,
-    /// Configuration keys and values in JSON5, in the order given.
+    /// Configuration keys and values in JSON5, in the order in which they were given.
     pub(crate) overrides: Vec<(String, String)>,
     pub(crate) router_check: RouterCheck,
-    /// What could not be used, as messages.
+    /// Messages about values that could not be used.
     pub(crate) complaints: Vec<String>,
 }
 
 impl Environment {
-    /// Whether the overrides say where the session is: what it is to the others, or its endpoints.
+    /// Whether the overrides set the mode or the endpoints of the session.
     pub(crate) fn places_session(&self) -> bool {
         let places = |key: &str| {
             key == "mode"
@@ -39,7 +39,8 @@ impl Environment {
         self.overrides.iter().any(|(key, _)| places(key))
     }
 
-    /// Applies the overrides. What cannot be used is passed over, as ROS 2 nodes have it, and returned as messages.
+    /// Applies the overrides. Those that cannot be used are skipped, as ROS 2 nodes do, and returned as
+    /// messages.
     pub(crate) fn override_in(&self, config: &mut zenoh::Config) -> Vec<String> {
         let results = self
             .overrides
@@ -51,12 +52,12 @@ impl Environment {
             .collect()
     }
 
-    /// Of this process.
+    /// Reads the variables of this process.
     pub(crate) fn read() -> Result<Self, WireError> {
         Self::from(|name| std::env::var(name).ok())
     }
 
-    /// Of a table of variables. An empty variable counts as unset.
+    /// Reads the variables through `lookup`. An empty variable counts as unset.
     fn from(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, WireError> {
         let get = |name| lookup(name).filter(|value| !value.is_empty());
         let number = |name: &'static str, reason| {

@@ -1,4 +1,4 @@
-//! Joining the network: what to be on it, and the zenoh session that is it.
+//! Joining the network: chooses the role of this process and opens its zenoh sessions. Used by `session.rs`.
 
 use std::time::Duration;
 
@@ -16,39 +16,40 @@ use crate::wire::error::WireError;
 use crate::wire::event::Events;
 use crate::wire::options::WireOptions;
 
-/// How long somebody elsewhere may take to accept a connection.
+/// How long an endpoint on another host may take to accept a connection.
 const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
-/// How many files have to be allowed to be open: zenoh's threads panic where they find none left, some only
-/// when the first link comes. With a router and a second session of our own, a screen and a log file about 44 are open
-/// besides those of the recording, which take a quarter; the rest is for five nodes, each linked to all three.
+/// How many files the process must be allowed to open. Zenoh's threads panic when they find none left, some of
+/// them only when the first link is made. With a router and a second session of this process, a screen and a
+/// log file, about 44 are open besides those of the recording, which take a quarter of the limit. The rest is
+/// for five nodes, each linked to all three sessions.
 const FILES_NEEDED: u64 = 80;
 
-/// A zenoh session and what it is.
+/// A zenoh session and what is known about it.
 pub(crate) struct Joined {
     pub(crate) zenoh: zenoh::Session,
-    /// What it was opened with.
+    /// The configuration with which it was opened.
     pub(crate) config: zenoh::Config,
-    /// Ours, if nobody else is the router.
+    /// The router of this process, if no other router was there.
     pub(crate) router: RouterSlot,
-    /// How to become it later, if that is for us to do.
+    /// How to become the router later; `None` if this process must not.
     pub(crate) heir: Option<Heir>,
     pub(crate) description: String,
-    /// Whether somebody is there to be linked to.
+    /// Whether an endpoint to link to accepts connections.
     pub(crate) is_answered: bool,
 }
 
-/// Where our session is among the others.
+/// The place of this session among the others.
 #[derive(Debug)]
 enum Place {
-    /// Beside a router of our own.
+    /// Beside a router of this process.
     OwnRouter { listen: Vec<String> },
-    /// Beside the router of this host, whose place we take if it goes.
+    /// Beside the router of this host; this process becomes the router if that one is gone.
     Heir(Role),
-    /// Anywhere else.
+    /// Anywhere else, without becoming the router.
     At(Role),
 }
 
-/// Opens the session that options and environment ask for.
+/// Opens the session that options and environment describe.
 pub(crate) fn join(
     options: &WireOptions,
     environment: &Environment,
@@ -63,7 +64,7 @@ pub(crate) fn join(
     for endpoint in &options.listen {
         check(endpoint, Use::Listen)?;
     }
-    // None is no limit.
+    // `None` means no limit.
     let allowed = getrlimit(Resource::Nofile).current;
     if let Some(allowed) = allowed.filter(|allowed| *allowed < FILES_NEEDED) {
         return Err(WireError::OpenFiles {
@@ -85,7 +86,7 @@ pub(crate) fn join(
                 options.stall_timeout,
             ) {
                 Ok(router) => return open_beside(router, &listen, options, environment, events),
-                // Somebody else became the router between our look and our listening.
+                // Another process became the router between the check and the listening.
                 Err(_)
                     if options.listen.is_empty()
                         && has_router(RouterCheck::Times(1), &local(options)) =>
@@ -115,8 +116,8 @@ pub(crate) fn join(
     })
 }
 
-/// A configuration that somebody else made, before the overrides, and who: a file's, or that of `rmw_zenoh` if the
-/// overrides say where the session is.
+/// A configuration from elsewhere, before the overrides, and its origin: a file; or the configuration of
+/// `rmw_zenoh` if the overrides set the mode or the endpoints of the session.
 fn configured(
     options: &WireOptions,
     environment: &Environment,
@@ -174,7 +175,7 @@ fn open_configured(
     })
 }
 
-/// Our session beside a router of our own.
+/// Opens this process's session beside its own router.
 fn open_beside(
     router: Router,
     listen: &[String],
@@ -212,7 +213,8 @@ fn router_config(
 ) -> Result<zenoh::Config, WireError> {
     let listen = listen.to_vec();
     let mut config = built_in(&Role::Router { listen }, stall_timeout)?;
-    // What cannot be used is told when our session opens. Its id is not the router's.
+    // Overrides that cannot be used are reported when the session opens. The id is for the session, not the
+    // router.
     let overrides = environment.overrides.iter();
     for (key, value) in overrides.filter(|(key, _)| key != "id") {
         drop(set(&mut config, key, value));
@@ -220,7 +222,7 @@ fn router_config(
     Ok(config)
 }
 
-/// How we become the router of this host.
+/// How this process becomes the router of this host.
 fn heir(options: &WireOptions, environment: &Environment) -> Heir {
     let (port, stall_timeout) = (options.router_port, options.stall_timeout);
     let environment = environment.clone();
@@ -267,7 +269,7 @@ fn choose(options: &WireOptions, check: RouterCheck) -> Result<Place, WireError>
             is_answered,
         }));
     }
-    // A client's session cannot open without its router: say why before zenoh says less.
+    // A client's session cannot open without its router: give the reason here, which zenoh would not.
     let mut refused = None;
     for endpoint in &connect {
         match answers(endpoint, REMOTE_PATIENCE) {
@@ -287,12 +289,13 @@ fn local(options: &WireOptions) -> String {
     format!("tcp/localhost:{}", options.router_port)
 }
 
-/// Nodes on this host find our listener by gossip.
+/// Nodes on this host find this listener by gossip.
 fn anywhere() -> Vec<String> {
     vec!["tcp/localhost:0".to_owned()]
 }
 
-/// Who reaches a router of ours has to reach our session too: a router carries nothing between two peers.
+/// Whoever can reach the router must be able to reach the session too: a router forwards nothing between two
+/// peers.
 fn beside_listeners(listen: &[String]) -> Vec<String> {
     let elsewhere = listen.iter().filter(|endpoint| !is_loopback(endpoint));
     let elsewhere = elsewhere.filter_map(|endpoint| any_port(endpoint));
@@ -355,13 +358,13 @@ mod tests {
     fn what_we_are_follows_from_where_the_others_are() {
         let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
-        // Reaches this host, and is no loopback address by its looks.
+        // Reaches this host, but does not look like a loopback address.
         let (here, elsewhere) = (
             format!("tcp/127.0.0.1:{port}"),
             format!("tcp/0.0.0.0:{port}"),
         );
         assert!(matches!(place(&[], &[&here]), Ok(Place::OwnRouter { .. })));
-        // Told to assume a router nobody takes its place.
+        // With `RouterCheck::Skip` a router is assumed, so this process does not become it.
         assert!(matches!(place(&[], &[]), Ok(Place::At(Role::Peer { .. }))));
         assert!(matches!(
             place(&[&here], &[]),

@@ -1,4 +1,4 @@
-//! The place on the network: configuration, session, router, and whether there is a way to it.
+//! The connection to the network: configuration, roles, session, router, and the state of the connection.
 
 pub(super) mod connectivity;
 pub(super) mod endpoint;

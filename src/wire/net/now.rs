@@ -1,8 +1,8 @@
-//! The clocks of this machine, read in one place: puts are stamped with the moment they happen.
+//! The clocks of this machine: the only place in `wire` that reads them.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds since the Unix epoch, held at the ends of the range.
+/// Nanoseconds since the Unix epoch, clamped to 0 and `i64::MAX`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the source timestamp is the moment of the put"
@@ -15,7 +15,7 @@ pub(crate) fn unix_nanos() -> i64 {
         })
 }
 
-/// Now, on the clock that only increases.
+/// The present instant of the monotonic clock.
 #[expect(
     clippy::disallowed_methods,
     reason = "how long a put takes is known only by looking"

@@ -1,7 +1,8 @@
-//! Looking before joining: whether a router answers on this host, and whether we can be it.
+//! Checks before joining: whether a router answers on this host, and where this process can listen as the
+//! router.
 //!
-//! A plain TCP connect tells within microseconds on loopback; zenoh's own peer mode would wait half a
-//! second when nobody answers.
+//! A plain TCP connect answers within microseconds on loopback; zenoh's own peer mode would wait for half a
+//! second if there is no router.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use super::endpoint::address;
 use super::env::RouterCheck;
 
-/// Whether somebody takes TCP connections at an endpoint. Endpoints that are not TCP count as answering.
+/// Whether an endpoint accepts TCP connections. Endpoints that are not TCP count as accepting.
 pub(crate) fn answers(endpoint: &str, patience: Duration) -> io::Result<()> {
     let Some(address) = address(endpoint) else {
         return Ok(());
@@ -26,7 +27,7 @@ pub(crate) fn answers(endpoint: &str, patience: Duration) -> io::Result<()> {
     Err(last)
 }
 
-/// Whether a router answers at its usual place, asked as often as `check` says.
+/// Whether a router answers at `endpoint`, tried as often as `check` says.
 pub(crate) fn has_router(check: RouterCheck, endpoint: &str) -> bool {
     let mut left = match check {
         RouterCheck::Skip => return true,
@@ -41,12 +42,12 @@ pub(crate) fn has_router(check: RouterCheck, endpoint: &str) -> bool {
         if left == Some(0) {
             return false;
         }
-        // Nothing tells when a router starts; a second is what ROS 2 nodes wait.
+        // No event announces the start of a router; ROS 2 nodes wait for a second, too.
         thread::park_timeout(Duration::from_secs(1));
     }
 }
 
-/// Where we can listen as the router of this host: IPv4 loopback, and IPv6's where there is one.
+/// Where this process can listen as the router of this host: IPv4 loopback, and IPv6 loopback if it exists.
 pub(crate) fn router_listeners(port: u16) -> Vec<String> {
     let mut listeners = vec![format!("tcp/127.0.0.1:{port}")];
     let v6 = SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], port));

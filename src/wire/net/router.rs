@@ -1,9 +1,9 @@
-//! [`Router`]: the router that ROS 2 nodes find, where no other is.
+//! [`Router`]: a router for the ROS 2 nodes of this host, if there is no other.
 //!
-//! It is a zenoh session of its own beside the player's, which joins it as it joins any router. The player's
-//! session cannot be the router itself: a router of zenoh 1.10 refuses the liveliness tokens that nodes of zenoh
-//! 1.8 and before send when they connect, so it would never see who subscribed before it was there. A peer is
-//! told of all of them by the router.
+//! It is a zenoh session of its own; the player's session joins it as it joins any router. The player's session
+//! cannot be the router itself: a router of zenoh 1.10 refuses the liveliness tokens that nodes of zenoh 1.8
+//! and before send when they connect, so it would never see subscribers that were there before it. A peer
+//! receives all tokens from the router.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,8 +24,9 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// Opens it; an error if it cannot listen where `config` says. `by` is who made that configuration, if we did not.
-    /// Whatever it says, the router waits up to `stall_timeout` for a client that has no room.
+    /// Opens a router; an error if it cannot listen where `config` says. `by` names the origin of the
+    /// configuration, if it is not built in. Whatever the configuration says, the router waits up to
+    /// `stall_timeout` for a client that has no room.
     pub(crate) fn open(
         config: zenoh::Config,
         by: Option<&str>,
@@ -50,7 +51,7 @@ impl Router {
         }
     }
 
-    /// The endpoint at which a session of this process connects to it.
+    /// The endpoint at which a session of this process connects to this router.
     pub(crate) fn endpoint(&self) -> Option<String> {
         let locators = self.zenoh.info().locators().wait();
         let bound = locators.iter().map(ToString::to_string);
@@ -62,7 +63,7 @@ impl Router {
         local.or_else(|| all.into_iter().next())
     }
 
-    /// Where it listens.
+    /// The endpoints at which it listens.
     pub(crate) fn listen(&self) -> &[String] {
         &self.listen
     }
@@ -72,7 +73,7 @@ impl Router {
     }
 }
 
-/// Where a configuration in router mode listens.
+/// The endpoints at which a configuration in router mode listens.
 fn listen_endpoints(config: &zenoh::Config) -> Vec<String> {
     let json = config.get_json("listen/endpoints").unwrap_or_default();
     let value: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
@@ -82,7 +83,7 @@ fn listen_endpoints(config: &zenoh::Config) -> Vec<String> {
     parsed.map(|endpoint| endpoint.to_string()).collect()
 }
 
-/// The router of this process, if there is one: at most one, that may come while the session is open.
+/// The router of this process: at most one, which may be added while the session is open.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RouterSlot(Arc<Mutex<Option<Router>>>);
 
@@ -95,19 +96,19 @@ impl RouterSlot {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(router);
     }
 
-    /// A handle to its zenoh session.
+    /// A handle to the zenoh session of the router.
     pub(crate) fn zenoh(&self) -> Option<zenoh::Session> {
         let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         slot.as_ref().map(|router| router.zenoh.clone())
     }
 
-    /// In a person's words.
+    /// As text for the user.
     pub(crate) fn describe(&self) -> Option<String> {
         let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         slot.as_ref().map(|router| router.description.clone())
     }
 
-    /// Closes it, to be called when the player's session is closed.
+    /// Closes the router. Call it after the player's session was closed.
     pub(crate) fn close(&self, patience: Duration) -> zenoh::Result<()> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         taken.map_or(Ok(()), |router| router.close(patience))

@@ -1,8 +1,10 @@
-//! [`Session`]: our place on the network: one zenoh session, one ROS node.
+//! [`Session`]: the connection to the network: zenoh sessions that act as one ROS node.
 //!
-//! Opening finds out where to be (a peer of the nodes here, a client of a router elsewhere) without ever waiting
-//! for nobody. With no router here a second session is opened first, which is it, and ours joins it as it would any. Draining waits until what was put has left; closing takes the node
-//! off the graph, and does not wait for who is slow.
+//! Opening chooses the role (a peer of the nodes on this host, or a client of a router elsewhere) and never
+//! waits for a router or node that is not there. If there is no router on this host, a router is opened first
+//! as a session of its own, and this session joins it as it would join any router. Draining waits until
+//! everything that was put has left. Closing takes the node off the ROS graph and does not wait for slow
+//! subscribers.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,14 +37,14 @@ use crate::wire::rmw_zenoh::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Tok
 use crate::wire::rmw_zenoh::type_hash::Flavour;
 use crate::wire::rmw_zenoh::watch::{Watches, settle};
 
-/// How long a router that takes connections may take to speak zenoh.
+/// How long a router that accepts connections may take to complete a zenoh link.
 pub(crate) const LINK_PATIENCE: Duration = Duration::from_millis(500);
 const CLOCK_TYPE: &str = "rosgraph_msgs::msg::dds_::Clock_";
 pub(crate) const CLOCK_HASH: &str =
     "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 
-/// A zenoh session, and a ROS node on it from the first ROS topic on that it publishes or follows: who only puts on
-/// plain keys is none. Dropping it is closing it.
+/// A zenoh session. It is also a ROS node once it publishes or follows its first ROS topic; a session that only
+/// puts on plain keys is not a node. Dropping the session closes it.
 pub struct Session {
     pub(crate) options: WireOptions,
     description: String,
@@ -51,7 +53,7 @@ pub struct Session {
     pub(crate) graph: Graph,
     pub(crate) events: Events,
     pub(crate) path: Arc<Path>,
-    // Fields are taken in this order when closing.
+    // Closing takes the fields in this order.
     token: Mutex<Option<LivelinessToken>>,
     watches: Option<Watches>,
     succession: Option<Succession>,
@@ -63,7 +65,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Joins the network. `events` is called from zenoh's threads: it hands on and does not wait.
+    /// Joins the network. `events` is called on zenoh's threads and must not block.
     pub fn open(
         options: &WireOptions,
         events: impl Fn(WireEvent) + Send + Sync + 'static,
@@ -123,46 +125,46 @@ impl Session {
         })
     }
 
-    /// What we are on the network, in a person's words: `router on tcp/127.0.0.1:7447`,
-    /// `connected to tcp/localhost:7447`.
+    /// The role on the network, as text for the user: `router on tcp/127.0.0.1:7447`, `connected to
+    /// tcp/localhost:7447`.
     pub fn describe(&self) -> String {
         let router = self.router.describe();
         router.unwrap_or_else(|| self.description.clone())
     }
 
-    /// Our session's id, as it stands in tokens.
+    /// The zenoh id of this session, as written in liveliness tokens.
     pub fn zid(&self) -> String {
         self.node.zid.clone()
     }
 
-    /// Our node's full name.
+    /// The full name of this node.
     pub fn node_name(&self) -> String {
         self.node.node_path()
     }
 
-    /// The ROS domain we are in.
+    /// The ROS domain of this node.
     pub fn domain_id(&self) -> u32 {
         self.node.domain
     }
 
-    /// The ROS graph, as a handle of its own.
+    /// A handle to the ROS graph.
     pub fn graph(&self) -> Graph {
         self.graph.clone()
     }
 
-    /// Whether what is put now has a way out, and how often it had none.
+    /// Whether there is a connection over which puts can leave, and how often it was lost.
     pub fn path(&self) -> PathState {
         self.path.state()
     }
 
-    /// Whether what is put now has a way out.
+    /// Whether there is a connection over which puts can leave.
     pub fn has_path(&self) -> bool {
         self.path().is_up
     }
 
-    /// Puts topics, and `/clock` if asked for, on the ROS graph. Those that ROS 2 nodes cannot read are
-    /// skipped and named; a name zenoh cannot carry is an error. One output at a time: the graph watches
-    /// the topics of the last one.
+    /// Publishes topics, and `/clock` if `clock` is given, on the ROS graph. Topics that ROS 2 nodes cannot
+    /// read are returned as skipped; a name that zenoh cannot carry is an error. Only one output at a time: the
+    /// graph watches the topics of the last one.
     pub fn advertise(
         &self,
         played: &[Played],
@@ -217,7 +219,7 @@ impl Session {
         Ok((output, skipped))
     }
 
-    /// Puts our node on the ROS graph, if it is not there yet.
+    /// Puts this node on the ROS graph, unless it is there already.
     pub(crate) fn show_node(&self) -> Result<(), WireError> {
         let mut shown = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         if shown.is_some() {
@@ -237,9 +239,9 @@ impl Session {
         Flavour::choose(self.options.distro, self.options.any_type_hash, &self.graph)
     }
 
-    /// Puts topics on plain keys, for those who are no ROS 2 nodes: the key is the topic's name without its first
-    /// slash, the payload the recorded bytes in whatever encoding, and there is nothing else, neither tokens nor
-    /// attachments. The clock, if served, is CDR on `clock`.
+    /// Publishes topics on plain keys, for subscribers that are not ROS 2 nodes. The key is the topic's name
+    /// without its first slash, the payload is the recorded bytes in their own encoding. There are no
+    /// liveliness tokens and no attachments. The clock, if served, is CDR on the key `clock`.
     pub fn advertise_raw(
         &self,
         played: &[Played],
@@ -269,8 +271,9 @@ impl Session {
         Ok((output, skipped))
     }
 
-    /// Waits until what was put has left, however slowly it is taken, at most until nothing has moved for the
-    /// stall timeout: before an output is dropped. `is_called_off` is asked at least 20 times a second.
+    /// Waits until everything that was put has left, however slowly. Gives up once nothing has moved for the
+    /// stall timeout. Call it before the output is dropped. `is_called_off` is called at least 20 times a
+    /// second; `true` ends the wait.
     pub fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
         let patience = self.options.stall_timeout;
         let second = self.patient().as_ref().map(|patient| patient.zenoh.clone());
@@ -278,8 +281,8 @@ impl Session {
         drain(&sessions, &self.router, patience, is_called_off)
     }
 
-    /// Leaves the network: off the graph, then the links close, with what has not left: [`Session::drain`] comes
-    /// first. Outputs that are still there can publish no more.
+    /// Leaves the network: takes the node off the ROS graph, then closes the links, also if messages have not
+    /// left yet. Call [`Session::drain`] first. Outputs that still exist can no longer publish.
     pub fn close(mut self) {
         self.shut();
     }
@@ -287,7 +290,7 @@ impl Session {
     fn shut(&mut self) {
         let shown = self.token.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(token) = shown.take() {
-            // An error means that the session is closed already.
+            // An error means that the session is already closed.
             drop(token.undeclare().wait());
         }
         if self.watches.take().is_some() {
@@ -296,7 +299,7 @@ impl Session {
             let second = self.patient().take();
             let second = second.map(|second| second.zenoh.close().timeout(patience).wait());
             let main = self.zenoh.close().timeout(patience).wait();
-            // The router last: others are reached through it.
+            // The router is closed last, because other sessions are reached through it.
             let closed = [second.unwrap_or(Ok(())), main, self.router.close(patience)];
             for error in closed.into_iter().filter_map(Result::err) {
                 self.events.warn(format!(
@@ -349,7 +352,7 @@ impl fmt::Debug for Session {
     }
 }
 
-/// `/clock` with the profile ROS 2 has for it.
+/// `/clock`, with the QoS profile that ROS 2 uses for it.
 pub(crate) fn clock_topic(hash: &str) -> Planned {
     Planned {
         ids: Vec::new(),

@@ -1,8 +1,9 @@
-//! [`Succession`]: becoming the router of this host when the one that was there is gone.
+//! [`Succession`]: becoming the router of this host when its router is gone.
 //!
-//! ROS 2 nodes keep looking for a router at the same endpoint; only new nodes and those that lost their links need
-//! one, but without one none of them is found. Several players may lose it at once: who listens there first is the
-//! router, and the others, which cannot listen there any more, connect to it by themselves.
+//! ROS 2 nodes keep looking for a router at the same endpoint. Only new nodes and nodes that lost their links
+//! need a router, but without one they find no other node. Several players may lose their router at once: the
+//! first that listens at its endpoint is the new router, and the others, which can no longer listen there,
+//! connect to it automatically.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -15,20 +16,20 @@ use super::router::{Router, RouterSlot};
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
 
-/// How long a router that is started anew may take: one that is restarted should find its place free.
+/// How long a router may take to restart: it should find its endpoint free.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long another that took the place may take to be found before this one tries again.
+/// How long to wait before the next attempt, if another process took the endpoint.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What it takes to be the router.
+/// What is needed to become the router.
 pub(crate) struct Heir {
-    /// Where a router would answer.
+    /// The endpoint of the router.
     pub(crate) endpoint: String,
-    /// Opens one of our own there.
+    /// Opens a router of this process there.
     pub(crate) open: Box<dyn Fn() -> Result<Router, WireError> + Send>,
 }
 
-/// The thread that watches, until it is dropped.
+/// The thread that waits for the loss of the router. Dropping this ends it.
 #[derive(Debug)]
 pub(crate) struct Succession {
     path: Arc<Path>,
@@ -36,7 +37,7 @@ pub(crate) struct Succession {
 }
 
 impl Succession {
-    /// Begins to watch `path`; the router goes to `slot`.
+    /// Starts to watch `path`; a router that is opened goes to `slot`.
     pub(crate) fn start(
         heir: Heir,
         path: Arc<Path>,
@@ -55,7 +56,7 @@ impl Succession {
     }
 }
 
-/// Returns when this process is the router, or the session closes.
+/// Returns when this process is the router, or when the session closes.
 fn succeed(heir: &Heir, path: &Path, slot: &RouterSlot, events: &Events) {
     while path.wait_for_loss() {
         let mut patience = GRACE;
@@ -81,7 +82,7 @@ impl Drop for Succession {
     fn drop(&mut self) {
         self.path.close();
         if let Some(thread) = self.thread.take() {
-            // A panic has been reported by its thread.
+            // The thread has reported its panic itself.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
-//! zenoh's configuration as `rmw_zenoh` has it, built in code.
+//! The zenoh configurations of this program: that of `rmw_zenoh`, built in code, and those from files.
 //!
-//! Set are exactly the keys whose value in rmw's own session file differs from zenoh's default, and those
-//! that make opening fast and coming back quick; every one is named here.
+//! The built-in configuration sets only the keys whose value in rmw's session file differs from zenoh's
+//! default, and those that make opening and reconnecting faster. Every such key is named here.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -14,24 +14,24 @@ use super::endpoint::any_port;
 use crate::untrusted::read_text;
 use crate::wire::error::WireError;
 
-/// What our session is on the network.
+/// The role of a session on the network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    /// The router that others find.
+    /// The router that other sessions connect to.
     Router { listen: Vec<String> },
-    /// A node among nodes on this host: direct links, found by gossip through the router.
-    /// `is_answered` = somebody takes connections at an endpoint to connect to.
+    /// A peer among the nodes of this host: direct links to nodes, which it finds by gossip through the router.
+    /// `is_answered`: one of the endpoints in `connect` accepts connections.
     Peer {
         connect: Vec<String>,
         listen: Vec<String>,
         is_answered: bool,
     },
-    /// A client of a router elsewhere, which forwards everything.
+    /// A client of a router elsewhere, which forwards all messages.
     Client { connect: Vec<String> },
 }
 
 impl Role {
-    /// In a person's words.
+    /// As text for the user.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Router { listen } => format!("router on {}", listen.join(", ")),
@@ -47,7 +47,7 @@ impl Role {
         }
     }
 
-    /// The endpoints to connect to, if nobody answers at any of them.
+    /// The endpoints to connect to, if none of them answers.
     pub(crate) fn unanswered(&self) -> Option<&[String]> {
         match self {
             Self::Peer {
@@ -60,7 +60,7 @@ impl Role {
     }
 }
 
-/// Where rmw's sessions differ from zenoh's defaults.
+/// Where the configuration of rmw's sessions differs from zenoh's default.
 const RMW: [(&str, &str); 16] = [
     ("scouting/multicast/enabled", "false"),
     (
@@ -88,17 +88,17 @@ const RMW: [(&str, &str); 16] = [
     ("transport/unicast/max_sessions", "10000"),
     ("transport/shared_memory/enabled", "false"),
     ("adminspace/enabled", "true"),
-    // Ours: a router that comes back is found within a tenth of a second, not one to four.
+    // Not from rmw: a router that comes back is found within a tenth of a second, not one to four seconds.
     (
         "connect/retry",
         "{period_init_ms:100,period_max_ms:1000,period_increase_factor:2}",
     ),
-    // Ours: a megabyte fits into the send queue of a link (16 batches, not 2), so that putting an image is
-    // one copy and not a dance of two threads; 1.2 to 1.6 times as many a second.
+    // Not from rmw: the send queue of a link holds a megabyte (16 batches, not 2). A put of an image is then
+    // one copy and does not alternate between two threads: 1.2 to 1.6 times as many puts per second.
     ("transport/link/tx/queue/size/data", "16"),
 ];
 
-/// The built-in configuration.
+/// The configuration of a role.
 pub(crate) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, WireError> {
     let mut config = Config::default();
     for (key, value) in RMW {
@@ -110,7 +110,7 @@ pub(crate) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, W
             set(&mut config, "mode", "\"router\"")?;
             set(&mut config, "listen/endpoints", &list(listen))?;
             set(&mut config, "connect/endpoints", "[]")?;
-            // A router waits this long in `open`, for nothing if it connects to nobody.
+            // A router waits this long in `open`, even if it connects to no other router.
             set(&mut config, "scouting/delay", "0")?;
         }
         Role::Peer {
@@ -119,8 +119,8 @@ pub(crate) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, W
             set(&mut config, "mode", "\"peer\"")?;
             set(&mut config, "listen/endpoints", &list(listen))?;
             set(&mut config, "connect/endpoints", &list(connect))?;
-            // `open` would wait for links to all peers it hears of, half a second if one of them is to
-            // call us: the session waits for the link that counts.
+            // `open` would wait for links to all peers found by gossip, half a second if such a peer is the one
+            // to connect. The session itself waits for the link to the router.
             set(
                 &mut config,
                 "open/return_conditions/connect_scouted",
@@ -136,7 +136,7 @@ pub(crate) fn built_in(role: &Role, stall_timeout: Duration) -> Result<Config, W
     Ok(config)
 }
 
-/// A configuration file, with the endpoints that were given besides.
+/// The configuration of a file, with the endpoints given by flags in place of those in the file.
 pub(crate) fn from_file(
     path: &Path,
     connect: &[String],
@@ -147,7 +147,7 @@ pub(crate) fn from_file(
         path: path.to_owned(),
         source,
     };
-    // Zenoh reads to the end whatever it is, a device or a pipe that has none too.
+    // Checked first, because zenoh reads without limit, also from a device or a pipe that never ends.
     read_text(path).map_err(|error| unusable(error.into()))?;
     let mut config = Config::from_file(path).map_err(unusable)?;
     for (key, endpoints) in [("connect/endpoints", connect), ("listen/endpoints", listen)] {
@@ -155,26 +155,26 @@ pub(crate) fn from_file(
             set(&mut config, key, &list(endpoints))?;
         }
     }
-    // Whatever the file says: our flag has a default of its own, and the output judges puts by it.
+    // Overrides the file: the flag has a default of its own, and the output measures puts by it.
     set_stall_timeout(&mut config, stall_timeout)?;
     Ok(config)
 }
 
-/// Whether a configuration is that of a router.
+/// Whether a configuration has the mode `router`.
 pub(crate) fn is_router(config: &Config) -> bool {
     let mode = config.get_json("mode");
     mode.is_ok_and(|mode| mode.contains("router"))
 }
 
-/// The configuration of a router of ours, from whatever made it. It carries to its clients what our patient session
-/// sends, and has to wait for them as that does.
+/// Completes the configuration of a router of this process. The router forwards to its clients what the session
+/// for blocking puts sends, so it must wait for them as long as that session does.
 pub(crate) fn router(mut config: Config, stall_timeout: Duration) -> Result<Config, WireError> {
     set_patience(&mut config, Patience::StallTimeout(stall_timeout))?;
     Ok(config)
 }
 
-/// The configuration of a peer beside the router that has this one. Best effort messages and the clock, which go
-/// through the peer, wait for nobody.
+/// The configuration of a peer beside the router that has `config`. Best-effort messages and the clock go
+/// through this peer and do not wait for slow subscribers.
 pub(crate) fn beside(
     mut config: Config,
     connect: &str,
@@ -182,7 +182,7 @@ pub(crate) fn beside(
 ) -> Result<Config, WireError> {
     for (key, value) in [
         ("mode", "\"peer\""),
-        // Each session has one of its own.
+        // Each session needs an id of its own.
         ("id", "null"),
         ("connect/endpoints", &list(&[connect.to_owned()])),
         ("listen/endpoints", &list(listen)),
@@ -194,8 +194,8 @@ pub(crate) fn beside(
     Ok(config)
 }
 
-/// The configuration of the session whose puts wait, beside the one that has this; `None` for a client: a router
-/// would drop at once what its nodes have no room for.
+/// The configuration of the session for blocking puts, beside the session that has `config`. `None` for a
+/// client: its router would drop at once whatever its nodes have no room for.
 pub(crate) fn patient(
     mut config: Config,
     stall_timeout: Duration,
@@ -211,7 +211,7 @@ pub(crate) fn patient(
     for (key, value) in [
         ("listen/endpoints", list(&listen).as_str()),
         ("open/return_conditions/connect_scouted", "false"),
-        // A repeated sequence number of a latched topic must not close the link of who takes nothing.
+        // Repeated sequence numbers of a latched topic must not close the link of a subscriber that is stuck.
         (
             "qos/publication",
             r#"[{key_exprs:["**/@adv/**"],config:{congestion_control:"drop"}}]"#,
@@ -233,12 +233,12 @@ fn peer_listeners(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// How long a session waits with a message that may be dropped.
+/// How long a session waits before it drops a message that may be dropped.
 #[derive(Clone, Copy, Debug)]
 enum Patience {
-    /// As zenoh does: a millisecond, for each fragment of a large message, 50 ms at most.
+    /// Zenoh's default: a millisecond; for a large message a millisecond per fragment, 50 ms at most.
     Default,
-    /// So long; not longer for a large one: the time is up for it as a whole, as it is for a blocking put.
+    /// This long, also for a large message: the limit is for the whole message, as for a blocking put.
     StallTimeout(Duration),
 }
 
@@ -262,15 +262,15 @@ fn micros(stall_timeout: Duration) -> String {
     micros.to_string()
 }
 
-/// How long zenoh waits for a stuck subscriber before it closes the link; rmw waits a minute.
+/// How long zenoh waits for a stuck subscriber before it closes the link; rmw waits for a minute.
 fn set_stall_timeout(config: &mut Config, stall_timeout: Duration) -> Result<(), WireError> {
     let key = "transport/link/tx/queue/congestion_control/block/wait_before_close";
     set(config, key, &micros(stall_timeout))
 }
 
-/// Gives the session an id that no other has, and returns it as zenoh writes it.
+/// Gives the session a random id, and returns it as zenoh writes it.
 pub(crate) fn set_random_id(config: &mut Config) -> Result<String, WireError> {
-    // Each `RandomState` has keys of its own, which the system's random numbers seed.
+    // Each `RandomState` has its own keys, seeded by the system's random numbers.
     let id: [u64; 2] = [1, 2].map(|half: u64| RandomState::new().hash_one(half));
     let bytes: Vec<u8> = id.into_iter().flat_map(u64::to_le_bytes).collect();
     let id = ZenohId::try_from(bytes.as_slice()).map_err(|source| WireError::Setting {
@@ -350,7 +350,7 @@ mod tests {
         }
     }
 
-    /// `wait_before_drop` and `max_wait_before_drop_fragments`, µs.
+    /// `wait_before_drop` and `max_wait_before_drop_fragments`, both in µs.
     fn waits(config: &Config) -> (String, String) {
         let drop = "transport/link/tx/queue/congestion_control/drop";
         let get = |key| config.get_json(&format!("{drop}/{key}")).unwrap();
@@ -395,7 +395,7 @@ mod tests {
                 let main = if is_router(&config) {
                     let router = router(config.clone(), TIMEOUT).unwrap();
                     assert_eq!(waits(&router), long, "{role:?}");
-                    // Even beside one whose configuration has the router's wait.
+                    // Also if the configuration comes from a router and has its wait.
                     let beside = beside(router, "tcp/127.0.0.1:1", &own()).unwrap();
                     assert_eq!(waits(&beside), short, "{role:?}");
                     super::beside(config, "tcp/127.0.0.1:1", &own()).unwrap()
