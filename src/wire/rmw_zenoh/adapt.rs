@@ -1,22 +1,23 @@
-//! From the profiles that a topic's publishers offered when it was recorded to the one we publish with.
+//! QoS profiles: from those that a topic's publishers offered when it was recorded to the one to publish with.
 
 use std::cmp;
 
 use crate::ros::{Durability, History, Liveliness, MOST_KEPT, Qos, QosDuration, Reliability};
 
-/// A profile, and whether it had to be made up.
+/// A profile, and whether the offers differed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Adapted {
     /// The profile.
     pub qos: Qos,
-    /// Whether the offers contradicted each other, so that the profile is a compromise to be told.
+    /// Whether the offers differed, so that the profile is a compromise to report.
     pub is_mixed: bool,
 }
 
-/// rosbag2's rule, and a better one where it gives up: offers that are equal (history and lifespan apart)
-/// are taken as they are with `keep_last` 10, none is the default. Mixed ones make rosbag2 fall back to the
-/// default, which unlatches a latched topic; here the profile is one that whoever subscribed to any of the
-/// publishers can subscribe to: of each policy the strongest offer.
+/// Computes the profile to publish with. As in rosbag2, offers that are equal (apart from history and lifespan)
+/// are used as they are, with `keep_last` 10; without offers the profile is the default. For offers that
+/// differ, rosbag2 uses the default, which makes a latched topic volatile. Here the profile has the strongest
+/// offer of each policy, so every subscriber that was compatible with one of the publishers is compatible with
+/// it.
 pub fn adapt(offers: &[Qos]) -> Adapted {
     let keep_ten = History::KeepLast(10);
     let Some(first) = offers.first() else {
@@ -41,11 +42,12 @@ pub fn adapt(offers: &[Qos]) -> Adapted {
     }
 }
 
-/// What satisfies every request that either offer does: a reliable publisher also serves who asks for best
-/// effort, a latched one who asks for volatile, a short deadline who asks for a longer one.
+/// A profile that satisfies every request that either offer satisfies: a reliable publisher also serves
+/// best-effort subscribers, a latched one volatile subscribers, a short deadline those that request a longer
+/// one.
 fn strongest(a: Qos, b: Qos) -> Qos {
     let by_length = |span: &QosDuration| match (span.sec, span.nsec) {
-        // Not set is no limit.
+        // Zero means that no limit is set.
         (0, 0) => (QosDuration::INFINITE.sec, QosDuration::INFINITE.nsec),
         length => length,
     };
@@ -73,39 +75,38 @@ fn strongest(a: Qos, b: Qos) -> Qos {
         history: a.history,
         deadline: shorter(a.deadline, b.deadline),
         lease: shorter(a.lease, b.lease),
-        // Nobody asks for a lifespan; with the longer one nothing is lost.
+        // Subscribers do not request a lifespan; with the longer one no message is lost.
         lifespan: longer(a.lifespan, b.lifespan),
     }
 }
 
-/// Which samples of a latched topic a late joiner is owed.
+/// Which samples of a latched topic a late joiner must receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Samples {
     /// The last ones, as many as its publishers kept.
     LastCounts,
-    /// Every one: they add up, as the transforms of `/tf_static` do.
+    /// All: they add up, like the transforms of `/tf_static`.
     AllCount,
 }
 
-/// How many samples a latched topic keeps for late joiners. Where all count: as many as there are, at most
-/// 1000. Otherwise what its recorded publishers kept together, but at most 10 of each and never more than
-/// there are.
+/// How many samples a latched topic keeps for late joiners, from 1 to 1000. With [`Samples::AllCount`]: as many
+/// as the topic has messages. Otherwise: the sum of the depths of its recorded publishers, each at most 10, and
+/// never more than the topic has messages.
 ///
-/// zenoh's cache counts samples and not bytes, and it holds copies: with maps of 10 MB, 1000 of them would
-/// be 10 GB. With this rule a latched topic takes at most 10 of its messages a publisher; only `/tf_static`,
-/// whose messages are a few hundred bytes, may take more. A profile that is given instead of the recorded
-/// ones is taken as it is.
+/// zenoh's cache counts samples, not bytes, and holds copies: 1000 maps of 10 MB would be 10 GB. With this rule
+/// a latched topic keeps at most 10 messages per publisher. Only `/tf_static`, whose messages are a few hundred
+/// bytes, may keep more. The rule does not apply to a profile that is given in place of the recorded ones.
 pub fn latched_depth(samples: Samples, offers: &[Qos], message_count: Option<u64>) -> u32 {
     const MOST: u32 = 1000;
     let there_are = message_count.map_or(MOST, |count| u32::try_from(count).unwrap_or(MOST));
     let kept = match (samples, offers) {
         (Samples::AllCount, _) => MOST,
-        // Not recorded: what rclcpp has where nothing is said.
+        // No offers were recorded: the default of rclcpp.
         (Samples::LastCounts, []) => MOST_KEPT,
         (Samples::LastCounts, offers) => offers.iter().fold(0, |sum: u32, offer| {
             sum.saturating_add(match offer.history {
                 History::KeepLast(depth @ 1..MOST_KEPT) => depth,
-                // Zero is "as the system likes", which is ten.
+                // Zero means the system's default, which is ten here.
                 History::KeepLast(_) | History::KeepAll => MOST_KEPT,
             })
         }),
@@ -194,7 +195,7 @@ mod tests {
         QosDuration { sec, nsec: 0 }
     }
 
-    /// Profiles that differ in every policy that a subscriber can ask for.
+    /// Profiles that differ in every policy that a subscriber can request.
     fn profiles() -> Vec<Qos> {
         let mut profiles = Vec::new();
         for reliability in [Reliability::BestEffort, Reliability::Reliable] {
@@ -220,7 +221,7 @@ mod tests {
         profiles
     }
 
-    /// Whether a subscriber that asks for `request` takes what `offer` says, by the rules of DDS.
+    /// Whether a publisher with `offer` and a subscriber with `request` are compatible by the rules of DDS.
     fn suits(offer: &Qos, request: &Qos) -> bool {
         let length = |span: QosDuration| match (span.sec, span.nsec) {
             (0, 0) => (9_223_372_036, 854_775_807),
@@ -245,7 +246,7 @@ mod tests {
                 assert_eq!(is_mixed, a != b);
                 let mut taken = profiles.iter().filter(|ask| suits(a, ask) || suits(b, ask));
                 assert!(taken.all(|request| suits(&qos, request)), "{a:?} {b:?}");
-                // Each policy is one of those that were offered.
+                // Each policy is one that was offered.
                 assert!([a.reliability, b.reliability].contains(&qos.reliability));
                 assert!([a.durability, b.durability].contains(&qos.durability));
                 assert!([a.liveliness, b.liveliness].contains(&qos.liveliness));

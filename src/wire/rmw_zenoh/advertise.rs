@@ -1,4 +1,5 @@
-//! From recorded topics to what is declared for them: names, types, hashes, profiles; who is left out and why.
+//! Plans what to declare for recorded topics: names, types, hashes, profiles; and which topics are skipped,
+//! with reasons.
 
 use crate::bag::TopicId;
 use crate::ros::{Durability, History, Qos};
@@ -12,25 +13,25 @@ use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::options::{Played, SkipReason, Skipped};
 
-/// One topic to declare; recorded topics that come to share name and type share it.
+/// One topic to declare. Recorded topics that get the same name and type share it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Planned {
     pub(crate) ids: Vec<TopicId>,
     pub(crate) name: String,
     pub(crate) dds_type: String,
-    /// Empty outside ROS.
+    /// Empty on plain keys.
     pub(crate) hash: String,
     pub(crate) qos: Qos,
 }
 
-/// Which recorded clocks are left out.
+/// Whether this session serves a clock; if it does, a recorded `/clock` is skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OwnClock {
     Served,
     NotServed,
 }
 
-/// For ROS 2: CDR topics with a type and a name that is a key.
+/// Plans for ROS 2: CDR topics that have a type and a name that is valid as a key.
 pub(crate) fn plan_ros(
     played: &[Played],
     clock: OwnClock,
@@ -40,7 +41,7 @@ pub(crate) fn plan_ros(
 ) -> Result<(Vec<Planned>, Vec<Skipped>), WireError> {
     let (mut kept, mut skipped) = (Vec::new(), Vec::new());
     for one in played {
-        // The type first: the name of what cannot be played anyway is no fault.
+        // The type is checked first: a name does not matter if the topic cannot be played anyway.
         match ros_type_of(one).and_then(|dds_type| Ok((name_of(one, clock)?, dds_type))) {
             Ok((name, dds_type)) => kept.push((name, dds_type, one)),
             Err(reason) => skipped.push(skip(one, reason)),
@@ -59,7 +60,7 @@ pub(crate) fn plan_ros(
     Ok((planned, skipped))
 }
 
-/// For plain zenoh: everything whose name is a key.
+/// Plans for plain keys: all topics whose name is valid as a key.
 pub(crate) fn plan_raw(
     played: &[Played],
     clock: OwnClock,
@@ -86,7 +87,8 @@ fn skip(one: &Played, reason: SkipReason) -> Skipped {
     }
 }
 
-/// That nothing is left because of a name is an error that names it, unless there is the clock to serve.
+/// If no topic is left because of invalid names, that is an error that gives the first such name; unless a
+/// clock is served.
 fn blame_name<'a>(
     playable: impl IntoIterator<Item = &'a Played>,
     clock: OwnClock,
@@ -98,12 +100,12 @@ fn blame_name<'a>(
     playable.try_for_each(|one| check_name(&one.name).map(drop))
 }
 
-/// The name on the wire, or why there is none.
+/// The name on the wire, or the reason why the topic is skipped.
 fn name_of(one: &Played, clock: OwnClock) -> Result<String, SkipReason> {
     let name = normal_name(&one.name).map_err(SkipReason::Name)?;
-    // The player's plan leaves a recorded clock out already, in its own words. This is the same rule where
-    // it cannot be passed by: whoever uses the library without that plan, or writes the name another way
-    // (`clock/`), gets no second clock either. A debug assertion would let one through in release.
+    // The command's plan already leaves out a recorded clock and reports it. The rule is repeated here because
+    // it must always hold: callers of the library may have no such plan, and a name may be written another way
+    // (`clock/`). A debug assertion would let a second clock through in release builds.
     if clock == OwnClock::Served && name == CLOCK {
         return Err(SkipReason::OwnClock);
     }
@@ -146,7 +148,7 @@ fn group(
     planned
 }
 
-/// The profile of one topic: the first override, else the recorded offers, adapted.
+/// The profile of one topic: the first override, otherwise one adapted from the recorded offers.
 fn profile(name: &str, all: &[&Played], events: &Events) -> Qos {
     if let Some(qos) = all.iter().find_map(|one| one.qos) {
         return qos;
@@ -163,7 +165,7 @@ fn profile(name: &str, all: &[&Played], events: &Events) -> Qos {
         let count = all
             .iter()
             .try_fold(0_u64, |sum, one| sum.checked_add(one.topic.message_count?));
-        // By the recorded names: also under another name every sample of a /tf_static counts.
+        // By the recorded names: all samples of `/tf_static` count even if it was renamed.
         let samples = if all.iter().any(|one| is_tf_static(&one.topic.name)) {
             Samples::AllCount
         } else {

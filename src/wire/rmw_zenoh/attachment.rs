@@ -1,14 +1,15 @@
-//! The attachment of every put: 33 bytes from fixed-size parts, built here and nowhere else.
+//! The attachment of every put: 33 bytes from parts of fixed size, built only here.
 //!
-//! A wrong length aborts the whole remote process (an uncaught exception in its zenoh thread), hence the
-//! array type. Only the form without labels, which all nodes since mid 2025 use.
+//! An attachment of another length aborts the whole remote process (an uncaught exception in its zenoh thread),
+//! hence the array type. Only the form without labels, which all nodes since mid 2025 use, is written.
 
 use super::gid::Gid;
 
-/// Length in bytes.
+/// The length in bytes.
 pub(crate) const LENGTH: usize = 33;
 
-/// Sequence number (the first is 1), time of the put in nanoseconds since the Unix epoch, and who puts.
+/// From the sequence number (the first is 1), the time of the put in nanoseconds since the Unix epoch, and the
+/// publisher's GID.
 pub(crate) fn attachment(sequence: i64, unix_nanos: i64, gid: Gid) -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     bytes[..8].copy_from_slice(&sequence.to_le_bytes());

@@ -2,14 +2,14 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The identity of an endpoint. Remote nodes compute the same from the token they see.
+/// The identity of an endpoint. Remote nodes compute the same value from its token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Gid(pub [u8; 16]);
 
 impl Gid {
-    /// The identity that belongs to a complete liveliness key.
+    /// The identity that belongs to a token, given as its complete key.
     pub fn of(token: &str) -> Self {
-        // Low half first, each half little endian: that is the whole number, little endian.
+        // rmw writes the low half first, each half little-endian: together the whole number in little-endian.
         Self(xxh3_128(token.as_bytes()).to_le_bytes())
     }
 }

@@ -1,7 +1,9 @@
-//! [`Graph`]: who is on the network, from the liveliness tokens, and what of it concerns us.
+//! [`Graph`]: the ROS nodes and endpoints on the network, read from liveliness tokens, and events about those
+//! that concern this session.
 //!
-//! One watch with history feeds it from zenoh's thread; anybody asks it through clones. The lock is held
-//! for table work only and released before events are told, so a receiver may ask the graph.
+//! One liveliness subscriber with history feeds it from zenoh's thread; any thread reads it through clones. The
+//! lock is held only while the tables are used and is released before events are sent, so a receiver may call
+//! the graph.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -13,21 +15,21 @@ use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
 use crate::ros::{dds_type, ros_type};
 use crate::wire::event::WireEvent;
 
-/// The clock's topic.
+/// The topic of the clock.
 pub(crate) const CLOCK: &str = "/clock";
 
-/// What is called when somebody begins to follow a topic.
+/// Called when a new subscriber of a topic appears.
 type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// Told how many publish a topic; false once nobody wants to know.
+/// Called with the number of publishers of a topic; returns `false` when it is no longer needed.
 type Count = Box<dyn Fn(usize) -> bool + Send + Sync>;
 
-/// A topic we publish.
+/// A topic that this session publishes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Ours {
     pub(crate) name: String,
     pub(crate) dds_type: String,
-    /// `*` reaches every hash.
+    /// `*` matches every hash.
     pub(crate) hash: String,
 }
 
@@ -37,7 +39,7 @@ impl Ours {
     }
 }
 
-/// The ROS graph as seen from our session. Cheap to clone; all clones see the same.
+/// The ROS graph as this session sees it. Cheap to clone; all clones share one state.
 #[derive(Clone)]
 pub struct Graph(Arc<Mutex<State>>);
 
@@ -45,19 +47,19 @@ pub struct Graph(Arc<Mutex<State>>);
 struct State {
     zid: String,
     node: String,
-    /// Whether that node is shown to others.
+    /// Whether this session's node has a token on the graph.
     is_shown: bool,
-    /// Of other sessions, by key.
+    /// The tokens of other sessions, by key.
     tokens: HashMap<String, Token>,
     ours: Vec<Ours>,
     serves_clock: bool,
-    /// Topics whose new subscribers are told of, and who is told.
+    /// Topics, and what to call for their new subscribers.
     wakes: Vec<(String, Wake)>,
     counts: Vec<(String, Count)>,
 }
 
 impl Graph {
-    /// Of session `zid`, whose node is `node`.
+    /// The graph as session `zid` with the node `node` sees it.
     pub(crate) fn new(zid: String, node: String) -> Self {
         Self(Arc::new(Mutex::new(State {
             zid,
@@ -70,8 +72,8 @@ impl Graph {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many subscriptions of other sessions there are for a topic with a type (`std_msgs/msg/String`),
-    /// whatever their hash.
+    /// The number of subscriptions of other sessions to a topic with a type (`std_msgs/msg/String`), whatever
+    /// their hash.
     pub fn subscribers(&self, topic: &str, ros_type: &str) -> usize {
         let Some(dds) = dds_type(ros_type) else {
             return 0;
@@ -83,17 +85,17 @@ impl Graph {
             .count()
     }
 
-    /// How many subscriptions get what we publish on a topic: type and hash are ours.
+    /// The number of subscriptions that receive what this session publishes on a topic: type and hash match.
     pub fn reached(&self, topic: &str) -> usize {
         self.state().reached(topic).count()
     }
 
-    /// A node of another session that publishes `/clock`, if there is one.
+    /// A node of another session that publishes `/clock`; `None` if there is none.
     pub fn foreign_clock(&self) -> Option<String> {
         self.publisher(CLOCK)
     }
 
-    /// A node of another session that publishes a topic, if there is one.
+    /// A node of another session that publishes a topic; `None` if there is none.
     pub fn publisher(&self, topic: &str) -> Option<String> {
         let state = self.state();
         state
@@ -102,7 +104,7 @@ impl Graph {
             .min()
     }
 
-    /// A node of another session with our name: its session, if there is one.
+    /// The id of another session with a node of the same name as this one; `None` if there is none.
     pub fn same_node_name(&self) -> Option<String> {
         let state = self.state();
         let mut others = state.tokens.values();
@@ -117,12 +119,12 @@ impl Graph {
         names.into_iter().collect()
     }
 
-    /// All tokens of other sessions that are there now.
+    /// The present tokens of all other sessions.
     pub fn tokens(&self) -> Vec<Token> {
         self.state().tokens.values().cloned().collect()
     }
 
-    /// Whether the nodes that are there use Humble's form of hashes, and none another.
+    /// Whether all endpoints on the graph have hashes in Humble's form; `false` if there are no endpoints.
     pub(crate) fn is_humble(&self) -> bool {
         let state = self.state();
         let mut hashes = state
@@ -135,7 +137,7 @@ impl Graph {
             .is_some_and(|first| first && hashes.all(|other| other))
     }
 
-    /// The hash that a live subscription of a topic and type asks for.
+    /// The hash of a present subscription to a topic with a type.
     pub(crate) fn wanted_hash(&self, topic: &str, dds_type: &str) -> Option<String> {
         let state = self.state();
         let wanted = state.endpoints(EntityKind::Subscription, topic);
@@ -145,14 +147,15 @@ impl Graph {
             .min()
     }
 
-    /// The nodes that subscribe to a topic with our type and hash, sorted.
+    /// The nodes whose subscriptions receive what this session publishes on a topic, sorted.
     pub(crate) fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
         let state = self.state();
         let names: BTreeSet<String> = state.reached(topic).map(Token::node_path).collect();
         names.into_iter().collect()
     }
 
-    /// From now on our node is shown to others. What is to be told about those who are there already.
+    /// Records that this session's node is on the graph. Returns events about nodes with the same name that are
+    /// there already.
     pub(crate) fn show_node(&self) -> Vec<WireEvent> {
         let mut state = self.state();
         state.is_shown = true;
@@ -167,11 +170,12 @@ impl Graph {
         .collect()
     }
 
-    /// The subscriptions that get what we publish on a topic and keep only its last messages: node and depth.
+    /// The subscriptions with `keep_last` history that receive what this session publishes on a topic: node and
+    /// depth.
     pub fn depths(&self, topic: &str) -> Vec<(String, u32)> {
         let state = self.state();
         let depth = |token: &Token| match token.endpoint.as_ref()?.qos.history {
-            // As the system likes.
+            // Zero means the system's default.
             History::KeepLast(0) => Some(super::qos_chunk::DEFAULT_DEPTH),
             History::KeepLast(depth) => Some(depth),
             History::KeepAll => None,
@@ -182,7 +186,7 @@ impl Graph {
             .collect()
     }
 
-    /// Whether session `zid` has a subscription that gets what we publish on a topic.
+    /// Whether session `zid` has a subscription that receives what this session publishes on a topic.
     pub(crate) fn subscribes(&self, zid: &str, topic: &str) -> bool {
         self.state().reached(topic).any(|token| token.zid == zid)
     }
@@ -195,7 +199,7 @@ impl Graph {
         names.into_iter().collect()
     }
 
-    /// From now on these topics are ours. What is to be told about those who are there already.
+    /// Sets the topics that this session publishes. Returns events about endpoints that are there already.
     pub(crate) fn publish(&self, ours: Vec<Ours>, clock: Option<Wake>) -> Vec<WireEvent> {
         let mut state = self.state();
         state.serves_clock = clock.is_some();
@@ -213,25 +217,26 @@ impl Graph {
         events
     }
 
-    /// Tells how many nodes of other sessions publish a topic, now and whenever that may have changed.
-    /// `tell` is called under the lock: it hands on and asks nothing.
+    /// Calls `tell` with the number of publishers of a topic in other sessions, now and whenever it may have
+    /// changed. `tell` is called under the lock: it must not block or call the graph.
     pub(crate) fn count_publishers(&self, topic: &str, tell: Count) {
         let mut state = self.state();
-        // Who wants to know no more says so when told: on a quiet network they would gather.
+        // Calls every counter, so that those no longer needed are removed; on a quiet network they would
+        // accumulate.
         state.recount(|_| true);
         if tell(state.endpoints(EntityKind::Publisher, topic).count()) {
             state.counts.push((topic.to_owned(), tell));
         }
     }
 
-    /// From now on this topic is ours too, and `wake` is called for each new subscriber.
+    /// Adds a topic that this session publishes; `wake` is called for each new subscriber.
     pub(crate) fn publish_also(&self, ours: Ours, wake: Wake) {
         let mut state = self.state();
         state.wakes.push((ours.name.clone(), wake));
         state.ours.push(ours);
     }
 
-    /// Nothing is ours any more.
+    /// This session no longer publishes any topic.
     pub(crate) fn retire(&self) {
         let mut state = self.state();
         state.ours.clear();
@@ -239,7 +244,7 @@ impl Graph {
         state.wakes.clear();
     }
 
-    /// A token appeared. What is to be told.
+    /// A token appeared. Returns the events to send.
     pub(crate) fn appeared(&self, key: &str) -> Vec<WireEvent> {
         let Some(token) = Token::parse(key) else {
             return Vec::new();
@@ -270,7 +275,7 @@ impl Graph {
         events
     }
 
-    /// A token is gone. What is to be told.
+    /// A token disappeared. Returns the events to send.
     pub(crate) fn vanished(&self, key: &str) -> Vec<WireEvent> {
         let mut state = self.state();
         let Some(token) = state.tokens.remove(key) else {
@@ -295,7 +300,7 @@ impl State {
             .filter(move |(_, end)| end.name == topic)
     }
 
-    /// Tells the counts of the topics that `concerns`, and forgets who does not want to know.
+    /// Calls the counters of the topics for which `concerns` is true, and removes those no longer needed.
     fn recount(&mut self, concerns: impl Fn(&str) -> bool) {
         let mut counts = std::mem::take(&mut self.counts);
         counts.retain(|(topic, tell)| {
@@ -305,7 +310,7 @@ impl State {
         self.counts = counts;
     }
 
-    /// The subscriptions that get what we publish on a topic.
+    /// The subscriptions that receive what this session publishes on a topic.
     fn reached<'a>(&'a self, topic: &'a str) -> impl Iterator<Item = &'a Token> {
         let is_reached = move |end: &Endpoint| {
             self.ours
@@ -318,7 +323,7 @@ impl State {
             .map(|(token, _)| token)
     }
 
-    /// What a token that comes or goes means to us.
+    /// The events about a token that appears or disappears.
     fn about(&self, token: &Token, is_coming: bool) -> Vec<WireEvent> {
         let node = token.node_path();
         if is_coming && self.has_our_name(token) {
@@ -330,7 +335,7 @@ impl State {
         self.about_endpoint(token, is_coming)
     }
 
-    /// Whether it is a node that others cannot tell from ours.
+    /// Whether a token is of a node with the same full name as this session's node.
     fn has_our_name(&self, token: &Token) -> bool {
         self.is_shown && token.kind == EntityKind::Node && token.node_path() == self.node
     }
@@ -496,7 +501,7 @@ mod tests {
         let graph = graph();
         assert!(graph.appeared("@ros2_lv/0/me/0/0/NN/%/%/player").is_empty());
         assert_eq!(graph.same_node_name(), None);
-        // Nobody is mistaken for a node that is not shown.
+        // No warning about the name while this session's node is not on the graph.
         let events = graph.appeared("@ros2_lv/0/third/0/0/NN/%/%/player");
         assert_eq!(events, []);
         let told = graph.show_node();

@@ -1,8 +1,9 @@
-//! Names and keys: a topic's data key, the DDS form of types, mangling, and what zenoh cannot carry.
+//! Names and keys: names that zenoh can carry, a topic's data key, and names as chunks of tokens.
 
 use crate::wire::error::WireError;
 
-/// The name with exactly one leading and no trailing slash, or why zenoh cannot carry it.
+/// The name with exactly one leading slash and no trailing one; an error with the reason if zenoh cannot carry
+/// it.
 pub fn check_name(name: &str) -> Result<String, WireError> {
     normal_name(name).map_err(|reason| WireError::Name {
         name: name.to_owned(),
@@ -10,7 +11,7 @@ pub fn check_name(name: &str) -> Result<String, WireError> {
     })
 }
 
-/// As [`check_name`], with the bare reason.
+/// As [`check_name`], but the error is only the reason.
 pub(crate) fn normal_name(name: &str) -> Result<String, &'static str> {
     let inner = name.strip_prefix('/').unwrap_or(name);
     let inner = inner.strip_suffix('/').unwrap_or(inner);
@@ -45,7 +46,7 @@ pub(crate) fn split_node(full: &str) -> Result<(String, String), WireError> {
     })
 }
 
-/// The key a topic's messages are put on.
+/// The key on which a topic's messages are put.
 pub fn topic_key(domain: u32, name: &str, dds_type: &str, hash: &str) -> String {
     let name = name.strip_prefix('/').unwrap_or(name);
     let name = name.strip_suffix('/').unwrap_or(name);
@@ -57,7 +58,7 @@ pub(crate) fn mangle(name: &str) -> String {
     name.replace('/', "%")
 }
 
-/// The name that a chunk of a token stands for.
+/// The name that is written as a chunk of a token.
 pub(crate) fn demangle(chunk: &str) -> String {
     chunk.replace('%', "/")
 }

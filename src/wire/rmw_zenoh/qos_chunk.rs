@@ -1,13 +1,13 @@
-//! The QoS chunk of a token: policies as digits, a field equal to `rmw_zenoh`'s default left empty.
+//! The QoS chunk of a token: policies as digits; a field equal to the default of `rmw_zenoh` is empty.
 
 use std::fmt::Display;
 
 use crate::ros::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
 
-/// The depth that is left out, and what a depth of 0 means.
+/// The depth whose field is left empty, and the meaning of a depth of 0.
 pub(crate) const DEFAULT_DEPTH: u32 = 42;
 
-/// Writes a profile. Zero durations and depths become the defaults, as the middleware makes them.
+/// Writes a profile. Zero durations and depths become the defaults, as in the middleware.
 pub fn encode_qos(qos: &Qos) -> String {
     let reliability = match qos.reliability {
         Reliability::Reliable => "",
@@ -52,7 +52,8 @@ fn duration(span: QosDuration) -> String {
     )
 }
 
-/// Reads a profile; `None` if it is none. Policies we do not know (best available) read as the default.
+/// Reads a profile; `None` if the chunk is not valid. Unknown policies (best available) are read as the
+/// default.
 pub fn decode_qos(chunk: &str) -> Option<Qos> {
     let fields: Vec<&str> = chunk.split(':').collect();
     let [

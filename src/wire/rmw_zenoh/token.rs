@@ -7,9 +7,9 @@ use crate::ros::Qos;
 use super::names::{demangle, mangle};
 use super::qos_chunk::{decode_qos, encode_qos};
 
-/// The hash of a type without one: every type in ROS 2 Humble, and types whose hash is unknown.
+/// Written in place of a hash: for every type in ROS 2 Humble, and for types whose hash is unknown.
 pub(crate) const NO_HASH: &str = "TypeHashNotSupported";
-/// In a key expression: matches every hash.
+/// Matches every hash in a key expression.
 pub(crate) const ANY_HASH: &str = "*";
 
 /// What a token announces.
@@ -51,31 +51,31 @@ impl EntityKind {
     }
 }
 
-/// What an endpoint's token tells beyond its node.
+/// What an endpoint's token contains besides its node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Endpoint {
-    /// The topic's or service's name, with its leading slash.
+    /// The name of the topic or service, with its leading slash.
     pub name: String,
     /// The type, in its DDS form.
     pub dds_type: String,
     /// The type's hash, `RIHS01_…` or `TypeHashNotSupported`.
     pub hash: String,
-    /// The profile.
+    /// The QoS profile.
     pub qos: Qos,
 }
 
-/// One entity of the ROS graph; its display is the token's key.
+/// One entity of the ROS graph. Its `Display` output is the token's key.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Token {
     /// The ROS domain.
     pub domain: u32,
-    /// The session, as zenoh prints it.
+    /// The session's id, as zenoh prints it.
     pub zid: String,
     /// The node's number in the session.
     pub node_id: u32,
     /// The entity's number in the session.
     pub entity_id: u32,
-    /// What it is.
+    /// The kind of entity.
     pub kind: EntityKind,
     /// The security enclave.
     pub enclave: String,
@@ -83,7 +83,7 @@ pub struct Token {
     pub namespace: String,
     /// The node's name.
     pub node: String,
-    /// `None` exactly for nodes.
+    /// `None` for nodes and only for them.
     pub endpoint: Option<Endpoint>,
 }
 
@@ -93,7 +93,8 @@ impl Token {
         format!("{}/{}", self.namespace.trim_end_matches('/'), self.node)
     }
 
-    /// Reads a token's key; `None` if it is none. Lyrical's extra chunk is accepted and ignored.
+    /// Reads a token's key; `None` if it is not one. The additional chunk of ROS 2 Lyrical is accepted and
+    /// ignored.
     pub fn parse(key: &str) -> Option<Self> {
         let chunks: Vec<&str> = key.split('/').collect();
         if chunks.iter().any(|chunk| chunk.is_empty()) {
@@ -165,7 +166,7 @@ impl fmt::Display for Token {
 }
 
 impl Token {
-    /// The topic that it is a publisher of.
+    /// The topic that is published, if the token is a publisher's.
     pub(crate) fn published(&self) -> Option<&str> {
         let endpoint = self.endpoint.as_ref();
         endpoint

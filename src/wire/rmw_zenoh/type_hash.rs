@@ -1,4 +1,5 @@
-//! Which type hash a topic is published with. Another hash is another key: no data, and no error anywhere.
+//! Chooses the type hash with which a topic is published. The hash is part of the key: with a wrong one
+//! subscribers receive no data and see no error.
 
 use crate::bag::Topic;
 
@@ -8,19 +9,19 @@ use crate::ros::{is_type_hash, message_hash};
 use crate::wire::event::WireEvent;
 use crate::wire::options::Distro;
 
-/// The form of hashes on the network.
+/// The form of type hashes on the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flavour {
-    /// [`NO_HASH`] for all.
+    /// [`NO_HASH`] for all types.
     Humble,
     /// RIHS01.
     Rihs01,
-    /// A put reaches every hash.
+    /// A put matches every hash.
     Any,
 }
 
 impl Flavour {
-    /// As asked for, or as the nodes that are there have it.
+    /// As the options say; otherwise as the nodes that are there use it.
     pub(crate) fn choose(distro: Distro, any_type_hash: bool, graph: &Graph) -> Self {
         match distro {
             _ if any_type_hash => Self::Any,
@@ -31,15 +32,15 @@ impl Flavour {
     }
 }
 
-/// A topic's hash, and what is to be told about it.
+/// A topic's hash, and the warning to send about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Resolved {
     pub(crate) hash: String,
     pub(crate) warning: Option<WireEvent>,
 }
 
-/// In order: the recorded hash, the one computed from the schema's text, the one a live subscriber of the
-/// same topic and type asks for, none (with a warning).
+/// The first of: the recorded hash; the hash computed from the schema's text; the hash that a present
+/// subscriber of the same topic and type uses; [`NO_HASH`], with a warning.
 pub(crate) fn resolve(
     flavour: Flavour,
     graph: &Graph,
@@ -83,7 +84,7 @@ fn computed(topic: &Topic) -> Result<Resolved, String> {
     if schema.encoding != "ros2msg" {
         return Err(format!("its schema is {}, not ros2msg", schema.encoding));
     }
-    // A recorder that did not find the definition writes none; only few types have an empty one.
+    // Recorders write an empty schema if they did not find the definition; few types have an empty one.
     if schema.data.is_empty() && schema.name != "std_msgs/msg/Empty" {
         return Err("its schema is empty".to_owned());
     }

@@ -1,6 +1,6 @@
-//! What zenoh tells us by itself: tokens that come and go, links that open and close.
+//! Subscriptions to what zenoh reports: liveliness tokens that appear and disappear, links that open and close.
 //!
-//! Callbacks update a table and tell events; none waits.
+//! The callbacks update a table and send events; they do not block.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -17,7 +17,7 @@ use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::net::connectivity::{Far, Path};
 
-/// The watches of a session, ended by dropping them.
+/// The subscriptions of a session; dropping this ends them.
 #[derive(Debug)]
 pub(crate) struct Watches {
     _tokens: Subscriber<()>,
@@ -58,7 +58,8 @@ impl Watches {
     }
 }
 
-/// Tells `path`, which has this session, of the session's links, and `events` of changes of the path.
+/// Reports the links of `session` to `path`, to which the session was added before, and changes of the path to
+/// `events`.
 pub(crate) fn watch_links(
     session: &zenoh::Session,
     events: &Events,
@@ -112,11 +113,11 @@ impl Tokens {
     }
 }
 
-/// Gives the tokens that are there a moment to arrive, so that what is decided from them at once (Humble or
-/// not) is decided well. Ends as soon as all who are connected have answered.
+/// Waits a moment for the present tokens to arrive, because decisions made directly afterwards (Humble or not)
+/// need them. Ends as soon as all connected sessions have answered, after 50 ms at most.
 pub(crate) fn settle(session: &zenoh::Session, domain: u32) {
     const PATIENCE: Duration = Duration::from_millis(50);
-    // By callback: zenoh's own channel holds 256 replies and hangs with more.
+    // With a callback, because zenoh's own channel holds 256 replies and hangs with more.
     let (alive, done) = sync_channel::<()>(0);
     let get = session
         .liveliness()
@@ -125,7 +126,7 @@ pub(crate) fn settle(session: &zenoh::Session, domain: u32) {
         .callback(move |_| _ = &alive)
         .wait();
     if get.is_ok() {
-        // Nothing is ever sent: the end of the channel is the end of the answers.
+        // Nothing is ever sent: the channel closes after the last answer.
         if done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
             tracing::debug!("not everybody has told of its nodes yet");
         }
