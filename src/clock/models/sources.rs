@@ -14,7 +14,7 @@ use crate::clock::jump::jump_filter::JumpFilter;
 use crate::clock::source::sim_time::SimTime;
 use crate::clock::source::time_source::{Feed, SourceError, TimeSource};
 use crate::clock::test_clock::TestClock;
-use crate::clock::waiting::sleep::OnJump;
+use crate::clock::waiting::on_jump::OnJump;
 use crate::time::Ros;
 
 /// Gives its feed away.
