@@ -1,8 +1,8 @@
-//! A payload that is read from its start: alignment, byte order, no step past the end.
+//! Reads a payload from its start: alignment, byte order, and no read past the end.
 
 use crate::ros::message_definition::Number;
 
-/// In which order the bytes of a number come.
+/// The byte order of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     Big,
@@ -19,20 +19,20 @@ pub(super) struct Short {
     pub(super) left: usize,
 }
 
-/// A payload and a place in it.
+/// A payload and a position in it.
 #[derive(Clone, Debug)]
 pub(super) struct Bytes<'a> {
     data: &'a [u8],
     at: usize,
-    /// How many bytes of the payload came before `data`.
+    /// How many bytes of the payload precede `data`.
     before: usize,
     order: Order,
-    /// The largest alignment there is: 1 where nothing is aligned.
+    /// The largest alignment; 1 if nothing is aligned.
     aligned_to: usize,
 }
 
 impl<'a> Bytes<'a> {
-    /// Aligned as CDR is, counted from the end of its header of four bytes, which `data` is without.
+    /// Aligned as in CDR, relative to the end of the four-byte header, which is not part of `data`.
     pub(super) fn cdr(data: &'a [u8], order: Order) -> Self {
         Self {
             data,
@@ -43,7 +43,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Not aligned, little endian.
+    /// Not aligned, little-endian.
     pub(super) fn ros1(data: &'a [u8]) -> Self {
         Self {
             data,
@@ -58,12 +58,12 @@ impl<'a> Bytes<'a> {
         self.data.len() - self.at
     }
 
-    /// Where it stands between two places that any number may stand at.
+    /// The position modulo 8, the largest alignment.
     pub(super) fn phase(&self) -> usize {
         self.at % 8
     }
 
-    /// What is missing if `needed` bytes are.
+    /// The error if `needed` bytes are needed here.
     pub(super) fn short(&self, needed: u64) -> Short {
         Short {
             at: self.before + self.at,
@@ -72,7 +72,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The next `size` bytes, after what aligns them.
+    /// The next `size` bytes, after padding.
     pub(super) fn take(&mut self, size: u64, align: usize) -> Result<&'a [u8], Short> {
         let start = self.at.next_multiple_of(align.min(self.aligned_to));
         let taken = usize::try_from(size)
@@ -100,7 +100,7 @@ impl<'a> Bytes<'a> {
         self.array().map(i32::from_le_bytes)
     }
 
-    /// UTF-16 units, each in the four bytes that ROS 2 writes.
+    /// UTF-16 units; ROS 2 writes each in four bytes.
     pub(super) fn wide_units(&self, raw: &'a [u8]) -> impl Iterator<Item = u16> + use<'a> {
         let order = self.order;
         raw.chunks_exact(4).map(move |unit| match order {
@@ -109,7 +109,7 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    /// A number as text, floats in the shortest form that reads back the same.
+    /// A number as text. Floats have the shortest form that parses to the same value.
     pub(super) fn number(&mut self, number: Number) -> Result<String, Short> {
         Ok(match number {
             Number::Bool => match self.array::<1>()? {

@@ -1,4 +1,4 @@
-//! [`Decoder`]: which form the messages of a topic have, and what is needed to read it.
+//! [`Decoder`]: finds the format of the messages of a topic and what is needed to decode them.
 
 use crate::bag::{Schema, Topic};
 
@@ -9,12 +9,12 @@ use super::type_layout::{Form, Layout};
 use super::{hex, json};
 use crate::ros::message_definition::{Dialect, read_message};
 
-/// The longest definition that is read: real ones have kilobytes.
+/// The longest definition that is parsed. Real ones have kilobytes.
 const LARGEST: usize = 1 << 20;
-/// What may follow the last field: writers fill up to the next multiple of four or eight.
+/// How many bytes may follow the last field: writers pad to the next multiple of four or eight.
 const PADDING: usize = 7;
 
-/// Decodes the messages of one topic. The definition is read once, when it is made.
+/// Decodes the messages of one topic. The definition is parsed once, when the decoder is made.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     plan: Result<Plan, String>,
@@ -26,18 +26,18 @@ enum Plan {
     Json,
 }
 
-/// Decodes one message; for more of a topic keep a [`Decoder`].
+/// Decodes one message. To decode more messages of a topic, keep a [`Decoder`].
 pub fn fields(topic: &Topic, payload: &[u8], limits: Limits) -> Decoded {
     Decoder::new(topic).decode(payload, limits)
 }
 
 impl Decoder {
-    /// Reads the topic's definition. What is wrong with it is said with each message.
+    /// Parses the definition of the topic. A problem with it is reported with each message.
     pub fn new(topic: &Topic) -> Self {
         Self { plan: plan(topic) }
     }
 
-    /// A message as text. Takes time and room by the limits, whatever the payload says.
+    /// A message as text. The limits bound time and memory for any payload.
     pub fn decode(&self, payload: &[u8], limits: Limits) -> Decoded {
         let decoded = match &self.plan {
             Ok(Plan::Ros(layout)) => ros(layout, payload, limits),
@@ -76,7 +76,7 @@ fn plan(topic: &Topic) -> Result<Plan, String> {
 }
 
 fn check(schema: &Schema) -> Result<(), String> {
-    // A recorder that did not find the definition writes none; only few types have an empty one.
+    // A recorder that did not find the definition writes an empty one. Few types really have an empty one.
     if schema.data.is_empty() && !schema.name.ends_with("/Empty") {
         return Err("the definition was not recorded".to_owned());
     }
@@ -104,7 +104,7 @@ fn ros(layout: &Layout, payload: &[u8], limits: Limits) -> Decoded {
     }
 }
 
-/// What follows the encapsulation header, if that names plain CDR.
+/// The data after the encapsulation header, if the header declares plain CDR.
 fn opened(payload: &[u8]) -> Result<Bytes<'_>, Stop> {
     let (order, data) = match payload {
         [0, 0, _, _, data @ ..] => (Order::Big, data),

@@ -1,10 +1,10 @@
-//! Bytes as they are: offset, hexadecimal, ASCII.
+//! Bytes as offset, hexadecimal digits and ASCII.
 
 use super::out::{Out, Stop};
 
-/// Writes the bytes, as many a line as fit.
+/// Writes the bytes, as many per line as fit.
 pub(super) fn dump(payload: &[u8], out: &mut Out) -> Result<(), Stop> {
-    // Three characters a byte for its digits, one for its letter, three around the letters.
+    // Three characters for the digits of a byte, one for its ASCII form, and three around the ASCII part.
     let fitting = out.limits.characters.saturating_sub(3) / 4;
     let width = [16, 8, 4, 1]
         .into_iter()

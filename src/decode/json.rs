@@ -1,6 +1,6 @@
-//! JSON text as lines: objects nest, an array of plain values is one line.
+//! JSON text as lines: objects are nested, an array of plain values is one line.
 //!
-//! The text is read once, as it comes, and only as far as the limits ask for: no tree is built.
+//! The text is parsed once, in sequence, and only as far as the limits need it. No tree is built.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use super::out::{Decoded, How, Limits, Out, Stop};
 use super::text::{Row, quoted};
 
-/// As far as a text is looked into.
+/// How many bytes of a text are parsed at most.
 const MOST: usize = 1 << 20;
 
 /// Decodes a text.
@@ -42,11 +42,11 @@ pub(super) fn decode(payload: &[u8], limits: Limits) -> Decoded {
     out.finish(How::Json, end)
 }
 
-/// A value that is to come. A plain one is returned, the lines of others are written; those of an object at
-/// the top have no line above them.
+/// Receives the next value. A plain value is returned; of others, the lines are written. An object at the top has no
+/// line of its own, only those of its fields.
 struct Node<'a> {
     out: &'a mut Out,
-    /// Why reading was ended from here: the reader's own error carries only text.
+    /// Why decoding ended early. The error of the parser can only carry text.
     stop: &'a mut Option<Stop>,
     depth: usize,
     name: Option<String>,
@@ -88,7 +88,7 @@ impl Node<'_> {
         text
     }
 
-    /// Writes the line above nested ones, unless it has no room itself.
+    /// Writes the line of a value whose children follow. Returns whether they are within the depth limit.
     fn open<E: serde::de::Error>(&mut self, value: &str) -> Result<bool, E> {
         let has_room = self.depth <= self.out.limits.depth;
         if has_room {
@@ -192,7 +192,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                 format!("{count} in all")
             };
             if !is_row && shown < count {
-                // One level below the array, which may be one too deep.
+                // One level below the array; that may be too deep.
                 if self.depth <= limits.depth {
                     self.line("…", format!("{} more", count - shown))?;
                 } else {

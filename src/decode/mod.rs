@@ -1,9 +1,9 @@
-//! What a message says: its payload as lines of text, for people who look at a topic.
+//! Decodes the payload of a message into lines of text, for people who look at a topic.
 //!
-//! [`fields`] decodes one message; a [`Decoder`] keeps what it knows of a topic, for many. ROS messages are shown
-//! by their recorded definition, JSON as it is, everything else as bytes. Nothing here trusts a payload or a
-//! definition: work and output stay within [`Limits`], every declared length is checked against what is left, and
-//! no text holds a character that a terminal would obey.
+//! [`fields`] decodes one message; a [`Decoder`] keeps what it knows about a topic, for many messages. ROS messages are
+//! decoded with their recorded definition, JSON as it is; everything else is shown as bytes. Payloads and definitions
+//! are not trusted: work and output are bounded by [`Limits`], every declared length is compared with the bytes that
+//! are left, and no text contains characters that a terminal would interpret.
 
 mod bytes;
 mod decoder;

@@ -1,30 +1,30 @@
-//! [`Decoded`], what comes out, and the counting of what may: every form of decoding writes through an [`Out`].
+//! [`Decoded`], the result, and [`Out`], which counts lines and steps: all formats write through it.
 //!
-//! A [`Stop`] ends decoding early; the lines that are there stay.
+//! A [`Stop`] ends decoding early; the lines written so far are kept.
 
 use super::bytes::Short;
 use super::text::plain;
 
-/// How long a problem may be.
+/// The longest problem text, in characters.
 const PROBLEM: usize = 200;
 
-/// How much of a message is shown, and how much work that may be.
+/// How much of a message is shown, and how much work decoding may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Lines.
+    /// The most lines.
     pub lines: usize,
-    /// Characters of a name or a value.
+    /// The most characters of a name or a value.
     pub characters: usize,
-    /// Elements of an array, from its first one.
+    /// The most elements of an array, from the first one on.
     pub elements: usize,
     /// The largest [`Line::depth`].
     pub depth: usize,
-    /// Fields and elements that are looked at, shown or not.
+    /// The most fields and elements that are processed, shown or not.
     pub steps: usize,
 }
 
 impl Limits {
-    /// A few screens full, a few milliseconds.
+    /// A few screens of text, decoded in a few milliseconds.
     pub const SCREENS: Self = Self {
         lines: 400,
         characters: 160,
@@ -40,27 +40,27 @@ impl Default for Limits {
     }
 }
 
-/// A field.
+/// A line: one field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
     /// How deep the field is nested; 0 at the top.
     pub depth: usize,
-    /// Its name, `[3]` for an element, an offset for bytes.
+    /// Its name; `[3]` for an element; an offset for bytes.
     pub name: String,
     /// Its value on one line; empty for a nested message, whose fields follow.
     pub value: String,
 }
 
-/// What a message was decoded as.
+/// The format from which a message was decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum How {
-    /// CDR by a `ros2msg` definition.
+    /// CDR with a `ros2msg` definition.
     Cdr,
-    /// ROS 1 serialization by a `ros1msg` definition.
+    /// ROS 1 serialization with a `ros1msg` definition.
     Ros1,
     /// JSON text.
     Json,
-    /// Its bytes; [`Decoded::problem`] says why.
+    /// Not decoded, shown as bytes; [`Decoded::problem`] gives the reason.
     Hex,
 }
 
@@ -69,13 +69,13 @@ pub enum How {
 pub struct Decoded {
     /// Its fields in order, as far as the limits allow.
     pub lines: Vec<Line>,
-    /// What it was decoded as.
+    /// The format.
     pub how: How,
-    /// Why it is shown as bytes, why it ends where it does, or that bytes were left over: one line, ready for
-    /// a terminal.
+    /// Why the message is shown as bytes, why the lines end early, or that bytes were left over. One line, fit for a
+    /// terminal.
     pub problem: Option<String>,
-    /// Whether fields are missing that the limits left no room for. Arrays and values that are shown in part
-    /// say so themselves.
+    /// Whether fields are missing because of the limits. Arrays and values that are shown in part indicate that
+    /// themselves.
     pub is_cut: bool,
 }
 
@@ -84,14 +84,14 @@ pub struct Decoded {
 pub(super) enum Stop {
     /// A limit is reached.
     Cut,
-    /// The payload is too short for what should come.
+    /// The payload is too short for the next field.
     Short(Short),
     /// Something else is wrong with it.
     Problem(String),
 }
 
 impl Stop {
-    /// Says in which field it was, if nobody did.
+    /// Adds the name of the field, if the reason does not have one.
     pub(super) fn in_field(self, name: &str) -> Self {
         match self {
             Self::Short(Short { at, needed, left }) => Self::Problem(format!(
@@ -127,7 +127,7 @@ impl Out {
         }
     }
 
-    /// Counts a field or an element that is looked at.
+    /// Counts a field or element that is processed.
     pub(super) fn step(&mut self) -> Result<(), Stop> {
         if self.steps >= self.limits.steps {
             return Err(Stop::Cut);
@@ -136,7 +136,7 @@ impl Out {
         Ok(())
     }
 
-    /// Adds a line. `value` is ready; the name is escaped and shortened here.
+    /// Adds a line. `value` is complete; the name is escaped and shortened here.
     pub(super) fn line(&mut self, depth: usize, name: &str, value: String) -> Result<(), Stop> {
         if self.lines.len() >= self.limits.lines {
             return Err(Stop::Cut);
@@ -146,7 +146,7 @@ impl Out {
         Ok(())
     }
 
-    /// The end of it, however it came.
+    /// The result, however decoding ended.
     pub(super) fn finish(self, how: How, end: Result<(), Stop>) -> Decoded {
         let is_cut = self.is_cut || end == Err(Stop::Cut);
         let problem = match end {

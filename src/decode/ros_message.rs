@@ -1,7 +1,7 @@
-//! The walk over a ROS message: its fields in order, shown or passed over.
+//! Decodes a ROS message: walks over its fields in order and shows or skips each of them.
 //!
-//! What has a fixed size is passed over in one step, the rest element by element, each a step of
-//! `Limits::steps`. A declared count is compared with the bytes that are left before anything is done with it.
+//! Everything of fixed size is skipped in one step; the rest is skipped element by element, and each element counts in
+//! `Limits::steps`. A declared count is compared with the bytes that are left before it is used.
 
 use super::bytes::Bytes;
 use super::out::{Out, Stop};
@@ -10,12 +10,12 @@ use super::text::{Row, quoted, quoted_wide};
 use super::type_layout::{Field, Kind, Layout, Stamp};
 use crate::ros::message_definition::Array;
 
-/// A message in the middle of being decoded.
+/// A message while it is decoded.
 pub(super) struct Walk<'a> {
     layout: &'a Layout,
     bytes: Bytes<'a>,
     out: &'a mut Out,
-    /// CDR ends texts with a zero byte.
+    /// CDR ends strings with a zero byte.
     is_terminated: bool,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks the whole payload; `padding` is how many bytes may be left.
+    /// Walks over the whole payload. At most `padding` bytes may be left over.
     pub(super) fn all(mut self, padding: usize) -> Result<(), Stop> {
         self.message(self.layout.root(), 0)?;
         let left = self.bytes.left();
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         self.out.line(depth, name, row.end("]"))
     }
 
-    /// How many elements an array has, as far as that can be true.
+    /// The number of elements of an array. An error if the bytes that are left cannot hold them.
     fn count(&mut self, array: Array, kind: Kind) -> Result<u64, Stop> {
         let count = match array {
             Array::One => 1,
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         Ok(self.bytes.take(u64::from(units) * 4, 1)?)
     }
 
-    /// Seconds with nine decimals; both numbers as they are if they do not make a time.
+    /// Seconds with nine decimals; if the two numbers are not a valid time, both as they are.
     fn stamp(&mut self, stamp: Stamp) -> Result<String, Stop> {
         let bytes = &mut self.bytes;
         let (sec, nanosec) = match stamp {
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
         ))
     }
 
-    /// Passes over elements.
+    /// Skips elements.
     fn skip(&mut self, kind: Kind, count: u64) -> Result<(), Stop> {
         let phase = self.bytes.phase();
         if let Some(size) = self.layout.size_of_many(kind, count, phase) {

@@ -1,13 +1,13 @@
-//! How much room the parts of a layout take, so that what is not shown can be passed over in one step.
+//! The sizes of the parts of a layout, so that what is not shown can be skipped in one step.
 //!
-//! In CDR a size depends on where a thing starts, on nothing else of what came before: eight places suffice.
-//! Many elements of fixed size repeat after eight of them at the latest, so their size is a multiplication.
+//! In CDR the size of a part depends only on its start offset modulo 8, so eight sizes are enough. Padding in an array
+//! of elements of fixed size repeats after at most eight elements, so the size of the array is a multiplication.
 
 use super::type_layout::{Field, Form, Kind, Layout};
 use crate::ros::message_definition::{Array, Number};
 
 impl Layout {
-    /// What an element takes at least.
+    /// A lower bound of the size of an element: padding is not counted.
     pub(super) fn least(&self, kind: Kind) -> u64 {
         match kind {
             Kind::Number(number) => size_of(number),
@@ -17,8 +17,8 @@ impl Layout {
         }
     }
 
-    /// The bytes that `count` elements take which start at `phase`, alignment included; `None` if that depends
-    /// on what they say, or is more than there can be.
+    /// The size of `count` elements from `phase` on, including padding. `None` if it depends on their content, or is
+    /// larger than a `u64`.
     pub(super) fn size_of_many(&self, kind: Kind, count: u64, phase: usize) -> Option<u64> {
         let mut total = 0_u64;
         let mut done = 0_u64;
@@ -40,7 +40,7 @@ impl Layout {
         Some(total)
     }
 
-    /// The bytes that all fields of a message take.
+    /// The size of all fields of a message.
     pub(super) fn size_of_fields(&self, fields: &[Field], phase: usize) -> Option<u64> {
         fields.iter().try_fold(0_u64, |total, field| {
             let count = match field.array {

@@ -1,12 +1,12 @@
-//! Foreign text made fit for a terminal: escaped, on one line, of bounded length.
+//! Untrusted text made fit for a terminal: escaped, on one line, of bounded length.
 //!
-//! What is no printable character (controls, bidirectional marks, joiners, unassigned ones) becomes an escape, as
-//! does what terminals disagree about: marks that follow nothing, or many marks, and selectors of a variation.
-//! Work is bounded by the length asked for, not by that of the text.
+//! Characters that do not print (controls, bidirectional marks, joiners, unassigned characters) are escaped. So are
+//! characters that terminals draw differently: combining marks that follow no letter or too many marks, and variation
+//! selectors. The work is bounded by the requested length, not by that of the text.
 
 use crate::untrusted::MarkRun;
 
-/// A name or a sentence, without quotes. A backslash stays, so that what was escaped stays as it is.
+/// A name or a sentence, without quotes. A backslash is not escaped, so text that was escaped before stays the same.
 pub(super) fn plain(text: &str, characters: usize) -> String {
     let mut row = Row::new("", characters, "…");
     let mut marks = MarkRun::default();
@@ -22,10 +22,10 @@ pub(super) fn plain(text: &str, characters: usize) -> String {
     row.end("")
 }
 
-/// A text value in quotes. Bytes that are no UTF-8 are shown as such.
+/// A string value in quotes. Bytes that are not UTF-8 are shown as `\xNN`.
 pub(super) fn quoted(bytes: &[u8], characters: usize) -> String {
     let mut row = Row::new("\"", characters, &cut_after(bytes.len(), "bytes"));
-    // As many bytes as the characters can have at most, and one that does not fit any more.
+    // The most bytes that this many characters can have, plus one character that no longer fits.
     let window = characters.saturating_mul(4).saturating_add(4);
     let window = &bytes[..bytes.len().min(window)];
     let mut marks = MarkRun::default();
@@ -41,7 +41,7 @@ pub(super) fn quoted(bytes: &[u8], characters: usize) -> String {
     row.end("\"")
 }
 
-/// A wide text of `count` UTF-16 units.
+/// A wide string of `count` UTF-16 units.
 pub(super) fn quoted_wide(
     units: impl Iterator<Item = u16>,
     count: usize,
@@ -65,13 +65,13 @@ fn cut_after(count: usize, what: &str) -> String {
     format!("…\" ({count} {what})")
 }
 
-/// A value that is put together piece by piece and ends with a note where it is cut.
+/// A value that is put together from pieces. If it is cut, it ends with a note.
 pub(super) struct Row {
     text: String,
     used: usize,
     limit: usize,
     note: String,
-    /// How much of the text stays if the note has to fit behind it.
+    /// How many bytes of the text are kept if the note has to follow.
     kept: usize,
     opened: usize,
     room: usize,
@@ -79,7 +79,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Starts with `open`; `note` stands for what does not fit, without its comma if nothing else does.
+    /// Starts with `open`. `note` replaces what does not fit; its leading comma is dropped if nothing precedes it.
     pub(super) fn new(open: &str, limit: usize, note: &str) -> Self {
         Self {
             text: open.to_owned(),
@@ -93,7 +93,7 @@ impl Row {
         }
     }
 
-    /// Takes another piece, if it and a closing character fit.
+    /// Adds a piece, if it and a closing character fit.
     pub(super) fn push(&mut self, piece: &str) -> bool {
         let used = self.used + piece.chars().count();
         if self.is_cut || used >= self.limit {
@@ -108,7 +108,7 @@ impl Row {
         true
     }
 
-    /// Leaves out what would come next.
+    /// Leaves out all further pieces.
     pub(super) fn cut(&mut self) {
         self.is_cut = true;
     }

@@ -1,8 +1,8 @@
-//! A definition resolved for decoding: who holds whom, and how much room everything takes.
+//! A definition resolved for decoding: which message contains which, and the size of everything of fixed size.
 //!
-//! Made once a topic by `decoder.rs`, walked by `ros_message.rs`, measured by `skip.rs`. A message stands behind all
-//! messages that it holds, so there is no circle and nothing deeper than [`DEEPEST`]. The cost is linear in the
-//! definition.
+//! Made once for each topic by `decoder.rs`, walked by `ros_message.rs`, measured by `skip.rs`. A message comes after
+//! all messages that it contains, so there are no cycles, and none is nested deeper than [`DEEPEST`]. The cost is
+//! linear in the size of the definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use crate::ros::message_definition::{
     Array, Base, Definitions, Field as Defined, Number, PLACEHOLDER, Ros1Stamp, name,
 };
 
-/// Real definitions have up to ten or so; what is deeper would cost stack.
+/// Real definitions are nested up to about ten levels; each level takes stack.
 const DEEPEST: usize = 64;
 const TIMES: [&str; 2] = [
     "builtin_interfaces/msg/Time",
     "builtin_interfaces/msg/Duration",
 ];
 
-/// Why no message can be decoded by a definition.
+/// Why messages cannot be decoded with a definition.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum LayoutError {
     #[error(transparent)]
@@ -34,31 +34,31 @@ pub(super) enum LayoutError {
 /// How payloads are laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
-    /// Aligned.
+    /// Fields are aligned.
     Cdr,
-    /// Packed.
+    /// Fields are packed.
     Ros1,
 }
 
-/// A point in time or a span, by the numbers it is made of.
+/// A point in time or a duration, by its two numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stamp {
-    /// Both unsigned.
+    /// Both are unsigned.
     Ros1Time,
-    /// Both signed.
+    /// Both are signed.
     Ros1Duration,
-    /// Signed seconds.
+    /// Seconds are signed, nanoseconds unsigned.
     Ros2,
 }
 
-/// What one element is.
+/// The type of one element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Number(Number),
     Text,
     WideText,
     Stamp(Stamp),
-    /// A message by its place in the layout.
+    /// A message, by its index in the layout.
     Message(usize),
 }
 
@@ -67,22 +67,22 @@ pub(super) struct Field {
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) array: Array,
-    /// Whether it only stands for having no field.
+    /// Whether it is the field that replaces an empty field list.
     pub(super) is_placeholder: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Message {
     pub(super) fields: Vec<Field>,
-    /// The bytes it takes from each of the eight places it can start at; `None` if that depends on what it says.
+    /// Its size in bytes at each of the eight start offsets modulo 8; `None` if the size depends on its content.
     pub(super) sizes: [Option<u64>; 8],
-    /// No message takes fewer.
+    /// A lower bound of its size: padding is not counted.
     pub(super) least: u64,
-    /// How many messages deep it is.
+    /// How many levels of messages it has.
     height: usize,
 }
 
-/// All messages of a definition; the last one is what a payload holds.
+/// All messages of a definition; the last one is that of the payload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
     pub(super) messages: Vec<Message>,
@@ -130,7 +130,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// What a payload holds.
+    /// The index of the message of the payload.
     pub(super) fn root(&self) -> usize {
         self.messages.len() - 1
     }
@@ -186,7 +186,7 @@ impl Layout {
     }
 }
 
-/// Whether a nested message is shown as one value: it is a time, and is what everybody takes it for.
+/// Whether a nested message is shown as one value: it has the name of a time type, and its usual fields.
 fn is_stamp(name: &str, definitions: &Definitions) -> bool {
     let is_usual = |fields: &Vec<Defined>| {
         let is_one = |field: &Defined, number| {
@@ -194,6 +194,6 @@ fn is_stamp(name: &str, definitions: &Definitions) -> bool {
         };
         matches!(&fields[..], [sec, nanosec] if is_one(sec, Number::I32) && is_one(nanosec, Number::U32))
     };
-    // Some recorders leave out what every node knows.
+    // Some recorders leave out the definitions of these types.
     TIMES.contains(&name) && definitions.types.get(name).is_none_or(is_usual)
 }
