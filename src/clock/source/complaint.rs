@@ -1,18 +1,19 @@
-//! [`Complaint`]: what is wrong with how the time is published.
+//! [`Complaint`]: what is wrong with the way the time is published.
 
-/// What is wrong with how the time is published; logged once each for a source.
+/// What is wrong with the way the time is published; each is logged once per source.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Complaint {
-    /// More than one publishes the time (requirement T27).
+    /// There is more than one publisher of the time (requirement T27).
     SeveralPublishers,
-    /// Somebody publishes the time, and it is not wanted (requirement T22).
+    /// There is a publisher of the time, but sim time is off (requirement T22).
     Ignored,
-    /// What should have said the time could not be read; how often, says
-    /// [`SimTime::malformed`](super::sim_time::SimTime::malformed).
+    /// A message that should have carried the time could not be read;
+    /// [`SimTime::malformed`](super::sim_time::SimTime::malformed) counts them.
     Malformed,
-    /// State after state is older than [`Extrapolation::max_age`](crate::clock::state::extrapolate::Extrapolation::max_age) when it
-    /// comes, by its stamp and this machine's system clock, so that time stands between them. Mostly the two machines'
-    /// system clocks differ.
+    /// Several states in a row were older than
+    /// [`Extrapolation::max_age`](crate::clock::state::extrapolate::Extrapolation::max_age) when they arrived, by their
+    /// stamp and this machine's system clock, so that the time stands still between them. Usually the system clocks of
+    /// the two machines differ.
     Stale,
 }
 

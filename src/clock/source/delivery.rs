@@ -1,10 +1,11 @@
-//! [`Delivery`]: the clocks of a [`SimTime`](super::sim_time::SimTime), and the line in which what the source says waits
-//! for them. It does not know the source; `switch.rs` does.
+//! [`Delivery`]: the clocks of a [`SimTime`](super::sim_time::SimTime), and the queue in which the values of the source
+//! wait for them. It does not own the source; `switch.rs` does.
 //!
-//! One thread at a time hands on, in order, with no lock held: jump handlers may come back here. What arrives
-//! meanwhile waits in line and is handed on right after. A call that does not feed hands on a bounded number; a
-//! new thread hands on the rest (`share.rs`). Nobody hands on while the source's own code runs: no
-//! handler runs in it, nor under the lock that is held for it. Locks are taken in this order: control, line, clock.
+//! One thread at a time delivers, in order, with no lock held, so jump handlers may call back into this type. What
+//! arrives meanwhile is queued and delivered right after. A call that feeds delivers until the queue is empty; any
+//! other call delivers a bounded number, and a new thread delivers the rest (`share.rs`). No thread starts to deliver
+//! while the source's own code runs: no handler runs inside that code, nor under the lock that is held for it. Locks
+//! are taken in this order: control, line, clock.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -26,7 +27,7 @@ use crate::clock::sync::{Condvar, Mutex, MutexGuard, Ordering};
 use crate::clock::wall_clock::Wall;
 use crate::time::{Ros, Time};
 
-/// So many states in a row, for one may have waited on its way.
+/// This many stale states in a row raise a complaint: a single one may have been delayed on its way.
 const STALE_IN_A_ROW: u32 = 3;
 
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -35,39 +36,40 @@ pub(crate) struct Delivery {
     id: HubId,
     wall: Wall,
     pub(crate) line: Mutex<Line>,
-    /// Something that was asked for has been handed on.
+    /// Notified when a request (on, off, another source) has been delivered.
     pub(crate) handed: Condvar,
 }
 
-/// What is to be handed on.
+/// The queue, and the state of the delivery.
 #[derive(Default)]
 pub(crate) struct Line {
-    /// With the number of the source that said it; none for what was asked for.
+    /// Each with the number of the source that fed it; `None` for requests.
     pub(crate) actions: Mailbox<(Option<u64>, Action)>,
-    /// How much was asked for so far: on, off, another source.
+    /// How many requests were made so far: on, off, another source.
     pub(crate) asked: u64,
-    /// How much of that was handed on.
+    /// How many of these have been delivered.
     pub(crate) done: u64,
-    /// A thread hands on.
+    /// A thread is delivering.
     is_busy: bool,
-    /// The source's own code runs: nobody begins to hand on, and who does ends after the action at hand.
+    /// The source's own code runs: no thread starts to deliver, and a thread that delivers stops after the current
+    /// action.
     pub(crate) is_held: bool,
-    /// How many actions waited when it began to. Behind them "on" may yet come.
+    /// How many actions were queued when `is_held` was set. [`Action::On`] may still be inserted right behind them.
     pub(crate) kept: usize,
-    /// The number of the source that was asked for last; what others say counts for nothing.
+    /// The number of the source that was requested last; what other sources feed is ignored.
     newest: u64,
     clocks: Vec<Attached>,
     source: u64,
     is_on: bool,
-    /// That nobody sleeps on these clocks any more, where it is so.
+    /// [`Change::Shut`] once the clocks have been shut down.
     shut: Option<Change>,
-    /// What the source said last.
+    /// The last time or state of the source.
     last: Option<Change>,
     publishers: usize,
     complaints: BTreeSet<Complaint>,
-    /// What could not be read.
+    /// How many messages could not be read.
     malformed: u64,
-    /// So many states in a row were too old.
+    /// How many states in a row were too old.
     stale: u32,
 }
 
@@ -78,7 +80,7 @@ pub(crate) enum Action {
     Publishers(usize),
     On,
     Off,
-    /// Another source, of this number; nothing of the old one counts.
+    /// Another source, with this number; everything known of the old one is dropped.
     Source(u64),
 }
 
@@ -102,7 +104,7 @@ impl Delivery {
         })
     }
 
-    /// Whether this thread may be one that hands on.
+    /// Whether this thread delivers for this hub, or may do so.
     pub(crate) fn may_be_served_here(&self) -> bool {
         Serving::may_be_here(self.id)
     }
@@ -128,7 +130,7 @@ impl Delivery {
         self.hand_on(Share::ALL);
     }
 
-    /// At once, whatever waits: it is no time.
+    /// Counted at once, not queued: it does not change the time.
     pub(crate) fn malformed(&self, source: u64) {
         let mut line = self.line();
         if source == line.source {
@@ -143,8 +145,8 @@ impl Delivery {
         self.line().malformed
     }
 
-    /// Hands on this share of what is in line, unless another thread hands on. The one that does ends when the line is
-    /// empty or the source's own code runs; otherwise a new thread goes on.
+    /// Delivers this share of the queue, unless another thread is delivering. That thread stops when the queue is empty
+    /// or the source's own code runs; if the share ends first, a new thread goes on.
     pub(crate) fn hand_on(self: &Arc<Self>, share: Share) {
         let mut line = self.line();
         if line.is_busy {
@@ -154,14 +156,14 @@ impl Delivery {
         self.hand_on_alone(line, share);
     }
 
-    /// The same for the one thread for which the line is busy.
+    /// As [`Delivery::hand_on`], for the thread that has set `is_busy`.
     fn hand_on_alone<'a>(self: &'a Arc<Self>, mut line: MutexGuard<'a, Line>, mut share: Share) {
         let _serving = Serving::of(self.id);
         while !line.is_held && !line.actions.is_empty() {
             if !share.takes_one(line.actions.len()) {
                 drop(line);
                 let hub = Arc::clone(self);
-                // The line stays busy, so no other thread begins before that one.
+                // The queue stays busy, so no other thread starts before the new one.
                 sync::spawn("clock-feed", move || {
                     hub.hand_on_alone(hub.line(), Share::ALL);
                 });
@@ -181,7 +183,7 @@ impl Delivery {
             tell(&complaints);
             let handed = catch_unwind(AssertUnwindSafe(|| {
                 hand(action, &clocks, is_on);
-                // The last handle of a clock that was released meanwhile may own whatever its handlers own.
+                // These may be the last handles of a clock that was released meanwhile, and drop what its handlers own.
                 drop(clocks);
             }));
             if handed.is_err() {
@@ -196,8 +198,8 @@ impl Delivery {
         line.is_busy = false;
     }
 
-    /// The clock is told at once what the others know, whoever tells them something just now. Its handles keep
-    /// `keeper` from now on; what they kept before comes back.
+    /// Brings the clock to the state of the other clocks at once, even while another thread delivers to them. Its
+    /// handles keep `keeper` alive from now on. Returns what they kept before.
     #[must_use]
     pub(crate) fn attach(&self, clock: &Attached, keeper: Kept) -> Option<Kept> {
         let mut line = self.line();
@@ -212,7 +214,7 @@ impl Delivery {
         kept
     }
 
-    /// Not by way of the line: it waits for nobody who hands on.
+    /// Does not use the queue, so it does not wait for a thread that delivers.
     pub(crate) fn shut_down(&self) {
         let mut line = self.line();
         line.shut = Some(Change::Shut);
@@ -257,12 +259,12 @@ impl Line {
         self.actions.put_behind(kept, (Some(source), action));
     }
 
-    /// Clocks that nobody else has and that tell nobody need no time any more.
+    /// Drops the clocks that have no handle left: no [`Clock`], timer, rate or registered handler.
     fn forget_unused(&mut self) {
         self.clocks.retain(Attached::is_used);
     }
 
-    /// What there is to complain of that was not before.
+    /// Applies an action to this state. Returns the complaints that are new.
     fn note(&mut self, action: Action) -> Vec<Complaint> {
         match action {
             Action::Time(time) if self.is_on => self.last = Some(Change::Time(time)),
@@ -280,7 +282,7 @@ impl Line {
                 return self.complain();
             }
             Action::On => self.is_on = true,
-            // The clocks do the same with what they know.
+            // The last state is no longer extrapolated. Each clock does the same with its own copy.
             Action::Off => (self.is_on, self.last) = (false, self.last.map(Change::as_said)),
             Action::Source(number) => {
                 self.source = number;

@@ -1,26 +1,26 @@
-//! [`KeepAlive`]: what has to exist as long as anybody has a clock.
+//! [`KeepAlive`]: what must exist as long as a clock has a handle.
 //!
-//! Every handle of a clock shares one: clocks, writers, timers, registrations of handlers. What brings the clock its
-//! time knows the clock without its life, so that it goes when the last handle does.
+//! All handles of a clock share one: clocks, writers, timers, registrations of handlers. What brings the clock its time
+//! refers to the clock without this, so that it is dropped with the last handle.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Whatever is kept.
+/// What is kept alive.
 pub(crate) type Kept = Arc<dyn Any + Send + Sync>;
 
 #[derive(Default)]
 pub(crate) struct KeepAlive {
     kept: Mutex<Option<Kept>>,
-    /// What the handles have in common, if anything.
+    /// A value that all handles share, if they need one.
     #[cfg(feature = "async")]
     shared: std::sync::OnceLock<Kept>,
 }
 
 impl KeepAlive {
-    /// Keeps this from now on. What was kept before is to be dropped where no lock is held: a time source may go
-    /// with it.
+    /// Keeps this from now on. Returns what was kept before; drop it where no lock is held, as a time source may be
+    /// dropped with it.
     #[must_use]
     pub(crate) fn keep(&self, kept: Option<Kept>) -> Option<Kept> {
         let mut slot = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -30,7 +30,7 @@ impl KeepAlive {
 
 #[cfg(feature = "async")]
 impl KeepAlive {
-    /// The same for all handles of the clock; always asked for as one type.
+    /// The value that all handles of the clock share. Every call must ask for the same type.
     pub(crate) fn shared<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
         let shared = self.shared.get_or_init(|| Arc::new(T::default()));
         let shared = Arc::clone(shared).downcast();

@@ -1,32 +1,34 @@
-//! [`Mailbox`]: what was said of the time and has not been told yet, and the one rule of what may be passed over.
+//! [`Mailbox`]: a queue of times that have not been delivered yet, with the one rule for which of them may be dropped.
 //!
-//! The newest counts. What waits is passed over when more comes, if nothing is lost by that but a tick: no turn of the
-//! time is, nor where a source jumps or turns round. So no more than [`MOST`] wait, however slow the handlers are.
+//! The newest time counts. When another one arrives, the one before it is dropped if nothing but a tick is lost: never
+//! where the time changes its direction or the source jumps. No more than [`MOST`] times wait, however slow the
+//! handlers are.
 //!
-//! What a writer does to one clock is not only times. Where twice as many wait, the newest of each kind counts
-//! ([`Kinds`]): the clock is on or off as the last of them says, and has the newest time.
+//! The changes of one clock are not only times. When twice as many wait, only the newest of each kind is kept
+//! ([`Kinds`]): the clock is then on or off as the last of them says, and has the newest time.
 
 use std::collections::VecDeque;
 
 use crate::clock::state::extrapolate::ClockState;
 use crate::time::{Ros, Time};
 
-/// Where so much waits the last one counts, turn or not.
+/// When this many times wait, a new one replaces the last one, even where the time changes its direction.
 pub(crate) const MOST: usize = 64;
 
-/// What the rule goes by.
+/// What the rule compares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Said {
     Time(Time<Ros>),
     State(ClockState),
 }
 
-/// What can wait. What says no time is never passed over, nor is anything across it.
+/// What can be queued. [`Mailbox::put`] drops nothing that carries no time, nor a time because of one that comes after
+/// that.
 pub(crate) trait Letter {
     fn said(&self) -> Option<Said>;
 }
 
-/// Letters of which the newest of each kind, in their order, have the same effect in the end as all of them.
+/// Letters of which only the newest of each kind, in their order, lead to the same state as all of them.
 pub(crate) trait Kinds: Letter {
     /// One of a small number of kinds.
     type Kind: PartialEq;
@@ -37,7 +39,7 @@ pub(crate) trait Kinds: Letter {
 #[derive(Debug)]
 pub(crate) struct Mailbox<T> {
     all: VecDeque<T>,
-    /// What was taken last.
+    /// What was taken last, if it carried a time.
     taken: Option<Said>,
 }
 
@@ -55,7 +57,7 @@ impl<T: Letter> Mailbox<T> {
         self.put_behind(0, letter);
     }
 
-    /// The same, but the first `kept` letters are left alone.
+    /// As [`Mailbox::put`], but leaves the first `kept` letters alone.
     pub(crate) fn put_behind(&mut self, kept: usize, letter: T) {
         let count = self.all.len();
         let before = match count.checked_sub(2) {
@@ -95,8 +97,9 @@ impl<T: Letter> Mailbox<T> {
 }
 
 impl<T: Kinds> Mailbox<T> {
-    /// Nothing is passed over before [`MOST`] wait: handlers that move the time see each step. Then [`Mailbox::put`]'s
-    /// rule counts for what is behind these. Behind twice [`MOST`], less one, only the newest letter of each kind waits.
+    /// Drops nothing while fewer than [`MOST`] letters wait: handlers that move the time see each step. Then the rule
+    /// of [`Mailbox::put`] applies to what is queued behind these. Behind `2 * MOST - 1` letters, only the newest
+    /// letter of each kind is kept.
     pub(crate) fn put_in_order(&mut self, letter: T) {
         let count = self.all.len();
         if count < MOST {
@@ -114,7 +117,7 @@ impl<T: Kinds> Mailbox<T> {
 }
 
 impl Said {
-    /// Whether nothing is lost without this one, between the one before and the one after it.
+    /// Whether only a tick is lost without this value, which lies between `before` and `after`.
     fn is_on_the_way(self, before: Option<Self>, after: Self) -> bool {
         match (before, self, after) {
             (Some(Self::Time(before)), Self::Time(this), Self::Time(after)) => {

@@ -1,4 +1,4 @@
-//! What moves ROS clocks: time sources, their states on the way to the clocks, and `use_sim_time`.
+//! What drives ROS clocks: time sources, the path of their times to the clocks, and `use_sim_time`.
 
 pub(crate) mod complaint;
 pub(crate) mod delivery;

@@ -1,8 +1,8 @@
-//! [`SimTime`]: one time source, the clocks it drives, and whether it does (`use_sim_time`).
+//! [`SimTime`]: one time source, the clocks that it drives, and the switch that turns it on (`use_sim_time`).
 //!
-//! What the source feeds is handed to the clocks, and their handlers run, in the thread that feeds it, or in one
-//! that delivers already: one that is in a call of a [`SimTime`] which changes something, or one that was started to
-//! deliver what waited when such a call returned. How: `delivery.rs`.
+//! A value that the source feeds is delivered to the clocks, and their handlers run, in the thread that feeds it or in
+//! a thread that is already delivering: one inside a call of a [`SimTime`] that changes something, or one that was
+//! started to deliver what was still queued when such a call returned. See `delivery.rs`.
 
 use std::ops::Deref;
 use std::panic::resume_unwind;
@@ -24,24 +24,24 @@ use crate::time::Ros;
 /// A time source and its clocks (requirement T25).
 ///
 /// Jump handlers run in the thread that feeds, enables, disables or replaces the source; hold no lock in these calls
-/// that a handler takes. A thread that feeds also delivers what others feed meanwhile, until nothing waits. The other
-/// calls deliver what waits when they begin, and once more what has arrived meanwhile; if values still wait then, a new
-/// thread delivers the rest. So these calls return even if the handlers are slower than the source.
+/// that a handler takes. A thread that feeds also delivers what others feed meanwhile, until the queue is empty. The
+/// other calls deliver what is queued when they begin, and once more what has arrived meanwhile; if values are still
+/// queued then, a new thread delivers the rest. So these calls return even if the handlers are slower than the source.
 /// [`SimTime::attach`], [`SimTime::hand_over`] and [`SimTime::release`] run handlers of that clock alone; the other
 /// calls run none.
 ///
-/// Clones are one and the same. Off at first, as the parameter `use_sim_time` is: the clocks show system time (T16,
-/// T18).
+/// Clones are the same instance. It is off at first, like the parameter `use_sim_time`: the clocks show system time
+/// (T16, T18).
 ///
-/// It goes on as long as there is one, or anything of its clocks: a clock, a timer, a rate, a registered handler. When
-/// the last is dropped, the source is stopped and dropped: by the thread that drops it, or by a new thread if that one
-/// runs jump handlers, of whichever clock.
+/// It lives as long as a clone of it or a handle of one of its clocks exists: a clock, a timer, a rate, a registered
+/// handler. When the last of these is dropped, the source is stopped and dropped: by the thread that drops it, or by a
+/// new thread if that one runs jump handlers of any clock.
 #[derive(Clone, Debug)]
 pub struct SimTime {
     switch: Arc<SourceOwner>,
 }
 
-/// Exists as long as anybody has a clock of the hub, or may ask for one.
+/// Lives as long as a clock of the hub has a handle, or a [`SimTime`] exists that can make one.
 #[derive(Debug)]
 struct SourceOwner(Arc<Switch>);
 
@@ -54,9 +54,9 @@ impl Deref for SourceOwner {
 }
 
 impl Drop for SourceOwner {
-    /// The source is stopped and dropped. Its code may wait for its own threads: for one that feeds, which may be this
-    /// one, and for one that waits until the handlers of any clock are done. So a thread that feeds these clocks, or
-    /// that runs handlers, leaves it to a new thread.
+    /// Stops and drops the source. Its code may wait for its own threads: for one that feeds, which may be this one, or
+    /// for one that waits until the handlers of some clock are done. So a thread that delivers to these clocks or runs
+    /// handlers leaves the work to a new thread.
     fn drop(&mut self) {
         let switch = Arc::clone(&self.0);
         let close = move || {
@@ -75,25 +75,25 @@ impl Drop for SourceOwner {
 }
 
 impl SimTime {
-    /// `source` is told to start by [`SimTime::enable`].
+    /// Sim time is off at first: [`SimTime::enable`] starts `source`.
     pub fn new(source: impl TimeSource + 'static) -> Self {
         Self::on(Wall::Machine, Box::new(source))
     }
 
-    /// On the machine of a test clock.
+    /// As [`SimTime::new`], on the machine of a test clock.
     pub fn on_test_clock(test: &TestClock, source: impl TimeSource + 'static) -> Self {
         Self::on(test.wall(), Box::new(source))
     }
 
-    /// The one of this process (requirement T40), for code that is not handed one. Its source says nothing
-    /// until [`SimTime::replace_source`].
+    /// The instance of this process (requirement T40), for code that is not given one. Its source feeds nothing until
+    /// [`SimTime::replace_source`].
     pub fn process() -> Self {
         static PROCESS: OnceLock<SimTime> = OnceLock::new();
         PROCESS.get_or_init(|| Self::new(NoSource)).clone()
     }
 
-    /// One whose time is fed by hand: by a simulator in this process, or by a test. Off at first, as any; what is fed
-    /// while it is off is forgotten.
+    /// An instance whose time is fed by hand, by a simulator in this process or by a test. Like any other it is off at
+    /// first; what is fed while it is off is ignored.
     ///
     /// ```
     /// use bagplay::clock::SimTime;
@@ -109,7 +109,7 @@ impl SimTime {
         Self::fed_on(Wall::Machine)
     }
 
-    /// The same on the machine of a test clock.
+    /// As [`SimTime::fed`], on the machine of a test clock.
     pub fn fed_on_test_clock(test: &TestClock) -> (Self, Feed) {
         Self::fed_on(test.wall())
     }
@@ -136,15 +136,15 @@ impl SimTime {
         self.clock_with(Fallback::Zero)
     }
 
-    /// A new clock with another fallback.
+    /// As [`SimTime::clock`], with the given fallback.
     pub fn clock_with(&self, fallback: Fallback) -> Clock<Ros> {
         let (clock, writer) = Clock::ros_on(self.switch.hub.wall().clone(), fallback);
         self.attach(writer);
         clock
     }
 
-    /// The source drives this clock, too, from what it said last on; what it showed before is forgotten.
-    /// (Clocks of other kinds have no writer.)
+    /// The source drives this clock, too, beginning with the last time that it fed; what the clock showed before is
+    /// forgotten. (Clocks of other kinds have no writer.)
     pub fn attach(&self, writer: ClockWriter) {
         self.attach_in_hand(&Attached::new(writer));
     }
@@ -154,7 +154,7 @@ impl SimTime {
         drop(self.switch.hub.attach(clock, keeper));
     }
 
-    /// The clock is left to the system's time; nothing if it is not of these.
+    /// Detaches the clock: it shows system time from now on. Does nothing if the clock is not attached here.
     pub fn release(&self, clock: &Clock<Ros>) {
         if let Some(clock) = self.switch.hub.take(clock) {
             let kept = clock.leaves();
@@ -162,67 +162,68 @@ impl SimTime {
         }
     }
 
-    /// Another source drives this clock from now on (requirement T40); nothing if it is not of these.
+    /// Attaches this clock to another source (requirement T40). Does nothing if the clock is not attached here.
     pub fn hand_over(&self, clock: &Clock<Ros>, to: &Self) {
         if let Some(clock) = self.switch.hub.take(clock) {
             to.attach_in_hand(&clock.changes_hands());
         }
     }
 
-    /// Sim time is on: the source starts and drives the clocks. Nothing if it is on. The clocks have changed when this
-    /// returns; in a handler they do right after it.
+    /// Switches sim time on: the source starts and drives the clocks. Does nothing if it is on. The clocks have changed
+    /// when this returns; if it is called in a jump handler, they change right after the handlers.
     ///
     /// # Errors
-    /// If the source cannot start; sim time then is off.
+    /// If the source cannot start; sim time is then off.
     pub fn enable(&self) -> Result<(), SourceError> {
         come_of(self.switch.enable())
     }
 
-    /// Sim time is off: the clocks show system time. Nothing if it is off. The clocks have changed when this returns,
-    /// also where another thread runs their handlers and changes them (so that one does not wait for who calls this);
-    /// in a handler they do right after it.
+    /// Switches sim time off: the clocks show system time. Does nothing if it is off. The clocks have changed when this
+    /// returns, even if another thread is running their handlers: the call waits for that thread, so those handlers
+    /// must not wait for the caller. If it is called in a jump handler, the clocks change right after the handlers.
     pub fn disable(&self) {
         come_of(self.switch.disable());
     }
 
-    /// Whether sim time is on. A source's own code may ask, too; in its `start` it is not.
+    /// Whether sim time is on. A source's own code may call this; within its `start` the answer is no.
     pub fn is_enabled(&self) -> bool {
         self.switch.is_on()
     }
 
-    /// Another source for all these clocks (requirements T40, T41). If sim time is on, they see one source
-    /// go and another come.
+    /// Replaces the source of all these clocks (requirements T40, T41). If sim time is on, the clocks see one source
+    /// deactivated and the other activated.
     ///
     /// # Errors
-    /// If the new source cannot start; sim time then is off.
+    /// If the new source cannot start; sim time is then off.
     pub fn replace_source(&self, source: impl TimeSource + 'static) -> Result<(), SourceError> {
         come_of(self.switch.replace(Box::new(source)))
     }
 
-    /// Ends all sleeps on these clocks with [`SleepError::Shutdown`](crate::clock::waiting::on_jump::SleepError::Shutdown), now and
-    /// later, also on clocks that join later or have left since. They show the time as before. (What sleeps on system
-    /// and steady clocks is ended by a [`Cancel`](crate::clock::waiting::cancel::Cancel).)
+    /// Ends all sleeps on these clocks with
+    /// [`SleepError::Shutdown`](crate::clock::waiting::on_jump::SleepError::Shutdown), now and later. This includes
+    /// clocks that are attached later, and clocks that are detached later. They show the time as before. (Sleeps on
+    /// system and steady clocks are ended by a [`Cancel`](crate::clock::waiting::cancel::Cancel).)
     pub fn shut_down(&self) {
         self.switch.hub.shut_down();
     }
 
-    /// How many publish the time, as far as the source says.
+    /// How many publishers of the time there are, as reported by the source.
     pub fn publishers(&self) -> usize {
         self.switch.hub.publishers()
     }
 
-    /// How many messages the source could not read, as far as it says.
+    /// How many messages could not be read, as reported by the source.
     pub fn malformed(&self) -> u64 {
         self.switch.hub.malformed_count()
     }
 
-    /// What was complained of so far, of this source.
+    /// All complaints about the current source so far.
     pub fn complaints(&self) -> Vec<Complaint> {
         self.switch.hub.complaints()
     }
 }
 
-/// A panic of the source goes on in who called.
+/// Resumes a panic of the source in the caller.
 fn come_of<T>(ran: Ran<T>) -> T {
     ran.unwrap_or_else(|panic| resume_unwind(panic))
 }

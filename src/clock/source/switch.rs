@@ -1,8 +1,8 @@
 //! [`Switch`]: owns the time source of a [`SimTime`](super::sim_time::SimTime), switches it on and off and replaces it.
 //!
-//! The source's own code runs under the lock of `control`, one call at a time, and no thread begins to deliver
-//! meanwhile. The result is put in the line of the [`Delivery`] like what a source says; the caller waits until it has been
-//! delivered.
+//! The source's own code runs under the lock of `control`, one call at a time, and no thread starts to deliver
+//! meanwhile. The result goes into the queue of the [`Delivery`], as the values that the source feeds do; the caller
+//! waits until it has been delivered.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,14 +15,14 @@ use crate::clock::state::share::Share;
 use crate::clock::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use crate::clock::wall_clock::Wall;
 
-/// What came of code of a source; a panic in it goes on where no lock is held.
+/// The result of the source's own code. A panic in it is resumed where no lock is held.
 pub(crate) type Ran<T> = std::thread::Result<T>;
 
 pub(crate) struct Switch {
     pub(crate) hub: Arc<Delivery>,
-    /// Held while the source's own code runs, not while handlers do.
+    /// Held while the source's own code runs, but not while handlers run.
     control: Mutex<Control>,
-    /// Written under the lock of `control`, read without: the source's own code may ask.
+    /// Written under the lock of `control`, but read without it: the source's own code may ask.
     is_on: AtomicBool,
 }
 
@@ -69,7 +69,7 @@ impl Switch {
         stopped
     }
 
-    /// The same without waiting for others who hand on.
+    /// As [`Switch::disable`], without waiting for another thread to deliver it.
     pub(crate) fn switch_off(&self) -> Ran<()> {
         let mut control = self.control();
         let stopped = if self.is_on() {
@@ -81,14 +81,14 @@ impl Switch {
         stopped
     }
 
-    /// What was asked for is handed on, by this thread unless another does that.
+    /// Delivers what was requested, unless another thread is delivering.
     fn let_go(&self, control: MutexGuard<'_, Control>) {
         drop(control);
         self.hub.hand_on(Share::BOUNDED);
     }
 
-    /// Until what was asked for so far has been handed on. A thread that runs handlers does not wait: it may be the one
-    /// that hands on, or wait for another one in a circle.
+    /// Waits until everything requested so far has been delivered. A thread that runs handlers does not wait: it may be
+    /// the one that delivers, or it could be part of a cycle of threads that wait for each other.
     fn settle(&self) {
         if handler_threads::is_handling() || self.hub.may_be_served_here() {
             return;
@@ -106,7 +106,7 @@ impl Switch {
         started
     }
 
-    /// The new source is there whatever becomes of the old one. Waits for nobody who hands on.
+    /// Installs the new source even if the old one panics. Does not wait for a thread that delivers.
     pub(crate) fn exchange(&self, source: Box<dyn TimeSource>) -> Ran<Result<(), SourceError>> {
         let mut control = self.control();
         let was_on = self.is_on();
@@ -134,7 +134,7 @@ impl Switch {
         self.run(|| control.source.attached(&feed))
     }
 
-    /// Starts the source. The clocks hear that it is on before what it feeds meanwhile.
+    /// Starts the source. [`Action::On`] is queued before what the source feeds meanwhile.
     fn start(&self, control: &mut Control) -> Ran<Result<(), SourceError>> {
         let feed = Feed::new(&self.hub, control.number);
         let place = self.hold();
@@ -146,7 +146,7 @@ impl Switch {
             line.asked += 1;
             line.actions.letters().insert(place, (None, Action::On));
         } else {
-            // The time that it fed counts for nothing; what others asked meanwhile stays.
+            // Times that it fed meanwhile are dropped; requests of other threads stay.
             let mut at = 0;
             line.actions.letters().retain(|(source, action)| {
                 at += 1;
@@ -158,8 +158,8 @@ impl Switch {
         started
     }
 
-    /// Stops the source. "Off" is in line before what it feeds meanwhile, and before anybody else can switch it
-    /// on again.
+    /// Stops the source. [`Action::Off`] is queued before what the source feeds meanwhile, and before another thread
+    /// can switch it on again.
     fn stop(&self, control: &mut Control) -> Ran<()> {
         self.is_on.store(false, Ordering::SeqCst);
         self.hub.line().ask(Action::Off);
@@ -173,7 +173,7 @@ impl Switch {
         ran
     }
 
-    /// Nothing is handed on any more but the action at hand. How many wait.
+    /// From now on nothing is delivered but the current action. Returns how many actions are queued.
     fn hold(&self) -> usize {
         let mut line = self.hub.line();
         line.is_held = true;

@@ -1,9 +1,9 @@
-//! [`TimeSource`]: who says what time it is, and [`Feed`]: to whom.
+//! [`TimeSource`]: what provides the time; [`Feed`]: where a source puts it.
 //!
-//! The `/clock` subscription is one, a simulator in the same process or a GPS receiver may be others. A
-//! source is told when it is wanted and then feeds, from whatever thread it likes; a
-//! [`SimTime`](super::sim_time::SimTime) hands what it says to the clocks. What the machine's own clocks
-//! feed is here as well (requirement T38).
+//! The `/clock` subscription is a time source; a simulator in the same process or a GPS receiver can be others. A
+//! source is started when its time is wanted, and then feeds it from any thread; a
+//! [`SimTime`](super::sim_time::SimTime) delivers it to the clocks. The source that feeds the time of the machine's own
+//! clocks is here as well (requirement T38).
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,24 +13,25 @@ use crate::clock::state::extrapolate::{ClockState, Extrapolation, Heard};
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Duration, Ros, Speed, Steady, Time};
 
-/// Something that knows the time (requirements T25, T40, T41).
+/// A source of time (requirements T25, T40, T41).
 ///
-/// [`SimTime`](super::sim_time::SimTime) calls these one at a time, never beside each other, and hands on nothing
-/// meanwhile. They must not wait for a thread that feeds: it may be the one that asks, from a jump handler. A panic
-/// in them goes on in who made that call; the source is then off.
+/// [`SimTime`](super::sim_time::SimTime) calls these methods one at a time, and delivers nothing meanwhile. They must
+/// not wait for a thread that feeds: that thread may have made the call, from a jump handler. A panic in a method
+/// continues in the caller; the source is then off.
 pub trait TimeSource: Send {
-    /// Time is wanted: from now on feed it. Feeding right here is allowed.
+    /// The time is wanted: feed it from now on. It may be fed within this call.
     ///
     /// # Errors
-    /// If it cannot; the clocks then stay as they are, whatever was fed here.
+    /// If the source cannot start; the clocks then stay as they are, whatever was fed in this call.
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError>;
 
-    /// Time is wanted no more; what is fed now is ignored. Also called before the source is dropped with the last
-    /// clock, and then by no thread that runs handlers of its clocks: so that call may wait for the source's own thread.
+    /// The time is no longer wanted; what is fed now is ignored. Also called before the source is dropped with the last
+    /// clock, and then never by a thread that runs handlers of its clocks: that call may wait for the source's own
+    /// thread.
     fn stop(&mut self);
 
-    /// Called once, before anything else: a source on a network begins to count who publishes the time
-    /// ([`Feed::publishers`]), wanted or not.
+    /// Called once, before any other method: a source on a network begins to count the publishers of the time
+    /// ([`Feed::publishers`]), whether the time is wanted or not.
     fn attached(&mut self, feed: &Feed) {
         let _ = feed;
     }
@@ -53,16 +54,16 @@ impl<S: TimeSource + ?Sized> TimeSource for Box<S> {
 /// Why a source cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// It publishes system time on a machine without a system clock (requirement T13).
+    /// It feeds system time on a machine without a system clock (requirement T13).
     #[error("this machine has no system clock\nhint: use the steady clock's source")]
     NoSystemClock,
-    /// Its own reason.
+    /// A reason of the source's own.
     #[error("the time source cannot start")]
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// Where a source says what time it is. Clones feed the same clocks; after the source was replaced, or its
-/// clocks are gone, they feed nobody.
+/// Where a source puts the time. Clones feed the same clocks. After the source was replaced, or its clocks are gone,
+/// feeding has no effect.
 #[derive(Clone, Debug)]
 pub struct Feed {
     hub: Weak<Delivery>,
@@ -77,40 +78,40 @@ impl Feed {
         }
     }
 
-    /// It is `time`, and stays so until the next call (requirement T17). While handlers run, times that wait are
-    /// passed over for newer ones, but so that each step back is told of, as one with those that follow right on.
+    /// The time is `time`, until the next call (requirement T17). While handlers run, newer times replace those that
+    /// wait. No step back is lost by that, but several in a row may be delivered as one.
     pub fn time(&self, time: Time<Ros>) {
         self.act(Action::Time(time));
     }
 
-    /// It is as `state` says, and goes on so from this call (requirement T33). With [`Feed::time`] the time would
-    /// stand between two calls.
+    /// The time is as `state` says, and goes on from this call (requirement T33). With [`Feed::time`] it would stand
+    /// still between two calls.
     pub fn state(&self, state: ClockState, how: Extrapolation) {
         self.state_since(state, how, self.stopwatch());
     }
 
-    /// The same for a state that came earlier, `since` by [`Feed::stopwatch`]: for a source that keeps what it
-    /// receives until a thread of its own feeds it.
+    /// As [`Feed::state`], for a state that was received earlier, at `since` by [`Feed::stopwatch`]: for a source that
+    /// keeps what it receives until a thread of its own feeds it.
     pub fn state_since(&self, state: ClockState, how: Extrapolation, since: Time<Steady>) {
         if let Some(wall) = self.wall() {
             self.act(Action::State(Heard::at(state, how, since, &wall)));
         }
     }
 
-    /// The steady clock that states go on by.
+    /// The steady clock by which states are extrapolated.
     pub fn stopwatch(&self) -> Time<Steady> {
         self.wall().unwrap_or(Wall::Machine).steady()
     }
 
-    /// So many publish the time now. More than one is against the rule that there is one clock server
-    /// (requirement T27); one while the time is not wanted may mean that somebody forgot to want it (T22).
-    /// Each is complained of once.
+    /// Reports how many publishers of the time there are now. More than one breaks the rule that there is one clock
+    /// server (requirement T27); one while sim time is off may mean that somebody forgot to switch it on (T22). Each of
+    /// these is logged once as a complaint.
     pub fn publishers(&self, count: usize) {
         self.act(Action::Publishers(count));
     }
 
-    /// Something came that should have said the time, and could not be read. It is counted
-    /// ([`SimTime::malformed`](super::sim_time::SimTime::malformed)) and complained of once.
+    /// Reports a message that should have carried the time and could not be read. It is counted
+    /// ([`SimTime::malformed`](super::sim_time::SimTime::malformed)) and logged once as a complaint.
     pub fn malformed(&self) {
         if let Some(hub) = self.hub.upgrade() {
             hub.malformed(self.source);
@@ -128,7 +129,8 @@ impl Feed {
     }
 }
 
-/// Gives its feed away as soon as there is one. What [`SimTime::fed`](super::sim_time::SimTime::fed) has.
+/// A source that stores its feed for the caller as soon as it is attached. Used by
+/// [`SimTime::fed`](super::sim_time::SimTime::fed).
 #[derive(Debug)]
 pub(crate) struct ByHand(pub(crate) Arc<Mutex<Option<Feed>>>);
 
@@ -144,7 +146,7 @@ impl TimeSource for ByHand {
     }
 }
 
-/// Says nothing. What [`SimTime::process`](super::sim_time::SimTime::process) begins with.
+/// A source that feeds nothing. [`SimTime::process`](super::sim_time::SimTime::process) begins with it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSource;
 
@@ -156,11 +158,11 @@ impl TimeSource for NoSource {
     fn stop(&mut self) {}
 }
 
-/// The machine's own clocks as a source (requirement T38). It says once what time it is and that it goes
-/// on at factor 1, by the steady clock; so it needs no thread.
+/// The machine's own clocks as a source (requirement T38). It feeds one state, which goes on at factor 1 by the steady
+/// clock; so it needs no thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MachineSource {
-    /// Starts at the system clock's time; does not follow when its date is set.
+    /// Starts at the time of the system clock; does not follow when the date is set.
     System,
     /// The steady clock.
     Steady,

@@ -1,7 +1,7 @@
 //! [`ClockWriter`]: the one handle that moves a ROS clock's time; made with the clock by [`Clock::ros`].
 //!
-//! It cannot be cloned; after it is dropped the clock shows system time. Given to a
-//! [`SimTime`](super::sim_time::SimTime) it becomes an [`Attached`].
+//! It cannot be cloned. When it is dropped, the clock shows system time. A [`SimTime`](super::sim_time::SimTime) turns
+//! it into an [`Attached`].
 
 use std::sync::{Arc, Weak};
 
@@ -15,17 +15,18 @@ use crate::clock::state::share::Share;
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Ros, Time};
 
-/// Moves one ROS clock. All moves take effect before they return, but in a jump handler of the clock or
-/// beside one in another thread: then right after it, in the order of the calls. Where more than 64 wait, those on the way
-/// between two others are passed over; where more than 128 wait, the newest of each kind counts (of times and states,
-/// activations, deactivations): the clock is on or off as the last of them says, and has the newest time.
+/// Moves one ROS clock. Each change takes effect before the call returns, except in a jump handler of the clock or
+/// while another thread runs one: then it takes effect right after the handlers, in the order of the calls. When more
+/// than 64 changes wait, times that lie between two others are dropped; when more than 128 wait, only the newest of
+/// each kind is kept (of times and states, activations, deactivations): the clock is then on or off as the last of them
+/// says, and has the newest time.
 #[derive(Debug)]
 pub struct ClockWriter {
     clock: Clock<Ros>,
     hold: Hold,
 }
 
-/// The clock is in somebody's hands; dropped, it shows system time.
+/// The right to move the clock; when it is dropped, the clock shows system time.
 #[derive(Debug)]
 struct Hold(Arc<Core>);
 
@@ -36,8 +37,8 @@ impl Drop for Hold {
 }
 
 impl Clock<Ros> {
-    /// A ROS clock and what moves it. Give the writer to a [`SimTime`](super::sim_time::SimTime), or move
-    /// the time with it; once it is dropped, the clock shows system time.
+    /// A ROS clock and its writer. Give the writer to a [`SimTime`](super::sim_time::SimTime), or move the time with
+    /// it; when it is dropped, the clock shows system time.
     pub fn ros(fallback: Fallback) -> (Self, ClockWriter) {
         Self::ros_on(Wall::Machine, fallback)
     }
@@ -55,12 +56,12 @@ impl ClockWriter {
         Self { clock, hold }
     }
 
-    /// The clock that it moves.
+    /// The clock that this writer moves.
     pub fn clock(&self) -> Clock<Ros> {
         self.clock.clone()
     }
 
-    /// The source drives the clock from now on; what it has said before counts (requirements T17, T18).
+    /// The source drives the clock from now on, beginning with the last time that was set (requirements T17, T18).
     pub fn activate(&self) {
         self.change(Change::Activate, Share::BOUNDED);
     }
@@ -70,13 +71,13 @@ impl ClockWriter {
         self.change(Change::Deactivate, Share::BOUNDED);
     }
 
-    /// What the source says the time is. Kept, but not shown, while it is not active. A first zero is no
-    /// time (requirement T20).
+    /// Sets the time of the source. While the source is not active, the time is kept but not shown. A first time of
+    /// zero counts as no time (requirement T20).
     pub fn set(&self, time: Time<Ros>) {
         self.change(Change::Time(time), Share::ALL);
     }
 
-    /// What the source says the time is and how it goes on from this call (requirement T33).
+    /// Sets the time of the source, and how it goes on from this call (requirement T33).
     pub fn set_state(&self, state: ClockState, how: Extrapolation) {
         let wall = self.clock.core.wall();
         self.change(Change::State(Heard::now(state, how, wall)), Share::ALL);
@@ -92,18 +93,18 @@ impl ClockWriter {
     }
 }
 
-/// A clock in the hands of a source, until it changes hands: what was said on behalf of the one before counts no
-/// more from then on, in whichever thread it is on its way.
+/// A clock that a source drives, until another source does. From then on, changes on behalf of the former source are
+/// ignored, whichever thread makes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Attached {
     hold: Arc<Hold>,
-    /// Not kept: who brings a clock its time goes with the last who has the clock.
+    /// Weak: what brings the clock its time is dropped with the last handle of the clock.
     life: Weak<KeepAlive>,
     owner: u64,
 }
 
 impl Attached {
-    /// The clock shows system time at first, and nothing is known of the time that it showed.
+    /// The clock shows system time at first; the time that it showed before is forgotten.
     pub(crate) fn new(writer: ClockWriter) -> Self {
         let life = Arc::downgrade(&writer.clock.life);
         Self::of(Arc::new(writer.hold), life)
@@ -121,13 +122,14 @@ impl Attached {
         Self { hold, life, owner }
     }
 
-    /// In other hands, or in nobody's if it is dropped: as it was at first.
+    /// Detaches the clock from its source, in the state in which [`Attached::new`] makes it. If this is dropped, no
+    /// source drives it.
     #[must_use]
     pub(crate) fn changes_hands(self) -> Self {
         Self::of(self.hold, self.life)
     }
 
-    /// From now on it has the time of this hub, and its handles keep `keeper`. What they kept before.
+    /// From now on it has the time of this hub, and its handles keep `keeper` alive. Returns what they kept before.
     #[must_use]
     pub(crate) fn joins(&self, hub: HubId, keeper: Kept) -> Option<Kept> {
         self.hold.0.lock().hub = Some(hub);
@@ -137,7 +139,7 @@ impl Attached {
         }
     }
 
-    /// Its handles keep nothing any more. What they kept.
+    /// Its handles keep nothing alive any more. Returns what they kept.
     #[must_use]
     pub(crate) fn leaves(&self) -> Option<Kept> {
         self.life.upgrade().and_then(|life| life.keep(None))
@@ -147,7 +149,7 @@ impl Attached {
         Arc::ptr_eq(&self.hold.0, &clock.core)
     }
 
-    /// Whether anybody has the clock: also who keeps a handler of it registered.
+    /// Whether the clock has a handle left; the registration of a handler counts as one.
     pub(crate) fn is_used(&self) -> bool {
         self.life.strong_count() > 0
     }
@@ -157,12 +159,12 @@ impl Attached {
         core.catch_up(self.queued([change]), share);
     }
 
-    /// Puts changes in line, without running a handler, for [`Attached::catch_up`] to make.
+    /// Queues changes without running a handler; [`Attached::catch_up`] makes them.
     pub(crate) fn queue(&self, changes: impl IntoIterator<Item = Change>) {
         drop(self.queued(changes));
     }
 
-    /// Makes this share of what is in line, or leaves it to the thread that runs handlers now.
+    /// Makes this share of the queued changes, or leaves it to the thread that runs handlers now.
     pub(crate) fn catch_up(&self, share: Share) {
         let core = &self.hold.0;
         core.catch_up(core.lock(), share);
