@@ -1,14 +1,16 @@
-//! The clock on the wire: `/clock` as ROS 2 publishes it, and a keeper that does not let it fall silent.
+//! The clock on the wire: `/clock` as ROS 2 publishes it, and a keeper thread that repeats it when it would
+//! stop.
 //!
-//! The player's thread ticks. When it is stuck in a put of something else, the keeper repeats the last value,
-//! never a newer one; it does so too when somebody begins to follow.
+//! The player's thread ticks. While it is stuck in another put, the keeper repeats the last value, never a
+//! newer one. It also repeats the value for new subscribers.
 //!
-//! A tick overtakes messages that wait to be sent, except after a jump: what is from before the jump has to arrive
-//! before its clock does, or a follower that has forgotten the old time is told it once more; and what comes after
-//! the jump has to find the clock there. So ticks stay in line, and wait for room as messages do, until nothing
-//! has had to wait for half a second, or for five seconds. With a clock before each message they always do. What the
-//! keeper repeats then stays in line as well: it would be a step forward and back to whoever has a queue. Only when a
-//! put has been stuck for half a second it goes ahead, for all the others.
+//! A tick goes ahead of messages that wait to be sent, except after a jump. Messages from before the jump must
+//! arrive before the new clock, or subscribers that have reset would see the old time again; messages from
+//! after it must find the new clock. So after a jump ticks stay in line with messages, and wait for room as
+//! they do, until no put has had to wait for half a second, or for five seconds at most. With a clock before
+//! each message ticks always stay in line, and so do repeated values: ahead, they would run forward and back
+//! for subscribers with messages queued. Only when a put has been stuck for half a second does the repeated
+//! value go ahead, for the other subscribers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,32 +35,33 @@ use crate::wire::publish::publisher::{Spec, TopicPublisher};
 use crate::wire::publish::stalls::Stalls;
 use crate::wire::rmw_zenoh::graph::CLOCK;
 
-/// Ticks a second where the player was given none.
+/// Ticks per second if the player has no rate.
 const DEFAULT_HZ: f64 = 40.0;
-/// So often what a new follower is told in line is told once more.
+/// How often a value sent in line for a new subscriber is sent again.
 const AGAIN: u32 = 3;
-/// A put that takes this long has found no room.
+/// A put that takes this long had to wait for room.
 const WAITED: Duration = Duration::from_millis(1);
-/// If for so long no put has found no room, what waited then is gone: all that zenoh queues, at 16 Mbit/s.
+/// If no put had to wait for this long, everything that waited before has been sent: it is enough for all that
+/// zenoh queues at 16 Mbit/s.
 const SETTLED: Duration = Duration::from_millis(500);
-/// After so long it is gone though large messages find no room all the time: at less than 2 Mbit/s.
+/// After this time it has been sent even if large messages wait all the time: enough below 2 Mbit/s.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// What the player's thread, the keeper and zenoh's threads share.
+/// Shared by the player's thread, the keeper and zenoh's threads.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// Stays in line with messages; no token and no count of its own.
+    /// Stays in line with messages. It has no token and no sequence numbers of its own.
     in_line: TopicPublisher,
-    /// Held while something is put in line, so that values go out in their order. Never with the state's lock held:
-    /// that put may wait.
+    /// Locked during a put in line, so that values are sent in order. Never locked while the state is locked,
+    /// because that put may wait.
     line: Mutex<()>,
-    /// Each message comes right after its clock.
+    /// Whether each message comes directly after its clock.
     is_per_message: bool,
-    /// The player's thread is inside a put.
+    /// Whether the player's thread is inside a put.
     is_putting: AtomicBool,
     stalls: Stalls,
-    /// Counts what is put in line.
+    /// Counts the values put in line.
     row: Arc<Row>,
 }
 
@@ -66,8 +69,8 @@ pub(crate) struct Shared {
 struct State {
     last: Option<Time<Ros>>,
     last_put: Instant,
-    /// Overtakes messages: what the keeper uses, and the player where order does not matter. It puts under the
-    /// lock, so that values go out in their order.
+    /// Goes ahead of messages: used by the keeper, and by the player if order does not matter. It puts while
+    /// the state is locked, so that values are sent in order.
     ahead: TopicPublisher,
     /// The last jump, if messages from before it may still wait to be sent.
     jump: Option<Jump>,
@@ -78,7 +81,7 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     at: Instant,
-    /// When a put was last seen to find no room, or it itself.
+    /// When a put last had to wait for room; at first, the time of the jump.
     waited: Instant,
 }
 
@@ -89,16 +92,16 @@ impl Jump {
     }
 }
 
-/// What the keeper is asked.
+/// What the keeper is asked to do.
 #[derive(Clone, Copy, Debug)]
 enum Request {
-    /// Somebody new follows: send the last value again.
+    /// There is a new subscriber: send the last value again.
     Repeat,
-    /// The clock is over.
+    /// The clock ends.
     End,
 }
 
-/// `/clock` while it is served. Dropping it ends the keeper.
+/// `/clock` while it is served. Dropping this ends the keeper.
 #[derive(Debug)]
 pub(crate) struct Clock {
     shared: Arc<Shared>,
@@ -116,15 +119,15 @@ impl Clock {
         events: &Events,
         stalls: Stalls,
     ) -> Result<Self, WireError> {
-        // Its own priority is its own queue: bulk messages ahead of it would delay it by milliseconds.
+        // A priority of its own means a queue of its own: behind bulk messages it would be milliseconds late.
         let ahead = Spec {
             priority: Priority::RealTime,
             waits: false,
             ..spec.clone()
         };
         let ahead = TopicPublisher::declare(lanes, &ahead, events, None)?;
-        // One session and priority, one queue: no link lets one overtake the other. It waits for room as messages do,
-        // or they would come without their clock.
+        // The same session and priority means the same queue: no link lets one overtake the other. Reliable, so
+        // that it waits for room as messages do; otherwise messages could arrive without their clock.
         let in_line = Spec {
             token: None,
             qos: Qos {
@@ -151,7 +154,7 @@ impl Clock {
         let silence = silence(options);
         let (kept, repeated) = (Arc::clone(&shared), Arc::clone(&shared));
         let (requests, asked) = bounded(1);
-        // A put in line may wait, and whoever looks after the clock must not.
+        // A put in line may wait, and the keeper must not, so another thread makes it.
         let (in_line, wanted) = bounded::<()>(1);
         thread::Builder::new()
             .name("clock-line".to_owned())
@@ -175,7 +178,7 @@ impl Clock {
         Ok(clock)
     }
 
-    /// The clock shows `time`. Waits for room if it has to stay in line.
+    /// Sends `time` as the clock. Waits for room if it has to stay in line.
     pub(crate) fn tick(&self, time: Time<Ros>) {
         let clock = encode_clock(time);
         let mut state = self.shared.lock();
@@ -184,9 +187,10 @@ impl Clock {
         let is_news =
             clock.is_clamped && !std::mem::replace(&mut state.has_clamped, clock.is_clamped);
         state.jump = state.jump.filter(|jump| !jump.is_settled(now));
-        // An error means that the session is closed: the player learns it from its messages.
+        // An error means that the session is closed; the player learns that from its messages.
         if self.shared.is_per_message || state.jump.is_some() {
-            // The keeper, which waits for the lock, does not come between.
+            // Set before the lock is released, so that the keeper, which waits for the lock, does not put
+            // first.
             self.shared.is_putting.store(true, Ordering::Relaxed);
             drop(state);
             self.while_putting(|| self.shared.put_in_line());
@@ -202,18 +206,18 @@ impl Clock {
         }
     }
 
-    /// What its followers missed.
+    /// Counts what subscribers of the clock missed.
     pub(crate) fn row(&self) -> Arc<Row> {
         Arc::clone(&self.shared.row)
     }
 
-    /// What is put from now on is of another time.
+    /// Everything put from now on belongs to the time after a jump.
     pub(crate) fn jump(&self) {
         let at = steady();
         self.shared.lock().jump = Some(Jump { at, waited: at });
     }
 
-    /// Puts something in line; the keeper looks after the clock meanwhile.
+    /// Makes a put in line; the keeper watches the clock meanwhile.
     pub(crate) fn while_putting(&self, put: impl FnOnce()) {
         let before = steady();
         self.shared.is_putting.store(true, Ordering::Relaxed);
@@ -228,7 +232,7 @@ impl Clock {
         }
     }
 
-    /// Answers who begins to follow without a token: plain zenoh tells only of the first.
+    /// Repeats the clock for subscribers without a token. Plain zenoh reports only the first of them.
     pub(crate) fn answer_matches(&self) -> Result<(), WireError> {
         let matching = self.shared.lock().ahead.on_match(self.waker());
         matching.map_err(|source| WireError::Declare {
@@ -237,22 +241,22 @@ impl Clock {
         })
     }
 
-    /// What to call when somebody begins to follow; waits for nothing.
+    /// A function to call for a new subscriber; it does not block.
     pub(crate) fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
         let requests = self.requests.clone();
-        // A request that waits already says the same.
+        // A request that already waits has the same effect.
         Arc::new(move || {
             let _ = requests.try_send(Request::Repeat);
         })
     }
 
-    /// Ends the keeper and takes the token back.
+    /// Ends the keeper and undeclares the token.
     pub(crate) fn stop(&mut self) {
         self.shared.lock().ahead.undeclare_token();
         if let Some(keeper) = self.keeper.take() {
-            // An error means that the keeper is gone already.
+            // An error means that the keeper has already ended.
             let _ = self.requests.send(Request::End);
-            // A panic of the keeper has been reported by its thread.
+            // The keeper's thread has reported its panic itself.
             drop(keeper.join());
         }
     }
@@ -269,7 +273,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts the last value in line with messages. Waits for room as they do, after a put in line of another thread.
+    /// Puts the last value in line with messages. Waits for room as they do, and before that for a put in line
+    /// by another thread.
     fn put_in_line(&self) {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
@@ -279,10 +284,10 @@ impl Shared {
         let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);
         let bytes = payload.len();
         let put = || self.in_line.put_stamped(&payload, stamp);
-        // Only this put's own wait counts, not that for the other thread.
+        // Measures only this put, not the wait for the other thread.
         let (put, waited) = self.stalls.while_putting(put);
         drop(line);
-        // An error means that the session is closed: the player learns it from its messages.
+        // An error means that the session is closed; the player learns that from its messages.
         if put.is_ok() {
             self.row.count_sent(bytes);
             self.stalls.put_took(&self.row, waited);
@@ -292,7 +297,8 @@ impl Shared {
     fn keep(&self, silence: Duration, asked: &Receiver<Request>, in_line: &Sender<()>) {
         let mut patience = silence;
         let mut is_wanted = false;
-        // Its link to the session that puts in line may be up a moment later than it is known as a follower.
+        // Repeated, because a subscriber may be known a moment before its link to the session that puts in line
+        // is up.
         let mut again = 0;
         loop {
             match asked.recv_timeout(patience) {
@@ -309,12 +315,12 @@ impl Shared {
             let is_stuck = silent >= silence && is_putting && is_settled;
             patience = silence.saturating_sub(silent);
             let goes_ahead = is_stuck || (is_wanted && is_free);
-            // Behind what is stuck it would wait as well.
+            // A value in line would wait behind a put that is stuck.
             if goes_ahead || (is_wanted && !is_putting) {
                 if goes_ahead {
                     state.repeat(now);
                 } else {
-                    // One that waits already says the same.
+                    // One that already waits has the same effect.
                     let _ = in_line.try_send(());
                     state.last_put = now;
                 }
@@ -330,18 +336,18 @@ impl Shared {
 }
 
 impl State {
-    /// Puts the last value once more, ahead of messages.
+    /// Puts the last value again, ahead of messages.
     fn repeat(&mut self, now: Instant) {
         let Some(last) = self.last else { return };
         let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);
         let stamp = self.ahead.stamp();
-        // An error means that the session is closed, and nobody is left to hear it.
+        // An error means that the session is closed and has no subscribers any more.
         drop(self.ahead.put_stamped(&payload, stamp));
         self.last_put = now;
     }
 }
 
-/// How long the clock may be silent: one and a half ticks; where it has to stay in line, until that is stuck.
+/// How long the clock may be silent: one and a half ticks; with a clock per message, half a second or more.
 fn silence(options: ClockOptions) -> Duration {
     let hz = options
         .hz
@@ -411,7 +417,7 @@ mod tests {
             patient: None,
         };
         let clock = Clock::start(&lanes, &spec, options, &events, stalls).unwrap();
-        // As the thread that repeats in line does while its put waits.
+        // Stands for the thread that repeats in line, while its put waits.
         let line = clock.shared.line.lock().unwrap();
         let waits_since = steady();
         thread::scope(|scope| {

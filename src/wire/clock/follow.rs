@@ -1,8 +1,8 @@
-//! [`ClockSource`]: the `/clock` topic, or a server's `clock_state`, as a time source.
+//! [`ClockSource`]: the `/clock` topic, or a player's `clock_state`, as a time source.
 //!
-//! zenoh's thread only puts what came into a mailbox; one thread of the source takes it from there and feeds the
-//! clocks, so that jump handlers run in no callback of the network. The newest counts: what waits there while
-//! handlers run is passed over when more comes, but no turn of the time is.
+//! zenoh's thread only puts messages into a mailbox. A thread of the source takes them out and feeds the
+//! clocks, so that jump handlers never run in a network callback. While handlers run, a waiting message is
+//! replaced by the next one, unless that would hide that time changed direction.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,49 +21,50 @@ use super::state_message::ClockStateMessage;
 use crate::wire::net::now::steady;
 use crate::wire::rmw_zenoh::graph::{CLOCK, Graph};
 
-/// How long after it was made a source may be switched on without a complaint that the clock is ignored.
+/// How long after it was made a source may be off before a publisher of the clock is reported as ignored.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Which topic says what time it is.
+/// The topic that gives the time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Follow {
-    /// `/clock`: the time stands between two messages.
+    /// `/clock`: time does not move between two messages.
     #[default]
     Clock,
-    /// The state topic of a player, by its full name (`/rosbag2_player/clock_state`): the time goes on
-    /// between two messages as it says, for [`Extrapolation::max_age`]. The player says it at every change and once a
-    /// second: with less than that, and some for the way, time stands before the next one. The ages of messages are
-    /// judged by this machine's system clock: if it is ahead of the player's by more than that, time never goes on.
+    /// The state topic of a player, by its full name (`/rosbag2_player/clock_state`). Between two messages time
+    /// moves at the speed they give, for [`Extrapolation::max_age`] at most. The player sends a message at
+    /// every change and once per second: with a `max_age` below one second plus the time of transmission, time
+    /// stops before each next message. The age of a message is measured with this machine's system clock: if
+    /// that is ahead of the player's by more than `max_age`, time never moves between messages.
     State(String, Extrapolation),
 }
 
-/// The time of a clock server on the network. For a [`SimTime`](crate::clock::SimTime).
+/// The time of a clock server on the network, for a [`SimTime`](crate::clock::SimTime).
 ///
-/// Messages that come while jump handlers run are passed over for newer ones, but so that each step back is told
-/// of, as one with those that follow right on.
+/// Messages that arrive while jump handlers run are replaced by newer ones, but every jump back is delivered;
+/// jumps back that follow directly on each other are delivered as one.
 #[derive(Debug)]
 pub struct ClockSource {
     pub(crate) zenoh: zenoh::Session,
     pub(crate) graph: Graph,
     pub(crate) follow: Follow,
-    /// The key to subscribe to, whatever its publisher's hash.
+    /// The key to subscribe to, whatever the type hash of the publisher.
     pub(crate) key: String,
-    /// The token that tells others of the subscription.
+    /// The liveliness token of the subscription.
     pub(crate) token: String,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) heard: Option<Heard>,
-    /// Whether a thread empties the mailbox.
+    /// Whether the thread that empties the mailbox was started.
     pub(crate) has_thread: bool,
 }
 
-/// A subscription; its token goes first.
+/// A subscription; its token is dropped first.
 #[derive(Debug)]
 pub(crate) struct Heard {
     _token: LivelinessToken,
     _subscriber: Subscriber<()>,
 }
 
-/// What came last and has not been fed yet.
+/// What was received and has not been fed to the clocks yet.
 #[derive(Debug, Default)]
 pub(crate) struct Mailbox {
     letters: Mutex<Letters>,
@@ -72,11 +73,11 @@ pub(crate) struct Mailbox {
 
 #[derive(Debug, Default)]
 struct Letters {
-    /// Where to say the time.
+    /// Where to feed the time.
     feed: Option<Feed>,
     said: Waiting<Said>,
     publishers: Option<(Feed, usize)>,
-    /// Whether time is wanted.
+    /// Whether the source is switched on.
     is_wanted: bool,
     is_over: bool,
 }
@@ -84,7 +85,7 @@ struct Letters {
 #[derive(Clone, Copy, Debug)]
 enum Said {
     Time(Time<Ros>),
-    /// With when it came.
+    /// With the instant at which it was received.
     State(ClockState, Extrapolation, Time<Steady>),
 }
 
@@ -103,7 +104,7 @@ impl ClockSource {
 impl TimeSource for ClockSource {
     fn attached(&mut self, feed: &Feed) {
         if let Err(error) = self.start_thread() {
-            // The start will try again, and fail where somebody looks.
+            // `start` tries again and returns the error.
             tracing::warn!("nobody counts the publishers of the clock: no thread: {error}");
         }
         let (mailbox, feed) = (Arc::downgrade(&self.mailbox), feed.clone());
@@ -154,7 +155,7 @@ impl TimeSource for ClockSource {
     }
 }
 
-/// What a message says; nothing if it cannot be read.
+/// The time or state in a message; `None` if it cannot be read.
 fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Said> {
     match follow {
         Follow::Clock => decode_clock(payload).map(Said::Time),
@@ -162,7 +163,7 @@ fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Said> {
             let message = ClockStateMessage::decode(payload)?;
             let state = ClockState {
                 time: message.clock,
-                // Neither zero nor what nobody can tell is a speed: the time stands.
+                // Zero and NaN are not speeds: time does not move.
                 speed: Speed::from_f64(message.real_time_factor).ok(),
                 generation: message.generation,
                 sent: (message.system_nanos > 0).then(|| Time::from_nanos(message.system_nanos)),
@@ -191,12 +192,13 @@ impl Mailbox {
         self.has_come.notify_one();
     }
 
-    /// Feeds what comes until the source is gone.
+    /// Feeds what arrives, until the source is dropped.
     fn hand_on(&self) {
         let begun = steady();
         let mut letters = self.letters();
         loop {
-            // That somebody publishes what nobody wants is told when there was time to want it.
+            // A publisher while the source is off causes a warning, so the count waits until the source is on
+            // or the grace is over.
             let grace = GRACE.saturating_sub(steady().saturating_duration_since(begun));
             let is_due = letters.is_wanted || grace.is_zero();
             let publishers = letters.publishers.take_if(|_| is_due);
@@ -232,7 +234,7 @@ impl Mailbox {
 
 impl Drop for ClockSource {
     fn drop(&mut self) {
-        // Not waited for: it may be the thread that drops this, in a jump handler.
+        // The thread is not joined: it may be the one that drops this, in a jump handler.
         self.mailbox.put(|letters| letters.is_over = true);
     }
 }

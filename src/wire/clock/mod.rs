@@ -1,4 +1,4 @@
-//! Clocks on the network: `/clock` and `~/clock_state` as they are published, and as they are followed.
+//! Clocks on the network: publishing and following `/clock` and `~/clock_state`.
 
 pub(super) mod clock_topic;
 pub(super) mod follow;

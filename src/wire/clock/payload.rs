@@ -1,19 +1,19 @@
-//! The little CDR we write ourselves, and the check of what passes through.
+//! The CDR of clock messages, and the check of the payloads of recorded messages.
 
 use crate::time::{Ros, Time};
 
-/// Why a payload is not what a ROS 2 node can read.
+/// Why a ROS 2 node could not read a payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CdrError {
     /// Shorter than the encapsulation header and one byte.
     #[error("{0} bytes are too few for a CDR message")]
     Short(usize),
-    /// Another encapsulation than plain CDR, big or little endian.
+    /// An encapsulation other than plain CDR in either byte order.
     #[error("encapsulation {0:02x} {1:02x} is not plain CDR")]
     Encapsulation(u8, u8),
 }
 
-/// Whether a payload carries plain CDR, as nodes on `rmw_zenoh` read it; only the header is looked at.
+/// Checks that a payload is plain CDR, as nodes on `rmw_zenoh` read it; reads only the header.
 pub fn check_cdr(payload: &[u8]) -> Result<(), CdrError> {
     match payload {
         [0, 0 | 1, _, _, _, ..] => Ok(()),
@@ -27,11 +27,11 @@ pub fn check_cdr(payload: &[u8]) -> Result<(), CdrError> {
 pub struct ClockBytes {
     /// Header, seconds, nanoseconds.
     pub bytes: [u8; 12],
-    /// Whether the time did not fit (32-bit seconds, 1901 to 2038) and was held at the end of the range.
+    /// Whether the time did not fit (32-bit seconds, 1901 to 2038) and was clamped to the end of the range.
     pub is_clamped: bool,
 }
 
-/// Writes a clock message, little endian.
+/// Writes a clock message in little-endian CDR.
 pub fn encode_clock(time: Time<Ros>) -> ClockBytes {
     let (sec, nanosec) = time.to_sec_nanosec();
     let fitting = i32::try_from(sec).ok();
@@ -49,7 +49,7 @@ pub fn encode_clock(time: Time<Ros>) -> ClockBytes {
     }
 }
 
-/// Reads a clock message in either byte order; `None` if it is none.
+/// Reads a clock message in either byte order; `None` if it is not valid.
 pub fn decode_clock(payload: &[u8]) -> Option<Time<Ros>> {
     let bytes: &[u8; 12] = payload.get(..12)?.try_into().ok()?;
     let (sec, nanosec) = (bytes[4..8].try_into().ok()?, bytes[8..].try_into().ok()?);

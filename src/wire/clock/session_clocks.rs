@@ -1,4 +1,5 @@
-//! What a [`Session`] does for clocks besides `/clock` itself: following one, and saying how ours goes on.
+//! What a [`Session`] does for clocks besides `/clock`: following a clock server, and publishing
+//! `~/clock_state`.
 
 use std::sync::Arc;
 
@@ -18,8 +19,8 @@ use crate::wire::rmw_zenoh::token::{ANY_HASH, EntityKind, NO_HASH, Token};
 use crate::wire::rmw_zenoh::type_hash::Flavour;
 
 impl Session {
-    /// The time of a clock server on this network, for a [`SimTime`](crate::clock::SimTime): it drives
-    /// clocks as long as this session is open.
+    /// The time of a clock server on this network, for a [`SimTime`](crate::clock::SimTime). It drives clocks
+    /// as long as this session is open.
     pub fn clock_source(&self, follow: Follow) -> ClockSource {
         if let Err(error) = self.show_node() {
             self.events.warn(error.to_string());
@@ -54,8 +55,8 @@ impl Session {
         }
     }
 
-    /// Says on `~/clock_state` what the player behind `transport` does with its time, `shift` added to log
-    /// time. Begin it after [`Session::advertise`], end it by dropping it.
+    /// Publishes on `~/clock_state` how the clock of the player behind `transport` moves; `shift` is added to
+    /// log time. Call it after [`Session::advertise`]; drop the result to end it.
     pub fn serve_state(
         &self,
         transport: &Transport,
@@ -63,7 +64,7 @@ impl Session {
     ) -> Result<StateTopic, WireError> {
         self.show_node()?;
         let flavour = self.flavour();
-        // The text is ours, and a test computes its hash.
+        // The definition is part of this program, and a test computes its hash.
         let computed = state_message::hash().ok();
         let hash = computed.filter(|_| flavour != Flavour::Humble);
         let hash = hash.unwrap_or_else(|| NO_HASH.to_owned());
@@ -79,7 +80,7 @@ impl Session {
             hash: hash.clone(),
             qos: Qos::default(),
         };
-        // A subscriber that takes nothing must not keep the others from hearing it.
+        // A stuck subscriber must not keep others from receiving the state.
         let spec = Spec {
             waits: false,
             ..self.ros_spec(&topic, key_hash)

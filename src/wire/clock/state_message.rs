@@ -1,7 +1,7 @@
-//! `bagplay_interfaces/msg/ClockState`: what a clock server does with its time, in CDR and back.
+//! `bagplay_interfaces/msg/ClockState`: how the clock of a clock server moves, in CDR and back.
 //!
-//! The definition is in `share/bagplay_interfaces`, to be built into a ROS 2 workspace by who wants to read
-//! it there; its hash is computed from that very text.
+//! The definition is in `share/bagplay_interfaces`, for use in a ROS 2 workspace; the type hash is computed
+//! from that text.
 
 use crate::player::{Pace, State, Status};
 use crate::ros::SchemaError;
@@ -17,44 +17,44 @@ const DEFINITION: &str = concat!(
     "MSG: builtin_interfaces/Time\n",
     "int32 sec\nuint32 nanosec\n",
 );
-/// Header, two stamps around a number, a count, a word.
+/// Header, time stamp, 64-bit float, time stamp, 64-bit count, byte.
 const LENGTH: usize = 4 + 8 + 8 + 8 + 8 + 1;
 
-/// Why the clock stands or moves.
+/// Whether the clock moves, and if not, why.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ClockMotion {
     /// It moves.
     Playing,
-    /// It was asked to stand.
+    /// It is paused by a command.
     Held,
-    /// It is meant to play and waits: for subscribers, the network or the recording.
+    /// It should play and waits for subscribers, the network or the recording.
     Waiting,
-    /// It is at the end.
+    /// It is at the exit edge, or the run is over.
     Ended,
 }
 
 /// A `ClockState` message.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClockStateMessage {
-    /// What the clock shows.
+    /// The time of the clock.
     pub clock: Time<Ros>,
-    /// Seconds of clock time a second of wall time; NaN if nobody can tell.
+    /// Seconds of clock time per second of wall time; NaN if unknown.
     pub real_time_factor: f64,
     /// The sender's system clock in nanoseconds since 1970; 0 if it has none.
     pub system_nanos: i64,
-    /// Counts the jumps, from another number in each run of a player.
+    /// Counts the jumps, from a different start in each run of a player.
     pub generation: u64,
-    /// Why the clock stands or moves.
+    /// Whether the clock moves, and if not, why.
     pub motion: ClockMotion,
 }
 
-/// The hash of its type.
+/// The hash of the type.
 pub(crate) fn hash() -> Result<String, SchemaError> {
     message_hash("bagplay_interfaces/msg/ClockState", DEFINITION.as_bytes()).map(|it| it.hash)
 }
 
 impl ClockStateMessage {
-    /// What a player does at `now`, with its clock shifted, and with the system's clock.
+    /// The state of a player at `now`; `shift` is added to log time, `system_nanos` is the system clock.
     pub(crate) fn of(
         status: &Status,
         now: Time<Steady>,
@@ -88,7 +88,7 @@ impl ClockStateMessage {
         }
     }
 
-    /// The message in CDR, little endian. Times beyond 32-bit seconds are held at the end of that range.
+    /// The message in little-endian CDR. Times beyond 32-bit seconds are clamped.
     pub fn encode(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         bytes[1] = 1;
@@ -105,7 +105,7 @@ impl ClockStateMessage {
         bytes
     }
 
-    /// Reads a message in CDR of either byte order; `None` if it is none.
+    /// Reads a message in CDR of either byte order; `None` if it is not valid.
     pub fn decode(payload: &[u8]) -> Option<Self> {
         let bytes: &[u8; LENGTH] = payload.get(..LENGTH)?.try_into().ok()?;
         let is_little = match bytes[..2] {
@@ -150,7 +150,7 @@ impl ClockStateMessage {
     }
 }
 
-/// Seconds and nanoseconds, as `/clock` has them.
+/// Seconds and nanoseconds, as in `/clock`.
 fn stamp(time: Time<Ros>) -> [u8; 8] {
     let bytes = super::payload::encode_clock(time).bytes;
     let mut stamp = [0; 8];
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_definition_has_a_hash() {
-        // Computed once by another program from the definition.
+        // Computed once from the definition by another program.
         let due = "RIHS01_83c6025ad864a2bc41ffe52b92c81e50db1f03c7c05f5c75142d844fd4712274";
         assert_eq!(hash().unwrap(), due);
     }

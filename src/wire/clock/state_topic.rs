@@ -1,7 +1,7 @@
-//! [`StateTopic`]: the topic `~/clock_state`, kept by a thread of its own.
+//! [`StateTopic`]: the topic `~/clock_state`, published by a thread of its own.
 //!
-//! It reads the player's status and says it again: on every change of motion, once a second, and when
-//! somebody new listens. Never latched: a receiver starts its stopwatch when a state arrives.
+//! It publishes the player's status on every change of motion, once per second, and for every new subscriber.
+//! The topic is never latched, because a receiver measures the age of a state from its arrival.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -18,35 +18,35 @@ use crate::wire::error::WireError;
 use crate::wire::net::now::unix_nanos;
 use crate::wire::publish::publisher::TopicPublisher;
 
-/// How often it is said although nothing changes.
+/// How often the state is published if nothing changes.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How long after saying it more changes wait for each other.
+/// How long changes are collected after the state was published.
 const WINK: Duration = Duration::from_millis(5);
 
-/// What the thread is asked.
+/// What the thread is asked to do.
 #[derive(Clone, Copy, Debug)]
 enum Request {
-    /// Something is new: say it.
+    /// Publish the state.
     Say,
-    /// The clock is over.
+    /// The clock ends.
     End,
 }
 
-/// Says what the clock does, until it is dropped.
+/// Publishes the state of the clock until this is dropped.
 #[derive(Debug)]
 pub struct StateTopic {
     requests: Sender<Request>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread works with.
+/// What the thread uses.
 struct Work {
     publisher: TopicPublisher,
     transport: Transport,
-    /// From log time to what the clock shows.
+    /// Added to log time to get the time of the clock.
     shift: time::Duration,
-    /// Where generations begin, so that those of two runs are not taken for each other.
+    /// The first generation, so that generations of two runs differ.
     first: u64,
 }
 
@@ -72,7 +72,7 @@ impl StateTopic {
         })
     }
 
-    /// What to call when it should be said again; waits for nothing.
+    /// A function to call when the state should be published again; it does not block.
     pub(crate) fn waker(&self) -> Arc<dyn Fn() + Send + Sync> {
         waker(&self.requests)
     }
@@ -80,7 +80,7 @@ impl StateTopic {
 
 fn waker(requests: &Sender<Request>) -> Arc<dyn Fn() + Send + Sync> {
     let requests = requests.clone();
-    // A request that waits already says the same.
+    // A request that already waits has the same effect.
     Arc::new(move || {
         let _ = requests.try_send(Request::Say);
     })
@@ -96,7 +96,7 @@ impl Work {
         };
         loop {
             self.say();
-            // What follows at once is said together.
+            // Changes that follow at once are published together.
             let first = asked.recv_timeout(WINK);
             if is_over(first) {
                 break;
@@ -108,7 +108,7 @@ impl Work {
                 break;
             }
         }
-        // The last word: it has ended.
+        // The last message: the clock has ended.
         self.say();
         self.publisher.undeclare_token();
     }
@@ -123,7 +123,7 @@ impl Work {
             generation: self.first.wrapping_add(state.generation),
             ..state
         };
-        // An error means that the session is closed, and nobody is left to hear it.
+        // An error means that the session is closed and has no subscribers any more.
         drop(
             self.publisher
                 .put(&Bytes::copy_from_slice(&message.encode())),
@@ -134,9 +134,9 @@ impl Work {
 impl Drop for StateTopic {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // An error means that the thread is gone already.
+            // An error means that the thread has already ended.
             let _ = self.requests.send(Request::End);
-            // A panic has been reported by its thread.
+            // The thread has reported its panic itself.
             let _ = thread.join();
         }
     }
