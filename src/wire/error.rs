@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::untrusted::Foreign;
 
-/// What zenoh reports: it has one boxed error type for everything.
+/// What zenoh reports: one boxed error type for everything.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why the wire cannot be opened or a topic cannot be put on it.
@@ -15,23 +15,23 @@ pub enum WireError {
     Name {
         /// The topic's name on the wire.
         name: String,
-        /// What is wrong with it.
+        /// Why the name cannot be a key.
         reason: &'static str,
     },
-    /// A node name ROS would not take.
+    /// A node name that is not valid in ROS.
     #[error("`{}` is not a node name: letters, digits and `_`, not starting with a digit", Foreign::text(.0))]
     NodeName(String),
-    /// An endpoint that nobody can connect to or listen on.
+    /// An endpoint that cannot be used to connect or listen.
     #[error(
         "`{endpoint}` is not an endpoint: {reason}; hint: write tcp/HOST:PORT, as in tcp/192.168.1.5:7447"
     )]
     Endpoint {
         /// The endpoint.
         endpoint: String,
-        /// What is wrong with it.
+        /// Why it cannot be used.
         reason: String,
     },
-    /// An environment variable that means nothing.
+    /// An environment variable with a value that is not valid.
     #[error("{name}={} means nothing: {reason}", Foreign::text(value))]
     Environment {
         /// The variable.
@@ -46,10 +46,10 @@ pub enum WireError {
     ConfigFile {
         /// The file.
         path: PathBuf,
-        /// What zenoh says.
+        /// The error from zenoh.
         source: Cause,
     },
-    /// A zenoh configuration value that zenoh does not take.
+    /// A configuration value that zenoh does not accept.
     #[error(
         "zenoh does not take the setting {} = {}",
         Foreign::text(key),
@@ -60,35 +60,35 @@ pub enum WireError {
         key: String,
         /// The value, as JSON5.
         value: String,
-        /// What zenoh says.
+        /// The error from zenoh.
         source: Cause,
     },
-    /// This process may have too few files open.
+    /// The limit of open files of this process is too low.
     #[error(
         "only {allowed} files may be open, and the network needs {needed}; hint: ulimit -n 1024"
     )]
     OpenFiles {
-        /// How many are allowed.
+        /// The limit.
         allowed: u64,
-        /// How many it takes.
+        /// How many are needed.
         needed: u64,
     },
-    /// Nobody answers where we were told to connect.
+    /// An endpoint to connect to does not answer.
     #[error(
         "nobody answers at {endpoint}; hint: is the router running there, and is the port right?"
     )]
     Unreachable {
         /// The endpoint.
         endpoint: String,
-        /// What the system says.
+        /// The error from the system.
         source: std::io::Error,
     },
     /// The session could not be opened.
     #[error("cannot open a zenoh session ({what})")]
     Open {
-        /// What the session was to be.
+        /// The role that the session was to have.
         what: String,
-        /// What zenoh says.
+        /// The error from zenoh.
         source: Cause,
     },
     /// Something could not be declared on the session.
@@ -96,13 +96,13 @@ pub enum WireError {
     Declare {
         /// The key.
         what: String,
-        /// What zenoh says.
+        /// The error from zenoh.
         source: Cause,
     },
     /// A thread could not be started.
     #[error("cannot start the clock thread")]
     Thread(#[source] std::io::Error),
-    /// The same, for the one that watches the router.
+    /// The thread that watches the router could not be started.
     #[error("cannot start the thread that watches the router")]
     Succession(#[source] std::io::Error),
 }

@@ -1,5 +1,5 @@
-//! [`WireEvent`]: what happens on the network while we are on it. Its display says what happened; what can be done
-//! about it depends on the program around this.
+//! [`WireEvent`]: what happens on the network during a session. The `Display` text says what happened; what a
+//! user can do about it depends on the program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,114 +8,117 @@ use std::time::Duration;
 use crate::ros::{Durability, Qos, Reliability};
 use crate::untrusted::Foreign;
 
-/// What happens on the network. Told from zenoh's threads: a receiver hands it on and does not wait.
+/// What happens on the network. Sent from zenoh's threads: the receiver must not block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WireEvent {
-    /// A node subscribes to a topic of ours, with the type and hash we publish.
+    /// A node subscribes to a topic that this session publishes, with the same type and hash.
     SubscriberJoined {
         /// The topic.
         topic: String,
         /// The node.
         node: String,
     },
-    /// It does no longer.
+    /// A node no longer subscribes to a topic that this session publishes.
     SubscriberLeft {
         /// The topic.
         topic: String,
         /// The node.
         node: String,
     },
-    /// Whether messages of a topic of ours have anywhere to go: the data path, not the wish.
+    /// A topic of this session has a subscriber that data can reach, or has none any more. Independent of
+    /// tokens.
     Matching {
         /// The topic.
         topic: String,
-        /// Whether a subscriber's route is up.
+        /// Whether a route to a subscriber is up.
         matched: bool,
     },
-    /// A node subscribes to the clock. The last value is sent again at once, unasked.
+    /// A node subscribes to the clock. The last value is sent to it again automatically.
     ClockSubscriber {
         /// The node.
         node: String,
     },
-    /// The way to the network was lost or is there again: ask [`Session::path`](crate::wire::net::session::Session::path), which has
-    /// the state. While it is lost, what is put reaches nobody.
+    /// The connection to the network was lost or is back:
+    /// [`Session::path`](crate::wire::net::session::Session::path) has the state. While it is lost, puts reach
+    /// no subscriber.
     PathChanged,
-    /// The router on this host is gone, and this session's process has taken its place.
+    /// The router of this host is gone, and this process has become the router.
     BecameRouter {
         /// The endpoints at which it listens.
         listen: Vec<String>,
     },
-    /// Somebody else publishes `/clock` while we serve it.
+    /// Another node publishes `/clock` while this session serves it.
     ForeignClock {
         /// The node.
         node: String,
     },
-    /// Somebody else publishes topics of ours. Told topic by topic, as their tokens come.
+    /// Another node publishes topics that this session publishes. Sent once per topic, when the token appears.
     ForeignPublisher {
         /// The topics.
         topics: Vec<String>,
         /// The node.
         node: String,
     },
-    /// Another node has our name.
+    /// Another node has the name of this node.
     SameNodeName {
         /// The name.
         node: String,
-        /// The other's session.
+        /// The session of the other node.
         zid: String,
     },
-    /// A node subscribes to a topic of ours with another type or hash: it gets nothing, and nothing else says so.
+    /// A node subscribes to a topic with another type or hash than is published: it receives nothing and sees
+    /// no error.
     TypeMismatch {
         /// The topic.
         topic: String,
-        /// Our type and hash.
+        /// Type and hash that are published.
         ours: String,
-        /// Theirs.
+        /// Type and hash of the subscription.
         theirs: String,
         /// The node.
         node: String,
         /// Whether only the hash differs.
         is_same_type: bool,
     },
-    /// No type hash is known for a topic of ours: ROS 2 nodes after Humble do not receive it.
+    /// The type hash of a topic is unknown: ROS 2 nodes after Humble do not receive the topic.
     UnknownTypeHash {
         /// The topic.
         topic: String,
         /// Its type.
         type_name: String,
-        /// Why there is none.
+        /// Why it is unknown.
         why: String,
     },
     /// The publishers of a topic had different profiles when it was recorded.
     MixedProfiles {
         /// The topic.
         topic: String,
-        /// The profile it is published with.
+        /// The profile with which it is published.
         qos: Qos,
     },
-    /// A put waited for the whole stall timeout, and in vain: what is sent from now on is lost to who takes nothing.
+    /// A put waited for the whole stall timeout in vain: from now on the stuck subscriber loses messages.
     Stalled {
         /// The topic whose message waited.
         topic: String,
         /// How long it waited.
         waited: Duration,
-        /// The topic's subscribers: it was one of them, or the router they are behind.
+        /// The subscribers of the topic: one of them is stuck, or the router between.
         nodes: Vec<String>,
     },
-    /// Who took nothing takes something again.
+    /// A stuck subscriber reads again.
     Back {
-        /// The nodes of the session that was away.
+        /// The nodes of the session that was stuck.
         nodes: Vec<String>,
-        /// How long it took nothing.
+        /// How long it was stuck.
         away: Duration,
-        /// How many messages it has lost at least.
+        /// How many messages it has lost, at least.
         lost: u64,
     },
-    /// Anything else worth telling.
+    /// Any other warning.
     Warning(String),
 }
 
-/// Escaped: nodes and topics of others may have any name.
+/// Escaped, because names of nodes and topics on the network may contain anything.
 impl fmt::Display for WireEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Foreign::text(&Unescaped(self).to_string()).fmt(f)
@@ -226,7 +229,7 @@ impl fmt::Display for Unescaped<'_> {
     }
 }
 
-/// Names of topics: the first few of many.
+/// Names of topics: at most the first five.
 fn listed(topics: &[String]) -> String {
     const NAMED: usize = 5;
     let named = topics.iter().take(NAMED).map(String::as_str);
@@ -237,7 +240,7 @@ fn listed(topics: &[String]) -> String {
     }
 }
 
-/// Where events go; cheap to clone.
+/// The receiver of events; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Events(Arc<dyn Fn(WireEvent) + Send + Sync>);
 

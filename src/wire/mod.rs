@@ -1,10 +1,9 @@
-//! ROS 2 over zenoh: the only room that knows zenoh and CDR.
+//! ROS 2 over zenoh: the only module that uses zenoh and writes CDR.
 //!
-//! The way out: a [`Session`] joins the network as an `rmw_zenoh` node does, [`Session::advertise`] turns
-//! recorded topics into publishers, and the player puts through the [`WireOutput`]. What happens on the
-//! network (subscribers coming and going, a lost router, a second clock) is told as [`WireEvent`]s and can
-//! be asked of the [`Graph`]. Pure codecs sit beside that, one a file, each against vectors of bytes that
-//! real nodes were seen to take.
+//! A [`Session`] joins the network as an `rmw_zenoh` node does. [`Session::advertise`] turns recorded topics
+//! into publishers, and the player sends through the [`WireOutput`]. Changes on the network (subscribers that
+//! come and go, a lost router, a second clock) are reported as [`WireEvent`]s; the [`Graph`] has the present
+//! state. The codecs are pure functions, one file each, tested against byte vectors that real nodes accept.
 
 mod clock;
 mod error;

@@ -1,4 +1,5 @@
-//! What the wire is told: [`WireOptions`], [`Played`], [`ClockOptions`]; and what it could not do: [`Skipped`].
+//! The input of the wire: [`WireOptions`], [`Played`], [`ClockOptions`]; and the topics it leaves out:
+//! [`Skipped`].
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,18 +8,18 @@ use crate::bag::{Topic, TopicId};
 use crate::ros::Qos;
 use crate::untrusted::Foreign;
 
-/// What happens to a message of a reliable topic that a subscriber's link has no room for.
+/// What happens to a message of a reliable topic when a subscriber's link has no room for it.
 ///
-/// Messages of best effort topics are always dropped then, unless each comes with its clock. zenoh 1.10 reports a drop to nobody (its
-/// `put` returns `Ok` either way, statistics are per link and need another build of it), so messages
-/// dropped by congestion are *not* in any count of ours.
+/// Messages of best-effort topics are always dropped then, except with [`ClockOptions::per_message`]. zenoh
+/// 1.10 does not report a drop (`put` returns `Ok` in both cases; its statistics are per link and need a
+/// special build). So messages dropped by congestion are *not* counted anywhere in this program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Congestion {
-    /// Wait, at most the stall timeout; then whoever takes nothing misses what is sent until it takes something again.
-    /// (As a client, whose one link is that to its router, zenoh closes and opens that again instead.)
+    /// Wait, for the stall timeout at most; then a stuck subscriber misses what is sent until it reads again.
+    /// (A client has only the link to its router: there zenoh closes the link and opens it again instead.)
     #[default]
     Block,
-    /// Wait for one message at a time, drop those behind it.
+    /// Wait with one message at a time, and drop those behind it.
     BlockFirst,
     /// Drop after a millisecond, as a ROS 2 node with a `keep_last` publisher does.
     Drop,
@@ -27,12 +28,12 @@ pub enum Congestion {
 /// Which form of type hash the ROS 2 nodes on the network use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Distro {
-    /// As the nodes that are there: Humble's form if there are only Humble nodes, else RIHS01.
+    /// As the nodes on the network: Humble's form if there are only Humble nodes, otherwise RIHS01.
     #[default]
     Auto,
     /// No type hashes.
     Humble,
-    /// RIHS01, as all after Humble.
+    /// RIHS01, as in all releases after Humble.
     Jazzy,
     /// As Jazzy.
     Kilted,
@@ -45,25 +46,26 @@ pub enum Distro {
 /// How to join the network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WireOptions {
-    /// The ROS domain; `None` = `ROS_DOMAIN_ID`, else 0.
+    /// The ROS domain; `None`: from `ROS_DOMAIN_ID`, otherwise 0.
     pub domain_id: Option<u32>,
-    /// Our node's name, with its namespace if it has one: `rosbag2_player`, `/robot1/player`.
+    /// The name of this node, with its namespace if it has one: `rosbag2_player`, `/robot1/player`.
     pub node_name: String,
-    /// Endpoints to connect to, as `tcp/192.168.1.5:7447`; empty = look for a router on this host.
+    /// Endpoints to connect to, such as `tcp/192.168.1.5:7447`; empty: look for a router on this host.
     pub connect: Vec<String>,
-    /// Endpoints to listen on. Without `connect` a router of ours listens there.
+    /// Endpoints to listen on. Without `connect`, a router of this process listens there.
     pub listen: Vec<String>,
-    /// The port on loopback at which the router of this host is looked for, and at which we are it if none is there.
+    /// The loopback port at which to look for the router of this host, and to listen as the router if there is
+    /// none.
     pub router_port: u16,
-    /// A zenoh configuration file (JSON5); `None` = `ZENOH_SESSION_CONFIG_URI`, else built in.
+    /// A zenoh configuration file (JSON5); `None`: from `ZENOH_SESSION_CONFIG_URI`, otherwise built in.
     pub config_file: Option<PathBuf>,
-    /// What happens to messages of reliable topics when there is no room.
+    /// What happens to messages of reliable topics when a link has no room.
     pub congestion: Congestion,
-    /// How long a subscriber may take nothing before playback goes on without it.
+    /// How long a subscriber may be stuck before playback continues without it.
     pub stall_timeout: Duration,
     /// The form of type hashes.
     pub distro: Distro,
-    /// Publish for every hash of a type at once. Nodes whose definition differs get bytes they cannot read.
+    /// Publish for every hash of a type. Nodes with another definition receive bytes that they cannot read.
     pub any_type_hash: bool,
 }
 
@@ -91,34 +93,34 @@ pub struct Played {
     pub id: TopicId,
     /// Its name on the wire.
     pub name: String,
-    /// What the recording knows of it.
+    /// Its properties in the recording.
     pub topic: Topic,
-    /// The profile to publish with; `None` = the recorded ones, adapted.
+    /// The profile to publish with; `None`: adapted from the recorded ones.
     pub qos: Option<Qos>,
 }
 
 /// How `/clock` is served.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ClockOptions {
-    /// Ticks a second of wall time; `None` without periodic ticks.
+    /// Ticks per second of wall time; `None`: no periodic ticks.
     pub hz: Option<f64>,
-    /// Whether a clock precedes messages with their stamp: then it shares their priority, so that no
+    /// Whether a clock is sent before messages, with their time. The clock then has their priority, so that no
     /// link lets a message overtake its clock.
     pub per_message: bool,
 }
 
-/// A topic that is not on the wire.
+/// A topic that is not published.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Skipped {
-    /// Which topic of the recording: several may come to share a name, and only this one is left out.
+    /// Which topic of the recording. Others with the same name may be published.
     pub id: TopicId,
     /// Its recorded name.
     pub topic: String,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
 }
 
-/// Why a topic is not on the wire.
+/// Why a topic is not published.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum SkipReason {
     /// Its name cannot be a zenoh key.
@@ -130,7 +132,7 @@ pub enum SkipReason {
     /// ROS 2 nodes read only CDR.
     #[error("its messages are `{}`, and ROS 2 nodes read only cdr", Foreign::text(.0))]
     Encoding(String),
-    /// Its type cannot be one of ROS 2.
+    /// Its type is not a ROS 2 type.
     #[error("its type `{}` is no ROS 2 type", Foreign::text(.0))]
     Type(String),
 }
