@@ -1,8 +1,7 @@
 //! [`Rate`]: keeps a loop at a frequency of a clock's time, by roscpp's rules.
 //!
-//! A loop that is late by up to a period catches up with its grid; one that is later, or whose time was
-//! set back behind its cycle's begin, begins a new grid. (rclcpp's then sleeps whole periods and loses the
-//! rate.)
+//! A loop that is late by up to a period catches up with its grid. One that is later, or whose time was set back to
+//! before the start of its cycle, starts a new grid. (rclcpp sleeps whole periods in that case and loses the rate.)
 
 use super::timer::InvalidPeriod;
 use crate::clock::handle::Clock;
@@ -11,7 +10,7 @@ use crate::clock::waiting::on_jump::SleepError;
 use crate::clock::waiting::sleep_options::SleepOptions;
 use crate::time::{Duration, Kind, Ros, Time};
 
-/// A loop's frequency (requirement T5).
+/// Keeps a loop at a frequency (requirement T5).
 ///
 /// ```
 /// use bagplay::clock::{Clock, OnJump, Rate};
@@ -25,12 +24,12 @@ use crate::time::{Duration, Kind, Ros, Time};
 pub struct Rate<K: Kind = Ros> {
     clock: Clock<K>,
     period: Duration,
-    /// Where the current cycle began; with the first time if there was none.
+    /// Where the current cycle began; `None` if the clock had no time then: the cycle begins with the first time.
     anchor: Option<Time<Ros>>,
     cycle: Duration,
 }
 
-/// Whether the loop keeps its rate.
+/// Whether the loop kept its rate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cycle {
     /// There was time left to sleep.
@@ -39,7 +38,7 @@ pub enum Cycle {
     Missed,
 }
 
-/// A wake-up that is still to come, if any, and where the next cycle begins.
+/// Where the next cycle begins, and whether there is time to sleep until then.
 fn plan(anchor: Time<Ros>, period: Duration, now: Time<Ros>) -> (Time<Ros>, Cycle) {
     let end = if now < anchor {
         now.saturating_add(period)
@@ -55,14 +54,15 @@ fn plan(anchor: Time<Ros>, period: Duration, now: Time<Ros>) -> (Time<Ros>, Cycl
     }
 }
 
-/// Now, if there is a time.
+/// The time now, if the clock has one.
 fn beginning<K: Kind>(clock: &Clock<K>) -> Option<Time<Ros>> {
     let state = clock.core.settled();
     state.has_time().then(|| state.now(clock.core.wall()))
 }
 
 impl<K: Kind> Rate<K> {
-    /// A cycle every `period`, the first from now; on a clock that is not started, from its first time.
+    /// A cycle every `period`, the first one from now. On a clock that is not started, the first cycle begins with its
+    /// first time.
     ///
     /// # Errors
     /// If the period is not positive.
@@ -94,15 +94,15 @@ impl<K: Kind> Rate<K> {
         Self::new(clock, period.ok_or(InvalidPeriod::TooSlow(hz))?)
     }
 
-    /// Sleeps for what is left of the cycle. If meanwhile the time is set back behind the cycle's begin, and
-    /// the options let it go on, a new cycle begins there.
+    /// Sleeps for the rest of the cycle. If the time is set back meanwhile to before the start of the cycle, and the
+    /// options do not end the sleep for that, a new cycle begins there.
     ///
     /// # Errors
-    /// As [`Clock::sleep_until`]; the next cycle then begins now.
+    /// As [`Clock::sleep_until`]; the next cycle then begins at the time of the error.
     pub fn sleep(&mut self, options: impl Into<SleepOptions>) -> Result<Cycle, SleepError> {
         let (anchor, period) = (self.anchor, self.period);
         let (mut cycle, mut pace) = (Duration::ZERO, Cycle::Kept);
-        // Planned under the clock's lock: no jump comes between the plan and the sleep.
+        // Planned under the clock's lock: no jump can happen between the plan and the sleep.
         let slept = self.clock.core.sleep(&options.into(), |state, now| {
             let sleeper = if state.has_time() {
                 let began = anchor.or(state.time.first).unwrap_or(now);
@@ -123,7 +123,7 @@ impl<K: Kind> Rate<K> {
         slept.map(|_| pace)
     }
 
-    /// The next cycle begins now.
+    /// Begins the next cycle now.
     pub fn reset(&mut self) {
         self.anchor = beginning(&self.clock);
     }

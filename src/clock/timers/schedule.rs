@@ -1,20 +1,20 @@
 //! [`Schedule`]: when a timer is due next; plain arithmetic on instants that are arguments.
 //!
-//! The grid after overruns and forward jumps is rcl's: one call, then on along the old grid, and the next
-//! deadline is always ahead. After a change of the source what was left to wait is still left.
+//! After overruns and forward jumps the grid is that of rcl: one call, then on along the old grid, and the next
+//! deadline is always in the future. After a change of the source the remaining wait is as long as before.
 
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::time::{Duration, Kind, Ros, Time};
 
-/// What becomes of ticks that nobody could serve in time.
+/// What happens to ticks that were not served in time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MissedTicks {
     /// One call for all of them, then on along the grid: a forward jump is one call (rcl's rule).
     #[default]
     Skip,
-    /// One call for all of them, then a full period from that call.
+    /// One call for all of them, and the next tick a full period after that call.
     Delay,
-    /// A call for each of them, as fast as they are served.
+    /// A call for each of them, as fast as they can be served.
     Burst,
 }
 
@@ -24,7 +24,7 @@ pub enum Repeat {
     /// Every period.
     #[default]
     Every,
-    /// Once, then it is canceled; [`Timer::reset`](super::timer::Timer::reset) arms it again.
+    /// Once, then it is canceled; [`Timer::reset`](super::timer::Timer::reset) starts it again.
     Once,
 }
 
@@ -33,10 +33,10 @@ pub enum Repeat {
 pub struct Tick<K: Kind> {
     /// When it was due.
     pub expected: Time<K>,
-    /// When it was served; not before `expected`, but for early calls by hand.
+    /// When it was served; before `expected` only if [`Timer::call`](super::timer::Timer::call) took it early.
     pub actual: Time<K>,
-    /// How many further ticks it stands for, which were due as well; none with [`MissedTicks::Burst`], where each
-    /// comes by itself.
+    /// How many further ticks were due and are covered by this one; 0 with [`MissedTicks::Burst`], where each tick is
+    /// served by itself.
     pub missed: u64,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Schedule {
     pub(crate) period: Duration,
     /// The last call, reset or start.
     pub(crate) last: Time<Ros>,
-    /// When it is due; not while canceled.
+    /// When it is due; without meaning while canceled.
     pub(crate) next: Time<Ros>,
     pub(crate) missed: MissedTicks,
     pub(crate) repeat: Repeat,
@@ -53,7 +53,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// No time before this sets it back.
+    /// A time before this one means that the clock was set back.
     pub(crate) fn newest_call(self) -> Time<Ros> {
         if self.is_canceled {
             Time::MIN
@@ -73,7 +73,7 @@ impl Schedule {
         }
     }
 
-    /// Served at `now`; early too, if somebody insists.
+    /// Served at `now`, which may be before it is due.
     pub(crate) fn called(self, now: Time<Ros>) -> (Tick<Ros>, Self) {
         let expected = self.next;
         let period = i128::from(self.period.as_nanos());
@@ -103,13 +103,13 @@ impl Schedule {
         (tick, after)
     }
 
-    /// Whether a tick leaves it due.
+    /// Whether it is still due after a tick was served.
     pub(crate) fn stays_due(self) -> bool {
         self.period == Duration::ZERO && self.repeat == Repeat::Every
     }
 
-    /// After a jump: back behind the last call is a new start; a change of the source shifts everything,
-    /// so that a timer with four seconds left has four seconds left.
+    /// After a jump. A backward jump to before the last call restarts the timer. A change of the source shifts all
+    /// instants, so that a timer with four seconds left still has four seconds left.
     #[must_use]
     pub(crate) fn rebased(self, event: JumpEvent) -> Self {
         match event.kind {
@@ -127,7 +127,8 @@ impl Schedule {
         }
     }
 
-    /// Time behind the last call means that it was set back: wait no longer than a period.
+    /// A time before the last call means that the clock was set back: the timer restarts, so it waits no longer than a
+    /// period.
     #[must_use]
     pub(crate) fn not_before_last(self, now: Time<Ros>) -> Self {
         if now < self.last && !self.is_canceled {
@@ -163,7 +164,7 @@ mod tests {
         .restarted(at(0))
     }
 
-    /// The arithmetic rows of table 3.2 and their sisters for the other two policies.
+    /// The arithmetic rows of table 3.2, and the same rows for the other two policies.
     #[test]
     fn the_next_deadline_after_a_call() {
         use MissedTicks::{Burst, Delay, Skip};

@@ -1,7 +1,8 @@
-//! [`Timer`]: due every period of a clock; asked, waited for, or part of a [`Timers`](super::timer_set::Timers).
+//! [`Timer`]: due every period of a clock. It can be polled, waited for, or be part of a
+//! [`Timers`](super::timer_set::Timers).
 //!
-//! It owns no thread: whoever waits blocks its own. Its deadline lies in the clock's queue, where jumps
-//! move it together with the time: nobody sees the new time with an old deadline.
+//! It owns no thread: a wait blocks the caller's thread. Its deadline is in the clock's timetable, where a jump moves
+//! it together with the time: no thread sees the new time with an old deadline.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,17 +19,17 @@ use crate::clock::waiting::sleep_options::SleepOptions;
 use crate::clock::waiting::wait_queue::Look;
 use crate::time::{Duration, Kind, Ros, Time};
 
-/// Whether a timer runs from the beginning.
+/// Whether a timer runs as soon as it is made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Start {
-    /// The first tick is a period after the timer was made.
+    /// The first tick is due a period after the timer was made.
     #[default]
     Now,
     /// It is canceled until [`Timer::reset`].
     OnReset,
 }
 
-/// How a timer ticks. A plain [`Duration`] will do for a period.
+/// How a timer ticks. A plain [`Duration`] is accepted as a period.
 ///
 /// ```
 /// use bagplay::time::Duration;
@@ -44,7 +45,7 @@ pub struct TimerOptions {
 }
 
 impl TimerOptions {
-    /// Every `period`. One of zero is due whenever it is looked at.
+    /// A tick every `period`. A timer with a period of zero is due at every check.
     pub const fn new(period: Duration) -> Self {
         Self {
             period,
@@ -54,7 +55,7 @@ impl TimerOptions {
         }
     }
 
-    /// Once, after `delay`.
+    /// One tick, after `delay`.
     pub const fn once(delay: Duration) -> Self {
         Self {
             repeat: Repeat::Once,
@@ -62,13 +63,13 @@ impl TimerOptions {
         }
     }
 
-    /// What becomes of ticks that nobody served in time.
+    /// What happens to ticks that were not served in time.
     #[must_use]
     pub const fn missed(self, missed: MissedTicks) -> Self {
         Self { missed, ..self }
     }
 
-    /// Whether it runs from the beginning.
+    /// Whether it runs as soon as it is made.
     #[must_use]
     pub const fn start(self, start: Start) -> Self {
         Self { start, ..self }
@@ -81,7 +82,7 @@ impl From<Duration> for TimerOptions {
     }
 }
 
-/// A period that is no period.
+/// A period that a timer or rate cannot have.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum InvalidPeriod {
     /// Of a timer.
@@ -104,22 +105,22 @@ pub enum InvalidPeriod {
 /// Why a timer does not tick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TimerError {
-    /// It was canceled, or was for one tick only; [`Timer::reset`] arms it.
+    /// It was canceled, or was for one tick only; [`Timer::reset`] starts it again.
     #[error("the timer is canceled")]
     Canceled,
-    /// The wait for it ended.
+    /// The wait for the tick ended early.
     #[error(transparent)]
     Wait(#[from] SleepError),
 }
 
-/// A timer on a clock of kind `K` (requirement T6). Clones are one and the same timer. Whoever calls it holds no
-/// lock that a jump handler takes ([`Clock::on_jump`] says why).
+/// A timer on a clock of kind `K` (requirement T6). Clones are the same timer. Hold no lock that a jump handler takes
+/// while calling its methods ([`Clock::on_jump`] says why).
 pub struct Timer<K: Kind = Ros> {
     hook: Arc<Hook>,
     kind: PhantomData<K>,
 }
 
-/// The timer's place in its clock's queue.
+/// The timer's entry in the timetable of its clock.
 #[derive(Debug)]
 struct Hook {
     core: Arc<Core>,
@@ -134,8 +135,8 @@ impl Drop for Hook {
 }
 
 impl<K: Kind> Timer<K> {
-    /// A timer that is first due a period from now; on a clock that is not started, a period after its
-    /// first time.
+    /// A timer that is first due a period from now. On a clock that is not started, it is first due a period after the
+    /// clock's first time.
     ///
     /// # Errors
     /// If the period is negative.
@@ -173,19 +174,19 @@ impl<K: Kind> Timer<K> {
         self.time_until().is_some_and(|left| left <= Duration::ZERO)
     }
 
-    /// How long until the next tick, negative if it is late; `None` while canceled.
+    /// How long until the next tick, negative if the tick is late; `None` while canceled.
     pub fn time_until(&self) -> Option<Duration> {
         let (_state, now, schedule) = self.look();
         (!schedule.is_canceled).then(|| schedule.next.saturating_since(now))
     }
 
-    /// How long since the last call, or since the timer was made or reset.
+    /// How long since the last call, or since the timer was made or reset if that is later.
     pub fn since_last(&self) -> Duration {
         let (_state, now, schedule) = self.look();
         now.saturating_since(schedule.last)
     }
 
-    /// Takes the tick, also one that is not due yet; the next one is a period later, and ahead.
+    /// Takes the tick, even one that is not due yet. The next one is at least a period later, and in the future.
     pub fn call(&self) -> Result<Tick<K>, TimerError> {
         let (mut state, now, schedule) = self.look();
         if schedule.is_canceled {
@@ -196,8 +197,8 @@ impl<K: Kind> Timer<K> {
         Ok(kinded_tick(tick))
     }
 
-    /// Takes the tick if one is due; `None` if none is, or the timer is canceled. Nothing comes between the look and
-    /// the call, as it can between [`Timer::is_ready`] and [`Timer::call`].
+    /// Takes the tick if one is due; `None` if none is, or if the timer is canceled. Nothing can happen between the
+    /// check and the call, as it can between [`Timer::is_ready`] and [`Timer::call`].
     pub fn call_if_due(&self) -> Option<Tick<K>> {
         let (mut state, now, schedule) = self.look();
         if schedule.is_canceled || now < schedule.next {
@@ -208,8 +209,8 @@ impl<K: Kind> Timer<K> {
         Some(kinded_tick(tick))
     }
 
-    /// Blocks until a tick is due and takes it. Jumps move the deadline; one that the options ask for ends the
-    /// wait, and the timer goes on. A change of the source leaves the wait as long as it was.
+    /// Blocks until a tick is due and takes it. Jumps move the deadline. A jump that the options ask for ends the wait;
+    /// the timer itself goes on. A change of the source leaves the remaining wait as long as it was.
     pub fn wait(&self, options: impl Into<SleepOptions>) -> Result<Tick<K>, TimerError> {
         let (core, id) = (&self.hook.core, self.hook.id);
         let options = options.into();
@@ -246,7 +247,7 @@ impl<K: Kind> Timer<K> {
         tick
     }
 
-    /// No more ticks until [`Timer::reset`].
+    /// Stops the ticks until [`Timer::reset`].
     pub fn cancel(&self) {
         let (mut state, _, schedule) = self.look();
         let canceled = Schedule {
@@ -256,12 +257,12 @@ impl<K: Kind> Timer<K> {
         state.timers.reschedule(self.hook.id, canceled);
     }
 
-    /// Whether it is canceled.
+    /// Whether the timer is canceled.
     pub fn is_canceled(&self) -> bool {
         self.look().2.is_canceled
     }
 
-    /// The next tick is a full period from now.
+    /// Starts the timer again: the next tick is due a full period from now.
     pub fn reset(&self) {
         let (mut state, now, schedule) = self.look();
         state
@@ -274,7 +275,7 @@ impl<K: Kind> Timer<K> {
         self.look().2.period
     }
 
-    /// Another period, which counts from the next call or reset on. The one before.
+    /// Sets another period, which applies from the next call or reset on. Returns the former one.
     ///
     /// # Errors
     /// If the period is negative.
@@ -287,7 +288,7 @@ impl<K: Kind> Timer<K> {
         Ok(schedule.period)
     }
 
-    /// The schedule as it is now. A system clock's date may have been set back since the last look.
+    /// The schedule as of now. The date of a system clock may have been set back since the last look.
     fn look(&self) -> (Locked<'_>, Time<Ros>, Schedule) {
         let mut state = self.hook.core.settled();
         let now = state.now(self.hook.core.wall());

@@ -1,7 +1,7 @@
-//! [`TimerAdder`]: gives a set of timers new ones from a callback of the set or from another thread.
+//! [`TimerAdder`]: adds timers to a set from a callback of the set or from another thread.
 //!
-//! Their deadlines count at once. Their callbacks wait in an [`Inbox`] until the thread that owns the set takes them in,
-//! which it does before it calls back.
+//! Their deadlines count at once. Their callbacks wait in an [`Inbox`] until the thread that owns the set takes them
+//! over, which it does before it calls back.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,7 +15,7 @@ use crate::time::{Kind, Ros};
 
 pub(crate) type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
 
-/// Adds timers to a [`Timers`](super::timer_set::Timers), which another thread may be running; made by
+/// Adds timers to a [`Timers`](super::timer_set::Timers), even while another thread runs it; made by
 /// [`Timers::adder`](super::timer_set::Timers::adder).
 pub struct TimerAdder<K: Kind = Ros> {
     clock: Clock<K>,
@@ -24,7 +24,7 @@ pub struct TimerAdder<K: Kind = Ros> {
     inbox: Weak<Inbox<K>>,
 }
 
-/// What has been added and not been taken in yet.
+/// Timers that have been added and not taken over yet.
 pub(crate) struct Inbox<K: Kind>(Mutex<Vec<(Timer<K>, Callback<K>)>>);
 
 impl<K: Kind> Inbox<K> {
@@ -56,8 +56,8 @@ impl<K: Kind> TimerAdder<K> {
         }
     }
 
-    /// As [`Timers::add`](super::timer_set::Timers::add), from anywhere: the period counts from this call. Who runs the
-    /// set calls back; nobody does if the set is gone.
+    /// As [`Timers::add`](super::timer_set::Timers::add), from any thread: the period counts from this call. The thread
+    /// that runs the set calls back; if the set is gone, the callback is never called.
     ///
     /// # Errors
     /// If the period is negative.
@@ -68,7 +68,8 @@ impl<K: Kind> TimerAdder<K> {
     ) -> Result<Timer<K>, InvalidPeriod> {
         let timer = Timer::new(&self.clock, options)?;
         if let Some(inbox) = self.inbox.upgrade() {
-            // Before its deadline counts: whoever finds that finds the callback, too.
+            // The callback is stored before the deadline counts, so a thread that finds the deadline finds the
+            // callback, too.
             inbox.lock().push((timer.clone(), Box::new(callback)));
             let mut state = self.clock.core.lock();
             state.timers.join(timer.id(), self.set, &self.bell);

@@ -1,8 +1,8 @@
 //! [`Timers`]: callbacks on one clock, run by the thread that owns the set.
 //!
-//! `run` blocks that thread until the next deadline of the set; a tick of the clock that makes nobody
-//! here due does not wake it. Or call `run_due` from a loop of your own. The clock keeps the deadlines of a set in
-//! order, so what a look costs does not depend on how many timers are not due.
+//! `run` blocks that thread until the next deadline of the set; a tick of the clock that makes no timer of the set due
+//! does not wake it. A loop of the caller's own can call `run_due` instead. The clock keeps the deadlines of a set in
+//! order, so the cost of a check does not depend on how many timers are not due.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,7 +39,7 @@ pub struct Timers<K: Kind = Ros> {
 }
 
 impl<K: Kind> Timers<K> {
-    /// None yet.
+    /// An empty set.
     pub fn new(clock: &Clock<K>) -> Self {
         Self {
             clock: clock.clone(),
@@ -50,8 +50,8 @@ impl<K: Kind> Timers<K> {
         }
     }
 
-    /// A timer whose ticks call `callback`, which may cancel or reset it. The handle does that from
-    /// anywhere; dropping it changes nothing.
+    /// Adds a timer whose ticks call `callback`, which may cancel or reset it. The returned handle can do so from any
+    /// thread; dropping it changes nothing.
     ///
     /// # Errors
     /// If the period is negative.
@@ -68,7 +68,7 @@ impl<K: Kind> Timers<K> {
         Ok(timer)
     }
 
-    /// Adds timers to this set from its own callbacks and from other threads.
+    /// A handle that adds timers to this set from its own callbacks and from other threads.
     ///
     /// ```
     /// use bagplay::time::{Duration, Time};
@@ -92,7 +92,7 @@ impl<K: Kind> Timers<K> {
         (self.entries).extend(new.map(|entry| (entry.0.id(), entry)));
     }
 
-    /// Ends a timer of this set; others are none of its business.
+    /// Removes a timer from this set; does nothing for timers of other sets.
     pub fn remove(&mut self, timer: &Timer<K>) {
         self.take_in();
         let known = self.entries.get(&timer.id());
@@ -102,7 +102,7 @@ impl<K: Kind> Timers<K> {
         }
     }
 
-    /// How long until a tick is due, not positive if one is; `None` if all are canceled.
+    /// How long until a tick is due, zero or negative if one is due; `None` if all timers are canceled.
     pub fn time_until(&self) -> Option<Duration> {
         let core = &self.clock.core;
         let mut state = core.settled();
@@ -111,7 +111,8 @@ impl<K: Kind> Timers<K> {
         next.map(|(at, _)| at.saturating_since(now))
     }
 
-    /// The same without timers that stay due however often they are served: those with a period of zero.
+    /// As [`Timers::time_until`], without timers that are still due after they were served: those with a period of
+    /// zero.
     pub(crate) fn time_until_stop(&self) -> Option<Duration> {
         let core = &self.clock.core;
         let mut state = core.settled();
@@ -120,7 +121,7 @@ impl<K: Kind> Timers<K> {
         next.map(|at| at.saturating_since(now))
     }
 
-    /// Calls back for each timer that is due, once, in the order of their deadlines. How many.
+    /// Calls back once for each timer that is due, in the order of the deadlines. Returns how many were called.
     pub fn run_due(&mut self) -> usize {
         self.take_in();
         let core = &self.clock.core;
@@ -131,7 +132,7 @@ impl<K: Kind> Timers<K> {
         drop(state);
         let mut called = 0;
         for (_, id) in due {
-            // A callback before this one may have canceled or reset it, or moved the time; so may another thread.
+            // An earlier callback or another thread may have canceled or reset this timer, or moved the time.
             if let Some((timer, callback)) = self.entries.get_mut(&id)
                 && let Some(tick) = timer.call_if_due()
             {
@@ -142,8 +143,8 @@ impl<K: Kind> Timers<K> {
         called
     }
 
-    /// Calls back whenever a timer is due, until the options' cancellation or time limit, a jump that they ask for or
-    /// the clock's end, which is what comes back. A change of source does not end it.
+    /// Calls back whenever a timer is due. Ends on the options' cancellation or time limit, on a jump that they ask
+    /// for, or when the clock is shut down, and returns which of these it was. A change of the source does not end it.
     pub fn run(&mut self, options: impl Into<SleepOptions>) -> SleepError {
         let options = options.into();
         let limits = options.limits(self.clock.core.wall());

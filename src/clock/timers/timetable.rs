@@ -1,7 +1,7 @@
 //! [`Timetable`]: the timers of one clock, and the order of their deadlines within each set of timers.
 //!
-//! Kept under the clock's lock, so that a jump moves the deadlines together with the time. A tick does not look here:
-//! who waits for a timer is in the queue of `alarms.rs`.
+//! It is under the clock's lock, so a jump moves the deadlines together with the time. A tick does not look here: the
+//! calls that wait for a timer are in the queue of `alarms.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ impl TimerId {
     const LAST: Self = Self(u64::MAX);
 }
 
-/// Of a set of timers, which are kept in the order of their deadlines.
+/// Identifies a set of timers, which are kept in the order of their deadlines.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct SetId(u64);
 
@@ -33,9 +33,9 @@ struct Timed {
 #[derive(Debug)]
 pub(crate) struct Timetable {
     timers: BTreeMap<TimerId, Timed>,
-    /// The timers of each set that are not canceled, by their deadlines.
+    /// The timers of the sets that are not canceled, by set and deadline.
     order: BTreeSet<(SetId, Time<Ros>, TimerId)>,
-    /// No timer that is not canceled was called, reset or made later than this.
+    /// At least as late as the last call, reset or start of every timer that is not canceled.
     newest_call: Time<Ros>,
     last_id: u64,
 }
@@ -80,7 +80,7 @@ impl Timetable {
         SetId(self.next_id())
     }
 
-    /// The timer belongs to a set from now on and rings its bell.
+    /// Adds the timer to a set. From now on it wakes the set's wait queue.
     pub(crate) fn join(&mut self, id: TimerId, set: SetId, bell: &Arc<WaitQueue>) {
         if let Some(timer) = self.timers.get_mut(&id) {
             timer.place(id).map(|place| self.order.remove(&place));
@@ -90,7 +90,7 @@ impl Timetable {
         }
     }
 
-    /// The timer belongs to no set any more.
+    /// Takes the timer out of its set.
     pub(crate) fn leave(&mut self, id: TimerId) {
         if let Some(timer) = self.timers.get_mut(&id) {
             timer.place(id).map(|place| self.order.remove(&place));
@@ -106,8 +106,8 @@ impl Timetable {
         self.timers[&id].schedule
     }
 
-    /// The schedule as it is at `now`: the date of a system clock may have been set back since the last look,
-    /// which nobody tells.
+    /// The schedule as of `now`: the date of a system clock may have been set back since the last look, and no jump
+    /// reports that.
     pub(crate) fn schedule_at(&mut self, id: TimerId, now: Time<Ros>) -> Schedule {
         let known = self.schedule(id);
         let schedule = known.not_before_last(now);
@@ -117,7 +117,7 @@ impl Timetable {
         schedule
     }
 
-    /// Puts a timer's new schedule in place; whoever waits for it looks again.
+    /// Sets a timer's schedule; calls that wait for it check again.
     pub(crate) fn reschedule(&mut self, id: TimerId, schedule: Schedule) {
         let Some(timer) = self.timers.get_mut(&id) else {
             return;
@@ -133,7 +133,7 @@ impl Timetable {
         timer.bell.ring();
     }
 
-    /// The timers of a set that are not canceled with their deadlines as they are at `now`, the earliest first.
+    /// The timers of a set that are not canceled, with their deadlines as of `now`, the earliest first.
     pub(crate) fn deadlines(
         &mut self,
         set: SetId,
@@ -143,7 +143,7 @@ impl Timetable {
         self.set(set).map(|(_, at, id)| (*at, *id))
     }
 
-    /// The earliest deadline of a set, without those that stay due however often they are served.
+    /// The earliest deadline of a set, without timers that are still due after they were served.
     pub(crate) fn next_stop(&mut self, set: SetId, now: Time<Ros>) -> Option<Time<Ros>> {
         self.refresh(now);
         let mut all = self.set(set);
@@ -156,21 +156,21 @@ impl Timetable {
         self.order.range(all)
     }
 
-    /// The same as [`Timetable::schedule_at`] for all timers.
+    /// Does for all timers what [`Timetable::schedule_at`] does for one.
     fn refresh(&mut self, now: Time<Ros>) {
         if now < self.newest_call {
             self.rebase(|schedule| schedule.not_before_last(now));
         }
     }
 
-    /// What a jump means to each. A step forward leaves the deadlines where they are.
+    /// Applies a jump to all timers. A step forward leaves the deadlines where they are.
     pub(crate) fn jump(&mut self, event: JumpEvent) {
         if event.kind != JumpKind::Forward {
             self.rebase(|schedule| schedule.rebased(event));
         }
     }
 
-    /// Gives each timer another schedule; who waits for one that changes looks again.
+    /// Changes each timer's schedule; calls that wait for a timer that changes check again.
     fn rebase(&mut self, change: impl Fn(Schedule) -> Schedule) {
         self.newest_call = Time::MIN;
         for timer in self.timers.values_mut() {
@@ -187,7 +187,7 @@ impl Timetable {
 }
 
 impl Timed {
-    /// Where it is in the order of its set.
+    /// Its position in the order of its set; `None` if it is in no set or canceled.
     fn place(&self, id: TimerId) -> Option<(SetId, Time<Ros>, TimerId)> {
         let set = self.set.filter(|_| !self.schedule.is_canceled)?;
         Some((set, self.schedule.next, id))
