@@ -1,9 +1,9 @@
 //! [`Alarms`]: the calls that wait on one clock, ordered by the time each waits for.
 //!
-//! A timer that nobody waits for is not in the queue and costs a tick nothing; see `timetable.rs`. A tick rings those
-//! whose time has come. A jump visits whom it may concern: a step forward the sleepers that asked for steps of that
-//! size, any other jump everybody. All of it is under the lock of [`Core`](crate::clock::core::Core), which the bells'
-//! condition variables belong to, so no wake-up is lost.
+//! A timer that no call waits for is not in the queue, so a tick does no work for it; see `timetable.rs`. A tick wakes
+//! the calls whose time has come. A jump visits those that it may concern: a step forward the sleeps that asked for
+//! steps of that size, any other jump all of them. All of this is under the lock of [`Core`](crate::clock::core::Core),
+//! which the condition variables of the wait queues belong to, so no wake-up is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,40 +25,42 @@ impl AlarmId {
 struct Waiter {
     bell: Arc<WaitQueue>,
     sleeper: Sleeper,
-    /// Its place in the queue, if it has one.
+    /// The time under which it is in the queue, if it is.
     queued: Option<Time<Ros>>,
-    /// When it looks again by itself; `None` if only a ring wakes it.
+    /// When it checks again by itself; `None` if only a wake-up makes it check.
     dozes_until: Option<Time<Steady>>,
-    /// Whether it is an async sleep: one thread waits for all of these, and its bell is the bell of all of them.
+    /// Whether it is an async sleep: one thread waits for all of these, and they share one wait queue.
     is_async: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Sleeper {
     pub(crate) until: Time<Ros>,
-    /// A span that starts to count with the first time there is.
+    /// A span that begins to count when the clock gets its first time.
     pub(crate) once_started: Option<Duration>,
-    /// A cycle's length, if it begins anew where the time is set back behind its begin.
+    /// The length of a cycle, for a rate: a new cycle begins where the time is set back to before the start of this
+    /// one.
     pub(crate) period: Option<Duration>,
     pub(crate) on_jump: OnJump,
-    /// Whether it waits for a timer: the target is the timer's deadline, which a jump may move, so that a target
-    /// which was shown does not end it, nor does a change of source.
+    /// Whether it waits for a timer. The target is then the timer's deadline, which a jump may move: that the target
+    /// was shown does not end the wait, nor does a change of the source.
     pub(crate) follows_timer: bool,
-    /// How it ended, once and for all.
+    /// How it ended; never changes once it is set.
     pub(crate) ended: Option<Result<(), SleepError>>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
-    /// By age: who came first is woken first.
+    /// In the order of their age: the oldest is woken first.
     waiters: BTreeMap<AlarmId, Waiter>,
-    /// What waiters wait for. Sleepers are in it until they have ended, who waits for a timer until it is rung.
+    /// The times that the calls wait for. A sleep is in it until it has ended, a wait for a timer until it is woken.
     queue: BTreeSet<(Time<Ros>, AlarmId)>,
-    /// The sleepers that a step forward can end, by the least step that does.
+    /// The sleeps that a step forward can end, by the least step that does so.
     watchful: BTreeSet<(Duration, AlarmId)>,
-    /// What async sleeps wait for, until they have ended. Their thread is in `queue` for the first of them.
+    /// The times that async sleeps wait for, until they have ended. Their thread is in `queue` with the earliest of
+    /// these.
     async_queue: BTreeSet<(Time<Ros>, AlarmId)>,
-    /// The async sleeps that their thread has to look at.
+    /// The async sleeps that their thread has to check.
     to_look_at: BTreeSet<AlarmId>,
     last_id: u64,
 }
@@ -79,7 +81,7 @@ impl Alarms {
         id
     }
 
-    /// Puts another plan in place.
+    /// Replaces what it waits for.
     pub(crate) fn replan(&mut self, id: AlarmId, sleeper: Sleeper) {
         self.disarm(id);
         if let Some(waiter) = self.waiters.get_mut(&id) {
@@ -136,7 +138,7 @@ impl Alarms {
         Arc::clone(&self.waiters[&id].bell)
     }
 
-    /// The waiter has looked, waits for `target` now, and looks again by itself at `dozes_until`.
+    /// The waiter has checked. It now waits for `target`, and checks again by itself at `dozes_until`.
     pub(crate) fn waits(
         &mut self,
         id: AlarmId,
@@ -151,12 +153,13 @@ impl Alarms {
         }
     }
 
-    /// The waiter waits no more.
+    /// The waiter no longer waits.
     pub(crate) fn waits_no_more(&mut self, id: AlarmId) {
         self.queue_at(id, None);
     }
 
-    /// Wakes who is due. A sleeper is done whatever is shown until it runs; who waits for a timer looks again.
+    /// Wakes the waiters that are due. A sleep has ended whatever the clock shows before its thread runs; a wait for a
+    /// timer checks again.
     pub(crate) fn ring_due(&mut self, now: Time<Ros>) {
         while let Some(id) = self.due(now) {
             self.queue_at(id, None);
@@ -175,7 +178,7 @@ impl Alarms {
         due.next().map(|(_, id)| *id)
     }
 
-    /// Wakes it, to look again.
+    /// Wakes it, so that it checks again.
     pub(crate) fn ring(&mut self, id: AlarmId) {
         if let Some(waiter) = self.waiters.get(&id) {
             if waiter.is_async {
@@ -185,8 +188,8 @@ impl Alarms {
         }
     }
 
-    /// Wakes the first of the queue if its time comes before it would look by itself. Times of others come later;
-    /// they are seen to when it has left. `comes` says when a time comes.
+    /// Wakes the first waiter of the queue if its time comes before it would check by itself. The times of the others
+    /// come later; they are looked after when the first one has left. `comes` says when a time comes.
     pub(crate) fn ring_first(&mut self, comes: impl Fn(Time<Ros>) -> Option<Time<Steady>>) {
         if let Some((target, id)) = self.queue.first()
             && let Some(at) = comes(*target)
@@ -198,7 +201,7 @@ impl Alarms {
         }
     }
 
-    /// Wakes who would look again by itself until now, as a time-out does.
+    /// Wakes the waiters that would have checked again by themselves by now, as a time-out does.
     pub(crate) fn ring_dozers(&self, now: Time<Steady>) {
         let dozers = self.waiters.values();
         for waiter in dozers.filter(|it| it.dozes_until.is_some_and(|until| until <= now)) {
@@ -206,7 +209,7 @@ impl Alarms {
         }
     }
 
-    /// Wakes everybody, to look again.
+    /// Wakes all waiters, so that they check again.
     pub(crate) fn ring_all(&mut self) {
         for (id, waiter) in &self.waiters {
             if waiter.is_async {
@@ -216,7 +219,7 @@ impl Alarms {
         }
     }
 
-    /// What a jump means to each; wakes those whom it ends.
+    /// Applies a jump to the waiters, and wakes those whose wait it ends.
     pub(crate) fn jump(&mut self, event: JumpEvent) {
         if event.kind == JumpKind::Forward {
             let all = ..=(event.delta(), AlarmId::LAST);
@@ -248,7 +251,7 @@ impl Alarms {
 
 #[cfg(feature = "async")]
 impl Alarms {
-    /// One thread waits for it and for all others of its kind.
+    /// Makes it an async sleep: one thread waits for all of these.
     pub(crate) fn make_async(&mut self, id: AlarmId) {
         self.disarm(id);
         if let Some(waiter) = self.waiters.get_mut(&id) {
@@ -257,12 +260,12 @@ impl Alarms {
         self.arm(id);
     }
 
-    /// The first async sleep, and what it waits for.
+    /// The earliest time that an async sleep waits for, and which sleep that is.
     pub(crate) fn first_async(&self) -> Option<(Time<Ros>, AlarmId)> {
         self.async_queue.first().copied()
     }
 
-    /// The async sleeps to look at since the last call: those that have ended, and those that were rung.
+    /// The async sleeps that have ended or were woken since the last call.
     pub(crate) fn take_to_look_at(&mut self) -> BTreeSet<AlarmId> {
         std::mem::take(&mut self.to_look_at)
     }

@@ -1,10 +1,11 @@
 //! [`Sleep`]: a sleep that any runtime can poll.
 //!
-//! While futures sleep on a clock, one thread of the clock waits for all of them as a sleeper does, and wakes the tasks
-//! whose sleep has ended. It ends a second after the last sleep, so that a loop of sleeps needs one thread. So no
-//! runtime's timer is needed, and every jump, limit and cancellation means what it means to [`Clock::sleep_until`].
+//! While futures sleep on a clock, one thread of the clock waits for all of them, as a blocking sleep does, and wakes
+//! the tasks whose sleep has ended. The thread ends a second after the last sleep, so that a loop of sleeps needs one
+//! thread. No runtime's timer is needed, and every jump, limit and cancellation means what it means to
+//! [`Clock::sleep_until`].
 //!
-//! A wake-up looks only at the sleeps that it concerns: [`Alarms`](super::alarms::Alarms) lists those that have ended by
+//! A wake-up checks only the sleeps that it concerns: [`Alarms`](super::alarms::Alarms) lists those that have ended by
 //! the clock's time, a jump or a cancellation, and [`Guests`] those whose time limit has come.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,11 +28,11 @@ use crate::clock::jump::handler_threads;
 use crate::clock::source::keep_alive::KeepAlive;
 use crate::time::{Duration, Kind, Ros, Steady, Time};
 
-/// A sleep on a clock, which has begun when it is made; dropped, it ends. See [`Clock::sleep_until_async`].
+/// A sleep on a clock. It begins when it is made, and ends when it is dropped. See [`Clock::sleep_until_async`].
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Sleep {
     core: Arc<Core>,
-    /// Keeps what brings the clock its time.
+    /// Keeps what brings the clock its time alive.
     desk: Arc<Desk>,
     _life: Arc<KeepAlive>,
     id: AlarmId,
@@ -40,35 +41,35 @@ pub struct Sleep {
 
 type Plan = Box<dyn FnOnce(&CoreState, Time<Ros>) -> Sleeper + Send>;
 
-/// Whose sleep has ended, and how.
+/// The sleeps that have ended, and how.
 type Ended = Vec<(Guest, Result<(), SleepError>)>;
 
-/// How long the thread waits for another sleep after the last one.
+/// How long the thread waits for another sleep before it ends.
 const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Who sleeps on one clock, and what their thread waits for.
+/// The async sleeps on one clock, and the wait queue of their thread.
 #[derive(Default)]
 pub(crate) struct Desk {
     bell: OnceLock<Arc<WaitQueue>>,
     /// Taken after the clock's lock, or without it.
     guests: Mutex<Guests>,
-    /// Notified when there are guests again.
+    /// Notified when there are sleeps again.
     came: Condvar,
 }
 
 #[derive(Default)]
 struct Guests {
     all: BTreeMap<AlarmId, Guest>,
-    /// Of those that have a time limit.
+    /// The time limits of the sleeps that have one.
     deadlines: BTreeSet<(Time<Steady>, AlarmId)>,
     has_thread: bool,
-    /// How often the thread has looked at a guest.
+    /// How often the thread has checked a sleep.
     #[cfg(test)]
     looks: u64,
 }
 
 struct Guest {
-    /// Used under the clock's lock alone.
+    /// Used only under the clock's lock.
     asleep: Asleep<Plan>,
     entry: Arc<Entry>,
     _watch: Option<Watch>,
@@ -89,14 +90,14 @@ impl Guests {
         Some(guest)
     }
 
-    /// Whose time limit has come.
+    /// The sleeps whose time limit has come.
     fn overdue(&self, now: Time<Steady>) -> impl Iterator<Item = AlarmId> {
         let overdue = self.deadlines.iter().take_while(move |(at, _)| *at <= now);
         overdue.map(|(_, id)| *id)
     }
 }
 
-/// What the task and the thread share.
+/// What a task and the thread share.
 #[derive(Default)]
 struct Entry {
     end: Mutex<End>,
@@ -113,7 +114,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<K: Kind> Clock<K> {
-    /// [`Clock::sleep_for`] without blocking: counted from this call, not from the first poll.
+    /// [`Clock::sleep_for`] without blocking. The span counts from this call, not from the first poll.
     ///
     /// ```
     /// use bagplay::clock::{Clock, OnJump, SleepError};
@@ -127,7 +128,7 @@ impl<K: Kind> Clock<K> {
         Sleep::new(self, &options.into(), Box::new(plan))
     }
 
-    /// [`Clock::sleep_until`] without blocking. No runtime is needed: one thread waits for all who sleep so on a clock,
+    /// [`Clock::sleep_until`] without blocking. No runtime is needed: one thread waits for all async sleeps on a clock,
     /// and ends a second after the last of them. If it cannot be started, they end with [`SleepError::NoThread`].
     pub fn sleep_until_async(&self, target: Time<K>, options: impl Into<SleepOptions>) -> Sleep {
         let until = Time::from_nanos(target.as_nanos());
@@ -186,7 +187,7 @@ impl Sleep {
     }
 }
 
-/// Starts the thread of those who sleep.
+/// Starts the thread of the async sleeps.
 fn start(core: &Arc<Core>, desk: &Arc<Desk>) {
     let (theirs, asleep) = (Arc::clone(core), Arc::clone(desk));
     let named = std::thread::Builder::new().name("clock-sleeps".to_owned());
@@ -222,7 +223,8 @@ impl Desk {
         }
     }
 
-    /// Waits until somebody sleeps again; otherwise the thread is to end. It does not count as asleep meanwhile.
+    /// Waits until there is a sleep again; if there is none, the thread is to end. It does not count as waiting on the
+    /// clock meanwhile.
     fn lingers(&self) -> bool {
         let guests = locked(&self.guests);
         let waited = self
@@ -233,9 +235,9 @@ impl Desk {
         guests.has_thread
     }
 
-    /// Who has slept enough; nobody once nobody sleeps.
+    /// The sleeps that have ended; empty if there are no sleeps.
     fn look(&self, core: &Core, state: &mut CoreState, now: Option<Time<Ros>>) -> Look<Ended> {
-        // If handlers run for which `now()` waits, there is no time to look at. All are rung after that.
+        // While handlers run that `now()` waits for, there is no time to check against. Everything is woken after that.
         core.ring_passed(state);
         let mut guests = locked(&self.guests);
         let mut to_look_at = state.alarms.take_to_look_at();
@@ -269,7 +271,7 @@ impl Desk {
 }
 
 impl Entry {
-    /// A waker is not ours: no lock is held, and a panic in it ends here.
+    /// A waker is user code: no lock is held, and a panic in it is caught.
     fn ends(&self, outcome: Result<(), SleepError>) {
         let mut end = locked(&self.end);
         end.outcome = Some(outcome);
@@ -312,7 +314,7 @@ impl Drop for Sleep {
                 bell.ring();
             }
         }
-        // Its watch takes a lock of its own.
+        // The watch takes a lock of its own, so it is dropped without these.
         drop((guests, state));
         drop(left);
     }
@@ -342,7 +344,7 @@ mod tests {
         Time::from_nanos(nanos)
     }
 
-    /// How many sleeps the thread looks at when this happens; afterwards it waits again.
+    /// How many sleeps the thread checks because of this event. Returns when the thread waits again.
     fn looked_at(test: &TestClock, clock: &Clock, event: impl FnOnce()) -> u64 {
         let desk = clock.life.shared::<Desk>();
         test.wait_asleep(clock, 1);
@@ -368,7 +370,7 @@ mod tests {
         assert_eq!(looked(&|| test.set(at(109))), 9);
         assert_eq!(looked(&|| cancel.cancel()), 1);
         assert_eq!(looked(&|| test.pass(LIMIT)), 1);
-        // This may concern everybody who is left.
+        // This may concern all sleeps that are left.
         assert_eq!(looked(&|| test.set(at(50))), 990);
         drop(sleeps);
     }

@@ -1,4 +1,4 @@
-//! [`Cancel`]: ends waits on clocks from any thread, and on as many clocks as there are.
+//! [`Cancel`]: ends waits from any thread, on any number of clocks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
@@ -8,7 +8,7 @@ use super::wait_queue::WaitQueue;
 use crate::clock::core::Core;
 use crate::clock::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
-/// Ends sleeps early. Clones are one and the same; once cancelled it stays so, for later sleeps too.
+/// Ends sleeps early. Clones are the same instance. Once cancelled it stays cancelled, and ends later sleeps at once.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<Cancelled>);
 
@@ -28,17 +28,17 @@ struct Waits {
 struct Wait {
     core: Weak<Core>,
     bell: Arc<WaitQueue>,
-    /// The sleep to look at when the bell is rung, if the bell is that of many.
+    /// The sleep to check after a wake-up, if many sleeps share the queue.
     sleep: Option<AlarmId>,
 }
 
 impl Cancel {
-    /// Not cancelled yet.
+    /// A new instance, not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Wakes all who sleep with it.
+    /// Wakes all waits that were given this.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::SeqCst);
         let asleep: Vec<Wait> = self.lock().all.values().cloned().collect();
@@ -49,12 +49,12 @@ impl Cancel {
         }
     }
 
-    /// Whether it was cancelled.
+    /// Whether it has been cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::SeqCst)
     }
 
-    /// `sleep` is the one to look at, if the bell is that of many.
+    /// `sleep` is the one to check, if many sleeps share the queue.
     pub(crate) fn watch(
         &self,
         core: &Arc<Core>,
@@ -81,7 +81,7 @@ impl Cancel {
     }
 }
 
-/// Asleep with a [`Cancel`], until dropped.
+/// A wait that is registered with a [`Cancel`], until this is dropped.
 pub(crate) struct Watch {
     cancel: Cancel,
     number: u64,

@@ -1,4 +1,4 @@
-//! Waiting for a time, for a jump, or until handlers are done.
+//! Waiting for a time, for a jump, or until the handlers of a jump are done.
 
 pub(crate) mod alarms;
 #[cfg(feature = "async")]

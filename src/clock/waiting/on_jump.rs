@@ -1,31 +1,32 @@
 //! [`OnJump`]: what a jump means to a call that waits; [`SleepError`]: why a wait ended early.
 //!
-//! Values: they know neither clocks nor wait queues.
+//! These are values: they know neither clocks nor wait queues.
 
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::time::Duration;
 
 /// What a blocking call does when the time jumps (requirement T56).
 ///
-/// Time that goes on by itself ([`Extrapolation`](crate::clock::state::extrapolate::Extrapolation)) and turns to run backwards ends
-/// what a step back ends, at the turn. A call that begins later waits until the time comes back or jumps.
+/// If time that is extrapolated ([`Extrapolation`](crate::clock::state::extrapolate::Extrapolation)) begins to run
+/// backwards, that ends the same calls as a step back does, at that moment. A call that begins later waits until the
+/// time comes back or jumps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum OnJump {
-    /// Goes on to wait for the target, which after a backward jump takes longer.
+    /// Keeps waiting for the target, which takes longer after a backward jump.
     #[default]
     Continue,
     /// Ends with [`SleepError::TimeJumped`] on a step back of any size.
     ErrorOnBackward,
-    /// Ends with [`SleepError::TimeJumped`] on a step back, or forwards by `min_forward` or more even if
-    /// that reaches the target. Ticks are steps too, so this says which ones are jumps.
+    /// Ends with [`SleepError::TimeJumped`] on a step back, or on a step forwards by `min_forward` or more, even if
+    /// that step reaches the target. Ticks are steps too, so `min_forward` says which of them count as jumps.
     ErrorOnAny {
-        /// The least step forwards that is a jump.
+        /// The least step forwards that counts as a jump.
         min_forward: Duration,
     },
 }
 
 impl OnJump {
-    /// Whether a sleep with this ends at `event`.
+    /// Whether `event` ends a sleep with this option.
     pub(crate) fn minds(self, event: JumpEvent) -> bool {
         match (self, event.kind) {
             (Self::ErrorOnBackward | Self::ErrorOnAny { .. }, JumpKind::Backward) => true,
@@ -35,13 +36,13 @@ impl OnJump {
     }
 }
 
-/// Why a wait ended before what was waited for.
+/// Why a wait ended early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SleepError {
-    /// The time jumped, and [`OnJump`] asked to hear of it.
+    /// The time jumped, and [`OnJump`] ends the wait for that.
     #[error("the time jumped by {} while asleep", .0.delta())]
     TimeJumped(JumpEvent),
-    /// The source took over or gave back, so that the target means another instant.
+    /// A source took over from the system clock or gave back to it, so that the target means another instant.
     #[error("the time source changed while asleep")]
     SourceChanged,
     /// The [`Cancel`](super::cancel::Cancel) was cancelled, before or during the sleep.
@@ -53,12 +54,12 @@ pub enum SleepError {
     /// The clock's writer shut it down.
     #[error("the clock was shut down")]
     Shutdown,
-    /// A jump handler cannot sleep on the clock whose jump it handles, nor on others of its
-    /// [`SimTime`](crate::clock::source::sim_time::SimTime): it would wait for itself.
+    /// Called in a jump handler, for the clock whose jump it handles or another clock of the same
+    /// [`SimTime`](crate::clock::source::sim_time::SimTime): the thread would wait for itself.
     #[error("asleep in a jump handler of the same source, which would never end")]
     InHandler,
-    /// The system could not start the thread that wakes the tasks which sleep on a clock; only sleeps of the feature
-    /// `async` end so. The cause is logged.
+    /// The thread that wakes the tasks which sleep on a clock could not be started. Only async sleeps (feature `async`)
+    /// end with this. The cause is logged.
     #[error(
         "no thread could be started to wake the tasks that sleep on the clock\nhint: raise the limits on threads and memory"
     )]

@@ -1,7 +1,7 @@
 //! Sleeping on a clock: [`Asleep`] is a sleep that has begun, [`TimerWait`] waits for a timer; [`Core`] runs both.
 //!
-//! A sleeper blocks its own thread. Only its deadline, a jump that its [`OnJump`] asks for or its cancellation wakes
-//! it. It looks at the time before it waits, under the lock that every change takes.
+//! A sleep blocks the caller's thread. Only its deadline, a jump that its [`OnJump`] asks for, a cancellation or its
+//! time limit wakes it. It checks the time before it waits, under the lock that every change takes.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::clock::core::{Core, CoreState};
 use crate::time::Steady;
 use crate::time::{Duration, Ros, Time};
 
-/// Waits for a timer and is told of jumps, until dropped. Must not be dropped under the clock's lock.
+/// Waits for a timer and notes jumps, until it is dropped. Must not be dropped under the clock's lock.
 pub(crate) struct TimerWait {
     core: Arc<Core>,
     id: AlarmId,
 }
 
 impl TimerWait {
-    /// Changes of source are none of its business. It rings `bell`.
+    /// It ignores changes of the source. A wake-up goes to `bell`.
     pub(crate) fn new(core: &Arc<Core>, bell: &Arc<WaitQueue>, on_jump: OnJump) -> Self {
         let sleeper = Sleeper {
             on_jump,
@@ -37,12 +37,12 @@ impl TimerWait {
         }
     }
 
-    /// Whom [`Core::wait`] waits for.
+    /// The id to give to [`Core::wait`].
     pub(crate) const fn id(&self) -> AlarmId {
         self.id
     }
 
-    /// The jump that was asked for.
+    /// The error of the jump that ends this wait, if there was one.
     pub(crate) fn heard(&self, state: &CoreState) -> Option<SleepError> {
         state.alarms.sleeper(self.id).ended?.err()
     }
@@ -55,7 +55,7 @@ impl Drop for TimerWait {
 }
 
 impl Sleeper {
-    /// Counted from `now`, or from the first time there is (requirement T21).
+    /// Counts from `now`, or from the clock's first time (requirement T21).
     pub(crate) fn lasting(span: Duration, state: &CoreState, now: Time<Ros>) -> Self {
         if span <= Duration::ZERO {
             Self::until(Time::MIN)
@@ -70,12 +70,12 @@ impl Sleeper {
     }
 }
 
-/// A sleep that has begun, and what it looks for.
+/// A sleep that has begun, and what can end it.
 pub(crate) struct Asleep<P> {
     alarm: AlarmId,
     on_jump: OnJump,
     limits: Limits,
-    /// What is to be made of the time, until there is one to look at.
+    /// Makes the target from the time; taken when there is a time to check against.
     plan: Option<P>,
 }
 
@@ -88,7 +88,7 @@ impl<P: FnOnce(&CoreState, Time<Ros>) -> Sleeper> Asleep<P> {
         plan: P,
     ) -> Self {
         Self {
-            // Not asleep yet: for the bell alone.
+            // Not a sleep yet: registered for its wait queue only.
             alarm: state.alarms.add(bell, Sleeper::until(Time::MAX)),
             on_jump: options.on_jump,
             limits,
@@ -96,7 +96,7 @@ impl<P: FnOnce(&CoreState, Time<Ros>) -> Sleeper> Asleep<P> {
         }
     }
 
-    /// Done with until when it slept.
+    /// Checks whether the sleep has ended. If it ended without an error, the result is the time until which it slept.
     pub(crate) fn look(
         &mut self,
         core: &Core,
@@ -144,15 +144,15 @@ impl<P> Asleep<P> {
         self.limits.deadline()
     }
 
-    /// A cancellation calls for a look at this sleep alone. To be called before the first look.
+    /// A cancellation makes the thread check this sleep alone. To be called before the first check.
     pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<WaitQueue>) -> Option<Watch> {
         self.limits.watch_one(core, bell, Some(self.alarm))
     }
 }
 
 impl Core {
-    /// Until what `plan` makes of the time, once there is one to look at; ends at once if that lies behind.
-    /// Until when it slept.
+    /// Sleeps until the target that `plan` makes of the time, once there is a time to check against. Returns at once if
+    /// the target has passed. Returns the time until which it slept.
     pub(crate) fn sleep(
         self: &Arc<Self>,
         options: &SleepOptions,
@@ -170,13 +170,13 @@ impl Core {
         outcome
     }
 
-    /// Whether others are still shown `target` or later, in a handler of another clock: that waits for no
-    /// handlers of this one, and then the time may be back already.
+    /// Whether other threads are still shown `target` or later. This matters in a handler of another clock, which does
+    /// not wait for the handlers of this one: the time may have been set back already.
     fn shows(&self, state: &CoreState, target: Time<Ros>) -> bool {
         state.is_gated() && self.look(|shown, wall| shown.reading.at(wall)) >= target
     }
 
-    /// Until there is a time.
+    /// Waits until there is a time.
     pub(crate) fn wait_started(self: &Arc<Self>, options: &SleepOptions) -> Result<(), SleepError> {
         let bell = self.bell();
         let limits = options.limits(self.wall());
@@ -201,7 +201,7 @@ impl Core {
                 limits.is_over().then_some(SleepError::TimedOut)
             };
             match cannot_wait {
-                // While handlers run that one has to wait for it is the time before.
+                // While handlers run that `now()` waits for, other threads are shown the time before the jump.
                 _ if is_started && (now.is_some() || cannot_wait.is_some()) => Look::Done(Ok(())),
                 Some(error) => Look::Done(Err(error)),
                 None => limits.wait(None),

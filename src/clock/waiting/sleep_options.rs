@@ -1,4 +1,4 @@
-//! [`SleepOptions`]: an [`OnJump`] with a [`Cancel`] and a time limit; [`Limits`]: the last two for one wait.
+//! [`SleepOptions`]: an [`OnJump`] with a [`Cancel`] and a time limit; [`Limits`]: the latter two for one wait.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Steady, Time};
 
 impl OnJump {
-    /// The same, and the sleep ends with [`SleepError::Cancelled`] when `cancel` is.
+    /// As this, and the sleep ends with [`SleepError::Cancelled`] when `cancel` is cancelled.
     pub fn unless(self, cancel: &Cancel) -> SleepOptions {
         SleepOptions::from(self).unless(cancel)
     }
 
-    /// The same, and the sleep ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock.
+    /// As this, and the sleep ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock.
     pub fn within(self, limit: Duration) -> SleepOptions {
         SleepOptions::from(self).within(limit)
     }
 }
 
-/// How to wait: an [`OnJump`], what may cancel it, and how long at most.
+/// How to wait: an [`OnJump`], a [`Cancel`], and a time limit.
 ///
 /// ```
 /// use bagplay::clock::{Cancel, Clock, Fallback, OnJump, SleepError};
@@ -41,7 +41,7 @@ pub struct SleepOptions {
 }
 
 impl SleepOptions {
-    /// The same, but ends with [`SleepError::Cancelled`] when `cancel` is; nothing else cancels it then.
+    /// As this, but ends with [`SleepError::Cancelled`] when `cancel` is cancelled; replaces an earlier [`Cancel`].
     #[must_use]
     pub fn unless(self, cancel: &Cancel) -> Self {
         Self {
@@ -50,8 +50,8 @@ impl SleepOptions {
         }
     }
 
-    /// The same, but ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock, counted from the
-    /// call: at once if it is not positive and there is something to wait for.
+    /// As this, but ends with [`SleepError::TimedOut`] after `limit` of the machine's steady clock, counted from the
+    /// call that waits. If `limit` is not positive, a call that has something to wait for ends at once.
     #[must_use]
     pub fn within(self, limit: Duration) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl SleepOptions {
         }
     }
 
-    /// From now on.
+    /// The limits of a wait that begins now.
     pub(crate) fn limits(&self, wall: &Wall) -> Limits {
         let after = |limit| wall.steady().saturating_add(limit);
         Limits {
@@ -71,7 +71,7 @@ impl SleepOptions {
     }
 }
 
-/// What ends a wait, whatever the clock shows.
+/// What can end a wait, whatever the clock shows.
 pub(crate) struct Limits {
     cancel: Option<Cancel>,
     deadline: Option<Time<Steady>>,
@@ -83,7 +83,7 @@ impl Limits {
         self.watch_one(core, bell, None)
     }
 
-    /// A cancellation calls for a look at `sleep` alone, if it is given.
+    /// If `sleep` is given, a cancellation makes the thread check that sleep alone.
     pub(crate) fn watch_one(
         &self,
         core: &Arc<Core>,
@@ -94,7 +94,7 @@ impl Limits {
         cancel.map(|cancel| cancel.watch(core, bell, sleep))
     }
 
-    /// The instant at which the wait ends with a timeout, if there is one.
+    /// The instant at which the wait times out, if it has a limit.
     #[cfg(feature = "async")]
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
         self.deadline
@@ -109,7 +109,7 @@ impl Limits {
             .is_some_and(|deadline| self.wall.steady() >= deadline)
     }
 
-    /// There is nothing yet: at the next change, or when the clock shows `at`, but not after the deadline.
+    /// Nothing found yet: check again at the next change, or when the clock shows `at`, but no later than the deadline.
     pub(crate) fn wait<T, E: From<SleepError>>(&self, at: Option<Time<Ros>>) -> Look<Result<T, E>> {
         if self.is_over() {
             Look::Done(Err(SleepError::TimedOut.into()))

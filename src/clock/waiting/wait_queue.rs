@@ -1,7 +1,7 @@
-//! [`WaitQueue`]: what threads wait for under a clock's lock; counts those that nobody has woken yet. [`Look`]: what
-//! they find when they do.
+//! [`WaitQueue`]: what threads wait on under a clock's lock; it counts those that wait and have not been woken.
+//! [`Look`]: the result of a waiter's check.
 //!
-//! Every bell belongs to one clock. It is rung, waited for and counted under that clock's lock alone: so no
+//! Every wait queue belongs to one clock. It is woken, waited on and counted only under that clock's lock: so no
 //! wake-up is lost, and the order of the counts needs no model.
 
 use std::sync::atomic::AtomicUsize;
@@ -15,7 +15,7 @@ use crate::time::{Ros, Steady, Time};
 pub(crate) struct WaitQueue {
     condvar: Condvar,
     asleep: AtomicUsize,
-    /// Of all bells of the clock.
+    /// The count over all wait queues of the clock.
     all_asleep: Arc<AtomicUsize>,
     rings: AtomicUsize,
 }
@@ -30,8 +30,8 @@ impl WaitQueue {
         })
     }
 
-    /// Wakes all; they are asleep no more, also while they have not run yet. Where nobody sleeps it costs nothing:
-    /// to notify a condition variable is a system call.
+    /// Wakes all waiters; from now on they do not count as waiting, even before they run. Does nothing if there are
+    /// none: notifying a condition variable is a system call.
     pub(crate) fn ring(&self) {
         let asleep = self.asleep.swap(0, Relaxed);
         if asleep > 0 {
@@ -41,7 +41,7 @@ impl WaitQueue {
         }
     }
 
-    /// Until it is rung, or for `at_most`; or for less.
+    /// Waits until it is woken, for `at_most` at the longest. May return early.
     pub(crate) fn wait<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -70,7 +70,7 @@ impl WaitQueue {
     }
 }
 
-/// What a waiter found.
+/// The result of a waiter's check.
 pub(crate) enum Look<T> {
     Done(T),
     Again {

@@ -1,6 +1,7 @@
-//! How threads wait on a clock: for its time, for a jump, or until the handlers of one are done.
+//! How threads wait on a clock: for its time, for a jump, or until the handlers of a jump are done.
 //!
-//! Everybody looks under the clock's lock, which every change takes, and waits there for a bell: no wake-up is lost.
+//! Every waiter checks under the clock's lock, which every change takes, and waits on a wait queue that belongs to that
+//! lock: no wake-up is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,8 +18,8 @@ use crate::clock::wall_clock::Wall;
 use crate::time::{Ros, Steady, Time};
 
 impl Core {
-    /// The lock, once the handlers are done that run now, if one has to wait for them. Threads that run handlers, of
-    /// any clock, never wait.
+    /// Takes the lock; if handlers run that `now()` waits for, it first waits until they are done. Threads that run
+    /// handlers, of any clock, never wait.
     pub(crate) fn settled(&self) -> Locked<'_> {
         let mut state = self.lock();
         if state.is_gated() && !is_handling() {
@@ -31,7 +32,7 @@ impl Core {
         state
     }
 
-    /// Has waited for a round, and has the lock: the next one may begin when it is released.
+    /// Leaves the gate after a wait for a round, under the lock: the next round may begin when the lock is released.
     fn pass(&self, state: &mut CoreState, ticket: Ticket) {
         state.gate.leave(ticket);
         if state.gate.is_clear() && state.gate.held_up > 0 {
@@ -39,7 +40,7 @@ impl Core {
         }
     }
 
-    /// Until the bell rings, or for a while; tells if the round takes long.
+    /// Waits until the queue is woken, or until `until`; logs a warning if the round takes long.
     fn wait_for_round<'a>(
         &'a self,
         state: Locked<'a>,
@@ -59,14 +60,14 @@ impl Core {
             return state;
         }
         drop(state);
-        // Subscribers of the log are not ours. They may ask for the time, and do not wait for it here.
+        // Log subscribers are user code. They may ask for the time, and do not wait for these handlers.
         let handling = Handlers::run();
         contained(|| self.running.tell());
         drop(handling);
         self.lock()
     }
 
-    /// The time once no handlers run; to the thread that runs them, the one that they are to see.
+    /// The time once no handlers run. The thread that runs handlers gets the time that they are to see.
     pub(crate) fn settled_now(&self) -> Time<Ros> {
         let state = self.settled();
         if state.is_gated() && !state.is_handled_here() {
@@ -75,8 +76,8 @@ impl Core {
         state.now(&self.wall)
     }
 
-    /// Wakes one waiter, under the lock: it is before its look or already waiting. If the bell is that of many sleeps,
-    /// `sleep` is the one to look at.
+    /// Wakes one waiter, under the lock: it has not checked yet, or it is waiting. If many sleeps share the queue,
+    /// `sleep` is the one to check.
     pub(crate) fn ring(&self, bell: &WaitQueue, sleep: Option<AlarmId>) {
         let mut state = self.lock();
         match sleep {
@@ -89,8 +90,8 @@ impl Core {
         WaitQueue::new(&self.asleep)
     }
 
-    /// Looks until it is done; between looks the waiter waits for its bell or for the machine's clock to get
-    /// there. While handlers run that `now()` waits for, there is no time to look at, but for handlers.
+    /// Checks with `look` until that is done. Between checks the waiter waits for a wake-up, or for the machine's clock
+    /// to reach the target. While handlers run that `now()` waits for, only handlers are given a time to check against.
     pub(crate) fn wait<'a, T>(
         &'a self,
         mut state: Locked<'a>,
@@ -132,7 +133,7 @@ impl Core {
         }
     }
 
-    /// How long the machine takes until then; `None` if only a ring ends the wait.
+    /// How long the machine's clock needs to get to `until`; `None` if only a wake-up ends the wait.
     fn left(&self, until: Option<Time<Steady>>) -> Option<std::time::Duration> {
         until
             .filter(|_| !self.wall.is_manual())
@@ -162,7 +163,7 @@ impl Core {
         state
     }
 
-    /// Whether `count` threads came to wait on this clock, within `patience` of real time.
+    /// Returns whether `count` threads waited on this clock at some moment within `patience` of real time.
     pub(crate) fn wait_asleep(&self, count: usize, patience: std::time::Duration) -> bool {
         let state = self.lock();
         self.onlookers.fetch_add(1, Relaxed);
