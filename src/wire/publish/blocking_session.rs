@@ -1,9 +1,10 @@
-//! [`Patient`]: the session whose puts wait for a subscriber that has no room.
+//! [`Patient`]: the session for blocking puts, which wait for subscribers that have no room.
 //!
-//! How long a put waits before its message is dropped is one setting of a zenoh session. Messages of reliable topics
-//! wait for the stall timeout, then whoever took nothing misses them until it takes something again; its link stays.
-//! (With zenoh's own blocking puts the link is closed instead, and between two peers nobody makes it again.) Best
-//! effort messages and the clock must not wait, so they go through the main session, with links of its own.
+//! How long a put waits before its message is dropped is one setting of a zenoh session. Messages of reliable
+//! topics wait for the stall timeout. After that a stuck subscriber misses them until it reads again, but keeps
+//! its link. (With zenoh's own blocking puts the link is closed, and between two peers neither opens it again.)
+//! Best-effort messages and the clock must not wait, so they go through the main session, which has its own
+//! links.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +26,8 @@ pub(crate) struct Patient {
 }
 
 impl Patient {
-    /// Opens it, and waits so long for a way out if somebody is there. `path` is that of the main session. It has to
-    /// know this one before a link between the two can open, so the id is chosen here.
+    /// Opens the session; with `patience`, waits that long for a connection. `path` is that of the main
+    /// session. It must know this session before a link between the two can open, so the id is chosen here.
     pub(crate) fn open(
         mut config: zenoh::Config,
         path: &Arc<Path>,
@@ -65,16 +66,16 @@ impl Patient {
     }
 }
 
-/// The sessions that messages go through.
+/// The zenoh sessions that carry messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
     pub(crate) main: zenoh::Session,
-    /// For what waits; `None` if nothing does, or waits as zenoh blocks.
+    /// For messages that wait; `None` if none wait, or if they wait in zenoh's blocking puts.
     pub(crate) patient: Option<zenoh::Session>,
 }
 
 impl Lanes {
-    /// The patient session, if this is for it.
+    /// The session for blocking puts, if `waits` and if there is one.
     pub(crate) fn patient_for(&self, waits: bool) -> Option<&zenoh::Session> {
         self.patient.as_ref().filter(|_| waits)
     }

@@ -1,4 +1,5 @@
-//! What a [`Session`] declares for an output: through which of its zenoh sessions messages go, publishers, the clock.
+//! What a [`Session`] declares for an output: publishers and the clock; and which zenoh session their messages
+//! use.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::wire::options::{ClockOptions, Congestion};
 use crate::wire::rmw_zenoh::advertise::Planned;
 
 impl Session {
-    /// What messages go through. The session for those that wait is opened when something first does.
+    /// The zenoh sessions for messages. The session for blocking puts is opened when a topic first needs it.
     pub(crate) fn lanes(&self, waits: bool) -> Result<Lanes, WireError> {
         let mut patient = self.patient();
         let timeout = self.options.stall_timeout;
@@ -36,7 +37,7 @@ impl Session {
         })
     }
 
-    /// The clock of an output. In line with messages it waits as they do; if none does, neither does it.
+    /// The clock of an output. In line with messages it waits for room as they do, if any of them does.
     pub(crate) fn clock(
         &self,
         output: &WireOutput,
@@ -58,7 +59,7 @@ impl Session {
         clock: Option<ClockOptions>,
         mut spec: impl FnMut(&Planned) -> Spec,
     ) -> Result<WireOutput, WireError> {
-        // A message that comes right after its clock goes the same way, whatever its profile.
+        // A message that must follow its clock takes the same way, whatever its profile.
         let is_in_line = clock.is_some_and(|clock| clock.per_message);
         let is_reliable = |one: &Planned| one.qos.reliability == Reliability::Reliable;
         let waits = is_in_line || planned.iter().any(is_reliable);

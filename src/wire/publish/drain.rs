@@ -1,12 +1,12 @@
-//! Waiting until what was put has left: zenoh's close does not.
+//! Waiting until everything that was put has left, which zenoh's close does not do.
 //!
-//! zenoh 1.10 cancels a link's sending task when the session closes, in the middle of a write if need be,
-//! and undeclarations overtake data. So before anything is taken down two things are waited for: silence,
-//! nothing left in the system's buffers of our links for a while, and no sending task at work at its end (the links
-//! of our router are ours too: what clients get goes through it, so its receiving tasks count as well);
-//! then an answer of every session with an admin space (real `rmw_zenoh` nodes and routers have one) to a query
-//! that stands behind the data in the same queues. Where the system does not tell of its buffers, the query is
-//! all there is.
+//! zenoh 1.10 cancels a link's sending task when the session closes, in the middle of a write if need be, and
+//! undeclarations overtake data. So before anything is closed, two conditions are waited for. First, silence:
+//! the system's buffers of all links stay empty for a while, and at the end no sending task is busy. (The links
+//! of this process's router count, too; clients receive through it, so its receiving tasks count as well.)
+//! Second, every session with an admin space (real `rmw_zenoh` nodes and routers have one) has answered a query
+//! that went behind the data in the same queues. If the system does not report its buffers, only the query is
+//! left.
 
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
@@ -22,39 +22,40 @@ use crate::wire::net::router::RouterSlot;
 
 /// The root of every session's admin space.
 const ADMIN_SPACE: &str = "@/*/*";
-/// How long the buffers must stay empty: zenoh waits for a moment now and then whether more comes.
+/// How long the buffers must stay empty: zenoh sometimes waits a moment for more data.
 const SILENCE: Duration = Duration::from_millis(40);
-/// A sending thread that is at work for so long, and nothing comes of it, has another session's data.
+/// A sending thread that is busy for this long while the buffers stay empty sends data of another session.
 const STARVED: Duration = Duration::from_secs(1);
-/// No query has to end: who waits for it does.
+/// The timeout of the queries: longer than any wait, because the wait has its own end.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// An acknowledgement may come so late without anybody being slow.
+/// An acknowledgement may come this late although the receiver is not slow.
 const DELAYED: Duration = Duration::from_millis(200);
-/// A look takes milliseconds of a processor where the system's table of sockets is large. Whoever is slow may need it.
+/// A look takes milliseconds of processor time if the system's socket table is large; slow subscribers may need
+/// that time.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 const LATER_EVERY: Duration = Duration::from_millis(50);
 const OFTEN_FOR: Duration = Duration::from_secs(1);
 
-/// What became of that which was put.
+/// What became of the messages that were put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Drained {
-    /// It has left.
+    /// They have left.
     Whole,
-    /// Somebody took nothing for the stall timeout, or stood and then went.
+    /// A subscriber took nothing for the stall timeout, or was stuck and then went.
     Untaken {
-        /// In the system's buffers; what zenoh has queued behind them is not known.
+        /// Bytes in the system's buffers; what zenoh has queued before them is not known.
         bytes: u64,
     },
-    /// The caller did not want to wait any longer.
+    /// The caller ended the wait.
     CalledOff {
-        /// The same.
+        /// As in [`Drained::Untaken`].
         bytes: u64,
     },
 }
 
-/// Returns when what was put has left, when nothing has moved for `patience`, or when it is called off, which is
-/// asked at each look.
+/// Returns when everything that was put has left, when nothing has moved for `patience`, or when
+/// `is_called_off`, which is called at each look, returns `true`.
 pub(crate) fn drain(
     sessions: &[zenoh::Session],
     router: &RouterSlot,
@@ -63,11 +64,11 @@ pub(crate) fn drain(
 ) -> Drained {
     let patience = patience.max(DELAYED);
     let (began, mut buffers, mut quiet_since) = (steady(), SendBuffers::default(), None);
-    // When all of it had left and was asked for, and what came of that.
+    // When the queries were sent or the buffers were last not empty, and the answers.
     let mut asked: Option<(Instant, Answers)> = None;
     loop {
         let router = router.zenoh();
-        // Before the buffers are looked at, or it could have filled them since.
+        // Read before the buffers: a task that finished after they were read could have filled them.
         let is_at_work = is_at_work(router.is_some());
         let now = steady();
         buffers.look(sessions, router.as_ref(), now);
@@ -75,7 +76,7 @@ pub(crate) fn drain(
         quiet_since = is_quiet.then(|| quiet_since.unwrap_or(now));
         let quiet = quiet_since.map_or(Duration::ZERO, |since| now.duration_since(since));
         let is_silent = quiet >= SILENCE && (quiet >= STARVED || !is_at_work);
-        // Not before: while a queue is full a query waits for room in it.
+        // Not earlier: a query would wait for room in a full queue.
         if is_silent && asked.is_none() {
             asked = Some((now, Answers(sessions.iter().filter_map(ask).collect())));
         }
@@ -83,7 +84,7 @@ pub(crate) fn drain(
             if !is_quiet {
                 *at = now;
             }
-            // Who has taken all and does not answer has it all the same.
+            // A session that has taken everything and does not answer has the data nevertheless.
             if answers.are_in() || now.duration_since(*at) >= patience {
                 return match buffers.lost() {
                     0 => Drained::Whole,
@@ -110,13 +111,13 @@ pub(crate) fn drain(
     }
 }
 
-/// To queries, one a session, that go through the same queues as data of their priority: they prove that the data before it
-/// has arrived.
+/// Answers to queries, one query per session. A query goes through the same queues as data of its priority, so
+/// its answer proves that the data before it has arrived.
 #[derive(Debug)]
 struct Answers(Vec<Receiver<()>>);
 
 impl Answers {
-    /// Whether all have answered, or there is nobody to ask.
+    /// Whether all sessions have answered, or none was asked.
     fn are_in(&self) -> bool {
         let is_in = |all: &Receiver<()>| all.try_recv() == Err(TryRecvError::Disconnected);
         self.0.iter().all(is_in)
@@ -133,7 +134,7 @@ fn ask(zenoh: &zenoh::Session) -> Option<Receiver<()>> {
         .consolidation(ConsolidationMode::None)
         .timeout(LONGEST)
         .callback(move |_| {
-            // Held until zenoh drops it with the last answer.
+            // Held until zenoh drops the callback after the last answer.
             let _ = &answered;
         })
         .wait();

@@ -1,8 +1,8 @@
 //! [`TopicPublisher`]: one topic on the wire, as `rmw_zenoh` publishes it.
 //!
-//! Declares the zenoh entity, then its token; drops the token first. Its sequence numbers start at 1 and
-//! run on as long as it lives, through every jump: a remote counts every other step as lost messages. One
-//! thread puts.
+//! It declares the zenoh entity before the liveliness token and drops the token first. Sequence numbers start
+//! at 1 and continue through every jump, because subscribers count any step other than 1 as lost messages. Only
+//! one thread puts.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -30,9 +30,9 @@ use crate::wire::rmw_zenoh::attachment::attachment;
 use crate::wire::rmw_zenoh::gid::Gid;
 use crate::wire::rmw_zenoh::token::Token;
 
-/// How often a latched publisher repeats its last sequence number, if it changed.
+/// How often a latched publisher sends its last sequence number again, if it has changed.
 const HEARTBEAT: Duration = Duration::from_millis(500);
-/// What a `keep_all` publisher keeps for late joiners, which can be no unbounded number.
+/// How many samples a `keep_all` publisher keeps for late joiners; the number must be limited.
 const KEEP_ALL_CACHE: usize = 1000;
 
 /// What to declare.
@@ -40,19 +40,19 @@ const KEEP_ALL_CACHE: usize = 1000;
 pub(crate) struct Spec {
     /// The key to put on.
     pub(crate) key: String,
-    /// The token, whose display also makes the GID; `None` outside ROS, where puts carry no attachment.
+    /// The token, whose key also gives the GID; `None` on plain keys, where puts carry no attachment.
     pub(crate) token: Option<Token>,
     pub(crate) qos: Qos,
     pub(crate) congestion: Congestion,
     pub(crate) priority: Priority,
-    /// Whether its messages wait where there is no room, as `congestion` says, or are dropped at once.
+    /// Whether messages wait for room, as `congestion` says; otherwise they are dropped at once.
     pub(crate) waits: bool,
 }
 
 /// A declared publisher and its token.
 #[derive(Debug)]
 pub(crate) struct TopicPublisher {
-    // Fields drop in this order: the token goes before the entity.
+    // Fields drop in this order: the token before the entity.
     token: Option<LivelinessToken>,
     sink: Sink,
     gid: Option<Gid>,
@@ -66,7 +66,8 @@ enum Sink {
 }
 
 impl TopicPublisher {
-    /// Declares it. `row` and `events` learn when its messages have somebody to go to.
+    /// Declares a publisher. `row` and `events` are updated when its messages get or lose a route to a
+    /// subscriber.
     pub(crate) fn declare(
         lanes: &Lanes,
         spec: &Spec,
@@ -125,20 +126,22 @@ impl TopicPublisher {
         })
     }
 
-    /// Puts a payload. Blocks as long as congestion control says. An error means that the session is closed.
+    /// Puts a payload. Blocks as long as congestion control requires. An error means that the session is
+    /// closed.
     pub(crate) fn put(&mut self, payload: &Bytes) -> zenoh::Result<()> {
         let stamp = self.stamp();
         self.put_stamped(payload, stamp)
     }
 
-    /// The next attachment. Taken apart from the put so that two entities of one topic can share the count.
+    /// The next attachment. Separate from the put, so that two entities of one topic can share the sequence
+    /// numbers.
     pub(crate) fn stamp(&mut self) -> Option<[u8; crate::wire::rmw_zenoh::attachment::LENGTH]> {
         self.sequence += 1;
         self.gid
             .map(|gid| attachment(self.sequence, unix_nanos(), gid))
     }
 
-    /// Puts a payload with an attachment of [`TopicPublisher::stamp`].
+    /// Puts a payload with an attachment from [`TopicPublisher::stamp`].
     pub(crate) fn put_stamped(
         &self,
         payload: &Bytes,
@@ -146,9 +149,10 @@ impl TopicPublisher {
     ) -> zenoh::Result<()> {
         let stamp = stamp.map(|stamp| ZBytes::from(stamp.to_vec()));
         match &self.sink {
-            // The slice keeps its chunk alive until it is sent: no copy.
+            // No copy: the slice keeps its chunk in memory until it is sent.
             Sink::Volatile(publisher) => publisher.put(payload.clone()).attachment(stamp).wait(),
-            // The cache keeps it for as long as we live: a slice would pin its whole chunk.
+            // A copy: the cache keeps the payload as long as the publisher exists, and a slice would keep its
+            // whole chunk.
             Sink::Latched(publisher) => publisher
                 .put(Bytes::copy_from_slice(payload))
                 .attachment(stamp)
@@ -156,7 +160,7 @@ impl TopicPublisher {
         }
     }
 
-    /// Calls `wake` whenever it comes to have somebody to send to.
+    /// Calls `wake` whenever the publisher gets a route to a subscriber.
     pub(crate) fn on_match(&self, wake: Arc<dyn Fn() + Send + Sync>) -> zenoh::Result<()> {
         self.sink.listen(move |matched| {
             if matched {
@@ -165,7 +169,7 @@ impl TopicPublisher {
         })
     }
 
-    /// Takes the token back, so that others see the topic go before its data path does.
+    /// Undeclares the token, so that others see the topic go before its data path does.
     pub(crate) fn undeclare_token(&mut self) {
         if let Some(token) = self.token.take() {
             // An error means that the session is closed, and the token with it.
@@ -187,7 +191,7 @@ impl Sink {
         })
     }
 
-    /// Tells whether there is somebody to send to, now and whenever that changes.
+    /// Calls `tell` with whether there is a route to a subscriber, now and at every change.
     fn listen(&self, tell: impl Fn(bool) + Clone + Send + Sync + 'static) -> zenoh::Result<()> {
         let on_change = tell.clone();
         let on_change = move |status: MatchingStatus| on_change(status.matching());
@@ -212,7 +216,7 @@ fn congestion_control(spec: &Spec, is_patient: bool) -> CongestionControl {
     match spec.congestion {
         Congestion::Block if spec.waits && !is_patient => CongestionControl::Block,
         Congestion::BlockFirst if spec.waits => CongestionControl::BlockFirst,
-        // The patient session waits before it drops.
+        // The session for blocking puts waits before it drops.
         Congestion::Block | Congestion::BlockFirst | Congestion::Drop => CongestionControl::Drop,
     }
 }

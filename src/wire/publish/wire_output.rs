@@ -1,6 +1,6 @@
-//! [`WireOutput`]: the player's way out to the network, to ROS 2 nodes or to plain zenoh.
+//! [`WireOutput`]: the player's output to the network, for ROS 2 nodes or on plain keys.
 //!
-//! The player's thread puts, and only it. Counts are read through the [`Monitor`].
+//! Only the player's thread puts. Counts are read through the [`Monitor`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,19 +29,19 @@ pub(crate) struct Line {
     pub(crate) has_complained: bool,
 }
 
-/// Puts messages where those who look for the topics find them. Dropping it takes the topics off the graph,
-/// then the publishers down; the session stays.
+/// Publishes messages. Dropping it takes the topics off the ROS graph, then ends the publishers; the session
+/// stays open.
 pub struct WireOutput {
     pub(crate) lines: Vec<Line>,
     /// The line of each recorded topic, by its index.
     pub(crate) routes: Vec<Option<usize>>,
     pub(crate) clock: Option<Clock>,
-    /// The segment's, once there is one.
+    /// The generation of the segment, once there is one.
     pub(crate) generation: Option<u64>,
     pub(crate) graph: Graph,
     pub(crate) events: Events,
     pub(crate) stalls: Stalls,
-    /// Whether any message waits where there is no room.
+    /// Whether messages of any topic wait for room.
     pub(crate) waits: bool,
     pub(crate) is_closed: bool,
 }
@@ -106,8 +106,8 @@ impl Output for WireOutput {
 }
 
 impl WireOutput {
-    /// Counts and readiness, to be read from other threads. Plain subscribers are known only as matching: they
-    /// have no tokens.
+    /// Counts and readiness, for other threads. On plain keys it is known only whether there is a subscriber,
+    /// because subscribers have no tokens.
     pub fn monitor(&self) -> Monitor {
         let rows = self
             .lines
@@ -122,7 +122,8 @@ impl WireOutput {
 impl Drop for WireOutput {
     fn drop(&mut self) {
         self.graph.retire();
-        // All tokens before any entity: to others the topics go at once, and no path before its token.
+        // All tokens before any entity: others see all topics go at once, and no data path goes before its
+        // token.
         for line in &mut self.lines {
             line.publisher.undeclare_token();
         }
