@@ -26,8 +26,8 @@
 //!
 //! | feature | brings | crates of its own |
 //! |---|---|---|
-//! | none | `time`, `bag`, `decode`, `output`, `player` | codecs, checksums, serde, tracing |
-//! | `wire` | `wire`: sessions as ROS 2 nodes have them, and the source of a clock that is followed | zenoh, sha2 |
+//! | none | all other modules | codecs, checksums, serde, tracing |
+//! | `wire` | `wire`: sessions that act as ROS 2 nodes, and a time source that follows a clock server | zenoh, sha2 |
 //! | `tui` | `tui`: the transport bar | ratatui, crossterm, toml, jiff |
 //! | `cli` | `cli` and the command `play`, with `wire` | clap, indicatif, regex, jiff, a log formatter |
 //!

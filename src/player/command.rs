@@ -20,9 +20,9 @@ pub enum Pace {
 pub enum Gate {
     /// The required subscribers are there.
     Subscribers,
-    /// The connection to the network.
+    /// The connection to the network is up.
     Path,
-    /// The delay before the start.
+    /// The delay before the start is over.
     Delay,
 }
 
@@ -82,14 +82,14 @@ pub enum Command {
     Seek(Time<Ros>),
     /// Jump by a span of log time; otherwise as [`Command::Seek`].
     SeekBy(Duration),
-    /// Pause, and publish the next `n` messages in the direction of play. Negative: jump to the message that
+    /// Pause, and publish that many of the next messages in the direction of play. Negative: jump to the message that
     /// many before the last one published, and publish it. Messages of muted topics do not count. While
     /// [`Gate::Path`] is closed, steps are refused: nothing changes, and a log line gives the reason.
     Step(i64),
     /// Pause, and publish all messages up to and including the nth next message of a topic in the direction of
     /// play, or its last one if there are fewer. If there is none, nothing is published. Negative: jump to the
-    /// topic's message that many before the last one published, and publish it. Refused when [`Command::Step`]
-    /// is.
+    /// topic's message that many before the last one published, and publish it. Refused under the
+    /// same condition as [`Command::Step`].
     StepTopic(TopicId, i64),
     /// Play, and pause on arrival at this time. A time that lies behind pauses at once.
     PlayUntil(Time<Ros>),
@@ -145,7 +145,7 @@ pub struct Status {
     pub gates: Gates,
     /// Messages sent, without refills.
     pub sent: u64,
-    /// Their payload bytes.
+    /// Payload bytes of those messages.
     pub bytes: u64,
     /// Messages that were sent more than [`LATE`] after they were due.
     pub late: u64,

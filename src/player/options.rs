@@ -28,7 +28,7 @@ pub enum Before {
     /// None.
     #[default]
     None,
-    /// Those of these topics.
+    /// Messages of these topics.
     Topics(Vec<TopicId>),
     /// All.
     All,

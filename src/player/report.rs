@@ -121,7 +121,7 @@ impl Report {
         }
     }
 
-    /// A message of a muted topic was not handed out.
+    /// A message of a muted topic was not sent.
     pub(super) fn muted_one(&self, message: &Message) {
         if let Some(counts) = self.tally.row(message.topic) {
             counts.muted.add(1);

@@ -20,10 +20,10 @@ use crate::time::{Steady, Time};
 /// How many commands may wait; the player takes them between any two messages.
 const INBOX: usize = 256;
 
-/// The value that stands for no instant.
+/// The value that means no instant.
 const IDLE: Time<Steady> = Time::MIN;
 
-/// The player is gone.
+/// The player has stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the player has stopped")]
 pub struct Stopped;

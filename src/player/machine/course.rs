@@ -1,6 +1,6 @@
 //! [`Course`]: how far a run has come. Nothing changes it after its end: a run that was stopped stays stopped.
 
-/// Under way, ended at the exit edge, or over. Only [`Course::stop`] makes it over, and nothing restarts it.
+/// Under way, at the exit edge, or over. Only [`Course::stop`] ends the run, and nothing restarts it after that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Course(Stage);
 

@@ -35,7 +35,7 @@ const HEARTBEAT: Duration = Duration::from_millis(500);
 /// How many samples a `keep_all` publisher keeps for late joiners; the number must be limited.
 const KEEP_ALL_CACHE: usize = 1000;
 
-/// What to declare.
+/// The properties of a publisher to declare.
 #[derive(Clone, Debug)]
 pub(crate) struct Spec {
     /// The key to put on.
