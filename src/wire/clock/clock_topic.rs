@@ -1,16 +1,12 @@
-//! The clock on the wire: `/clock` as ROS 2 publishes it, and a keeper thread that repeats it when it would
-//! stop.
+//! `/clock` as ROS 2 publishes it, and a keeper thread that repeats the last value, never a newer one, while the
+//! player's thread is stuck in another put, and for new subscribers.
 //!
-//! The player's thread ticks. While it is stuck in another put, the keeper repeats the last value, never a
-//! newer one. It also repeats the value for new subscribers.
-//!
-//! A tick goes ahead of messages that wait to be sent, except after a jump. Messages from before the jump must
-//! arrive before the new clock, or subscribers that have reset would see the old time again; messages from
-//! after it must find the new clock. So after a jump ticks stay in line with messages, and wait for room as
-//! they do, until no put has had to wait for half a second, or for five seconds at most. With a clock before
-//! each message ticks always stay in line, and so do repeated values: ahead, they would run forward and back
-//! for subscribers with messages queued. Only when a put has been stuck for half a second does the repeated
-//! value go ahead, for the other subscribers.
+//! A tick goes ahead of messages that wait to be sent, except after a jump. Messages from before the jump must arrive
+//! before the new clock, or subscribers that have reset would see the old time again; messages from after it must find
+//! the new clock. So after a jump ticks stay in line with messages, and wait for room as they do, until no put has had
+//! to wait for half a second, or for five seconds at most. With a clock before each message ticks always stay in line,
+//! and so do repeated values: ahead, the clock would run forward and back for subscribers with messages queued. Only
+//! when a put has been stuck for half a second does the repeated value go ahead, for the other subscribers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
