@@ -1,7 +1,7 @@
-//! [`Contents`]: everything that is known about the files of a bag once they are open.
+//! [`Contents`]: everything that is known about the files of a bag when they are open.
 //!
-//! Chunks of all files stand in one table with two orders, by first and by last stamp; a walk in
-//! either direction finds its first chunks by binary search, so seeking costs the same in any file.
+//! The chunks of all files are in one table with two orders: by first key and by last key. A cursor finds its first
+//! chunks by binary search in the order of its direction, so seeking is equally fast in any file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,30 +24,30 @@ use crate::bag::open::read_at::Source;
 use crate::bag::open::rosbag2::Note;
 use crate::time::{Ros, Time, TimeRange};
 
-/// What one file of a bag holds.
+/// The contents of one file of a bag.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileSummary {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
     /// The profile it was written with: `ros2`, `ros1` or empty.
     pub profile: String,
-    /// Who wrote it.
+    /// The library that wrote it.
     pub library: String,
-    /// First and last stamp of the bag's order, both included; `None` if it has no messages.
+    /// The first and last time in the order of the bag, both included; `None` if the file has no messages.
     pub range: Option<TimeRange>,
-    /// How many messages it says it holds.
+    /// The number of messages that the file declares.
     pub message_count: Option<u64>,
-    /// How many chunks there are.
+    /// The number of chunks.
     pub chunks: usize,
     /// The size of all chunks in the file, in bytes.
     pub compressed_bytes: u64,
-    /// The size of all chunks decompressed, in bytes, as declared.
+    /// The declared size of all chunks after decompression, in bytes.
     pub uncompressed_bytes: u64,
-    /// The compressions in use, `none` among them, sorted.
+    /// The compressions in use, sorted; `none` for uncompressed chunks.
     pub compressions: Vec<String>,
-    /// Who told what is in it.
+    /// Where the index comes from.
     pub origin: IndexOrigin,
 }
 
@@ -58,14 +58,14 @@ pub(crate) struct Input {
     pub(crate) channels: ChannelTable,
     /// The schemas of the file, by id.
     pub(crate) schemas: BTreeMap<u16, SchemaRecord>,
-    /// Where the data end, and the checksum over all of them, 0 if there is none.
+    /// Where the data end, and the checksum over all of them; the checksum is 0 if there is none.
     pub(crate) data_end: Option<(u64, u32)>,
-    /// Whether a chunk was seen to hold messages that its index does not list.
+    /// Whether a chunk was found to hold messages that its index does not list.
     doubted: AtomicBool,
 }
 
 impl Input {
-    /// Its index leaves messages out: from now on no chunk is passed over because of what it lists.
+    /// Marks the index as incomplete: from now on no chunk is skipped because of what its index lists.
     pub(crate) fn doubt(&self) {
         self.doubted.store(true, Ordering::Relaxed);
     }
@@ -76,12 +76,12 @@ impl Input {
 pub(crate) struct Chunk {
     pub(crate) input: u32,
     pub(crate) place: ChunkRef,
-    /// The channels that have messages in it, once it was read through, for one without message indexes.
+    /// The channels that have messages in it, for a chunk without message indexes. Set when the chunk has been read.
     holds: OnceLock<Box<[u16]>>,
 }
 
 impl Chunk {
-    /// The smallest key a message of it can have.
+    /// The smallest key that a message in it can have.
     pub(crate) fn low(&self) -> Key {
         Key {
             time: self.place.earliest(),
@@ -91,7 +91,7 @@ impl Chunk {
         }
     }
 
-    /// The largest key a message of it can have.
+    /// The largest key that a message in it can have.
     pub(crate) fn high(&self) -> Key {
         Key {
             time: self.place.latest(),
@@ -101,12 +101,12 @@ impl Chunk {
         }
     }
 
-    /// What opening it takes in bytes, as far as its index can be believed.
+    /// How many bytes opening it takes: the declared size, within limits.
     pub(crate) fn cost(&self) -> u64 {
         self.place.cost()
     }
 
-    /// The channels that have messages in it; `None` if the index does not say and nobody has looked yet.
+    /// The channels that have messages in it; `None` if the index does not list them and the chunk has not been read.
     pub(crate) fn channels(&self) -> Option<impl Iterator<Item = u16>> {
         let indexes = &self.place.message_indexes;
         let held = self.holds.get().filter(|_| indexes.is_empty());
@@ -115,30 +115,30 @@ impl Chunk {
         is_known.then(|| indexes.iter().map(|it| it.channel).chain(held))
     }
 
-    /// Whether only its messages tell which channels it has.
+    /// Whether its channels are unknown until it is read.
     pub(crate) fn is_unknown(&self) -> bool {
         self.place.message_indexes.is_empty() && self.holds.get().is_none()
     }
 
-    /// Takes note of the channels of all its messages.
+    /// Remembers the channels of all its messages.
     pub(crate) fn learn(&self, channels: impl IntoIterator<Item = u16>) {
         self.holds.get_or_init(|| channels.into_iter().collect());
     }
 }
 
-/// Chunks in the order in which one direction of play comes to need them.
+/// The chunks in the order in which a cursor of one direction needs them.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    /// Indexes into the chunk table, by the edge where play enters them.
+    /// Indexes into the chunk table, sorted by the first key of each chunk in the direction of play.
     pub(crate) chunks: Vec<u32>,
-    /// The furthest that any chunk up to here reaches in the direction of play.
+    /// For each place: the farthest key that any chunk up to it reaches, in the direction of play.
     pub(crate) reach: Vec<Key>,
 }
 
 /// Everything that is known about the files of a bag.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
-    /// Which stamp orders the messages.
+    /// Which time orders the messages.
     pub(crate) order: MessageOrder,
     pub(crate) inputs: Vec<Input>,
     pub(crate) files: Vec<FileSummary>,
@@ -152,7 +152,7 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Opens the files; the first that cannot be played is the error.
+    /// Opens the files. The first file that cannot be played is the error.
     pub(crate) fn open(
         paths: &[impl AsRef<Path>],
         opening: &Opening<'_>,
@@ -161,7 +161,7 @@ impl Contents {
         Self::of(inputs, opening)
     }
 
-    /// Everything that is known of open files.
+    /// Collects what is known about open files.
     pub(crate) fn of(mut inputs: Inputs, opening: &Opening<'_>) -> Result<Self, BagError> {
         let mut contents = Self {
             order: opening.order,
@@ -255,8 +255,8 @@ impl Contents {
         self.input(input).channels.topic(channel)
     }
 
-    /// Whether the chunk may hold a message of such topics: its index says so or does not say, or is known to
-    /// leave messages out. A channel that nothing defines may be any.
+    /// Whether the chunk may hold a message of these topics: if its index lists one or does not list channels, or if
+    /// the index is known to be incomplete. A channel without a definition may be of any topic.
     pub(crate) fn may_hold(&self, chunk: &Chunk, is_one: impl Fn(TopicId) -> bool) -> bool {
         if self.input(chunk.input).doubted.load(Ordering::Relaxed) {
             return true;
@@ -270,7 +270,7 @@ impl Contents {
         lane.map(|(_, lane)| lane)
     }
 
-    /// Names the chunk in which a fault was met.
+    /// Damage for a fault in this chunk.
     pub(crate) fn damage(&self, chunk: &Chunk, fault: Fault) -> Damage {
         Damage {
             file: self.input(chunk.input).source.path.clone(),
@@ -299,7 +299,7 @@ fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
     }
 }
 
-/// A note if a `metadata.yaml` counts another number of messages than its files have.
+/// A note, if a `metadata.yaml` gives another number of messages than its files.
 fn other_count(counted: &Counted, files: &[FileSummary]) -> Option<Note> {
     let mine = files
         .iter()
@@ -313,14 +313,14 @@ fn other_count(counted: &Counted, files: &[FileSummary]) -> Option<Note> {
     })
 }
 
-/// The times of all chunks with messages, as far as they are known.
+/// The range of all chunks with messages, as far as their times are known.
 fn range(index: &FileIndex) -> Option<TimeRange> {
     let used = index.chunks.iter().filter(|chunk| !chunk.is_empty());
     let times = used.filter_map(|chunk| chunk.times);
     times.reduce(TimeRange::union)
 }
 
-/// The key before all others of that time.
+/// The key before all keys of that time.
 pub(crate) fn first_at(time: Time<Ros>) -> Key {
     Key {
         time,
@@ -330,7 +330,7 @@ pub(crate) fn first_at(time: Time<Ros>) -> Key {
     }
 }
 
-/// The key after all others of that time.
+/// The key after all keys of that time.
 pub(crate) fn last_at(time: Time<Ros>) -> Key {
     Key {
         time,

@@ -1,4 +1,4 @@
-//! Checks that playing does not make: the checksums of data sections, and indexes against their chunks.
+//! Checks that playback does not make: the checksums of data sections, and indexes against their chunks.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,10 +13,10 @@ use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::message_index;
 use crate::bag::open::read_at::Source;
 
-/// How much is summed at once.
+/// How many bytes are read at once.
 const PIECE: u64 = 1 << 20;
 
-/// Opens every chunk, and compares what is in it with what its indexes say.
+/// Opens every chunk and compares its contents with its indexes.
 pub(crate) fn chunks(contents: &Contents) -> Vec<Damage> {
     let mut damage = Vec::new();
     let mut decoder = Decoder::default();
@@ -41,7 +41,7 @@ pub(crate) fn chunks(contents: &Contents) -> Vec<Damage> {
     damage
 }
 
-/// What the indexes of a chunk are wrong about.
+/// What is wrong in the indexes of a chunk.
 fn wrong_index(source: &Source, place: &ChunkRef, counts: &BTreeMap<u16, u64>) -> Option<String> {
     if place.message_indexes.is_empty() {
         return None;
@@ -76,7 +76,7 @@ fn wrong_index(source: &Source, place: &ChunkRef, counts: &BTreeMap<u16, u64>) -
     None
 }
 
-/// Compares the data sections with their checksums, where they have one.
+/// Compares the data sections with their checksums, if they have one.
 pub(crate) fn data_sections(contents: &Contents) -> Vec<Damage> {
     let mut damage = Vec::new();
     for (id, input) in (0..).zip(&contents.inputs) {
@@ -95,7 +95,7 @@ pub(crate) fn data_sections(contents: &Contents) -> Vec<Damage> {
         };
         match sum(&input.source, end, &[]) {
             Ok(sum) if sum == checksum => {}
-            // Crate mcap (0.26) leaves the data of chunks out of this sum if it writes them without checksums.
+            // Crate mcap (0.26) leaves the data of chunks out of this checksum if it writes them without checksums.
             Ok(_) if without_chunks() == Some(checksum) => {}
             Ok(_) => damage.push(found(
                 DamageKind::Checksum,
@@ -124,7 +124,7 @@ fn chunk_data(contents: &Contents, input: u32) -> Option<Vec<Range<u64>>> {
     Some(data)
 }
 
-/// The checksum of all up to `end` but for these ranges.
+/// The checksum of the bytes up to `end`, without these ranges.
 fn sum(source: &Source, end: u64, left_out: &[Range<u64>]) -> std::io::Result<u32> {
     let mut hasher = crc32fast::Hasher::new();
     let mut at = 0;

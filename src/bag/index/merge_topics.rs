@@ -1,4 +1,4 @@
-//! Merging channels into topics: same name, type and encoding make one topic, over channels and files.
+//! Merges channels into topics: channels with the same name, type and encoding are one topic, over all files.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,17 +10,17 @@ use crate::bag::open::metadata::MetadataTopic;
 use crate::ros::{Durability, Qos};
 use crate::ros::{is_tf_static, is_type_hash, kept_by_latched};
 
-/// How many messages of a publisher a late joiner would be given.
+/// How many messages of a lane a late joiner would receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Depth {
-    /// The last so many.
+    /// The last ones, this many.
     Last(usize),
-    /// All: transforms of several publishers complete each other.
+    /// All: transforms of several publishers complement each other.
     All,
 }
 
-/// Those publishers of a topic that the recording can tell from others: each one by itself if its channels
-/// name it, else all of them together.
+/// A *lane*: publishers of a topic that the recording does not distinguish. If the channels name their publisher, each
+/// publisher is a lane; otherwise all publishers of the topic are one lane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct LaneId(u32);
 
@@ -41,7 +41,7 @@ pub(crate) struct Lane {
     pub(crate) depth: Depth,
 }
 
-/// Which topic and lane each channel of a file belongs to.
+/// The topic and lane of each channel of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChannelTable {
     by_id: Box<[Option<(TopicId, LaneId)>]>,
@@ -52,12 +52,12 @@ impl ChannelTable {
         self.lane(channel).map(|(topic, _)| topic)
     }
 
-    /// One a channel, in no order.
+    /// The topic of each channel, unsorted; topics can repeat.
     pub(crate) fn topics(&self) -> impl Iterator<Item = TopicId> {
         self.by_id.iter().flatten().map(|(topic, _)| *topic)
     }
 
-    /// One a channel, in no order.
+    /// The lane of each channel, unsorted; lanes can repeat.
     pub(crate) fn lanes(&self) -> impl Iterator<Item = LaneId> {
         self.by_id.iter().flatten().map(|(_, lane)| *lane)
     }
@@ -73,14 +73,14 @@ pub(crate) struct Topics {
     pub(crate) merged: Vec<Topic>,
     /// By [`LaneId`].
     pub(crate) lanes: Vec<Lane>,
-    /// One a file.
+    /// One for each file.
     pub(crate) channels: Vec<ChannelTable>,
 }
 
 type Identity = (String, String, String);
 
 impl Topics {
-    /// `said` is what stands beside the files about topics; it fills in what they do not tell.
+    /// `said` is what `metadata.yaml` gives for topics; it fills in what the files leave out.
     pub(crate) fn of(files: &[FileIndex], said: &[MetadataTopic]) -> Self {
         let mut all = Self::default();
         let mut ids: HashMap<Identity, TopicId> = HashMap::new();
@@ -106,7 +106,7 @@ impl Topics {
             all.channels.push(ChannelTable {
                 by_id: by_id.into_boxed_slice(),
             });
-            // The parts of a split recording repeat their publishers, so the longest list counts.
+            // The files of a split recording repeat their publishers, so the largest depth counts.
             for (lane, kept) in depths {
                 if let Some(Depth::Last(depth)) = all.depth_mut(lane) {
                     *depth = kept.max(*depth);
@@ -118,7 +118,7 @@ impl Topics {
             for said in said {
                 topic.learn(said);
             }
-            // Where nothing was recorded the name decides: static transforms are always latched.
+            // If no QoS was recorded, the name decides: static transforms are always latched.
             topic.is_latched |= topic.offered_qos.is_empty() && is_tf_static(&topic.name);
         }
         all
@@ -164,7 +164,7 @@ impl Topics {
         let Some(topic) = self.merged.get_mut(id.index()) else {
             return id;
         };
-        // A definition that the recorder did find beats one that it did not.
+        // A definition replaces a missing or empty one.
         if topic.schema.as_ref().is_none_or(|s| s.data.is_empty()) {
             topic.schema = schema
                 .map(|schema| Schema {
@@ -188,7 +188,8 @@ impl Topics {
         id
     }
 
-    /// The parts of a split recording repeat their publishers: of each profile the file with most counts.
+    /// The files of a split recording repeat their publishers, so of each profile the largest number in any file
+    /// counts.
     fn take_offers(&mut self, offers: BTreeMap<TopicId, Vec<Qos>>) {
         for (id, profiles) in offers {
             let Some(topic) = self.merged.get_mut(id.index()) else {

@@ -1,5 +1,5 @@
-//! Whether each message of a file is compressed by itself, as rosbag2's compression mode MESSAGE leaves them: only
-//! the `metadata.yaml` beside a file says so, and a file without it looks like any other until its messages are read.
+//! Detects files whose messages are each compressed (rosbag2's compression mode MESSAGE). Only the `metadata.yaml`
+//! beside a file declares this; without it, the file looks like any other until its messages are read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::bag::decompress::chunk::Decoder;
 use crate::bag::mcap::record::{MESSAGE_HEADER, MessageHeader, Records, op};
 use crate::bag::open::file_kind::ZSTD;
 
-/// How many files are looked into, and how many messages of each.
+/// How many files are checked, and how many messages of each.
 const MOST_FILES: u32 = 4;
 const MOST_MESSAGES: usize = 16;
 
-/// The first file, of a few, whose first CDR messages are all zstd frames, which no CDR is.
+/// The first of a few files whose first CDR messages are all zstd frames. CDR never begins like a zstd frame.
 pub(crate) fn by_message(contents: &Contents) -> Option<&Path> {
     let meter = Meter::unbounded();
     let mut decoder = Decoder::default();
@@ -35,7 +35,7 @@ fn is_by_message(
     meter: &Arc<Meter>,
 ) -> bool {
     let source = &contents.input(chunk.input).source;
-    // What is wrong with the chunk is said when it is played.
+    // Damage in the chunk is reported when it is played.
     let Ok(owned) = decoder.read(source, &chunk.place, meter) else {
         return false;
     };

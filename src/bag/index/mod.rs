@@ -1,4 +1,4 @@
-//! What the files of a bag hold together: one table of topics and one of chunks, made of the index of each file.
+//! The contents of all files of a bag: one table of topics and one of chunks, made from the index of each file.
 
 pub(crate) mod contents;
 pub(crate) mod file;
