@@ -1,10 +1,10 @@
-//! [`Learned`]: where the messages of latched topics are, as far as chunks were looked into. All clones of a bag
-//! share one, so that a chunk is opened for it once and not at each seek.
+//! [`Learned`]: where the messages of latched topics are, as far as chunks have been searched. All clones of a bag
+//! share one, so a chunk is opened once for this and not at each seek.
 //!
-//! Of each publisher it knows which chunks may have a message of it and were not looked into, by their place
-//! in the forward order, and the messages of the others. Small payloads that were asked for are kept too.
-//! Memory is bounded: of many messages in one chunk only the last are kept, which makes the chunk *coarse*, to be
-//! looked into again by whoever asks for a time within it; with too many messages in all it starts anew.
+//! For each lane it has the chunks that may have messages of it but have not been searched, by their place in the
+//! forward order, and the messages found in the others. It also keeps copies of small payloads. Memory is bounded: if
+//! one chunk has too many messages, only the last of them are kept. Such a chunk is *coarse*: it is searched again if a
+//! time within it is asked for. If there are too many messages in all, everything is forgotten.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,27 +14,27 @@ use crate::bag::index::merge_topics::LaneId;
 use crate::bag::message::{Key, Message};
 use crate::time::{Ros, Time};
 
-/// The most messages whose places are kept: some 20 MiB.
+/// The most messages whose places are kept: about 20 MiB.
 const MOST_PLACES: usize = 300_000;
-/// How many messages of one chunk that replace each other are kept.
+/// The most messages kept of one chunk with the same lane and subject.
 const MOST_OF_A_CHUNK: usize = 32;
-/// The most bytes of payloads that are kept, and of one payload.
+/// The most bytes of payload copies, in all and of one message.
 const MOST_COPIED: usize = 8 << 20;
 const MOST_OF_A_COPY: usize = 1 << 20;
 
-/// A message of a latched topic, and its chunk.
+/// The key of a message of a latched topic, and its chunk.
 pub(crate) type Place = (Key, u32);
 
-/// A message of a latched topic that was found in a chunk.
+/// A message of a latched topic, found in a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sighting {
     pub(crate) lane: LaneId,
-    /// What it is about: a later message of the lane about the same replaces it.
+    /// Its subject: a later message of the same lane and subject replaces it.
     pub(crate) about: u128,
     pub(crate) key: Key,
 }
 
-/// A publisher that is asked about, and how many of its messages about the same count.
+/// A lane, and how many of its messages with the same subject count.
 pub(crate) type Asked = (LaneId, usize);
 
 #[derive(Debug, Default)]
@@ -51,9 +51,9 @@ struct State {
 
 #[derive(Debug, Default)]
 struct LaneState {
-    /// Chunks that may have a message of it, by their place in the forward order.
+    /// Chunks that may have messages of the lane but have not been searched, by their place in the forward order.
     unread: BTreeSet<u32>,
-    /// Chunks of which only the last messages are known.
+    /// Chunks of which only the last messages are kept.
     coarse: BTreeSet<u32>,
     known: HashMap<u128, BTreeSet<Place>>,
 }
@@ -66,14 +66,14 @@ struct Copies {
 }
 
 impl Learned {
-    /// The lanes among these of which nothing is known yet, not even which chunks may have them.
+    /// Those of these lanes that are not registered yet.
     pub(crate) fn strangers(&self, lanes: impl Iterator<Item = LaneId>) -> BTreeSet<LaneId> {
         let state = self.lock();
         let is_new = |lane: &LaneId| !state.lanes.contains_key(lane);
         lanes.filter(is_new).collect()
     }
 
-    /// Takes note of the chunks that may have a message of a lane.
+    /// Registers a lane with the chunks that may have messages of it.
     pub(crate) fn meet(&self, lane: LaneId, unread: BTreeSet<u32>) {
         let new = || LaneState {
             unread,
@@ -82,33 +82,33 @@ impl Learned {
         self.lock().lanes.entry(lane).or_insert_with(new);
     }
 
-    /// The last chunk before `below` that was not looked into.
+    /// The last chunk before `below` that has not been searched.
     pub(crate) fn unread(&self, lane: LaneId, below: u32) -> Option<u32> {
         let state = self.lock();
         let unread = &state.lanes.get(&lane)?.unread;
         unread.range(..below).next_back().copied()
     }
 
-    /// The chunks of a lane that were not looked into, in the forward order.
+    /// The chunks of a lane that have not been searched, in forward order.
     pub(crate) fn all_unread(&self, lane: LaneId) -> Vec<u32> {
         let state = self.lock();
         let lane = state.lanes.get(&lane);
         lane.map_or_else(Vec::new, |lane| lane.unread.iter().copied().collect())
     }
 
-    /// Whether so much is known that more would soon make it start anew.
+    /// Whether so much is kept that everything might soon be forgotten.
     pub(crate) fn is_full(&self) -> bool {
         self.lock().places > MOST_PLACES / 2
     }
 
-    /// The last chunk before `below` of which only the last messages are known.
+    /// The last coarse chunk before `below`.
     pub(crate) fn coarse(&self, lane: LaneId, below: u32) -> Option<u32> {
         let state = self.lock();
         let coarse = &state.lanes.get(&lane)?.coarse;
         coarse.range(..below).next_back().copied()
     }
 
-    /// The last `keep` messages at or before `at` about each thing, those about the same together.
+    /// The last `keep` messages of each subject at or before `at`, grouped by subject.
     pub(crate) fn last(&self, (lane, keep): Asked, at: Time<Ros>) -> Vec<(u128, Vec<Place>)> {
         let end = Key {
             time: at,
@@ -127,7 +127,8 @@ impl Learned {
         last.collect()
     }
 
-    /// The chunk at `position` was looked into for these lanes, and these are all their messages in it.
+    /// Remembers that the chunk at `position` has been searched for these lanes. `sightings` are all their messages in
+    /// it.
     pub(crate) fn note(&self, (position, id): (u32, u32), lanes: &[Asked], sightings: &[Sighting]) {
         let mut by_kind: BTreeMap<(LaneId, u128), BTreeSet<Key>> = BTreeMap::new();
         for sighting in sightings {
@@ -155,7 +156,7 @@ impl Learned {
         }
     }
 
-    /// A chunk cannot be read.
+    /// Remembers that a chunk cannot be read.
     pub(crate) fn give_up(&self, chunk: u32, fault: Fault) {
         self.lock().broken.insert(chunk, fault);
     }
@@ -171,13 +172,13 @@ impl Learned {
         self.lock().broken.contains_key(&chunk)
     }
 
-    /// A copy of a message.
+    /// The copy of a message, if there is one.
     pub(crate) fn copy(&self, key: Key) -> Option<Message> {
         let state = self.lock();
         state.copies.by_key.get(&key).cloned()
     }
 
-    /// Keeps a message whose payload is nobody else's, unless it is large.
+    /// Keeps a message, unless it is large. Its payload must be a copy that does not keep a chunk in memory.
     pub(crate) fn keep(&self, message: Message) {
         let length = message.payload.len();
         if length > MOST_OF_A_COPY {
@@ -199,7 +200,7 @@ impl Learned {
         }
     }
 
-    /// Forgets all if it is too much.
+    /// Forgets everything if there is too much.
     pub(crate) fn tidy(&self) {
         let mut state = self.lock();
         if state.places > MOST_PLACES {
@@ -208,7 +209,7 @@ impl Learned {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change leaves it whole.
+        // Each change leaves the state consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,10 @@
-//! What a late joiner of the latched topics would be given at a position: found by index.
+//! [`latched`]: looks up what a late joiner of the latched topics would receive at a position.
 //!
-//! For a latched topic the last messages of each publisher are its state; of transforms and other messages about
-//! several things the last about each. The message indexes say where they are, newest chunk first; a chunk that
-//! has to be opened for that is opened once a bag (see [`Learned`](super::learned::Learned)). The payloads are
-//! copied so that chunks do not stay in memory. All is on the account of the walk that asks, which stops
-//! the search when it is closed.
+//! The state of a latched topic is the last messages of each lane. For transforms, and other messages about several
+//! things, it is the last messages about each thing. The message indexes say where they are; the newest chunks are
+//! searched first. A chunk that has to be opened for this is opened once per bag (see
+//! [`Learned`](super::learned::Learned)). Payloads are copied, so chunks do not stay in memory. All bytes are counted
+//! on the meter of the caller; when that is closed, the search stops.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,15 +27,15 @@ use crate::bag::walk::entries::{Entry, channel, message, scan};
 use crate::bag::walk::selection::Selection;
 use crate::time::{Ros, Time};
 
-/// The most messages that are looked up: what is older is left out.
+/// The most messages that are looked up; older ones are left out.
 const MOST_MESSAGES: usize = 100_000;
 /// The most messages of a chunk that are read one by one.
 const MOST_READ_ALONE: usize = 64;
-/// What messages are about that are not told apart.
+/// The subject of messages that all replace each other.
 const WHOLE: u128 = 0;
 
-/// The messages at or before `at` that a late joiner of the selected latched topics is given, in order.
-/// `learned` is what earlier calls for these contents found out; this call adds to it.
+/// The messages at or before `at` that a late joiner of the selected latched topics would receive, in order. `learned`
+/// has the results of earlier calls for these contents; this call adds to it.
 pub(crate) fn latched(
     contents: &Contents,
     learned: &Learned,
@@ -56,8 +56,8 @@ pub(crate) fn latched(
     read
 }
 
-/// Looks into the chunks of up to `most` bytes that [`latched`] could only open, from the first on, as long as `meter`
-/// is not closed; it is the account of the chunk that is open, while `account` bears the largest of them throughout.
+/// Looks into those chunks of up to `most` bytes that [`latched`] could only open, in forward order, until `meter` is
+/// closed. `meter` counts the chunk that is open; `account` has the size of the largest of these chunks all the time.
 pub(crate) fn learn(
     contents: &Contents,
     learned: &Learned,
@@ -94,7 +94,7 @@ pub(crate) fn learn(
         if search.reader.is_closed() || learned.is_full() {
             break;
         }
-        // A chunk that was opened for another publisher, or by a jump, is known.
+        // A chunk is known already if it was opened for another lane or by a jump.
         if let Some((id, _)) = search.chunk_at(position)
             && learned.unread(asked.0, position + 1) == Some(position)
         {
@@ -107,18 +107,18 @@ pub(crate) fn learn(
 struct Search<'a> {
     contents: &'a Contents,
     learned: &'a Learned,
-    /// All publishers of latched topics.
+    /// All lanes of latched topics.
     all: Vec<Asked>,
     at: Time<Ros>,
-    /// How many chunks of the forward order begin at or before that time.
+    /// How many chunks, in forward order, begin at or before `at`.
     cut: u32,
     reader: Reader<'a>,
-    /// What was found of each publisher about each thing, with the chunk's place in the table.
+    /// The messages found, by lane and subject, each with the index of its chunk.
     keys: BTreeMap<(LaneId, u128), BTreeSet<Place>>,
 }
 
 impl<'a> Search<'a> {
-    /// One for what lies at or before `at`, and the publishers of selected topics to be searched for.
+    /// A search for messages at or before `at`, and the lanes of the selected topics.
     fn new(
         (contents, learned): (&'a Contents, &'a Learned),
         selection: &Selection,
@@ -154,7 +154,7 @@ impl<'a> Search<'a> {
         (search, wanted)
     }
 
-    /// Tells which chunks may have messages of publishers that nobody asked about before.
+    /// Registers lanes that have not been asked about before, with the chunks that may have messages of them.
     fn meet(&self) {
         let learned = self.learned;
         let strangers = learned.strangers(self.all.iter().map(|(lane, _)| *lane));
@@ -182,7 +182,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks through the chunks that may have a newer message than is known, from those that begin last.
+    /// Searches the chunks that may have a newer message than those known, beginning with the chunk that begins last.
     fn find(&mut self, asked: Asked) {
         let (lane, keep) = asked;
         let learned = self.learned;
@@ -205,7 +205,7 @@ impl<'a> Search<'a> {
             let oldest = found.and_then(|found| found.first()).map(|(key, _)| *key);
             let is_enough = oldest.is_some_and(|oldest| oldest > reach);
             if self.reader.is_closed() || count >= MOST_MESSAGES || is_enough {
-                // All chunks before end even earlier.
+                // All earlier chunks end before that message.
                 break;
             }
             if oldest.is_none_or(|oldest| oldest <= self.contents.chunk(id).high()) {
@@ -227,7 +227,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The chunk at a place in the forward order, and how far it and all before it reach.
+    /// The chunk at a place in the forward order, and the farthest key that it or any chunk before it reaches.
     fn chunk_at(&self, position: u32) -> Option<(u32, Key)> {
         let order = &self.contents.forward;
         let (id, reach) = (
@@ -237,13 +237,13 @@ impl<'a> Search<'a> {
         Some((*id, *reach))
     }
 
-    /// Whether every message of the lane is about the same: only the last ones count.
+    /// Whether all messages of the lane have the same subject, so that only the last ones count.
     fn is_whole(&self, lane: LaneId) -> bool {
         let lane = self.contents.lanes.get(lane.index());
         lane.is_some_and(|lane| lane.depth != Depth::All)
     }
 
-    /// Takes the messages of a lane in a chunk, and learns what there is to learn. How many were of use.
+    /// Takes the messages of a lane from a chunk and remembers what was found. Returns the number of messages added.
     fn look_into(&mut self, (position, id): (u32, u32), asked: Asked) -> usize {
         let (lane, keep) = asked;
         let learned = self.learned;
@@ -278,8 +278,9 @@ impl<'a> Search<'a> {
         count
     }
 
-    /// The messages of a lane in a chunk by its message indexes, if they can tell, and whether these are all. Where it
-    /// counts what a message is about, the message is read, which takes an uncompressed chunk.
+    /// The messages of a lane in a chunk from its message indexes, if these are sufficient, and whether they are
+    /// complete. If the subject of the messages matters, the messages are read; this is possible only in an
+    /// uncompressed chunk.
     fn indexed(&self, id: u32, lane: LaneId) -> Option<(Vec<Sighting>, bool)> {
         let chunk = self.contents.chunk(id);
         if self.is_whole(lane) {
@@ -314,8 +315,8 @@ impl<'a> Search<'a> {
         Some((sightings?, true))
     }
 
-    /// The messages of a lane in a chunk as its message indexes list them; `None` if they do not tell, or if another
-    /// time than theirs counts.
+    /// The messages of a lane in a chunk, as its message indexes list them. `None` if they do not list them, or if
+    /// messages are not ordered by log time.
     fn listed(&self, id: u32, lane: LaneId) -> Option<Vec<Entry>> {
         let chunk = self.contents.chunk(id);
         if self.contents.order == MessageOrder::Sent || chunk.place.message_indexes.is_empty() {
@@ -335,7 +336,7 @@ impl<'a> Search<'a> {
         Some(found)
     }
 
-    /// All messages of latched topics in a chunk. Whether it is all.
+    /// Collects all messages of latched topics in a chunk. Returns whether they are complete.
     fn scan(&self, id: u32, bytes: &Bytes, sightings: &mut Vec<Sighting>) -> bool {
         let chunk = self.contents.chunk(id);
         let mut only = vec![false; self.contents.topics.len()];
@@ -364,7 +365,7 @@ impl<'a> Search<'a> {
         is_all
     }
 
-    /// What a message is about: transforms about the frames that they define, all else about what it says.
+    /// The subject of a message: for transforms the frames that they define; for others its content.
     fn about(&self, message: &Message) -> u128 {
         let topic = self.contents.topics.get(message.topic.index());
         match topic.and_then(|topic| frames(topic, &message.payload)) {
@@ -380,7 +381,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Leaves only the newest that are of use if there are too many. Whether there were not.
+    /// If there are too many entries, keeps only the newest at or before `at`. Returns whether all were kept.
     fn bound(&self, entries: &mut Vec<Entry>) -> bool {
         let is_bounded = entries.len() <= MOST_MESSAGES;
         if !is_bounded {

@@ -1,4 +1,4 @@
-//! The state of latched topics at a position: what a subscriber that joins there is given.
+//! The state of latched topics at a position: what a subscriber that joins there would receive.
 
 pub(crate) mod learned;
 pub(crate) mod look_up;

@@ -1,6 +1,6 @@
-//! [`Reader`]: copies the messages that a late joiner would be given out of their chunks, within a bound.
+//! [`Reader`]: copies the messages that a late joiner would receive out of their chunks, within a bound.
 //!
-//! Small ones that were copied before are at hand; a chunk that could not be read is not tried again.
+//! Small messages that were copied before are still in memory. A damaged chunk is not opened again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::bag::message::{Key, Message};
 use crate::bag::walk::entries::{Entry, channel, message};
 use crate::time::{Ros, Time};
 
-/// The most bytes of payload: what is older is left out.
+/// The most bytes of payload; older messages are left out.
 const MOST_BYTES: u64 = 64 << 20;
-/// The most places that are named as damaged.
+/// The most damaged places that are reported.
 const MOST_REPORTS: usize = 100_000;
 
-/// Where a message is: the end of its chunk, by which the newest are known, and the chunk; which it is, of whom.
+/// Where a message is, sorted by age: the last time in its chunk, the chunk, its key and its lane.
 type Found = (Time<Ros>, u32, Key, LaneId);
 
 /// Opens chunks for one look-up.
@@ -30,7 +30,7 @@ pub(crate) struct Reader<'a> {
     contents: &'a Contents,
     learned: &'a Learned,
     meter: &'a Arc<Meter>,
-    /// How many bytes were copied.
+    /// How many bytes have been copied.
     copied: u64,
     decoder: Decoder,
     /// Chunks that cannot be read.
@@ -39,7 +39,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// One for what lies at or before `at`.
+    /// A reader for messages at or before `at`.
     pub(crate) fn new(
         contents: &'a Contents,
         learned: &'a Learned,
@@ -65,13 +65,13 @@ impl<'a> Reader<'a> {
         reader
     }
 
-    /// Whether nobody wants it any more.
+    /// Whether the meter is closed: the result is no longer needed.
     pub(crate) fn is_closed(&self) -> bool {
         self.meter.is_closed()
     }
 
-    /// Reads what was found, each chunk once, newest first, as long as the bound allows; but a large message
-    /// only when all small ones are there: transforms matter more than an old map.
+    /// Reads the messages found, newest first, each chunk once, as long as the bound allows. Large messages come after
+    /// all small ones, because transforms matter more than an old map.
     pub(crate) fn read(
         mut self,
         places: &BTreeMap<(LaneId, u128), BTreeSet<Place>>,
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
             tracing::warn!(
                 "{} latched messages of {names} are not sent again, as all together have over {most} bytes{}",
                 left.len(),
-                // Which a larger read-ahead would change.
+                // A larger read-ahead would help here.
                 if most < MOST_BYTES {
                     ", half of the read-ahead"
                 } else {
@@ -115,8 +115,8 @@ impl<'a> Reader<'a> {
         (messages, self.damage)
     }
 
-    /// Copies those of up to `size` bytes, the last of the list first, until there are `most` bytes, but one
-    /// at least. Those that are left.
+    /// Copies messages of up to `size` bytes, beginning with the last in the list, until `most` bytes are copied; in
+    /// any case at least one message in all. Returns those that are left.
     fn read_up_to(
         &mut self,
         found: &[Found],
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         left
     }
 
-    /// The message that was found there, out of its chunk, which is open afterwards.
+    /// The message with this key from its chunk, which stays open.
     fn find(
         &mut self,
         id: u32,
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
         open: &mut Option<(u32, Bytes)>,
     ) -> Option<Message> {
         if open.as_ref().is_none_or(|(known, _)| *known != id) {
-            // Before the next one is opened, so that two are never held.
+            // Dropped before the next one is opened, so two are never held at once.
             drop(open.take());
             *open = self.open(id).map(|bytes| (id, bytes));
         }
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
         message
     }
 
-    /// The records of a chunk, decompressed, once there is room for them.
+    /// The decompressed records of a chunk, once there is room for them.
     pub(crate) fn open(&mut self, id: u32) -> Option<Bytes> {
         let chunk = self.contents.chunk(id);
         let source = &self.contents.input(chunk.input).source;
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
             Ok(owned) => Some(Bytes::from_owner(owned)),
             Err(fault) => {
                 self.broken.insert(id);
-                // What the system could not read it may read the next time.
+                // What the system could not read now it may be able to read later.
                 if fault.kind != DamageKind::Unreadable {
                     self.learned.give_up(id, fault.clone());
                 }

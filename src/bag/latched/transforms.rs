@@ -1,25 +1,26 @@
-//! Which frames a message of transforms defines: two messages that define the same ones replace each other.
+//! [`frames`]: the frames that a message of transforms defines. Messages that define the same frames replace each
+//! other.
 //!
-//! Read is `tf2_msgs/TFMessage` as little-endian CDR and as ROS 1 writes it: a list of transforms, each with a
-//! header, the name of the frame it defines, and seven doubles.
+//! Parses `tf2_msgs/TFMessage` as little-endian CDR and in the format of ROS 1: a list of transforms, each with a
+//! header, the name of the frame that it defines, and seven doubles.
 
 use std::collections::BTreeSet;
 
 use crate::bag::index::topic::Topic;
 
-/// The seven doubles of a transform.
+/// The seven doubles of a transform, in bytes.
 const DOUBLES: usize = 56;
 
 /// How a payload is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
-    /// Fields aligned to their size, strings with a zero byte at their end.
+    /// Fields are aligned to their size; strings end with a zero byte.
     Cdr,
-    /// Fields one after the other; headers have a sequence number.
+    /// Fields are packed; headers have a sequence number.
     Ros1,
 }
 
-/// The names of the frames that `payload` defines; `None` if it is no message of transforms.
+/// The names of the frames that `payload` defines; `None` if it is not a valid message of transforms.
 pub(crate) fn frames<'a>(topic: &Topic, payload: &'a [u8]) -> Option<BTreeSet<&'a [u8]>> {
     let is_one = matches!(
         topic.type_name(),
