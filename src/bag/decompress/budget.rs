@@ -1,9 +1,9 @@
 //! The byte budget of the read-ahead: how much decompressed data is in memory, and when more may be added.
 //!
 //! A [`Permit`] counts bytes for as long as they exist, wherever they are: open in a cursor, queued, or handed to
-//! zenoh. A [`Meter`] is the account of one walk in the [`Budget`], which all walks of a player share. A walk that is
-//! closed but still busy is *leaving*. While a walk is leaving, no other may add to the budget, so walks do not pile up
-//! however fast they follow each other.
+//! zenoh. A [`Meter`] is the account of one walk (a cursor or a look-up) in the [`Budget`], which all walks of a player
+//! share. A walk that is closed but still busy is *leaving*. While a walk is leaving, no other may add to the budget,
+//! so walks do not pile up however fast they follow each other.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -18,7 +18,7 @@ const SHARE: u64 = 4;
 /// A thread that ends when it has finished or is dropped.
 #[derive(Debug)]
 pub(crate) struct Learner {
-    /// Of the chunk that is open; closed to end the thread.
+    /// The meter of the chunk that is open; closed to end the thread.
     meter: Arc<Meter>,
     thread: Option<JoinHandle<()>>,
 }
