@@ -1,9 +1,9 @@
-//! [`Core`]: what all handles of a clock share: its state, its handlers, its sleepers and its timers.
+//! [`Core`]: what all handles of a clock share: its state, its handlers, its waiters and its timers.
 //!
-//! Readers see the words of a [`SeqLock`]; everything else is under one lock, which is never held while
-//! user code runs. Changes are made one after another: one that arrives while handlers run is made right
-//! after them, by the thread that runs them, so that nobody waits for a handler but, on a backward jump or
-//! a change of source, other threads' `now()` (requirement T50).
+//! Readers see the words of a [`SeqLock`]; everything else is under one lock, which is never held while user code runs.
+//! Changes are made one after another: a change that arrives while handlers run is made right after them, by the thread
+//! that runs them. So no thread waits for a handler, with one exception: on a backward jump or a change of source,
+//! `now()` in other threads waits (requirement T50).
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, Weak};
@@ -30,17 +30,17 @@ pub(crate) struct Core {
     shown: SeqLock,
     pub(crate) wall: Wall,
     state: Mutex<CoreState>,
-    /// Rung when handlers have run for which `now()` waits.
+    /// Woken when handlers that `now()` waits for have run.
     pub(crate) settled: Arc<WaitQueue>,
-    /// Told when those have passed who waited for them.
+    /// Notified when the calls that waited for handlers have had the lock.
     pub(crate) passed: Condvar,
-    /// The handler that runs.
+    /// The handler that is running.
     pub(crate) running: Running,
-    /// Rung when somebody begins to wait.
+    /// Notified when a thread begins to wait.
     pub(crate) dozed_off: Condvar,
-    /// How many wait; for tests, which wait for that in place of a while.
+    /// How many threads wait. For tests, which wait for this number instead of for some time.
     pub(crate) asleep: Arc<AtomicUsize>,
-    /// How many wait for `dozed_off`.
+    /// How many threads wait for `dozed_off`.
     pub(crate) onlookers: AtomicUsize,
 }
 
@@ -50,21 +50,21 @@ pub(crate) struct CoreState {
     pub(crate) time: State,
     pub(crate) alarms: Alarms,
     pub(crate) timers: Timetable,
-    /// How often the clock has changed hands.
+    /// How often the clock has been attached to a source or detached from one.
     pub(crate) owner: u64,
-    /// Whose time it has.
+    /// The hub that delivers the clock's time, if one does.
     pub(crate) hub: Option<HubId>,
     pub(crate) handlers: Vec<Arc<Handler>>,
-    /// To be made, in this order.
+    /// Changes to make, in this order.
     pub(crate) changes: Mailbox<Change>,
     handling: Option<Handling>,
-    /// Who waits for handlers.
+    /// The calls that wait for handlers.
     pub(crate) gate: Gate,
-    /// How often somebody who waited woke.
+    /// How often a waiter woke.
     pub(crate) wakeups: u64,
 }
 
-/// A thread runs handlers.
+/// A thread that runs handlers.
 #[derive(Clone, Copy, Debug)]
 struct Handling {
     thread: ThreadId,
@@ -96,17 +96,18 @@ impl CoreState {
             .is_some_and(|handling| handling.thread == sync::current().id())
     }
 
-    /// Whether this thread would wait for itself: it runs this clock's handlers, or another's with the same source.
+    /// Whether a wait in this thread would wait for itself: it runs handlers of this clock or of another clock with the
+    /// same source.
     pub(crate) fn is_fed_here(&self) -> bool {
         self.is_handled_here() || self.hub.is_some_and(Serving::is_here)
     }
 
-    /// Whether time is shown that goes on, or that a source has said.
+    /// Whether the clock shows a time that moves or that a source has fed.
     pub(crate) const fn has_time(&self) -> bool {
         self.shown().is_started() || self.time.reading.moves()
     }
 
-    /// Whether handlers run for which `now()` waits.
+    /// Whether handlers run that `now()` waits for.
     pub(crate) const fn is_gated(&self) -> bool {
         matches!(self.handling, Some(Handling { is_gated: true, .. }))
     }
@@ -162,7 +163,7 @@ impl Core {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What readers see, evaluated while nobody writes: so it never runs behind an earlier answer.
+    /// What readers see, evaluated while no thread writes, so that the time never runs back behind an earlier result.
     pub(crate) fn look<T>(&self, make: impl Fn(Shown, &Wall) -> T) -> T {
         self.shown
             .read(|words| make(Shown::from_words(words), &self.wall))
@@ -185,8 +186,8 @@ impl Core {
         self.catch_up(state, share);
     }
 
-    /// Makes this share of what is in line, or leaves it to the thread that runs handlers now. Whoever waited for the
-    /// handlers of the change before has its turn first: it needs nothing for that but the lock.
+    /// Makes this share of the queued changes, or leaves it to the thread that runs handlers now. The calls that waited
+    /// for the handlers of the previous change go first: all that they need is the lock.
     pub(crate) fn catch_up<'a>(self: &'a Arc<Self>, mut state: Locked<'a>, mut share: Share) {
         while state.handling.is_none() && !state.changes.is_empty() {
             if !state.gate.is_clear() {
@@ -198,7 +199,7 @@ impl Core {
             if !share.takes_one(state.changes.len()) {
                 drop(state);
                 let core = Arc::clone(self);
-                // A thread that makes another change first also makes these.
+                // If a thread makes another change before this one starts, that thread also makes these.
                 sync::spawn("clock-changes", move || {
                     core.catch_up(core.lock(), Share::ALL);
                 });
@@ -212,8 +213,8 @@ impl Core {
         }
     }
 
-    /// Before-handlers, the change, after-handlers. The lock is open while handlers run, and this thread waits
-    /// for nobody's; no panic comes out of them.
+    /// Runs the before-handlers, makes the change, runs the after-handlers. The lock is released while handlers run,
+    /// and this thread waits for no other thread's handlers. Panics of handlers are caught.
     fn make<'a>(&'a self, outcome: &Outcome, mut state: Locked<'a>) -> Locked<'a> {
         let called = state.who_wants(&outcome.notices);
         if called.is_empty() {
@@ -248,7 +249,7 @@ impl Core {
             handler.run(Phase::After, *notice);
         }
         self.running.set(None);
-        // What a handler owns that was dropped meanwhile may need the lock.
+        // A handler that was dropped meanwhile may own something whose drop needs the lock.
         drop(called);
         drop(handlers);
         let mut state = self.lock();
@@ -261,11 +262,11 @@ impl Core {
         state
     }
 
-    /// From here on the state is the one after the change; readers may not see it yet.
+    /// Puts the state after the change in place; readers may not see it yet.
     fn commit(&self, outcome: &Outcome, state: &mut CoreState) {
         let shown = state.now(&self.wall);
         if state.time.reading.moves() {
-            // Who has not looked since it was shown.
+            // Waiters that have not checked the time since it was shown.
             state.alarms.ring_due(shown);
         }
         state.time.commit(outcome, shown);
@@ -275,11 +276,12 @@ impl Core {
         }
     }
 
-    /// Readers see it. Whoever is due wakes, then who has to look again: everybody, but after a step forward
-    /// nobody who has not come due, and after a correction of a line at most who waits for the nearest time.
+    /// Makes the change visible to readers. Wakes the waiters that are due, then those that have to check again: all of
+    /// them; but after a step forward none that is not due, and after a correction of a line at most the one that waits
+    /// for the nearest time.
     fn show(&self, outcome: &Outcome, state: &mut CoreState) {
         self.shown.write(|| {
-            // Again, as somebody may have read the time since; nobody does while this is written.
+            // Once more, as a thread may have read the time since; no thread can read while this is written.
             if let Some(heading) = outcome.continues {
                 let shown = outcome.was.at(&self.wall);
                 state.time.reading = state.time.reading.not_behind(shown, heading);
@@ -287,7 +289,7 @@ impl Core {
             state.shown().to_words()
         });
         let now = state.now(&self.wall);
-        // Time that runs backwards has left behind what the source said by the time anybody looks.
+        // If time runs backwards, the time that the source fed has passed before any waiter checks.
         let most = outcome.said.map_or(now, |said| said.max(now));
         state.alarms.ring_due(most);
         let is_step = outcome
@@ -300,8 +302,8 @@ impl Core {
         }
     }
 
-    /// Wakes the waiter with the nearest time, if that comes on a line before the waiter would look again by itself.
-    /// So a new line wakes one thread at most, however many wait.
+    /// Wakes the waiter with the nearest time if, on a line, that time comes before the waiter would check again by
+    /// itself. So a new line wakes one thread at most, however many wait.
     pub(crate) fn tell_first(&self, state: &mut CoreState) {
         if let Reading::Moving(_) = state.time.reading {
             let reading = state.time.reading;
@@ -311,7 +313,7 @@ impl Core {
         }
     }
 
-    /// Wakes those whose time has come by itself.
+    /// Wakes the waiters whose time has come by itself.
     pub(crate) fn ring_passed(&self, state: &mut CoreState) {
         if state.time.reading.moves() && !state.is_gated() {
             let now = state.now(&self.wall);
@@ -321,8 +323,8 @@ impl Core {
 }
 
 impl Resting for Core {
-    /// A wall that is moved by hand wakes those whose time-out has come, as waiting for the machine's does. In a
-    /// model that is all. Else whoever is due is awake when this returns, so that a test can go by it.
+    /// When a manual wall is moved, wakes the waiters whose time-out has come, as the machine's clock does. In a model
+    /// that is all. Otherwise every waiter that is due is awake when this returns, so that a test can rely on it.
     fn wall_moved(&self) {
         let mut state = self.lock();
         state.alarms.ring_dozers(self.wall.steady());

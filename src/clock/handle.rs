@@ -1,9 +1,9 @@
-//! [`Clock`]: what time is it? The same API for ROS, system and steady time. [`JumpHandle`] keeps a handler of it
+//! [`Clock`]: reads a clock, with the same API for ROS, system and steady time. [`JumpHandle`] keeps a handler of it
 //! registered.
 //!
-//! A clock is a cheap handle to share among threads; nobody can move the time with it. A ROS clock shows
-//! the system clock until a source is active (requirement T16), then what the source said last (T17), and
-//! zero before it said anything (T20). `now()` is a few atomic loads. The way on from here: `core.rs`.
+//! A clock is a cheap handle that threads can share; it cannot move the time. A ROS clock shows the system clock until
+//! a source is active (requirement T16), then the last time of the source (T17), or zero before the source has fed one
+//! (T20). `now()` is a few atomic loads. The state behind the handles is in `core.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -22,8 +22,9 @@ use crate::clock::waiting::on_jump::SleepError;
 use crate::clock::waiting::sleep_options::SleepOptions;
 use crate::time::{Duration, Kind, Ros, Steady, System, Time};
 
-/// A clock of kind `K` (requirements T1, T3). Clones show the same time. As long as there is one, or a timer, a rate or
-/// a registered handler of it, the [`SimTime`](crate::clock::source::sim_time::SimTime) that it came from goes on.
+/// A clock of kind `K` (requirements T1, T3). Clones show the same time. The
+/// [`SimTime`](crate::clock::source::sim_time::SimTime) that it came from lives as long as there is a clone, or a
+/// timer, a rate or a registered handler of the clock.
 ///
 /// ```
 /// use bagplay::clock::Clock;
@@ -36,13 +37,13 @@ pub struct Clock<K: Kind = Ros> {
     kind: PhantomData<K>,
 }
 
-/// A source is active but has not said what time it is.
+/// A source is active but has not fed a time yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 #[error("the time source has not said anything yet")]
 pub struct NotStarted;
 
 impl Clock<Ros> {
-    /// How its time goes, by what its source said last. Waits for no handlers.
+    /// How its time moves, by the last state of its source. Does not wait for handlers.
     pub fn pace(&self) -> ClockPace {
         self.core.lock().time.pace()
     }
@@ -54,8 +55,8 @@ impl Clock<Ros> {
 }
 
 impl Clock<System> {
-    /// The machine's system clock; its steady clock if it has none (requirements T12, T13). Setting the
-    /// date is not reported as a jump; sleepers and timers follow it within a second.
+    /// The machine's system clock, or its steady clock if it has none (requirements T12, T13). Setting the date is not
+    /// reported as a jump; sleeps and timers follow it within a second.
     pub fn system() -> Self {
         Self::system_on(Wall::Machine)
     }
@@ -85,9 +86,9 @@ impl<K: Kind> Clock<K> {
         }
     }
 
-    /// The time; zero if an active source has not said anything yet (requirement T20). While the handlers
-    /// of a backward jump or a change of source run in another thread, it waits for them (T50): hold no lock
-    /// that a handler takes. In a handler it never waits. Else it takes nanoseconds.
+    /// The time; zero if an active source has not fed one yet (requirement T20). While the handlers of a backward jump
+    /// or a change of source run in another thread, this call waits for them (T50): hold no lock that a handler takes.
+    /// In a handler it never waits. Without handlers it takes nanoseconds.
     pub fn now(&self) -> Time<K> {
         let seen = self
             .core
@@ -95,8 +96,8 @@ impl<K: Kind> Clock<K> {
         kinded(seen.unwrap_or_else(|| self.core.settled_now()))
     }
 
-    /// The time, without ever waiting for handlers: while they run it is the one before the jump, but to
-    /// the thread that runs them. An error where [`Clock::now`] is zero or falls back.
+    /// The time, without ever waiting for handlers: while they run it is the time before the jump, except to the thread
+    /// that runs them. Returns an error where [`Clock::now`] returns zero or the fallback.
     pub fn try_now(&self) -> Result<Time<K>, NotStarted> {
         let (time, is_started, is_gated) = self
             .core
@@ -114,12 +115,12 @@ impl<K: Kind> Clock<K> {
         is_started.then_some(kinded(time)).ok_or(NotStarted)
     }
 
-    /// Whether there is a time: always but for a ROS clock whose active source has not said anything.
+    /// Whether there is a time. Only a ROS clock whose active source has not fed one has none.
     pub fn started(&self) -> bool {
         self.try_now().is_ok()
     }
 
-    /// Waits until there is a time (requirements T21, T37); not at all if there is one.
+    /// Waits until there is a time (requirements T21, T37); returns at once if there is one.
     ///
     /// ```no_run
     /// # let clock = bagplay::clock::SimTime::process().clock();
@@ -130,15 +131,14 @@ impl<K: Kind> Clock<K> {
     /// ```
     ///
     /// # Errors
-    /// As [`Clock::sleep_until`]: [`SleepError::TimedOut`] if none has come in time. A jump that the options ask for
-    /// ends the wait if it follows the first time before this thread has run.
+    /// As [`Clock::sleep_until`]: [`SleepError::TimedOut`] if no time has come within the limit. A jump that the
+    /// options ask for ends the wait if it follows the first time before this thread has run.
     pub fn wait_started(&self, options: impl Into<SleepOptions>) -> Result<(), SleepError> {
         self.core.wait_started(&options.into())
     }
 
-    /// Blocks for a span of this clock's time (requirement T55); not at all for one that is not positive.
-    /// On a clock that is not started it counts from the first time there is (T21). Hold no lock that a
-    /// handler takes.
+    /// Blocks for a span of this clock's time (requirement T55); returns at once if the span is not positive. On a
+    /// clock that is not started the span counts from its first time (T21). Hold no lock that a handler takes.
     pub fn sleep_for(
         &self,
         span: Duration,
@@ -150,8 +150,8 @@ impl<K: Kind> Clock<K> {
         slept.map(drop)
     }
 
-    /// Blocks until this clock shows `target` or later (requirement T55), whatever it shows next; not at all
-    /// if it does. Hold no lock that a handler takes.
+    /// Blocks until this clock shows `target` or a later time (requirement T55), whatever it shows after that; returns
+    /// at once if it already does. Hold no lock that a handler takes.
     ///
     /// ```
     /// use bagplay::clock::{Clock, OnJump};
@@ -172,22 +172,22 @@ impl<K: Kind> Clock<K> {
         slept.map(drop)
     }
 
-    /// Calls `handler` before and after each jump that `filter` lets through, until the handle is dropped
-    /// (requirements T51, T52). System and steady clocks have no source and never jump.
+    /// Calls `handler` before and after each jump that matches `filter`, until the handle is dropped (requirements T51,
+    /// T52). System and steady clocks have no source and never jump.
     ///
-    /// Handlers run on the thread that moves the time, one after the other, in the order of registration. To
-    /// them the clock shows the time before, then the time after. While those of a backward jump or of a
-    /// change of source run, [`Clock::now`], sleeps and the methods of timers wait in other threads (T50);
-    /// [`Clock::try_now`] does not, nor do cancellations. Hence:
+    /// Handlers run on the thread that moves the time, one after another, in the order of registration. To them the
+    /// clock shows the time before, then the time after. While the handlers of a backward jump or of a change of source
+    /// run, [`Clock::now`], sleeps and the methods of timers wait in other threads (T50); [`Clock::try_now`] does not,
+    /// nor do cancellations. So these rules apply:
     ///
-    /// - Who asks for the time or sleeps holds no lock that a handler takes: take the time, then the lock.
-    /// - A handler waits for no thread that asks this clock for the time.
-    /// - It may sleep on other clocks, but not until a time that comes only when it is done. On the clock whose
-    ///   jump it handles, and on those that the same thread brings their time, as all of a
-    ///   [`SimTime`](crate::clock::source::sim_time::SimTime), it gets [`SleepError::InHandler`].
+    /// - A caller that asks for the time or sleeps holds no lock that a handler takes: take the time, then the lock.
+    /// - A handler does not wait for a thread that asks this clock for the time.
+    /// - It may sleep on other clocks, but not until a time that comes only when the handler is done. On the clock
+    ///   whose jump it handles, and on clocks that the same thread delivers to, such as all clocks of a
+    ///   [`SimTime`](crate::clock::source::sim_time::SimTime), a sleep returns [`SleepError::InHandler`].
     /// - It may add and drop handlers, and move the time, which takes effect after this jump.
-    /// - A panic in it is caught, logged and counted ([`JumpHandle::panics`]), and one in what it owns when
-    ///   that is dropped is caught; the others are called all the same.
+    /// - A panic in it is caught, logged and counted ([`JumpHandle::panics`]). A panic in the drop of what it owns is
+    ///   caught. The other handlers are still called.
     ///
     /// ```
     /// use bagplay::clock::{Clock, Fallback, JumpFilter, Phase};
@@ -215,9 +215,10 @@ impl<K: Kind> Clock<K> {
         }))
     }
 
-    /// Calls `handler` before and after the source turns round (requirement T53), as [`Clock::on_jump`] says: a source
-    /// that says its factor, in a [`ClockState`](crate::clock::state::extrapolate::ClockState). Plain `/clock` does not; each of its
-    /// steps back is a jump.
+    /// Calls `handler` before and after the source changes its direction (requirement T53), as [`Clock::on_jump`]
+    /// describes. This needs a source that declares its factor in a
+    /// [`ClockState`](crate::clock::state::extrapolate::ClockState). Plain `/clock` does not; each of its steps back is
+    /// a jump.
     #[track_caller]
     pub fn on_reverse(
         &self,
@@ -230,8 +231,8 @@ impl<K: Kind> Clock<K> {
         })
     }
 
-    /// Calls `handler` after each clock message that an active source fed, also if it repeats the time
-    /// (requirement T53). A source may pass over some that it received while handlers ran.
+    /// Calls `handler` after each time that an active source feeds, even if it repeats the time before (requirement
+    /// T53). Some of the times that a source receives while handlers run may be dropped.
     #[track_caller]
     pub fn on_tick(&self, mut handler: impl FnMut(Time<Ros>) + Send + 'static) -> JumpHandle {
         self.register(Wanted::Ticks, move |_, notice| {
@@ -257,8 +258,8 @@ impl<K: Kind> Clock<K> {
     }
 }
 
-/// Keeps a handler registered and the clock's time source alive; dropping it ends both, without waiting for a call that
-/// is under way. A handler that owns its own handle keeps the handler and the source for ever.
+/// Keeps a handler registered and the clock's time source alive; dropping it ends both, without waiting for a call in
+/// progress. A handler that owns its own handle keeps itself and the source alive for ever.
 #[must_use = "dropping the handle removes the handler"]
 #[derive(Debug)]
 pub struct JumpHandle {
@@ -283,7 +284,7 @@ impl Drop for JumpHandle {
     }
 }
 
-/// Instants leave the room of [`Core`], where they are all written alike.
+/// Converts an instant of [`Core`], where all kinds are stored alike, to its kind.
 pub(crate) const fn kinded<K: Kind>(at: Time<Ros>) -> Time<K> {
     Time::from_nanos(at.as_nanos())
 }

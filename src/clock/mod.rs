@@ -1,8 +1,8 @@
-//! Clocks of the three kinds of ROS time, and the library of programs that follow a clock server.
+//! The clocks of the three kinds of ROS time: a library for programs that follow a clock server.
 //!
-//! To follow a clock server read [`Clock`], then [`Clock::on_jump`]; [`SimTime`] moves clocks by a [`TimeSource`].
-//! Nothing here does I/O or owns a thread. The clocks of the machine are read in `wall_clock.rs` alone.
-//! `docs/time.md` names the place where each requirement of the ROS article is met.
+//! To follow a clock server read [`Clock`], then [`Clock::on_jump`]; [`SimTime`] drives clocks from a [`TimeSource`].
+//! Nothing here does I/O or keeps a permanent thread. Only `wall_clock.rs` reads the clocks of the machine.
+//! `docs/time.md` lists where each requirement of the ROS article is met.
 
 mod core;
 mod handle;

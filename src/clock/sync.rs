@@ -1,7 +1,7 @@
-//! The locks, bells and atomics of this room: the standard library's, or in a model (`--cfg model`) those of a
-//! checker that goes through the orders in which threads may come; see `models/mod.rs`.
+//! The locks, condition variables and atomics of the module `clock`: those of the standard library, or in a model
+//! (`--cfg model`) those of a checker that tries the orders in which threads can run; see `models/mod.rs`.
 //!
-//! Reference counts are the standard library's in both: nothing here hangs on the order of their moves.
+//! Reference counts are the standard library's in both cases: nothing here depends on the order of their changes.
 
 #[cfg(model)]
 pub(crate) use loom::{
@@ -16,7 +16,7 @@ pub(crate) use std::{
     thread::{ThreadId, current, yield_now},
 };
 
-/// Runs `work` in a thread of its own, or here if there cannot be one more.
+/// Runs `work` in a thread of its own, or in this thread if no thread can be started.
 #[cfg(not(model))]
 pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
     let work = std::sync::Arc::new(Mutex::new(Some(work)));
@@ -48,7 +48,7 @@ pub(crate) fn spawn(_: &str, work: impl FnOnce() + Send + 'static) {
     loom::thread::spawn(work);
 }
 
-/// Waits while `is_too_early` says so, for `patience` at most. Whether it ended in time.
+/// Waits while `is_too_early` returns true, for `patience` at most. Returns whether the condition came in time.
 #[cfg(not(model))]
 pub(crate) fn wait_while<T>(
     bell: &Condvar,
@@ -62,7 +62,7 @@ pub(crate) fn wait_while<T>(
     !waited.timed_out()
 }
 
-/// The same in a model, where no time passes: who waits in vain is found out by the checker.
+/// As above, in a model, where no time passes: the checker detects a wait that never ends.
 #[cfg(model)]
 pub(crate) fn wait_while<T>(
     bell: &Condvar,

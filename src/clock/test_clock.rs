@@ -1,7 +1,7 @@
-//! [`TestClock`]: all three clocks of a machine, moved by hand; for your tests as for ours.
+//! [`TestClock`]: all three clocks of a machine, moved by hand; for tests of this library and of programs that use it.
 //!
-//! No time passes unless somebody says so, thus a test with it neither waits nor depends on how fast the
-//! machine is. Threads that sleep on its clocks wake when the time is moved to their deadline.
+//! Time passes only when a test moves it, so a test neither waits nor depends on the speed of the machine. Threads that
+//! sleep on its clocks wake when the time is moved to their deadline.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use crate::clock::state::change::Fallback;
 use crate::clock::timers::timer_set::Timers;
 use crate::time::{Duration, Kind, Ros, Steady, System, Time};
 
-/// A machine whose clocks stand until they are moved. Its ROS clock is active.
+/// A machine whose clocks stand still until they are moved. Its ROS clock is active.
 ///
 /// ```
 /// use bagplay::time::{Duration, Time};
@@ -33,13 +33,13 @@ pub struct TestClock {
 }
 
 impl TestClock {
-    /// The ROS clock is active and shows `start`; with a start of zero it is not started (requirement
-    /// T20). The steady clock shows 1,000 s, the system clock 1,000,000 s.
+    /// The ROS clock is active and shows `start`; with a start of zero it is not started (requirement T20). The steady
+    /// clock shows 1,000 s, the system clock 1,000,000 s.
     pub fn new(start: Time<Ros>) -> Self {
         Self::with_fallback(start, Fallback::Zero)
     }
 
-    /// The same with another fallback.
+    /// As [`TestClock::new`], with the given fallback.
     pub fn with_fallback(start: Time<Ros>, fallback: Fallback) -> Self {
         let manual = Arc::new(Manual::default());
         manual.pass(Duration::from_secs(1_000));
@@ -74,18 +74,19 @@ impl TestClock {
         Clock::ros_on(self.wall(), fallback)
     }
 
-    /// What moves the ROS clock, for all that is not said here.
+    /// The writer of the ROS clock, for everything that the methods of this type do not do.
     pub const fn writer(&self) -> &ClockWriter {
         &self.writer
     }
 
-    /// The source says `time`; a jump if it is another than before.
+    /// Sets the time of the source; a jump if it differs from the time before.
     pub fn set(&self, time: Time<Ros>) {
         self.writer.set(time);
     }
 
-    /// All clocks go on by `span`, the ROS clock unless it is paused or rests on the system clock; one that
-    /// goes on by itself does just that. Nothing if the span is negative: [`TestClock::rewind`] goes back.
+    /// Moves all clocks on by `span`; the ROS clock only if it is active and not paused. A ROS clock that is
+    /// extrapolated moves on by itself and is not set. Does nothing if the span is negative: [`TestClock::rewind`] goes
+    /// back.
     pub fn advance(&self, span: Duration) {
         let span = span.max(Duration::ZERO);
         let ros = self.ros();
@@ -99,12 +100,12 @@ impl TestClock {
         }
     }
 
-    /// The source goes back by `span`; the machine's clocks do not.
+    /// Sets the source back by `span`; the machine's clocks do not move.
     pub fn rewind(&self, span: Duration) {
         self.set(self.ros().now().saturating_sub(span));
     }
 
-    /// [`TestClock::advance`] leaves the ROS clock where it is from now on.
+    /// From now on [`TestClock::advance`] does not move the ROS clock.
     pub fn pause(&self) {
         self.is_paused.store(true, Ordering::SeqCst);
     }
@@ -114,20 +115,20 @@ impl TestClock {
         self.is_paused.store(false, Ordering::SeqCst);
     }
 
-    /// Time passes on the machine's own clocks, and nothing is heard of the source. Nothing if the span is
-    /// negative; a clock that gets to [`Time::MAX`] stands there.
+    /// Moves the machine's own clocks on, while the source feeds nothing. Does nothing if the span is negative; a clock
+    /// that reaches [`Time::MAX`] stops there.
     pub fn pass(&self, span: Duration) {
         self.manual.pass(span.max(Duration::ZERO));
     }
 
-    /// Somebody sets the system's date; `None` takes the system clock away (requirement T13).
+    /// Sets the system's date; `None` removes the system clock (requirement T13).
     pub fn set_system(&self, date: Option<Time<System>>) {
         self.manual.set_system(date);
     }
 
-    /// Serves what is due, then advances by `span` from deadline to deadline, so that each tick is served right when
-    /// it is due; at least a nanosecond at a time, for ticks that were missed before. A timer with a period of zero
-    /// is due at every instant: it is served once at each of these stops.
+    /// Serves what is due, then advances by `span` from deadline to deadline, so that each tick is served exactly when
+    /// it is due; at least a nanosecond at a time, for ticks that were missed before. A timer with a period of zero is
+    /// due at every instant: it is served once at each of these stops.
     pub fn drive<K: Kind>(&self, timers: &mut Timers<K>, span: Duration) {
         let (mut left, least) = (span, Duration::from_nanos(1));
         timers.run_due();
@@ -140,11 +141,11 @@ impl TestClock {
         }
     }
 
-    /// Returns once `count` threads wait on `clock`: asleep, for a timer, or in a `now()` that waits for
-    /// the handlers of a jump. Who was woken does not wait, also before it has run.
+    /// Returns once `count` threads wait on `clock`: in a sleep, for a timer, or in a `now()` that waits for the
+    /// handlers of a jump. A thread that was woken no longer counts as waiting, even before it has run.
     ///
     /// # Panics
-    /// If they do not within 30 s of real time, so that a test fails in place of hanging.
+    /// If they do not within 30 s of real time, so that a test fails instead of hanging.
     pub fn wait_asleep<K: Kind>(&self, clock: &Clock<K>, count: usize) {
         let came = clock
             .core
@@ -152,7 +153,7 @@ impl TestClock {
         assert!(came, "no {count} threads came to wait on {clock:?}");
     }
 
-    /// How often threads that waited on `clock` were woken so far.
+    /// How often threads that waited on `clock` have been woken so far.
     pub fn wakeups<K: Kind>(&self, clock: &Clock<K>) -> u64 {
         clock.core.wakeups()
     }

@@ -1,8 +1,8 @@
-//! [`Wall`]: the clocks of the machine, the only file of this room that reads them.
+//! [`Wall`]: the clocks of the machine. No other file of the module `clock` reads them.
 //!
-//! A [`Clock`](super::handle::Clock) rests on one: it is what system and steady clocks show, and ROS
-//! clocks while no source is active. The one that a [`TestClock`](super::test_clock::TestClock) makes is
-//! moved by hand and tells those who rest on it.
+//! A [`Clock`](super::handle::Clock) rests on a wall: system and steady clocks show it, and so do ROS clocks while no
+//! source is active. The wall of a [`TestClock`](super::test_clock::TestClock) is moved by hand and notifies the clocks
+//! that rest on it.
 
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,7 +13,7 @@ use crate::time::{Duration, Ros, Steady, System, Time};
 /// Which of the machine's clocks a clock shows when no source drives it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rest {
-    /// The system clock; the steady one where there is none (requirement T13).
+    /// The system clock, or the steady clock if there is none (requirement T13).
     System,
     Steady,
 }
@@ -24,7 +24,7 @@ pub(crate) enum Wall {
     Manual(Arc<Manual>),
 }
 
-/// Whoever has to look again when a manual wall has moved.
+/// Is notified when a manual wall has moved, and checks its waiters again.
 pub(crate) trait Resting: Send + Sync {
     fn wall_moved(&self);
 }
@@ -39,7 +39,7 @@ pub(crate) struct Manual {
 }
 
 impl Wall {
-    /// Never before an earlier answer. Counts from the start of the machine where the system says so
+    /// Never earlier than a previous result. Counts from the boot of the machine if the system provides that
     /// (requirement T14).
     pub(crate) fn steady(&self) -> Time<Steady> {
         match self {
@@ -48,7 +48,7 @@ impl Wall {
         }
     }
 
-    /// `None` if there is no system clock: where it is set before 1970, it was never set at all.
+    /// `None` if there is no system clock: a date before 1970 means that it was never set.
     #[expect(
         clippy::disallowed_methods,
         reason = "here the instants of the time library come from"
@@ -64,7 +64,7 @@ impl Wall {
         }
     }
 
-    /// What a clock shows that rests on this wall.
+    /// The time of a clock that rests on this wall.
     pub(crate) fn read(&self, rest: Rest) -> Time<Ros> {
         match (rest, self) {
             (Rest::System, _) => self
@@ -74,12 +74,12 @@ impl Wall {
         }
     }
 
-    /// Whether waiting for it means waiting for somebody to move it.
+    /// Whether the wall moves only by hand.
     pub(crate) const fn is_manual(&self) -> bool {
         matches!(self, Self::Manual(_))
     }
 
-    /// `who` is told whenever a manual wall has moved.
+    /// Registers `who`, which is notified whenever a manual wall has moved.
     pub(crate) fn notify(&self, who: Weak<dyn Resting>) {
         if let Self::Manual(manual) = self {
             manual.lock().push(who);
@@ -88,7 +88,7 @@ impl Wall {
 }
 
 impl Manual {
-    /// Both clocks go on by `span`, each as far as the end of its range.
+    /// Moves both clocks on by `span`, at most to the end of the range.
     pub(crate) fn pass(&self, span: Duration) {
         for clock in [&self.steady, &self.system] {
             let later = |nanos: i64| Some(nanos.saturating_add(span.as_nanos()));
@@ -97,7 +97,7 @@ impl Manual {
         self.tell();
     }
 
-    /// Somebody sets the system's date.
+    /// Sets the system's date; `None` removes the system clock.
     pub(crate) fn set_system(&self, date: Option<Time<System>>) {
         if let Some(date) = date {
             self.system.store(date.as_nanos(), Ordering::SeqCst);
@@ -138,7 +138,7 @@ fn since_boot() -> Time<Steady> {
     Time::from_nanos(at.tv_sec * 1_000_000_000 + at.tv_nsec)
 }
 
-/// The standard library hides where its clock starts: counted from the first reading.
+/// The standard library does not say where its clock starts, so this counts from the first reading.
 #[cfg(not(unix))]
 #[expect(
     clippy::disallowed_methods,

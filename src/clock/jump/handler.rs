@@ -1,9 +1,8 @@
 //! [`Handler`]: a registered handler, and what it is called for ([`Wanted`]).
 //!
 //! [`Core`](crate::clock::core::Core) calls it before the jump and after it, in the order of registration, on the
-//! thread that moves the time, while no lock of the clock is held. On a backward jump `now()` in other threads waits
-//! until the handlers are done (requirement T50), so a panic in a handler, or in the drop of what it owns, is caught
-//! here.
+//! thread that moves the time, with no lock of the clock held. On a backward jump, `now()` in other threads waits until
+//! the handlers are done (requirement T50). So a panic in a handler, or in the drop of what it owns, is caught here.
 //! [`Clock::on_jump`](crate::clock::handle::Clock::on_jump) says what a handler may do.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +14,7 @@ use super::jump_event::{Notice, Phase};
 use super::jump_filter::JumpFilter;
 use crate::clock::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
 
-/// What a handler wants to be told.
+/// What a handler is called for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted {
     Jumps(JumpFilter),
@@ -31,8 +30,8 @@ pub(crate) struct Handler {
     call: Mutex<Box<dyn FnMut(Phase, Notice) + Send>>,
 }
 
-/// Runs code of the library's user. Whether it returned: a panic in it is caught, and so is a panic in the drop of the
-/// panic's payload.
+/// Runs user code; false if it panicked. The panic is caught, and so is a panic in the drop of the panic's
+/// payload.
 pub(crate) fn contained(call: impl FnOnce()) -> bool {
     let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
         return true;
@@ -60,7 +59,7 @@ impl Handler {
         Arc::clone(&self.place)
     }
 
-    /// Is not called any more. A call that is under way goes on.
+    /// From now on it is not called. A call in progress is not interrupted.
     pub(crate) fn retire(&self) {
         self.is_gone.store(true, Ordering::Release);
     }
@@ -87,7 +86,7 @@ impl Handler {
         drop(call);
         if !came_back {
             self.panics.fetch_add(1, Ordering::Relaxed);
-            // A log subscriber is the user's code, too.
+            // A log subscriber is user code, too.
             contained(|| {
                 tracing::error!(
                     "a handler of {notice:?} panicked; the others are called all the same"

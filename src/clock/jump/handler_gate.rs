@@ -1,7 +1,8 @@
-//! [`Gate`]: the calls that wait until the handlers of a jump are done, round by round; and which handler runs.
+//! [`Gate`]: the calls that wait until the handlers of a jump are done, round by round; [`Running`]: the handler that
+//! runs.
 //!
-//! Whoever waits for a round of handlers has its turn before the next round begins, however fast jumps follow each
-//! other.
+//! A call that waits for a round of handlers gets the lock before the next round begins, however fast the jumps follow
+//! each other.
 
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,22 +10,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::clock::sync::{AtomicBool, Ordering};
 use crate::time::Duration;
 
-/// A call that waits longer than this says what for.
+/// A call that waits longer than this logs which handler it waits for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     /// How many rounds are over.
     rounds: u64,
-    /// How many calls wait for the one that runs.
+    /// How many calls wait for the current round.
     waiting: usize,
-    /// How many waited for the last one and have not had the lock since.
+    /// How many calls waited for the last round and have not had the lock since.
     passing: usize,
-    /// How many threads wait until those have passed.
+    /// How many threads wait to begin a round until those calls have had the lock.
     pub(crate) held_up: usize,
 }
 
-/// Of a call that waits for a round.
+/// Identifies the round that a call waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket(u64);
 
@@ -39,7 +40,7 @@ impl Gate {
         ticket.0 != self.rounds
     }
 
-    /// It waits no more.
+    /// The call no longer waits.
     pub(crate) const fn leave(&mut self, ticket: Ticket) {
         if self.is_over(ticket) {
             self.passing -= 1;
@@ -77,7 +78,7 @@ impl Place {
     }
 }
 
-/// The handler that others wait for. (A lock of its own, held for no other.)
+/// The handler that other threads wait for. (It has a lock of its own; no other lock is taken under it.)
 #[derive(Debug, Default)]
 pub(crate) struct Running(Mutex<Option<Arc<Place>>>);
 
@@ -86,7 +87,7 @@ impl Running {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = place;
     }
 
-    /// That a call has waited for it for long; once for each handler.
+    /// Logs that a call has waited long for this handler; once for each handler.
     pub(crate) fn tell(&self) {
         let place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(place) = place.clone() else {

@@ -1,5 +1,5 @@
-//! Marks of the current thread: it runs handlers ([`Handlers`]), or it delivers the time to all clocks of a hub
-//! ([`Serving`]). A marked thread does not wait for handlers or for the hub, because it would wait for itself.
+//! Marks of the current thread: it runs handlers ([`Handlers`]), or it delivers to all clocks of a hub ([`Serving`]). A
+//! marked thread does not wait for handlers or for the hub, because it would wait for itself.
 
 use std::cell::{Cell, RefCell};
 
@@ -15,10 +15,10 @@ loom::thread_local! {
     static SERVING: RefCell<Vec<HubId>> = RefCell::new(Vec::new());
 }
 
-/// Tells the hubs of a process apart.
+/// Distinguishes the hubs of a process.
 pub(crate) type HubId = u64;
 
-/// This thread delivers the time to all clocks of a hub, until it is dropped.
+/// Marks this thread as delivering to all clocks of a hub, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Serving(());
 
@@ -33,7 +33,7 @@ impl Serving {
         SERVING.with(|hubs| hubs.borrow().contains(&hub))
     }
 
-    /// The same; also true in a thread whose thread-local values are already gone.
+    /// As [`Serving::is_here`], but also true in a thread whose thread-local values are gone already.
     pub(crate) fn may_be_here(hub: HubId) -> bool {
         let is_here = SERVING.try_with(|hubs| hubs.borrow().contains(&hub));
         is_here.unwrap_or(true)
@@ -52,7 +52,7 @@ pub(crate) fn is_handling() -> bool {
     HANDLING.with(Cell::get) > 0
 }
 
-/// This thread runs handlers, until it is dropped.
+/// Marks this thread as running handlers, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Handlers(());
 

@@ -1,19 +1,19 @@
-//! Jumps as values: what happened to a clock's time ([`JumpEvent`], [`Reversal`]) and what a handler is told
+//! Jumps as values: what happened to a clock's time ([`JumpEvent`], [`Reversal`]), and what a handler is given
 //! ([`Phase`], [`Notice`]).
 //!
-//! `state/change.rs` makes them; handlers, sleepers and timers react to them.
+//! `state/change.rs` makes them; handlers, sleeps and timers react to them.
 
 use crate::time::{Duration, Ros, Speed, Time};
 
-/// What kind of jump it is.
+/// The kind of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum JumpKind {
-    /// The first value of an active source: until then the time was zero, which means none (T20, T21).
+    /// The first time of an active source: until then the time was zero, which means that there is none (T20, T21).
     Started,
-    /// The source stepped forwards. Ticks are steps too; a filter says which ones count.
+    /// The source stepped forwards. Ticks are steps too; a filter says which ones it matches.
     Forward,
-    /// The source stepped back. A sleep also ends with it, before and after being the same, where time that goes
-    /// on by itself turns to run backwards.
+    /// The source stepped back. A sleep can also end with an event of this kind whose times before and after are the
+    /// same: when extrapolated time begins to run backwards.
     Backward,
     /// A source took over from the system clock.
     Activated,
@@ -26,32 +26,33 @@ pub enum JumpKind {
 pub struct JumpEvent {
     /// What happened.
     pub kind: JumpKind,
-    /// The time before it; zero if there was none.
+    /// The time before it; zero if the clock had none.
     pub before: Time<Ros>,
-    /// The time after it; zero if a source became active that has not said anything yet.
+    /// The time after it; zero if a source became active that has not fed a time yet.
     pub after: Time<Ros>,
 }
 
 impl JumpEvent {
-    /// From before to after, held at ±292 years; also where the clock changed and the number means little.
+    /// The difference, limited to ±292 years. If another clock took over, the number means little.
     pub const fn delta(self) -> Duration {
         self.after.saturating_since(self.before)
     }
 
-    /// Whether another clock took over, so that times before and after do not compare. The first value is
-    /// that, too, where the machine's clock was shown until then ([`Fallback`](crate::clock::state::change::Fallback)).
+    /// Whether another clock took over, so that the times before and after cannot be compared. The first time of a
+    /// source is such a change, too, if a machine's clock was shown until then
+    /// ([`Fallback`](crate::clock::state::change::Fallback)).
     pub const fn is_clock_change(self) -> bool {
         let left_the_fallback =
             matches!(self.kind, JumpKind::Started) && self.before.as_nanos() != 0;
         left_the_fallback || matches!(self.kind, JumpKind::Activated | JumpKind::Deactivated)
     }
 
-    /// Whether it is from one value of the source to another.
+    /// Whether it is a step from one time of the source to another.
     pub(crate) const fn is_step(self) -> bool {
         matches!(self.kind, JumpKind::Forward | JumpKind::Backward)
     }
 
-    /// What a step of the source between two of its values is; nothing if they are the same.
+    /// The step of a source between two of its times; `None` if they are the same.
     pub(crate) fn step(before: Time<Ros>, after: Time<Ros>) -> Option<Self> {
         let kind = match after.cmp(&before) {
             std::cmp::Ordering::Less => JumpKind::Backward,
@@ -66,16 +67,16 @@ impl JumpEvent {
     }
 }
 
-/// A source that turns round: its factor changes sign (requirement T53).
+/// The source changes its direction: the factor changes its sign (requirement T53).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Reversal {
-    /// The time at which it turns.
+    /// The time at which the direction changes.
     pub at: Time<Ros>,
-    /// The factor from here on.
+    /// The factor from then on.
     pub speed: Speed,
 }
 
-/// What handlers are told.
+/// What handlers are called for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Notice {
     Jump(JumpEvent),
@@ -83,11 +84,11 @@ pub(crate) enum Notice {
     Tick(Time<Ros>),
 }
 
-/// Before or after the jump takes effect.
+/// Whether the handler is called before or after the jump takes effect.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Phase {
     /// The clock still shows the time before.
     Before,
-    /// The clock shows the time after, to this thread.
+    /// The clock shows the time after, to the thread that runs the handlers.
     After,
 }

@@ -1,11 +1,11 @@
 //! [`JumpFilter`]: which jumps a handler is called for.
 //!
-//! A value: it matches a [`JumpEvent`] and knows neither clocks nor handlers.
+//! This is a value: it matches a [`JumpEvent`] and knows neither clocks nor handlers.
 
 use super::jump_event::{JumpEvent, JumpKind};
 use crate::time::Duration;
 
-/// Which jumps a handler is called for: any that one of its parts asks for, once each (T52).
+/// Which jumps a handler is called for: all that match one of its parts, each once (T52).
 ///
 /// ```
 /// use bagplay::time::Duration;
@@ -20,19 +20,19 @@ pub struct JumpFilter {
     start: bool,
 }
 
-/// A filter that could never match, or a threshold that is not positive.
+/// The filter can never match, or one of its thresholds is not positive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvalidFilter {
-    /// Thresholds are distances; leave one out to not be called for that direction.
+    /// Thresholds are distances. To ignore a direction, leave its threshold out.
     #[error("a jump threshold of {0} is not positive\nhint: leave it out to ignore that direction")]
     NotPositive(Duration),
-    /// It asks for nothing.
+    /// The filter has no part.
     #[error("the jump filter asks for nothing")]
     Empty,
 }
 
 impl JumpFilter {
-    /// Nothing yet.
+    /// A filter without parts; it is valid only once it has one.
     pub const fn new() -> Self {
         Self {
             min_forward: None,
@@ -42,7 +42,7 @@ impl JumpFilter {
         }
     }
 
-    /// Every jump, tick or not.
+    /// All jumps, ticks included.
     pub const fn any() -> Self {
         let least = Duration::from_nanos(1);
         Self::new()
@@ -52,30 +52,31 @@ impl JumpFilter {
             .start()
     }
 
-    /// Steps forwards by `least` or more; positive.
+    /// Adds steps forwards by `least` or more. `least` must be positive.
     #[must_use]
     pub const fn min_forward(mut self, least: Duration) -> Self {
         self.min_forward = Some(least);
         self
     }
 
-    /// Steps back by `least` or more; positive. Time that runs backwards by itself
-    /// ([`Extrapolation`](crate::clock::state::extrapolate::Extrapolation)) makes none: see [`on_reverse`](crate::clock::handle::Clock::on_reverse).
+    /// Adds steps back by `least` or more. `least` must be positive. Time that is extrapolated
+    /// ([`Extrapolation`](crate::clock::state::extrapolate::Extrapolation)) and runs backwards makes no steps: see
+    /// [`on_reverse`](crate::clock::handle::Clock::on_reverse).
     #[must_use]
     pub const fn min_backward(mut self, least: Duration) -> Self {
         self.min_backward = Some(least);
         self
     }
 
-    /// A source taking over from the system clock or giving back to it; also with its first value, where the
-    /// machine's clock was shown until then.
+    /// Adds changes of the source: a source takes over from the system clock or gives back to it. The first time of a
+    /// source is one, too, if the clock showed a machine's clock until then.
     #[must_use]
     pub const fn clock_changes(mut self) -> Self {
         self.clock_changes = true;
         self
     }
 
-    /// The first value of an active source.
+    /// Adds the first time of an active source.
     #[must_use]
     pub const fn start(mut self) -> Self {
         self.start = true;

@@ -1,4 +1,5 @@
-//! Models of jumps: who sees which time while handlers run, and changes that come meanwhile. As in `mod.rs`.
+//! Models of jumps: which thread sees which time while handlers run, and changes that arrive meanwhile. How they are
+//! checked: `mod.rs`.
 
 use std::sync::{Arc, Mutex};
 
@@ -173,7 +174,7 @@ fn a_handle_is_dropped_while_its_handler_is_called() {
     });
 }
 
-/// Reads the time when it goes.
+/// Reads the time when it is dropped.
 struct Reads(Clock);
 
 impl Drop for Reads {

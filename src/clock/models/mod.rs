@@ -1,8 +1,8 @@
-//! Models: small programs on this room's clocks whose threads are run in every order that can matter, each reading
-//! in turn every value that the memory orderings allow. A wake-up that is lost shows as a deadlock.
+//! Models: small programs on the clocks of this crate. The checker runs their threads in every order that can matter,
+//! and lets each read return every value that the memory orderings allow. A lost wake-up shows as a deadlock.
 //!
-//! Here are the [`SeqLock`] and how to check; `jumps.rs`, `waits.rs` and `sources.rs` have the
-//! clocks. Run as `docs/testing.md` says.
+//! This file has the model of the [`SeqLock`] and the call of the checker; `jumps.rs`, `waits.rs` and `sources.rs` have
+//! the models of the clocks. `docs/testing.md` says how to run them.
 
 #[cfg(test)]
 #[cfg(model)]
@@ -24,8 +24,8 @@ use crate::clock::jump::jump_filter::JumpFilter;
 use crate::clock::state::seqlock::SeqLock;
 use crate::time::{Duration, Ros, Time};
 
-/// All orders. Where threads read the time without a lock there are too many: then a thread is put aside where
-/// it could go on [`SOME`] times at most.
+/// All orders. If threads read the time without a lock, there are too many orders: then a thread that could go on is
+/// interrupted at most [`SOME`] times.
 pub(crate) const ALL: Option<usize> = None;
 pub(crate) const SOME: Option<usize> = Some(4);
 

@@ -1,6 +1,7 @@
-//! Models of [`SimTime`]: what is fed while clocks come and go, change hands, and sim time goes on and off.
+//! Models of [`SimTime`]: what is fed while clocks are made and dropped, attached and detached, and sim time is
+//! switched on and off.
 //!
-//! As in `mod.rs`.
+//! How they are checked: `mod.rs`.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +18,7 @@ use crate::clock::test_clock::TestClock;
 use crate::clock::waiting::on_jump::OnJump;
 use crate::time::Ros;
 
-/// Gives its feed away.
+/// A source that stores its feed for the test.
 struct Open(Arc<Mutex<Option<Feed>>>);
 
 impl TimeSource for Open {
@@ -29,7 +30,7 @@ impl TimeSource for Open {
     fn stop(&mut self) {}
 }
 
-/// One that is on and has said `time`.
+/// A [`SimTime`] that is on and whose source has fed `time`.
 fn on(test: &TestClock, time: i64) -> (SimTime, Feed) {
     let feed = Arc::default();
     let sim = SimTime::on_test_clock(test, Open(Arc::clone(&feed)));
@@ -76,8 +77,8 @@ fn clocks_agree_with_the_switch_after_on_and_off_at_once() {
     });
 }
 
-/// A clock off as yet whose handler feeds times up to `20`: more than who switches it on hands on. The rest is for a
-/// thread that is made for it.
+/// A clock that is not active yet, and a handler of it that feeds times up to `20`: more than the call that switches
+/// sim time on delivers. A new thread delivers the rest.
 fn feeds_on(test: &TestClock) -> (SimTime, Clock<Ros>, JumpHandle) {
     let (sim, feed) = SimTime::fed_on_test_clock(test);
     let clock = sim.clock();
@@ -204,12 +205,12 @@ fn a_handler_hands_its_clock_over_while_its_source_is_switched_off() {
         let other = fed(&feed, 5);
         from.disable();
         other.join().unwrap();
-        // Ignored, or handled and handed over.
+        // The step was ignored, or it was handled and the clock was handed over.
         assert!(!clock.is_active() || clock.now() == at(1_000));
     });
 }
 
-/// Says `1_000` when it starts.
+/// A source that feeds `1_000` when it starts.
 struct Talks;
 
 impl TimeSource for Talks {

@@ -1,4 +1,4 @@
-//! Models of waiting: sleepers, timers and what wakes them. As in `mod.rs`.
+//! Models of waiting: sleeps, timers and what wakes them. How they are checked: `mod.rs`.
 
 use std::sync::{Arc, Mutex};
 
@@ -92,7 +92,7 @@ fn who_waits_for_a_timer_has_it_after_ticks_and_resets() {
         let reset = thread::spawn(move || reset.reset());
         test.set(at(110));
         reset.join().unwrap();
-        // It was reset at 110 at the latest.
+        // The reset came at 110 at the latest.
         test.set(at(120));
         let tick = waiting.join().unwrap().unwrap();
         assert!([at(110), at(120)].contains(&tick.actual), "{tick:?}");
@@ -151,7 +151,7 @@ fn who_waits_for_the_first_time_hears_of_it() {
         test.wait_asleep(&clock, 1);
         let waiting = thread::spawn(move || clock.wait_started(OnJump::Continue.within(ns(10))));
         test.set(at(100));
-        // It began to count at 100.
+        // The span counts from 100.
         test.set(at(105));
         assert_eq!(sleeping.join().unwrap(), Ok(()));
         assert_eq!(waiting.join().unwrap(), Ok(()));
@@ -225,7 +225,7 @@ fn a_sleeper_whose_time_a_line_began_with_wakes_where_it_runs_backwards() {
     });
 }
 
-/// Only the first in line is told of a line that is ahead of the one before, the next by who leaves.
+/// A line that is set ahead wakes only the waiter with the nearest time; when it leaves, it wakes the next one.
 #[test]
 fn sleepers_on_a_line_that_is_set_ahead_wake_one_after_the_other() {
     check(SOME, || {
@@ -243,7 +243,7 @@ fn sleepers_on_a_line_that_is_set_ahead_wake_one_after_the_other() {
     });
 }
 
-/// The first in line leaves without a time.
+/// The waiter with the nearest time is cancelled, so it leaves before that time.
 #[test]
 fn the_next_sleeper_on_a_line_wakes_when_the_first_is_cancelled() {
     check(SOME, || {
@@ -293,7 +293,7 @@ fn a_rate_that_is_set_back_wakes_a_period_later() {
         let mut rate = Rate::new(&test.ros(), ns(10)).unwrap();
         let sleeper = thread::spawn(move || rate.sleep(OnJump::Continue));
         test.set(at(50));
-        // Its cycle began there, whether it was asleep or not.
+        // The new cycle began at 50, whether the thread was asleep or not.
         test.wait_asleep(&test.ros(), 1);
         test.set(at(60));
         assert_eq!(sleeper.join().unwrap(), Ok(Cycle::Kept));

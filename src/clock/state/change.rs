@@ -1,7 +1,7 @@
-//! What can happen to a clock ([`Change`]), to what ([`State`]), and what comes of it ([`Outcome`]).
+//! The changes of a clock ([`Change`]), its state ([`State`]), and the effect of a change ([`Outcome`]).
 //!
-//! Plain values: [`State::outcome_of`] decides what a change means, [`State::commit`] makes it. `core.rs` calls both
-//! under the clock's lock, and the handlers between and after them.
+//! These are plain values: [`State::outcome_of`] decides what a change means, [`State::commit`] makes it. `core.rs`
+//! calls both under the clock's lock, and the handlers before and after the commit, without the lock.
 
 use super::extrapolate::{ClockPace, ClockState, Heard, LateTick};
 use super::reading::Reading;
@@ -10,14 +10,14 @@ use crate::clock::source::mailbox::{Kinds, Letter, Said};
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Duration, Ros, Speed, Time};
 
-/// What an active ROS clock shows until its source has said something.
+/// What an active ROS clock shows until its source has fed a time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Fallback {
     /// Zero, which means that there is no time (requirements T19, T20).
     #[default]
     Zero,
-    /// The system clock, or the steady one where there is none (requirement T23). The clock is not
-    /// started all the same, and what sleeps on it when the source starts ends with
+    /// The system clock, or the steady clock if there is no system clock (requirement T23). The clock still counts as
+    /// not started. A sleep that is running when the source starts ends with
     /// [`SleepError::SourceChanged`](crate::clock::waiting::on_jump::SleepError::SourceChanged).
     Machine,
 }
@@ -28,13 +28,13 @@ pub(crate) enum Change {
     State(Heard),
     Activate,
     Deactivate,
-    /// What was received is of no use any more.
+    /// Drops what was received.
     Forget,
     Shut,
 }
 
 impl Change {
-    /// The same without going on from it.
+    /// The same change, but not extrapolated.
     pub(crate) const fn as_said(self) -> Self {
         match self {
             Self::State(heard) => Self::State(heard.as_said()),
@@ -53,11 +53,11 @@ impl Letter for Change {
     }
 }
 
-/// A switch on and a switch off are two kinds: of both that wait one of each is made, so whoever has to be told that
-/// the clock was switched is told.
+/// Activate and deactivate are two kinds. If both wait, one of each is made, so that every handler and sleep that has
+/// to react to a change of the source does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ChangeKind {
-    /// It may count for nothing, so it stands for no other time.
+    /// A time of zero may be ignored, so it cannot replace another time.
     Zero,
     Time,
     Activate,
@@ -82,14 +82,14 @@ impl Kinds for Change {
     }
 }
 
-/// What the source said last; kept while it is not active.
+/// What the source fed last; kept while it is not active.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Received {
     reading: Option<Reading>,
     state: Option<ClockState>,
     /// The last factor that was not zero.
     heading: Option<Speed>,
-    /// How far time may have run ahead of the source: what is farther behind than that is not late.
+    /// How far time may have run ahead of the source. A state farther behind than that is a jump, not late.
     reach: Duration,
 }
 
@@ -99,9 +99,9 @@ pub(crate) struct Outcome {
     pub(crate) reading: Reading,
     pub(crate) is_active: bool,
     pub(crate) is_shut: bool,
-    /// Goes on in this direction from what is shown, and not behind it.
+    /// The direction, if time goes on from what is shown and does not fall behind it.
     pub(crate) continues: Option<Speed>,
-    /// What the source said, unless it corrects what was shown: it counts as shown, also where time runs
+    /// What the source fed, unless it corrects what is shown. It counts as having been shown, even if time runs
     /// backwards from it.
     pub(crate) said: Option<Time<Ros>>,
     pub(crate) event: Option<JumpEvent>,
@@ -115,7 +115,7 @@ impl Outcome {
     }
 }
 
-/// What a clock shows and what its source said.
+/// What a clock shows, and what its source fed.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) reading: Reading,
@@ -123,7 +123,7 @@ pub(crate) struct State {
     rest: Rest,
     fallback: Fallback,
     received: Received,
-    /// The first value of the active source, if it came while the source was active.
+    /// The first time of the active source, if it was fed while the source was active.
     pub(crate) first: Option<Time<Ros>>,
     pub(crate) is_shut: bool,
 }
@@ -145,7 +145,7 @@ impl State {
         self.reading.at(wall)
     }
 
-    /// Makes the change whose outcome this is; `shown` is the time shown before it.
+    /// Makes the change with this outcome; `shown` is the time that was shown before it.
     pub(crate) fn commit(&mut self, outcome: &Outcome, shown: Time<Ros>) {
         self.is_active = outcome.is_active;
         self.is_shut |= outcome.is_shut;
@@ -169,7 +169,7 @@ impl State {
         }
     }
 
-    /// `None` if nothing changes for anybody but in what was received.
+    /// What the change does; `None` if it changes nothing but what was received.
     pub(crate) fn outcome_of(&mut self, change: Change, wall: &Wall) -> Option<Outcome> {
         match change {
             Change::Time(time) => self.received(time, Reading::Held(time), None, wall),
@@ -183,7 +183,8 @@ impl State {
                 Some(self.switched(JumpKind::Activated, reading, wall))
             }
             Change::Deactivate if self.is_active => {
-                // What it says meanwhile is not known: it may pause.
+                // The source may pause while the clock is not active, so its last state cannot be extrapolated any
+                // more.
                 self.received.reading = self.received.reading.map(Reading::as_said);
                 let reading = Reading::Rest(self.rest);
                 Some(self.switched(JumpKind::Deactivated, reading, wall))
@@ -257,7 +258,8 @@ impl State {
             };
             outcome.notices.insert(0, Notice::Reversal(turn));
             if heading.is_reverse() && !outcome.steps_back() {
-                // From here on it goes back, if by no step: whoever sleeps and minds that ends.
+                // From here on the time runs back, but without a step: this event ends the sleeps that end on a step
+                // back.
                 outcome.event = Some(JumpEvent {
                     kind: JumpKind::Backward,
                     before: heard_at,
@@ -275,7 +277,7 @@ impl State {
         continues: Option<Speed>,
         wall: &Wall,
     ) -> Option<Outcome> {
-        // Zero is no time before there was another one (T20); after that it is where a simulation restarts.
+        // A first time of zero means no time (T20). After another time it is a simulation that starts again.
         if self.received.reading.is_none() && time == Time::ZERO {
             return None;
         }
@@ -294,7 +296,7 @@ impl State {
                 before,
                 after: reading.at(wall),
             }),
-            // Running backwards is no jump, nor is a correction on the way.
+            // Running backwards is no jump, and neither is a correction on the way.
             Some(heading) if heading.is_reverse() => None,
             Some(heading) => JumpEvent::step(before, reading.not_behind(before, heading).at(wall)),
             None => JumpEvent::step(before, reading.at(wall)),
@@ -321,12 +323,12 @@ mod tests {
     use crate::clock::source::mailbox::{MOST, Mailbox};
     use crate::clock::test_clock::TestClock;
 
-    /// Kinds of letters that can wait behind the bound.
+    /// How many kinds of letters can be queued behind the limit.
     const KINDS: usize = 6;
 
-    /// A source is forgotten only while the clock is off.
+    /// Sequences in which the source is forgotten only while the clock is not active.
     fn changes(wall: &Wall) -> impl Strategy<Value = Vec<Change>> + use<> {
-        // With `Wait`, how far the clock has come counts as well.
+        // With `Wait`, the result would also depend on how far the clock has run.
         let how = Extrapolation {
             late: LateTick::Jump,
             ..Extrapolation::for_at_most(Duration::MAX)
@@ -346,7 +348,7 @@ mod tests {
         ]
     }
 
-    /// What a clock shows after these changes, on and off.
+    /// What a clock shows after these changes, before and after it is activated.
     fn shown(test: &TestClock, all: Vec<Change>) -> impl PartialEq + std::fmt::Debug {
         let (clock, writer) = test.another_ros(Fallback::Zero);
         for change in all {

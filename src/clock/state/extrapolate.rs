@@ -1,22 +1,23 @@
-//! Time between two ticks, for those who ask for it: [`ClockState`] in, a reading that goes on out.
+//! Extrapolation: the time between two ticks, for programs that ask for it. A [`ClockState`] becomes a reading that
+//! moves.
 //!
-//! By default time stands still between ticks, as a pause breaks every estimate (requirement T32). A
-//! source that declares its factor may opt in with an [`Extrapolation`] (T33–T35).
+//! By default the time stands still between ticks, because a pause would make every estimate wrong (requirement T32). A
+//! program can choose an [`Extrapolation`] for a source that declares its factor (T33–T35).
 
 use super::reading::{Line, Reading};
 use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Speed, Steady, System, Time};
 
-/// What a clock server says of its time (requirement T34): a tick, and how it goes on from there.
+/// A state of a clock server's time (requirement T34): a tick, and how the time goes on from there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ClockState {
-    /// The time when this was sent.
+    /// The time when the state was sent.
     pub time: Time<Ros>,
     /// The real-time factor, negative when playing backwards; `None` (factor 0) while paused.
     pub speed: Option<Speed>,
-    /// Counts the jumps: another number than before means that the time is not a continuation.
+    /// Counts the jumps: a number other than before means that the time is not continuous.
     pub generation: u64,
-    /// When this was sent by the sender's system clock, if it has one.
+    /// When the state was sent by the sender's system clock, if it has one.
     pub sent: Option<Time<System>>,
 }
 
@@ -32,46 +33,46 @@ impl ClockState {
     }
 }
 
-/// How a ROS clock's time goes, as far as that is known.
+/// How a ROS clock's time moves, as far as that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ClockPace {
-    /// As the machine's clock: no source drives it.
+    /// As the machine's clock: no source drives the clock.
     Machine,
-    /// The source has not said anything yet.
+    /// The source has not fed a time yet.
     NotStarted,
-    /// The source says times and no factor, as plain `/clock` does: it may be paused, too.
+    /// The source feeds times without a factor, as plain `/clock` does; it may also be paused.
     Unknown,
-    /// The source says that it is paused.
+    /// The source reports that it is paused.
     Paused,
-    /// At this factor of the machine's time, says the source.
+    /// At this factor of the machine's time, as the source reports.
     At(Speed),
 }
 
-/// A late tick: one that lies behind what was extrapolated.
+/// What to do with a late tick: one that is behind the extrapolated time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LateTick {
-    /// Is waited for: the time stands until the tick's line has caught up, within one generation. What lies farther
-    /// behind than time can have run ahead in [`Extrapolation::max_age`] is a jump all the same.
+    /// Wait for it: the time stands still until the tick's line has caught up, within one generation. A tick that is
+    /// farther behind than time can have run ahead in [`Extrapolation::max_age`] is still a jump.
     #[default]
     Wait,
-    /// Is a backward jump, and reported as one.
+    /// Treat it as a backward jump.
     Jump,
 }
 
-/// How to go on between ticks.
+/// How to extrapolate between ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Extrapolation {
-    /// How long a tick is gone on from, by this machine's steady clock; then the time stands. A tick that
-    /// was older than this when it came, by its stamp and this machine's system clock, is not gone on
-    /// from at all (T35): it may have been stored on its way. So less than what the machines' system clocks
-    /// differ by, or than lies between two states, lets time stand.
+    /// How long time goes on from a tick, by this machine's steady clock; then it stands still. A tick that was older
+    /// than this when it arrived, by its stamp and this machine's system clock, is not extrapolated at all (T35): it
+    /// may have been stored on its way. So the time stands still if `max_age` is less than the difference between the
+    /// machines' system clocks, or less than the interval between two states.
     pub max_age: Duration,
-    /// What a late tick is.
+    /// What to do with a late tick.
     pub late: LateTick,
 }
 
 impl Extrapolation {
-    /// For `max_age` at most; late ticks are waited for.
+    /// Extrapolates for `max_age` at most, and waits for late ticks.
     pub const fn for_at_most(max_age: Duration) -> Self {
         Self {
             max_age,
@@ -80,14 +81,14 @@ impl Extrapolation {
     }
 }
 
-/// A state and when it came. What follows from it is the same whenever it is made use of: it may wait for its turn,
-/// and a clock that joins later is told of it, too.
+/// A state and when it arrived. The reading that follows from it does not depend on when it is used: it may be queued,
+/// or be used later for a clock that is attached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
     pub(crate) state: ClockState,
     pub(crate) how: Extrapolation,
     since: Time<Steady>,
-    /// Whether it is too old to go on from: it was so when it came, or nobody has listened since.
+    /// Whether it is too old to extrapolate: it was when it arrived, or the clocks were deactivated since.
     is_stale: bool,
 }
 
@@ -96,7 +97,7 @@ impl Heard {
         Self::at(state, how, wall.steady(), wall)
     }
 
-    /// It came at `since`, which is not later than now.
+    /// It arrived at `since`; a later instant than now counts as now.
     pub(crate) fn at(
         state: ClockState,
         how: Extrapolation,
@@ -106,7 +107,7 @@ impl Heard {
         let now = wall.steady();
         let since = since.min(now);
         let waited = now.saturating_since(since);
-        // A stamp from the future says that the clocks differ, not that the tick is old.
+        // A stamp from the future means that the clocks differ, not that the tick is old.
         let is_stale = match (state.sent, wall.system()) {
             (Some(sent), Some(now)) => {
                 now.saturating_since(sent).saturating_sub(waited) > how.max_age
@@ -121,7 +122,7 @@ impl Heard {
         }
     }
 
-    /// The same, not gone on from.
+    /// The same, but not extrapolated.
     #[must_use]
     pub(crate) const fn as_said(self) -> Self {
         Self {
@@ -130,7 +131,7 @@ impl Heard {
         }
     }
 
-    /// Whether time would go on from it, were it not too old.
+    /// Whether it would be extrapolated if it were not too old.
     pub(crate) const fn is_too_old(&self) -> bool {
         self.is_stale && self.state.speed.is_some()
     }
@@ -154,7 +155,7 @@ impl Heard {
         }
     }
 
-    /// How far time goes at `speed` until this is too old to go on from.
+    /// How far time goes at `speed` until this state is too old to extrapolate.
     pub(crate) fn reach(self, speed: Speed) -> Duration {
         let way = speed.scale(self.how.max_age.as_nanos().max(0).into());
         Duration::from_nanos(i64::try_from(way.unsigned_abs()).unwrap_or(i64::MAX))

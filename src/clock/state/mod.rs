@@ -1,4 +1,4 @@
-//! One clock's state as values: how it changes, and how its time is read.
+//! The state of one clock as values: how it changes, and how its time is read.
 
 pub(crate) mod change;
 pub(crate) mod extrapolate;

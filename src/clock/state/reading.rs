@@ -1,48 +1,48 @@
-//! [`Reading`]: how a clock's time follows from the machine's clocks; what `now()` evaluates.
+//! [`Reading`]: how a clock's time follows from the machine's clocks; `now()` evaluates it.
 //!
-//! Inside the room instants of every kind are written as ROS time; [`Clock`](crate::clock::handle::Clock) puts the
-//! kind back on. A reading fits into the words of a [`SeqLock`](super::seqlock::SeqLock).
+//! Inside the module `clock`, instants of every kind are stored as ROS time; [`Clock`](crate::clock::handle::Clock)
+//! converts them to its kind. A reading fits into the words of a [`SeqLock`](super::seqlock::SeqLock).
 
 use super::seqlock::Words;
 use crate::clock::sync::{Ordering, fence};
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 
-/// The system's date can be set while somebody waits for a point of it; then the wait is too long by this
-/// at most. The standard library has no wait that follows the date.
+/// The system's date may be set while a thread waits for a point of it; the wait is then too long by this at most. The
+/// standard library has no wait that follows the date.
 const LONGEST_WAIT_FOR_A_DATE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reading {
     /// One of the machine's clocks.
     Rest(Rest),
-    /// A source is active and has not said anything: zero (requirement T20).
+    /// A source is active and has not fed a time: zero (requirement T20).
     Unset,
-    /// What the source said last (requirement T17).
+    /// The last time of the source (requirement T17).
     Held(Time<Ros>),
-    /// What it said last, gone on since (requirement T33).
+    /// The last state of the source, extrapolated (requirement T33).
     Moving(Line),
 }
 
-/// Time that goes on from an anchor.
+/// Time that runs on from an anchor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Line {
     pub(crate) from: Time<Ros>,
     pub(crate) since: Time<Steady>,
     pub(crate) speed: Speed,
-    /// Where it stops if nothing more is heard.
+    /// Where it stops if no other state arrives.
     pub(crate) limit: Time<Ros>,
-    /// What was shown before; the line does not fall behind it.
+    /// What was shown before; the line never shows a time behind it.
     pub(crate) floor: Time<Ros>,
 }
 
-/// What readers see of a clock.
+/// What readers can see of a clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shown {
     pub(crate) reading: Reading,
     /// Whether a source drives the clock.
     pub(crate) is_active: bool,
-    /// Whether a jump is being handled for which `now()` has to wait.
+    /// Whether handlers run that `now()` has to wait for.
     pub(crate) is_gated: bool,
 }
 
@@ -54,16 +54,16 @@ impl Reading {
             Self::Held(at) => at,
             Self::Moving(line) => {
                 let now = wall.steady();
-                // The seqlock's check must not be made before the clock was read: else the answer could
-                // be later than the floor of a line that is written just then.
+                // The seqlock's check must come after the clock is read: otherwise the result could be later than the
+                // floor of a line that is being written.
                 fence(Ordering::SeqCst);
                 line.at(now)
             }
         }
     }
 
-    /// When to look whether `target`, which is still ahead, has come; `None` if only a change of the
-    /// reading can bring it.
+    /// When to check whether `target`, which is in the future, has come; `None` if only a change of the reading can
+    /// bring it.
     pub(crate) fn wall_at(self, target: Time<Ros>, wall: &Wall) -> Option<Time<Steady>> {
         let ahead = || target.saturating_since(self.at(wall));
         match self {
@@ -77,17 +77,17 @@ impl Reading {
         }
     }
 
-    /// Whether it changes by itself.
+    /// Whether the time moves by itself.
     pub(crate) const fn moves(self) -> bool {
         matches!(self, Self::Rest(_) | Self::Moving(_))
     }
 
-    /// Whether a source has said something.
+    /// Whether a source has fed a time.
     pub(crate) const fn is_set(self) -> bool {
         matches!(self, Self::Held(_) | Self::Moving(_))
     }
 
-    /// What the source said, not gone on from.
+    /// What the source fed, without extrapolation.
     #[must_use]
     pub(crate) const fn as_said(self) -> Self {
         match self {
@@ -96,7 +96,7 @@ impl Reading {
         }
     }
 
-    /// The same, but going on from what was `shown` before: it stands until the line has caught up.
+    /// The same, but not behind `shown`, the time shown before: it stands still there until the line has caught up.
     #[must_use]
     pub(crate) fn not_behind(self, shown: Time<Ros>, heading: Speed) -> Self {
         match self {
@@ -112,7 +112,7 @@ impl Reading {
 }
 
 impl Line {
-    /// The law of motion is the player's: from the anchor to the limit, then it stands.
+    /// The player's law of motion: from the anchor to the limit, where it stops.
     fn segment(self) -> Segment {
         let way = TimeRange::between(self.from, self.limit);
         Segment::new(way, self.speed, AtEnd::Hold).roll(self.since)
@@ -136,7 +136,7 @@ impl Line {
 }
 
 impl Shown {
-    /// Whether the time is one: a ROS clock's is not until its source has said something.
+    /// Whether the clock has a time: a ROS clock has none until its active source has fed one.
     pub(crate) const fn is_started(self) -> bool {
         !self.is_active || self.reading.is_set()
     }
@@ -168,7 +168,7 @@ impl Shown {
             4 => Reading::Moving(Line {
                 from: Time::from_nanos(from),
                 since: Time::from_nanos(since),
-                // A torn read is thrown away by the seqlock after this; it must not panic.
+                // The seqlock discards a torn read afterwards; here it must not panic.
                 speed: i32::try_from(speed)
                     .ok()
                     .and_then(|speed| Speed::from_millionths(speed).ok())

@@ -1,8 +1,8 @@
-//! [`SeqLock`]: a few words that many read in nanoseconds while one writes; no reader sees half a write.
+//! [`SeqLock`]: a few words that many threads read in nanoseconds while one writes; no reader sees half a write.
 //!
-//! A counter is odd while a write is under way, and a reader that finds it odd or changed reads again.
-//! All words are atomics, so that no unsafe code is needed. Writers take turns elsewhere (the lock of
-//! [`Core`](crate::clock::core::Core)).
+//! A counter is odd while a write is in progress, and a reader that finds it odd or changed reads again. All words are
+//! atomics, so no unsafe code is needed. The lock of [`Core`](crate::clock::core::Core) ensures that there is one
+//! writer at a time.
 
 use crate::clock::sync::{AtomicI64, AtomicU64, Ordering, fence, yield_now};
 
@@ -24,7 +24,7 @@ impl<const N: usize> SeqLock<N> {
         }
     }
 
-    /// What `look` makes of the words. It may run several times; the answer is of a run within which
+    /// Returns what `look` makes of the words. `look` may run several times; the result is from a run during which
     /// nothing was written.
     pub(crate) fn read<T>(&self, look: impl Fn([i64; N]) -> T) -> T {
         loop {
@@ -43,14 +43,14 @@ impl<const N: usize> SeqLock<N> {
         }
     }
 
-    /// Writes what `make` says, which runs while readers wait. One writer at a time.
+    /// Writes what `make` returns; readers wait while it runs. One writer at a time.
     pub(crate) fn write(&self, make: impl FnOnce() -> [i64; N]) {
         let before = self.writes.load(Ordering::Relaxed);
         self.writes.store(before + 1, Ordering::Relaxed);
-        // Also before whatever `make` reads, a clock for one.
+        // This also orders the counter before whatever `make` reads, such as a clock.
         fence(Ordering::SeqCst);
         for (word, value) in self.words.iter().zip(make()) {
-            // Most words stay as they are; each store is one more that a model has to try.
+            // Most words do not change, and a model has to try every store.
             if word.load(Ordering::Relaxed) != value {
                 word.store(value, Ordering::Relaxed);
             }

@@ -1,11 +1,11 @@
 //! [`Share`]: how much of a queue the thread that delivers from it takes.
 //!
 //! A thread that feeds takes everything until the queue is empty. A call that changes something, and finds that no
-//! other thread delivers, takes a bounded number, so that it returns however fast others feed; a new thread then takes
-//! the rest. The call does not wait for a thread that feeds to take over: that thread may have ended, may run handlers,
-//! or may be the one that the current handler waits for.
+//! other thread delivers, takes a bounded number, so that it returns however fast other threads feed; a new thread then
+//! takes the rest. The call does not leave the rest to a thread that feeds: that thread may have ended, may run
+//! handlers, or may be the one that the current handler waits for.
 
-/// The first round is what waits when the call begins, its own change included; the second is what has arrived
+/// The first round is what is queued when the call begins, its own change included; the second is what has arrived
 /// meanwhile. If the handlers are as fast as the source, the queue is empty after that, and everything fed before the
 /// call returns has been delivered.
 const ROUNDS: u32 = 2;
@@ -14,7 +14,7 @@ const ROUNDS: u32 = 2;
 pub(crate) struct Share {
     /// How many more rounds may begin; `None` if there is no limit.
     rounds: Option<u32>,
-    /// How many to take are left in the current round.
+    /// How many may still be taken in the current round.
     left: usize,
 }
 
@@ -52,7 +52,7 @@ impl Share {
 mod tests {
     use super::*;
 
-    /// How many are taken, 1000 at most, from a queue that has the length `waiting` at all times.
+    /// How many are taken, 1000 at most, from a queue whose length is always `waiting`.
     fn taken_beside_a_flood(mut share: Share, waiting: usize) -> usize {
         (0..1_000).take_while(|_| share.takes_one(waiting)).count()
     }
