@@ -1,9 +1,9 @@
-//! Seconds written with up to nine decimals, read exactly: `-12.000000001`.
+//! Reads seconds with up to nine decimals exactly: `-12.000000001`.
 //!
-//! Used by the `FromStr` of [`Time`](super::point::Time) and [`Duration`](super::duration::Duration). No
-//! float takes part, so that what was displayed is read back to the nanosecond.
+//! Used by the `FromStr` of [`Time`](super::point::Time) and [`Duration`](super::duration::Duration). No float is
+//! involved, so a displayed value is read back to the nanosecond.
 
-/// Text that is no number of seconds, or one that does not fit.
+/// The text is not a number of seconds, or the number does not fit.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{0}` is not a number of seconds with at most nine decimals within 292 years")]
 pub struct InvalidSeconds(pub(super) String);

@@ -1,7 +1,7 @@
 //! [`Duration`]: a signed span in nanoseconds, shared by all kinds of time.
 //!
-//! Used wherever two points of time are subtracted. Arithmetic comes checked and saturating; the
-//! operators panic on overflow and say so. ±292 years fit.
+//! The difference of two points of time is a duration. Arithmetic is available checked and saturating; the operators
+//! panic on overflow. The range is ±292 years.
 
 use std::fmt;
 use std::iter::Sum;
@@ -17,11 +17,11 @@ const NANOS_PER_SEC: i64 = 1_000_000_000;
 pub struct Duration(i64);
 
 impl Duration {
-    /// No time at all.
+    /// A span of length zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span forwards, about 292 years.
+    /// The longest positive span, about 292 years.
     pub const MAX: Self = Self(i64::MAX);
-    /// The longest span backwards, about −292 years.
+    /// The longest negative span, about −292 years.
     pub const MIN: Self = Self(i64::MIN);
 
     /// A span of `nanos` nanoseconds.
@@ -48,7 +48,7 @@ impl Duration {
     /// beyond ±292 years.
     pub fn from_secs_f64(secs: f64) -> Option<Self> {
         nearest(secs * 1e9)?;
-        // That product tells whether it fits; of today's seconds it is 128 ns off.
+        // The product above checks the range; by itself it would be up to 128 ns off for today's Unix time.
         let (whole, fraction) = (nearest(secs.trunc())?, nearest(secs.fract() * 1e9)?);
         Some(Self::from_secs(whole.0).saturating_add(fraction))
     }
@@ -76,11 +76,11 @@ impl Duration {
     /// The span in seconds, rounded to the nearest `f64`.
     #[expect(clippy::cast_precision_loss, reason = "the name promises a float")]
     pub fn as_secs_f64(self) -> f64 {
-        // One by one, as nanoseconds alone are more than a float holds.
+        // Added separately: the total of nanoseconds has more digits than a float can hold.
         self.as_secs() as f64 + (self.0 % NANOS_PER_SEC) as f64 / 1e9
     }
 
-    /// Whether the span points backwards.
+    /// Whether the span is negative.
     pub const fn is_negative(self) -> bool {
         self.0 < 0
     }
@@ -93,7 +93,7 @@ impl Duration {
         }
     }
 
-    /// The sum, held at the ends of the range.
+    /// The sum, limited to the range.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
@@ -107,7 +107,7 @@ impl Duration {
         }
     }
 
-    /// The span in the other direction, or `None` for [`Duration::MIN`].
+    /// The span with the opposite sign, or `None` for [`Duration::MIN`].
     pub const fn checked_neg(self) -> Option<Self> {
         match self.0.checked_neg() {
             Some(nanos) => Some(Self(nanos)),
@@ -131,13 +131,13 @@ impl Duration {
         }
     }
 
-    /// `factor` times the span, held at the ends of the range.
+    /// `factor` times the span, limited to the range.
     #[must_use]
     pub const fn saturating_mul(self, factor: i64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 
-    /// The span by `divisor`, rounded towards zero; `None` by zero, or on overflow.
+    /// The span divided by `divisor`, rounded towards zero; `None` if `divisor` is zero, or on overflow.
     pub const fn checked_div(self, divisor: i64) -> Option<Self> {
         match self.0.checked_div(divisor) {
             Some(nanos) => Some(Self(nanos)),
@@ -145,20 +145,20 @@ impl Duration {
         }
     }
 
-    /// `factor` times the span, rounded to the nearest nanosecond as far as `f64` is exact (2^53 ns);
-    /// `None` if the factor is not finite or the product beyond ±292 years.
+    /// `factor` times the span, rounded to the nearest nanosecond as far as `f64` is exact (2^53 ns); `None` if the
+    /// factor is not finite or the product exceeds ±292 years.
     #[expect(clippy::cast_precision_loss, reason = "the factor is a float")]
     pub fn mul_f64(self, factor: f64) -> Option<Self> {
         nearest(self.0 as f64 * factor).filter(|_| factor.is_finite())
     }
 
-    /// The difference, held at the ends of the range.
+    /// The difference, limited to the range.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// How far two spans are apart, whichever is longer; held at [`Duration::MAX`].
+    /// The difference of two spans without its sign; [`Duration::MAX`] at most.
     #[must_use]
     pub const fn abs_diff(self, other: Self) -> Self {
         if self.0 < other.0 {
@@ -168,19 +168,19 @@ impl Duration {
         }
     }
 
-    /// The span without its sign, held at the end of the range.
+    /// The span without its sign, limited to the range.
     #[must_use]
     pub const fn saturating_abs(self) -> Self {
         Self(self.0.saturating_abs())
     }
 
-    /// The same span as the standard library's unsigned one; zero if it points backwards.
+    /// The same span as the standard library's unsigned type; zero if it is negative.
     pub fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_nanos(u64::try_from(self.0).unwrap_or(0))
     }
 }
 
-/// The whole nanoseconds nearest to a float, if they fit.
+/// The float rounded to whole nanoseconds, if the result fits.
 fn nearest(nanos: f64) -> Option<Duration> {
     let nanos = nanos.round();
     // 2^63 itself is representable as f64 but not as i64.
@@ -269,8 +269,8 @@ impl Div<i64> for Duration {
 impl Div for Duration {
     type Output = f64;
 
-    /// How many times the other span this one is. By [`Duration::ZERO`] it is infinite, or NaN for zero by zero, as
-    /// floats are.
+    /// The ratio of the two spans. Division by [`Duration::ZERO`] gives infinity, or NaN for zero by zero, as with
+    /// floats.
     #[expect(clippy::cast_precision_loss, reason = "the quotient is a float")]
     fn div(self, other: Self) -> f64 {
         self.0 as f64 / other.0 as f64
@@ -311,7 +311,7 @@ impl Neg for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Seconds with nanosecond digits as far as they matter: `-1.5s`, `0s`, `12.000000001s`.
+    /// Seconds with as many decimals as necessary: `-1.5s`, `0s`, `12.000000001s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let magnitude = self.0.unsigned_abs();
         let (secs, nanos) = (magnitude / 1_000_000_000, magnitude % 1_000_000_000);
@@ -327,7 +327,7 @@ impl fmt::Display for Duration {
 impl FromStr for Duration {
     type Err = InvalidSeconds;
 
-    /// Reads what [`Display`](fmt::Display) writes, the `s` being optional: `-1.5s`, `12`.
+    /// Reads what [`Display`](fmt::Display) writes; the `s` is optional: `-1.5s`, `12`.
     fn from_str(text: &str) -> Result<Self, InvalidSeconds> {
         let trimmed = text.trim();
         nanos(trimmed.strip_suffix('s').unwrap_or(trimmed))

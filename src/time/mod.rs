@@ -1,4 +1,4 @@
-//! The values of time: points of three kinds, durations, ranges, the playback speed, and the [`Segment`].
+//! Values of time: points of three kinds, durations, ranges, the playback speed, and the [`Segment`].
 //!
 //! All arithmetic is on integer nanoseconds and checked. Nothing here reads a clock: instants are arguments.
 

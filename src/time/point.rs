@@ -1,8 +1,8 @@
-//! [`Time`]: a point of time of one of three kinds; mixing kinds does not compile.
+//! [`Time`]: a point of time of one of three kinds; code that mixes kinds does not compile.
 //!
-//! [`Ros`] time is what `/clock` says and what a recording is stamped with, [`System`] time is the
-//! Unix clock, [`Steady`] time only ever increases and starts nowhere in particular. Eight bytes,
-//! `Copy`, ordered. There is no multiplication of points of time.
+//! [`Ros`] time is what `/clock` publishes and what the messages of a recording are stamped with, [`System`] time is
+//! the Unix clock, [`Steady`] time only increases and starts at an arbitrary instant. A time is eight bytes, `Copy` and
+//! ordered. Points of time cannot be added or multiplied.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -24,11 +24,11 @@ mod sealed {
 pub trait Kind:
     sealed::Sealed + Copy + Ord + std::hash::Hash + fmt::Debug + Send + Sync + 'static
 {
-    /// The kind's name, as it is shown in debug output.
+    /// The kind's name in debug output.
     const NAME: &'static str;
 }
 
-/// Log time: what a recording is stamped with and what `/clock` says.
+/// Log time: what the messages of a recording are stamped with and what `/clock` publishes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ros {}
 /// The system clock, counted from the Unix epoch.
@@ -78,9 +78,9 @@ pub struct Time<K: Kind> {
 impl<K: Kind> Time<K> {
     /// The start of the kind. For ROS time it means "uninitialised" (requirement T20).
     pub const ZERO: Self = Self::from_nanos(0);
-    /// The latest point that can be written.
+    /// The latest point that can be represented.
     pub const MAX: Self = Self::from_nanos(i64::MAX);
-    /// The earliest point that can be written.
+    /// The earliest point that can be represented.
     pub const MIN: Self = Self::from_nanos(i64::MIN);
 
     /// The point `nanos` nanoseconds after the start of the kind.
@@ -91,17 +91,17 @@ impl<K: Kind> Time<K> {
         }
     }
 
-    /// The point `micros` microseconds after the start of the kind, held at the ends of the range.
+    /// The point `micros` microseconds after the start of the kind, limited to the range.
     pub const fn from_micros(micros: i64) -> Self {
         Self::from_nanos(Duration::from_micros(micros).as_nanos())
     }
 
-    /// The point `millis` milliseconds after the start of the kind, held at the ends of the range.
+    /// The point `millis` milliseconds after the start of the kind, limited to the range.
     pub const fn from_millis(millis: i64) -> Self {
         Self::from_nanos(Duration::from_millis(millis).as_nanos())
     }
 
-    /// The point `secs` whole seconds after the start of the kind, held at the ends of the range.
+    /// The point `secs` whole seconds after the start of the kind, limited to the range.
     pub const fn from_secs(secs: i64) -> Self {
         Self::from_nanos(Duration::from_secs(secs).as_nanos())
     }
@@ -119,7 +119,7 @@ impl<K: Kind> Time<K> {
         }
     }
 
-    /// The point `span` later, held at the ends of the range.
+    /// The point `span` later, limited to the range.
     #[must_use]
     pub const fn saturating_add(self, span: Duration) -> Self {
         Self::from_nanos(self.nanos.saturating_add(span.as_nanos()))
@@ -133,7 +133,7 @@ impl<K: Kind> Time<K> {
         }
     }
 
-    /// The point `span` earlier, held at the ends of the range.
+    /// The point `span` earlier, limited to the range.
     #[must_use]
     pub const fn saturating_sub(self, span: Duration) -> Self {
         Self::from_nanos(self.nanos.saturating_sub(span.as_nanos()))
@@ -147,12 +147,12 @@ impl<K: Kind> Time<K> {
         }
     }
 
-    /// The span from `earlier` to `self`, held at the ends of the range; negative if `earlier` is later.
+    /// The span from `earlier` to `self`, limited to the range of [`Duration`]; negative if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.nanos.saturating_sub(earlier.nanos))
     }
 
-    /// The span between two points, whichever is later; held at [`Duration::MAX`].
+    /// The span between two points without its sign; [`Duration::MAX`] at most.
     #[must_use]
     pub const fn abs_diff(self, other: Self) -> Duration {
         if self.nanos < other.nanos {
@@ -162,18 +162,19 @@ impl<K: Kind> Time<K> {
         }
     }
 
-    /// The point `secs` seconds after the start of the kind, rounded to the nearest nanosecond; `None` if
-    /// it is not a number or beyond ±292 years.
+    /// The point `secs` seconds after the start of the kind, rounded to the nearest nanosecond; `None` if `secs` is not
+    /// a number or exceeds ±292 years.
     pub fn from_secs_f64(secs: f64) -> Option<Self> {
         Duration::from_secs_f64(secs).map(|since| Self::from_nanos(since.as_nanos()))
     }
 
-    /// Seconds since the start of the kind, rounded to the nearest `f64`: today that is 0.12 µs off at most.
+    /// Seconds since the start of the kind, rounded to the nearest `f64`. For today's Unix time the error is 0.12 µs at
+    /// most.
     pub fn as_secs_f64(self) -> f64 {
         Duration::from_nanos(self.nanos).as_secs_f64()
     }
 
-    /// Whole seconds (rounded down) and the nanoseconds on top of them, `0 ≤ nanosec < 1e9`.
+    /// Whole seconds (rounded down) and the remaining nanoseconds, `0 ≤ nanosec < 1e9`.
     pub fn to_sec_nanosec(self) -> (i64, u32) {
         let nanosec = self.nanos.rem_euclid(1_000_000_000);
         (
@@ -184,15 +185,15 @@ impl<K: Kind> Time<K> {
 }
 
 impl Time<System> {
-    /// The same instant as ROS time. True only of times taken while no time source is active, when ROS
-    /// time is system time (requirements T4, T16); nothing checks it, hence the name.
+    /// The same instant as ROS time. Correct only for times taken while no time source is active, because ROS time is
+    /// then system time (requirements T4, T16). Nothing checks this; the name says that it is assumed.
     pub const fn assume_ros(self) -> Time<Ros> {
         Time::from_nanos(self.nanos)
     }
 }
 
 impl From<SystemTime> for Time<System> {
-    /// Held at the ends of the range.
+    /// Limited to the range.
     fn from(std: SystemTime) -> Self {
         match std.duration_since(UNIX_EPOCH) {
             Ok(since) => Self::ZERO.saturating_add(since.into()),
@@ -214,13 +215,13 @@ impl From<Time<System>> for SystemTime {
 }
 
 impl Time<Ros> {
-    /// The same instant on the system clock: the inverse of [`Time::assume_ros`], with its condition.
+    /// The same instant as system time: the inverse of [`Time::assume_ros`], correct under the same condition.
     pub const fn assume_system(self) -> Time<System> {
         Time::from_nanos(self.nanos)
     }
 
-    /// A stamp as MCAP stores it. rosbag2 casts a negative stamp to unsigned, so the upper half of
-    /// the unsigned range reads as negative; [`Time::to_mcap`] is the exact inverse.
+    /// Reads a stamp as MCAP stores it. rosbag2 casts a negative stamp to unsigned, so the upper half of the unsigned
+    /// range is read as negative; [`Time::to_mcap`] is the exact inverse.
     #[expect(
         clippy::cast_possible_wrap,
         reason = "the wrap is rosbag2's convention"

@@ -1,4 +1,4 @@
-//! [`TimeRange`]: a closed span of log time, `start ≤ stop` whatever the direction of play.
+//! [`TimeRange`]: a closed span of log time; `start ≤ stop` in both directions of play.
 
 use super::duration::Duration;
 use super::point::{Ros, Time};
@@ -11,13 +11,13 @@ pub struct TimeRange {
 }
 
 impl TimeRange {
-    /// Everything.
+    /// All times.
     pub const ALL: Self = Self {
         start: Time::MIN,
         stop: Time::MAX,
     };
 
-    /// The closed range between the two, in whichever order they are given.
+    /// The closed range between two times, given in either order.
     pub fn between(a: Time<Ros>, b: Time<Ros>) -> Self {
         Self {
             start: a.min(b),
@@ -35,7 +35,7 @@ impl TimeRange {
         self.stop
     }
 
-    /// From the first point to the last.
+    /// The span from the first point to the last.
     pub const fn duration(self) -> Duration {
         self.stop.saturating_since(self.start)
     }
@@ -50,13 +50,13 @@ impl TimeRange {
         t.clamp(self.start, self.stop)
     }
 
-    /// What both ranges cover, if anything.
+    /// What both ranges cover; `None` if they have no point in common.
     pub fn intersection(self, other: Self) -> Option<Self> {
         let (start, stop) = (self.start.max(other.start), self.stop.min(other.stop));
         (start <= stop).then_some(Self { start, stop })
     }
 
-    /// The smallest range that holds both.
+    /// The smallest range that contains both.
     #[must_use]
     pub fn union(self, other: Self) -> Self {
         Self {

@@ -1,7 +1,7 @@
-//! Times and spans for serde: as text where people read it, as nanoseconds where nobody does.
+//! Times and durations for serde: text in human-readable formats, nanoseconds in the others.
 //!
-//! The text is what [`Display`](std::fmt::Display) writes, `1700000000.000000001` and `1.5s`, and is read exactly; a
-//! number of seconds would be rounded to a float by most formats.
+//! The text is what [`Display`](std::fmt::Display) writes, `1700000000.000000001` and `1.5s`, and is read exactly. Most
+//! formats would round a number of seconds to a float.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,35 +1,35 @@
-//! [`Segment`]: the one value that says where playback is, for any instant.
+//! [`Segment`]: the one value that says where playback is at any instant.
 //!
-//! Made by the player thread alone and copied by everyone else: the scheduler, the `/clock` tick, the
-//! screen, the services. It never reads a clock: `now` is an argument. Its moves:
+//! The player thread alone makes the segment of playback; everything else copies it: the scheduler, the `/clock` tick,
+//! the screen, the services. It never reads a clock: `now` is an argument. Its operations:
 //!
 //! | operation | motion | speed | generation | cue (read-ahead) |
 //! |---|---|---|---|---|
 //! | play | `Rolling{position, now}` once cued | = | = | keep |
 //! | pause | `Held(position(now))` | = | = | keep |
 //! | speed, same sign | re-anchored | new | = | keep |
-//! | reverse (sign flips) | `Held` until cued, then as intended | −s | +1 | new, other direction |
+//! | reverse (sign flips) | `Held` until cued, then rolling unless paused | −s | +1 | new, other direction |
 //! | seek | `Held(t clamped)` until cued | = | +1 | new from t |
 //! | play until t | `Rolling` with `until`; `Held` on arrival | = | = | keep |
 //! | end, `Loop` | lap: `Held(entry edge)` | = | +1 | new |
 //! | end, `Hold` | `Held(exit edge)` | = | = | none |
 //! | range | position clamped into it | = | +1 | new |
 //!
-//! Law: what re-*times* (hold, roll, same-sign speed) leaves the position at `now` as it is; what
-//! re-*reads* (jumps, sign flips) starts a new generation. Within a generation the position never
-//! runs against the direction. All arithmetic is exact, in 128 bits.
+//! Laws: what changes only the *timing* (hold, roll, speed with the same sign) leaves the position at `now` unchanged;
+//! what needs another *read* of the recording (jumps, changes of direction) starts a new generation. Within a
+//! generation the position never runs against the direction. All arithmetic is exact, in 128 bits.
 
 use super::duration::Duration;
 use super::point::{Ros, Steady, Time};
 use super::range::TimeRange;
 use super::speed::Speed;
 
-/// How the position changes with the wall clock.
+/// How the position depends on the wall clock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Motion {
-    /// It stands.
+    /// Playback is held at this position.
     Held(Time<Ros>),
-    /// It was at `from` at the wall instant `since` and has moved at the segment's speed ever after.
+    /// The position was `from` at the wall instant `since`, and moves at the segment's speed from then on.
     Rolling {
         /// The position at `since`.
         from: Time<Ros>,
@@ -41,14 +41,14 @@ pub enum Motion {
 /// What happens at the exit edge of the range.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum AtEnd {
-    /// Stand there.
+    /// Hold there.
     #[default]
     Hold,
     /// Go on from the entry edge: a lap.
     Loop,
 }
 
-/// Where playback is, as a function of the wall instant. See the module text for its laws.
+/// Where playback is, as a function of the wall instant. The module documentation has its laws.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Segment {
     generation: u64,
@@ -60,7 +60,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The first generation: held at the entry edge of `range`, which is its stop if `speed` is reverse.
+    /// The first generation: held at the entry edge of `range`. If `speed` is reverse, that is the end of the range.
     pub fn new(range: TimeRange, speed: Speed, at_end: AtEnd) -> Self {
         let entry = if speed.is_reverse() {
             range.stop()
@@ -77,7 +77,7 @@ impl Segment {
         }
     }
 
-    /// Counts the jumps: a consumer that sees another number drops what it knew.
+    /// Counts the jumps: a consumer that sees another number drops what it has stored.
     pub const fn generation(self) -> u64 {
         self.generation
     }
@@ -92,12 +92,12 @@ impl Segment {
         self.speed
     }
 
-    /// How the position moves.
+    /// How the position depends on the wall clock.
     pub const fn motion(self) -> Motion {
         self.motion
     }
 
-    /// Where it holds on the way, if anywhere.
+    /// Where playback holds before the exit edge, if it is to do so.
     pub const fn until(self) -> Option<Time<Ros>> {
         self.until
     }
@@ -130,7 +130,7 @@ impl Segment {
         }
     }
 
-    /// The farthest position that this motion reaches: `until`, else the exit edge.
+    /// The farthest position that this motion reaches: `until` if set, otherwise the exit edge.
     pub fn limit(self) -> Time<Ros> {
         self.until.unwrap_or(self.exit())
     }
@@ -144,7 +144,7 @@ impl Segment {
         }
     }
 
-    /// The nearer of two times in the direction of play.
+    /// The earlier of two times in the direction of play.
     pub fn nearer(self, a: Time<Ros>, b: Time<Ros>) -> Time<Ros> {
         if self.is_before(b, a) { b } else { a }
     }
@@ -165,13 +165,13 @@ impl Segment {
         }
     }
 
-    /// Whether rolling playback has come to `t`. Never while held.
+    /// Whether rolling playback has reached `t`. Always false while held.
     pub fn due(self, t: Time<Ros>, now: Time<Steady>) -> bool {
         self.is_rolling() && !self.is_before(self.position(now), t)
     }
 
-    /// The first wall instant at which [`Segment::due`] holds for `t`; the anchor if it lies behind.
-    /// `None` while held and for times past [`Segment::limit`].
+    /// The first wall instant at which [`Segment::due`] is true for `t`. If `t` lies before the anchor's position in
+    /// the direction of play, that is the anchor's instant. `None` while held, and for times past [`Segment::limit`].
     pub fn wall_at(self, t: Time<Ros>) -> Option<Time<Steady>> {
         let Motion::Rolling { from, since } = self.motion else {
             return None;
@@ -192,7 +192,7 @@ impl Segment {
         self.wall_at(self.limit())
     }
 
-    /// Stands where it is. Same generation.
+    /// Holds at the current position. Same generation.
     #[must_use]
     pub fn hold(self, now: Time<Steady>) -> Self {
         Self {
@@ -201,9 +201,9 @@ impl Segment {
         }
     }
 
-    /// Stands at `at`, or where it is if that lies ahead: a clock never runs past a message that has
-    /// not gone out. If `at` lies behind where this motion began, it stands there: what was said of a
-    /// position is never taken back. Same generation.
+    /// Holds at `at`, or at the current position if `at` lies ahead of it: a clock never runs past a message that has
+    /// not been sent. If `at` lies behind the position where this motion began, it holds there: a position that was
+    /// reported is never taken back. Same generation.
     #[must_use]
     pub fn hold_back(self, at: Time<Ros>, now: Time<Steady>) -> Self {
         let (Motion::Held(began) | Motion::Rolling { from: began, .. }) = self.motion;
@@ -214,7 +214,7 @@ impl Segment {
         }
     }
 
-    /// Moves on from where it is. Same generation.
+    /// Rolls on from the current position. Same generation.
     #[must_use]
     pub fn roll(self, now: Time<Steady>) -> Self {
         Self {
@@ -226,8 +226,8 @@ impl Segment {
         }
     }
 
-    /// Another playback factor. With the same sign the position at `now` stays and so does the
-    /// generation; with the other sign it is held there in a new generation, on the way to the other edge.
+    /// Another playback factor. With the same sign, the position at `now` and the generation stay the same. With the
+    /// other sign, playback is held at that position in a new generation, and goes towards the other edge from there.
     #[must_use]
     pub fn with_speed(self, speed: Speed, now: Time<Steady>) -> Self {
         if speed.is_reverse() != self.speed.is_reverse() {
@@ -245,7 +245,7 @@ impl Segment {
         }
     }
 
-    /// A jump: held at `to`, clamped into the range. A new generation; `until` is forgotten.
+    /// A jump: held at `to`, clamped into the range. A new generation; `until` is cleared.
     #[must_use]
     pub fn seek(self, to: Time<Ros>) -> Self {
         Self {
@@ -263,15 +263,15 @@ impl Segment {
         Self { range, ..self }.seek(position)
     }
 
-    /// A jump out of the range: `range` is played from now on, held at `to`, clamped into it.
-    /// A new generation.
+    /// A jump together with another range: `range` is played from now on, held at `to`, clamped into it. A new
+    /// generation.
     #[must_use]
     pub fn seek_within(self, range: TimeRange, to: Time<Ros>) -> Self {
         Self { range, ..self }.seek(to)
     }
 
-    /// A lap: held at the entry edge, from where [`Segment::roll`] starts it. A new generation.
-    /// Rolled at the instant the last lap ended, a thousand laps drift by nothing.
+    /// A lap: held at the entry edge; [`Segment::roll`] starts it. A new generation. If each lap is rolled at the
+    /// instant at which the previous one ended, laps do not drift, even after a thousand.
     #[must_use]
     pub fn wrap(self) -> Self {
         self.seek(self.entry())
@@ -283,8 +283,8 @@ impl Segment {
         Self { at_end, ..self }
     }
 
-    /// Moves the position on to `to`, still held, as a step does: at most to the edge of the range, never
-    /// back. Same generation.
+    /// Moves the position forward to `to` and holds it, as a step does: at most to the edge of the range, never back.
+    /// Same generation.
     #[must_use]
     pub fn advance_to(self, to: Time<Ros>, now: Time<Steady>) -> Self {
         let position = self.position(now);
@@ -299,8 +299,8 @@ impl Segment {
         }
     }
 
-    /// Playback was kept from moving for `by`: its schedule shifts by that much, so that the position at
-    /// any later instant is what it would have been `by` earlier. Same generation.
+    /// Playback could not move for `by`: its schedule shifts by that much, so that the position at any later instant is
+    /// what it would have been `by` earlier. Same generation.
     #[must_use]
     pub const fn delayed(self, by: Duration) -> Self {
         match self.motion {
@@ -315,7 +315,7 @@ impl Segment {
         }
     }
 
-    /// The wall span that `log` nanoseconds take at this speed, without sign.
+    /// The wall span that a span of log time takes at this speed, without sign.
     pub fn wall_span(self, log: Duration) -> Duration {
         let wall = self
             .speed
@@ -323,8 +323,8 @@ impl Segment {
         Duration::from_nanos(i64::try_from(wall).unwrap_or(i64::MAX))
     }
 
-    /// Holds at `stop` on the way there; `None` plays on to the exit edge. A stop that lies behind the
-    /// position at `now` stops at once, one outside the range at its edge. Same generation.
+    /// Sets the position to hold at before the exit edge; `None` plays on to the exit edge. If `stop` lies behind the
+    /// position at `now`, playback holds at once; if it lies outside the range, at the edge. Same generation.
     #[must_use]
     pub fn play_until(self, stop: Option<Time<Ros>>, now: Time<Steady>) -> Self {
         let stop = stop.map(|t| {
@@ -468,7 +468,7 @@ mod tests {
             let mut lap = Segment::new(range, speed, AtEnd::Loop).roll(wall(0));
             let first = lap.ends_at().unwrap().as_nanos();
             for n in 1..=1_000 {
-                // Woken late, as always: only the instant that the lap ended counts.
+                // A thread always wakes late: only the instant at which the lap ended counts.
                 let ended = lap.ends_at().unwrap();
                 lap = lap.hold(wall(ended.as_nanos() + late)).wrap().roll(ended);
                 prop_assert_eq!(lap.ends_at().unwrap().as_nanos(), first * (n + 1));

@@ -1,7 +1,7 @@
 //! [`Speed`]: the playback factor as an exact integer.
 //!
-//! Millionths, so that it has equality and no NaN; non-zero, because pause is not speed 0. The sign
-//! is the direction. A float would miss wake instants by a nanosecond (see `docs/design.md`).
+//! It is in millionths, so that it has exact equality and no NaN. It is not zero, because a pause is not speed 0. The
+//! sign is the direction. With a float, wake instants would be wrong by a nanosecond (see `docs/design.md`).
 
 use std::fmt;
 use std::num::NonZeroI32;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Speed(NonZeroI32);
 
-/// A playback factor that [`Speed`] cannot take.
+/// A playback factor that is not a valid [`Speed`].
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("rate {0} is not between 0.001 and 1000 (or −0.001 and −1000 to play backwards)")]
 pub struct InvalidSpeed(String);
@@ -48,7 +48,7 @@ impl Speed {
         self.0.get()
     }
 
-    /// The factor as a float; exact to the sixth decimal.
+    /// The factor as a float, exact to the sixth decimal.
     pub fn as_f64(self) -> f64 {
         f64::from(self.0.get()) / f64::from(Self::ONE)
     }
@@ -58,18 +58,18 @@ impl Speed {
         self.0.get() < 0
     }
 
-    /// The same pace in the other direction.
+    /// The same speed in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self(NonZeroI32::new(-self.0.get()).expect("negation of a non-zero within ±1e9"))
     }
 
-    /// Log time covered in `wall` nanoseconds, rounded towards zero; signed like the speed.
+    /// The span of log time that `wall` nanoseconds cover, rounded towards zero; its sign is that of the speed.
     pub(crate) fn scale(self, wall: i128) -> i128 {
         wall * i128::from(self.0.get()) / i128::from(Self::ONE)
     }
 
-    /// The least wall nanoseconds in which `|log|` nanoseconds of log time are covered.
+    /// The least number of wall nanoseconds that cover `log` nanoseconds of log time.
     pub(crate) fn unscale(self, log: u128) -> i128 {
         let wall = (log * u128::from(Self::ONE.unsigned_abs()))
             .div_ceil(u128::from(self.0.get().unsigned_abs()));

@@ -1,15 +1,15 @@
-//! How times and spans stand in ROS messages: whole seconds and nanoseconds in 32 bits each.
+//! Times and durations in the form of ROS messages: whole seconds and nanoseconds, 32 bits each.
 //!
-//! ROS 1 `time` is unsigned (ends in 2106), ROS 2 `builtin_interfaces/Time` has signed seconds (ends in
-//! 2038); both durations are signed. Reading normalises nanoseconds of a second and more and cannot
-//! fail; writing refuses what does not fit, where the client libraries wrap (requirement T8).
+//! ROS 1 `time` is unsigned (ends in 2106), ROS 2 `builtin_interfaces/Time` has signed seconds (ends in 2038); both
+//! durations are signed. Reading normalises nanosecond fields of a second or more and cannot fail. Writing returns an
+//! error for a value that does not fit, where the client libraries wrap around (requirement T8).
 
 use super::duration::Duration;
 use super::point::{Ros, Time};
 
 const NANOS_PER_SEC: i64 = 1_000_000_000;
 
-/// A value that the message's 32-bit seconds cannot hold.
+/// The value does not fit into the message's 32-bit seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{value} does not fit the message: its seconds end at {ends}")]
 pub struct DoesNotFit {
@@ -17,7 +17,7 @@ pub struct DoesNotFit {
     ends: &'static str,
 }
 
-/// Seconds rounded down and what is on top of them, `0 ≤ nanosec < 1e9`.
+/// Seconds rounded down and the remaining nanoseconds, `0 ≤ nanosec < 1e9`.
 fn split(nanos: i64) -> (i64, u32) {
     let nanosec = u32::try_from(nanos.rem_euclid(NANOS_PER_SEC)).expect("below 1e9");
     (nanos.div_euclid(NANOS_PER_SEC), nanosec)
@@ -32,12 +32,12 @@ fn narrow<S: TryFrom<i64>>(nanos: i64, ends: &'static str) -> Result<(S, u32), D
 }
 
 impl Time<Ros> {
-    /// From `builtin_interfaces/Time`. Negative seconds are times before the epoch, as recordings hold them.
+    /// From `builtin_interfaces/Time`. Negative seconds are times before the epoch, as they occur in recordings.
     pub const fn from_ros2(sec: i32, nanosec: u32) -> Self {
         Self::from_nanos(sec as i64 * NANOS_PER_SEC + nanosec as i64)
     }
 
-    /// As `builtin_interfaces/Time`; an error from 2038-01-19 on, where the seconds end.
+    /// As `builtin_interfaces/Time`; an error from 2038-01-19 on, when the seconds overflow.
     pub fn to_ros2(self) -> Result<(i32, u32), DoesNotFit> {
         narrow(self.as_nanos(), "2147483647 (in 2038)")
     }
@@ -54,7 +54,7 @@ impl Time<Ros> {
 }
 
 impl Duration {
-    /// From `builtin_interfaces/Duration`: nanoseconds count forwards, so (−1, 5e8) is half a second back.
+    /// From `builtin_interfaces/Duration`. The nanoseconds are always added, so (−1, 5e8) is minus half a second.
     pub const fn from_ros2(sec: i32, nanosec: u32) -> Self {
         Self::from_nanos(sec as i64 * NANOS_PER_SEC + nanosec as i64)
     }
@@ -64,7 +64,7 @@ impl Duration {
         narrow(self.as_nanos(), "±2147483648")
     }
 
-    /// As `builtin_interfaces/Duration`, held at its ends: nanoseconds stay below a second.
+    /// As `builtin_interfaces/Duration`, limited to its range: the nanoseconds are always less than a second.
     pub fn to_ros2_saturating(self) -> (i32, u32) {
         self.to_ros2().unwrap_or(if self.is_negative() {
             (i32::MIN, 0)
@@ -73,7 +73,7 @@ impl Duration {
         })
     }
 
-    /// From a ROS 1 `duration`; the parts may differ in sign.
+    /// From a ROS 1 `duration`; the two fields may differ in sign.
     pub const fn from_ros1(sec: i32, nsec: i32) -> Self {
         Self::from_nanos(sec as i64 * NANOS_PER_SEC + nsec as i64)
     }
