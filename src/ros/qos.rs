@@ -33,7 +33,7 @@ pub enum Durability {
 /// How many samples are kept for subscribers that have not received them yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum History {
-    /// The last ones, this many.
+    /// The last samples, up to this number.
     KeepLast(u32),
     /// All of them.
     KeepAll,
@@ -42,10 +42,10 @@ pub enum History {
 /// What proves that a publisher is alive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Liveliness {
-    /// That its process is alive.
+    /// Its running process.
     #[default]
     Automatic,
-    /// An assertion of the publisher itself.
+    /// Assertions by the publisher.
     ManualByTopic,
 }
 

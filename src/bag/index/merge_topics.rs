@@ -13,7 +13,7 @@ use crate::ros::{is_tf_static, is_type_hash, kept_by_latched};
 /// How many messages of a lane a late joiner would receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Depth {
-    /// The last ones, this many.
+    /// The last messages, up to this number.
     Last(usize),
     /// All: transforms of several publishers complement each other.
     All,

@@ -19,7 +19,7 @@ pub enum MessageOrder {
 pub struct Progress<'a> {
     /// The file.
     pub file: &'a Path,
-    /// How much of it has been read.
+    /// How far reading has come in it.
     pub done: u64,
     /// Its size.
     pub of: u64,

@@ -242,8 +242,8 @@ impl Cursor {
         self.settle(at, slot);
     }
 
-    /// Whether the chunk exceeds the bound and is the only open one that does. It is then held whole all the same:
-    /// otherwise its shares would be reloaded again and again.
+    /// Whether the chunk is larger than half of the bound, and no other open chunk is. It is then kept whole: otherwise
+    /// its shares would be reloaded again and again.
     fn is_sole_giant(&self, size: u64) -> bool {
         let is_giant = |size: u64| size > self.most_held / 2;
         let mut open = self.open.iter().flatten();
