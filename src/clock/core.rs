@@ -266,7 +266,7 @@ impl Core {
     fn commit(&self, outcome: &Outcome, state: &mut CoreState) {
         let shown = state.now(&self.wall);
         if state.time.reading.moves() {
-            // Waiters that have not checked the time since it was shown.
+            // A time that was shown ends the sleeps until it, even if their threads have not checked it yet.
             state.alarms.ring_due(shown);
         }
         state.time.commit(outcome, shown);
@@ -339,7 +339,8 @@ impl Resting for Core {
     }
 }
 
-/// Back in time, or onto another clock, where back and forth mean nothing.
+/// Whether `now()` in other threads waits for the handlers of this jump: if it goes back, or changes the clock, where
+/// forward and backward mean nothing.
 const fn makes_others_wait(event: JumpEvent) -> bool {
     matches!(event.kind, JumpKind::Backward) || event.is_clock_change()
 }

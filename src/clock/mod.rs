@@ -41,7 +41,7 @@ pub use waiting::cancel::Cancel;
 pub use waiting::on_jump::{OnJump, SleepError};
 pub use waiting::sleep_options::SleepOptions;
 
-/// The snippets of the documentation.
+/// Runs the examples of `docs/time.md` as doctests.
 #[cfg(all(doctest, feature = "wire"))]
 #[doc = include_str!("../../docs/time.md")]
 struct Documentation;

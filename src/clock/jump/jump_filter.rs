@@ -5,7 +5,7 @@
 use super::jump_event::{JumpEvent, JumpKind};
 use crate::time::Duration;
 
-/// Which jumps a handler is called for: all that match one of its parts, each once (T52).
+/// Which jumps a handler is called for: once for each jump that meets at least one of its conditions (T52).
 ///
 /// ```
 /// use bagplay::time::Duration;
@@ -26,13 +26,13 @@ pub enum InvalidFilter {
     /// Thresholds are distances. To ignore a direction, leave its threshold out.
     #[error("a jump threshold of {0} is not positive\nhint: leave it out to ignore that direction")]
     NotPositive(Duration),
-    /// The filter has no part.
+    /// The filter has no condition.
     #[error("the jump filter asks for nothing")]
     Empty,
 }
 
 impl JumpFilter {
-    /// A filter without parts; it is valid only once it has one.
+    /// A filter without conditions; it needs at least one before it can be used.
     pub const fn new() -> Self {
         Self {
             min_forward: None,

@@ -183,7 +183,7 @@ impl Delivery {
             tell(&complaints);
             let handed = catch_unwind(AssertUnwindSafe(|| {
                 hand(action, &clocks, is_on);
-                // These may be the last handles of a clock that was released meanwhile, and drop what its handlers own.
+                // If a clock was released meanwhile, this may drop its last handle, and what its handlers own.
                 drop(clocks);
             }));
             if handed.is_err() {

@@ -1,7 +1,7 @@
 //! [`KeepAlive`]: what must exist as long as a clock has a handle.
 //!
-//! All handles of a clock share one: clocks, writers, timers, registrations of handlers. What brings the clock its time
-//! refers to the clock without this, so that it is dropped with the last handle.
+//! All handles of a clock share one: clocks, writers, timers, registrations of handlers. The source's
+//! reference to the clock does not count, so that the source is dropped with the last handle.
 
 use std::any::Any;
 use std::fmt;

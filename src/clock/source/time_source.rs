@@ -79,7 +79,7 @@ impl Feed {
     }
 
     /// The time is `time`, until the next call (requirement T17). While handlers run, newer times replace those that
-    /// wait. No step back is lost by that, but several in a row may be delivered as one.
+    /// wait. While fewer than 64 wait, no step back is lost by that, but several in a row may be delivered as one.
     pub fn time(&self, time: Time<Ros>) {
         self.act(Action::Time(time));
     }

@@ -98,7 +98,7 @@ impl ClockWriter {
 #[derive(Clone, Debug)]
 pub(crate) struct Attached {
     hold: Arc<Hold>,
-    /// Weak: what brings the clock its time is dropped with the last handle of the clock.
+    /// Weak, so that the time source is dropped with the last handle of the clock.
     life: Weak<KeepAlive>,
     owner: u64,
 }

@@ -99,7 +99,7 @@ pub(crate) struct Outcome {
     pub(crate) reading: Reading,
     pub(crate) is_active: bool,
     pub(crate) is_shut: bool,
-    /// The direction, if time goes on from what is shown and does not fall behind it.
+    /// The direction of the time, if it continues from what is shown and must not fall behind that.
     pub(crate) continues: Option<Speed>,
     /// What the source fed, unless it corrects what is shown. It counts as having been shown, even if time runs
     /// backwards from it.

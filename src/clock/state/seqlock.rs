@@ -6,7 +6,7 @@
 
 use crate::clock::sync::{AtomicI64, AtomicU64, Ordering, fence, yield_now};
 
-/// Enough for the largest reading; see `reading.rs`.
+/// As many words as the largest reading needs; see `reading.rs`.
 pub(crate) const WORDS: usize = 6;
 pub(crate) type Words = [i64; WORDS];
 
@@ -38,7 +38,7 @@ impl<const N: usize> SeqLock<N> {
                     return seen;
                 }
             }
-            // The writer may have been suspended; with few cores it needs this one.
+            // The writer may have been suspended; with few cores it needs the core of this thread.
             yield_now();
         }
     }

@@ -95,7 +95,7 @@ impl<K: Kind> Rate<K> {
     }
 
     /// Sleeps for the rest of the cycle. If the time is set back meanwhile to before the start of the cycle, and the
-    /// options do not end the sleep for that, a new cycle begins there.
+    /// options do not end the sleep for that, a new cycle begins at that time.
     ///
     /// # Errors
     /// As [`Clock::sleep_until`]; the next cycle then begins at the time of the error.

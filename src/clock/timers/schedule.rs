@@ -9,7 +9,8 @@ use crate::time::{Duration, Kind, Ros, Time};
 /// What happens to ticks that were not served in time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MissedTicks {
-    /// One call for all of them, then on along the grid: a forward jump is one call (rcl's rule).
+    /// One call for all of them; the next tick is the next one of the grid. So a forward jump causes one call (rcl's
+    /// rule).
     #[default]
     Skip,
     /// One call for all of them, and the next tick a full period after that call.

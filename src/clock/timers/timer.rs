@@ -85,19 +85,19 @@ impl From<Duration> for TimerOptions {
 /// A period that a timer or rate cannot have.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum InvalidPeriod {
-    /// Of a timer.
+    /// A timer's period is negative.
     #[error("a timer's period cannot be {0}, which is negative")]
     Negative(Duration),
-    /// Of a rate.
+    /// A rate's period is not positive.
     #[error("a rate's period must be greater than 0, not {0}")]
     NotPositive(Duration),
-    /// Of a rate in Hz.
+    /// A rate in Hz is not positive or not finite.
     #[error("a rate must be greater than 0 and finite, not {0} Hz")]
     NotARate(f64),
-    /// Of a rate above 1e9 Hz.
+    /// A rate is above 1e9 Hz.
     #[error("a rate of {0} Hz has a period of less than a nanosecond; 1e9 Hz is the highest")]
     TooFast(f64),
-    /// Of a rate whose period is longer than [`Duration::MAX`].
+    /// A rate's period is longer than [`Duration::MAX`].
     #[error("a rate of {0:e} Hz has a period of more than 292 years")]
     TooSlow(f64),
 }

@@ -32,8 +32,8 @@ use crate::time::{Duration, Kind, Ros, Steady, Time};
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Sleep {
     core: Arc<Core>,
-    /// Keeps what brings the clock its time alive.
     desk: Arc<Desk>,
+    /// Keeps the clock's time source alive.
     _life: Arc<KeepAlive>,
     id: AlarmId,
     entry: Arc<Entry>,

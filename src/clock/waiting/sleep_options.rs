@@ -30,7 +30,7 @@ impl OnJump {
 /// let (clock, _writer) = Clock::ros(Fallback::Zero);
 /// let cancel = Cancel::new();
 /// let options = OnJump::ErrorOnBackward.unless(&cancel).within(Duration::from_millis(5));
-/// # _writer.activate(); // and then nothing is heard
+/// # _writer.activate(); // the source feeds nothing
 /// assert_eq!(clock.sleep_for(Duration::from_secs(1), options), Err(SleepError::TimedOut));
 /// ```
 #[derive(Clone, Debug, Default)]

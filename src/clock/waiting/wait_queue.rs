@@ -2,7 +2,7 @@
 //! [`Look`]: the result of a waiter's check.
 //!
 //! Every wait queue belongs to one clock. It is woken, waited on and counted only under that clock's lock: so no
-//! wake-up is lost, and the order of the counts needs no model.
+//! wake-up is lost, and the memory ordering of the counts needs no model.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;

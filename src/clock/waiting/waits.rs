@@ -90,7 +90,7 @@ impl Core {
         WaitQueue::new(&self.asleep)
     }
 
-    /// Checks with `look` until that is done. Between checks the waiter waits for a wake-up, or for the machine's clock
+    /// Calls `look` until it is done. Between the calls the waiter waits for a wake-up, or for the machine's clock
     /// to reach the target. While handlers run that `now()` waits for, only handlers are given a time to check against.
     pub(crate) fn wait<'a, T>(
         &'a self,
