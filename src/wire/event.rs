@@ -113,6 +113,15 @@ pub enum WireEvent {
         /// How many messages it has lost, at least.
         lost: u64,
     },
+    /// A subscriber's link closed after the subscriber had taken nothing for a second or more.
+    Gone {
+        /// The nodes of the session at the other end of the link.
+        nodes: Vec<String>,
+        /// How long it had taken nothing.
+        away: Duration,
+        /// How many messages it has lost at most.
+        possibly_lost: u64,
+    },
     /// Any other warning.
     Warning(String),
 }
@@ -196,6 +205,17 @@ impl fmt::Display for Unescaped<'_> {
                     "volatile"
                 },
             ),
+            Event::Stalled { .. } | Event::Back { .. } | Event::Gone { .. } => self.stuck(f),
+            Event::Warning(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Unescaped<'_> {
+    /// What is told of subscribers that take nothing.
+    fn stuck(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use WireEvent as Event;
+        match self.0 {
             Event::Stalled {
                 topic,
                 waited,
@@ -223,7 +243,22 @@ impl fmt::Display for Unescaped<'_> {
                     "{who} was away for {away:.1} s and lost {lost} messages or more"
                 )
             }
-            Event::Warning(text) => f.write_str(text),
+            Event::Gone {
+                nodes,
+                away,
+                possibly_lost,
+            } => {
+                let who = match &nodes[..] {
+                    [] => "a subscriber".to_owned(),
+                    nodes => nodes.join(", "),
+                };
+                write!(
+                    f,
+                    "{who} took nothing for {:.1} s, then its link closed: it may have lost up to {possibly_lost} messages",
+                    away.as_secs_f64()
+                )
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -36,6 +36,7 @@ pub struct Summary {
     unsent_bytes: u64,
     stalled: u64,
     lost: u64,
+    possibly_lost: u64,
     digest: Option<String>,
     order: &'static str,
     rate: Rate,
@@ -99,6 +100,7 @@ struct TopicSummary {
     muted: u64,
     stalled: u64,
     lost: u64,
+    possibly_lost: u64,
 }
 
 /// What did not reach the network's subscribers, as far as that is known.
@@ -162,6 +164,7 @@ impl Summary {
                 muted: counts.muted,
                 stalled: missed.stalled,
                 lost: missed.lost,
+                possibly_lost: missed.possibly_lost,
             }
         });
         let mut damage = Findings::of(bag.damage());
@@ -179,6 +182,7 @@ impl Summary {
             unsent_bytes: untaken.bytes,
             stalled: untaken.total(|missed| missed.stalled),
             lost: untaken.total(|missed| missed.lost),
+            possibly_lost: untaken.total(|missed| missed.possibly_lost),
             digest: report.digest.as_ref().map(crate::player::Digest::hex),
             order: match bag.order() {
                 MessageOrder::Received => "received",
@@ -214,9 +218,9 @@ impl Summary {
         self.messages_sent == 0
     }
 
-    /// Whether a subscriber is known to have missed something.
+    /// Whether a subscriber is known to have missed something, or may have.
     pub fn is_short(&self) -> bool {
-        self.lost > 0 || self.unsent_bytes > 0
+        self.lost > 0 || self.possibly_lost > 0 || self.unsent_bytes > 0
     }
 
     /// What was wrong with the recording.
@@ -282,6 +286,13 @@ impl fmt::Display for Summary {
                 f,
                 "\n{} or more lost by subscribers that took nothing for --stall-timeout",
                 plural(self.lost, "message")
+            )?;
+        }
+        if self.possibly_lost > 0 {
+            write!(
+                f,
+                "\n{} or fewer lost by subscribers whose links closed after they took nothing",
+                plural(self.possibly_lost, "message")
             )?;
         }
         let dropped: u64 = self.topics.iter().map(|topic| topic.dropped).sum();

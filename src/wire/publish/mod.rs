@@ -2,6 +2,7 @@
 
 pub(super) mod blocking_session;
 pub(super) mod declare;
+pub(super) mod departures;
 pub(super) mod drain;
 pub(super) mod monitor;
 pub(super) mod publisher;

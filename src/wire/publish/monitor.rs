@@ -24,7 +24,7 @@ pub struct TopicState {
     /// Messages not handed on: not CDR, or the session is closed. Not those that congestion drops, which
     /// zenoh does not tell.
     pub dropped: u64,
-    /// What subscribers that took nothing are known to have missed.
+    /// What subscribers that took nothing have missed, or may have.
     pub missed: Missed,
     /// Whether a subscriber's route is up.
     pub has_match: bool,
@@ -32,7 +32,7 @@ pub struct TopicState {
     pub subscribers: usize,
 }
 
-/// What subscribers are known to have missed because they took nothing for the stall timeout.
+/// What subscribers have missed, or may have, because they took nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Missed {
     /// Puts that waited for the whole stall timeout, and in vain.
@@ -40,6 +40,9 @@ pub struct Missed {
     /// Messages that at least one subscriber is known not to have got, those of `stalled` included. What it missed
     /// besides that is not known: zenoh does not tell.
     pub lost: u64,
+    /// Messages that a subscriber may not have got: those put after the last that it is known to have taken, until its
+    /// link closed, if it had taken nothing for a second. An upper bound; messages of `lost` may be among them.
+    pub possibly_lost: u64,
 }
 
 /// Counts of one topic: one writer, many readers, no order between them.
@@ -56,6 +59,7 @@ pub(crate) struct Row {
     pub(crate) prompt: AtomicU64,
     pub(crate) stalled: AtomicU64,
     pub(crate) lost: AtomicU64,
+    pub(crate) possibly_lost: AtomicU64,
     pub(crate) has_match: AtomicBool,
 }
 
@@ -81,6 +85,7 @@ impl Row {
         Missed {
             stalled: self.stalled.load(Ordering::Relaxed),
             lost: self.lost.load(Ordering::Relaxed),
+            possibly_lost: self.possibly_lost.load(Ordering::Relaxed),
         }
     }
 

@@ -14,7 +14,7 @@ use zenoh::session::Link;
 /// A buffer that has room gets those too, a few bytes now and then.
 const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
 /// More than can wait in zenoh's own queue, before the buffer: 16 batches by `crate::wire::net::zenoh_config`, and those in the making.
-const QUEUE: u64 = 2 << 20;
+pub(crate) const QUEUE: u64 = 2 << 20;
 /// While our data waits a buffer is kept fuller than that.
 const TRICKLE: u64 = 4096;
 /// Long enough to tell what is so from what was so at a look.

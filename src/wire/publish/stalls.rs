@@ -4,7 +4,7 @@
 //! all that is put for that link, until the link takes something again. So while a put takes long, a thread looks at
 //! the buffers of our links. A link that has stood still for the stall timeout, in which a put waited in vain, is away:
 //! what is put from then on until its buffer moves is counted as lost to it. A link that only takes little at a time is
-//! waited for, loses nothing and is never away.
+//! waited for, loses nothing and is never away. Links that close are a matter of [`Departures`], in the same thread.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
+use super::departures::Departures;
 use super::monitor::Row;
 use super::sockets::untaken;
 use crate::wire::event::{Events, WireEvent};
@@ -22,6 +23,8 @@ use crate::wire::rmw_zenoh::graph::Graph;
 
 /// How often the buffers are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// One look of so many is taken also when nothing is stuck, for links that close.
+const DEPARTURES_EVERY: u64 = 5;
 /// A buffer that stands and holds less may be one that has room.
 const FULL: u64 = 4096;
 
@@ -148,23 +151,34 @@ impl Shared {
         }
     }
 
-    /// Looks until the output is dropped: at the links only while a put takes long or somebody is away.
+    /// Looks until the output is dropped: at the links often while a put takes long or somebody is away, otherwise
+    /// four times a second.
     fn look(&self, over: &Receiver<()>, untaken: impl Fn() -> BTreeMap<String, u64>) {
         let mut links: BTreeMap<String, Standing> = BTreeMap::new();
         let mut counts = self.counts();
         let mut ended_before = None;
+        let mut departures = Departures::new(self.graph.clone(), self.events.clone());
+        let mut looks: u64 = 0;
         while over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
             let ended = self.ended.load(Ordering::Relaxed);
             let is_putting = self.begun.load(Ordering::Relaxed) > ended;
             let takes_long = is_putting && ended_before == Some(ended);
             ended_before = is_putting.then_some(ended);
             let now = self.counts();
-            if takes_long || now.all_stalled > counts.all_stalled || !links.is_empty() {
-                self.update(&mut links, &untaken(), &counts, &now, steady());
+            let is_stalled =
+                takes_long || now.all_stalled > counts.all_stalled || !links.is_empty();
+            looks += 1;
+            let is_turn = looks.is_multiple_of(DEPARTURES_EVERY) || departures.has_closed();
+            let seen = (is_stalled || is_turn).then(|| (untaken(), steady()));
+            if let (Some((bytes, at)), true) = (&seen, is_stalled) {
+                self.update(&mut links, bytes, &counts, &now, *at);
                 let is_stuck = |link: &Standing| link.waits_in_vain(&now);
                 if !takes_long && !links.values().any(is_stuck) {
                     links.clear();
                 }
+            }
+            if let (Some((bytes, at)), Some(rows), true) = (&seen, self.rows.get(), is_turn) {
+                departures.look(rows, bytes, *at);
             }
             counts = now;
         }

@@ -266,6 +266,8 @@ pub(crate) struct Pipe {
     /// The near ends.
     endpoints: Vec<String>,
     gate: Arc<(Mutex<bool>, Condvar)>,
+    /// The same for the other direction.
+    up: Arc<(Mutex<bool>, Condvar)>,
 }
 
 impl Pipe {
@@ -286,20 +288,30 @@ impl Pipe {
 
     /// Takes one connection for each endpoint and carries it there.
     fn carrying(endpoints: &[String], pause: Duration) -> Self {
-        let gate = Arc::new((Mutex::new(true), Condvar::new()));
+        let [gate, up] = [(); 2].map(|()| Arc::new((Mutex::new(true), Condvar::new())));
         let endpoints = endpoints
             .iter()
-            .map(|endpoint| pipe(endpoint, pause, &gate))
+            .map(|endpoint| pipe(endpoint, pause, &gate, &up))
             .collect();
-        Self { endpoints, gate }
+        Self {
+            endpoints,
+            gate,
+            up,
+        }
     }
 
     /// A node at the near end, that knows of no other way: a peer, or a client of the router at the far end.
     pub(crate) fn node(&self, mode: &str) -> zenoh::Session {
+        self.node_with(mode, "10000")
+    }
+
+    /// The same, with a lease in milliseconds.
+    pub(crate) fn node_with(&self, mode: &str, lease: &str) -> zenoh::Session {
         let connect = format!("{:?}", self.endpoints);
         let settings = [
             ("connect/endpoints", connect.as_str()),
             ("scouting/gossip/enabled", "false"),
+            ("transport/link/tx/lease", lease),
         ];
         node(mode, "", &settings)
     }
@@ -313,12 +325,20 @@ impl Pipe {
     pub(crate) fn block(&self) {
         *self.gate.0.lock().expect("no panic") = false;
     }
+
+    /// Holds back what either side sends, as if the node were a stopped process.
+    pub(crate) fn stop(&self) {
+        self.block();
+        *self.up.0.lock().expect("no panic") = false;
+    }
 }
 
 impl Drop for Pipe {
     fn drop(&mut self) {
-        *self.gate.0.lock().expect("no panic") = true;
-        self.gate.1.notify_all();
+        for gate in [&self.gate, &self.up] {
+            *gate.0.lock().expect("no panic") = true;
+            gate.1.notify_all();
+        }
     }
 }
 
@@ -386,11 +406,16 @@ impl Relay {
 }
 
 /// Carries one connection to an endpoint; the near end.
-fn pipe(endpoint: &str, pause: Duration, gate: &Arc<(Mutex<bool>, Condvar)>) -> String {
+fn pipe(
+    endpoint: &str,
+    pause: Duration,
+    gate: &Arc<(Mutex<bool>, Condvar)>,
+    up_gate: &Arc<(Mutex<bool>, Condvar)>,
+) -> String {
     let near = free_endpoint();
     let listener = listener(&near);
     let target = endpoint.trim_start_matches("tcp/").to_owned();
-    let tap = Arc::clone(gate);
+    let (tap, up_tap) = (Arc::clone(gate), Arc::clone(up_gate));
     std::thread::spawn(move || {
         // Connections after the first are refused by nobody taking them.
         let (near, _) = listener.accept().expect("a connection");
@@ -399,19 +424,20 @@ fn pipe(endpoint: &str, pause: Duration, gate: &Arc<(Mutex<bool>, Condvar)>) -> 
             near.try_clone().expect("a handle"),
             far.try_clone().expect("a handle"),
         );
-        std::thread::spawn(move || carry(up.0, up.1, || ()));
+        std::thread::spawn(move || carry(up.0, up.1, || pass(&up_tap)));
         carry(far, near, || {
             let _ = crossbeam_channel::never::<()>().recv_timeout(pause);
-            let (is_open, changed) = &*tap;
-            let is_open = is_open.lock().expect("no panic");
-            drop(
-                changed
-                    .wait_while(is_open, |is_open| !*is_open)
-                    .expect("no panic"),
-            );
+            pass(&tap);
         });
     });
     near
+}
+
+/// Waits until a gate is open.
+fn pass((is_open, changed): &(Mutex<bool>, Condvar)) {
+    let is_open = is_open.lock().expect("no panic");
+    let woken = changed.wait_while(is_open, |is_open| !*is_open);
+    drop(woken.expect("no panic"));
 }
 
 fn carry(mut from: TcpStream, mut to: TcpStream, mut before: impl FnMut()) {

@@ -1,0 +1,323 @@
+//! [`Departures`]: links that close after their receiver took nothing, and how many messages that may have lost.
+//!
+//! The system's buffers hold what is sent to a process that is stopped. While they have room no put waits, and when
+//! the link closes, because its lease has expired or the process has died, what the process has not read may be lost.
+//! zenoh does not tell how much of it that is. So everything that was put after the last message that the receiver is
+//! known to have taken is counted as possibly lost: an upper bound.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::monitor::Row;
+use super::sockets::QUEUE;
+use crate::wire::event::{Events, WireEvent};
+use crate::wire::rmw_zenoh::graph::Graph;
+
+/// A receiver that has taken nothing for so long is not merely between two reads.
+const A_WHILE: Duration = Duration::from_secs(1);
+
+/// The links of a session, as they were at the last look.
+#[derive(Debug)]
+pub(super) struct Departures {
+    graph: Graph,
+    events: Events,
+    /// By the session at the other end.
+    links: BTreeMap<String, Link>,
+    /// Links that closed before the last look, and how long nothing had been taken. They are counted at the next look,
+    /// when a put that waited for them has ended.
+    closed: Vec<(Link, Duration)>,
+    /// By row, how many messages had been put at the last look.
+    put: Vec<u64>,
+    /// By row, the messages that are counted: no message is counted twice because two links close.
+    counted: Vec<Range<u64>>,
+}
+
+#[derive(Debug)]
+struct Link {
+    bytes: u64,
+    /// When bytes were last seen to leave, or there were none.
+    moved_at: Instant,
+    /// The subscriber at that time. Later its tokens may vanish before this link does, with another link.
+    subscriber: Subscriber,
+    /// By row, how many of the messages that were put are known to have been taken.
+    taken: Vec<u64>,
+    /// By row, how many messages are known to have been taken when `ahead` more bytes have been seen to leave.
+    next: Vec<u64>,
+    ahead: u64,
+}
+
+#[derive(Debug)]
+struct Subscriber {
+    nodes: Vec<String>,
+    /// By row, whether it subscribes.
+    topics: Vec<bool>,
+}
+
+impl Departures {
+    pub(super) fn new(graph: Graph, events: Events) -> Self {
+        Self {
+            graph,
+            events,
+            links: BTreeMap::new(),
+            closed: Vec::new(),
+            put: Vec::new(),
+            counted: Vec::new(),
+        }
+    }
+
+    /// Whether a link has closed that is not counted yet.
+    pub(super) fn has_closed(&self) -> bool {
+        !self.closed.is_empty()
+    }
+
+    /// Takes in how many bytes each session has not taken `now`. The rows are the same each time.
+    pub(super) fn look(
+        &mut self,
+        rows: &[Arc<Row>],
+        untaken: &BTreeMap<String, u64>,
+        now: Instant,
+    ) {
+        let sent = |row: &Arc<Row>| row.sent.load(Ordering::Relaxed);
+        let put: Vec<u64> = rows.iter().map(sent).collect();
+        // What was put since then may not have reached the buffers yet.
+        let before = std::mem::replace(&mut self.put, put);
+        let before = if before.is_empty() {
+            vec![0; rows.len()]
+        } else {
+            before
+        };
+        for (link, away) in std::mem::take(&mut self.closed) {
+            self.count(rows, &link, away);
+        }
+        let is_open = |zid: &String| untaken.contains_key(zid);
+        let (open, closed): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut self.links)
+            .into_iter()
+            .partition(|(zid, _)| is_open(zid));
+        self.links = open;
+        for link in closed.into_values() {
+            let away = now.saturating_duration_since(link.moved_at);
+            if link.bytes > 0 && away >= A_WHILE {
+                self.closed.push((link, away));
+            }
+        }
+        for (zid, &bytes) in untaken {
+            let subscriber = || Subscriber {
+                nodes: self.graph.nodes_of(zid),
+                topics: rows
+                    .iter()
+                    .map(|row| self.graph.subscribes(zid, &row.name))
+                    .collect(),
+            };
+            if let Some(link) = self.links.get_mut(zid) {
+                link.update(bytes, &before, now, subscriber);
+            } else {
+                let link = Link {
+                    bytes,
+                    moved_at: now,
+                    subscriber: subscriber(),
+                    taken: before.clone(),
+                    next: before.clone(),
+                    ahead: bytes.saturating_add(QUEUE),
+                };
+                self.links.insert(zid.clone(), link);
+            }
+        }
+    }
+
+    fn count(&mut self, rows: &[Arc<Row>], link: &Link, away: Duration) {
+        self.counted.resize(rows.len(), 0..0);
+        let mut possibly_lost = 0;
+        for (at, row) in rows.iter().enumerate() {
+            if link.subscriber.topics[at] {
+                let messages = link.taken[at]..self.put[at];
+                possibly_lost += messages.end - messages.start;
+                let more = extend(&mut self.counted[at], messages);
+                row.possibly_lost.fetch_add(more, Ordering::Relaxed);
+            }
+        }
+        if possibly_lost > 0 {
+            self.events.tell(WireEvent::Gone {
+                nodes: link.subscriber.nodes.clone(),
+                away,
+                possibly_lost,
+            });
+        }
+    }
+}
+
+impl Link {
+    /// Takes in that it holds so many bytes `now`, and how many messages had been put a look `before`.
+    fn update(
+        &mut self,
+        bytes: u64,
+        before: &[u64],
+        now: Instant,
+        subscriber: impl FnOnce() -> Subscriber,
+    ) {
+        let left = self.bytes.saturating_sub(bytes);
+        self.bytes = bytes;
+        if bytes > 0 && left == 0 {
+            return;
+        }
+        self.moved_at = now;
+        self.subscriber = subscriber();
+        self.ahead = self.ahead.saturating_sub(left);
+        if bytes == 0 {
+            self.taken = before.to_vec();
+        } else if self.ahead == 0 {
+            self.taken = std::mem::replace(&mut self.next, before.to_vec());
+        } else {
+            return;
+        }
+        self.next = before.to_vec();
+        self.ahead = bytes.saturating_add(QUEUE);
+    }
+}
+
+/// Adds messages to those that are counted; how many of them were not. No later messages end before earlier ones.
+fn extend(counted: &mut Range<u64>, messages: Range<u64>) -> u64 {
+    if messages.start > counted.end || counted.is_empty() {
+        let more = messages.end - messages.start;
+        *counted = messages;
+        return more;
+    }
+    let more = counted.start.saturating_sub(messages.start) + (messages.end - counted.end);
+    *counted = counted.start.min(messages.start)..messages.end;
+    more
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbeam_channel::{Receiver, bounded};
+
+    use super::*;
+    use crate::ros::Qos;
+    use crate::wire::net::now::steady;
+    use crate::wire::rmw_zenoh::graph::Ours;
+
+    const ZID: &str = "b1";
+    const TOKEN: &str = "@ros2_lv/0/b1/0/1/MS/%/%/listener/%image/type/hash/::,10:,:,:,,";
+
+    struct Bench {
+        departures: Departures,
+        rows: Vec<Arc<Row>>,
+        told: Receiver<WireEvent>,
+        start: Instant,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let graph = Graph::new("a1".to_owned(), "/player".to_owned());
+            let ours = Ours {
+                name: "/image".to_owned(),
+                dds_type: "type".to_owned(),
+                hash: "hash".to_owned(),
+            };
+            graph.publish(vec![ours], None);
+            graph.appeared(TOKEN);
+            let (tell, told) = bounded(10);
+            let events = Events::new(move |event| drop(tell.send(event)));
+            let row = Row::ros(Vec::new(), "/image".to_owned(), Qos::default());
+            Self {
+                departures: Departures::new(graph, events),
+                rows: vec![Arc::new(row)],
+                told,
+                start: steady(),
+            }
+        }
+
+        /// A look after so many milliseconds, when so many messages were sent. `None` is a link that is closed.
+        fn look(&mut self, at: u64, sent: u64, links: &[(&str, u64)]) {
+            self.rows[0].sent.store(sent, Ordering::Relaxed);
+            let untaken = links.iter().map(|(zid, bytes)| ((*zid).to_owned(), *bytes));
+            let now = self.start + Duration::from_millis(at);
+            self.departures.look(&self.rows, &untaken.collect(), now);
+        }
+
+        fn possibly_lost(&self) -> u64 {
+            self.rows[0].possibly_lost.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn what_was_put_since_the_buffer_was_empty_may_be_lost_with_the_link() {
+        let mut bench = Bench::new();
+        bench.look(0, 10, &[(ZID, 0)]);
+        bench.look(250, 20, &[(ZID, 0)]);
+        bench.look(500, 30, &[(ZID, 1000)]);
+        // Its tokens vanish with another link.
+        bench.departures.graph.vanished(TOKEN);
+        bench.look(2000, 90, &[(ZID, 7000)]);
+        bench.look(2250, 100, &[]);
+        assert_eq!(bench.possibly_lost(), 0);
+        // A put that waited has ended.
+        bench.look(2300, 101, &[]);
+        assert_eq!(bench.possibly_lost(), 91);
+        let gone = bench.told.try_recv().unwrap();
+        assert_eq!(
+            gone.to_string(),
+            "/listener took nothing for 2.0 s, then its link closed: it may have lost up to 91 messages"
+        );
+        assert!(bench.told.try_recv().is_err());
+    }
+
+    #[test]
+    fn who_took_something_a_moment_ago_leaves_in_order() {
+        for last in [(ZID, 0), (ZID, 900)] {
+            let mut bench = Bench::new();
+            bench.look(0, 10, &[(ZID, 1000)]);
+            bench.look(2000, 20, &[last]);
+            bench.look(2250, 30, &[]);
+            bench.look(2300, 30, &[]);
+            assert_eq!(bench.possibly_lost(), 0, "{last:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_still_in_the_buffer_when_some_of_it_is_taken_is_not_taken() {
+        let mut bench = Bench::new();
+        bench.look(0, 0, &[(ZID, 0)]);
+        bench.look(250, 10, &[(ZID, 0)]);
+        bench.look(500, 20, &[(ZID, QUEUE)]);
+        // Some of it has left, but not all that zenoh may have had in its queue.
+        bench.look(750, 30, &[(ZID, 1000)]);
+        bench.look(1000, 40, &[(ZID, QUEUE + 1000)]);
+        bench.look(2250, 50, &[]);
+        bench.look(2300, 50, &[]);
+        assert_eq!(bench.possibly_lost(), 50);
+        let mut bench = Bench::new();
+        bench.look(0, 0, &[(ZID, 0)]);
+        bench.look(250, 10, &[(ZID, 0)]);
+        bench.look(500, 20, &[(ZID, 0)]);
+        bench.look(750, 30, &[(ZID, 2 * QUEUE)]);
+        // As much has left as was in the queue when ten were put and the buffer was empty.
+        bench.look(1000, 40, &[(ZID, QUEUE)]);
+        bench.look(1250, 50, &[(ZID, 3 * QUEUE)]);
+        // As much again: what was in the buffer and the queue when thirty were put.
+        bench.look(1500, 60, &[(ZID, QUEUE)]);
+        bench.look(2750, 70, &[]);
+        bench.look(2800, 70, &[]);
+        assert_eq!(bench.possibly_lost(), 40);
+    }
+
+    #[test]
+    fn a_message_that_two_subscribers_may_have_lost_counts_once() {
+        let mut bench = Bench::new();
+        let other = TOKEN.replace(ZID, "b2");
+        bench.departures.graph.appeared(&other);
+        bench.look(0, 10, &[(ZID, 0), ("b2", 0)]);
+        bench.look(250, 10, &[(ZID, 0), ("b2", 0)]);
+        bench.look(500, 20, &[(ZID, 500), ("b2", 500)]);
+        bench.look(2000, 30, &[(ZID, 900), ("b2", 900)]);
+        bench.look(2250, 40, &[("b2", 1300)]);
+        bench.look(2300, 40, &[("b2", 1300)]);
+        assert_eq!(bench.possibly_lost(), 30);
+        bench.look(2550, 60, &[]);
+        bench.look(2600, 60, &[]);
+        assert_eq!(bench.possibly_lost(), 50);
+        assert_eq!(bench.told.try_iter().count(), 2);
+    }
+}
