@@ -1,4 +1,4 @@
-//! Messages on their way out: publishers, puts that wait, what was lost, what has not left yet.
+//! Sending messages: publishers, puts that wait, what was lost, and what has not left yet.
 
 pub(super) mod blocking_session;
 pub(super) mod declare;

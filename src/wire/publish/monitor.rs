@@ -1,4 +1,5 @@
-//! [`Monitor`]: counts and readiness of our topics, for whoever watches while the player's thread publishes.
+//! [`Monitor`]: counts and readiness of the published topics, for other threads while the player's thread
+//! publishes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,47 +9,48 @@ use crate::ros::Qos;
 
 use crate::wire::rmw_zenoh::graph::Graph;
 
-/// One topic, as it stands.
+/// The present state of one topic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TopicState {
-    /// The recorded topics that go out here.
+    /// The recorded topics that are published here.
     pub ids: Vec<TopicId>,
     /// The name on the wire.
     pub name: String,
-    /// The profile it is offered with; `None` outside ROS.
+    /// The profile with which it is offered; `None` on plain keys.
     pub qos: Option<Qos>,
     /// Messages handed to zenoh, refills included.
     pub sent: u64,
-    /// Their payload bytes.
+    /// Payload bytes of those messages.
     pub bytes: u64,
-    /// Messages not handed on: not CDR, or the session is closed. Not those that congestion drops, which
-    /// zenoh does not tell.
+    /// Messages not handed to zenoh: not CDR, or the session is closed. Messages dropped by congestion are not
+    /// included, because zenoh does not report them.
     pub dropped: u64,
     /// What subscribers that took nothing have missed, or may have.
     pub missed: Missed,
     /// Whether a subscriber's route is up.
     pub has_match: bool,
-    /// Subscriptions with our type and hash, by their tokens.
+    /// Subscriptions with the same type and hash, by their tokens.
     pub subscribers: usize,
 }
 
 /// What subscribers have missed, or may have, because they took nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Missed {
-    /// Puts that waited for the whole stall timeout, and in vain.
+    /// Puts that waited for the whole stall timeout in vain.
     pub stalled: u64,
-    /// Messages that at least one subscriber is known not to have got, those of `stalled` included. What it missed
-    /// besides that is not known: zenoh does not tell.
+    /// Messages that at least one subscriber is known to have missed, including those in `stalled`. It may have
+    /// missed more: zenoh does not report it.
     pub lost: u64,
     /// Messages that a subscriber may not have got: those put after the last that it is known to have taken, until its
     /// link closed, if it had taken nothing for a second. An upper bound; messages of `lost` may be among them.
     pub possibly_lost: u64,
 }
 
-/// Counts of one topic: one writer, many readers, no order between them.
+/// The counts of one topic: one writer, many readers; different counts may be from different moments.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
-    /// The profile of a ROS topic, whose subscribers have tokens; plain ones are only routes.
+    /// The profile of a ROS topic, whose subscribers have tokens; `None` on plain keys, where only routes are
+    /// known.
     pub(crate) qos: Option<Qos>,
     pub(crate) ids: Vec<TopicId>,
     pub(crate) name: String,
@@ -95,7 +97,7 @@ impl Row {
     }
 }
 
-/// A view of our topics. Cheap to clone, stays valid after the output is gone.
+/// A view of the published topics. Cheap to clone; valid after the output is dropped.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     rows: Arc<[Arc<Row>]>,
@@ -112,31 +114,31 @@ impl Monitor {
         }
     }
 
-    /// All topics on the wire, in the order they were asked for; `/clock` is not among them.
+    /// All topics on the wire, in the order in which they were requested, without `/clock`.
     pub fn topics(&self) -> Vec<TopicState> {
         self.rows.iter().map(|row| self.state(row)).collect()
     }
 
-    /// The topic on the wire that a recorded topic goes to; `None` if it is skipped.
+    /// The topic on the wire that publishes a recorded topic; `None` if it is skipped.
     pub fn topic(&self, id: TopicId) -> Option<TopicState> {
         let row = self.rows.iter().find(|row| row.ids.contains(&id))?;
         Some(self.state(row))
     }
 
-    /// What followers of the clock missed; `None` if none is served.
+    /// What subscribers of the clock missed; `None` if no clock is served.
     pub fn clock(&self) -> Option<Missed> {
         self.clock.as_ref().map(|row| row.missed())
     }
 
-    /// The recorded topics to whose messages a route is up.
+    /// The recorded topics with a route to a subscriber.
     pub fn matched(&self) -> Vec<TopicId> {
         let has_match = |row: &&Arc<Row>| row.has_match.load(Ordering::Relaxed);
         let rows = self.rows.iter().filter(has_match);
         rows.flat_map(|row| row.ids.iter().copied()).collect()
     }
 
-    /// Whether messages of a recorded topic have somebody to go to: the route is up, and among ROS 2 nodes a
-    /// token says so too.
+    /// Whether messages of a recorded topic can reach a subscriber: there is a route, and on ROS topics also a
+    /// subscriber's token.
     pub fn is_ready(&self, id: TopicId) -> bool {
         let row = self.rows.iter().find(|row| row.ids.contains(&id));
         row.is_some_and(|row| {

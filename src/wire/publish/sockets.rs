@@ -1,7 +1,7 @@
-//! [`SendBuffers`]: what of the data the system has not sent yet, or nobody has acknowledged, link by link.
+//! [`SendBuffers`]: the bytes on each link that the system has not sent or the receiver has not acknowledged.
 //!
-//! Where the other side is on this machine, also what it has not read: a receiver that finds the link closed when it
-//! next gives a sign of life gives up what it has not read.
+//! If the receiver is on this machine, also the bytes that it has not read: a receiver that finds its link
+//! closed at its next keep-alive discards what it has not read yet.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,24 +11,24 @@ use std::time::{Duration, Instant};
 use zenoh::Wait;
 use zenoh::session::Link;
 
-/// A buffer that has room gets those too, a few bytes now and then.
+/// Keep-alive messages of a few bytes enter even a stuck buffer; an increase of this size or more is data.
 const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
 /// More than can wait in zenoh's own queue, before the buffer: 16 batches by `crate::wire::net::zenoh_config`, and those in the making.
 pub(crate) const QUEUE: u64 = 2 << 20;
 /// While our data waits a buffer is kept fuller than that.
 const TRICKLE: u64 = 4096;
-/// Long enough to tell what is so from what was so at a look.
+/// How long a state must last to count as more than the state at one look.
 const A_WHILE: Duration = Duration::from_secs(1);
 
 /// The local and the remote port of a link.
 type Ports = (u16, u16);
 
-/// The send buffers of our links since somebody began to look, after the last put.
+/// The send buffers of this process's links, watched after the last put.
 #[derive(Default, Debug)]
 pub(crate) struct SendBuffers {
     links: BTreeMap<Ports, Buffer>,
     looked_at: Option<Instant>,
-    /// What had not been taken on links that went.
+    /// Bytes not taken on links that have closed.
     lost: u64,
 }
 
@@ -36,14 +36,15 @@ pub(crate) struct SendBuffers {
 struct Buffer {
     bytes: u64,
     moved_at: Instant,
-    /// What at most was before or in it at first, less what has been seen to leave.
+    /// An upper bound of the bytes that were in the buffer or in the queue before it at the first look, less
+    /// the bytes that have left since.
     ahead: u64,
-    /// When it last held more than a trickle.
+    /// When the buffer last held [`TRICKLE`] bytes or more.
     full_at: Instant,
 }
 
 impl SendBuffers {
-    /// Looks at them once more: at the links of our sessions, and those of our router.
+    /// Reads the buffers of the links of `sessions`, and of the links of this process's router.
     pub(crate) fn look(
         &mut self,
         sessions: &[zenoh::Session],
@@ -54,17 +55,18 @@ impl SendBuffers {
         self.update(unsent(links), router.is_some(), now);
     }
 
-    /// Bytes that have to leave.
+    /// Bytes that must still leave.
     pub(crate) fn bytes(&self) -> u64 {
         self.due().map(|buffer| buffer.bytes).sum()
     }
 
-    /// Bytes of links that went, and had stood before: who just went may have taken all.
+    /// Bytes on links that did not move before they closed. A link that still moved may have delivered
+    /// everything.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Whether something is left, and nobody has taken any of it for `patience`.
+    /// Whether bytes are left and no buffer has moved for `patience`.
     pub(crate) fn are_stuck(&self, patience: Duration) -> bool {
         let is_stuck = |at, buffer: &Buffer| buffer.stands(at) >= patience;
         let all = |at| self.due().all(|buffer| is_stuck(at, buffer));
@@ -78,7 +80,8 @@ impl SendBuffers {
 
     fn update(&mut self, bytes: BTreeMap<Ports, u64>, is_router: bool, now: Instant) {
         self.looked_at = Some(now);
-        // What goes through our router is first in the queue and the buffers of the link to it.
+        // Data that goes through this process's router is first in the queue and the buffers of the link to the
+        // router.
         let upstream = if is_router {
             bytes.values().sum::<u64>().saturating_add(QUEUE)
         } else {
@@ -107,7 +110,7 @@ impl SendBuffers {
 impl Buffer {
     fn fill(&mut self, bytes: u64, now: Instant) {
         let taken = self.bytes.saturating_sub(bytes);
-        // As many may have come from behind.
+        // If the buffer did not shrink, as many bytes may have left as came from the queue behind it.
         if taken > 0 || bytes - self.bytes >= MORE_THAN_SIGNS_OF_LIFE {
             self.moved_at = now;
         }
@@ -118,7 +121,8 @@ impl Buffer {
         self.ahead = self.ahead.saturating_sub(taken);
     }
 
-    /// Whether our data is in it. A router's links also carry what others send, and need not ever be empty.
+    /// Whether data of this process is in the buffer. A router's links also carry data of others and may never
+    /// be empty.
     fn is_due(&self, now: Instant) -> bool {
         let is_trickle = now.saturating_duration_since(self.full_at) >= A_WHILE;
         let is_of_others = self.ahead == 0 || (is_trickle && self.stands(now) < A_WHILE);
@@ -130,7 +134,7 @@ impl Buffer {
     }
 }
 
-/// Both ends of every TCP link.
+/// The two ends of every TCP link.
 fn sockets(zenoh: &zenoh::Session) -> impl Iterator<Item = (SocketAddr, SocketAddr)> + use<> {
     zenoh.info().links().wait().filter_map(|link| ends(&link))
 }
@@ -140,8 +144,8 @@ fn ends(link: &Link) -> Option<(SocketAddr, SocketAddr)> {
     Some((address(link.src())?, address(link.dst())?))
 }
 
-/// Whether a thread of zenoh's that sends (or, as a router, receives what it has to pass on) is at work, or would be
-/// if the machine let it; no where the system does not tell.
+/// Whether a sending thread of zenoh (with a router, also a receiving one) is running or ready to run; `false`
+/// if the system does not report it.
 pub(crate) fn is_at_work(is_router: bool) -> bool {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten();
     threads.flatten().any(|thread| {
@@ -150,7 +154,7 @@ pub(crate) fn is_at_work(is_router: bool) -> bool {
     })
 }
 
-/// The line of a thread, as `7 (tx-0) R …`, and how its name has to begin.
+/// `stat` is the line of a thread, such as `7 (tx-0) R …`; `kind` is the start of the thread's name.
 fn is_thread_at_work(stat: &str, kind: &str) -> bool {
     let name_and_rest = stat
         .split_once('(')
@@ -160,7 +164,7 @@ fn is_thread_at_work(stat: &str, kind: &str) -> bool {
     })
 }
 
-/// The bytes that each session with a link to this one has not taken yet; none where the system does not tell.
+/// The bytes that each session linked to this one has not taken yet; empty if the system does not report them.
 pub(crate) fn untaken(zenoh: &zenoh::Session) -> BTreeMap<String, u64> {
     let links: Vec<_> = zenoh.info().links().wait().collect();
     let of_links = unsent(links.iter().filter_map(ends));
@@ -172,8 +176,8 @@ pub(crate) fn untaken(zenoh: &zenoh::Session) -> BTreeMap<String, u64> {
     by_session
 }
 
-/// Bytes that the system has not sent, that the other side has not acknowledged, or not read if it is here, of each
-/// of our links; none where it does not tell.
+/// For each link, the bytes that the system has not sent, that the receiver has not acknowledged, or, if it is
+/// on this machine, that it has not read; empty if the system does not report them.
 fn unsent(sockets: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<Ports, u64> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
         .map(|table| fs::read_to_string(table).unwrap_or_default());
@@ -186,7 +190,7 @@ fn unsent(sockets: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<P
         .filter_map(row)
     {
         let (local, remote) = row.ports;
-        // Two hosts may have the same ports.
+        // Added, because links to two hosts may have the same ports.
         if let Some(bytes) = ours.get_mut(&(local, remote)) {
             *bytes = Some(bytes.unwrap_or(0) + row.unsent);
         }
@@ -245,7 +249,7 @@ mod tests {
         const PATIENCE: Duration = Duration::from_secs(5);
         let start = steady();
         let mut buffers = SendBuffers::default();
-        // Seconds, bytes of two links, and whether that is stuck then.
+        // Seconds, bytes of two links, and whether they are stuck then.
         for (at, of_stuck, of_other, is_stuck) in [
             (0, 100_000, 100_000, false),
             (4, 100_010, 50_000, false),
@@ -291,7 +295,7 @@ mod tests {
             }
             looks += 1;
         }
-        // All that was there has been seen to leave.
+        // Everything that was there at first has left.
         let left = u64::try_from(looks).unwrap().div_ceil(2) * 100_000;
         assert!(left >= full + QUEUE && left < full + QUEUE + 100_000);
     }
@@ -301,7 +305,7 @@ mod tests {
         let now = steady();
         let mut buffers = SendBuffers::default();
         buffers.update([(STUCK, 5 * QUEUE), (OTHER, QUEUE)].into(), true, now);
-        // What the second link held at first has left, and twice as much from behind it.
+        // As much as the second link held at first has left it, and twice as much from the queue behind it.
         for bytes in [0, QUEUE, 0, QUEUE, 0, QUEUE] {
             buffers.update([(STUCK, QUEUE), (OTHER, bytes)].into(), true, now);
         }
@@ -312,7 +316,7 @@ mod tests {
     fn a_trickle_is_not_waited_for_unless_it_stands() {
         let start = steady();
         let mut buffers = SendBuffers::default();
-        // Milliseconds, bytes, bytes that are due.
+        // Milliseconds, bytes, bytes that must still leave.
         for (at, bytes, due) in [
             (0, 5000, 5000),
             (500, 100, 100),

@@ -21,18 +21,18 @@ use crate::wire::event::{Events, WireEvent};
 use crate::wire::net::now::steady;
 use crate::wire::rmw_zenoh::graph::Graph;
 
-/// How often the buffers are looked at.
+/// How often the thread looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// One look of so many is taken also when nothing is stuck, for links that close.
 const DEPARTURES_EVERY: u64 = 5;
 /// A buffer that stands and holds less may be one that has room.
 const FULL: u64 = 4096;
 
-/// Counts and tells of puts that waited in vain. Clones are the same.
+/// Counts and reports puts that waited in vain. Clones share one state.
 #[derive(Clone, Debug)]
 pub(crate) struct Stalls {
     shared: Arc<Shared>,
-    /// The thread that looks ends when the last of these is dropped.
+    /// The thread ends when the last of these is dropped.
     _alive: Sender<()>,
 }
 
@@ -41,16 +41,16 @@ struct Shared {
     graph: Graph,
     events: Events,
     timeout: Duration,
-    /// What goes out by the session whose puts wait and are then dropped.
+    /// The rows of the topics sent by the session for blocking puts.
     rows: OnceLock<Vec<Arc<Row>>>,
-    /// Puts that have begun, that have ended, and that waited in vain, the clock's among them.
+    /// Puts that have begun, have ended, and have waited in vain, including those of the clock.
     begun: AtomicU64,
     ended: AtomicU64,
     stalled: AtomicU64,
 }
 
 impl Stalls {
-    /// `patient` is the session whose puts wait and are then dropped; `None` where zenoh closes the link instead.
+    /// `patient` is the session whose puts wait and are then dropped; `None` if zenoh closes the link instead.
     pub(crate) fn new(
         graph: Graph,
         events: Events,
@@ -81,13 +81,13 @@ impl Stalls {
         }
     }
 
-    /// Which rows count the messages whose puts wait; said once, before the first of them.
+    /// Sets the rows of the topics whose puts wait. Called once, before the first put.
     pub(crate) fn watch(&self, rows: Vec<Arc<Row>>) {
-        // An error means that it was said before.
+        // An error means that they were set before.
         let _ = self.shared.rows.set(rows);
     }
 
-    /// Puts, and returns what came of it and how long it took.
+    /// Makes a put; returns its result and how long it took.
     pub(crate) fn while_putting<T>(&self, put: impl FnOnce() -> T) -> (T, Duration) {
         let before = steady();
         self.shared.begun.fetch_add(1, Ordering::Relaxed);
@@ -96,10 +96,10 @@ impl Stalls {
         (done, steady().saturating_duration_since(before))
     }
 
-    /// A put on the topic of `row` took so long.
+    /// Records that a put on the topic of `row` took `waited`.
     pub(crate) fn put_took(&self, row: &Row, waited: Duration) {
         let shared = &self.shared;
-        // zenoh gives up a moment before or after the full time.
+        // zenoh gives up slightly before or after the full time.
         if waited < shared.timeout.mul_f64(0.9) {
             row.prompt.fetch_add(1, Ordering::Relaxed);
             return;
@@ -115,14 +115,14 @@ impl Stalls {
     }
 }
 
-/// What was put up to a look.
+/// Counts of puts, as read at one look.
 #[derive(Clone, Default, Debug)]
 struct Counts {
     /// By row: puts that did not wait for the whole stall timeout.
     prompt: Vec<u64>,
-    /// By row: puts that did.
+    /// By row: puts that waited for it in vain.
     stalled: Vec<u64>,
-    /// Puts that did, the clock's among them.
+    /// All puts that waited for it in vain, including those of the clock.
     all_stalled: u64,
 }
 
@@ -131,9 +131,9 @@ struct Counts {
 struct Standing {
     bytes: u64,
     since: Instant,
-    /// What had been put before.
+    /// The counts at the look before it stopped moving.
     before: Counts,
-    /// Messages that it has lost, if it is away.
+    /// How many messages the link has lost, if it is away.
     lost: Option<u64>,
 }
 
@@ -184,7 +184,8 @@ impl Shared {
         }
     }
 
-    /// Takes in what the buffers hold `at` a look, when `from` had been put at the look before, and now `to`.
+    /// Takes in `bytes`, the buffers `at` a look; `from` and `to` are the counts at the previous look and at
+    /// this one.
     fn update(
         &self,
         links: &mut BTreeMap<String, Standing>,
@@ -209,7 +210,7 @@ impl Shared {
         for (zid, link) in links.iter_mut().filter(|(_, link)| link.lost.is_none()) {
             let stood = at.saturating_duration_since(link.since);
             if stood >= self.timeout && link.waits_in_vain(to) {
-                // The put that waited was lost before that was known.
+                // Includes the puts that waited in vain before it was known that the link is away.
                 link.lost = Some(self.stalled_for(zid, &link.before, to));
             }
         }
@@ -223,7 +224,7 @@ impl Shared {
         }
     }
 
-    /// What was put from one look to the next has not reached those who are away.
+    /// Counts what was put between two looks as lost to the links that are away.
     fn count(&self, links: &mut BTreeMap<String, Standing>, from: &Counts, to: &Counts) {
         let rows = self.rows.get().map_or(&[][..], Vec::as_slice);
         for (at, row) in rows.iter().enumerate() {
@@ -241,13 +242,13 @@ impl Shared {
                 }
             }
             if is_lost {
-                // Those that waited in vain are counted already.
+                // Puts that waited in vain are counted already.
                 row.lost.fetch_add(prompt, Ordering::Relaxed);
             }
         }
     }
 
-    /// How many puts waited in vain on topics that a session subscribes to.
+    /// How many puts waited in vain on topics to which a session subscribes.
     fn stalled_for(&self, zid: &str, from: &Counts, to: &Counts) -> u64 {
         let rows = self.rows.get().map_or(&[][..], Vec::as_slice);
         let of_session = rows.iter().enumerate();
@@ -264,7 +265,7 @@ impl Standing {
     }
 }
 
-/// The rows may have become known in between.
+/// The rows may have been set between the two looks.
 fn increase(from: &[u64], to: &[u64], at: usize) -> u64 {
     let count = |counts: &[u64]| counts.get(at).copied().unwrap_or(0);
     count(to).saturating_sub(count(from))
