@@ -166,6 +166,70 @@ fn a_channel_that_the_index_leaves_out_loses_nothing() {
 }
 
 #[test]
+fn statistics_that_differ_from_a_file_without_chunks_are_damage() {
+    let spec = base(None).options(|o| o.use_chunks(false));
+    let message = place(&spec.write(), op::MESSAGE, 33).at;
+    let channel = spec.write()[message + 9];
+    // The record of a message turns into one of a private kind, or its channel into the other one.
+    for (at, value, counts) in [
+        (message, 0x85, (50, 49)),
+        (message + 9, 3 - channel, (51, 49)),
+    ] {
+        let mut bytes = spec.write();
+        bytes[at] = value;
+        let bag = bag(&bytes);
+        let kinds: Vec<_> = bag.damage().iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [DamageKind::Index], "{counts:?}");
+        assert!(
+            bag.damage()[0].detail.contains("statistics"),
+            "{:?}",
+            bag.damage()
+        );
+        let (first, second) = (only(&bag, 0), only(&bag, 1));
+        let mut found = [first.0, second.0];
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        assert_eq!((found[0], found[1]), counts);
+        assert_eq!(bag.message_count(), Some((counts.0 + counts.1) as u64));
+    }
+}
+
+/// A recording of 3,000 chunks with two channels. The map of one chunk index that is in no sample leaves the second
+/// channel out; so does the length of the message indexes if `is_consistent`.
+fn one_map_without_second_channel(is_consistent: bool) -> Vec<u8> {
+    let note = |i: u64| Note::new(usize::from(i % 4 == 1), i * MILLI, "x");
+    let chunk = |c: u64| (c * 4..c * 4 + 4).map(note).collect();
+    let spec = Spec::new((0..3000).map(chunk).collect());
+    let spec = spec.options(|o| {
+        o.calculate_summary_section_crc(false)
+            .calculate_chunk_crcs(false)
+    });
+    let mut bytes = spec.write();
+    let index = place(&bytes, op::CHUNK_INDEX, 1501);
+    let (map, end) = (index.at + 45, index.at + 9 + index.body);
+    assert_eq!(bytes[map - 4..map], [20, 0, 0, 0]);
+    bytes[map - 4] = 10;
+    if bytes[map..map + 2] == [2, 0] {
+        bytes.copy_within(map + 10..map + 20, map);
+    }
+    bytes.copy_within(map + 20..end, map + 10);
+    if is_consistent {
+        let length = u64::from_le_bytes(bytes[map + 10..map + 18].try_into().unwrap());
+        put(&mut bytes, map + 10, length - 15 - 16);
+    }
+    bytes
+}
+
+#[test]
+fn a_channel_that_one_chunk_index_among_thousands_leaves_out_loses_nothing() {
+    for is_consistent in [false, true] {
+        let bag = bag(&one_map_without_second_channel(is_consistent));
+        let kinds: Vec<_> = bag.damage().iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [DamageKind::Index], "{is_consistent}");
+        assert_eq!(only(&bag, 1), (3000, 3000, vec![]), "{is_consistent}");
+    }
+}
+
+#[test]
 fn what_only_opening_tells_is_told_when_a_chunk_is_opened_and_by_checking() {
     let bag = bag(&without_second_channel(false, false));
     assert_eq!(bag.damage(), []);

@@ -48,9 +48,7 @@ pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, 
         MessageOrder::Received => verify_chunks::settle(source, &mut index, opening),
         MessageOrder::Sent => inspect::all(source, &mut index, opening),
     }
-    if index.statistics.is_none() {
-        index.statistics = verify_chunks::counted(&index);
-    }
+    verify_summary::compare_statistics(source, &mut index);
     missing_definitions::complete(source, &mut index, opening);
     if index.channels.is_empty() {
         // Without a topic nothing will be played, which would report these faults.

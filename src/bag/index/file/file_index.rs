@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
-use crate::bag::mcap::record::{ChannelRecord, Header, SchemaRecord, Statistics};
+use crate::bag::mcap::record::{ChannelRecord, FRAME, Header, SchemaRecord, Statistics};
 use crate::bag::open::read_at::Source;
 
 /// The most bytes of schemas and channels that are kept: 32 MiB, fifty times a large robot's.
@@ -47,6 +47,31 @@ pub(crate) struct FileIndex {
     pub(crate) unread: Vec<(u64, Fault)>,
     /// Whether there are more definitions than are kept.
     pub(crate) has_left_out: bool,
+    /// What the chunk indexes of the summary give as the length of message indexes.
+    pub(crate) lengths: IndexLengths,
+}
+
+/// What follows from the lengths of the message indexes behind chunks: a message index takes 15 bytes and 16 bytes for
+/// each message.
+#[derive(Debug, Default)]
+pub(crate) struct IndexLengths {
+    /// How many messages there is room for, in all chunks but the doubtful ones.
+    pub(crate) messages: u64,
+    /// The offsets of chunks with a length that does not fit the number of channels that their chunk index lists.
+    pub(crate) doubtful: BTreeSet<u64>,
+}
+
+impl IndexLengths {
+    /// Takes note of `length` bytes behind the chunk at `offset`, whose chunk index lists that many channels.
+    pub(crate) fn add(&mut self, offset: u64, channels: usize, length: u64) {
+        let frames = (channels as u64).saturating_mul(FRAME as u64 + 6);
+        match length.checked_sub(frames).filter(|rest| rest % 16 == 0) {
+            Some(rest) => self.messages = self.messages.saturating_add(rest / 16),
+            None => {
+                self.doubtful.insert(offset);
+            }
+        }
+    }
 }
 
 impl FileIndex {

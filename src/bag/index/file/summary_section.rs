@@ -189,6 +189,10 @@ impl Reading<'_> {
         let mut message_indexes = record.message_indexes;
         message_indexes.sort_unstable();
         message_indexes.dedup_by_key(|(channel, _)| *channel);
+        if !message_indexes.is_empty() {
+            let (channels, length) = (message_indexes.len(), record.message_index_length);
+            self.index.lengths.add(offset, channels, length);
+        }
         let message_indexes = message_indexes
             .into_iter()
             .map(|(channel, offset)| Indexed {

@@ -2,10 +2,12 @@
 //!
 //! The message indexes behind a chunk tell which channels it holds and which times, so they are compared
 //! with what the chunk index says: of all chunks of most files, of [`SAMPLE`] spread over a large one, and of
-//! all as soon as one differs. A chunk about which two records differ is opened, and what is in it counts.
+//! all as soon as one differs, or if their lengths do not fit the number of messages in the statistics. A chunk
+//! is always compared if that length does not fit the number of its channels. A chunk about which two records
+//! differ is opened, and what is in it counts.
 //! So is a chunk that nobody tells anything about, as far as opening stays quick.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::file_index::{FileIndex, IndexOrigin};
 use super::inspect;
@@ -35,9 +37,12 @@ pub(crate) fn settle(source: &Source, index: &mut FileIndex, opening: &Opening<'
         opening,
         window: Window::new(source),
         left: (1 << 16) + 16 * (index.chunks.len() + listed),
+        doubtful: std::mem::take(&mut index.lengths.doubtful),
         wrong: Vec::new(),
     };
-    let is_doubtful = index.origin == IndexOrigin::Scan || is_contradictory(index);
+    let is_doubtful = index.origin == IndexOrigin::Scan
+        || is_contradictory(index)
+        || (verify.doubtful.is_empty() && has_other_room(index));
     let step = if is_doubtful {
         1
     } else {
@@ -87,6 +92,18 @@ fn is_contradictory(index: &FileIndex) -> bool {
     differs || counts.any(|(id, count)| *count > 0 && told.binary_search(id).is_err())
 }
 
+/// Whether the message indexes behind the chunks have room for another number of messages than the statistics give.
+fn has_other_room(index: &FileIndex) -> bool {
+    let Some(statistics) = &index.statistics else {
+        return false;
+    };
+    let is_untold = index.chunks.iter().any(ChunkRef::is_untold);
+    let indexed = index.chunks.iter().flat_map(|it| &it.message_indexes);
+    // What was found in the file and is not listed has been counted.
+    let found: u64 = indexed.map(|it| u64::from(it.count)).sum();
+    !is_untold && index.lengths.messages.saturating_add(found) != statistics.messages
+}
+
 /// How many messages each channel has, if that is known of all chunks.
 fn counts(index: &FileIndex) -> Option<Counts> {
     let mut counts = Counts::new();
@@ -123,6 +140,8 @@ struct Verify<'a> {
     window: Window<'a>,
     /// How many message indexes may still be read: hostile files have the same behind many chunks.
     left: usize,
+    /// The offsets of chunks with message indexes of a length that does not fit.
+    doubtful: BTreeSet<u64>,
     /// Chunks about which two records differ, and in what.
     wrong: Vec<(usize, String)>,
 }
@@ -130,11 +149,13 @@ struct Verify<'a> {
 impl Verify<'_> {
     /// Compares chunks with the message indexes behind them: every `step`th, and those that matter most.
     fn ask(&mut self, index: &mut FileIndex, step: usize) {
+        let doubtful = std::mem::take(&mut self.doubtful);
         let edges = edges(index, |chunk| !chunk.message_indexes.is_empty());
         let last = index.chunks.len().saturating_sub(1);
         let is_asked = |place: usize, chunk: &ChunkRef| {
             let is_edge = edges.contains(&Some(place)) || place == last;
-            place.is_multiple_of(step) || is_edge || is_unsaid(chunk)
+            let is_doubtful = is_unsaid(chunk) || doubtful.contains(&chunk.offset);
+            place.is_multiple_of(step) || is_edge || is_doubtful
         };
         for place in 0..index.chunks.len() {
             if let Some(chunk) = index.chunks.get_mut(place)

@@ -1,11 +1,13 @@
 //! Whether a summary that can be read is also right: it is compared with itself and with a sample of the chunks.
 //! One that contradicts them is not used, and the file is read through instead.
 
+use super::file_index::FileIndex;
 use super::summary_section::Usable;
+use super::verify_chunks;
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::ChunkRef;
 use crate::bag::mcap::limits::SLACK;
-use crate::bag::mcap::record::{ChunkHeader, FRAME, op, times};
+use crate::bag::mcap::record::{ChunkHeader, FRAME, Statistics, op, times};
 use crate::bag::open::read_at::Source;
 
 /// How many chunk headers are read, evenly over the file: all of them in most files. A thousand small reads take a
@@ -50,6 +52,38 @@ pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
         index.report(source, *at, (DamageKind::Index, detail));
     }
     None
+}
+
+/// Compares the statistics with the messages of all chunks, if each chunk gives its number of messages, and reports
+/// messages that are missing. Numbers that were counted in the chunks themselves then replace the statistics. A file
+/// without statistics is given those of its chunks.
+pub(crate) fn compare_statistics(source: &Source, index: &mut FileIndex) {
+    let Some(found) = verify_chunks::counted(index) else {
+        return;
+    };
+    let Some(told) = &index.statistics else {
+        index.statistics = Some(found);
+        return;
+    };
+    let fewer = |(id, told): (&u16, &u64)| {
+        let found = found.per_channel.get(id).copied().unwrap_or(0);
+        (found < *told).then_some((*id, *told, found))
+    };
+    let detail = if told.messages > found.messages {
+        let (told, found) = (told.messages, found.messages);
+        format!("the statistics give {told} messages, {found} were found")
+    } else if let Some((id, told, found)) = told.per_channel.iter().find_map(fewer) {
+        format!("the statistics give channel {id} {told} messages, {found} were found")
+    } else {
+        return;
+    };
+    let is_seen = |chunk: &ChunkRef| chunk.message_indexes.iter().all(|it| it.offset == 0);
+    if index.chunks.iter().all(is_seen) {
+        let times = told.times;
+        index.statistics = Some(Statistics { times, ..found });
+    }
+    let at = index.data_end.map_or(0, |(at, _)| at);
+    index.report(source, at, (DamageKind::Index, detail));
 }
 
 /// How many others something holds of.
