@@ -113,13 +113,13 @@ pub enum WireEvent {
         /// How many messages it has lost, at least.
         lost: u64,
     },
-    /// A subscriber's link closed after the subscriber had taken nothing for a second or more.
+    /// The link of a subscriber closed after the subscriber had taken nothing for a second or more.
     Gone {
         /// The nodes of the session at the other end of the link.
         nodes: Vec<String>,
-        /// How long it had taken nothing.
+        /// How long the subscriber had taken nothing.
         away: Duration,
-        /// How many messages it has lost at most.
+        /// How many messages it has lost, at most.
         possibly_lost: u64,
     },
     /// Any other warning.
@@ -212,7 +212,7 @@ impl fmt::Display for Unescaped<'_> {
 }
 
 impl Unescaped<'_> {
-    /// What is told of subscribers that take nothing.
+    /// The text of events about stuck subscribers.
     fn stuck(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use WireEvent as Event;
         match self.0 {

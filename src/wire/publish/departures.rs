@@ -1,9 +1,10 @@
-//! [`Departures`]: links that close after their receiver took nothing, and how many messages that may have lost.
+//! [`Departures`]: links that close after their receiver took nothing, and how many messages that may have
+//! lost.
 //!
-//! The system's buffers hold what is sent to a process that is stopped. While they have room no put waits, and when
-//! the link closes, because its lease has expired or the process has died, what the process has not read may be lost.
-//! zenoh does not tell how much of it that is. So everything that was put after the last message that the receiver is
-//! known to have taken is counted as possibly lost: an upper bound.
+//! The system's buffers hold what is sent to a process that is stopped. While they have room, no put waits.
+//! When the link closes, because its lease has expired or the process has died, messages that the process has
+//! not read may be lost. zenoh does not report how many. So all messages put after the last one that the
+//! receiver is known to have taken are counted as possibly lost: an upper bound. Used by `Stalls`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,35 +17,35 @@ use super::sockets::QUEUE;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::rmw_zenoh::graph::Graph;
 
-/// A receiver that has taken nothing for so long is not merely between two reads.
+/// A receiver that has taken nothing for this long is not just between two reads.
 const A_WHILE: Duration = Duration::from_secs(1);
 
-/// The links of a session, as they were at the last look.
+/// The links of a session at the last look.
 #[derive(Debug)]
 pub(super) struct Departures {
     graph: Graph,
     events: Events,
-    /// By the session at the other end.
+    /// By the id of the session at the other end.
     links: BTreeMap<String, Link>,
-    /// Links that closed before the last look, and how long nothing had been taken. They are counted at the next look,
-    /// when a put that waited for them has ended.
+    /// Links that had closed at the last look, and how long they had taken nothing. They are counted at the
+    /// next look, when puts that waited for them have ended.
     closed: Vec<(Link, Duration)>,
-    /// By row, how many messages had been put at the last look.
+    /// By row: how many messages had been put at the last look.
     put: Vec<u64>,
-    /// By row, the messages that are counted: no message is counted twice because two links close.
+    /// By row: the messages already counted, so that no message is counted twice when two links close.
     counted: Vec<Range<u64>>,
 }
 
 #[derive(Debug)]
 struct Link {
     bytes: u64,
-    /// When bytes were last seen to leave, or there were none.
+    /// When bytes last left the buffer or it was last empty.
     moved_at: Instant,
-    /// The subscriber at that time. Later its tokens may vanish before this link does, with another link.
+    /// The subscriber at that time. Its tokens may disappear with another link before this link closes.
     subscriber: Subscriber,
-    /// By row, how many of the messages that were put are known to have been taken.
+    /// By row: how many of the messages put are known to have been taken.
     taken: Vec<u64>,
-    /// By row, how many messages are known to have been taken when `ahead` more bytes have been seen to leave.
+    /// By row: how many messages will be known to have been taken once `ahead` more bytes have left.
     next: Vec<u64>,
     ahead: u64,
 }
@@ -52,7 +53,7 @@ struct Link {
 #[derive(Debug)]
 struct Subscriber {
     nodes: Vec<String>,
-    /// By row, whether it subscribes.
+    /// By row: whether the session subscribes.
     topics: Vec<bool>,
 }
 
@@ -68,12 +69,12 @@ impl Departures {
         }
     }
 
-    /// Whether a link has closed that is not counted yet.
+    /// Whether a link has closed that has not been counted yet.
     pub(super) fn has_closed(&self) -> bool {
         !self.closed.is_empty()
     }
 
-    /// Takes in how many bytes each session has not taken `now`. The rows are the same each time.
+    /// Takes in how many bytes each session has not taken `now`. The rows must be the same in every call.
     pub(super) fn look(
         &mut self,
         rows: &[Arc<Row>],
@@ -82,7 +83,7 @@ impl Departures {
     ) {
         let sent = |row: &Arc<Row>| row.sent.load(Ordering::Relaxed);
         let put: Vec<u64> = rows.iter().map(sent).collect();
-        // What was put since then may not have reached the buffers yet.
+        // Messages put since the last look may not have reached the buffers yet.
         let before = std::mem::replace(&mut self.put, put);
         let before = if before.is_empty() {
             vec![0; rows.len()]
@@ -149,7 +150,8 @@ impl Departures {
 }
 
 impl Link {
-    /// Takes in that it holds so many bytes `now`, and how many messages had been put a look `before`.
+    /// Takes in that the buffer holds `bytes` at `now`; `before` is how many messages had been put at the
+    /// previous look.
     fn update(
         &mut self,
         bytes: u64,
@@ -177,7 +179,8 @@ impl Link {
     }
 }
 
-/// Adds messages to those that are counted; how many of them were not. No later messages end before earlier ones.
+/// Adds `messages` to those counted and returns how many are new. `messages` must not end before `counted`
+/// does.
 fn extend(counted: &mut Range<u64>, messages: Range<u64>) -> u64 {
     if messages.start > counted.end || counted.is_empty() {
         let more = messages.end - messages.start;
@@ -229,7 +232,7 @@ mod tests {
             }
         }
 
-        /// A look after so many milliseconds, when so many messages were sent. `None` is a link that is closed.
+        /// A look after `at` milliseconds, with `sent` messages sent and the bytes not taken of each open link.
         fn look(&mut self, at: u64, sent: u64, links: &[(&str, u64)]) {
             self.rows[0].sent.store(sent, Ordering::Relaxed);
             let untaken = links.iter().map(|(zid, bytes)| ((*zid).to_owned(), *bytes));
@@ -248,7 +251,7 @@ mod tests {
         bench.look(0, 10, &[(ZID, 0)]);
         bench.look(250, 20, &[(ZID, 0)]);
         bench.look(500, 30, &[(ZID, 1000)]);
-        // Its tokens vanish with another link.
+        // Its tokens disappear with another link.
         bench.departures.graph.vanished(TOKEN);
         bench.look(2000, 90, &[(ZID, 7000)]);
         bench.look(2250, 100, &[]);
@@ -282,7 +285,7 @@ mod tests {
         bench.look(0, 0, &[(ZID, 0)]);
         bench.look(250, 10, &[(ZID, 0)]);
         bench.look(500, 20, &[(ZID, QUEUE)]);
-        // Some of it has left, but not all that zenoh may have had in its queue.
+        // Some bytes have left, but fewer than zenoh may have had in its queue.
         bench.look(750, 30, &[(ZID, 1000)]);
         bench.look(1000, 40, &[(ZID, QUEUE + 1000)]);
         bench.look(2250, 50, &[]);
@@ -293,10 +296,10 @@ mod tests {
         bench.look(250, 10, &[(ZID, 0)]);
         bench.look(500, 20, &[(ZID, 0)]);
         bench.look(750, 30, &[(ZID, 2 * QUEUE)]);
-        // As much has left as was in the queue when ten were put and the buffer was empty.
+        // As many bytes have left as could be in the queue when ten messages were put and the buffer was empty.
         bench.look(1000, 40, &[(ZID, QUEUE)]);
         bench.look(1250, 50, &[(ZID, 3 * QUEUE)]);
-        // As much again: what was in the buffer and the queue when thirty were put.
+        // As many bytes again: those in the buffer and the queue when thirty messages were put.
         bench.look(1500, 60, &[(ZID, QUEUE)]);
         bench.look(2750, 70, &[]);
         bench.look(2800, 70, &[]);

@@ -25,7 +25,7 @@ pub struct TopicState {
     /// Messages not handed to zenoh: not CDR, or the session is closed. Messages dropped by congestion are not
     /// included, because zenoh does not report them.
     pub dropped: u64,
-    /// What subscribers that took nothing have missed, or may have.
+    /// What stuck subscribers have missed or may have missed.
     pub missed: Missed,
     /// Whether a subscriber's route is up.
     pub has_match: bool,
@@ -33,7 +33,7 @@ pub struct TopicState {
     pub subscribers: usize,
 }
 
-/// What subscribers have missed, or may have, because they took nothing.
+/// What subscribers have missed or may have missed because they were stuck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Missed {
     /// Puts that waited for the whole stall timeout in vain.
@@ -41,8 +41,9 @@ pub struct Missed {
     /// Messages that at least one subscriber is known to have missed, including those in `stalled`. It may have
     /// missed more: zenoh does not report it.
     pub lost: u64,
-    /// Messages that a subscriber may not have got: those put after the last that it is known to have taken, until its
-    /// link closed, if it had taken nothing for a second. An upper bound; messages of `lost` may be among them.
+    /// Messages that a subscriber may have missed because its link closed after it had taken nothing for a
+    /// second: those put after the last one that it is known to have taken, until the link closed. An upper
+    /// bound; it may include messages counted in `lost`.
     pub possibly_lost: u64,
 }
 

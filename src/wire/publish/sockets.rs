@@ -13,9 +13,10 @@ use zenoh::session::Link;
 
 /// Keep-alive messages of a few bytes enter even a stuck buffer; an increase of this size or more is data.
 const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
-/// More than can wait in zenoh's own queue, before the buffer: 16 batches by `crate::wire::net::zenoh_config`, and those in the making.
+/// An upper bound of what waits in zenoh's own queue, before the buffer: 16 batches (see
+/// `crate::wire::net::zenoh_config`) and those being filled.
 pub(crate) const QUEUE: u64 = 2 << 20;
-/// While our data waits a buffer is kept fuller than that.
+/// While data of this process waits, its buffer holds more than this.
 const TRICKLE: u64 = 4096;
 /// How long a state must last to count as more than the state at one look.
 const A_WHILE: Duration = Duration::from_secs(1);

@@ -1,10 +1,11 @@
-//! [`Stalls`]: puts that nobody took for as long as the stall timeout, and what is missed by whoever took nothing.
+//! [`Stalls`]: puts that waited for the whole stall timeout, and the messages that stuck subscribers miss.
 //!
-//! zenoh does not tell what it drops. After a put has waited for the whole stall timeout at a link, zenoh drops at once
-//! all that is put for that link, until the link takes something again. So while a put takes long, a thread looks at
-//! the buffers of our links. A link that has stood still for the stall timeout, in which a put waited in vain, is away:
-//! what is put from then on until its buffer moves is counted as lost to it. A link that only takes little at a time is
-//! waited for, loses nothing and is never away. Links that close are a matter of [`Departures`], in the same thread.
+//! zenoh does not report what it drops. After a put has waited for the whole stall timeout at a link, zenoh
+//! drops at once everything put for that link until the link takes something again. So while a put takes long,
+//! a thread looks at the buffers of the links. A link is away if its buffer has not moved for the stall timeout
+//! and a put waited in vain meanwhile: messages put from then until the buffer moves are counted as lost to it.
+//! A link that takes little at a time is waited for, loses nothing and is never away. For links that close, the
+//! same thread runs [`Departures`].
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,9 +24,9 @@ use crate::wire::rmw_zenoh::graph::Graph;
 
 /// How often the thread looks at the buffers.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// One look of so many is taken also when nothing is stuck, for links that close.
+/// If nothing is stuck, the buffers are read at every fifth of these looks, for links that close.
 const DEPARTURES_EVERY: u64 = 5;
-/// A buffer that stands and holds less may be one that has room.
+/// A buffer that does not move but holds less than this may have room.
 const FULL: u64 = 4096;
 
 /// Counts and reports puts that waited in vain. Clones share one state.
@@ -151,8 +152,8 @@ impl Shared {
         }
     }
 
-    /// Looks until the output is dropped: at the links often while a put takes long or somebody is away, otherwise
-    /// four times a second.
+    /// Runs until the output is dropped. Reads the buffers at every look while a put takes long or a link is
+    /// away, otherwise four times per second.
     fn look(&self, over: &Receiver<()>, untaken: impl Fn() -> BTreeMap<String, u64>) {
         let mut links: BTreeMap<String, Standing> = BTreeMap::new();
         let mut counts = self.counts();
