@@ -1,8 +1,8 @@
-//! Making the [`FileIndex`] of one file: from its summary, or by reading the file through.
+//! Makes the [`FileIndex`] of one file: from its summary, or by reading through the file.
 //!
-//! All other steps are called from here, in order: summary, comparison with the file, scan, chunks that must be
-//! opened, definitions. A summary is used only if the file does not contradict it, and the bytes between the
-//! chunks that it lists are scanned all the same, so that nothing is lost because the summary leaves it out.
+//! All other steps are called from here, in this order: summary, comparison with the file, scan, opening of chunks,
+//! definitions. A summary is used only if the file does not contradict it. The bytes between the chunks that it lists
+//! are scanned in any case, so nothing is lost that the summary leaves out.
 
 use super::file_index::{FileIndex, IndexOrigin};
 use super::scan::{End, Scan};
@@ -19,7 +19,7 @@ use crate::bag::open::read_at::Source;
 /// The largest header record that is read.
 const MAX_HEADER: u64 = 1 << 20;
 
-/// Reads the summary of a finished file, or else the file itself.
+/// Reads the summary of a finished file, or otherwise reads through the file.
 pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, BagError> {
     check_start(source)?;
     let mut index = match summary_section::read(source)? {
@@ -51,7 +51,7 @@ pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, 
     verify_summary::compare_statistics(source, &mut index);
     missing_definitions::complete(source, &mut index, opening);
     if index.channels.is_empty() {
-        // Without a topic nothing will be played, which would report these faults.
+        // Without a topic nothing is played, so these faults would not be reported later.
         for (at, fault) in std::mem::take(&mut index.unread) {
             index.report(source, at, (fault.kind, fault.detail));
         }
@@ -63,7 +63,7 @@ pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, 
     Ok(index)
 }
 
-/// The index that the summary gives, with what stands between the chunks that it lists.
+/// The index from the summary, with what is between the chunks that it lists.
 fn checked(usable: Usable, source: &Source, opening: &Opening<'_>) -> FileIndex {
     let Usable {
         mut index,
@@ -95,7 +95,7 @@ fn checked(usable: Usable, source: &Source, opening: &Opening<'_>) -> FileIndex 
     index
 }
 
-/// The index of a file that is read through: it has no summary, or none that can be used, for the reason `why`.
+/// The index of a file that is read through. `why` is the reason why its summary is not used; `None` if it has none.
 fn scanned(source: &Source, opening: &Opening<'_>, why: Option<Why>) -> FileIndex {
     let mut index = FileIndex::new(IndexOrigin::Scan);
     let mut scan = Scan::new(source, &mut index, opening);
@@ -122,7 +122,7 @@ fn scanned(source: &Source, opening: &Opening<'_>, why: Option<Why>) -> FileInde
             Some(truncated(at, detail))
         }
     };
-    // That the end is missing is why there is no summary: one report is enough.
+    // The missing end is the reason for the missing summary, so one report is enough.
     let why = why.filter(|why| why.kind != DamageKind::Truncated || loss.is_none());
     for Why {
         offset,
@@ -146,7 +146,7 @@ fn scanned(source: &Source, opening: &Opening<'_>, why: Option<Why>) -> FileInde
     index
 }
 
-/// Reports messages behind the end of the data: they do not belong there, but are played like the others.
+/// Reports messages after the end of the data: they do not belong there, but are played like the others.
 fn check_end(source: &Source, index: &mut FileIndex) {
     let Some((end, _)) = index.data_end else {
         return;
@@ -158,7 +158,7 @@ fn check_end(source: &Source, index: &mut FileIndex) {
     }
 }
 
-/// Refuses a file that does not begin as an MCAP file does, with what it is instead.
+/// Refuses a file that does not begin like an MCAP file; the error says what it is.
 fn check_start(source: &Source) -> Result<(), BagError> {
     let head = source.read_to_open(0, source.len.min(file_kind::HEAD))?;
     match file_kind::foreign(&head) {

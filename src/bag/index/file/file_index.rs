@@ -1,8 +1,8 @@
-//! [`FileIndex`]: what one file holds and where, as plain data.
+//! [`FileIndex`]: the contents of one file and where they are, as plain data.
 //!
-//! The same type whether the summary of the file says it (`summary_section.rs`) or reading the file through found it
-//! (`scan.rs`); `build.rs` makes it. Memory grows with the number of chunks, never with a declared size:
-//! definitions, compressions and reports are bounded.
+//! It comes from the summary of the file (`summary_section.rs`) or from reading through the file (`scan.rs`);
+//! `build.rs` makes it. Its memory grows with the number of chunks and never with a declared size: definitions,
+//! compressions and reports are bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +11,22 @@ use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::record::{ChannelRecord, FRAME, Header, SchemaRecord, Statistics};
 use crate::bag::open::read_at::Source;
 
-/// The most bytes of schemas and channels that are kept: 32 MiB, fifty times a large robot's.
+/// The most bytes of schemas and channels that are kept: 32 MiB, fifty times those of a large robot.
 const MAX_DEFINITIONS: u64 = 32 << 20;
-/// How many faults of one index are reported.
+/// The most faults of one index that are reported.
 pub(crate) const MOST_REPORTS: usize = 100;
 
 /// Where the index of a file comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum IndexOrigin {
-    /// The summary at its end.
+    /// The summary at the end of the file.
     #[default]
     Summary,
     /// The file itself, read through when it was opened.
     Scan,
 }
 
-/// What a file holds and where.
+/// The contents of a file and where they are.
 #[derive(Debug, Default)]
 pub(crate) struct FileIndex {
     pub(crate) origin: IndexOrigin,
@@ -38,31 +38,32 @@ pub(crate) struct FileIndex {
     pub(crate) statistics: Option<Statistics>,
     pub(crate) compressions: BTreeSet<String>,
     pub(crate) compressed: u64,
-    /// What was found wrong with the file.
+    /// The damage found in the file.
     pub(crate) damage: Vec<Damage>,
-    /// Where the data end, and the checksum over all of them, 0 if there is none.
+    /// Where the data end, and the checksum over all of them; the checksum is 0 if there is none.
     pub(crate) data_end: Option<(u64, u32)>,
     definition_bytes: u64,
-    /// Chunks that could not be opened to learn what is in them, and why.
+    /// Chunks that could not be opened for inspection, and why.
     pub(crate) unread: Vec<(u64, Fault)>,
-    /// Whether there are more definitions than are kept.
+    /// Whether definitions were left out because there are too many.
     pub(crate) has_left_out: bool,
-    /// What the chunk indexes of the summary give as the length of message indexes.
+    /// The lengths of message indexes that the chunk indexes of the summary declare.
     pub(crate) lengths: IndexLengths,
 }
 
-/// What follows from the lengths of the message indexes behind chunks: a message index takes 15 bytes and 16 bytes for
-/// each message.
+/// What the declared lengths of the message indexes say about the number of messages. The message index of a channel
+/// takes 15 bytes, plus 16 bytes for each message.
 #[derive(Debug, Default)]
 pub(crate) struct IndexLengths {
-    /// How many messages there is room for, in all chunks but the doubtful ones.
+    /// The number of messages for which there is room, in all chunks that are not doubtful.
     pub(crate) messages: u64,
-    /// The offsets of chunks with a length that does not fit the number of channels that their chunk index lists.
+    /// The offsets of chunks whose declared length does not fit the number of channels in their chunk index.
     pub(crate) doubtful: BTreeSet<u64>,
 }
 
 impl IndexLengths {
-    /// Takes note of `length` bytes behind the chunk at `offset`, whose chunk index lists that many channels.
+    /// Adds the declared `length` of the message indexes of the chunk at `offset`, whose chunk index lists this many
+    /// channels.
     pub(crate) fn add(&mut self, offset: u64, channels: usize, length: u64) {
         let frames = (channels as u64).saturating_mul(FRAME as u64 + 6);
         match length.checked_sub(frames).filter(|rest| rest % 16 == 0) {
@@ -75,7 +76,7 @@ impl IndexLengths {
 }
 
 impl FileIndex {
-    /// An index with nothing in it yet.
+    /// An empty index.
     pub(crate) fn new(origin: IndexOrigin) -> Self {
         Self {
             origin,
@@ -83,7 +84,7 @@ impl FileIndex {
         }
     }
 
-    /// Keeps the first definition of a schema. Whether `schema` is equal to it, or is it.
+    /// Keeps the first definition of a schema. Returns whether `schema` equals it.
     pub(crate) fn define_schema(&mut self, schema: SchemaRecord) -> bool {
         if let Some(known) = self.schemas.get(&schema.id) {
             return *known == schema;
@@ -94,7 +95,7 @@ impl FileIndex {
         true
     }
 
-    /// Keeps the first definition of a channel. Whether `channel` is equal to it, or is it.
+    /// Keeps the first definition of a channel. Returns whether `channel` equals it.
     pub(crate) fn define_channel(&mut self, channel: ChannelRecord) -> bool {
         if let Some(known) = self.channels.get(&channel.id) {
             return (&known.topic, &known.encoding, known.schema)
@@ -119,7 +120,7 @@ impl FileIndex {
         is_room
     }
 
-    /// Takes note of how a chunk is compressed.
+    /// Records the compression of a chunk.
     pub(crate) fn count_compression(&mut self, name: &str, compressed: u64) {
         self.compressed = self.compressed.saturating_add(compressed);
         let name = if name.is_empty() { "none" } else { name };
@@ -128,20 +129,20 @@ impl FileIndex {
         }
     }
 
-    /// The size of all chunks decompressed, as declared.
+    /// The declared size of all chunks after decompression.
     pub(crate) fn uncompressed(&self) -> u64 {
         let packed = self.chunks.iter().filter(|it| it.form == Form::Chunk);
         let sizes = packed.map(|chunk| chunk.uncompressed);
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// Notes that a schema or channel was defined before, with another content.
+    /// Reports that a schema or channel has been defined before with different content.
     pub(crate) fn report_conflict(&mut self, source: &Source, at: u64, (what, id): (&str, u16)) {
         let detail = format!("{what} {id} is defined again, differently; the first one holds");
         self.report(source, at, (DamageKind::ChannelConflict, detail));
     }
 
-    /// Notes what is wrong, at most [`MOST_REPORTS`] times: one bad file can be wrong in millions of places.
+    /// Reports damage, at most [`MOST_REPORTS`] times: one file can be damaged in millions of places.
     pub(crate) fn report(
         &mut self,
         source: &Source,

@@ -1,6 +1,6 @@
-//! Opening chunks to learn what no index tells: definitions, channels, counts and times.
+//! Opens chunks to learn what no index gives: definitions, channels, counts and times.
 //!
-//! Two threads share the work, since it is decompression; each holds one chunk at a time.
+//! Two threads share the work, because most of it is decompression. Each holds one chunk at a time.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -16,21 +16,21 @@ use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::read_at::Source;
 use crate::time::{Ros, Time, TimeRange};
 
-/// How many threads decompress.
+/// The number of threads that decompress.
 const WORKERS: usize = 2;
-/// How many times its size a file may be decompressed to in all, and what any may: 4 GiB, two seconds of
-/// zeros. Chunks beyond are found out about when they are played.
+/// How many bytes may be decompressed in all: this many times the size of the file; for any file at least 4 GiB, which
+/// takes two seconds for zeros. What chunks beyond that contain is found when they are played.
 const MOST_TIMES: u64 = 64;
 const MOST_ALWAYS: u64 = 4 << 30;
-/// The most bytes of definitions that are held meanwhile: 64 MiB.
+/// The most bytes of definitions that are held at a time: 64 MiB.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What a chunk turned out to hold.
+/// The contents of a chunk that was opened.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// How many messages of each channel, by channel.
+    /// The number of messages of each channel.
     pub(crate) counts: Box<[(u16, u32)]>,
-    /// How large it is, decompressed.
+    /// The decompressed size.
     size: u64,
     first: Time<Ros>,
     last: Time<Ros>,
@@ -38,10 +38,10 @@ pub(crate) struct Found {
     is_whole: bool,
 }
 
-/// How many messages each channel has.
+/// The number of messages of each channel.
 pub(crate) type Counts = BTreeMap<u16, u64>;
 
-/// Opens every chunk: its stamps of receiving say nothing of when its messages were sent.
+/// Opens every chunk: the log times in the index do not give publish times.
 pub(crate) fn all(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
     for chunk in &mut index.chunks {
         chunk.times = None;
@@ -50,7 +50,7 @@ pub(crate) fn all(source: &Source, index: &mut FileIndex, opening: &Opening<'_>)
     these(source, index, opening, &all);
 }
 
-/// Opens the chunks whose channels nobody told. The messages in them; `None` if one cannot be read.
+/// Opens the chunks whose channels no record gives. Returns the counts of their messages; `None` if one cannot be read.
 pub(crate) fn untold(
     source: &Source,
     index: &mut FileIndex,
@@ -62,7 +62,7 @@ pub(crate) fn untold(
     these(source, index, opening, &untold)
 }
 
-/// Opens the chunks at these places of the table. The messages in them; `None` if one cannot be read.
+/// Opens the chunks at these places of the table. Returns the counts of their messages; `None` if one cannot be read.
 pub(crate) fn these(
     source: &Source,
     index: &mut FileIndex,
@@ -94,7 +94,7 @@ pub(crate) fn these(
                     lock(&definitions).note(&owned.bytes, *place);
                     lock(&found).insert(*place, seen);
                 }
-                // Said when it is played.
+                // The fault is reported when the chunk is played.
                 Err(fault) => note(&mut lock(&broken), chunk.offset, fault),
             }
         }
@@ -130,11 +130,11 @@ fn note(broken: &mut Vec<(u64, Fault)>, at: u64, fault: Fault) {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A thread that panics ends the survey, so nobody sees what it left.
+    // If a thread panics, opening ends, so what it left is never used.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first definition of each channel and schema, by chunk, whichever thread comes across it first.
+/// The first definition of each channel and schema, by place of the chunk, whichever thread finds it first.
 #[derive(Debug, Default)]
 struct Definitions {
     schemas: BTreeMap<u16, (usize, SchemaRecord)>,
@@ -183,10 +183,10 @@ fn is_first<T>(known: &BTreeMap<u16, (usize, T)>, id: u16, place: usize) -> bool
 }
 
 impl ChunkRef {
-    /// What was found in it outranks what was said of it.
+    /// Takes over the contents that were found; they count more than what was declared.
     fn adopt(&mut self, seen: &Found) {
         if seen.counts.is_empty() {
-            // One that is broken from the start stays, so that this is said when it is played.
+            // A chunk that is broken from the start is kept, so that its damage is reported when it is played.
             if seen.is_whole {
                 (self.uncompressed, self.message_indexes) = (0, Box::default());
             }
@@ -207,7 +207,7 @@ impl ChunkRef {
     }
 }
 
-/// Looks through the records of a chunk, as far as they are sound.
+/// Reads the records of a chunk, up to the first broken one.
 pub(crate) fn count(bytes: &[u8], order: MessageOrder) -> Found {
     let mut counts: BTreeMap<u16, u32> = BTreeMap::new();
     let (mut first, mut last) = (Time::MAX, Time::MIN);

@@ -1,8 +1,8 @@
-//! Schemas and channels that a summary does not repeat: fetched from the chunks that define them.
+//! Finds schemas and channels that a summary does not repeat, in the chunks that define them.
 //!
-//! Which ones there are is known from the message indexes and the statistics; chunks that tell neither have
-//! been opened before (`verify_chunks.rs`). A definition stands anywhere before its first use, so the chunks that use it
-//! are asked first, which is where writers put it, then all others from the first on.
+//! Message indexes and statistics show which ones are missing; chunks with neither have been opened before
+//! (`verify_chunks.rs`). A definition is somewhere before its first use. Chunks that use a missing channel are searched
+//! first, because writers put definitions there; then all others, from the first on.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ use crate::bag::mcap::record::{ChannelRecord, Records, SchemaRecord, op};
 use crate::bag::open::options::Opening;
 use crate::bag::open::read_at::Source;
 
-/// How many times its size a file may be decompressed to in all for definitions, and what any may.
+/// How many bytes may be decompressed in all for definitions: this many times the size of the file, or this many for
+/// any file.
 const MOST_TIMES: u64 = 64;
 const MOST_ALWAYS: u64 = 4 << 30;
 
@@ -39,13 +40,13 @@ pub(crate) fn complete(source: &Source, index: &mut FileIndex, opening: &Opening
         broken: Vec::new(),
     };
     search.missing.retain(|id| is_missing(index, *id));
-    // A channel whose first chunk is broken may be defined again in a later one.
+    // If the first chunk of a channel is broken, a later chunk may define the channel again.
     search.ask(index, |missing, chunk| {
         let mut channels = chunk.message_indexes.iter().map(|it| it.channel);
         channels.any(|channel| missing.contains(&channel))
     });
     search.ask(index, |_, _| true);
-    // Nothing of these channels is going to be opened, so nobody else would say what was wrong.
+    // No chunk of these channels will be played, so the faults would not be reported later.
     let is_lost = !search.missing.is_empty();
     for (at, fault) in search.broken.into_iter().filter(|_| is_lost) {
         index.report(source, at, (fault.kind, fault.detail));
@@ -71,13 +72,13 @@ struct Search<'a> {
     missing: BTreeSet<u16>,
     /// Places of chunks that need not be opened again.
     opened: BTreeSet<usize>,
-    /// How much may still be decompressed.
+    /// How many bytes may still be decompressed.
     left: u64,
     broken: Vec<(u64, Fault)>,
 }
 
 impl Search<'_> {
-    /// Opens chunks from the first on until nothing is missing.
+    /// Opens chunks from the first on, until nothing is missing.
     fn ask(&mut self, index: &mut FileIndex, is_asked: fn(&BTreeSet<u16>, &ChunkRef) -> bool) {
         for place in 0..index.chunks.len() {
             let Some(chunk) = index.chunks.get(place) else {
@@ -107,7 +108,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether the channel is not defined, or its schema is not.
+/// Whether the channel or its schema is not defined.
 fn is_missing(index: &FileIndex, channel: u16) -> bool {
     let channel = index.channels.get(&channel);
     channel.is_none_or(|it| it.schema != 0 && !index.schemas.contains_key(&it.schema))

@@ -1,4 +1,4 @@
-//! What one file holds and where: read from its summary, or from the file itself where the summary is missing or wrong.
+//! The index of one file: from its summary, or from the file itself if the summary is missing or wrong.
 
 pub(crate) mod build;
 pub(crate) mod file_index;

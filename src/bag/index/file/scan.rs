@@ -1,8 +1,8 @@
-//! [`Scan`]: reads through a stretch of a file, header by header, and notes what an index would know.
+//! [`Scan`]: reads through a part of a file, header by header, and collects what an index would contain.
 //!
-//! Chunks are skipped over, not opened: one small read each, their message indexes counted by length.
-//! Loose messages are gathered into runs, which are read like chunks later. Where bytes make no
-//! record, the next place that does is searched for (`mcap/resync.rs`), and what lies between is damage.
+//! Chunks are skipped, not opened: one small read each. Entries of message indexes are counted by length. Messages
+//! outside chunks are collected into runs, which are later read like chunks. Where the bytes are not a record, the next
+//! place with a record is searched for (`mcap/resync.rs`), and what lies between is damage.
 
 use std::collections::BTreeMap;
 
@@ -22,25 +22,25 @@ use crate::bag::open::options::Opening;
 use crate::bag::open::read_at::Source;
 use crate::time::{Ros, Time, TimeRange};
 
-/// A run of loose records ends after so many bytes: 1 MiB, about a chunk.
+/// A run of records outside chunks ends after this many bytes: 1 MiB, about the size of a chunk.
 const RUN: u64 = 1 << 20;
-/// The largest record of no meaning to us that may be in a run.
+/// The largest record of an unused kind that may be in a run.
 const MAX_OTHER: u64 = 4 << 10;
-/// How often progress is told: every 16 MiB.
+/// How often progress is reported: every 16 MiB.
 const TELL: u64 = 16 << 20;
 
-/// Where a stretch ended.
+/// How the scan of a part ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
-    /// At its edge, between two records.
+    /// At the end of the part, between two records.
     Edge,
-    /// At a footer, which ends here, its magic included.
+    /// At a footer, which ends here, including its magic.
     Footer(u64),
-    /// In the middle of a record that begins here, and nothing but rests follows.
+    /// In the middle of a record that begins here, with no further record after it.
     Cut(u64),
 }
 
-/// A reading through.
+/// The scan of one file.
 pub(crate) struct Scan<'a> {
     source: &'a Source,
     index: &'a mut FileIndex,
@@ -53,7 +53,7 @@ pub(crate) struct Scan<'a> {
     told: u64,
 }
 
-/// Loose records, up to now.
+/// A run of messages outside chunks, so far.
 #[derive(Debug)]
 struct Run {
     start: u64,
@@ -63,7 +63,7 @@ struct Run {
     channels: BTreeMap<u16, u64>,
 }
 
-/// The message indexes behind a chunk, up to now: offset and count by channel.
+/// The message indexes that follow a chunk, so far: offset and count by channel.
 #[derive(Debug, Default)]
 struct Indexes(BTreeMap<u16, (u64, u64)>);
 
@@ -86,7 +86,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Notes what is between two places.
+    /// Scans the records between two places.
     pub(crate) fn walk(&mut self, from: u64, to: u64) -> End {
         let mut at = from;
         let end = loop {
@@ -106,7 +106,7 @@ impl<'a> Scan<'a> {
                 }
                 Some((_, end)) => at = end,
                 None => {
-                    // Message indexes that break off do not tell of all channels.
+                    // Message indexes that break off may not include all channels.
                     let is_other = |frame: Frame| {
                         frame.opcode != op::MESSAGE_INDEX && matches!(frame.opcode, 1..=0x0F)
                     };
@@ -127,7 +127,7 @@ impl<'a> Scan<'a> {
                 }
             }
         };
-        // A file that ends without a footer may have been cut between two message indexes.
+        // A file without a footer may have been truncated between two message indexes.
         let is_whole = to < self.source.len && end == End::Edge;
         self.close_chunk(if is_whole {
             Behind::All
@@ -138,12 +138,13 @@ impl<'a> Scan<'a> {
         end
     }
 
-    /// How many messages were met, but for those in chunks without message indexes.
+    /// The number of messages found, without those in chunks that have no message indexes.
     pub(crate) fn counts(self) -> Counts {
         self.counts
     }
 
-    /// Notes a record that says it ends at `end`. Where the next one begins; `None` if it cannot be one.
+    /// Adds a record that declares its end at `end`. Returns where the next one begins; `None` if it cannot be a
+    /// record.
     fn take(&mut self, frame: Frame, end: u64) -> Option<u64> {
         if frame.opcode == op::MESSAGE_INDEX {
             return self.take_message_index(frame).then_some(end);
@@ -164,7 +165,7 @@ impl<'a> Scan<'a> {
         is_taken.then_some(end)
     }
 
-    /// A record that means nothing to us may stand between loose messages, if it is small.
+    /// A small record of an unused kind may be between messages of a run.
     fn take_other(&mut self, frame: Frame) {
         if frame.length > MAX_OTHER {
             self.close_run();
@@ -177,7 +178,7 @@ impl<'a> Scan<'a> {
         self.close_run();
         let head = self.window.get(frame.body(), ChunkHeader::LONGEST);
         let header = ChunkHeader::parse(head.unwrap_or_default(), frame.length).ok()?;
-        // A length that goes on behind the data may swallow what follows the chunk.
+        // A length that reaches beyond the data could hide what follows the chunk.
         let rest = header.rest(frame.length);
         let length = if rest > SLACK {
             let detail = format!("a chunk claims {rest} bytes behind its end");
@@ -218,7 +219,7 @@ impl<'a> Scan<'a> {
         true
     }
 
-    /// The chunk's message indexes are behind us.
+    /// Ends the message indexes of the last chunk.
     fn close_chunk(&mut self, behind: Behind) {
         let Some(Indexes(found)) = self.chunk.take() else {
             return;
@@ -302,7 +303,7 @@ impl<'a> Scan<'a> {
         true
     }
 
-    /// The run with a record more, or a new one.
+    /// Adds a record to the run, or begins a new run with it.
     fn extend(&mut self, frame: Frame) -> &mut Run {
         let end = frame.body() + frame.length;
         let is_full = |run: &Run| end - run.start > RUN && run.end > run.start;
@@ -347,7 +348,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Whether the message indexes behind a chunk are all there.
+/// Whether all message indexes that follow a chunk were found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Behind {
     All,

@@ -1,8 +1,8 @@
-//! The summary at the end of a finished file, read into a [`FileIndex`].
+//! Reads the summary at the end of a finished file into a [`FileIndex`].
 //!
-//! It is used only if the file has the magic at its end, a footer, a summary that passes its checksum, and every
-//! offset inside the data section; `verify_summary.rs` compares what it says with the file. Memory is bounded by
-//! [`MAX_SUMMARY`] and by the length of the file.
+//! It is used only if the file ends with the magic and a footer, the checksum of the summary matches, and every offset
+//! is inside the data section. `verify_summary.rs` compares it with the file. Memory is bounded by [`MAX_SUMMARY`] and
+//! by the length of the file.
 
 use super::file_index::FileIndex;
 use crate::bag::damage::DamageKind;
@@ -18,21 +18,21 @@ use crate::bag::open::read_at::Source;
 
 /// The largest summary that is read: 256 MiB, a thousand times a usual one.
 const MAX_SUMMARY: u64 = 256 << 20;
-/// Footer record and magic at the end of every finished file.
+/// The footer record and the magic at the end of every finished file, in bytes.
 const TAIL: u64 = 9 + 20 + 8;
 
-/// What the end of a file says.
+/// The result of reading the end of a file.
 pub(crate) enum Summary {
     Usable(Box<Usable>),
-    /// The file is finished and has none.
+    /// The file is finished but has no summary.
     Absent,
     Unusable(Why),
 }
 
-/// A summary that checks out.
+/// A summary that passed the checks.
 pub(crate) struct Usable {
     pub(crate) index: FileIndex,
-    /// Where the chunks that it lists and their message indexes are, from and to, in order.
+    /// The ranges of the chunks that it lists, with their message indexes, in order.
     pub(crate) covered: Vec<(u64, u64)>,
     /// Where the data section ends.
     pub(crate) data_end: u64,
@@ -82,7 +82,7 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
         return Ok(unusable(tail_at, detail));
     }
     let mut summary = source.read_to_open(start, tail_at - start)?;
-    // The checksum covers the footer up to itself.
+    // The checksum covers the footer up to the checksum itself.
     summary.extend_from_slice(tail.get(..FRAME + 16).unwrap_or_default());
     if crc != 0 && crc32fast::hash(&summary) != crc {
         let detail = "the summary fails its checksum, so the file was read through".to_owned();
@@ -115,7 +115,7 @@ fn unusable(offset: u64, detail: String) -> Summary {
 
 struct Reading<'a> {
     source: &'a Source,
-    /// Where the summary is.
+    /// Where the summary begins.
     start: u64,
     index: FileIndex,
     covered: Vec<(u64, u64)>,

@@ -1,11 +1,11 @@
-//! Whether what an index says of chunks can be believed, and asking the chunks themselves where it cannot.
+//! Verifies what an index says about chunks, and opens the chunks where it cannot be believed.
 //!
-//! The message indexes behind a chunk tell which channels it holds and which times, so they are compared
-//! with what the chunk index says: of all chunks of most files, of [`SAMPLE`] spread over a large one, and of
-//! all as soon as one differs, or if their lengths do not fit the number of messages in the statistics. A chunk
-//! is always compared if that length does not fit the number of its channels. A chunk about which two records
-//! differ is opened, and what is in it counts.
-//! So is a chunk that nobody tells anything about, as far as opening stays quick.
+//! The message indexes that follow a chunk give its channels and times; these are compared with the chunk index. In
+//! most files all chunks are compared; in a large file [`SAMPLE`] of them, evenly spread. All are compared as soon as
+//! one differs, or if the lengths of the message indexes do not fit the number of messages in the statistics. A chunk
+//! is always compared if that length does not fit the number of its channels. If two records about a chunk differ, the
+//! chunk is opened and its contents count. A chunk whose channels no record gives is opened, too, as long as opening
+//! the file stays fast.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,14 +22,14 @@ use crate::bag::open::options::Opening;
 use crate::bag::open::read_at::Source;
 use crate::time::{Time, TimeRange};
 
-/// Of how many chunks, evenly over the file, the message indexes are looked at; fewer if there are many
-/// channels, so that about [`MOST_READS`] indexes are looked at. That takes some milliseconds.
+/// Of how many chunks, evenly spread over the file, the message indexes are compared. Fewer if there are many channels,
+/// so that about [`MOST_READS`] message indexes are read. That takes some milliseconds.
 const SAMPLE: usize = 1024;
 const MOST_READS: usize = 4096;
-/// How much is decompressed to see whether chunks without message indexes are right about times: 4 MiB.
+/// How many bytes are decompressed to check the times of chunks without message indexes: 4 MiB.
 const MOST_OPENED: u64 = 4 << 20;
 
-/// Corrects the index of a file wherever it is seen to be wrong, and says so.
+/// Corrects the index of a file wherever it is found to be wrong, and reports it.
 pub(crate) fn settle(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
     let listed: usize = index.chunks.iter().map(|it| it.message_indexes.len()).sum();
     let mut verify = Verify {
@@ -71,7 +71,7 @@ pub(crate) fn settle(source: &Source, index: &mut FileIndex, opening: &Opening<'
     verify.report(index);
 }
 
-/// Whether the statistics tell of other times than the chunks, or of a channel that no chunk is listed for.
+/// Whether the statistics contradict the chunks: in their times, or by a channel that no chunk lists.
 fn is_contradictory(index: &FileIndex) -> bool {
     let Some(statistics) = index.statistics.as_ref().filter(|it| it.messages > 0) else {
         return false;
@@ -92,19 +92,19 @@ fn is_contradictory(index: &FileIndex) -> bool {
     differs || counts.any(|(id, count)| *count > 0 && told.binary_search(id).is_err())
 }
 
-/// Whether the message indexes behind the chunks have room for another number of messages than the statistics give.
+/// Whether the declared lengths of the message indexes mean another number of messages than the statistics.
 fn has_other_room(index: &FileIndex) -> bool {
     let Some(statistics) = &index.statistics else {
         return false;
     };
     let is_untold = index.chunks.iter().any(ChunkRef::is_untold);
     let indexed = index.chunks.iter().flat_map(|it| &it.message_indexes);
-    // What was found in the file and is not listed has been counted.
+    // At this point only chunks that a scan found, and the summary does not list, have counts.
     let found: u64 = indexed.map(|it| u64::from(it.count)).sum();
     !is_untold && index.lengths.messages.saturating_add(found) != statistics.messages
 }
 
-/// How many messages each channel has, if that is known of all chunks.
+/// How many messages each channel has, if that is known for all chunks.
 fn counts(index: &FileIndex) -> Option<Counts> {
     let mut counts = Counts::new();
     for chunk in index.chunks.iter().filter(|chunk| !chunk.is_empty()) {
@@ -121,7 +121,7 @@ fn counts(index: &FileIndex) -> Option<Counts> {
     Some(counts)
 }
 
-/// The statistics of a file that has none, if every chunk tells how many messages it holds.
+/// Statistics from the chunks, if the number of messages in every chunk is known.
 pub(crate) fn counted(index: &FileIndex) -> Option<Statistics> {
     let per_channel = counts(index)?;
     let is_chunk = |chunk: &&ChunkRef| chunk.form == Form::Chunk;
@@ -138,16 +138,16 @@ struct Verify<'a> {
     source: &'a Source,
     opening: &'a Opening<'a>,
     window: Window<'a>,
-    /// How many message indexes may still be read: hostile files have the same behind many chunks.
+    /// How many message indexes may still be read. In a hostile file many chunks can have the same ones.
     left: usize,
-    /// The offsets of chunks with message indexes of a length that does not fit.
+    /// The offsets of chunks whose declared length of message indexes does not fit the number of their channels.
     doubtful: BTreeSet<u64>,
-    /// Chunks about which two records differ, and in what.
+    /// Chunks for which two records differ, and the difference.
     wrong: Vec<(usize, String)>,
 }
 
 impl Verify<'_> {
-    /// Compares chunks with the message indexes behind them: every `step`th, and those that matter most.
+    /// Compares chunks with the message indexes that follow them: every `step`th chunk, and the most important ones.
     fn ask(&mut self, index: &mut FileIndex, step: usize) {
         let doubtful = std::mem::take(&mut self.doubtful);
         let edges = edges(index, |chunk| !chunk.message_indexes.is_empty());
@@ -178,7 +178,7 @@ impl Verify<'_> {
     }
 
     fn compare(&mut self, place: usize, chunk: &mut ChunkRef) {
-        // What was opened is known.
+        // A chunk that has been opened is known.
         let is_indexed = chunk.message_indexes.iter().any(|it| it.offset != 0);
         if chunk.form != Form::Chunk || !is_indexed || self.left == 0 {
             return;
@@ -191,7 +191,7 @@ impl Verify<'_> {
         }
     }
 
-    /// Takes over what message indexes tell of a chunk, unless they contradict what is told of it already.
+    /// Takes over what the message indexes say about a chunk, unless they contradict what is already known.
     fn adopt(&self, chunk: &mut ChunkRef, found: &Behind) -> Result<(), String> {
         for indexed in &mut chunk.message_indexes {
             let channel = indexed.channel;
@@ -219,7 +219,7 @@ impl Verify<'_> {
             ));
         }
         if used.count() == 0 {
-            // Its message indexes are all empty, as it may be itself.
+            // All its message indexes are empty, and the chunk may be, too.
             chunk.message_indexes = Box::default();
             return Ok(());
         }
@@ -227,7 +227,7 @@ impl Verify<'_> {
         if ends.is_some() && ends == chunk.times {
             return Ok(());
         }
-        // The ends of indexes that are not sorted by time are not those of the chunk.
+        // If a message index is not sorted by time, its first and last entries are not its limits.
         let all = message_index::times(self.source, chunk);
         let Some(all) = all else {
             return Err("a message index points outside its chunk".to_owned());
@@ -247,7 +247,8 @@ impl Verify<'_> {
         }
     }
 
-    /// Compares the message indexes of all chunks with the statistics: what is left out is in some chunk.
+    /// Compares the message indexes of all chunks with the statistics. If messages are missing, any chunk may have
+    /// them.
     fn count(&mut self, index: &FileIndex) {
         let told = index.statistics.as_ref().zip(counts(index));
         let Some((statistics, counts)) = told.filter(|_| self.wrong.is_empty()) else {
@@ -267,8 +268,9 @@ impl Verify<'_> {
         self.wrong = chunks.map(|(place, _)| (place, detail.clone())).collect();
     }
 
-    /// Opens chunks that nobody tells anything about: all if it is not known elsewhere which channels there
-    /// are, or if one of them holds other times than it says.
+    /// Opens chunks whose channels no record gives, within a limit. Those that are needed are opened in any case: all
+    /// if the statistics do not give the counts of all channels. If a chunk has other times than declared, all are
+    /// opened.
     fn open_untold(&mut self, index: &mut FileIndex) {
         let untold: Vec<usize> = (0..index.chunks.len())
             .filter(|place| index.chunks.get(*place).is_some_and(ChunkRef::is_untold))
@@ -295,7 +297,7 @@ impl Verify<'_> {
         }
     }
 
-    /// Opens chunks. Whether one holds other times than it said.
+    /// Opens chunks. Returns whether one has other times than declared.
     fn open(&mut self, index: &mut FileIndex, places: &[usize]) -> bool {
         let said: BTreeMap<usize, Option<TimeRange>> = places
             .iter()
@@ -330,7 +332,7 @@ impl Verify<'_> {
         self.wrong.len() > before
     }
 
-    /// Says it once, however many chunks it is about.
+    /// Reports it once, for any number of chunks.
     fn report(&self, index: &mut FileIndex) {
         let Some((place, detail)) = self.wrong.first() else {
             return;
@@ -344,13 +346,13 @@ impl Verify<'_> {
     }
 }
 
-/// Whether a chunk says nothing of its times: zeros are what a writer puts into a chunk without messages.
+/// Whether the times of a chunk are not declared. Writers put zeros into a chunk without messages.
 fn is_unsaid(chunk: &ChunkRef) -> bool {
     let zero = TimeRange::between(Time::ZERO, Time::ZERO);
     chunk.times.is_none_or(|times| times == zero)
 }
 
-/// The chunks that the recording begins and ends with, by what they say.
+/// The chunks with the earliest and the latest declared time.
 fn edges(index: &FileIndex, is_one: impl Fn(&ChunkRef) -> bool) -> [Option<usize>; 2] {
     let timed = || {
         let chunks = index.chunks.iter().enumerate();

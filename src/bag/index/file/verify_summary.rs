@@ -1,5 +1,5 @@
-//! Whether a summary that can be read is also right: it is compared with itself and with a sample of the chunks.
-//! One that contradicts them is not used, and the file is read through instead.
+//! Checks a summary that could be read: compares it with itself and with a sample of the chunks. If it contradicts
+//! them, it is not used, and the file is read through instead.
 
 use super::file_index::FileIndex;
 use super::summary_section::Usable;
@@ -10,12 +10,12 @@ use crate::bag::mcap::limits::SLACK;
 use crate::bag::mcap::record::{ChunkHeader, FRAME, Statistics, op, times};
 use crate::bag::open::read_at::Source;
 
-/// How many chunk headers are read, evenly over the file: all of them in most files. A thousand small reads take a
+/// How many chunk headers are read, evenly spread over the file; in most files all. A thousand small reads take a
 /// millisecond.
 const SAMPLE: usize = 1024;
 
-/// What is wrong with a summary; `None` if nothing is known to be. Then the sizes that the sample gives are
-/// taken over: without them nobody knows what opening a chunk takes.
+/// What is wrong with a summary; `None` if nothing was found. In that case chunk sizes from the headers read replace
+/// those of the index, because the memory for opening a chunk is planned with them.
 pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<String> {
     let index = &mut usable.index;
     let listed = index.chunks.len();
@@ -28,9 +28,9 @@ pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
     let mut sizes = Vec::new();
     let step = listed.div_ceil(SAMPLE).max(1);
     for (i, chunk) in index.chunks.iter_mut().enumerate() {
-        // What is in a chunk that the index calls empty would never be looked at.
+        // A chunk that the index declares empty is always checked: otherwise its messages would never be read.
         let is_asked = i % step == 0 || i + 1 == listed || chunk.is_empty();
-        // One that cannot be read says nothing.
+        // A header that cannot be read contradicts nothing.
         let Some(said) = is_asked.then(|| header(source, chunk)).flatten() else {
             continue;
         };
@@ -54,9 +54,9 @@ pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
     None
 }
 
-/// Compares the statistics with the messages of all chunks, if each chunk gives its number of messages, and reports
-/// messages that are missing. Numbers that were counted in the chunks themselves then replace the statistics. A file
-/// without statistics is given those of its chunks.
+/// Compares the statistics with the number of messages in the chunks, if that is known for every chunk, and reports
+/// missing messages. If these numbers were counted in the chunks themselves, they then replace the statistics. A file
+/// without statistics gets them from its chunks.
 pub(crate) fn compare_statistics(source: &Source, index: &mut FileIndex) {
     let Some(found) = verify_chunks::counted(index) else {
         return;
@@ -86,7 +86,7 @@ pub(crate) fn compare_statistics(source: &Source, index: &mut FileIndex) {
     index.report(source, at, (DamageKind::Index, detail));
 }
 
-/// How many others something holds of.
+/// The text for the number of other chunks that are affected.
 fn more(count: usize) -> String {
     match count {
         0 => String::new(),
@@ -95,7 +95,7 @@ fn more(count: usize) -> String {
     }
 }
 
-/// What a listed chunk says of itself, if there is one.
+/// The header of a listed chunk, if there is a chunk.
 fn header(source: &Source, chunk: &ChunkRef) -> Option<ChunkHeader> {
     let body = chunk.length - FRAME as u64;
     let head = FRAME as u64 + body.min(ChunkHeader::LONGEST as u64);
