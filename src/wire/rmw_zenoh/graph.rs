@@ -9,10 +9,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::ros::History;
-
 use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
-use crate::ros::{dds_type, ros_type};
+use crate::ros::{History, dds_type, ros_type};
 use crate::wire::event::WireEvent;
 
 /// The topic of the clock.
