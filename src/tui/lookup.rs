@@ -1,9 +1,9 @@
-//! [`Lookup`]: what is read from the recording for the screen alone, on a thread of its own: densities from the
-//! index, and the message of a topic at or before a time.
+//! [`Lookup`]: what is read from the recording for the screen alone, on a thread of its own: densities from the index,
+//! and the message of a topic at or before a time.
 //!
-//! Of each kind only the newest question is answered, and what is being read for an older one is broken off; a
-//! message is read before a density goes on. When the lookup is dropped nothing more is begun. The thread is not
-//! waited for: it owns nothing that has to be put in order, and a chunk may take its time.
+//! Of each kind only the newest request is answered, and the read for an older one is cancelled. A message is read
+//! before a density continues. When the lookup is dropped, no new read begins. The thread is not joined: it owns
+//! nothing that needs cleaning up, and reading a chunk may take long.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,18 +19,18 @@ use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::lane::Lane;
 use crate::tui::model::layers::{Found, Peeked};
 
-/// In how many parts a density is known: more than screens have columns.
+/// The number of parts of a density: more than screens have columns.
 const PARTS: usize = 480;
-/// Of how many parts of all topics together at most, whatever a file says that it has.
+/// The limit of parts of all topics together, whatever number of topics a file declares.
 const CELLS: usize = 1 << 21;
 
-/// A density that grows is told no more often: with hundreds of topics it is megabytes.
+/// The shortest interval between reports of a growing density: with hundreds of topics one is megabytes.
 const APART: Duration = Duration::from_millis(50);
 
-/// What the search for a message holds open at most, in bytes, besides the chunk that it opens.
+/// How many bytes the search for a message may hold open, besides the chunk that it opens.
 const HELD: u64 = 16 << 20;
 
-/// Three by three is shown whole.
+/// Arrays of up to nine elements are shown in full: matrices of three by three.
 const LIMITS: Limits = Limits {
     elements: 9,
     ..Limits::SCREENS
@@ -45,14 +45,14 @@ enum Question {
     Peek(TopicId, Time<Ros>),
 }
 
-/// Asks; the answers come as events.
+/// Sends requests; the answers come as events.
 #[derive(Debug)]
 pub struct Lookup {
     questions: Sender<Question>,
 }
 
 impl Lookup {
-    /// A thread that reads `bag` and tells what it found.
+    /// Starts a thread that reads `bag` and sends what it found through `tell`.
     pub fn start(bag: Bag, tell: Tell) -> std::io::Result<Self> {
         #[expect(
             clippy::disallowed_methods,
@@ -65,23 +65,23 @@ impl Lookup {
         Ok(Self { questions: send })
     }
 
-    /// Asks for the density of a range.
+    /// Requests the density of a range.
     pub fn outline(&self, range: TimeRange) {
         self.ask(Question::Outline(range));
     }
 
-    /// Asks for the message of a topic at or before a time.
+    /// Requests the message of a topic at or before a time.
     pub fn peek(&self, topic: TopicId, at: Time<Ros>) {
         self.ask(Question::Peek(topic, at));
     }
 
     fn ask(&self, question: Question) {
-        // A thread that broke down has said so.
+        // A thread that has panicked has printed its message.
         let _ = self.questions.send(question);
     }
 }
 
-/// What was asked and is not answered.
+/// The requests that have not been answered.
 struct Open<'a> {
     bag: &'a Bag,
     questions: &'a Receiver<Question>,
@@ -117,7 +117,7 @@ impl Open<'_> {
         }
     }
 
-    /// Takes what was asked meanwhile.
+    /// Takes new requests.
     fn listen(&mut self) {
         loop {
             match self.questions.try_recv() {
@@ -131,7 +131,7 @@ impl Open<'_> {
         }
     }
 
-    /// Takes what was asked meanwhile, and reads a message at once; false if nobody wants anything any more.
+    /// Takes new requests and answers one for a message at once; false if the lookup was dropped.
     fn catch_up(&mut self) -> bool {
         self.listen();
         while let Some((topic, at)) = self.peek.take().filter(|_| !self.is_over) {
@@ -146,7 +146,7 @@ impl Open<'_> {
             self.decoder = decoder;
             let found =
                 found.unwrap_or_else(|_| Found::Damaged("through a defect of this program".into()));
-            // What was broken off has found nothing, or not what is there.
+            // A cancelled search may have found nothing, or the wrong message.
             self.listen();
             if !self.is_over && self.peek.is_none() {
                 (self.tell)(Event::Peeked(Peeked { topic, at, found }));
@@ -155,7 +155,7 @@ impl Open<'_> {
         !self.is_over
     }
 
-    /// Reads the density that was asked for, until another one is; false if none was.
+    /// Reads the density that was requested, until a newer request; false if none was requested.
     fn outline(&mut self) -> bool {
         let Some(range) = self.outline.take() else {
             return false;
@@ -187,7 +187,7 @@ impl Open<'_> {
     }
 }
 
-/// In how many parts the densities of so many topics are known.
+/// The number of parts of each density for so many topics.
 fn parts(topics: usize) -> usize {
     (CELLS / topics.max(1)).clamp(16, PARTS)
 }
@@ -235,7 +235,7 @@ mod tests {
         let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
         let bag = Bag::open(&[demo]).unwrap();
         let end = bag.range().unwrap().stop();
-        // Asked before each chunk; the last one has such a message.
+        // The search asks before each chunk; the last chunk has such a message.
         for patience in [0, 1] {
             let mut asked = 0;
             let mut is_wanted = || {

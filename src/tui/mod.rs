@@ -1,8 +1,7 @@
-//! The transport bar: a recording on a terminal, driven like a tape deck.
+//! The transport bar: playback controls for a recording in a terminal.
 //!
-//! `app/bar/` feeds a [`Screen`] with what comes in. The [`Model`] is everything that is shown; it changes
-//! by [`Event`]s alone and says what is to be done; drawing reads it and nothing else. No thread of playback
-//! ever waits for a screen.
+//! `app/bar/` feeds a [`Screen`] with events. The [`Model`] is everything that is shown; only [`Event`]s change it, and
+//! it returns what is to be done. Drawing reads it and nothing else. No thread of playback ever waits for a screen.
 
 mod input;
 mod lookup;

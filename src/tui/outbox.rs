@@ -1,23 +1,23 @@
-//! [`Outbox`]: what the screen asks of the player, in order, as far as the player takes it.
+//! [`Outbox`]: the screen's commands for the player, in order, sent as far as the player accepts them.
 //!
-//! A player that is stuck takes nothing, so nothing here waits. Of seeks that follow each other the last one
-//! a picture is sent. Once the end was asked for nothing is sent any more, not even what was asked before.
+//! A stuck player accepts nothing, so nothing here waits. Of successive seeks only the last one per frame is sent.
+//! After a quit nothing is sent any more, not even earlier commands.
 
 use std::collections::VecDeque;
 
 use crate::player::{Answer, Command, Transport};
 use crate::time::{Duration, Ros, Steady, Time};
 
-/// At most so often a picture is drawn, and a seek sent.
+/// The shortest interval between frames, and between seeks.
 pub(super) const FRAME: Duration = Duration::from_millis(33);
 
 /// Commands on their way to the player.
 #[derive(Debug)]
 pub(super) struct Outbox {
     transport: Transport,
-    /// What the player has not been asked yet; `None` once the end was asked for.
+    /// The commands that have not been sent; `None` after a quit.
     unsent: Option<VecDeque<Command>>,
-    /// Whether the last that it was asked took effect.
+    /// The reply to the last command that was sent.
     asked: Option<Answer>,
     sought_at: Time<Steady>,
 }
@@ -32,7 +32,7 @@ impl Outbox {
         }
     }
 
-    /// Takes a command, to be sent by the next [`Outbox::send`]. A seek replaces one that was not sent.
+    /// Queues a command for the next [`Outbox::send`]. A seek replaces a preceding seek that was not sent.
     pub(super) fn push(&mut self, command: Command) {
         let is_seek = |command: &Command| matches!(command, Command::Seek(_));
         let Some(unsent) = &mut self.unsent else {
@@ -44,25 +44,25 @@ impl Outbox {
         unsent.push_back(command);
     }
 
-    /// The end was asked for: nothing is sent from now on.
+    /// Quits: nothing is sent from now on.
     pub(super) fn close(&mut self) {
         self.unsent = None;
     }
 
-    /// Whether there is something to send.
+    /// Whether there is a command to send.
     pub(super) fn has_unsent(&self) -> bool {
         self.unsent
             .as_ref()
             .is_some_and(|unsent| !unsent.is_empty())
     }
 
-    /// Whether all that was asked took effect.
+    /// Whether all commands have taken effect.
     pub(super) fn is_settled(&mut self) -> bool {
         self.asked.take_if(|answer| answer.has_come());
         self.asked.is_none() && !self.has_unsent()
     }
 
-    /// Sends what the player takes at `now`; returns where the seeks that were sent lead, in order.
+    /// Sends what the player accepts at `now`; returns the targets of the seeks that were sent, in order.
     pub(super) fn send(&mut self, now: Time<Steady>) -> Vec<Time<Ros>> {
         let mut sought = Vec::new();
         let Some(unsent) = &mut self.unsent else {
@@ -76,7 +76,7 @@ impl Outbox {
             match self.transport.try_send(*command) {
                 Ok(Some(answer)) => self.asked = Some(answer),
                 Ok(None) => break,
-                // The player has stopped: the loop is about to notice.
+                // The player has stopped; the loop is about to notice.
                 Err(_) => {
                     unsent.clear();
                     break;
@@ -104,7 +104,7 @@ mod tests {
         Time::from_nanos(nanos)
     }
 
-    /// What a player that takes it all at once makes of what was sent before it started: its seeks.
+    /// The number of seeks that a player carries out when it finds all these commands at its start.
     fn seeks(player: Player, transport: &Transport) -> u64 {
         let options = Options {
             intent: Intent::Pause,
@@ -145,7 +145,7 @@ mod tests {
         let now = Time::from_nanos(0);
         outbox.push(Command::Seek(at(1)));
         assert_eq!(outbox.send(now), [at(1)]);
-        // One that waits for its picture, and one that comes after.
+        // One seek waits for its frame, and one comes after it.
         outbox.push(Command::Seek(at(2)));
         outbox.close();
         outbox.push(Command::Seek(at(3)));

@@ -1,7 +1,7 @@
-//! [`Screen`]: model, terminal and reading for the screen in one; the main thread's loop feeds it.
+//! [`Screen`]: joins model, terminal and look-ups; the main thread's loop drives it.
 //!
-//! It says when it wants to draw again: at most thirty times a second, while playing; else only after
-//! something came in. It never waits for the player or for the recording.
+//! It reports when it wants to draw again: at most thirty times a second while playing, otherwise only after an event.
+//! It never waits for the player or for the recording.
 
 use std::io;
 
@@ -21,17 +21,17 @@ use crate::tui::model::parts::Effect;
 use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
 
-/// How much later what was read ahead, and how fast it went, is shown once more after the last event.
+/// How long after the last event the read-ahead and the rates are drawn once more.
 const SETTLED: Duration = Duration::from_millis(250);
-/// At most so often the message of a topic is read while playing.
+/// The shortest interval at which the message of a topic is read while playing.
 const PEEK: Duration = Duration::from_millis(200);
 
-/// What the loop has to do.
+/// What the main loop has to do.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Wish {
-    /// Keep a mark.
+    /// Save a mark.
     AddMark(Mark),
-    /// Forget the mark at this time.
+    /// Delete the mark at this time.
     RemoveMark(Time<Ros>),
     /// End the run.
     Quit,
@@ -46,20 +46,20 @@ pub struct Screen {
     reach: Reach,
     lookup: Lookup,
     outbox: Outbox,
-    /// What went wrong with the terminal since the last picture.
+    /// A terminal error since the last frame.
     failure: Option<io::Error>,
     is_stale: bool,
     drawn_at: Time<Steady>,
     settle_at: Option<Time<Steady>>,
     read_to: Option<Time<Ros>>,
-    /// The message that was asked for last and has not come.
+    /// The last request for a message that has not been answered.
     peeking: Option<(TopicId, Time<Steady>)>,
-    /// When the last message came, and how long that took.
+    /// When the last message arrived, and how long reading it took.
     peeked: Option<(Time<Steady>, Duration)>,
 }
 
 impl Screen {
-    /// A screen on `terminal`; answers that take time come back through `tell` as events.
+    /// A screen on `terminal`; results of look-ups come back through `tell` as events.
     pub fn new(
         mut model: Model,
         terminal: Terminal,
@@ -89,7 +89,7 @@ impl Screen {
         })
     }
 
-    /// Takes events, all that are there, and does what they ask for; what is left to the loop comes back.
+    /// Handles all events that are there and carries out their effects; returns those that the loop has to carry out.
     pub fn take(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<Wish> {
         self.observe();
         let stamp = Timestamp::now();
@@ -98,7 +98,7 @@ impl Screen {
                 self.has_peeked(peeked.topic);
             }
             if matches!(event, Event::Resized(_)) {
-                // It may be what it was, and what was cut off meanwhile is gone all the same.
+                // The size may be the same again, but what was cut off meanwhile is lost.
                 self.terminal.forget();
             }
             self.model.take(event, stamp);
@@ -115,18 +115,18 @@ impl Screen {
         wishes
     }
 
-    /// Playback moves otherwise than before.
+    /// The way in which playback moves has changed.
     pub fn has_changed(&mut self) {
         self.is_stale = true;
         self.settle_at = Some(self.transport.now().saturating_add(SETTLED));
     }
 
-    /// Gives the terminal back for a while.
+    /// Gives the terminal back temporarily.
     pub fn give_back(&mut self) {
         self.terminal.give_back();
     }
 
-    /// Takes the terminal again: the process was stopped, and whoever ran meanwhile may have changed anything.
+    /// Takes the terminal again after the process was stopped; other programs may have changed its state.
     pub fn take_again(&mut self) {
         self.is_stale = true;
         let done = self.terminal.take_again();
@@ -139,21 +139,21 @@ impl Screen {
         }
     }
 
-    /// When [`Screen::draw`] wants to be called; `None` if nothing will change by itself.
+    /// When [`Screen::draw`] is to be called; `None` if nothing changes without an event.
     pub fn next_frame(&self) -> Option<Time<Steady>> {
         let frame = self.drawn_at.saturating_add(FRAME);
         let is_wanted = self.is_stale || self.model.is_moving() || self.outbox.has_unsent();
-        // Whether the last picture has come is looked at once more, as nobody tells.
+        // Nothing reports that the writer has finished a frame, so this is polled.
         if is_wanted || writer::is_busy() {
             return Some(frame);
         }
         self.settle_at.map(|at| at.max(frame))
     }
 
-    /// Draws, if it is time to.
+    /// Draws, if a frame is due.
     ///
     /// # Errors
-    /// If the terminal cannot be drawn on, now or at whatever was to be done with it since the last picture.
+    /// If the terminal cannot be drawn on, or if an operation on it has failed since the last frame.
     pub fn draw(&mut self) -> io::Result<()> {
         if let Some(error) = self.failure.take().or_else(writer::failure) {
             return Err(error);
@@ -163,7 +163,7 @@ impl Screen {
             return Ok(());
         }
         self.settle_at = self.settle_at.filter(|at| *at > now);
-        // A process that is stopped is not told when the terminal gets another size.
+        // A stopped process is not informed of a new terminal size.
         let size = self.terminal.size()?;
         if size != self.model.size {
             self.model.take(Event::Resized(size), Timestamp::now());
@@ -172,13 +172,13 @@ impl Screen {
         self.observe();
         self.send();
         for effect in self.model.take_effects() {
-            // Nothing but densities is asked for by looking.
+            // Drawing requests nothing but densities.
             let _ = self.perform(effect);
         }
         self.peek(now);
         let is_drawn = self.terminal.draw(&self.model)?;
         (self.is_stale, self.drawn_at) = (!is_drawn, now);
-        // What is read ahead grows for a while after everything else stands.
+        // The read-ahead grows for a while after playback is paused.
         let read_to = self.reach.get();
         if read_to != self.read_to {
             self.read_to = read_to;
@@ -190,7 +190,7 @@ impl Screen {
     fn observe(&mut self) {
         let status = self.transport.status();
         let counts = self.transport.topic_counts();
-        // What was asked for is shown at once, not undone by what the player does not know yet.
+        // What was requested is shown at once; the player's older state does not undo it.
         if self.outbox.is_settled() {
             self.model.hear(|topic| self.transport.is_muted(topic));
         }
@@ -198,8 +198,8 @@ impl Screen {
             .observe(self.transport.now(), status, counts, self.reach.get());
     }
 
-    /// Asks for the message that is to be shown, of the same topic not again before it has come. While playing it
-    /// costs a tenth of the time at most.
+    /// Requests the message that is to be shown; not again for the same topic before the answer. While playing this
+    /// takes a tenth of the time at most.
     fn peek(&mut self, now: Time<Steady>) {
         let Some((topic, at)) = self.model.wants_message() else {
             return;
@@ -233,8 +233,8 @@ impl Screen {
             Effect::Command(command) => self.outbox.push(command),
             Effect::Outline(range) => self.lookup.outline(range),
             Effect::Redraw => self.terminal.forget(),
-            // The whole job, as the terminal does it otherwise; our own part of it comes as a signal. A parent that
-            // has stopped before would have made way for the shell, which wants the terminal in order.
+            // Signals the whole process group, as the terminal does for ctrl-Z; this process receives it like
+            // any other. A parent may stop before this process, and then the shell resumes: it needs the terminal restored.
             Effect::Suspend => {
                 if has_shell() {
                     self.terminal.give_back();

@@ -1,7 +1,7 @@
 //! [`Action`]: everything a key can do, and [`BINDINGS`]: the one table of names, keys and help texts.
 //!
-//! The footer, the help overlay, the user guide and the names in the configuration file all come from this
-//! table, so none of them can say something else.
+//! The footer, the help overlay, the user guide and the names in the configuration file all come from this table, so
+//! they always agree.
 
 use super::key::{Key, Keys};
 
@@ -12,79 +12,79 @@ pub enum Action {
     PlayPause,
     /// Jump by a span of log time, in milliseconds.
     SeekBy(i32),
-    /// Jump to the first time played.
+    /// Jump to the start of the played range.
     Start,
-    /// Jump to the last time played.
+    /// Jump to the end of the played range.
     End,
-    /// Jump to so many tenths of the recording.
+    /// Jump to this many tenths of the recording.
     Tenth(u8),
-    /// Publish the next message, or go back to the one before and publish that.
+    /// Publish the next message, or go back one message and publish that.
     Step(i8),
-    /// The same, of the selected topic.
+    /// The same for the selected topic.
     StepTopic(i8),
-    /// Play faster or slower, by this many percent.
+    /// Multiply the rate by this many percent.
     Rate(u16),
     /// Play at 1×.
     NormalRate,
-    /// Turn around.
+    /// Reverse the direction.
     Reverse,
     /// Set A, then B, then clear both.
     Loop,
-    /// Loop all of it, or play it once.
+    /// Loop over everything, or play once.
     LoopAll,
-    /// Set a mark here, or take the one that is here away.
+    /// Set a mark at the playhead, or remove the one that is there.
     Mark,
-    /// Name the mark here, setting it if there is none.
+    /// Name the mark at the playhead; set it first if there is none.
     NameMark,
     /// Jump to the next mark.
     NextMark,
     /// Jump to the previous mark.
     PreviousMark,
-    /// Go back to where the last seek came from.
+    /// Undo the last seek.
     Undo,
     /// Type a time to jump to.
     GoTo,
-    /// Type a part of the names of the topics to show.
+    /// Filter the topics by a part of their names.
     Filter,
-    /// Move in the table, or in what lies over it.
+    /// Move in the table, or in the overlay.
     Move(i8),
-    /// The same, by a page.
+    /// The same by a page.
     Page(i8),
     /// Show the selected topic.
     Show,
-    /// Stop publishing the selected topic, or go on.
+    /// Mute or unmute the selected topic.
     Mute,
-    /// Local time, UTC, or seconds.
+    /// Switch between local time, UTC and seconds.
     TimeFace,
-    /// A closer or wider look at the time line.
+    /// Zoom the time line in or out.
     Zoom(i8),
     /// Show all keys.
     Help,
-    /// Close what lies over the screen, or drop the filter.
+    /// Close the overlay, or clear the filter.
     Back,
-    /// Show all that was said.
+    /// Show the whole event log.
     Log,
-    /// Draw everything anew.
+    /// Redraw the whole screen.
     Redraw,
-    /// Go to the background of the shell.
+    /// Suspend the process, as ctrl-Z does.
     Suspend,
-    /// Stop playing and leave.
+    /// Stop playback and leave.
     Quit,
 }
 
-/// One row: an action, its keys, and what is said of it.
+/// One row: an action, its keys, and its texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
     /// Its name in the configuration file.
     pub name: &'static str,
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// The keys that do it, separated by blanks, unless the configuration says others.
+    /// Its keys, separated by blanks, unless the configuration sets others.
     pub keys: &'static str,
-    /// What the footer says, if it has room, in the table's order; rows that follow each other with the same
-    /// word share it.
+    /// Its word in the footer, in the order of the table, if there is room. Successive rows with the same word share
+    /// it.
     pub hint: Option<&'static str>,
-    /// What the help says.
+    /// Its text in the help.
     pub help: &'static str,
 }
 
@@ -107,7 +107,7 @@ const fn row(
 /// A group of rows under a title.
 pub type Group = (&'static str, &'static [Binding]);
 
-/// All there is.
+/// The whole table.
 #[rustfmt::skip]
 pub const BINDINGS: &[Group] = &[
     ("Playing", &[
@@ -175,7 +175,7 @@ pub const BINDINGS: &[Group] = &[
     ]),
 ];
 
-/// What the mouse does, for the help and the user guide; `mouse.rs` does it.
+/// The mouse gestures, for the help and the user guide; `update/pointer.rs` implements them.
 #[rustfmt::skip]
 pub const GESTURES: &[(&str, &str)] = &[
     ("click, drag", "on the bar or the lane: scrub"),
@@ -184,12 +184,12 @@ pub const GESTURES: &[(&str, &str)] = &[
     ("click", "a topic: select it; again: show it"),
 ];
 
-/// All rows without their groups.
+/// All rows, without groups.
 pub(crate) fn rows() -> impl Iterator<Item = &'static Binding> {
     BINDINGS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
-/// Which key does what: the table, with what the configuration says instead.
+/// Which key does what: the table, changed by the configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bindings {
     keys: Vec<(Action, Keys)>,
@@ -210,7 +210,7 @@ impl Default for Bindings {
 }
 
 impl Bindings {
-    /// What `key` does, if anything.
+    /// The action of `key`, if it has one.
     pub fn action(&self, key: Key) -> Option<Action> {
         let bound = self.keys.iter().find(|(_, keys)| keys.has(key));
         bound.map(|(action, _)| *action)
@@ -223,7 +223,7 @@ impl Bindings {
         bound.map_or(NONE, |(_, keys)| keys)
     }
 
-    /// The same with other keys for an action; nothing else is bound to them any more.
+    /// The same with other keys for an action; these keys are taken from all other actions.
     #[must_use]
     pub fn rebound(mut self, action: Action, keys: &Keys) -> Self {
         for (known, bound) in &mut self.keys {

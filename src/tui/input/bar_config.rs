@@ -1,4 +1,4 @@
-//! [`Config`]: what `config.toml` says of the transport bar. Errors name the line.
+//! [`Config`]: the settings of the transport bar in `config.toml`. Errors name the line.
 //!
 //! ```toml
 //! [tui]
@@ -23,10 +23,10 @@ use crate::tui::model::theme::ThemeName;
 use crate::tui::model::time_format::TimeFormat;
 use crate::untrusted::Foreign;
 
-/// What the file says; what it does not say is as it comes.
+/// The settings of the file; what it does not set has its default.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Config {
-    /// Which key does what.
+    /// The key bindings.
     pub bindings: Bindings,
     /// How times are shown at first.
     pub face: TimeFormat,
@@ -68,7 +68,7 @@ enum OneOrMore {
 }
 
 impl Config {
-    /// What `text` says, which was read from `path`.
+    /// Parses `text`, which was read from `path`.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let wrong = |at: usize, what: String| ConfigError {
             path: path.to_owned(),

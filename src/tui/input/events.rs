@@ -1,4 +1,4 @@
-//! What the terminal tells, as events, from a thread of its own; and whether it is still there.
+//! Reads terminal events on a thread of its own, and watches whether the terminal is still there.
 
 use std::convert::Infallible;
 use std::io;
@@ -12,11 +12,11 @@ use super::mouse::Mouse;
 use crate::tui::model::layout::Size;
 use crate::tui::update::Event;
 
-/// How many events may wait to be taken; the terminal keeps the others.
+/// How many events may wait to be handled; the terminal keeps the others.
 const WAITING: usize = 1024;
 
-/// Keys, the mouse and sizes as they come. The channel is disconnected when nothing can be read any more. The thread
-/// ends with the process: it waits for a key.
+/// Keys, mouse events and sizes. The channel is disconnected when nothing can be read any more. The thread ends with
+/// the process: it blocks on input.
 pub fn listen() -> io::Result<Receiver<Event>> {
     let (send, events) = bounded(WAITING);
     let listen = move || {
@@ -34,15 +34,15 @@ pub fn listen() -> io::Result<Receiver<Event>> {
     Ok(events)
 }
 
-/// A channel that is disconnected when the terminal has gone. That comes with SIGHUP, but not to who ignores it or has
-/// another controlling terminal, and reading would go on for ever. The thread ends with the process: it waits for
-/// this alone.
+/// A channel that is disconnected when the terminal is gone. SIGHUP does not reach a process that ignores it or that
+/// has another controlling terminal, and reading would never end. The thread ends with the process: it blocks until
+/// then.
 pub fn hang_up() -> io::Result<Receiver<Infallible>> {
     let (there, gone) = bounded(0);
     let watch = move || {
         let terminal = io::stdin();
         let mut fds = [PollFd::new(&terminal, PollFlags::empty())];
-        // The end and errors are told whether asked for or not.
+        // Hang-up and errors are reported even if not requested.
         let told = loop {
             match poll(&mut fds, None) {
                 Err(rustix::io::Errno::INTR) => {}
@@ -51,7 +51,7 @@ pub fn hang_up() -> io::Result<Receiver<Infallible>> {
         };
         let is_gone = told.is_ok() && fds[0].revents().contains(PollFlags::HUP);
         if !is_gone {
-            // Where terminals cannot be watched like this they are taken to be there.
+            // A terminal that cannot be polled is assumed to be there.
             std::mem::forget(there);
         }
     };

@@ -1,4 +1,4 @@
-//! Times that are typed to go to: relative to the playhead, a time of day, or as on the command line.
+//! Parses times to jump to: relative to the playhead, a time of day, or as on the command line.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Time as TimeOfDay};
@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 use crate::time::{Duration, Ros, Time, TimeRange};
 
-/// How a typed time is read: absolute, or relative to a recording that covers the range.
+/// Parses a time: absolute, or relative to a recording that covers the range.
 pub type ReadTime = fn(&str, TimeRange) -> Result<Time<Ros>, String>;
 
 /// What can be typed.
@@ -18,19 +18,20 @@ pub(crate) const TIMES: &str =
 pub(crate) struct Whence {
     /// The playhead.
     pub here: Time<Ros>,
-    /// What the recording covers.
+    /// The range of the recording.
     pub recording: TimeRange,
     /// The zone of times of day.
     pub zone: TimeZone,
     /// How much later times of day are shown than they were recorded.
     pub shift: Duration,
-    /// How other times are read.
+    /// The parser for all other times.
     pub read: ReadTime,
 }
 
-/// The time that `text` means: `+5s` and `-1m` from the playhead, within the recording; `14:32:07.184` the
-/// nearest such time of day in it; else as the command line reads times; `12`, `1:30` and `1m30s` from its
-/// start, where that is no time of it. One that lies outside is an error.
+/// The time that `text` means. `+5s` and `-1m` are relative to the playhead, limited to the recording. `14:32:07.184`
+/// is the nearest such time of day in the recording. Everything else is parsed as on the command line, and `12`, `1:30`
+/// and `1m30s` are relative to the start if they are no time within the recording otherwise. A time outside of the
+/// recording is an error.
 pub(crate) fn read_target(text: &str, whence: &Whence) -> Result<Time<Ros>, String> {
     let Whence {
         here, recording, ..
@@ -40,7 +41,7 @@ pub(crate) fn read_target(text: &str, whence: &Whence) -> Result<Time<Ros>, Stri
             .map_err(|_| format!("`{text}` is no time; hint: +5s, 50%, 1:30, 14:32:07, RFC 3339"))
     };
     if text.starts_with('+') {
-        // The command line's are from the start on.
+        // On the command line these are relative to the start.
         let span = read(text)?.saturating_since(recording.start());
         return Ok(recording.clamp(here.saturating_add(span)));
     }
@@ -62,7 +63,7 @@ pub(crate) fn read_target(text: &str, whence: &Whence) -> Result<Time<Ros>, Stri
         elapsed(text, *recording).or_else(read)
     };
     let absolute = read(text);
-    // As it is shown may be meant, where that is something else.
+    // It may be a time as shown, where shown and recorded times differ.
     let shown = |to: &Time<Ros>| to.saturating_sub(whence.shift);
     let meant = absolute.iter().copied().chain(absolute.iter().map(shown));
     if let Some(to) = meant.chain(from_start()).find(|to| recording.contains(*to)) {
@@ -77,7 +78,7 @@ pub(crate) fn read_target(text: &str, whence: &Whence) -> Result<Time<Ros>, Stri
     }
 }
 
-/// Whether it is more than all of the recording.
+/// Whether it is longer than the whole recording.
 fn is_too_much(text: &str) -> bool {
     let percent = text.strip_suffix('%').map(str::trim_end);
     percent
@@ -85,12 +86,12 @@ fn is_too_much(text: &str) -> bool {
         .is_some_and(|percent| percent > 100.0)
 }
 
-/// Whether there is nothing but numbers: no date, no zone.
+/// Whether it consists of numbers only, without a date or a zone.
 fn is_digits(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_digit() || ".:".contains(c))
 }
 
-/// `12`, `1:30` and `1:02:03.5` from the start on, as the header shows them.
+/// `12`, `1:30` and `1:02:03.5`, relative to the start, as the header shows them.
 fn elapsed(text: &str, recording: TimeRange) -> Option<Time<Ros>> {
     let mut parts = text.split(':').map(str::parse::<f64>);
     let seconds = parts.try_fold(0.0, |sum, part| Some(sum * 60.0 + part.ok()?))?;
@@ -98,7 +99,7 @@ fn elapsed(text: &str, recording: TimeRange) -> Option<Time<Ros>> {
     Some(recording.start().saturating_add(span))
 }
 
-/// The one within the recording that is nearest to the playhead.
+/// Of the candidates within the recording, the nearest to the playhead.
 fn nearest(time: TimeOfDay, whence: &Whence) -> Option<Time<Ros>> {
     let at = |date: Date| {
         let stamp = date.to_datetime(time).to_zoned(whence.zone.clone()).ok()?;
@@ -143,7 +144,7 @@ mod tests {
             recording: TimeRange::between(at("2026-03-01T23:50:00Z"), at("2026-03-02T00:10:00Z")),
             zone: TimeZone::UTC,
             shift: Duration::ZERO,
-            // As the command line does, in short.
+            // A short version of the command line's parser.
             read: |text, range| {
                 let seconds = |text: &str| {
                     text.trim_end_matches('s')
@@ -196,7 +197,7 @@ mod tests {
             ),
             ("0:19:60", whence.recording.stop()),
             ("12s", from_start(12)),
-            // At a quarter past midnight it was not recorded any more.
+            // The recording ends before a quarter past midnight.
             ("00:15", from_start(15)),
             ("00:19:30", from_start(1170)),
             (

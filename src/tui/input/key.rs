@@ -1,4 +1,4 @@
-//! [`Key`]: a key press as it is written in tables and in the configuration: `q`, `shift+left`, `ctrl+c`.
+//! [`Key`]: a key press as written in tables and in the configuration: `q`, `shift+left`, `ctrl+c`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tui_input::backend::crossterm::to_input_request;
 
-/// A key with what is held down beside it. Letters carry their case, so `shift` goes with named keys only.
+/// A key with its modifiers. Letters include their case, so `shift` is used with named keys only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Key {
     code: KeyCode,
@@ -21,7 +21,7 @@ pub enum UnknownKey {
         "`{0}` is no key; hint: a character, space, enter, esc, tab, backspace, delete, left, right, up, down, home, end, pageup, pagedown, f1 to f12, each after ctrl+, alt+ or shift+"
     )]
     None(String),
-    /// Terminals tell the character that comes of it, and no shift.
+    /// Terminals report the resulting character, without shift.
     #[error(
         "`{0}` is told by no terminal; hint: the character that comes of it, as in `!` or `alt+A`"
     )]
@@ -61,12 +61,12 @@ impl Key {
         let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
         let modifiers = modifiers & known;
         match code {
-            // Most terminals tell it so, some as what it is.
+            // Most terminals report it as backtab with shift, some without shift.
             KeyCode::BackTab => Self {
                 code: KeyCode::Tab,
                 modifiers: modifiers | KeyModifiers::SHIFT,
             },
-            // Terminals tell `L` with or without shift; the letter says it all.
+            // Terminals report `L` with or without shift; the capital letter already implies it.
             KeyCode::Char(letter) => Self {
                 code: if modifiers.contains(KeyModifiers::CONTROL) {
                     KeyCode::Char(letter.to_ascii_lowercase())
@@ -79,7 +79,7 @@ impl Key {
         }
     }
 
-    /// A key press; `None` for releases and for what is no key.
+    /// A key press; `None` for releases and for events that are no key.
     pub fn pressed(event: KeyEvent) -> Option<Self> {
         (event.kind != KeyEventKind::Release).then(|| Self::new(event.code, event.modifiers))
     }
@@ -94,17 +94,17 @@ impl Key {
         self.code == KeyCode::Char('c') && self.modifiers == KeyModifiers::CONTROL
     }
 
-    /// As crossterm tells it, for text fields.
+    /// As crossterm reports it, for text fields.
     pub(crate) fn event(self) -> KeyEvent {
         KeyEvent::new(self.code, self.modifiers)
     }
 
-    /// Whether it does something in a line of text.
+    /// Whether it has a function in a line of text.
     pub(crate) fn edits_text(self) -> bool {
         to_input_request(&Event::Key(self.event())).is_some()
     }
 
-    /// As `text` names it: a letter with shift is its capital, where terminals tell that.
+    /// The key that `text` names. A letter with shift is its capital, where terminals report that.
     fn named(code: KeyCode, modifiers: KeyModifiers, text: &str) -> Result<Self, UnknownKey> {
         let code = match code {
             KeyCode::Char(letter) if modifiers.contains(KeyModifiers::SHIFT) => {
@@ -119,7 +119,7 @@ impl Key {
     }
 }
 
-/// The capital of a letter, if that is one letter.
+/// The capital of a letter, if it is a single letter.
 fn capital(letter: char) -> Option<char> {
     let mut capital = letter.to_uppercase();
     let one = capital.next().filter(|_| capital.next().is_none());
@@ -160,7 +160,7 @@ impl FromStr for Key {
     }
 }
 
-/// As people read it: `←`, `shift+←`, `space`, `ctrl+c`; with `#` in ASCII: `left`.
+/// As shown to users: `←`, `shift+←`, `space`, `ctrl+c`; with `#` in ASCII: `left`.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, modifier) in HELD {
@@ -190,7 +190,7 @@ pub struct Keys(Vec<Key>);
 impl Keys {
     pub(crate) const NONE: Self = Self(Vec::new());
 
-    /// Keys separated by blanks. The same key under two names counts once.
+    /// Parses keys separated by blanks. A key that is named twice counts once.
     pub fn parse(text: &str) -> Result<Self, UnknownKey> {
         let mut keys = Vec::new();
         for key in text.split_whitespace() {
@@ -215,7 +215,7 @@ impl Keys {
         self.0.contains(&key)
     }
 
-    /// The one that is shown where there is room for one.
+    /// The key to show where there is room for one.
     pub fn first(&self) -> Option<Key> {
         self.0.first().copied()
     }

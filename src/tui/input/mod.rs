@@ -1,4 +1,4 @@
-//! What comes in: keys, the mouse, the configuration, typed times.
+//! Input: keys, the mouse, the configuration, typed times.
 
 pub(super) mod action;
 pub(super) mod bar_config;

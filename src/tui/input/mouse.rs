@@ -1,11 +1,11 @@
-//! [`Mouse`]: what was done with the mouse, and where. `action.rs` has the words for it, `update/pointer.rs` what follows.
+//! [`Mouse`]: a mouse event and its position. `action.rs` has the help texts, `update/pointer.rs` the reactions.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
-/// What the mouse did, and where.
+/// A mouse event and its position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mouse {
-    /// What.
+    /// The event.
     pub gesture: Gesture,
     /// The column, from 0.
     pub column: u16,
@@ -13,23 +13,23 @@ pub struct Mouse {
     pub row: u16,
 }
 
-/// What the mouse can do.
+/// The kinds of mouse events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gesture {
-    /// The left button went down.
+    /// The left button was pressed.
     Press,
-    /// The right one did, or the left one with shift or ctrl.
+    /// The right button was pressed, or the left one with shift or ctrl.
     RangePress,
-    /// It moved with a button down.
+    /// The mouse moved with a button pressed.
     Drag,
-    /// The button is up again.
+    /// The button was released.
     Release,
     /// The wheel, up is −1.
     Wheel(i8),
 }
 
 impl Mouse {
-    /// What a terminal tells; `None` for what means nothing here.
+    /// Converts a terminal event; `None` for events that are not used.
     pub fn of(event: MouseEvent) -> Option<Self> {
         let has_range_key = event
             .modifiers

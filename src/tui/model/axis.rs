@@ -1,12 +1,12 @@
-//! [`Axis`]: a closed range of time laid over columns; and [`Window`], the part that zooming shows.
+//! [`Axis`]: a closed range of time mapped to columns. [`Window`]: the part of the recording that the bar shows.
 
 use crate::time::{Duration, Ros, Time, TimeRange};
 
-/// A closed range of time over `width` columns from `left` on. The first column begins at the range's start,
-/// the last one ends at its stop.
+/// A closed range of time over `width` columns, beginning at column `left`. The first column begins at the range's
+/// start, the last one ends at its stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Axis {
-    /// What it shows.
+    /// The range.
     pub range: TimeRange,
     /// Its first column on the screen.
     pub left: u16,
@@ -15,12 +15,12 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// The column of a time, within the axis; `None` outside its range.
+    /// The column of a time; `None` outside of the range.
     pub(crate) fn column(self, time: Time<Ros>) -> Option<u16> {
         (self.width > 0 && self.range.contains(time)).then(|| self.left + self.offset(time))
     }
 
-    /// The column of a time; one outside is at the nearest edge.
+    /// The column of a time; times outside map to the nearest edge.
     pub(crate) fn nearest_column(self, time: Time<Ros>) -> u16 {
         self.left + self.offset(self.range.clamp(time))
     }
@@ -32,8 +32,8 @@ impl Axis {
         u16::try_from((into * i128::from(self.width) / span).clamp(0, last)).unwrap_or(0)
     }
 
-    /// The time that a click on a column means: the start and the stop themselves at the edges, else the
-    /// column's beginning. Columns outside count as the nearest one.
+    /// The time that a click on a column means: the start and the stop themselves at the edges, otherwise the beginning
+    /// of the column. Columns outside count as the nearest one.
     pub(crate) fn time(self, column: u16) -> Time<Ros> {
         let offset = column
             .saturating_sub(self.left)
@@ -41,7 +41,7 @@ impl Axis {
         if offset + 1 >= self.width && self.width > 1 {
             return self.range.stop();
         }
-        // Rounded up, so that it lies in the column it was clicked on.
+        // Rounded up, so that it lies in the column that was clicked on.
         let into = (i128::from(self.span()) * i128::from(offset))
             .div_euclid(i128::from(self.width.max(1)))
             + i128::from(offset > 0);
@@ -58,22 +58,22 @@ impl Axis {
     }
 }
 
-/// The part of the recording that the bar shows: all of it, or less after zooming in.
+/// The part of the recording that the bar shows: all of it, or less when zoomed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Window {
     all: TimeRange,
     shown: TimeRange,
-    /// How many steps closer than everything.
+    /// The number of zoom steps.
     level: u32,
 }
 
 impl Window {
-    /// How much closer each step of zooming looks.
+    /// The factor of one zoom step.
     const STEP: i64 = 4;
-    /// A window is at least this long: a shorter one is played faster than its index is read.
+    /// The minimum length of a window: a shorter one is played faster than its index is read.
     const CLOSEST: Duration = Duration::from_millis(100);
 
-    /// All of it.
+    /// The whole recording.
     pub(crate) const fn new(all: TimeRange) -> Self {
         Self {
             all,
@@ -82,17 +82,17 @@ impl Window {
         }
     }
 
-    /// What is shown.
+    /// The range that is shown.
     pub(crate) const fn range(self) -> TimeRange {
         self.shown
     }
 
-    /// Whether it is less than everything.
+    /// Whether it is less than the whole recording.
     pub(crate) fn is_zoomed(self) -> bool {
         self.shown != self.all
     }
 
-    /// Closer (positive) or wider, so that `around` is in the middle if it can be.
+    /// Zooms in (positive) or out, with `around` in the middle if possible.
     #[must_use]
     pub(crate) fn zoomed(self, steps: i8, around: Time<Ros>) -> Self {
         let all = self.all.duration().as_nanos();
@@ -109,8 +109,7 @@ impl Window {
         Self { level, ..self }.spanning(span, around, 2)
     }
 
-    /// Moved so that `playhead` can be seen: by pages, with the playhead at a tenth of the page in the
-    /// direction of play.
+    /// Moved by pages so that `playhead` is visible, at a tenth of the page in the direction of play.
     #[must_use]
     pub(crate) fn following(self, playhead: Time<Ros>, is_reverse: bool) -> Self {
         if self.shown.contains(playhead) || !self.is_zoomed() {
@@ -125,8 +124,8 @@ impl Window {
         }
     }
 
-    /// What is shown and, as far as there is something, as much beyond it in the direction of play: the next
-    /// page, known before it is turned to.
+    /// The range that is shown and as much again in the direction of play, limited to the recording: the next page is
+    /// read before it is shown.
     pub(crate) fn with_next(self, is_reverse: bool) -> TimeRange {
         let span = self.shown.duration();
         let (start, stop) = (self.shown.start(), self.shown.stop());
@@ -137,7 +136,7 @@ impl Window {
         }
     }
 
-    /// `span` long, with `time` at one `part`th of it.
+    /// A range of length `span`, with `time` at one `part`th of it.
     fn spanning(self, span: Duration, time: Time<Ros>, part: i64) -> Self {
         let lead = Duration::from_nanos(span.as_nanos() / part);
         self.starting(time.saturating_sub(lead), span)
@@ -175,7 +174,7 @@ mod tests {
             prop_assert!(axis.range.contains(time));
             let column = axis.column(time).unwrap();
             prop_assert!((left..left + width).contains(&column));
-            // Where a column is shorter than a nanosecond, several share one.
+            // Where a column is shorter than a nanosecond, several columns share one.
             if axis.range.duration().as_nanos() >= i64::from(width) && axis.range.duration() < Duration::MAX {
                 prop_assert_eq!(column, click.clamp(left, left + width - 1));
             }

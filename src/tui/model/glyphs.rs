@@ -1,9 +1,9 @@
-//! [`Glyphs`]: the characters that pictures are made of, in Unicode and in ASCII.
+//! [`Glyphs`]: the characters used for drawing, in Unicode and in ASCII.
 
 /// One set of characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Glyphs {
-    /// Whether it is the plain one.
+    /// Whether it is the ASCII set.
     pub is_ascii: bool,
     pub(crate) playing: &'static str,
     pub(crate) reverse: &'static str,
@@ -34,7 +34,7 @@ pub struct Glyphs {
 }
 
 impl Glyphs {
-    /// For terminals that can show it.
+    /// For terminals that can show Unicode.
     pub const UNICODE: Self = Self {
         is_ascii: false,
         playing: "▶",

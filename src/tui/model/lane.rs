@@ -1,4 +1,4 @@
-//! [`Lane`]: how many messages lie where, drawn one level a column; gaps stay empty.
+//! [`Lane`]: message density, drawn as one level per column; gaps stay empty.
 
 use crate::bag::Outline;
 use crate::time::TimeRange;
@@ -6,17 +6,17 @@ use crate::time::TimeRange;
 /// The density of some topics over a range.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lane {
-    /// What it covers.
+    /// The range.
     pub range: TimeRange,
-    /// What is known so far; it grows while indexes are read.
+    /// The counts that are known so far; they grow while indexes are read.
     pub outline: Outline,
-    /// Whether all of it is known.
+    /// Whether everything has been read.
     pub is_whole: bool,
 }
 
 impl Lane {
-    /// The level of each of `width` columns over `range`, 0 (nothing there, or nothing known) to 8 a row, of
-    /// the topics that `is_shown` takes.
+    /// The level of each of `width` columns over `range`, from 0 (no message, or none known) to 8 per row, of the
+    /// topics that `is_shown` accepts.
     pub fn levels(
         &self,
         range: TimeRange,
@@ -37,7 +37,7 @@ impl Lane {
     }
 }
 
-/// Lays parts of one range over columns of another: each part over all columns that it touches, by its share.
+/// Distributes parts of one range over columns of another: each part over all columns that it touches, by its share.
 fn add((from, parts): (TimeRange, &[f64]), (to, columns): (TimeRange, &mut [f64])) {
     let nanos = |range: TimeRange| i128::from(range.duration().as_nanos().max(1));
     let count = |parts: usize| i128::try_from(parts).unwrap_or(i128::MAX);
@@ -45,7 +45,8 @@ fn add((from, parts): (TimeRange, &[f64]), (to, columns): (TimeRange, &mut [f64]
     if of == 0 || width == 0 {
         return;
     }
-    // Whole numbers tell exactly which columns are touched: nanoseconds / (of × width), from the first column on.
+    // Integers give exactly the columns that are touched, in units of nanoseconds / (of × width), from the first
+    // column.
     let (part, column) = (nanos(from) * width, nanos(to) * of);
     let lead = i128::from(from.start().as_nanos()) - i128::from(to.start().as_nanos());
     let first = lead * of * width;
@@ -69,7 +70,7 @@ fn share(overlap: i128, of: i128) -> f64 {
     overlap as f64 / of as f64
 }
 
-/// By the square root: bursts leave the rest to be seen. What is there at all has a level.
+/// The square root keeps low levels visible beside bursts. A column with any message has a level.
 fn level(count: f64, most: f64, highest: u16) -> u16 {
     if count <= 0.0 || most <= 0.0 {
         return 0;

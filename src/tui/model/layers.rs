@@ -1,4 +1,4 @@
-//! [`Layer`]: what lies over the screen: the help, all events, a topic, or a line to type in.
+//! [`Layer`]: an overlay or the input line: the help, the event log, a topic, or a line to type in.
 
 use tui_input::Input;
 
@@ -7,7 +7,7 @@ use crate::decode::Decoded;
 use crate::time::{Ros, Time};
 use crate::tui::input::goto::TIMES;
 
-/// What lies over the screen.
+/// What is shown over the screen.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Layer {
     /// Nothing.
@@ -15,21 +15,20 @@ pub(crate) enum Layer {
     None,
     /// All keys.
     Help(Scroll),
-    /// All events.
+    /// The event log.
     Log(Scroll),
     /// A topic.
     Topic(Card, Scroll),
-    /// A line to type in, in place of the footer.
+    /// An input line, in place of the footer.
     Prompt(Prompt),
 }
 
-/// How many lines of something are above its first one on the screen; drawing holds it within bounds, as
-/// the screen may have grown.
+/// The number of lines above the first one on the screen; drawing limits it, as the screen may have grown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Scroll(pub usize);
 
 impl Scroll {
-    /// Further by some lines, or back; at most to `furthest`, so that what is turned back moves at once.
+    /// Scrolls by some lines; at most to `furthest`, so that scrolling back takes effect at once.
     pub(crate) fn moved(self, lines: isize, furthest: usize) -> Self {
         Self(
             self.0
@@ -39,38 +38,38 @@ impl Scroll {
         )
     }
 
-    /// The first line to show of `lines` where `height` fit.
+    /// The first of `lines` lines to show where `height` fit.
     pub(crate) fn first(self, lines: usize, height: usize) -> usize {
         self.0.min(lines.saturating_sub(height))
     }
 }
 
-/// A topic that is looked at.
+/// A topic's card.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Card {
-    /// Which one.
+    /// The topic.
     pub topic: TopicId,
-    /// Its message at or before the playhead, as soon as that was read.
+    /// Its message at or before the playhead, once it has been read.
     pub message: Option<Peeked>,
 }
 
 /// The message of a topic at or before a time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Peeked {
-    /// Whose.
+    /// The topic.
     pub topic: TopicId,
-    /// What was asked for.
+    /// The time that was requested.
     pub at: Time<Ros>,
-    /// What was found.
+    /// The result.
     pub found: Found,
 }
 
-/// What was found at or before a time.
+/// The result of a look-up at or before a time.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Found {
     /// No message.
     Nothing,
-    /// It lies in a damaged part.
+    /// The message is in a damaged part of the recording.
     Damaged(String),
     /// A message.
     Message {
@@ -80,12 +79,12 @@ pub enum Found {
         publish_time: Time<Ros>,
         /// How many bytes it has.
         bytes: usize,
-        /// What it says.
+        /// Its contents.
         said: Decoded,
     },
 }
 
-/// What is asked for.
+/// What an input line asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Question {
     /// A time to jump to.
@@ -96,14 +95,14 @@ pub(crate) enum Question {
     MarkName(Time<Ros>),
 }
 
-/// A line to type in.
+/// An input line.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
-    /// What for.
+    /// Its purpose.
     pub question: Question,
-    /// What was typed.
+    /// The text.
     pub input: Input,
-    /// What is wrong with it.
+    /// The error in the text.
     pub error: Option<String>,
 }
 
@@ -116,7 +115,7 @@ impl Prompt {
         }
     }
 
-    /// What stands before the line.
+    /// The label before the line.
     pub(crate) const fn label(&self) -> &'static str {
         match self.question {
             Question::GoTo => "go to",
@@ -125,7 +124,7 @@ impl Prompt {
         }
     }
 
-    /// What helps as long as nothing was typed.
+    /// The hint that is shown while the line is empty.
     pub(crate) const fn hint(&self) -> &'static str {
         match self.question {
             Question::GoTo => TIMES,

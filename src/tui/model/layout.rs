@@ -1,4 +1,4 @@
-//! [`Layout`]: what is where on a screen of any size, from 200×50 down to one line.
+//! [`Layout`]: the areas of a screen of any size, from 200×50 down to one line.
 
 use ratatui::layout::Rect;
 
@@ -11,11 +11,12 @@ pub struct Size {
     pub height: u16,
 }
 
-/// Columns or rows; what says it has more is no screen that anybody looks at, and its cells would fill the memory.
+/// The limit of columns and of rows: a terminal that reports more is no usable screen, and its cells would fill the
+/// memory.
 const MOST: u16 = 1_000;
 
 impl Size {
-    /// What is drawn on a terminal of so many columns and rows.
+    /// The size to draw on a terminal of so many columns and rows.
     pub(crate) fn on_a_terminal(columns: u16, rows: u16) -> Self {
         Self {
             width: columns.min(MOST),
@@ -24,14 +25,14 @@ impl Size {
     }
 }
 
-/// Where everything goes; what has no height is not shown.
+/// The areas; one of no height is not shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Layout {
     /// State and times.
     pub header: Rect,
-    /// The density of everything, while the lane shows less.
+    /// The density of the whole recording, while the lane shows less.
     pub overview: Rect,
-    /// The density of what the bar shows.
+    /// The density of the range that the bar shows.
     pub lane: Rect,
     /// The bar.
     pub bar: Rect,
@@ -39,17 +40,17 @@ pub(crate) struct Layout {
     pub titles: Rect,
     /// The topics.
     pub table: Rect,
-    /// The last events.
+    /// The last log lines.
     pub log: Rect,
-    /// Keys, or the line to type in.
+    /// Keys, or the input line.
     pub footer: Rect,
 }
 
 impl Layout {
-    /// Below this a header takes two lines, if there are enough: all of it seldom fits into one.
+    /// Below this width the header has two lines, if there are enough rows: it seldom fits into one.
     const WIDE: u16 = 130;
 
-    /// The places on a screen of this size.
+    /// The areas of a screen of this size.
     pub(crate) fn new(size: Size, is_zoomed: bool) -> Self {
         let Size { width, height } = size;
         let header = match height {

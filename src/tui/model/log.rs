@@ -1,4 +1,4 @@
-//! [`Log`]: the last things that were said, also by the rest of the program.
+//! [`Log`]: the last lines of the event log, from the screen and from the rest of the program.
 
 use std::collections::VecDeque;
 
@@ -6,41 +6,41 @@ use jiff::Timestamp;
 
 /// How many lines are kept.
 const KEPT: usize = 500;
-/// How many letters of each: names on a network have no end.
+/// The limit of characters per line: names on a network have no limit.
 const LONGEST: usize = 1000;
 
-/// How much a line matters.
+/// The level of a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
-    /// For who looks for a fault.
+    /// For debugging.
     Debug,
-    /// Good to know.
+    /// Information.
     Info,
-    /// Something is not as it should be.
+    /// A warning.
     Warning,
-    /// Something failed.
+    /// An error.
     Error,
 }
 
-/// Something that was said.
+/// A line of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// When.
+    /// When it was logged.
     pub at: Timestamp,
-    /// How much it matters.
+    /// Its level.
     pub severity: Severity,
-    /// What.
+    /// Its text.
     pub text: String,
 }
 
-/// The last lines, oldest first; one that says the same as the one before it is counted.
+/// The last lines, oldest first; successive equal lines are counted as one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Log {
     lines: VecDeque<(Line, u32)>,
 }
 
 impl Log {
-    /// One more line.
+    /// Adds a line.
     pub(crate) fn push(&mut self, mut line: Line) {
         if let Some((end, _)) = line.text.char_indices().nth(LONGEST) {
             line.text.truncate(end);
@@ -60,7 +60,7 @@ impl Log {
         }
     }
 
-    /// The lines with how often each was said, newest first.
+    /// The lines with their counts, newest first.
     pub(crate) fn newest(&self) -> impl Iterator<Item = &(Line, u32)> {
         self.lines.iter().rev()
     }

@@ -1,19 +1,19 @@
-//! [`Meters`]: what goes on per second, from counts that are read now and then.
+//! [`Meters`]: rates per second, computed from samples of counts.
 //!
-//! Everything is measured over the last seconds of wall time, so that a figure can be read.
+//! Everything is measured over the last seconds of wall time, so that figures change slowly enough to be read.
 
 use std::collections::VecDeque;
 
 use crate::player::TopicCounts;
 use crate::time::{Duration, Ros, Steady, Time};
 
-/// Over how long messages are counted: long enough for the slow ones.
+/// The interval over which messages are counted: long enough for slow topics.
 const OVER: Duration = Duration::from_secs(3);
-/// Over how long the rate is measured.
+/// The interval over which the playback rate is measured.
 const RATE_OVER: Duration = Duration::from_millis(1500);
-/// Samples closer together than this are not kept.
+/// The shortest interval between samples; others are not kept.
 const APART: Duration = Duration::from_millis(90);
-/// A topic counts as live for so long after a message.
+/// How long after a message a topic counts as active.
 const LIVE: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Debug)]
@@ -24,25 +24,25 @@ struct Sample {
     counts: Vec<TopicCounts>,
 }
 
-/// What one topic does.
+/// The rates of one topic.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Flow {
-    /// Messages a second.
+    /// Messages per second.
     pub hz: f64,
-    /// Payload bytes a second.
+    /// Payload bytes per second.
     pub bytes: f64,
-    /// Whether a message went out in the last moments.
+    /// Whether a message was sent recently.
     pub is_live: bool,
 }
 
-/// The samples of the last moments.
+/// The recent samples.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meters {
     samples: VecDeque<Sample>,
 }
 
 impl Meters {
-    /// Takes a sample, unless the last one is too near.
+    /// Takes a sample, unless the last one is too recent.
     pub(crate) fn sample(
         &mut self,
         at: Time<Steady>,
@@ -65,13 +65,12 @@ impl Meters {
         });
     }
 
-    /// Forgets everything: playback stood.
+    /// Discards all samples, as playback was paused.
     pub(crate) fn clear(&mut self) {
         self.samples.clear();
     }
 
-    /// Log time per wall time since the last jump; negative backwards. `None` as long as there is too little
-    /// to tell.
+    /// Log time per wall time since the last jump; negative backwards. `None` while there are too few samples.
     pub(crate) fn rate(&self) -> Option<f64> {
         let last = self.samples.back()?;
         let is_of_now = |sample: &&Sample| {
@@ -84,7 +83,7 @@ impl Meters {
         })
     }
 
-    /// What a topic does; `None` as long as there is too little to tell.
+    /// The rates of a topic; `None` while there are too few samples.
     pub(crate) fn flow(&self, topic: usize) -> Option<Flow> {
         let (first, last) = (self.samples.front()?, self.samples.back()?);
         let (before, after) = (first.counts.get(topic)?, last.counts.get(topic)?);
@@ -131,7 +130,7 @@ mod tests {
     fn the_last_seconds_count() {
         let mut meters = Meters::default();
         assert_eq!((meters.rate(), meters.flow(0)), (None, None));
-        // Half a second at twice the rate, then two at half of it.
+        // Half a second at twice the rate, then two seconds at half of it.
         for step in 0..=40 {
             let wall = step * 100;
             let log = if wall < 500 {

@@ -1,7 +1,7 @@
 //! [`Model`]: everything that the screen shows, as plain values.
 //!
-//! `update.rs` and `mouse.rs` change it by what comes in and say what is to be done ([`Effect`]);
-//! `view/` draws it. Neither knows a terminal or reads a clock.
+//! `update/` changes it when input arrives and returns what is to be done ([`Effect`]); `view/` draws it. Neither uses
+//! a terminal or reads a clock.
 
 pub(super) mod axis;
 pub(super) mod glyphs;
@@ -29,7 +29,7 @@ use log::Log;
 use meters::Meters;
 use parts::{Audience, Brackets, Drag, Effect, Facts, Look, Row, Target};
 
-/// A player that is longer stuck may be asked again.
+/// A player that has not answered for longer than this may be asked again.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// Everything that is shown.
@@ -46,23 +46,23 @@ pub struct Model {
     pub(super) audience: Audience,
     pub(super) rows: Vec<Row>,
     pub(super) filter: String,
-    /// The selected one among the rows that are shown, and the first one that is on the screen.
+    /// The selected row among the rows that are shown, and the first row on the screen.
     pub(super) selected: usize,
     pub(super) top: usize,
     pub(super) log: Log,
     pub(super) marks: Vec<Mark>,
     pub(super) window: Window,
     pub(super) overview: Option<Lane>,
-    /// What is known more closely, and the range that was asked for last.
+    /// The density of a close-up, and the range that was requested last.
     pub(super) close_up: Option<Lane>,
     pub(super) asked_close_up: Option<TimeRange>,
     pub(super) brackets: Brackets,
-    /// What is played where no part of it loops.
+    /// What is played when no A–B loop is set.
     pub(super) played: TimeRange,
     pub(super) is_loop_wanted: bool,
     pub(super) target: Option<Target>,
     pub(super) last_ticket: u64,
-    /// The rate that the player was asked for, and when, until it has it.
+    /// The pace that the player was asked for, and when; `None` once the player has it.
     pub(super) asked_pace: Option<(Pace, Time<Steady>)>,
     pub(super) history: Vec<Time<Ros>>,
     pub(super) last_seek: Option<Timestamp>,
@@ -72,7 +72,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// A screen on which nothing has happened yet.
+    /// A model before any event.
     pub fn new(facts: Facts, look: Look, rows: Vec<Row>, marks: Vec<Mark>, size: Size) -> Self {
         let (whole, played) = (facts.recording, facts.played);
         Self {
@@ -109,7 +109,7 @@ impl Model {
         }
     }
 
-    /// The same with a loop that is there from the start.
+    /// As `new`, with a loop that is set from the start.
     #[must_use]
     pub fn looping(self, brackets: Brackets, is_loop_wanted: bool) -> Self {
         Self {
@@ -119,7 +119,7 @@ impl Model {
         }
     }
 
-    /// What the player, its counts and its read-ahead say at this instant.
+    /// Takes the present values of the player, its counts and its read-ahead.
     pub fn observe(
         &mut self,
         now: Time<Steady>,
@@ -140,7 +140,7 @@ impl Model {
         self.asked_pace = self
             .asked_pace
             .filter(|(pace, since)| status.pace != *pace && now.saturating_since(*since) < ANSWER);
-        // Before a seek is taken what was read is that of another place.
+        // Until a seek has been processed, the read-ahead is still at the old position.
         self.ahead = ahead.filter(|_| self.target.is_none());
         if self.state() == State::Playing {
             let position = status.segment.position(now);
@@ -155,7 +155,7 @@ impl Model {
         self.show_window(window);
     }
 
-    /// Which topics are muted now, whoever did it.
+    /// Which topics are muted now, by any client.
     pub fn hear(&mut self, is_muted: impl Fn(TopicId) -> bool) {
         for row in &mut self.rows {
             row.is_muted = is_muted(row.id);
@@ -174,12 +174,12 @@ impl Model {
         }
     }
 
-    /// What is to be done, in order; of seeks in a row the last.
+    /// The effects to carry out, in order; of successive seeks only the last.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// Where playback is, or where the last seek takes it.
+    /// The playback position, or the target of the last seek.
     pub fn here(&self) -> Time<Ros> {
         match (self.target, &self.status) {
             (Some(target), _) => target.to,
@@ -188,7 +188,7 @@ impl Model {
         }
     }
 
-    /// Whether it plays backwards.
+    /// Whether playback runs backwards.
     pub(super) fn is_reverse(&self) -> bool {
         self.status
             .is_some_and(|status| status.segment.speed().is_reverse())
@@ -199,10 +199,10 @@ impl Model {
         matches!(self.brackets, Brackets::Ab(_))
     }
 
-    /// What playback is doing.
+    /// The state of playback.
     pub(super) fn state(&self) -> State {
         match self.status {
-            // As fast as it is taken, every other message has to be read first: that is playing.
+            // At unlimited rate there is always a message that must be read first; that counts as playing.
             Some(status) if status.pace == Pace::Max && status.state == State::Starved => {
                 State::Playing
             }
@@ -211,12 +211,12 @@ impl Model {
         }
     }
 
-    /// Whether the screen changes by itself.
+    /// Whether the screen changes without input.
     pub fn is_moving(&self) -> bool {
         matches!(self.state(), State::Playing | State::Stalled)
     }
 
-    /// The rows whose names have the filter's text in them.
+    /// The rows whose names contain the filter's text.
     pub(super) fn shown_rows(&self) -> impl Iterator<Item = &Row> {
         let filter = self.filter.to_lowercase();
         self.rows
@@ -229,7 +229,7 @@ impl Model {
         self.shown_rows().nth(self.selected)
     }
 
-    /// What loops, or would if the button that is down came up here.
+    /// The loop range, or the one that would be set if the mouse button were released here.
     pub(super) fn shown_brackets(&self) -> Brackets {
         match self.drag {
             Some(Drag::Range { from, to, .. }) if from != to => {
@@ -239,7 +239,7 @@ impl Model {
         }
     }
 
-    /// What the bar and the lane show, between their ends.
+    /// The range that the bar and the lane show.
     pub(super) fn window_axis(&self, place: Rect) -> Axis {
         Axis {
             range: self.window.range(),
@@ -256,7 +256,7 @@ impl Model {
         }
     }
 
-    /// What is where on the screen.
+    /// The layout of the screen.
     pub(super) fn layout(&self) -> Layout {
         Layout::new(self.size, self.window.is_zoomed())
     }
@@ -265,7 +265,7 @@ impl Model {
         self.facts.topics.get(id.index())
     }
 
-    /// The bar shows another part; its density is asked for.
+    /// The bar shows another range; requests its density.
     pub(super) fn show_window(&mut self, window: Window) {
         if window == self.window {
             return;
@@ -281,7 +281,7 @@ impl Model {
         }
     }
 
-    /// The most that is known of what the bar shows: until a close-up is there the overview does.
+    /// The best known density of what the bar shows: the overview until a close-up has been read.
     pub(super) fn lane(&self) -> Option<&Lane> {
         let shown = self.window.range();
         let covers = |lane: &&Lane| lane.range.intersection(shown) == Some(shown);
@@ -291,7 +291,7 @@ impl Model {
             .or(self.overview.as_ref())
     }
 
-    /// Asks for a density; who is asked breaks off what was asked before.
+    /// Requests a density; the previous request is cancelled.
     fn outline(&mut self, range: TimeRange) {
         self.effects
             .retain(|effect| !matches!(effect, Effect::Outline(_)));
@@ -302,16 +302,16 @@ impl Model {
         self.overview.as_ref().is_some_and(|lane| lane.is_whole)
     }
 
-    /// A density, of the whole recording or of the window.
+    /// Takes a density, of the whole recording or of the window.
     pub(super) fn take_lane(&mut self, lane: Lane) {
         if lane.range == self.facts.recording {
             self.overview = Some(lane);
         } else if Some(lane.range) == self.asked_close_up {
             if lane.is_whole && !self.is_overview_whole() {
-                // Looking closer has broken it off.
+                // The request for the close-up has cancelled it.
                 self.outline(self.facts.recording);
             }
-            // Half of it is less than the overview.
+            // A partial close-up shows less than the overview.
             if lane.is_whole || self.overview.is_none() {
                 self.close_up = Some(lane);
             }

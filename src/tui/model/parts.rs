@@ -1,4 +1,4 @@
-//! The parts of a [`Model`](super::Model) that are values of their own: what it is made from, and what it asks for.
+//! The parts of a [`Model`](super::Model) that are values of their own: its inputs, and the effects that it returns.
 
 use jiff::tz::TimeZone;
 
@@ -14,66 +14,66 @@ use crate::time::{Duration, Ros, Time, TimeRange};
 use crate::tui::input::action::Bindings;
 use crate::tui::input::goto::ReadTime;
 
-/// What does not change while a recording is played.
+/// What does not change during playback.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// What the recording covers.
+    /// The range of the recording.
     pub recording: TimeRange,
-    /// What is played of it.
+    /// The range that is played.
     pub played: TimeRange,
-    /// What is shown on `/clock` is this much later.
+    /// The offset of `/clock`: how much later it is than the recorded time.
     pub clock_shift: Duration,
     /// How `/clock` is served, in words: `40 Hz`; `None` if it is not.
     pub clock: Option<String>,
     /// The topics, by id.
     pub topics: Vec<Topic>,
-    /// How typed times are read.
+    /// How typed times are parsed.
     pub read_time: ReadTime,
     /// The zone of this machine.
     pub zone: TimeZone,
 }
 
-/// A line of the table.
+/// A row of the table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
     /// The topic.
     pub id: TopicId,
-    /// Its name on the way out.
+    /// Its name on the network.
     pub name: String,
     /// Why it is not played, if it is not.
     pub left_out: Option<String>,
-    /// The profile it is offered with, if the wire has such.
+    /// The QoS profile it is offered with, if the wire has profiles.
     pub offered: Option<Qos>,
-    /// Whether somebody has muted it.
+    /// Whether it is muted.
     pub is_muted: bool,
 }
 
-/// Who listens.
+/// The subscribers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Audience {
-    /// How many subscribe, by topic id; `None` where nobody can know.
+    /// How many subscribe, by topic id; `None` where this cannot be known.
     pub topics: Vec<Option<usize>>,
     /// How many follow `/clock`.
     pub clock: Option<usize>,
 }
 
-/// How the screen looks.
+/// The appearance of the screen.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Look {
-    /// Which key does what.
+    /// The key bindings.
     pub bindings: Bindings,
-    /// Characters.
+    /// The characters.
     pub glyphs: Glyphs,
-    /// Colours.
+    /// The colours.
     pub theme: Theme,
     /// How times are shown.
     pub face: TimeFormat,
 }
 
-/// What loops.
+/// The loop that is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Brackets {
-    /// Nothing of its own.
+    /// No A–B loop.
     #[default]
     None,
     /// A is set, B is not.
@@ -82,20 +82,20 @@ pub enum Brackets {
     Ab(TimeRange),
 }
 
-/// Where a seek goes, until it has got there.
+/// The target of a seek, until the player has reached it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Target {
     pub(crate) to: Time<Ros>,
-    /// How many seeks the player will have taken when it has taken this one, once it was asked.
+    /// The player's count of seeks once it has taken this one; `None` before it was sent.
     pub(crate) ticket: Option<u64>,
 }
 
-/// What a mouse button that is down has begun.
+/// What a pressed mouse button has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Drag {
     /// Scrubbing on this axis.
     Scrub(Axis),
-    /// A loop from `from` to where the mouse is.
+    /// A loop from `from` to the mouse position.
     Range {
         axis: Axis,
         from: Time<Ros>,
@@ -103,20 +103,20 @@ pub(crate) enum Drag {
     },
 }
 
-/// Something to do outside.
+/// An effect outside of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
-    /// Ask the player.
+    /// Send a command to the player.
     Command(Command),
-    /// Keep a mark.
+    /// Save a mark.
     AddMark(Mark),
-    /// Forget the mark at this time.
+    /// Delete the mark at this time.
     RemoveMark(Time<Ros>),
-    /// Find out the density of this range.
+    /// Request the density of this range.
     Outline(TimeRange),
-    /// Draw everything anew.
+    /// Redraw the whole screen.
     Redraw,
-    /// Go to the background.
+    /// Suspend the process.
     Suspend,
     /// End the run.
     Quit,

@@ -1,4 +1,4 @@
-//! [`Theme`]: colours by what they mean. No state is told by colour alone.
+//! [`Theme`]: colours by meaning. No state is shown by colour alone.
 
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
@@ -7,39 +7,39 @@ use serde::Deserialize;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThemeName {
-    /// By what the terminal says of its background, dark if nothing.
+    /// By the background that the terminal reports; dark if it reports none.
     #[default]
     Auto,
     /// For a dark background.
     Dark,
-    /// For a light one.
+    /// For a light background.
     Light,
-    /// None: bold, dim and reversed only.
+    /// No colours: bold, dim and reversed only.
     None,
 }
 
 /// Styles by meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Theme {
-    /// It plays; messages go out.
+    /// Playing; messages are sent.
     pub go: Style,
-    /// It stands, because somebody said so.
+    /// Paused by a user.
     pub stand: Style,
-    /// It stands, and should not.
+    /// Held, or otherwise not playing as it should.
     pub hold: Style,
-    /// Something is wrong.
+    /// An error.
     pub bad: Style,
     /// The playhead, the selection's edge, keys.
     pub accent: Style,
-    /// What was read ahead.
+    /// The read-ahead.
     pub ahead: Style,
-    /// A–B.
+    /// The A–B loop.
     pub range: Style,
     /// Marks.
     pub mark: Style,
     /// The lane.
     pub lane: Style,
-    /// What matters less.
+    /// Less important text.
     pub dim: Style,
     /// Titles.
     pub title: Style,
@@ -48,7 +48,7 @@ pub struct Theme {
 }
 
 impl ThemeName {
-    /// Its styles; `background` is what the terminal says of itself in `COLORFGBG`.
+    /// The styles of a theme; `background` is the terminal's own value of `COLORFGBG`.
     pub fn theme(self, background: Option<&str>) -> Theme {
         match self {
             Self::Dark => Theme::DARK,

@@ -20,7 +20,7 @@ pub enum TimeFormat {
 }
 
 impl TimeFormat {
-    /// The next one, round and round.
+    /// The next format, cyclically.
     #[must_use]
     pub const fn next(self) -> Self {
         match self {
@@ -39,7 +39,7 @@ impl TimeFormat {
         }
     }
 
-    /// The same after its date, if it has one.
+    /// The same after its date, if the format has one.
     pub fn show_date(self, time: Time<Ros>, zone: &TimeZone) -> String {
         match self {
             Self::Local => zoned(time, zone.clone(), "%Y-%m-%d %H:%M:%S%.3f %Z"),
@@ -48,7 +48,7 @@ impl TimeFormat {
         }
     }
 
-    /// The zone that typed times of day are in.
+    /// The zone of times of day that are typed.
     pub fn zone(self, local: &TimeZone) -> TimeZone {
         match self {
             Self::Local => local.clone(),
@@ -84,7 +84,7 @@ pub(crate) fn span(span: Duration) -> String {
     format!("{hours}{minutes:02}:{seconds:02}.{millis:03}")
 }
 
-/// The same with its sign.
+/// The same with a sign.
 pub(crate) fn signed(length: Duration) -> String {
     let sign = if length.is_negative() { '−' } else { '+' };
     format!("{sign}{}", span(length))

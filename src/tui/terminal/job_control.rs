@@ -1,12 +1,12 @@
-//! Job control: whose turn the terminal is, and who would let a stopped process go on.
+//! Job control: whether this process may use the terminal, and whether a stopped process would be continued.
 //!
-//! Everything is read from `/proc`, where a session or a group that is outside of this process's namespace of
-//! processes is 0, as in a container that was entered from outside. (The system calls say 0 for these too, but
-//! `rustix` has no number for it and panics.) Where nobody can know, the answers are those of a usual terminal.
+//! Everything is read from `/proc`. There a session or group outside of this process's PID namespace is 0, as in a
+//! container that was entered from outside. (The system calls return 0 for these, too, but `rustix` has no number for
+//! it and panics.) Where this cannot be determined, the answers are those for an ordinary terminal.
 
 use std::io::{self, IsTerminal};
 
-/// Whether there is a terminal to draw on and to read keys from, and it is this process's turn to use it.
+/// Whether there is a terminal for drawing and for keys, and this process is in its foreground.
 #[expect(
     clippy::disallowed_methods,
     reason = "it is asked what it is; nothing is written"
@@ -16,7 +16,7 @@ pub fn is_there() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb && is_in_front()
 }
 
-/// Whether it is this process's turn to use the terminal: one in the background that does is stopped.
+/// Whether this process is in the foreground of the terminal: a background process that uses it is stopped.
 pub fn is_in_front() -> bool {
     match rustix::termios::tcgetpgrp(io::stdin()) {
         Ok(_) => Standing::of("self").is_none_or(|own| own.group == own.in_front),
@@ -24,36 +24,36 @@ pub fn is_in_front() -> bool {
     }
 }
 
-/// Whether somebody is there who would let a stopped process go on: a shell, in the same session and of another
-/// group. The system ignores ctrl-Z where there is none.
+/// Whether a shell would continue a stopped process: one in the same session and of another group. The system ignores
+/// ctrl-Z if there is none.
 pub fn has_shell() -> bool {
     Standing::of("self").is_none_or(|own| own.has_shell(|pid| Standing::of(&pid.to_string())))
 }
 
-/// Whether using the terminal stops nobody: it is this process's turn, or nobody would let it go on.
+/// Whether using the terminal does not stop this process: it is in the foreground, or no shell would continue it.
 pub fn may_use_terminal() -> bool {
     is_in_front() || !has_shell()
 }
 
-/// Where a process stands among the others, by their numbers; 0 where there is none to be seen from here.
+/// The relations of a process to others, by their numbers; 0 for those outside of this namespace.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
     parent: i32,
     group: i32,
     session: i32,
-    /// The group that has the terminal; -1 without a terminal.
+    /// The foreground group of the terminal; -1 without a terminal.
     in_front: i32,
 }
 
 impl Standing {
-    /// `None` if there is no such process, or nobody can know.
+    /// `None` if there is no such process, or it cannot be read.
     fn of(pid: &str) -> Option<Self> {
         Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// From a line as of `proc_pid_stat(5)`.
+    /// Parses a line as described in `proc_pid_stat(5)`.
     fn parse(stat: &str) -> Option<Self> {
-        // After the name, which may hold anything, come the state and these.
+        // These fields and the state follow the name, which may contain any character.
         let (_, rest) = stat.rsplit_once(") ")?;
         let mut numbers = rest.split(' ').skip(1).map(str::parse);
         let [parent, group, session, _terminal, in_front] =
@@ -66,8 +66,8 @@ impl Standing {
         })
     }
 
-    /// The group is orphaned, in the words of POSIX, unless its first process has a parent in the same session:
-    /// goes up to where another group begins.
+    /// The group is orphaned (POSIX), unless its first process has a parent in the same session: follows the parents to
+    /// where another group begins.
     fn has_shell(self, of: impl Fn(i32) -> Option<Self>) -> bool {
         let mut parent = self.parent;
         while let Some(its) = of(parent) {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_shell_is_a_parent_of_another_group_in_the_same_session() {
-        // Each process as (number, parent, group, session); the last is asked for.
+        // Each process as (number, parent, group, session); the last one is asked about.
         type Processes<'a> = &'a [(i32, i32, i32, i32)];
         let table: [(&str, Processes<'_>, bool); 9] = [
             (
@@ -131,7 +131,7 @@ mod tests {
             ("the shell is gone", &[(1, 0, 1, 1), (30, 1, 30, 20)], false),
             ("the first of all", &[(1, 0, 1, 1)], false),
             ("a container's shell", &[(1, 0, 1, 1), (30, 1, 30, 1)], true),
-            // Entered from outside: the parent's session, or one's own, or everything is not to be seen.
+            // Entered from outside: the parent's session, or the own session, or everything is invisible.
             (
                 "a parent of outside",
                 &[(20, 0, 0, 0), (30, 20, 30, 30)],

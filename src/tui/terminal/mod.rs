@@ -1,8 +1,8 @@
-//! [`Terminal`]: the terminal while the screen is ours, and how it gets back, whatever happens.
+//! [`Terminal`]: the terminal while we have the screen, restored in every case.
 //!
-//! It is given back, unless another job has it by then, when it is dropped, when the main thread panics, before the
-//! process is stopped by ctrl-Z, and by [`give_back_for_good`](writer::give_back_for_good) before an exit from
-//! elsewhere.
+//! It is restored, unless another job has it by then, when it is dropped, when the main thread panics, before the
+//! process is stopped by ctrl-Z, and by [`give_back_for_good`](writer::give_back_for_good) before an exit from another
+//! thread.
 
 pub(super) mod job_control;
 pub(super) mod writer;
@@ -24,20 +24,20 @@ use super::view;
 use crate::tui::model::layout::Size;
 use job_control::{has_shell, is_in_front};
 
-/// The terminal while the screen is ours.
+/// The terminal while we have the screen.
 #[derive(Debug)]
 pub struct Terminal {
     inner: ratatui::Terminal<CrosstermBackend<Sheet>>,
     sheet: Sheet,
-    /// Of the last picture; `None` if what is on the screen is not known any more.
+    /// Of the last frame; `None` if the contents of the screen are unknown.
     size: Option<Size>,
-    /// Of the window.
+    /// The title of the window.
     title: String,
     _held: Held,
 }
 
 impl Terminal {
-    /// Takes the screen. From here on a panic of the thread that calls this gives it back first.
+    /// Takes the screen. From here on a panic of the calling thread restores it first.
     pub fn take(title: &str) -> io::Result<Self> {
         give_back_before_panics();
         let title: String = title
@@ -61,14 +61,14 @@ impl Terminal {
         })
     }
 
-    /// How large it is.
+    /// The size of the terminal.
     pub fn size(&self) -> io::Result<Size> {
         let (width, height) = crossterm::terminal::size()?;
         Ok(Size::on_a_terminal(width, height))
     }
 
-    /// Draws the model; what has not changed is not written. `false` if that has to wait: for the picture before, or
-    /// until the terminal is this job's again.
+    /// Draws the model; only changed cells are written. `false` if that has to wait: for the previous frame, or until
+    /// this job has the terminal again.
     pub fn draw(&mut self, model: &Model) -> io::Result<bool> {
         if writer::is_busy() {
             return Ok(false);
@@ -92,24 +92,24 @@ impl Terminal {
         Ok(true)
     }
 
-    /// The next picture is drawn whole.
+    /// The next frame is written in full.
     pub fn forget(&mut self) {
         self.size = None;
     }
 
-    /// Gives the screen back for a while.
+    /// Gives the screen back temporarily.
     pub fn give_back(&mut self) {
         writer::give_back();
     }
 
-    /// Takes the screen again: the process was stopped, and whoever ran meanwhile may have changed anything.
+    /// Takes the screen again after the process was stopped; other programs may have changed its state.
     pub fn take_again(&mut self) -> io::Result<()> {
         self.forget();
         writer::take(&self.title)
     }
 }
 
-/// Where a picture is put together.
+/// The buffer in which a frame is composed.
 #[derive(Clone, Debug, Default)]
 struct Sheet(Rc<RefCell<Vec<u8>>>);
 
@@ -133,8 +133,8 @@ impl Drop for Held {
     }
 }
 
-/// A panic's message is for the eyes: if the thread that draws breaks down, the screen goes first. Others that
-/// break down are told of by whoever waits for them.
+/// A panic message must be visible: if the thread that draws panics, the screen is given back first. Panics of other
+/// threads are reported by those who join them.
 fn give_back_before_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,8 +1,8 @@
-//! What is written on the terminal, by a thread of its own: one that takes nothing holds up nobody else.
+//! Writes to the terminal on a thread of its own, so that a terminal that takes no output holds up no other thread.
 //!
-//! That thread alone knows whether the screen is ours, and does one thing after the other, so no picture comes after
-//! the screen was given back. Raw mode, the alternate screen, the mouse (mode 1002: buttons and drags, not every
-//! move) and bracketed paste are switched on together and off together; switching off twice does nothing.
+//! Only this thread knows whether we have the screen. It processes jobs in order, so no frame is written after the
+//! screen was given back. Raw mode, the alternate screen, the mouse (mode 1002: buttons and drags, not every move) and
+//! bracketed paste are switched on together and off together; switching off twice does nothing.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,13 +21,13 @@ use crossterm::terminal::{
 
 use super::job_control::may_use_terminal;
 
-/// How long anybody waits for a terminal that takes nothing.
+/// How long any thread waits for a terminal that takes no output.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How much may wait for it: a picture, and whoever wants it to be given back.
+/// How many jobs may wait: a frame, and requests to give the screen back.
 const WAITING: usize = 8;
 
-/// Puts the window's title aside, and takes it back.
+/// Saves the window's title, and restores it.
 const TITLE_KEPT: &str = "\x1b[22;0t";
 const TITLE_BACK: &str = "\x1b[23;0t";
 
@@ -35,15 +35,15 @@ const TITLE_BACK: &str = "\x1b[23;0t";
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
-/// To the thread, once there is one.
+/// The channel to the thread, once there is one.
 static ORDERS: OnceLock<Sender<Order>> = OnceLock::new();
-/// Whether the screen is ours now.
+/// Whether we have the screen now.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
-/// Whether a picture is still to be written.
+/// Whether a frame is still to be written.
 static IS_BUSY: AtomicBool = AtomicBool::new(false);
-/// Whether it was last given back in vain.
+/// Whether giving it back last timed out.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
-/// Why the last picture could not be written, or the screen not be taken.
+/// Why the last frame could not be written, or the screen could not be taken.
 static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
 
 enum Order {
@@ -52,22 +52,22 @@ enum Order {
     GiveBack(Until, Sender<()>),
 }
 
-/// How long the screen is given back for.
+/// For how long the screen is given back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     Taken,
     Ever,
 }
 
-/// Takes the screen, for a window with this title. Comes back when it is done; of a terminal that takes nothing, before:
-/// then [`failure`] tells of what goes wrong.
+/// Takes the screen, for a window with this title. Returns when this is done, or earlier if the terminal takes no
+/// output; then [`failure`] reports errors.
 pub(crate) fn take(title: &str) -> io::Result<()> {
     if ORDERS.get().is_none() {
         let (send, asked) = bounded(WAITING);
         std::thread::Builder::new()
             .name("screen".into())
             .spawn(move || work(&asked))?;
-        // Only the main thread begins.
+        // Only the main thread calls this.
         let _ = ORDERS.set(send);
     }
     let (done, is_done) = bounded(1);
@@ -77,7 +77,7 @@ pub(crate) fn take(title: &str) -> io::Result<()> {
     is_done.recv_timeout(PATIENCE).unwrap_or(Ok(()))
 }
 
-/// Writes a picture, if the screen is ours when its turn comes.
+/// Writes a frame, if we have the screen when the job's turn comes.
 pub(crate) fn draw(picture: Vec<u8>) {
     IS_BUSY.store(true, Ordering::Release);
     if !ask(Order::Draw(picture)) {
@@ -85,12 +85,13 @@ pub(crate) fn draw(picture: Vec<u8>) {
     }
 }
 
-/// Whether a picture is still to be written: another one would only wait.
+/// Whether a frame is still to be written; another one would only wait.
 pub(crate) fn is_busy() -> bool {
     IS_BUSY.load(Ordering::Acquire)
 }
 
-/// Why the last picture could not be written, or the screen not be taken when nobody waited any more; once.
+/// Why the last frame could not be written, or why the screen could not be taken after the caller stopped waiting. Each
+/// error is returned once.
 pub(crate) fn failure() -> Option<io::Error> {
     FAILURE
         .lock()
@@ -102,26 +103,26 @@ pub(crate) fn is_ours() -> bool {
     IS_OURS.load(Ordering::Acquire)
 }
 
-/// Whether the screen was left as it is when it was last given back: for two seconds the terminal had taken nothing.
+/// Whether the last attempt to give the screen back was abandoned because the terminal took no output for two seconds.
 pub fn is_stuck() -> bool {
     IS_STUCK.load(Ordering::Acquire)
 }
 
-/// Gives the terminal back as it was. Does nothing if it is not ours; that it is gone is no error, and one that takes
-/// nothing is left as it is.
+/// Restores the terminal. Does nothing if we do not have it. A terminal that is gone is no error, and one that takes no
+/// output is left as it is.
 pub(crate) fn give_back() {
     leave(Until::Taken);
 }
 
-/// The same where the screen is at its end: a terminal that another job has got meanwhile is left to it.
+/// The same at the end of the screen: a terminal that another job has meanwhile is left alone.
 pub(crate) fn close() {
     if may_use_terminal() {
         leave(Until::Taken);
     }
 }
 
-/// Gives the terminal back as it was, unless another job has it, and nobody takes it again: for a thread that is about
-/// to end the process. Waits two seconds at most.
+/// Restores the terminal, unless another job has it, and prevents that it is taken again: for a thread that is about to
+/// end the process. Waits two seconds at most.
 pub fn give_back_for_good() {
     if may_use_terminal() {
         leave(Until::Ever);
@@ -132,7 +133,7 @@ fn leave(until: Until) {
     if ORDERS.get().is_none() {
         return;
     }
-    // First what works even if the terminal takes no output any more.
+    // First what works even if the terminal takes no output.
     let _ = disable_raw_mode();
     let (done, is_done) = bounded(1);
     ask(Order::GiveBack(until, done));
@@ -140,7 +141,7 @@ fn leave(until: Until) {
     IS_STUCK.store(is_stuck, Ordering::Release);
 }
 
-/// Never waits; `false` if too much waits already.
+/// Never waits; `false` if the queue is full.
 fn ask(order: Order) -> bool {
     ORDERS
         .get()
@@ -153,7 +154,7 @@ fn work(asked: &Receiver<Order>) {
         match order {
             Order::Take(title, done) => {
                 let taken = if is_over { Ok(()) } else { enter(&title) };
-                // Who asked may wait no longer.
+                // The caller may have stopped waiting.
                 if let Err(SendError(Err(error))) = done.send(taken) {
                     fail(error);
                 }
@@ -194,8 +195,8 @@ fn put(picture: &[u8]) -> io::Result<()> {
 }
 
 fn enter(title: &str) -> io::Result<()> {
-    // What is on already would not be switched on, and a shell may have changed it meanwhile. Where this fails, the
-    // screen is another job's.
+    // Modes that are already on would not be switched on again, but a shell may have changed them. If this fails, the
+    // screen belongs to another job.
     disable_raw_mode().and_then(|()| enable_raw_mode())?;
     let was_ours = IS_OURS.swap(true, Ordering::AcqRel);
     let entered = execute!(

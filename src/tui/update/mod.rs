@@ -1,4 +1,4 @@
-//! What happens on what comes in: (model, event) → model, and what is to be done.
+//! Handles events: changes the model and collects the effects to carry out.
 
 pub(super) mod pointer;
 pub(super) mod transport_keys;
@@ -18,29 +18,29 @@ use crate::tui::model::layout::Size;
 use crate::tui::model::log::{Line, Severity};
 use crate::tui::model::parts::{Audience, Effect};
 
-/// Something that came in.
+/// An event for the model.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
     /// A key was pressed.
     Key(Key),
     /// Text was pasted.
     Paste(String),
-    /// The mouse did something.
+    /// A mouse event.
     Mouse(Mouse),
-    /// The screen has another size.
+    /// The size of the screen has changed.
     Resized(Size),
-    /// Something was said.
+    /// A line for the event log.
     Said(Line),
-    /// Other subscribers are there.
+    /// The subscribers have changed.
     Audience(Audience),
-    /// A density has grown.
+    /// A density, complete or in part.
     Lane(Lane),
     /// A message was read.
     Peeked(Peeked),
 }
 
 impl Model {
-    /// Takes what came in at `stamp`, the date of this machine.
+    /// Handles an event that arrived at `stamp`, the date of this machine.
     pub fn take(&mut self, event: Event, stamp: Timestamp) {
         match event {
             Event::Key(key) => self.press(key, stamp),
@@ -65,7 +65,7 @@ impl Model {
         }
     }
 
-    /// Says something in the event log.
+    /// Adds a line to the event log.
     pub(super) fn say(&mut self, text: impl Into<String>, at: Timestamp) {
         self.log.push(Line {
             at,
@@ -77,7 +77,7 @@ impl Model {
     fn press(&mut self, key: Key, stamp: Timestamp) {
         let action = self.look.bindings.action(key);
         if matches!(self.layer, Layer::Prompt(_)) {
-            // Some things are done from everywhere, by keys that mean nothing in a line of text.
+            // Some actions work everywhere, by keys that have no meaning in a line of text.
             match action.filter(|_| !key.is_plain() && !key.edits_text()) {
                 _ if key.is_interrupt() => self.effects.push(Effect::Quit),
                 Some(action @ (Action::Quit | Action::Suspend | Action::Redraw)) => {
@@ -89,13 +89,13 @@ impl Model {
         }
         match action {
             Some(action) => self.act(action, stamp),
-            // Whatever else it was given away for, it is what stops a program.
+            // Ctrl-C ends the program even if the configuration has unbound it.
             None if key.is_interrupt() => self.effects.push(Effect::Quit),
             None => {}
         }
     }
 
-    /// Does what a key stands for.
+    /// Carries out an action.
     pub fn act(&mut self, action: Action, stamp: Timestamp) {
         match action {
             Action::PlayPause => self.play_or_pause(stamp),
@@ -169,13 +169,13 @@ impl Model {
     fn page(&mut self, by: isize) {
         let page = match self.layer {
             Layer::None => self.layout().table.height,
-            // But for its frame.
+            // Without its frame.
             _ => view::over(self).height.saturating_sub(2),
         };
         self.move_by(by * isize::try_from(page.max(2) - 1).unwrap_or(1));
     }
 
-    /// Moves the table so that the selected row can be seen.
+    /// Scrolls the table so that the selected row is visible.
     pub(super) fn keep_selection_in_sight(&mut self) {
         let (shown, height) = (
             self.shown_rows().count(),
@@ -200,7 +200,7 @@ impl Model {
         self.layer = Layer::Topic(card, Scroll::default());
     }
 
-    /// The topic whose message is wanted, and the time at or before which it is.
+    /// The topic whose message is wanted, and the time at or before which it was recorded.
     pub fn wants_message(&self) -> Option<(crate::bag::TopicId, Time<Ros>)> {
         match &self.layer {
             Layer::Topic(card, _) => {

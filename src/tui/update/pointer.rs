@@ -1,4 +1,4 @@
-//! What follows from the mouse: seeks, loops, selections, scrolling.
+//! Handles mouse events: seeks, loops, selections, scrolling.
 
 use jiff::Timestamp;
 use ratatui::layout::Position;
@@ -13,7 +13,7 @@ use crate::tui::model::layers::Layer;
 use crate::tui::model::parts::Drag;
 use crate::tui::view;
 
-/// What a turn of the wheel seeks.
+/// How far one step of the wheel seeks.
 const WHEEL: Duration = Duration::from_secs(1);
 
 impl Model {
@@ -33,7 +33,7 @@ impl Model {
             }
             (Gesture::Wheel(turn), _) => self.wheel(turn, mouse, stamp),
             (Gesture::Press | Gesture::RangePress, _) => {
-                // That the button was up again may never have been told.
+                // The terminal may not have reported that the button was released.
                 self.drag = None;
                 if !self.is_covered(mouse) {
                     self.begin_drag_or_click(mouse, stamp);
@@ -88,7 +88,7 @@ impl Model {
         }
     }
 
-    /// Whether something lies over the screen there.
+    /// Whether an overlay covers this cell.
     fn is_covered(&self, mouse: Mouse) -> bool {
         match self.layer {
             Layer::None => false,

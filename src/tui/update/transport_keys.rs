@@ -1,4 +1,4 @@
-//! What the keys of the transport do: seeks, rates, steps, loops, marks.
+//! What the transport keys do: seeks, rates, steps, loops, marks.
 
 use jiff::Timestamp;
 
@@ -14,12 +14,12 @@ use crate::tui::model::{Model, time_format};
 
 /// How many seeks can be undone.
 const HISTORY: usize = 100;
-/// Seeks that follow each other faster are undone together.
+/// Seeks that follow each other within this time are undone together.
 const TOGETHER: std::time::Duration = std::time::Duration::from_millis(700);
-/// Coming from this close behind a mark, the one before it is meant: in wall time, so that it can be done at
-/// any rate.
+/// Within this wall time after passing a mark, "previous mark" means the mark before it. It is wall time, so that the
+/// key works at any rate.
 const AT_MARK: Duration = Duration::from_millis(500);
-/// The rates that there are, in millionths.
+/// The range of rates, in millionths.
 const LEAST: i32 = 1_000;
 const MOST: i32 = 1_000_000_000;
 
@@ -72,15 +72,15 @@ impl Model {
         }
     }
 
-    /// Where to begin again, if it stands at the edge that it plays towards: there is nothing left to play.
+    /// Where to begin again when playback is at the edge that it plays towards, with nothing left to play.
     fn entry_from_exit(&self) -> Option<Time<Ros>> {
         let segment = self.status?.segment;
         let is_at_exit = self.state() == State::Paused && self.here() == segment.exit();
         (is_at_exit && segment.entry() != segment.exit()).then(|| segment.entry())
     }
 
-    /// While it plays on in this direction, the mark that was just reached is not the one that is meant: what
-    /// lies this close behind the playhead does not count.
+    /// How close behind the playhead marks are ignored while playing in this direction, so that the mark that was just
+    /// passed is not the target again.
     fn run_up(&self, direction: Direction) -> Duration {
         let Some(status) = self.status.filter(|_| self.state() == State::Playing) else {
             return Duration::ZERO;
@@ -98,7 +98,7 @@ impl Model {
         self.effects.push(Effect::Command(command));
     }
 
-    /// Jumps, so that it can be undone.
+    /// Seeks, and records the seek for undo.
     pub(crate) fn seek(&mut self, to: Time<Ros>, stamp: Timestamp) {
         let follows = |last: Timestamp| stamp.duration_since(last).unsigned_abs() < TOGETHER;
         if !self.last_seek.is_some_and(follows) || self.history.is_empty() {
@@ -111,7 +111,7 @@ impl Model {
         self.jump(to, stamp);
     }
 
-    /// Jumps; a loop that the target lies outside of is over, and so is a limit.
+    /// Seeks. A loop or a played range that does not contain the target is lifted.
     pub(crate) fn jump(&mut self, to: Time<Ros>, stamp: Timestamp) {
         let to = self.facts.recording.clamp(to);
         if let Brackets::Ab(range) = self.brackets
@@ -129,7 +129,7 @@ impl Model {
         self.ask(Command::Seek(to));
     }
 
-    /// What is played, with `time` and all up to the edge beyond it, as the player widens it.
+    /// The played range, widened to the recording's edge on the side of `time`, as the player does it.
     pub(crate) fn played_with(&self, time: Time<Ros>) -> TimeRange {
         let (all, played) = (self.facts.recording, self.played);
         if time < played.start() {
@@ -141,8 +141,8 @@ impl Model {
         }
     }
 
-    /// What is played, with the edges that somebody else's seeks have moved: those go to the recording's. The
-    /// player may not have heard yet that a loop is cleared, so no other edge is believed.
+    /// The played range, with those edges moved that another client's seeks have moved; they move to the recording's
+    /// edges. Other edges of `range` are ignored: the player may not have processed yet that a loop was cleared.
     pub(crate) fn widened_by(&self, range: TimeRange) -> TimeRange {
         let (all, played) = (self.facts.recording, self.played);
         let edge = |now, all, played| if now == all { all } else { played };
@@ -152,7 +152,7 @@ impl Model {
         )
     }
 
-    /// A limit that `time` lies beyond is none any more.
+    /// Reports that a seek to `time` lifts a limit of the played range.
     fn say_what_it_lifts(&mut self, time: Time<Ros>, stamp: Timestamp) {
         if time < self.played.start() {
             self.say(
@@ -164,7 +164,7 @@ impl Model {
         }
     }
 
-    /// How fast it is meant to go, as far as was asked.
+    /// The pace that was asked for last, or the player's pace.
     pub(crate) fn pace(&self) -> Pace {
         let known = self.status.map(|status| status.pace);
         let asked = self.asked_pace.map(|(asked, _)| asked);
@@ -172,7 +172,7 @@ impl Model {
     }
 
     fn set_pace(&mut self, pace: Pace) {
-        // The next key may come before the player has heard of this one.
+        // The next key may come before the player has processed this command.
         self.asked_pace = Some((pace, self.now));
         self.ask(Command::SetPace(pace));
     }
@@ -188,7 +188,7 @@ impl Model {
         let asked = i64::from(now) * i64::from(percent) / 100;
         let asked = i32::try_from(asked).unwrap_or(MOST).clamp(LEAST, MOST);
         let normal = Speed::NORMAL.millionths();
-        // Ups and downs do not cancel out exactly; near 1 it is 1 that is meant.
+        // Steps up and down do not cancel exactly; a rate near 1 becomes 1.
         let is_near = (asked - normal).abs() < 15_000;
         let asked = if is_near { normal } else { asked };
         if asked == now {
@@ -270,7 +270,7 @@ impl Model {
         self.say(format!("{text}{after}"), stamp);
     }
 
-    /// Loops from one time to the other.
+    /// Loops between two times.
     pub(crate) fn loop_between(&mut self, a: Time<Ros>, b: Time<Ros>, stamp: Timestamp) {
         let range = TimeRange::between(a, b);
         self.brackets = Brackets::Ab(range);
@@ -280,7 +280,7 @@ impl Model {
         self.say(format!("loops from A {a} to B {b}"), stamp);
     }
 
-    /// Plays what was played before the loop, and where it goes on from `here`.
+    /// Plays again what was played before the loop, from `here`.
     pub(crate) fn clear_brackets(&mut self, here: Time<Ros>, stamp: Timestamp) {
         self.brackets = Brackets::None;
         self.say("the loop is cleared", stamp);
@@ -290,7 +290,7 @@ impl Model {
         self.ask(Command::SetAtEnd(self.at_end()));
     }
 
-    /// A time as the header shows it: from the start of what the recording covers.
+    /// A time as the header shows it: relative to the start of the recording.
     pub(crate) fn elapsed(&self, time: Time<Ros>) -> String {
         time_format::signed(time.saturating_since(self.facts.recording.start()))
     }
@@ -349,7 +349,7 @@ impl Model {
         self.go_to_mark(previous, "no mark before this", stamp);
     }
 
-    /// The marks within the recording; a file of marks may have others, which no seek reaches.
+    /// The marks within the recording. A file of marks may have others, which no seek can reach.
     fn reachable_marks(&self) -> impl DoubleEndedIterator<Item = &Mark> {
         let recording = self.facts.recording;
         let marks = self.marks.iter();
@@ -367,7 +367,7 @@ impl Model {
         }
     }
 
-    /// The time that was typed.
+    /// The time that was typed in the input line.
     pub(crate) fn read_target(&self, text: &str) -> Result<Time<Ros>, String> {
         let whence = Whence {
             here: self.here(),

@@ -1,4 +1,4 @@
-//! A topic: type, schema, profiles, counts, and its message at or before the playhead.
+//! A topic's card: type, schema, profiles, counts, and its message at or before the playhead.
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -97,7 +97,7 @@ fn about(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> {
     lines
 }
 
-/// Where its messages lie in the recording; of a latched topic also where the last of them stands.
+/// Where its messages lie in the recording; for a latched topic also where the last one is.
 fn span(model: &Model, card: &Card, is_latched: bool, width: u16) -> Option<Line<'static>> {
     let glyphs = &model.look.glyphs;
     let lane = model.overview.as_ref()?;
@@ -117,7 +117,7 @@ fn span(model: &Model, card: &Card, is_latched: bool, width: u16) -> Option<Line
     ]))
 }
 
-/// The profiles it was recorded with, each once, and of how many publishers.
+/// The recorded profiles, each once, with the number of publishers.
 fn profiles(topic: &Topic) -> Vec<(&Qos, usize)> {
     let mut profiles: Vec<(&Qos, usize)> = Vec::new();
     for qos in &topic.offered_qos {
@@ -147,7 +147,7 @@ fn message(model: &Model, card: &Card) -> Vec<Line<'static>> {
             bytes,
             said,
         } => {
-            // On the clock of the header.
+            // In the time of the header's clock.
             let shown = |time: Time<Ros>| {
                 let time = time.saturating_add(model.facts.clock_shift);
                 model.look.face.show_date(time, &model.facts.zone)
@@ -195,9 +195,9 @@ fn said_lines(model: &Model, said: &Decoded) -> Vec<Line<'static>> {
     lines
 }
 
-/// The definition as it was recorded, so far as it is text.
+/// The recorded definition, if it is text.
 fn schema(model: &Model, topic: &Topic) -> Vec<Line<'static>> {
-    /// More is not read by anybody here.
+    /// The limit of what is shown; nobody reads more here.
     const MOST: usize = 2000;
     let Some(schema) = &topic.schema else {
         return Vec::new();

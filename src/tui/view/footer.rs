@@ -1,4 +1,4 @@
-//! The last line: keys, as many as fit, or a line to type in.
+//! The last line: keys, as many as fit, or an input line.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -19,7 +19,7 @@ pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
         Layer::None => hints(model),
         _ => hints_over(model),
     };
-    // Help and quit are the last that have no room; what has none is left out as a whole.
+    // Help and quit are the last to be left out; a group that does not fit is left out whole.
     let width = |(keys, word): &(String, &str)| Span::raw(keys).width() + 1 + word.len() + 2;
     let mut shown = hints;
     while !shown.is_empty()
@@ -56,7 +56,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         .collect()
 }
 
-/// The same while something lies over the screen: there it is to be read, a message also as it changes.
+/// The same with an overlay, which has keys for scrolling; a message can also be followed as it changes.
 fn hints_over(model: &Model) -> Vec<(String, &'static str)> {
     let mut hints: Vec<(&[Action], &str)> = Vec::new();
     if let Layer::Topic(card, _) = &model.layer {
@@ -85,7 +85,7 @@ fn keys(model: &Model, actions: &[Action]) -> String {
     keys.collect::<Vec<_>>().join(" ")
 }
 
-/// The line to type in; where the cursor stands.
+/// The input line; returns where the cursor is.
 pub(super) fn draw_prompt(
     model: &Model,
     prompt: &Prompt,
@@ -124,7 +124,7 @@ pub(super) fn draw_prompt(
         let room = place.right() - at;
         let does_fit = Span::raw(note).width() <= room.into();
         if !does_fit && prompt.error.is_some() && place.y > out.area.y {
-            // What is wrong matters more than what was said last.
+            // An error matters more than the last log line.
             let above = Rect {
                 y: place.y - 1,
                 ..place

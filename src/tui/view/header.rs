@@ -1,5 +1,5 @@
-//! The header: state, rates, times, clock, subscribers; what has the least to say goes first when it is
-//! narrow. And all of the screen in one line.
+//! The header: state, rates, times, clock, subscribers; on narrow screens the least important parts are left out. Also
+//! the whole screen in one line.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,8 +12,8 @@ use crate::time::Speed;
 use crate::tui::model::parts::Brackets;
 use crate::tui::model::{Model, time_format};
 
-/// A part of the header; of those that do not fit the highest numbers go, but what matters most is put
-/// shorter first.
+/// A part of the header. Of parts that do not fit, those with the highest rank are left out; important parts are
+/// shortened first.
 struct Part {
     rank: u8,
     text: String,
@@ -39,7 +39,7 @@ impl Part {
     }
 }
 
-/// Parts up to this rank are put shorter before one of them goes.
+/// Parts up to this rank are shortened before any part is left out.
 const NEEDED: u8 = 2;
 
 pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
@@ -63,7 +63,7 @@ pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     }
 }
 
-/// Everything in one line: state, time, and a bar where there is room.
+/// The screen in one line: state, time, and a bar if there is room.
 pub(super) fn draw_line(model: &Model, place: Rect, out: &mut Buffer) {
     let mut parts = state_parts(model);
     parts.extend(time_parts(model));
@@ -87,7 +87,7 @@ fn line(parts: Vec<Part>, place: Rect, out: &mut Buffer) {
     out.set_line(place.x, place.y, &fitting(parts, place.width), place.width);
 }
 
-/// The parts that fit, two blanks between them.
+/// The parts that fit, separated by two blanks.
 fn fitting(mut parts: Vec<Part>, width: u16) -> Line<'static> {
     let length = |parts: &[Part]| -> usize {
         let words = parts.iter().map(|part| Span::raw(&part.text).width());
@@ -117,7 +117,7 @@ fn fitting(mut parts: Vec<Part>, width: u16) -> Line<'static> {
     Line::from(spans)
 }
 
-/// Without a way out that is told, whatever playback does: what is stepped to reaches nobody.
+/// A lost connection is shown in every state of playback: messages of steps reach nobody either.
 fn lost(model: &Model) -> Option<&'static str> {
     let status = model.status?;
     let is_said = model.state() == State::Gated;

@@ -7,7 +7,7 @@ use super::overlay::Sheet;
 use crate::tui::input::action::{Action, BINDINGS, GESTURES, rows};
 use crate::tui::model::Model;
 
-/// Between two columns.
+/// The gap between two columns.
 const GAP: usize = 3;
 
 pub(super) fn sheet(model: &Model, place: Rect) -> Sheet<'static> {
@@ -27,7 +27,7 @@ pub(super) fn sheet(model: &Model, place: Rect) -> Sheet<'static> {
     }
 }
 
-/// The keys of an action as they are shown.
+/// The keys of an action as shown.
 fn keys(model: &Model, action: Action) -> String {
     let keys = model.look.bindings.keys(action);
     if model.look.glyphs.is_ascii {
@@ -37,13 +37,13 @@ fn keys(model: &Model, action: Action) -> String {
     }
 }
 
-/// How wide the column of keys has to be; somebody may have bound very many.
+/// The width of the column of keys, limited because a configuration may bind very many.
 fn key_width(model: &Model) -> usize {
     let widths = rows().map(|row| Span::raw(keys(model, row.action)).width());
     widths.max().unwrap_or(0).clamp(11, 24)
 }
 
-/// Each group with its title and a blank line after it.
+/// Each group with its title, followed by a blank line.
 fn groups(model: &Model, width: usize) -> Vec<Vec<Line<'static>>> {
     let theme = &model.look.theme;
     let line = |keys: String, help: &str| {
@@ -70,7 +70,7 @@ fn groups(model: &Model, width: usize) -> Vec<Vec<Line<'static>>> {
     groups
 }
 
-/// As even as whole groups allow.
+/// Splits as evenly as whole groups allow.
 fn halves(groups: Vec<Vec<Line<'static>>>) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
     let all: usize = groups.iter().map(Vec::len).sum();
     let (mut left, mut right) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The event log: its last lines, and all of it as an overlay.
+//! The event log: its last lines, and the whole log as an overlay.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,7 +10,7 @@ use super::words;
 use crate::tui::model::log::Severity;
 use crate::tui::model::{Model, log};
 
-/// The newest lines, the last one lowest.
+/// The newest lines, the last one at the bottom.
 pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     let height = usize::from(place.height);
     let newest = model.log.newest().take(height);

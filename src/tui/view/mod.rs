@@ -1,4 +1,4 @@
-//! Drawing: a model and a place on a buffer, nothing else. Nothing is remembered between two pictures.
+//! Draws a model into an area of a buffer. No state is kept between two frames.
 
 pub(super) mod card;
 pub(super) mod footer;
@@ -18,7 +18,7 @@ use super::model::Model;
 use crate::tui::model::layers::{Layer, Scroll};
 use overlay::Sheet;
 
-/// Draws everything; the cursor stands in the line to type in, if there is one.
+/// Draws everything; returns where the cursor is in the input line, if there is one.
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
     let area = frame.area();
     if let Some(cursor) = draw_on(model, area, frame.buffer_mut()) {
@@ -28,7 +28,7 @@ pub fn draw(model: &Model, frame: &mut Frame<'_>) {
 
 fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
     let mut layout = model.layout();
-    // The terminal may be smaller than was said a moment ago.
+    // The terminal may be smaller than it was reported a moment ago.
     for place in [
         &mut layout.header,
         &mut layout.overview,
@@ -74,21 +74,20 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
     cursor
 }
 
-/// The furthest that what lies over the screen can be scrolled.
+/// The last scroll position of the overlay.
 pub(super) fn furthest(model: &Model) -> usize {
     let over = over(model);
     sheet(model, over).map_or(0, |(sheet, _)| sheet.furthest(over))
 }
 
-/// The place of what lies over the screen, whether there is something or not.
+/// The area of the overlay, whether there is one or not.
 pub(super) fn over(model: &Model) -> Rect {
     place_over(model, Rect::new(0, 0, model.size.width, model.size.height))
 }
 
-/// All but the footer; and where there is room enough, the times and the bar are kept in sight of who looks at a
-/// message or at events.
+/// Everything but the footer. If there is room, the times and the bar stay visible beside a message or the event log.
 fn place_over(model: &Model, area: Rect) -> Rect {
-    /// What is enough.
+    /// The height that is enough for the overlay.
     const ROOM: u16 = 12;
     let layout = model.layout();
     let bottom = area.bottom().saturating_sub(layout.footer.height);
@@ -105,7 +104,7 @@ fn place_over(model: &Model, area: Rect) -> Rect {
     }
 }
 
-/// What lies over the screen, and how far it is scrolled.
+/// The overlay and its scroll position.
 fn sheet(model: &Model, place: Rect) -> Option<(Sheet<'_>, Scroll)> {
     match &model.layer {
         Layer::None | Layer::Prompt(_) => None,
@@ -115,7 +114,7 @@ fn sheet(model: &Model, place: Rect) -> Option<(Sheet<'_>, Scroll)> {
     }
 }
 
-/// Names, messages and texts may hold any character; where only ASCII is wanted none of the others is drawn.
+/// Names, messages and texts may contain any character; in ASCII mode all others are replaced.
 fn make_ascii(out: &mut Buffer, area: Rect) {
     for position in area.positions() {
         let cell = &mut out[position];

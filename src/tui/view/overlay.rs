@@ -1,4 +1,4 @@
-//! A framed list of lines over the screen. Lines that are too long go on below, so that everything can be read.
+//! A framed list of lines over the screen. Lines that are too long are wrapped, so that everything can be read.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,7 +10,7 @@ use ratatui::widgets::{Block, Clear, Widget};
 use crate::tui::model::Model;
 use crate::tui::model::layers::Scroll;
 
-/// In ASCII.
+/// The frame in ASCII.
 const PLAIN: border::Set<'_> = border::Set {
     top_left: "+",
     top_right: "+",
@@ -22,17 +22,17 @@ const PLAIN: border::Set<'_> = border::Set {
     horizontal_bottom: "-",
 };
 
-/// What lies over the screen.
+/// The contents of an overlay.
 pub(super) struct Sheet<'a> {
-    /// What it is.
+    /// The title.
     pub title: String,
-    /// What it says.
+    /// The lines.
     pub lines: Vec<Line<'a>>,
-    /// How far what goes on below is indented.
+    /// The indentation of wrapped lines.
     pub hang: usize,
 }
 
-/// The room for lines within `place`: without enough of it there is no frame.
+/// The area for lines within `place`: if it is too small there is no frame.
 fn inner(place: Rect) -> Rect {
     if place.height >= 5 && place.width >= 12 {
         Rect::new(place.x + 1, place.y + 1, place.width - 2, place.height - 2)
@@ -42,7 +42,7 @@ fn inner(place: Rect) -> Rect {
 }
 
 impl Sheet<'_> {
-    /// The furthest that it can be scrolled in this place.
+    /// The last scroll position in this area.
     pub(super) fn furthest(&self, place: Rect) -> usize {
         let inner = inner(place);
         self.wrapped(place)
@@ -52,14 +52,13 @@ impl Sheet<'_> {
 
     fn wrapped(&self, place: Rect) -> Vec<Line<'_>> {
         let inner = inner(place);
-        // What touches a frame is hard to read.
+        // A margin beside the frame makes text easier to read.
         let air = u16::from(inner.x > place.x);
         let wrap = |line| wrapped(line, self.hang, usize::from(inner.width - air));
         self.lines.iter().flat_map(wrap).collect()
     }
 
-    /// Draws the lines from where `scroll` says, in a frame with the title; how much there is more is told
-    /// below.
+    /// Draws the lines from `scroll` on, in a frame with the title; the lower edge shows how many more lines there are.
     pub(super) fn draw(&self, model: &Model, scroll: Scroll, place: Rect, out: &mut Buffer) {
         Clear.render(place, out);
         let inner = inner(place);
@@ -88,7 +87,7 @@ impl Sheet<'_> {
     }
 }
 
-/// The line, broken at blanks where it can be, so that each part fits into `width` columns.
+/// The line, broken at blanks where possible, so that each part fits into `width` columns.
 fn wrapped<'a>(line: &Line<'a>, hang: usize, width: usize) -> Vec<Line<'a>> {
     if line.width() <= width || width == 0 {
         return vec![line.clone()];
@@ -117,7 +116,7 @@ fn wrapped<'a>(line: &Line<'a>, hang: usize, width: usize) -> Vec<Line<'a>> {
     parts
 }
 
-/// How many letters go into `room` columns: up to the last blank, unless that leaves half of it empty.
+/// How many letters fit into `room` columns: up to the last blank, unless that leaves half of it empty.
 fn fitting(letters: &[(char, Style)], room: usize) -> usize {
     let mut taken = 0;
     let has_room = |(letter, _): &&(char, Style)| {

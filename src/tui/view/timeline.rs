@@ -1,4 +1,4 @@
-//! The lane and the bar: where messages lie, where playback is, what was read ahead, A–B, marks.
+//! The lane and the bar: message density, playhead, read-ahead, A–B loop, marks.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -29,7 +29,7 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     }
 }
 
-/// One level a column, over as many rows as there are; the playhead's column stands out.
+/// One level per column, over as many rows as there are; the playhead's column is highlighted.
 fn draw_lane(model: &Model, lane: Option<&Lane>, axis: Axis, place: Rect, out: &mut Buffer) {
     let (theme, glyphs) = (&model.look.theme, &model.look.glyphs);
     let Some(lane) = lane else {
@@ -66,7 +66,7 @@ fn draw_lane(model: &Model, lane: Option<&Lane>, axis: Axis, place: Rect, out: &
     }
 }
 
-/// Dims what lies outside of a range.
+/// Dims everything outside of a range.
 fn shade(model: &Model, axis: Axis, range: TimeRange, place: Rect, out: &mut Buffer) {
     let (from, to) = (
         axis.nearest_column(range.start()),
@@ -109,7 +109,7 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
     let here = model.here();
     for column in axis.left..axis.left + axis.width {
         let is_within = played.intersection(window).is_some() && (from..=to).contains(&column);
-        // One instant may be all there is.
+        // The recording may be a single instant.
         let is_played = is_within || played == all;
         let (glyph, style) = if is_played {
             (glyphs.bar, Style::new())

@@ -1,4 +1,4 @@
-//! The table of topics. Columns that do not fit go, the least needed first; the name stays.
+//! The table of topics. Columns that do not fit are left out, the least important first; the name always stays.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -33,7 +33,7 @@ impl Column {
         Self::Subscribers,
         Self::Late,
     ];
-    /// The most needed first.
+    /// The most important first.
     const BY_NEED: [Self; 6] = [
         Self::Hertz,
         Self::Sent,
@@ -42,10 +42,10 @@ impl Column {
         Self::Megabytes,
         Self::Type,
     ];
-    /// Beside the type the name has at least this.
+    /// The least width of the name when the type is shown.
     const NAME: u16 = 28;
 
-    /// How wide the name must be for this column to be there too.
+    /// How wide the name must be for this column to be shown.
     const fn beside(self) -> u16 {
         match self {
             Self::Hertz | Self::Sent | Self::Subscribers => 18,
@@ -80,7 +80,7 @@ impl Column {
     }
 }
 
-/// Where the columns are: the name's width, and the start and width of each other.
+/// Where the columns are: the width of the name, and the start and width of each other column.
 struct Columns {
     name: u16,
     others: Vec<(Column, u16, u16)>,
@@ -88,13 +88,13 @@ struct Columns {
 
 /// The activity dot and the cursor before the name.
 const LEAD: u16 = 3;
-/// What is said after a name.
+/// Notes after a name.
 const LATCHED: &str = "  (latched)";
 const MUTED: &str = "  (muted)";
 const NOT_PLAYED: &str = "  (not played)";
 
 impl Columns {
-    /// Of what has no title only what explains itself is there.
+    /// Without a row of titles, only columns that need no title are shown.
     fn new(model: &Model, layout: &Layout) -> Self {
         let place = layout.table;
         let mut room = place.width.saturating_sub(LEAD);
@@ -108,7 +108,7 @@ impl Columns {
                 taken.push(column);
             }
         }
-        // Whole names are worth more; a topic's card has the type, too.
+        // Whole names matter more than these columns; a topic's card has the type, too.
         let longest = Longest::of(model);
         for column in [Column::Type, Column::Megabytes] {
             if room < longest.name && taken.contains(&column) {
@@ -116,12 +116,12 @@ impl Columns {
                 room += column.width() + 1;
             }
         }
-        // None is wider than it has to be: eyes find a row's numbers more easily where they are near.
+        // No column is wider than necessary: the numbers of a row are easier to read close to its name.
         let (name, more) = if taken.contains(&Column::Type) {
             let name = longest.name.clamp(Column::NAME, room);
             let wanted = longest.type_name.saturating_sub(Column::Type.width());
             let more = wanted.min(room - name);
-            // Nothing moves when a topic is muted, if it can be so.
+            // Muting a topic moves no column, if there is room.
             (longest.muted.clamp(name, room - more), more)
         } else {
             (room, 0)
@@ -140,11 +140,11 @@ impl Columns {
     }
 }
 
-/// The widths that all texts of a column would need.
+/// The widths that the longest texts of each column need.
 struct Longest {
-    /// Names with what is said after them.
+    /// Names with their notes.
     name: u16,
-    /// The same if all were muted.
+    /// Names with their notes if all topics were muted.
     muted: u16,
     type_name: u16,
 }
@@ -164,7 +164,7 @@ impl Longest {
     }
 }
 
-/// What is said after a name, muted or not.
+/// The note after a name that does not depend on muting.
 fn lasting_note(model: &Model, row: &Row) -> &'static str {
     if row.left_out.is_some() {
         NOT_PLAYED
@@ -366,7 +366,7 @@ fn value(
     }
 }
 
-/// How often it comes in the recording, on the average; latched topics have no rate.
+/// The average rate of the topic in the recording; latched topics have no rate.
 fn recorded_hertz(model: &Model, row: &Row) -> Option<f64> {
     let topic = model.topic(row.id).filter(|topic| !topic.is_latched)?;
     let seconds = model.facts.recording.duration().as_secs_f64();

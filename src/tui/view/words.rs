@@ -8,7 +8,7 @@ use crate::player::{Gate, Pace, State};
 use crate::time::Speed;
 use crate::tui::model::Model;
 
-/// What playback is doing: a glyph, words, and how they look.
+/// The state of playback: a glyph, words, and their style.
 pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
     let (glyphs, theme) = (&model.look.glyphs, &model.look.theme);
     let is_reverse = model.is_reverse();
@@ -25,7 +25,7 @@ pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
     }
 }
 
-/// What is waited for.
+/// What playback is waiting for.
 fn gated(model: &Model) -> &'static str {
     let is_closed = |gate| {
         model
@@ -50,7 +50,7 @@ pub(super) fn pace(model: &Model, pace: Pace) -> String {
     }
 }
 
-/// Two decimals, more for less than a hundredth.
+/// Two decimals; more for values below a hundredth.
 pub(super) fn factor(model: &Model, factor: f64) -> String {
     let sign = if factor < 0.0 {
         model.look.glyphs.minus
@@ -69,7 +69,7 @@ pub(super) fn factor(model: &Model, factor: f64) -> String {
     format!("{sign}{size:.decimals$}")
 }
 
-/// Messages a second, in at most five columns.
+/// Messages per second, in at most five columns.
 pub(super) fn hertz(hz: f64) -> String {
     if hz >= 99.95 {
         format!("{hz:.0}")
@@ -80,7 +80,7 @@ pub(super) fn hertz(hz: f64) -> String {
     }
 }
 
-/// Bytes a second as megabytes, in at most seven columns, with as many decimals in each row.
+/// Bytes per second as megabytes, in at most seven columns, with the same number of decimals in each row.
 pub(super) fn megabytes(bytes: f64) -> String {
     let megabytes = bytes / 1e6;
     if megabytes >= 999.9995 {
@@ -92,7 +92,7 @@ pub(super) fn megabytes(bytes: f64) -> String {
     }
 }
 
-/// A count; in thousands, millions and so on if it does not fit into `width` columns, of which it needs five.
+/// A count; in thousands, millions and so on if it does not fit into `width` columns, which must be at least five.
 pub(super) fn count(count: u64, width: usize) -> String {
     let whole = count.to_string();
     if whole.len() <= width {
@@ -112,7 +112,7 @@ pub(super) fn count(count: u64, width: usize) -> String {
     }
 }
 
-/// Draws a line; its end is a sign that it goes on, if it does.
+/// Draws a line; one that is cut ends with a sign of continuation.
 pub(super) fn draw_line(
     model: &Model,
     line: &Line<'_>,
@@ -128,8 +128,8 @@ pub(super) fn draw_line(
     }
 }
 
-/// The text without its middle, so that both of its ends are seen in `width` columns. Of a path's beginning
-/// only whole parts are left, and of names that begin alike the end says more.
+/// The text with its middle left out, so that both ends are visible in `width` columns. Of the beginning of a path only
+/// whole parts are kept; the end tells names with a common beginning apart.
 pub(super) fn fit_ends(text: &str, width: usize, dots: &str) -> String {
     let room = width.saturating_sub(Span::raw(dots).width());
     if Span::raw(text).width() <= width || room < 6 {
@@ -144,7 +144,7 @@ pub(super) fn fit_ends(text: &str, width: usize, dots: &str) -> String {
     format!("{head}{dots}{}", tails.next().unwrap_or_default())
 }
 
-/// The text, cut to `width` columns with a sign that it is.
+/// The text, cut to `width` columns with a sign of continuation.
 pub(super) fn fit(text: &str, width: usize, dots: &str) -> String {
     if Span::raw(text).width() <= width {
         return text.to_owned();
