@@ -1,21 +1,20 @@
-//! Where this user's programs keep what they remember and how they are set up: the one place that asks the
-//! environment for it.
+//! The user's directories for state and configuration: the only file that reads the environment for them.
 
 use std::env;
 use std::path::PathBuf;
 
-/// `$XDG_STATE_HOME`, else `~/.local/state`; `None` for who has no home.
+/// `$XDG_STATE_HOME`, else `~/.local/state`; `None` for a user without a home.
 pub(crate) fn state() -> Option<PathBuf> {
     folder("XDG_STATE_HOME", ".local/state")
 }
 
-/// `$XDG_CONFIG_HOME`, else `~/.config`; `None` for who has no home.
+/// `$XDG_CONFIG_HOME`, else `~/.config`; `None` for a user without a home.
 #[cfg(feature = "tui")]
 pub(crate) fn config() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME", ".config")
 }
 
-/// What is not absolute does not count, as the XDG base directory specification has it.
+/// Relative paths are ignored, as the XDG base directory specification requires.
 fn folder(variable: &str, below_home: &str) -> Option<PathBuf> {
     let path = |name| env::var_os(name).map(PathBuf::from);
     let own = path(variable).filter(|dir| dir.is_absolute());

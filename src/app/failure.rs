@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use bagplay::cli::Exit;
 
-/// An error and what the shell is told of it.
+/// An error and the exit code of the process.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -20,14 +20,14 @@ impl Failure {
         }
     }
 
-    /// Whether it is only that nobody reads our output any more, as with `play info … | head`.
+    /// Whether the reader of our output has closed it, as with `play info … | head`.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         let io = self.error.downcast_ref::<std::io::Error>();
         io.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
     }
 }
 
-/// Without the places in its own source that zenoh puts into its errors.
+/// Removes the locations in zenoh's own source that zenoh puts into its errors.
 pub(crate) fn plain(text: &str) -> String {
     let place = regex::Regex::new(r" at \S+\.rs:\d+\.?").expect("the expression is valid");
     place.replace_all(text, "").into_owned()

@@ -1,4 +1,4 @@
-//! The program around the library: what `main` calls.
+//! The binary's own code around the library: what `main` calls.
 
 #[cfg(feature = "tui")]
 pub(crate) mod bar;

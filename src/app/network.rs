@@ -1,4 +1,4 @@
-//! Between the command line and the wire: which session, which output, and what its events mean.
+//! Connects the command line to the wire: chooses session and output, and explains their events.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crossbeam_channel::{Receiver, bounded, never};
 
 use super::failure::{Failure, OrExit};
 
-/// How many events may wait for the main thread; more are dropped, which only a flood brings about.
+/// How many events may wait for the main thread; further ones are dropped, which only a flood causes.
 const EVENTS: usize = 4096;
 
 /// Without a network nothing can be lost.
@@ -29,7 +29,7 @@ const PATH_TO_NOBODY: PathState = PathState {
     losses: 0,
 };
 
-/// The way out of the program.
+/// The output of the program.
 #[derive(Debug)]
 pub(crate) enum Exits {
     Wire(Box<WireOutput>),
@@ -61,7 +61,7 @@ impl Exits {
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) session: Option<Session>,
-    /// What the way out was when the run began to look at it.
+    /// The path when the run began to observe it.
     pub(crate) path_at_first: PathState,
     events: Receiver<WireEvent>,
     monitor: Option<Monitor>,
@@ -81,8 +81,8 @@ impl Network {
         }
         let options = options(args);
         let tell = move |event| {
-            // Full only if the main thread is stuck; an event is worth less than not waiting in zenoh. What must not
-            // be missed, the path, is a state: whoever takes any event looks at it.
+            // The channel is full only if the main thread is stuck; losing an event is better than waiting inside
+            // zenoh. The state of the path must not be missed, so it is read as a state on every event.
             let _ = sender.try_send(event);
         };
         let session = Session::open(&options, tell).map_err(failure)?;
@@ -94,7 +94,7 @@ impl Network {
         })
     }
 
-    /// Refuses to serve a second clock.
+    /// Fails if another node already serves `/clock`.
     pub(crate) fn require_sole_clock(&self) -> Result<(), Failure> {
         match self
             .session
@@ -111,7 +111,7 @@ impl Network {
         }
     }
 
-    /// Puts the chosen topics and the clock on the network. Those that it cannot carry leave the plan.
+    /// Declares the chosen topics and the clock on the network. Topics that it cannot carry are removed from the plan.
     pub(crate) fn advertise(
         &mut self,
         args: &PlayArgs,
@@ -144,8 +144,7 @@ impl Network {
         Ok(Exits::Wire(Box::new(output)))
     }
 
-    /// Says on `~/clock_state` what the player does with the clock that it serves, if that was asked for; only
-    /// ROS 2 has a place for it.
+    /// Publishes the player's state on `~/clock_state`, if that was requested; only the ROS 2 wire has such a topic.
     pub(crate) fn serve_state(
         &self,
         args: &PlayArgs,
@@ -160,14 +159,14 @@ impl Network {
         session.map(serve).transpose().map_err(failure)
     }
 
-    /// Whether messages of a topic have somebody to go to. Without a network there is nobody to wait for.
+    /// Whether messages of a topic have a subscriber. Without a network there are no subscribers to wait for.
     pub(crate) fn is_followed(&self, topic: TopicId) -> bool {
         self.monitor
             .as_ref()
             .is_none_or(|monitor| monitor.is_ready(topic))
     }
 
-    /// The nodes that keep only the last messages of a topic for their callbacks, and how many.
+    /// The nodes that subscribe to a topic with a limited history (keep last), and their depths.
     pub(crate) fn depths(&self, topic: &str) -> Vec<(String, u32)> {
         let session = self.session.as_ref();
         session.map_or_else(Vec::new, |session| session.graph().depths(topic))
@@ -179,13 +178,13 @@ impl Network {
         monitor.map(Untaken::of).unwrap_or_default()
     }
 
-    /// The topics that have somebody to go to now.
+    /// The topics that have a subscriber now.
     pub(crate) fn followed(&self) -> Vec<TopicId> {
         let monitor = self.monitor.as_ref();
         monitor.map(Monitor::matched).unwrap_or_default()
     }
 
-    /// What happens; never anything without a network.
+    /// Network events; without a network there are none.
     pub(crate) fn events(&self) -> Receiver<WireEvent> {
         match self.session {
             Some(_) => self.events.clone(),
@@ -202,7 +201,7 @@ impl Network {
             .unwrap_or_default()
     }
 
-    /// How many follow the clock; `None` without a network.
+    /// How many nodes follow the clock; `None` without a network.
     #[cfg(feature = "tui")]
     pub(crate) fn clock_followers(&self) -> Option<usize> {
         let session = self.session.as_ref()?;
@@ -213,17 +212,17 @@ impl Network {
         )
     }
 
-    /// What this session is on the network.
+    /// The role of this session on the network.
     pub(crate) fn describe(&self) -> Option<String> {
         self.session.as_ref().map(Session::describe)
     }
 
-    /// Whether what is sent now has a way out, and how often it had none.
+    /// Whether there is a path to the network now, and how often it was lost.
     pub(crate) fn path(&self) -> PathState {
         self.session.as_ref().map_or(PATH_TO_NOBODY, Session::path)
     }
 
-    /// Waits until what was sent has left: to be called while the topics are still declared.
+    /// Waits until all data has been sent; to be called while the topics are still declared.
     pub(crate) fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
         let session = self.session.as_ref();
         session.map_or(Drained::Whole, |session| session.drain(is_called_off))
@@ -237,7 +236,7 @@ impl Network {
     }
 }
 
-/// What was typed wrongly is told from what went wrong.
+/// Distinguishes usage errors from failures.
 fn failure(error: WireError) -> Failure {
     let exit = match error {
         WireError::Name { .. }
@@ -261,7 +260,7 @@ fn played(chosen: &Chosen, bag: &Bag) -> Played {
     }
 }
 
-/// Takes topics that the wire cannot carry out of the plan, and says so once a reason.
+/// Removes topics that the wire cannot carry from the plan, with one warning for each reason.
 fn leave_out(
     args: &PlayArgs,
     plan: &mut Plan,

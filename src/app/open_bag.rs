@@ -1,4 +1,4 @@
-//! Opening recordings: what takes longer than a moment is shown, what is odd is said.
+//! Opens recordings: shows progress if that takes long, and reports what is wrong with them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::failure::{Failure, OrExit};
 use super::log::LogTarget;
 
-/// What is over sooner is not shown.
+/// Progress is not shown before this time.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How often a line says how far it is, where there is no terminal.
+/// The interval of progress lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Opens recordings in an order.
+/// Opens recordings in a given order.
 pub(crate) fn open(
     paths: &[PathBuf],
     order: MessageOrder,
@@ -64,7 +64,7 @@ pub(crate) fn open(
     Ok(bag)
 }
 
-/// Says what was found wrong when it was opened.
+/// Reports the damage that was found while opening.
 pub(crate) fn warn(bag: &Bag) {
     for finding in Findings::of(bag.damage()).list() {
         tracing::warn!("{finding}");

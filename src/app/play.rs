@@ -26,7 +26,7 @@ use crate::app::log::stdout;
 use crate::app::supervise::shallow_queues;
 use crate::app::supervise::shutdown;
 
-/// Opens, connects, plays and sums up.
+/// Opens the recordings, connects, plays and prints the summary.
 pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &LogTarget) -> Result<Exit, Failure> {
     if args.bags.is_empty() {
         let error = anyhow::anyhow!("no recording named; hint: play BAG.mcap, or play --help");
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &LogTarget) -> Result
     }
 
     let mut network = Network::join(&args.wire)?;
-    // Until here a signal simply ends the process: there is nothing to put in order yet.
+    // Until here a signal simply ends the process: there is nothing to clean up yet.
     let signals = signals::listen()
         .context("signals cannot be listened for")
         .or_exit(Exit::Failed)?;
@@ -90,13 +90,14 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &LogTarget) -> Result
     };
     let ending = face.watch(&run, &running, &bag, reach);
     if ending.is_err() {
-        // What is watched goes on by itself; without a watch it must not. One that has stopped is as good.
+        // The player runs without the watching loop, and must not go on when that has failed. A player that has already
+        // stopped is fine.
         let _ = run.transport.send(Command::Stop);
     }
     let (report, out) = running.join().or_exit(Exit::Failed)?;
     let mut ending = ending?;
     drop(state);
-    // Who leaves what has been played to its end does not ask for the end.
+    // Quitting after everything has been played is a normal end.
     if ending.how == Ending::Stopped && report.reached_end {
         ending.how = Ending::End;
     }
@@ -119,7 +120,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &LogTarget) -> Result
     verdict(args, &bag, &summary, ending)
 }
 
-/// The exit code of a run: that of its end, unless what was played falls short of what was asked for.
+/// The exit code of a run: that of its end, unless the run did not do everything that was requested.
 fn verdict(args: &PlayArgs, bag: &Bag, summary: &Summary, ending: Ended) -> Result<Exit, Failure> {
     if ending.exit != Exit::Done {
         return Ok(ending.exit);
@@ -145,9 +146,9 @@ fn verdict(args: &PlayArgs, bag: &Bag, summary: &Summary, ending: Ended) -> Resu
     Ok(Exit::Done)
 }
 
-/// What the user sees of a run.
+/// The output that the user sees during a run.
 enum Interface {
-    /// A line of progress, and what is said.
+    /// A progress line and the log.
     Headless,
     /// The transport bar.
     #[cfg(feature = "tui")]
@@ -169,7 +170,7 @@ impl Interface {
         Ok(Self::Headless)
     }
 
-    /// With a bar nothing ends by itself.
+    /// With the bar, the run does not end by itself.
     const fn when_done(&self) -> WhenDone {
         match self {
             Self::Headless => WhenDone::Stop,
@@ -178,7 +179,7 @@ impl Interface {
         }
     }
 
-    /// Watches until the player is done; returns how that came about.
+    /// Watches until the player is done; returns how the run ended.
     #[cfg_attr(
         not(feature = "tui"),
         expect(clippy::unnecessary_wraps, reason = "the bar can fail")
@@ -211,9 +212,9 @@ impl Interface {
     }
 }
 
-/// The profiles that a file gives by topic.
+/// The QoS profiles by topic from a file.
 fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
-    // Of any kind: a shell hands over what a command writes as a pipe.
+    // Any kind of file: process substitution of a shell gives a pipe.
     let read = || Ok(QosOverrides::parse(&read_start(File::open(path)?)?)?);
     let profiles: anyhow::Result<QosOverrides> = read();
     profiles
@@ -221,7 +222,7 @@ fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
         .or_exit(Exit::Usage)
 }
 
-/// Without a way out everything sent would be lost: playback waits for one, or does not begin.
+/// Without a path every message would be lost: playback waits for one, or does not begin.
 fn require_path(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Result<(), Failure> {
     match args.wire.on_disconnect {
         _ if network.path_at_first.is_up => {}
@@ -242,7 +243,7 @@ fn require_path(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Result<(
     Ok(())
 }
 
-/// What feeds the player: the read-ahead over the chosen topics, and how far it has come.
+/// The source of the player: the read-ahead over the chosen topics, and how far it has come.
 fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> (Source, Reach) {
     let topics = Selection::of(plan.chosen.iter().map(|chosen| chosen.id), bag);
     let cues = Cues::new(bag.clone(), topics, read_ahead, player.waker());
@@ -259,7 +260,7 @@ fn names(args: &PlayArgs) -> String {
     names.join(", ")
 }
 
-/// A result that cannot be written is a failure; that nobody reads it any more is not.
+/// A result that cannot be written is a failure; a closed pipe is not.
 fn summary_json(summary: &Summary) -> Result<(), Failure> {
     match stdout::json(summary) {
         Err(failure) if failure.is_closed_pipe() => Ok(()),

@@ -1,4 +1,4 @@
-//! Signals, as channels: those that end the program, and a shell's word to stop and to go on.
+//! Signals as channels: those that end the program, and a shell's SIGTSTP and SIGCONT.
 
 use std::io;
 #[cfg(feature = "tui")]
@@ -18,22 +18,22 @@ use signal_hook::iterator::Signals;
 
 use super::log;
 
-/// From here on a file that may not grow any more (`ulimit -f`) is an error of who writes it, and ends nothing.
+/// From here on a file size limit (`ulimit -f`) is a write error instead of a fatal signal.
 pub(crate) fn let_writes_fail() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
-/// What a second signal asked for, which ends the process at once.
+/// The exit code of a second signal, which ends the process at once.
 static AT_ONCE: OnceLock<Exit> = OnceLock::new();
 
-/// How the process ends that would end with `exit`: a second signal decides, also if the program reaches its own end
-/// while the terminal is given back for that signal.
+/// The exit code of a process that would end with `exit`: a second signal decides, even if the program reaches its own
+/// end while the terminal is being restored for that signal.
 pub(crate) fn decide(exit: Exit) -> Exit {
     AT_ONCE.get().copied().unwrap_or(exit)
 }
 
-/// The exit codes that arriving signals ask for. A second one while the first is not answered yet ends
-/// the process at once: whoever presses ctrl-C twice means it.
+/// The exit codes that signals request. A second signal before the first is handled ends the process at once: a user
+/// who presses ctrl-C twice wants that.
 pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     if !outlives_terminal() {
@@ -50,7 +50,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                 } else {
                     Exit::Terminated
                 };
-                // A terminal that goes away says so more than once; that is not impatience.
+                // A terminal that goes away may cause several signals, which is no second request.
                 if has_asked && signal == SIGHUP {
                     continue;
                 }
@@ -67,7 +67,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
     Ok(receiver)
 }
 
-/// Whether whoever started the program wants it to outlive its terminal: `nohup` does.
+/// Whether SIGHUP is ignored, as under `nohup`: the program is to outlive its terminal.
 fn outlives_terminal() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status
@@ -77,40 +77,40 @@ fn outlives_terminal() -> bool {
     ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)
 }
 
-/// Whoever wants it dead at once, and maybe a core to look at, wants the terminal all the same.
+/// Signals that end the process at once, maybe with a core dump; the terminal is restored before.
 #[cfg(feature = "tui")]
 const DEADLY: &[i32] = &[SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU];
 
 #[cfg(feature = "tui")]
 fn die_of(signal: i32) {
-    // No signal ends the first of all processes, a container's only one, unless it does so itself.
+    // PID 1 (a container's only process) is not ended by a signal's default action, so it exits itself.
     if std::process::id() == 1 {
         std::process::exit(128 + signal);
     }
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
-/// Stops the process, as ctrl-Z does; comes back when it goes on.
+/// Stops the process, as ctrl-Z does; returns when it is continued.
 #[cfg(feature = "tui")]
 pub(crate) fn stop() {
     let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
 }
 
-/// What a shell does with its jobs.
+/// The job control of a shell.
 #[cfg(feature = "tui")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Job {
-    /// It is to stop, and has to put the terminal in order before.
+    /// Stop, after the terminal was restored.
     Stop,
-    /// It goes on.
+    /// The process was continued.
     Continue,
 }
 
-/// What the shell has said, as it comes.
+/// The job control signals.
 #[cfg(feature = "tui")]
 #[derive(Debug)]
 pub(crate) struct Jobs {
-    /// As they come; two that came at once may be in the wrong order, which [`Jobs::is_to_stop`] settles.
+    /// In order of arrival; two that arrived together may be swapped, which [`Jobs::is_to_stop`] settles.
     pub(crate) told: Receiver<Job>,
     /// Which of the two came last.
     last: Arc<AtomicUsize>,
@@ -118,7 +118,7 @@ pub(crate) struct Jobs {
 
 #[cfg(feature = "tui")]
 impl Jobs {
-    /// Whether the last that was said was to stop.
+    /// Whether the last one was to stop.
     pub(crate) fn is_to_stop(&self) -> bool {
         self.last.load(Ordering::SeqCst) == STOP
     }
@@ -130,7 +130,7 @@ const STOP: usize = 1;
 #[cfg(feature = "tui")]
 const CONTINUE: usize = 2;
 
-/// Stopping and going on as they come; from here on stopping is up to who receives.
+/// Starts to receive SIGTSTP and SIGCONT; from here on the receiver has to stop the process.
 #[cfg(feature = "tui")]
 pub(crate) fn jobs() -> io::Result<Jobs> {
     let last = Arc::new(AtomicUsize::new(CONTINUE));
@@ -153,7 +153,8 @@ pub(crate) fn jobs() -> io::Result<Jobs> {
                 } else {
                     Job::Continue
                 };
-                // After the screen is given back, stopping is stopping; more than a few at once are no more.
+                // Without a receiver (the screen was given back) the process stops by default. When the channel is
+                // full, further signals are dropped.
                 let sent = sender.try_send(job);
                 if matches!(sent, Err(TrySendError::Disconnected(Job::Stop)))
                     && bagplay::tui::has_shell()

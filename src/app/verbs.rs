@@ -14,7 +14,7 @@ use crate::app::log::stdout;
 pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &LogTarget) -> Result<Exit, Failure> {
     let bag = open_bag::open(&args.bags, MessageOrder::Received, voice)?;
     let info = if args.check {
-        // Which tells it all.
+        // The page reports all damage, so no separate warning is needed.
         Info::checked(&bag)
     } else {
         open_bag::warn(&bag);
@@ -38,7 +38,7 @@ pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &LogTarget) -> Resul
     })
 }
 
-/// `play --help` and `--version`; what cannot be meant is said, and ends the process.
+/// `play --help` and `--version`; a usage error is printed and ends the process.
 pub(crate) fn instead(answer: &clap::Error) -> Result<Exit, Failure> {
     if answer.use_stderr() {
         answer.exit();

@@ -1,4 +1,4 @@
-//! What the transport bar starts with, and who listens: from plan, recording and network to values of the screen.
+//! The initial model of the transport bar, and its subscribers: made from plan, recording and network.
 
 use bagplay::bag::{Bag, TopicId};
 use bagplay::cli::{Unreadable, When};
@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use crate::app::supervise::Run;
 
-/// Who subscribes to what, now.
+/// The present subscribers of each topic.
 pub(crate) fn audience(run: &Run<'_>, bag: &Bag) -> Event {
     let mut audience = Audience {
         topics: vec![None; bag.topics().len()],
@@ -19,7 +19,7 @@ pub(crate) fn audience(run: &Run<'_>, bag: &Bag) -> Event {
             .filter(|_| run.plan.options.clock.is_served()),
     };
     for topic in run.network.topics() {
-        // Plain subscribers cannot be counted: there is somebody or nobody.
+        // Plain subscribers cannot be counted: there are some or none.
         let count = if topic.qos.is_some() {
             topic.subscribers
         } else {
@@ -34,7 +34,7 @@ pub(crate) fn audience(run: &Run<'_>, bag: &Bag) -> Event {
     Event::Audience(audience)
 }
 
-/// The screen before anything has happened.
+/// The model before any event.
 pub(crate) fn model(run: &Run<'_>, bag: &Bag, look: Look, marks: Option<&Marks>) -> Model {
     let options = &run.plan.options;
     let is_looped = options.at_end == AtEnd::Loop;
@@ -58,7 +58,7 @@ pub(crate) fn model(run: &Run<'_>, bag: &Bag, look: Look, marks: Option<&Marks>)
         Brackets::None
     };
     let marks = marks.map_or_else(Vec::new, |marks| marks.list().to_vec());
-    // Drawing asks the terminal how large it is.
+    // Drawing asks the terminal for its size.
     let size = Size {
         width: 80,
         height: 24,

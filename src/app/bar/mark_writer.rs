@@ -1,4 +1,4 @@
-//! [`MarkWriter`]: keeps marks as they are set, on a thread of its own: a disk may take its time.
+//! [`MarkWriter`]: saves marks when they change, on a thread of its own, because the disk may be slow.
 
 use std::convert::Infallible;
 use std::io;
@@ -18,7 +18,7 @@ enum Change {
     Remove(Time<Ros>),
 }
 
-/// Keeps marks; everything has been written when it is dropped.
+/// Saves marks; when it is dropped, everything has been written.
 #[derive(Debug)]
 pub(crate) struct MarkWriter {
     changes: Option<Sender<Change>>,
@@ -27,7 +27,7 @@ pub(crate) struct MarkWriter {
 }
 
 impl MarkWriter {
-    /// Keeps changes of `marks`; without any, none.
+    /// Saves changes of `marks`; does nothing if that is `None`.
     pub(crate) fn start(marks: Option<Marks>) -> io::Result<Self> {
         let (alive, done) = bounded(0);
         let Some(marks) = marks else {
@@ -51,12 +51,12 @@ impl MarkWriter {
         })
     }
 
-    /// Keeps a mark.
+    /// Saves a mark.
     pub(crate) fn add(&self, mark: Mark) {
         self.tell(Change::Add(mark));
     }
 
-    /// Forgets the mark at a time.
+    /// Deletes the mark at a time.
     pub(crate) fn remove(&self, time: Time<Ros>) {
         self.tell(Change::Remove(time));
     }
@@ -70,10 +70,10 @@ impl MarkWriter {
 }
 
 impl MarkWriter {
-    /// Waits until everything has been written, at most so long: before an end that waits for nobody.
+    /// Waits until everything has been written, for a limited time: before an immediate end.
     pub(crate) fn finish(&mut self, patience: Duration) {
         self.changes = None;
-        // Nothing is ever sent: it is disconnected with the thread's end.
+        // Nothing is ever sent: the channel is disconnected when the thread ends.
         let _ = self.done.recv_timeout(patience);
     }
 }
@@ -82,13 +82,13 @@ impl Drop for MarkWriter {
     fn drop(&mut self) {
         self.changes = None;
         if let Some(thread) = self.thread.take() {
-            // One that broke down has said so.
+            // A thread that has panicked has printed its message.
             let _ = thread.join();
         }
     }
 }
 
-/// Writes after each change, or after all that came meanwhile.
+/// Writes after each change, or once after several changes.
 fn keep(mut marks: Marks, changes: &Receiver<Change>) {
     while let Ok(change) = changes.recv() {
         for change in std::iter::once(change).chain(changes.try_iter()) {

@@ -1,5 +1,5 @@
-//! The main thread of a run with the transport bar: it feeds the screen with keys, the network's events, what
-//! is said, and signals, and sleeps until one of them comes or a picture is due.
+//! The main thread of a run with the transport bar: it feeds the screen with keys, network events, log lines and
+//! signals, and sleeps until one of them arrives or a frame is due.
 
 #[cfg(feature = "tui")]
 pub(crate) mod bar_model;
@@ -33,26 +33,26 @@ use super::supervise::{Ended, Run, Supervisor};
 use super::{dirs, log, signals};
 use mark_writer::MarkWriter;
 
-/// How much may wait for the screen; of log lines beyond that the event log misses some.
+/// How many events may wait for the screen; log lines beyond that are missing from the event log.
 const WAITING: usize = 1024;
-/// How long a stop waits for the shell's word to go on, which may have come meanwhile.
+/// How long a stop waits for the shell's SIGCONT, which may already be on its way.
 const A_MOMENT: Duration = Duration::from_millis(100);
-/// How far behind each other two signals of one cause are at most.
+/// The longest interval between two signals of one cause.
 const SOON: Duration = Duration::from_millis(300);
-/// How long the end of a run may take on a terminal that takes nothing.
+/// How long the end of a run may take on a terminal that takes no output.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// What an end that waits for nobody waits for the disk.
+/// How long an end that waits for nothing else waits for the disk.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What was decided before the run: whether there is a bar, and how it looks.
 #[derive(Debug)]
 pub(crate) struct Setup {
     look: Look,
-    /// None if what there is cannot be read: it is left alone then.
+    /// `None` if the existing file of marks cannot be read: then it is not changed.
     marks: Option<Marks>,
 }
 
-/// Whether the bar is shown, and with what: asked for, or on a terminal outside of CI.
+/// Decides whether the bar is shown, and its settings: on request, or on a terminal outside of CI.
 pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, Failure> {
     let ScreenArgs { tui, no_tui, ascii } = args.screen;
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
@@ -90,14 +90,14 @@ pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, F
     Ok(Some(Setup { look, marks }))
 }
 
-/// Whether the locale says outright that there is nothing but ASCII.
+/// Whether the locale explicitly allows nothing but ASCII.
 fn is_plain_text() -> bool {
     let set = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
     locale.is_some_and(|locale| locale == "C" || locale == "POSIX")
 }
 
-/// Whether there are to be no colours: what is told by them is bold or reversed then.
+/// Whether colours are off: bold and reversed text replaces them.
 fn is_plain(talk: &TalkArgs) -> bool {
     match talk.color {
         Color::Always => false,
@@ -106,7 +106,7 @@ fn is_plain(talk: &TalkArgs) -> bool {
     }
 }
 
-/// What `config.toml` says, if there is one.
+/// The settings in `config.toml`, if it exists.
 fn config() -> Result<Config, Failure> {
     let Some(path) = dirs::config().map(|folder| folder.join("bagplay/config.toml")) else {
         return Ok(Config::default());
@@ -117,7 +117,7 @@ fn config() -> Result<Config, Failure> {
     }
 }
 
-/// Shows the bar until the player is done; returns how that came about.
+/// Shows the bar until the player is done; returns how the run ended.
 pub(crate) fn watch<O>(
     run: &Run<'_>,
     running: &Running<O>,
@@ -128,7 +128,7 @@ pub(crate) fn watch<O>(
     let (told, news) = bounded(WAITING);
     let name = bag.files().first().and_then(|file| file.path.file_name());
     let name = name.map_or_else(String::new, |name| Foreign::path(name.as_ref()).to_string());
-    // Nothing is written any more where the screen will be, and what was said before is there.
+    // Nothing is written any more where the screen will be, and earlier lines have been written.
     run.voice.log.divert(Box::new(lines_to(told.clone())));
     log::flush(log::A_WHILE);
     let terminal = Terminal::take(&format!("play {name}")).or_exit(Exit::Failed);
@@ -138,7 +138,7 @@ pub(crate) fn watch<O>(
         leave_anyway(done.as_ref().map_or(Exit::Failed, |ended| ended.exit))
             .or_exit(Exit::Failed)?;
     }
-    // Nobody draws any more, whatever became of the screen.
+    // From here on nothing draws, even if the screen failed.
     run.voice.log.bring_back();
     done.context("the terminal cannot be drawn on")
         .or_exit(Exit::Failed)
@@ -155,17 +155,17 @@ fn show<O>(
 ) -> anyhow::Result<Ended> {
     let (wake, moved) = bounded(1);
     run.transport.on_change(Arc::new(move || {
-        // One that waits is enough.
+        // One waiting wake-up is enough.
         let _ = wake.try_send(());
     }));
     let tell = Arc::new(move |event| {
-        // Nobody is there any more once the screen is gone.
+        // The receiver is gone once the screen is gone.
         let _ = told.send(event);
     });
     let model = bar_model::model(run, bag, look, marks.as_ref());
     let transport = run.transport.clone();
     let mut warden = Supervisor::new(run);
-    // The screen is the first of these to go: what the others wait for nobody has to look at.
+    // The screen is dropped before these, so that the user does not look at it while they are waited for.
     let mut keeper = MarkWriter::start(marks)?;
     let jobs = signals::jobs()?;
     let mut screen = Screen::new(model, terminal, transport, reach, bag.clone(), tell)?;
@@ -228,7 +228,8 @@ fn show<O>(
             match wish {
                 Wish::AddMark(mark) => keeper.add(mark),
                 Wish::RemoveMark(time) => keeper.remove(time),
-                // Whoever asks once more after a while means it: a send is stuck. Before, it was one key too many.
+                // A second quit after some time is deliberate: a send is stuck. Before that, it was one key press too
+                // many.
                 Wish::Quit if warden.is_late() => {
                     tui::give_back_for_good();
                     keeper.finish(PATIENCE);
@@ -242,7 +243,7 @@ fn show<O>(
     Ok(warden.ended())
 }
 
-/// What is left to say may wait for ever for a terminal that takes nothing; whoever wants it to end does not.
+/// Ends the process even if the last output waits for ever for a terminal that takes none.
 fn leave_anyway(exit: Exit) -> std::io::Result<()> {
     let leave = move || {
         let _ = after(LAST_WORDS).recv();
@@ -253,8 +254,9 @@ fn leave_anyway(exit: Exit) -> std::io::Result<()> {
     thread.spawn(leave).map(drop)
 }
 
-/// Stops if it is asked to, and takes the terminal again when it goes on and has its turn: in the background it stops
-/// again, unless a signal ends it. Then it goes without having touched what is another job's.
+/// Stops the process if a shell asks for it, and takes the terminal again once the process is continued in the
+/// foreground. In the background it stops again, unless a signal ends it; then it ends without touching the terminal,
+/// which belongs to another job.
 fn stand_by(
     run: &Run<'_>,
     screen: &mut Screen,
@@ -266,7 +268,7 @@ fn stand_by(
     let mut stops = is_asked && tui::has_shell();
     if stops {
         screen.give_back();
-        // Who started this stops as well, and the shell may have had the terminal, and given it back, by now.
+        // Our parent stops as well, and the shell may have taken the terminal and given it back by now.
         let is_late = !tui::is_in_front();
         let _ = jobs.told.recv_timeout(A_MOMENT);
         stops = jobs.is_to_stop() && !(is_late && tui::is_in_front());
@@ -283,20 +285,20 @@ fn stand_by(
         if warden.is_ending() {
             break;
         }
-        // A shell that ends what is stopped says that first, and then to go on.
+        // A shell that ends a stopped job sends the ending signal before SIGCONT.
         if let Ok(exit) = run.signals.recv_timeout(SOON) {
             break warden.interrupt(exit);
         }
         stops = !tui::may_use_terminal();
     }
-    // What came while it was stopped is over: it goes on, unless that was to stop again.
+    // Requests that arrived while the process was stopped are obsolete, unless the last one was to stop again.
     if !jobs.is_to_stop() {
         jobs.told.try_iter().for_each(drop);
     }
 }
 
-/// A terminal that goes away says so by a signal, too, about when it cannot be drawn on any more: then that is
-/// why it ends.
+/// A terminal that goes away also causes a signal, about when drawing on it fails. If both happen, the signal is the
+/// reason of the end.
 fn has_gone(
     run: &Run<'_>,
     warden: &mut Supervisor<'_>,
@@ -309,7 +311,7 @@ fn has_gone(
     Ok(())
 }
 
-/// When something is to be done even if nothing happens.
+/// When something is to be done even without an event.
 fn next(
     run: &Run<'_>,
     screen: Option<&Screen>,
@@ -326,7 +328,7 @@ fn next(
     }
 }
 
-/// Who came and went is of interest where people look.
+/// The event log of the bar also shows subscribers that join and leave.
 fn joined(event: &WireEvent) -> Option<Event> {
     match event {
         WireEvent::SubscriberJoined { .. }
@@ -348,7 +350,7 @@ fn lines_to(told: Sender<Event>) -> impl Fn(Said) + Send {
             Level::INFO => Severity::Info,
             Level::DEBUG | Level::TRACE => Severity::Debug,
         };
-        // Full only if somebody says more than can be read.
+        // The channel is full only if more is logged than anybody can read.
         let _ = told.try_send(Event::Said(Line {
             at: said.at,
             severity,

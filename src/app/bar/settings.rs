@@ -1,4 +1,4 @@
-//! The file that a user sets this program up with, as far as it can be read.
+//! Reads the user's configuration file of this program.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -16,9 +16,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
         Err(error) => error,
     };
     match error.kind() {
-        // A home that is `/dev/null` is how services have none.
+        // Services often have `/dev/null` as their home.
         ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(None),
-        // Somebody else's home is as good as none.
+        // A home that is not readable counts as none.
         ErrorKind::PermissionDenied => {
             tracing::warn!("{}: {error}", Foreign::path(path));
             Ok(None)

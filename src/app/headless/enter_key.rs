@@ -1,11 +1,11 @@
-//! Enter, on a terminal: play or pause. All there is to hold before the transport bar.
+//! Enter, on a terminal: play or pause, where there is no transport bar.
 
 use std::io::{self, BufRead, IsTerminal};
 
 use bagplay::player::{Command, Transport};
 
-/// Listens for Enter if somebody is there to press it. Only where playback starts paused: a program in
-/// the background that reads its terminal is stopped by the system.
+/// Listens for Enter if standard input is a terminal. Only used where playback starts paused: the system stops a
+/// background program that reads from its terminal.
 pub(crate) fn listen(transport: Transport) {
     if !io::stdin().is_terminal() {
         tracing::warn!(
@@ -22,7 +22,7 @@ pub(crate) fn listen(transport: Transport) {
             }
         }
     };
-    // Not joined: it waits for a key until the process ends.
+    // Not joined: it blocks on input until the process ends.
     if let Err(error) = std::thread::Builder::new()
         .name("keys".into())
         .spawn(listen)

@@ -1,4 +1,4 @@
-//! The main thread of a run without the transport bar: it watches and shows progress.
+//! The main thread of a run without the transport bar: it supervises the run and shows progress.
 
 pub(crate) mod enter_key;
 pub(crate) mod progress_line;
@@ -10,7 +10,7 @@ use crossbeam_channel::{select, tick};
 use super::supervise::{Ended, Run, Supervisor};
 use progress_line::Progress;
 
-/// Watches until the player is done; returns how that came about.
+/// Watches until the player is done; returns how the run ended.
 pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
     let mut progress = Progress::start(
         run.voice,

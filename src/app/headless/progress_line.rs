@@ -1,4 +1,4 @@
-//! Progress without the transport bar: one line that moves on a terminal, else a line every ten seconds.
+//! Progress without the transport bar: one line that is updated on a terminal, otherwise a line every ten seconds.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::app::log::LogTarget;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Shows where playback is.
+/// Shows the playback position.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
@@ -23,7 +23,7 @@ impl Progress {
     /// How often to call [`Progress::draw`].
     pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 
-    /// Begins to show the run that `transport` drives, if that is wanted.
+    /// Starts to show the run that `transport` controls, if progress is wanted.
     pub(crate) fn start(voice: &LogTarget, transport: Transport, is_wanted: bool) -> Self {
         let bar = (voice.is_drawn && is_wanted).then(|| {
             let style = ProgressStyle::with_template("{prefix} [{bar:20}] {wide_msg}")
@@ -40,7 +40,7 @@ impl Progress {
         }
     }
 
-    /// Shows the state of this instant.
+    /// Shows the present state.
     pub(crate) fn draw(&mut self) {
         let Some(status) = self.transport.status() else {
             return;
@@ -60,7 +60,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();

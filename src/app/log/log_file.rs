@@ -1,4 +1,4 @@
-//! The file of `--log-file`: one of ours, or a new one.
+//! The file of `--log-file`: an existing log of this program, or a new file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -10,13 +10,13 @@ use jiff::Timestamp;
 
 use crate::app::failure::{Failure, OrExit};
 
-/// Follows the time at the start of each log.
+/// The title, which follows the time at the start of each log.
 const TITLE: &str = " log of play ";
-/// A time as each line begins with, to the millisecond.
+/// The format of the time at the start of each line, to the millisecond.
 const TIME: &str = "2026-01-31T12:00:00.000Z";
 
-/// Opens a file to append to. One that has something in it must be a log by this program: a name that was
-/// mistyped costs no recording.
+/// Opens a file for appending. A file that is not empty must be a log of this program, so that a mistyped name damages
+/// no recording.
 pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     let name = path.to_string_lossy();
     let open = || {
@@ -38,7 +38,7 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
         .or_exit(Exit::Usage)
 }
 
-/// Writes a line, the first one of a file under a title.
+/// Writes a line; the first one is preceded by the title.
 pub(crate) fn write(mut file: &File, line: &str) -> io::Result<()> {
     let about = file.metadata()?;
     if about.is_file() && about.len() == 0 {

@@ -1,6 +1,6 @@
-//! What is said: log lines on stderr, above a progress bar that they never run across, or in the event log of
-//! the transport bar while that has the screen; and in a file, if one is named. Whoever says something waits for
-//! none of them: each has a thread that writes.
+//! The log. Lines go to stderr, above a progress bar without overwriting it, or to the event log of the transport bar
+//! while that has the screen; and to a file, if one is named. Logging waits for none of them: each has a thread that
+//! writes.
 
 pub(crate) mod log_file;
 pub(crate) mod queue;
@@ -27,17 +27,17 @@ use tracing_subscriber::registry::LookupSpan;
 use super::failure::Failure;
 use queue::LogQueue;
 
-/// How many lines a screen that opens later is told of.
+/// How many earlier lines a screen receives when it opens.
 const BACKLOG: usize = 100;
-/// How long what was said may take to move on before the end goes without it.
+/// How long the end of the process waits for the log to make progress.
 pub(crate) const A_WHILE: Duration = Duration::from_secs(1);
-/// The same for who wants the end at once.
+/// The same for an end that must be immediate.
 pub(crate) const AN_INSTANT: Duration = Duration::from_millis(100);
 
-/// Where lines are written, once there is somewhere.
+/// Where lines are written, once logging has started.
 static OUTLETS: OnceLock<Vec<LogQueue>> = OnceLock::new();
 
-/// Where the program speaks, and draws progress.
+/// Where log lines and progress are written.
 #[derive(Clone, Debug)]
 pub(crate) struct LogTarget {
     pub(crate) bars: MultiProgress,
@@ -47,7 +47,7 @@ pub(crate) struct LogTarget {
     pub(crate) log: Log,
 }
 
-/// A line that was said.
+/// A log line.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub(crate) at: Timestamp,
@@ -55,23 +55,23 @@ pub(crate) struct Said {
     pub(crate) text: String,
 }
 
-/// Takes a line; it must not wait, nor say anything itself.
+/// Takes a line; must not wait, and must not log.
 pub(crate) type Listener = Box<dyn Fn(Said) + Send>;
 
-/// Opens the file to log to, if one is named.
+/// Opens the log file, if one is named.
 pub(crate) fn open_file(talk: &TalkArgs) -> Result<Option<File>, Failure> {
     talk.log_file.as_deref().map(log_file::open).transpose()
 }
 
-/// Waits until what was said is written, as long as it is taken: before the process ends, and before something is
-/// written that has to come after. Gives up after `patience` without a line taken.
+/// Waits until all log lines are written, as long as there is progress: before the process ends, and before output that
+/// has to come after them. Gives up after `patience` without a line taken.
 pub(crate) fn flush(patience: Duration) {
     for outlet in OUTLETS.get().into_iter().flatten() {
         outlet.flush(patience);
     }
 }
 
-/// Waits for what was said when it is dropped: on every way out of `main`.
+/// Waits for the log when it is dropped: on every way out of `main`.
 #[derive(Debug)]
 pub(crate) struct SaidBeforeTheEnd;
 
@@ -109,7 +109,7 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> LogTarget {
     let filter = filter(level, &asked);
     let above = bars.clone();
     let stderr = LogQueue::start("log", move |line| {
-        // Never an error: that nobody listens must not end a run.
+        // Not an error: a missing reader of the log must not end a run.
         let _ = above.suspend(|| stderr().write_all(line.as_bytes()));
     });
     let file = file.map(outlet_to);
@@ -146,8 +146,8 @@ fn stderr() -> io::Stderr {
     io::stderr()
 }
 
-/// Our own level, with what `RUST_LOG` asks for besides. A level without a target is for everything, and replaces
-/// ours. What cannot be read asks for nothing.
+/// Our own level, and what `RUST_LOG` adds to it. A level without a target applies to everything and replaces ours. A
+/// directive that cannot be parsed is ignored.
 fn filter(level: &str, asked: &str) -> EnvFilter {
     let own = format!("off,bagplay={level},play={level}");
     let is_readable = EnvFilter::try_new(asked).is_ok();
@@ -157,7 +157,7 @@ fn filter(level: &str, asked: &str) -> EnvFilter {
         "" => EnvFilter::new(own),
         _ if !is_readable => EnvFilter::new(own),
         _ if directives.any(is_for_all) => EnvFilter::new(asked),
-        // Of two directives for one target the later one holds.
+        // Of two directives for one target the later one applies.
         _ => EnvFilter::new(format!("{own},{asked}")),
     }
 }
@@ -168,7 +168,7 @@ fn outlet_to(file: File) -> LogQueue {
         if has_failed.get().is_none()
             && let Err(error) = log_file::write(&file, line)
         {
-            // First: what is said of it comes here again.
+            // This comes first, because what is logged about it returns to this function.
             let _ = has_failed.set(());
             tracing::warn!("the log file cannot be written any more: {error}");
         }
@@ -186,13 +186,13 @@ struct Sinks {
     file: Option<LogQueue>,
     backlog: VecDeque<Said>,
     screen: Option<Listener>,
-    /// Warnings and errors that only the screen has seen.
+    /// Warnings and errors that only the screen has shown.
     unread: VecDeque<Said>,
 }
 
 impl Log {
-    /// Lines go to `screen` from now on, those that were said before first; to stderr only if that is not
-    /// the terminal.
+    /// Lines go to `screen` from now on, earlier lines first. They go to stderr as well only if stderr is not the
+    /// terminal.
     #[cfg(feature = "tui")]
     pub(crate) fn divert(&self, screen: Listener) {
         let mut sinks = self.sinks();
@@ -200,7 +200,7 @@ impl Log {
         sinks.screen = Some(screen);
     }
 
-    /// Lines go to stderr again; warnings and errors that only the screen has seen are said once more.
+    /// Lines go to stderr again; warnings and errors that only the screen has shown are logged once more.
     #[cfg(feature = "tui")]
     pub(crate) fn bring_back(&self) {
         let mut sinks = self.sinks();
@@ -253,7 +253,7 @@ impl Sinks {
     }
 }
 
-/// The last different lines.
+/// The last distinct lines.
 fn keep(lines: &mut VecDeque<Said>, said: Said) {
     let is_known = |known: &Said| known.level == said.level && known.text == said.text;
     if lines.iter().any(is_known) {
@@ -281,7 +281,7 @@ impl fmt::Debug for Log {
     }
 }
 
-/// The text alone; its label is put before it where it goes.
+/// The text alone; each destination adds its own label.
 struct Plain;
 
 impl<S, N> FormatEvent<S, N> for Plain
@@ -299,19 +299,19 @@ where
     }
 }
 
-/// One event's text on its way.
+/// Collects the text of one event.
 pub(crate) struct Saying {
     log: Log,
     level: Level,
 }
 
 impl Write for Saying {
-    /// The whole of an event comes at once.
+    /// The complete text of an event.
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         self.log.sinks().say(Said {
             at: Timestamp::now(),
             level: self.level,
-            // Whatever a message quotes, nothing in it steers a terminal, ends the line or floods a log.
+            // Nothing that a message quotes may control a terminal, end the line or flood the log.
             text: Foreign::text(&String::from_utf8_lossy(text)).to_string(),
         });
         Ok(text.len())

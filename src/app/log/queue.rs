@@ -1,26 +1,25 @@
-//! [`LogQueue`]: lines on their way to one place, written by a thread of their own: who says something never waits for
-//! who reads it.
+//! [`LogQueue`]: lines for one destination, written by a thread of their own, so that logging never waits for output.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How many bytes may wait: some ten thousand lines.
+/// How many bytes may wait: about ten thousand lines.
 const MOST: usize = 1 << 20;
 
-/// Writes a line; may wait as long as it likes.
+/// Writes a line; may block.
 type Write = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Lines on their way to one place. Cheap to clone.
+/// Lines for one destination. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct LogQueue {
     line: Arc<Line>,
-    /// In place of the thread, where the system gives none.
+    /// Used in place of the thread, if the system provides none.
     direct: Option<Write>,
 }
 
-/// The line of lines that wait.
+/// The queue of lines.
 #[derive(Default)]
 struct Line {
     state: Mutex<State>,
@@ -30,20 +29,20 @@ struct Line {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<String>,
-    /// Of those that wait.
+    /// The bytes of the lines that wait.
     bytes: usize,
-    /// How many found no room since the last one that did.
+    /// How many lines were dropped since the last one that was queued.
     missed: u64,
-    /// How many were taken in, ever.
+    /// How many lines were ever queued.
     taken: u64,
     /// How many of them were written.
     written: u64,
-    /// How many were when somebody waited in vain.
+    /// How many had been written when a flush last gave up.
     given_up_at: Option<u64>,
 }
 
 impl LogQueue {
-    /// Begins to write, on a thread of this name that ends with the process.
+    /// Starts to write, on a thread of this name that ends with the process.
     pub(crate) fn start(name: &str, write: impl Fn(&str) + Send + Sync + 'static) -> Self {
         let (line, write): (Arc<Line>, Write) = (Arc::default(), Arc::new(write));
         let (feed, writer) = (Arc::clone(&line), Arc::clone(&write));
@@ -55,8 +54,8 @@ impl LogQueue {
         }
     }
 
-    /// Writes a line when its turn comes, never now. One for which there is no room is counted, and the next one that
-    /// has room comes after a line that tells how many are missing.
+    /// Queues a line; never writes it in the calling thread. A line that finds no room is counted, and the next one
+    /// that finds room is preceded by a line with that count.
     pub(crate) fn put(&self, line: String) {
         if let Some(write) = &self.direct {
             return write(&line);
@@ -72,8 +71,8 @@ impl LogQueue {
         self.line.changed.notify_all();
     }
 
-    /// Waits until what was put so far is written, however slowly; but gives up after `patience` without a line
-    /// written, and at once if that was so before and nothing was written since. Whether all of it was.
+    /// Waits until all lines queued so far are written. Gives up after `patience` without progress, and at once if an
+    /// earlier call gave up and nothing was written since. Returns whether everything was written.
     pub(crate) fn flush(&self, patience: Duration) -> bool {
         let mut state = self.line.state();
         let mut target = state.taken;
@@ -138,7 +137,7 @@ impl Line {
             drop(state);
             write(&line);
             state = self.state();
-            // What is being written counts as waiting: it is held all the same.
+            // A line that is being written still counts as waiting, as it is still in memory.
             state.bytes -= line.len();
             state.written += 1;
             self.changed.notify_all();
@@ -170,7 +169,7 @@ mod tests {
         for n in 0..LINES {
             outlet.put(format!("{n:<99}\n"));
         }
-        // The pipe has room for 64 KiB, and nothing moves.
+        // The pipe has room for 64 KiB, and nothing reads it.
         assert!(!outlet.flush(Duration::from_millis(1)));
         let mut lines = BufReader::new(reader).lines().map(Result::unwrap);
         let mut next = 0;
@@ -182,7 +181,7 @@ mod tests {
             }
             next += 1;
             if next == 1_000 {
-                // There is room again, and what comes next is told of the gap before it.
+                // There is room again, and the next line is preceded by the count of dropped lines.
                 while outlet.line.state().missed != 0 {
                     outlet.put("last\n".into());
                 }

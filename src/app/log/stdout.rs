@@ -1,5 +1,5 @@
-//! Results on standard output. Nothing else in the program writes there but the screen, so that text of a recording or
-//! of the command line is always escaped: what a terminal would obey never reaches it.
+//! Writes results to standard output. Nothing else in the program writes there but the screen, so text of a recording
+//! or of the command line is always escaped and cannot control the terminal.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -11,21 +11,22 @@ use serde::Serialize;
 
 use crate::app::failure::{Failure, OrExit};
 
-/// What cannot be written to.
+/// The error of an output that cannot be written to.
 const STDOUT: &str = "standard output";
 
-/// Writes a text that quotes a recording: line by line, each escaped.
+/// Writes a text that quotes a recording, each line escaped.
 pub(crate) fn page(text: &str) -> Result<(), Failure> {
     let mut escaped = String::with_capacity(text.len());
     for line in text.lines() {
         let line = Foreign::text(line).at_most(usize::MAX);
-        // Nothing can fail that writes into a text.
+        // Writing into a string does not fail.
         let _ = writeln!(escaped, "{line}");
     }
     write(escaped.as_bytes())
 }
 
-/// Writes a value as one line of JSON. What a terminal might obey is written as `\uNNNN`, which means the same.
+/// Writes a value as one line of JSON. Characters that a terminal might interpret are written as `\uNNNN`, which means
+/// the same.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value).or_exit(Exit::Failed)?;
     write((printable(&text) + "\n").as_bytes())
@@ -36,7 +37,7 @@ pub(crate) fn own(text: &[u8]) -> Result<(), Failure> {
     write(text)
 }
 
-/// The help or the version; clap leaves the colours out where they are not wanted.
+/// Writes the help or the version; clap leaves colours out where they are not wanted.
 pub(crate) fn help(answer: &clap::Error) -> Result<(), Failure> {
     let shown = answer.print().and_then(|()| stdout().flush());
     shown.context(STDOUT).or_exit(Exit::Failed)
@@ -47,7 +48,7 @@ fn printable(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     let mut units = [0; 2];
     for c in json.chars() {
-        // Controls among the first 128 characters are escaped already, all but the last.
+        // Among the first 128 characters all controls but the last are escaped already.
         if c == '\u{7f}' || (!c.is_ascii() && c.escape_debug().count() > 1) {
             for unit in c.encode_utf16(&mut units) {
                 let _ = write!(text, "\\u{unit:04x}");
@@ -68,7 +69,7 @@ fn stdout() -> std::io::Stdout {
 }
 
 fn write(text: &[u8]) -> Result<(), Failure> {
-    // What was said before comes before it, where both go to a terminal.
+    // Earlier log lines come first, where both go to a terminal.
     super::flush(super::A_WHILE);
     let mut stdout = stdout().lock();
     stdout

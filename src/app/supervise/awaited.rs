@@ -1,28 +1,28 @@
-//! [`Awaited`]: the subscribers without whom playback does not go on, at the start and later.
+//! [`Awaited`]: the subscribers without which playback is held, at the start and later.
 
 use bagplay::bag::TopicId;
 use bagplay::cli::Chosen;
 use bagplay::time::{Duration, Steady, Time};
 
-/// The topics that must have a subscriber, and until when those that have none are waited for.
+/// The topics that must have a subscriber, and the deadline for those that have none.
 #[derive(Debug)]
 pub(crate) struct Awaited {
     topics: Vec<Chosen>,
     patience: Duration,
-    /// The topics without a subscriber, as they were at the last look.
+    /// The topics without a subscriber at the last check.
     missing: Vec<String>,
     state: State,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Playback has not begun: the time counts.
+    /// Playback has not begun: the time-out runs.
     Starting { deadline: Time<Steady> },
-    /// All are there, or nobody is awaited.
+    /// All are there, or none is awaited.
     Complete,
-    /// One went after all were there: the time counts while playback stands for it.
+    /// One has left after all were there: the time-out runs while playback is held for it.
     Interrupted { deadline: Time<Steady> },
-    /// The time was up: nothing is waited for any more.
+    /// The time-out has expired: nothing is awaited any more.
     GivenUp,
 }
 
@@ -31,12 +31,12 @@ enum State {
 pub(crate) enum Change {
     /// All are there: playback may go on.
     Complete,
-    /// One went: playback has to stand. The topics that have no subscriber.
+    /// One has left: playback is to be held. The topics that have no subscriber.
     Missing(String),
 }
 
 impl Awaited {
-    /// Nobody is there yet.
+    /// Before any check.
     pub(crate) fn new(topics: Vec<Chosen>, patience: Duration, now: Time<Steady>) -> Self {
         let deadline = now.saturating_add(patience);
         Self {
@@ -56,7 +56,7 @@ impl Awaited {
         self.missing.join(", ")
     }
 
-    /// When [`Awaited::is_late`] may come true.
+    /// When [`Awaited::is_late`] may become true.
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
         match self.state {
             State::Starting { deadline } | State::Interrupted { deadline } => Some(deadline),
@@ -64,8 +64,8 @@ impl Awaited {
         }
     }
 
-    /// Looks who is there. Once all were there, time counts only while playback `stands` for a subscriber: not while
-    /// it is paused, at its end, or without a network.
+    /// Checks which subscribers are there. Once all were there, the time-out runs only while playback `stands` (is
+    /// held) for a subscriber: not while it is paused, at its end, or without a network.
     pub(crate) fn check(
         &mut self,
         now: Time<Steady>,
@@ -94,7 +94,7 @@ impl Awaited {
         }
     }
 
-    /// Whether the time is up; said once, and from then on nobody is waited for.
+    /// Whether the time-out has expired; true once, and from then on nothing is awaited.
     pub(crate) fn is_late(&mut self, now: Time<Steady>) -> bool {
         let is_late = self.deadline().is_some_and(|deadline| now >= deadline);
         if is_late {

@@ -1,5 +1,5 @@
-//! [`Supervisor`]: what the main thread of a run owes its network, with the transport bar or without: it passes on
-//! what happens, waits for subscribers, and ends the run when it has to.
+//! [`Supervisor`]: the main thread's duties during a run, with the transport bar or without: it passes network events
+//! to the player, waits for subscribers, and ends the run when it has to.
 
 pub(crate) mod awaited;
 pub(crate) mod other_publishers;
@@ -20,10 +20,10 @@ use other_publishers::OtherPublishers;
 use resubscribers::{Resubscribers, Return};
 use shallow_queues::{ShallowQueues, Stream};
 
-/// An end that takes longer is explained: somebody takes nothing, and zenoh cannot be told to let go.
+/// An end that takes longer than this is explained: a subscriber takes no data, and zenoh cannot be interrupted.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
 
-/// What the main thread knows of a run.
+/// What the main thread needs to know of a run.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) args: &'a PlayArgs,
@@ -57,25 +57,25 @@ impl Ended {
     }
 }
 
-/// Watches over a run.
+/// Supervises a run.
 pub(crate) struct Supervisor<'a> {
     run: &'a Run<'a>,
     awaits: Awaited,
     followers: Resubscribers,
-    /// The path as it was when last looked at.
+    /// The path when it was last checked.
     path: PathState,
     rivals: OtherPublishers,
     shallow: ShallowQueues,
-    /// The pace at which queues were last found to be long enough.
+    /// The pace for which the subscribers' queues were last checked.
     pace: Option<Pace>,
-    /// Why it ends; the first reason counts.
+    /// Why the run ends; the first reason counts.
     ended: Option<Ended>,
-    /// When it is time to say what takes so long.
+    /// When to report that the end takes long.
     explains_at: Option<Time<Steady>>,
 }
 
 impl<'a> Supervisor<'a> {
-    /// Begins to watch.
+    /// Starts to supervise.
     pub(crate) fn new(run: &'a Run<'a>) -> Self {
         let patience = run.args.topics.wait_timeout;
         let awaits = Awaited::new(run.plan.awaited.clone(), patience, run.transport.now());
@@ -97,7 +97,7 @@ impl<'a> Supervisor<'a> {
         warden
     }
 
-    /// Passes what happened on to the player, and tells it.
+    /// Passes an event to the player, and logs it.
     pub(crate) fn take(&mut self, events: &[WireEvent]) {
         for event in events {
             if let WireEvent::ForeignPublisher { topics, node } = event {
@@ -113,11 +113,11 @@ impl<'a> Supervisor<'a> {
         self.check();
     }
 
-    /// Looks whether the path is lost or back, and whether those who are waited for have come.
+    /// Checks whether the path is lost or back, and whether awaited subscribers have arrived.
     fn check(&mut self) {
         self.wait_for_subscribers();
         let (run, now) = (self.run, self.run.transport.now());
-        // Before the path: those who are there without one are not remembered.
+        // Read before the path, so that subscribers without a path are not remembered.
         let there = run.network.followed();
         let path = run.network.path();
         self.look_at(path, now);
@@ -129,10 +129,10 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Tells of a path that was lost or is back since the last look.
+    /// Reports a path that was lost or restored since the last check.
     fn look_at(&mut self, path: PathState, now: Time<Steady>) {
         let before = std::mem::replace(&mut self.path, path);
-        // A session that has just been opened has no way out until its links are there, which is no loss.
+        // A session that has just been opened has no path until its links are up, which is no loss.
         let has_lost = path.losses != before.losses || (before.is_up && !path.is_up);
         if has_lost {
             self.followers.path_is_lost();
@@ -148,7 +148,7 @@ impl<'a> Supervisor<'a> {
         const LOST: &str = "connection to the zenoh router lost";
         match self.run.args.wire.on_disconnect {
             OnDisconnect::Hold => {
-                // A player that has stopped needs nothing any more.
+                // A player that has stopped needs no command.
                 let _ = self.run.transport.send(Command::CloseGate(Gate::Path));
                 tracing::warn!(
                     "{LOST}: playback stands until it is back; hint: --on-disconnect continue|exit"
@@ -164,7 +164,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Playback stands while one of those who are waited for is missing.
+    /// Playback is held while an awaited subscriber is missing.
     fn wait_for_subscribers(&mut self) {
         let Run {
             network, transport, ..
@@ -187,13 +187,13 @@ impl<'a> Supervisor<'a> {
         let _ = transport.send(command);
     }
 
-    /// The player has changed its state: it may go at another pace.
+    /// The state of the player has changed, maybe its pace.
     #[cfg(feature = "tui")]
     pub(crate) fn has_moved(&mut self) {
         self.look_at_queues(false);
     }
 
-    /// Tells whose queues are too short, if the pace is another, or somebody came.
+    /// Warns of nodes whose queues are too short, if the pace or the subscribers have changed.
     fn look_at_queues(&mut self, has_joined: bool) {
         let status = self.run.transport.status();
         let pace = status.map_or(self.run.plan.options.pace, |status| status.pace);
@@ -206,14 +206,14 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Tells who publishes topics of ours as well.
+    /// Warns of other nodes that publish our topics.
     fn tell(&self, rivals: &[WireEvent]) {
         for rival in rivals {
             tracing::warn!("{}", self.run.hints.event(rival));
         }
     }
 
-    /// Looks whether somebody came, or came back, or is late, and whether the end takes long.
+    /// Checks whether subscribers have arrived, returned or timed out, and whether the end takes long.
     pub(crate) fn look(&mut self) {
         self.check();
         let now = self.run.transport.now();
@@ -235,7 +235,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// When [`Supervisor::look`] has something to do, even if nothing happens.
+    /// When [`Supervisor::look`] has something to do, even without an event.
     #[cfg(feature = "tui")]
     pub(crate) fn deadline(&self) -> Option<Time<Steady>> {
         let deadlines = [
@@ -247,13 +247,13 @@ impl<'a> Supervisor<'a> {
         deadlines.into_iter().flatten().min()
     }
 
-    /// A signal asked for the end.
+    /// A signal requested the end.
     pub(crate) fn interrupt(&mut self, exit: Exit) {
         let how = Ending::Interrupted;
         self.end(Ended { how, exit });
     }
 
-    /// Whoever watches is done.
+    /// The watching loop is done.
     #[cfg(feature = "tui")]
     pub(crate) fn leave(&mut self) {
         self.end(Ended {
@@ -262,13 +262,13 @@ impl<'a> Supervisor<'a> {
         });
     }
 
-    /// Whether the end was asked for and does not come.
+    /// Whether the end was requested and takes long.
     #[cfg(feature = "tui")]
     pub(crate) fn is_late(&self) -> bool {
         self.is_ending() && self.explains_at.is_none()
     }
 
-    /// Whether the end was asked for.
+    /// Whether the end was requested.
     #[cfg(feature = "tui")]
     pub(crate) fn is_ending(&self) -> bool {
         self.ended.is_some()
@@ -281,7 +281,7 @@ impl<'a> Supervisor<'a> {
         self.ended.unwrap_or(Ended::WELL)
     }
 
-    /// Asks the player to stop; that it already has is as good.
+    /// Asks the player to stop; one that has already stopped is fine.
     fn end(&mut self, ended: Ended) {
         if self.ended.is_none() {
             self.ended = Some(ended);
@@ -291,14 +291,14 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-/// Tells the user of an event; `Some` if the run ends by it.
+/// Logs an event; `Some` if it ends the run.
 fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
     match event {
         WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
             tracing::error!("{}", run.hints.event(event));
             return Some(Ended::failed(Exit::Failed));
         }
-        // Looked at as a state.
+        // Handled as a state.
         WireEvent::PathChanged => {}
         WireEvent::SubscriberJoined { .. }
         | WireEvent::SubscriberLeft { .. }

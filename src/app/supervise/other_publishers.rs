@@ -1,15 +1,15 @@
-//! [`OtherPublishers`]: nodes that publish topics of ours as well. Each is told of once, with all its topics: their tokens
-//! come one by one.
+//! [`OtherPublishers`]: other nodes that publish topics of ours. Each node is reported once, with all its topics: their
+//! tokens arrive one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bagplay::time::{Duration, Steady, Time};
 use bagplay::wire::WireEvent;
 
-/// How long after a first token more of them are waited for.
+/// How long to wait for further tokens after the first one.
 const GATHERING: Duration = Duration::from_millis(300);
 
-/// Nodes and their topics that nobody has been told of yet.
+/// Nodes and their topics that have not been reported.
 #[derive(Debug, Default)]
 pub(crate) struct OtherPublishers {
     nodes: BTreeMap<String, BTreeSet<String>>,
@@ -25,13 +25,13 @@ impl OtherPublishers {
             .get_or_insert_with(|| now.saturating_add(GATHERING));
     }
 
-    /// When [`OtherPublishers::due`] has something to tell.
+    /// When [`OtherPublishers::due`] has something to report.
     #[cfg(any(feature = "tui", test))]
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
         self.deadline
     }
 
-    /// What is to be told by now.
+    /// The nodes that are to be reported now.
     pub(crate) fn due(&mut self, now: Time<Steady>) -> Vec<WireEvent> {
         match self.deadline {
             Some(deadline) if deadline <= now => self.all(),
@@ -39,7 +39,7 @@ impl OtherPublishers {
         }
     }
 
-    /// All that is left to be told.
+    /// All nodes that have not been reported.
     pub(crate) fn all(&mut self) -> Vec<WireEvent> {
         self.deadline = None;
         let nodes = std::mem::take(&mut self.nodes).into_iter();
@@ -79,7 +79,7 @@ mod tests {
             "/other publishes /topic0, /topic1, /topic2, /topic3, /topic4 and 2 more too: subscribers get both"
         );
         assert!(rivals.due(at(2000)).is_empty() && rivals.deadline().is_none());
-        // What it begins to publish later is news.
+        // Topics that it publishes later are reported, too.
         rivals.saw("/other", &["/late".to_owned()], at(3000));
         assert_eq!(rivals.all().len(), 1);
     }

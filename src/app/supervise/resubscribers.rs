@@ -1,45 +1,47 @@
-//! [`Resubscribers`]: who followed before the path was lost: playback goes on when they are there again, not before.
+//! [`Resubscribers`]: the subscribers from before the path was lost. Playback goes on once they are back or the
+//! time-out has expired.
 
 use bagplay::bag::TopicId;
 use bagplay::time::{Duration, Steady, Time};
 
-/// How long they may take to come back.
+/// The time-out for their return.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The topics that somebody followed, and until when they are waited for.
+/// The topics that had a subscriber, and the deadline for their return.
 #[derive(Debug, Default)]
 pub(crate) struct Resubscribers {
     topics: Vec<TopicId>,
     deadline: Option<Time<Steady>>,
 }
 
-/// That there is no more to wait for.
+/// How the wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Return {
     /// All are there.
     Whole,
-    /// The time is up.
+    /// The time-out has expired.
     InPart,
 }
 
 impl Resubscribers {
-    /// When [`Resubscribers::check`] has something to do, even if nothing happens.
+    /// When [`Resubscribers::check`] has something to do, even without an event.
     #[cfg(any(feature = "tui", test))]
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
         self.deadline
     }
 
-    /// There is no way to them any more.
+    /// The path was lost.
     pub(crate) fn path_is_lost(&mut self) {
         self.deadline = None;
     }
 
-    /// There is one again; they may come.
+    /// The path is back; the time-out starts.
     pub(crate) fn path_is_back(&mut self, now: Time<Steady>) {
         self.deadline = Some(now.saturating_add(PATIENCE));
     }
 
-    /// Remembers who is there while there is a path and nobody is missing; else says when that is over.
+    /// Remembers the present subscribers while there is a path and none is missing; otherwise returns how the wait
+    /// ended, once it has.
     pub(crate) fn check(
         &mut self,
         now: Time<Steady>,
@@ -52,7 +54,7 @@ impl Resubscribers {
             }
             return None;
         };
-        // The loss that is about to be told of.
+        // A loss of the path that has not been reported yet.
         if !has_path {
             return None;
         }
@@ -88,7 +90,7 @@ mod tests {
         let mut check = |at_second, has_path, there: &[u32]| {
             let there = topics(there);
             match at_second {
-                // These seconds the path comes and goes.
+                // The path changes at these seconds.
                 10 | 30 => followers.path_is_back(at(at_second)),
                 12 => followers.path_is_lost(),
                 _ => {}
@@ -96,11 +98,11 @@ mod tests {
             followers.check(at(at_second), has_path, there)
         };
         assert_eq!(check(0, true, &[1, 2]), None);
-        // A loss that nobody told of yet is none of theirs.
+        // A loss that has not been reported yet does not change who is remembered.
         assert_eq!(check(1, false, NONE), None);
         assert_eq!(check(10, true, NONE), None);
         assert_eq!(check(11, true, &[2]), None);
-        // Lost again: the time that was left counts no more, however late it is.
+        // Lost again: the old deadline no longer applies.
         assert_eq!(check(12, false, &[1, 2]), None);
         assert_eq!(check(25, false, &[1, 2]), None);
         assert_eq!(check(30, true, &[1]), None);

@@ -1,5 +1,5 @@
-//! [`ShallowQueues`]: subscriptions whose own queues are too short for what is sent. A node drops there what its callbacks
-//! do not keep up with, and neither it nor anybody else is told; so whoever plays is told that it may happen.
+//! [`ShallowQueues`]: finds subscriptions with queues that are too short for the rate of a topic. A node drops messages
+//! that its callbacks do not keep up with, and neither the node nor the publisher is informed; so the user is warned.
 
 use std::collections::BTreeSet;
 
@@ -7,27 +7,27 @@ use bagplay::bag::Bag;
 use bagplay::cli::Plan;
 use bagplay::player::Pace;
 
-/// A queue that is full after this time at the rate that is played is too short: a callback may well take as long.
+/// A queue that fills within this time at the played rate is too short: a callback may well take as long.
 const SHORT_SECONDS: f64 = 0.02;
 
-/// How much of a topic is recorded.
+/// The size of a recorded topic.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
-    /// Its name on the way out.
+    /// Its name on the network.
     name: String,
-    /// How many messages, if that is known.
+    /// The number of messages, if known.
     count: Option<u64>,
-    /// A second of the recording.
+    /// Messages per second of the recording.
     hz: f64,
 }
 
-/// Who was told of.
+/// The nodes that a warning was given for.
 #[derive(Debug, Default)]
 pub(crate) struct ShallowQueues {
     nodes: BTreeSet<String>,
 }
 
-/// What is played of a recording.
+/// The recorded topics that are played.
 pub(crate) fn streams(bag: &Bag, plan: &Plan) -> Vec<Stream> {
     let seconds = plan.options.recording.duration().as_secs_f64();
     let stream = |chosen: &bagplay::cli::Chosen| {
@@ -44,8 +44,8 @@ pub(crate) fn streams(bag: &Bag, plan: &Plan) -> Vec<Stream> {
 }
 
 impl ShallowQueues {
-    /// A warning for each node, at most one, that has a queue too short for what is played at this pace. `depths`
-    /// are the nodes and the depths of the subscriptions of a topic.
+    /// At most one warning for each node that has a queue too short for this pace. `depths` are the nodes and the
+    /// depths of the subscriptions of a topic.
     pub(crate) fn check(
         &mut self,
         pace: Pace,
@@ -72,7 +72,7 @@ impl ShallowQueues {
 }
 
 impl Stream {
-    /// How it comes, if that may be too much for a queue.
+    /// The rate of a topic, if it may be too much for a queue.
     fn is_too_much_for(&self, depth: u32, pace: Pace) -> Option<String> {
         match pace {
             Pace::Max => {
@@ -82,7 +82,7 @@ impl Stream {
             Pace::At(speed) => {
                 let factor = speed.as_f64().abs();
                 let hz = self.hz * factor;
-                // At the recorded rate it is as it was on the robot.
+                // At the recorded rate the queue is filled as it was on the robot.
                 let is_short = factor > 1.0 && f64::from(depth) < hz * SHORT_SECONDS;
                 is_short.then(|| format!("at this rate {hz:.0} come in a second"))
             }

@@ -1,4 +1,4 @@
-//! The end of a run on the network: who is slow gets the last messages too, unless somebody wants to leave.
+//! The end of a run on the network: slow subscribers receive the last messages, unless the user wants to leave.
 
 use std::thread;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use crossbeam_channel::bounded;
 use super::{Ended, Run, SLOW};
 use crate::app::network::{Exits, Network};
 
-/// Longer than leaving takes when nobody is in the way.
+/// Longer than leaving takes when nothing blocks it.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-/// Waits until what was sent has left, to be called while the topics are still declared: how the run ended, now
-/// that it is over, and how many bytes nobody had taken.
+/// Waits until all data has been sent; to be called while the topics are still declared. Returns how the run ended, now
+/// that it is over, and how many bytes no subscriber had taken.
 pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
-    // Who asked for the end waits for nobody.
+    // An end that was requested waits for nobody.
     let mut is_asked = !matches!(ended.how, Ending::End | Ending::Failed);
     let mut explains_at = Some(run.transport.now().saturating_add(SLOW));
     let drained = run.network.drain(|| {
@@ -47,8 +47,8 @@ pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
     (ended, left)
 }
 
-/// Takes the topics off the network, then the node. What nobody takes could hold that up, a closed link lingers for
-/// ten seconds; the system goes on trying when the program has ended.
+/// Takes the topics off the network, then the node. A blocked subscriber could delay that, and a closed link lingers
+/// for ten seconds; the system goes on sending when the program has ended.
 pub(crate) fn leave(network: Network, out: Exits) {
     let (told, is_through) = bounded::<()>(0);
     let go = move || {
@@ -56,8 +56,8 @@ pub(crate) fn leave(network: Network, out: Exits) {
         network.leave();
         drop(told);
     };
-    // Without a thread it is gone with what the thread was to do.
+    // If the thread cannot be started, the closure and its session are dropped.
     let _ = thread::Builder::new().name("farewell".into()).spawn(go);
-    // Nobody tells: the other end is dropped.
+    // Nothing is sent: the sender is dropped at the end.
     let _ = is_through.recv_timeout(A_MOMENT);
 }
