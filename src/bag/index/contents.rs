@@ -69,6 +69,11 @@ impl Input {
     pub(crate) fn doubt(&self) {
         self.doubted.store(true, Ordering::Relaxed);
     }
+
+    /// Whether its chunks may hold messages that its index does not list.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.doubted.load(Ordering::Relaxed)
+    }
 }
 
 /// A chunk of one of the files.
@@ -258,7 +263,7 @@ impl Contents {
     /// Whether the chunk may hold a message of these topics: if its index lists one or does not list channels, or if
     /// the index is known to be incomplete. A channel without a definition may be of any topic.
     pub(crate) fn may_hold(&self, chunk: &Chunk, is_one: impl Fn(TopicId) -> bool) -> bool {
-        if self.input(chunk.input).doubted.load(Ordering::Relaxed) {
+        if self.input(chunk.input).is_doubted() {
             return true;
         }
         let is_one = |channel| self.topic_of(chunk.input, channel).is_none_or(&is_one);

@@ -4,18 +4,23 @@
 //! For each lane it has the chunks that may have messages of it but have not been searched, by their place in the
 //! forward order, and the messages found in the others. It also keeps copies of small payloads. Memory is bounded: if
 //! one chunk has too many messages, only the last of them are kept. Such a chunk is *coarse*: it is searched again if a
-//! time within it is asked for. If there are too many messages in all, everything is forgotten.
+//! time within it is asked for. If there are too many messages in all, only the last of each chunk are kept, and in
+//! the end no more: further chunks are searched each time. Nothing is ever forgotten but copies, so what one search
+//! registered is there until it ends, whatever other searches do meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::bag::damage::Fault;
+use crate::bag::index::contents::Contents;
 use crate::bag::index::merge_topics::LaneId;
 use crate::bag::message::{Key, Message};
 use crate::time::{Ros, Time};
 
-/// The most messages whose places are kept: about 20 MiB.
+/// The most messages whose places are kept before further chunks become coarse: about 20 MiB.
 const MOST_PLACES: usize = 300_000;
+/// The most messages whose places are kept before further chunks are not remembered at all: about 40 MiB.
+const MOST_PLACES_EVER: usize = 2 * MOST_PLACES;
 /// The most messages kept of one chunk with the same lane and subject.
 const MOST_OF_A_CHUNK: usize = 32;
 /// The most bytes of payload copies, in all and of one message.
@@ -43,6 +48,8 @@ pub(crate) struct Learned(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     lanes: BTreeMap<LaneId, LaneState>,
+    /// The inputs whose chunks were all made unread, because their indexes are wrong.
+    doubted: BTreeSet<u32>,
     /// Chunks that cannot be read.
     broken: BTreeMap<u32, Fault>,
     places: usize,
@@ -66,15 +73,57 @@ struct Copies {
 }
 
 impl Learned {
+    /// Registers those of these lanes that are not registered yet, with the chunks that may have messages of them: in
+    /// inputs of which the index is doubted all chunks, which become unread for the other lanes too.
+    pub(crate) fn register(
+        &self,
+        contents: &Contents,
+        lanes: impl Iterator<Item = LaneId>,
+        doubted: &BTreeSet<u32>,
+    ) {
+        let strangers = self.strangers(lanes);
+        let mut unread: BTreeMap<LaneId, BTreeSet<u32>> = BTreeMap::new();
+        let mut distrusted: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        for (position, id) in (0..).zip(&contents.forward.chunks) {
+            if strangers.is_empty() && doubted.is_empty() {
+                break;
+            }
+            let chunk = contents.chunk(*id);
+            let is_doubted = doubted.contains(&chunk.input);
+            if is_doubted {
+                distrusted.entry(chunk.input).or_default().insert(position);
+            }
+            let mut add = |lane: LaneId| unread.entry(lane).or_default().insert(position);
+            if let Some(channels) = chunk.channels().filter(|_| !is_doubted) {
+                let lanes = channels.filter_map(|it| contents.lane_of(chunk.input, it));
+                for lane in lanes.filter(|lane| strangers.contains(lane)) {
+                    add(lane);
+                }
+            } else {
+                let channels = &contents.input(chunk.input).channels;
+                for lane in channels.lanes().filter(|lane| strangers.contains(lane)) {
+                    add(lane);
+                }
+            }
+        }
+        for lane in strangers {
+            self.meet(lane, unread.remove(&lane).unwrap_or_default());
+        }
+        for (input, chunks) in distrusted {
+            let lanes = contents.input(input).channels.lanes().collect();
+            self.distrust(input, &chunks, &lanes);
+        }
+    }
+
     /// Those of these lanes that are not registered yet.
-    pub(crate) fn strangers(&self, lanes: impl Iterator<Item = LaneId>) -> BTreeSet<LaneId> {
+    fn strangers(&self, lanes: impl Iterator<Item = LaneId>) -> BTreeSet<LaneId> {
         let state = self.lock();
         let is_new = |lane: &LaneId| !state.lanes.contains_key(lane);
         lanes.filter(is_new).collect()
     }
 
     /// Registers a lane with the chunks that may have messages of it.
-    pub(crate) fn meet(&self, lane: LaneId, unread: BTreeSet<u32>) {
+    fn meet(&self, lane: LaneId, unread: BTreeSet<u32>) {
         let new = || LaneState {
             unread,
             ..LaneState::default()
@@ -96,7 +145,20 @@ impl Learned {
         lane.map_or_else(Vec::new, |lane| lane.unread.iter().copied().collect())
     }
 
-    /// Whether so much is kept that everything might soon be forgotten.
+    /// Makes chunks of a doubted input unread for lanes that are registered: the lists by which they were passed over or
+    /// searched may be wrong. Does nothing if that was done before.
+    fn distrust(&self, input: u32, chunks: &BTreeSet<u32>, lanes: &BTreeSet<LaneId>) {
+        let mut state = self.lock();
+        if state.doubted.insert(input) {
+            for lane in lanes {
+                if let Some(lane) = state.lanes.get_mut(lane) {
+                    lane.unread.extend(chunks);
+                }
+            }
+        }
+    }
+
+    /// Whether so much is kept that further chunks might soon be coarse.
     pub(crate) fn is_full(&self) -> bool {
         self.lock().places > MOST_PLACES / 2
     }
@@ -127,8 +189,8 @@ impl Learned {
         last.collect()
     }
 
-    /// Remembers that the chunk at `position` has been searched for these lanes. `sightings` are all their messages in
-    /// it.
+    /// Remembers that the chunk at `position` has been searched for these lanes, unless too much is kept already.
+    /// `sightings` are all their messages in it.
     pub(crate) fn note(&self, (position, id): (u32, u32), lanes: &[Asked], sightings: &[Sighting]) {
         let mut by_kind: BTreeMap<(LaneId, u128), BTreeSet<Key>> = BTreeMap::new();
         for sighting in sightings {
@@ -141,10 +203,19 @@ impl Learned {
             let Some(known) = state.lanes.get_mut(lane) else {
                 continue;
             };
+            let mut found = by_kind.range((*lane, 0)..=(*lane, u128::MAX)).peekable();
+            if state.places > MOST_PLACES_EVER && found.peek().is_some() {
+                continue;
+            }
             known.unread.remove(&position);
-            for ((_, about), keys) in by_kind.range((*lane, 0)..=(*lane, u128::MAX)) {
+            let most = if state.places > MOST_PLACES {
+                *keep
+            } else {
+                MOST_OF_A_CHUNK.max(*keep)
+            };
+            for ((_, about), keys) in found {
                 let mut kept = keys.len();
-                if kept > MOST_OF_A_CHUNK.max(*keep) {
+                if kept > most {
                     kept = *keep;
                     known.coarse.insert(position);
                 }
@@ -197,14 +268,6 @@ impl Learned {
             && let Some(gone) = copies.by_key.remove(&oldest)
         {
             copies.bytes -= gone.payload.len() + size_of::<Message>();
-        }
-    }
-
-    /// Forgets everything if there is too much.
-    pub(crate) fn tidy(&self) {
-        let mut state = self.lock();
-        if state.places > MOST_PLACES {
-            *state = State::default();
         }
     }
 

@@ -47,13 +47,14 @@ pub(crate) fn latched(
     if wanted.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    search.meet();
-    for asked in wanted {
-        search.find(asked);
+    // A search that shows an index to be wrong is repeated without trust in that index: at most once an input.
+    while search.meet() {
+        search.keys.clear();
+        for asked in &wanted {
+            search.find(*asked);
+        }
     }
-    let read = search.reader.read(&search.keys);
-    learned.tidy();
-    read
+    search.reader.read(&search.keys)
 }
 
 /// Looks into those chunks of up to `most` bytes that [`latched`] could only open, in forward order, until `meter` is
@@ -112,6 +113,8 @@ struct Search<'a> {
     at: Time<Ros>,
     /// How many chunks, in forward order, begin at or before `at`.
     cut: u32,
+    /// The inputs whose indexes were doubted when the lanes were registered; `None` before that.
+    doubted: Option<BTreeSet<u32>>,
     reader: Reader<'a>,
     /// The messages found, by lane and subject, each with the index of its chunk.
     keys: BTreeMap<(LaneId, u128), BTreeSet<Place>>,
@@ -148,38 +151,30 @@ impl<'a> Search<'a> {
             all,
             at,
             cut: u32::try_from(cut).expect("chunks are counted in 32 bits"),
+            doubted: None,
             reader: Reader::new(contents, learned, at, meter),
             keys: BTreeMap::new(),
         };
         (search, wanted)
     }
 
-    /// Registers lanes that have not been asked about before, with the chunks that may have messages of them.
-    fn meet(&self) {
-        let learned = self.learned;
-        let strangers = learned.strangers(self.all.iter().map(|(lane, _)| *lane));
-        if strangers.is_empty() {
-            return;
+    /// Registers lanes that have not been asked about before, with the chunks that may have messages of them: all chunks
+    /// of an input whose index is doubted. Returns whether this is the first call or another index has been doubted
+    /// since the last one, which means that chunks were left out.
+    fn meet(&mut self) -> bool {
+        let (contents, learned) = (self.contents, self.learned);
+        let inputs = (0..).zip(&contents.inputs);
+        let doubted: BTreeSet<u32> = inputs
+            .filter(|(_, input)| input.is_doubted())
+            .map(|(id, _)| id)
+            .collect();
+        if self.doubted.as_ref() == Some(&doubted) {
+            return false;
         }
-        let mut unread: BTreeMap<LaneId, BTreeSet<u32>> = BTreeMap::new();
-        for (position, id) in (0..).zip(&self.contents.forward.chunks) {
-            let chunk = self.contents.chunk(*id);
-            let mut add = |lane: LaneId| unread.entry(lane).or_default().insert(position);
-            if let Some(channels) = chunk.channels() {
-                let lanes = channels.filter_map(|it| self.contents.lane_of(chunk.input, it));
-                for lane in lanes.filter(|lane| strangers.contains(lane)) {
-                    add(lane);
-                }
-            } else {
-                let channels = &self.contents.input(chunk.input).channels;
-                for lane in channels.lanes().filter(|lane| strangers.contains(lane)) {
-                    add(lane);
-                }
-            }
-        }
-        for lane in strangers {
-            learned.meet(lane, unread.remove(&lane).unwrap_or_default());
-        }
+        let lanes = self.all.iter().map(|(lane, _)| *lane);
+        learned.register(contents, lanes, &doubted);
+        self.doubted = Some(doubted);
+        true
     }
 
     /// Searches the chunks that may have a newer message than those known, beginning with the chunk that begins last.
@@ -210,6 +205,14 @@ impl<'a> Search<'a> {
             }
             if oldest.is_none_or(|oldest| oldest <= self.contents.chunk(id).high()) {
                 count += self.look_into((position, id), asked);
+            }
+        }
+        // Another search may have searched chunks since the first look at what is known.
+        for (about, places) in learned.last(asked, self.at) {
+            let found = self.keys.entry((lane, about)).or_default();
+            found.extend(places);
+            while found.len() > keep {
+                found.pop_first();
             }
         }
         let mut below = self.cut;
@@ -315,14 +318,15 @@ impl<'a> Search<'a> {
         Some((sightings?, true))
     }
 
-    /// The messages of a lane in a chunk, as its message indexes list them. `None` if they do not list them, or if
+    /// The messages of a lane in a chunk, as its message indexes list them. `None` if they do not list them or are doubted, or if
     /// messages are not ordered by log time.
     fn listed(&self, id: u32, lane: LaneId) -> Option<Vec<Entry>> {
         let chunk = self.contents.chunk(id);
-        if self.contents.order == MessageOrder::Sent || chunk.place.message_indexes.is_empty() {
+        let input = self.contents.input(chunk.input);
+        let is_ordered = self.contents.order == MessageOrder::Received;
+        if !is_ordered || input.is_doubted() || chunk.place.message_indexes.is_empty() {
             return None;
         }
-        let input = self.contents.input(chunk.input);
         let mut found = Vec::new();
         for channel in chunk.channels()? {
             if self.contents.lane_of(chunk.input, channel) == Some(lane) {

@@ -1,7 +1,7 @@
 //! What a late joiner is given: the last message of each publisher, found without scanning.
 
 use bagplay::bag::{
-    Bag, CueAt, CuePoll, Cued, Cues, Direction, MessageOrder, Opening, StartAt, TopicId,
+    Bag, CueAt, CuePoll, Cued, Cues, Direction, MessageOrder, Opening, Selection, StartAt, TopicId,
 };
 use bagplay::ros::Durability;
 use bagplay::time::TimeRange;
@@ -201,7 +201,11 @@ struct Seeks {
 
 impl Seeks {
     fn new(bag: &Bag) -> Self {
-        let cues = Cues::new(bag.clone(), all(bag), 64 << 20, std::sync::Arc::new(|| {}));
+        Self::of(bag, all(bag))
+    }
+
+    fn of(bag: &Bag, topics: Selection) -> Self {
+        let cues = Cues::new(bag.clone(), topics, 64 << 20, std::sync::Arc::new(|| {}));
         Self { cues, done: 0 }
     }
 
@@ -315,6 +319,101 @@ fn a_seek_opens_as_many_chunks_in_a_long_recording_as_in_a_short_one() {
             for place in places {
                 assert_eq!(seeks.to(place, None).1, 1);
             }
+        }
+    }
+}
+
+/// With more than 300,000 latched messages, what one jump found out serves the next one too.
+#[test]
+fn very_many_latched_messages_are_not_searched_again_at_each_jump() {
+    let chunk = |c: u64| {
+        let note = |i: u64| Note::new(usize::from(i > 0), c * 1000 + i, (c * 1000 + i).to_string());
+        (0..1000).map(note).collect()
+    };
+    let spec = Spec {
+        topics: vec![offers("/a/tf_static", LOCAL), offers("/b/tf_static", LOCAL)],
+        ..Spec::new((0..310).map(chunk).collect()).compression(Some(Compression::Zstd))
+    };
+    let bag = bag(&spec.write());
+    let topic = bag
+        .topics()
+        .iter()
+        .position(|topic| topic.name == "/a/tf_static");
+    let topic = TopicId(u32::try_from(topic.unwrap()).unwrap());
+    let mut seeks = Seeks::of(&bag, Selection::of([topic], &bag));
+    for time in [309_500, 309_500, 200_500, 309_500] {
+        let before = seeks.done;
+        let (state, cost) = seeks.to(time, None);
+        assert_eq!(state.len() as u64, time / 1000 + 1, "{time}");
+        assert!(before == 0 || cost <= 2, "{cost} at {time}");
+        while seeks.cues.is_learning() {
+            std::thread::yield_now();
+        }
+        seeks.done = seeks.cues.usage().decompressions;
+    }
+}
+
+/// Once a chunk was seen to hold messages that its index leaves out, other chunks are not passed over either.
+#[test]
+fn an_index_that_was_seen_to_lie_is_not_asked_for_latched_messages() {
+    for compression in [None, Some(Compression::Zstd)] {
+        for is_met_before in [false, true] {
+            if compression.is_none() && !is_met_before {
+                // No chunk would be opened, so nothing would show it.
+                continue;
+            }
+            // Without statistics and message indexes, only opening a chunk shows what the chunk index leaves out.
+            let chunk = |c: u64| {
+                let map = Note::new(2, c * 10 + 1, format!("map{c}"));
+                let tf = Note::new(1, c * 10 + 2, format!("tf{c}"));
+                let note = |i| Note::new(0, c * 10 + i, "odom");
+                vec![note(0), map, tf, note(9)]
+            };
+            let spec = Spec {
+                topics: vec![
+                    offers("/odom", VOLATILE),
+                    offers("/tf_static", LOCAL),
+                    offers("/map", LOCAL),
+                ],
+                ..Spec::new((0..5).map(chunk).collect())
+            };
+            let spec = spec.compression(compression).options(|o| {
+                o.calculate_summary_section_crc(false)
+                    .calculate_chunk_crcs(false)
+                    .emit_statistics(false)
+            });
+            let mut bytes = spec.write();
+            let is_map = |bytes: &[u8], at: usize| bytes[at..at + 2] == [3, 0];
+            let found = places(&bytes);
+            let of = |opcode| found.iter().filter(move |it| it.opcode == opcode);
+            for index in of(mcap::records::op::CHUNK_INDEX).skip(1) {
+                let map = index.at + 45;
+                let entries = [map, map + 10, map + 20];
+                let at = entries.into_iter().find(|at| is_map(&bytes, *at)).unwrap();
+                let other = entries.into_iter().find(|other| *other != at).unwrap();
+                bytes.copy_within(other..other + 10, at);
+            }
+            for index in of(mcap::records::op::MESSAGE_INDEX).skip(3) {
+                if is_map(&bytes, index.at + 9) {
+                    bytes[index.at] = 0x90;
+                }
+            }
+            let bag = bag(&bytes);
+            assert_eq!(bag.damage(), []);
+            let due = ["map4", "tf0", "tf1", "tf2", "tf3", "tf4"];
+            if is_met_before {
+                // What is asked before is answered by the index.
+                let map = bag.topics().iter().position(|topic| topic.name == "/map");
+                let map = TopicId(u32::try_from(map.unwrap()).unwrap());
+                let (messages, _) = bag.latched(&Selection::of([map], &bag), at(45));
+                assert_eq!(texts(&messages), ["map0"]);
+                let walk = bag.cursor(&all(&bag), StartAt::At(at(0)), Direction::Forward);
+                assert!(walk.into_iter().any(|item| item.is_err()));
+            }
+            let (messages, _) = bag.latched(&all(&bag), at(45));
+            let mut state = texts(&messages);
+            state.sort_unstable();
+            assert_eq!(state, due, "{compression:?} {is_met_before}");
         }
     }
 }
