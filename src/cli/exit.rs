@@ -1,4 +1,4 @@
-//! [`Exit`]: what the process says when it is over.
+//! [`Exit`]: the exit codes of the process.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ pub enum Exit {
     Done,
     /// 1: failed while running: the wire was lost, or a defect of this program.
     Failed,
-    /// 2: the command line cannot be meant.
+    /// 2: a usage error.
     Usage,
     /// 3: a recording is unreadable, or not all of it was as it should be under `--strict`.
     Recording,
@@ -22,7 +22,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The number that the shell sees.
+    /// The number for the shell.
     pub const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -42,7 +42,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The exit codes as the long help shows them.
+/// The exit codes as listed in the long help.
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0    done

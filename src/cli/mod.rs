@@ -1,4 +1,4 @@
-//! The command line: its clap types and what they mean, in values of the other rooms.
+//! The command line: its clap types and what they mean, in values of the other modules.
 
 mod args;
 mod exit;

@@ -1,7 +1,7 @@
-//! The words of the command line, before clap sees them: lists of values never swallow the bag.
+//! Rewrites the words of the command line before clap parses them, so that lists of values never consume the bag.
 //!
-//! `ros2 bag play` lets `--topics /a /b bag` take the bag for a topic. Here a list ends at the first
-//! word that names something on disk or ends in `.mcap`, and `--clock` takes only a number.
+//! With `ros2 bag play --topics /a /b bag` the bag is parsed as a topic. Here a list ends at the first word that names
+//! an existing file or directory or ends in `.mcap`, and `--clock` takes only a number.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -20,17 +20,17 @@ const LISTS: [&str; 9] = [
     "--remap",
     "-m",
 ];
-/// The same, but none at all means something too: it becomes one empty value.
+/// The same, but an empty list has a meaning, too: it becomes one empty value.
 const OPEN_LISTS: [&str; 1] = ["--wait-for-subscribers"];
-/// Takes a bag, and after it the name of a storage or not.
+/// Takes a bag, and optionally the name of a storage after it.
 const INPUT: [&str; 2] = ["-i", "--input"];
-/// Storages that `ros2 bag play` knows.
+/// The storages of `ros2 bag play`.
 const STORAGES: [&str; 2] = ["mcap", "sqlite3"];
-/// What bare `--clock` means, in hertz.
+/// The frequency of `--clock` without a value, in hertz.
 const CLOCK_HZ: &str = "40";
 
-/// Puts a verb before the global flags of `command` that stand before it: to clap, flags before a verb are those of a
-/// run. A bag with the name of a verb is reached as `./info`.
+/// Moves a verb before the global flags of `command` that precede it: clap takes flags before a verb as those of a run.
+/// A bag with the name of a verb is reached as `./info`.
 pub fn verb_first(words: impl IntoIterator<Item = OsString>, command: &Command) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     let mut at = 1;
@@ -48,8 +48,8 @@ pub fn verb_first(words: impl IntoIterator<Item = OsString>, command: &Command) 
     words
 }
 
-/// How many words a global flag takes with its value, or several short ones written as one word (`-qv`); `None` if
-/// the word is anything else.
+/// The number of words that a global flag takes with its value, or several short flags in one word (`-qv`); `None` for
+/// any other word.
 fn words_of_globals(word: &str, command: &Command) -> Option<usize> {
     let global = |is_it: &dyn Fn(&Arg) -> bool| {
         let mut flags = command.get_arguments().filter(|arg| arg.is_global_set());
@@ -74,7 +74,7 @@ fn words_of_globals(word: &str, command: &Command) -> Option<usize> {
     Some(1)
 }
 
-/// Rewrites lists as one `--flag=value` a value.
+/// Rewrites lists as one `--flag=value` per value.
 pub fn spread_lists(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words = words.into_iter().peekable();
     let mut spread = Vec::new();
@@ -128,7 +128,7 @@ fn is_list_value(word: &OsString) -> bool {
 }
 
 fn flag_with(flag: &str, value: &OsString) -> OsString {
-    // `-mA:=B` would read `=` as part of the value.
+    // `-mA:=B` would make `=` a part of the value.
     let mut word = OsString::from(if flag == "-m" { "--remap" } else { flag });
     word.push("=");
     word.push(value);

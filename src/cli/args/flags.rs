@@ -1,4 +1,4 @@
-//! The command line of `play`, as clap types: what was typed, not yet what it means.
+//! The command line of `play` as clap types: the arguments as typed, before they are interpreted.
 
 #![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
 #![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]

@@ -1,4 +1,4 @@
-//! What may be typed, and the values that it stands for.
+//! The arguments as typed, and their values.
 
 pub(super) mod argv;
 pub(super) mod flags;

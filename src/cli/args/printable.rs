@@ -1,4 +1,4 @@
-//! [`printable`]: clap's errors quote what was typed as it is; here they quote it escaped.
+//! [`printable`]: clap's errors quote arguments unescaped; here they are quoted escaped.
 
 use std::error::Error as _;
 
@@ -27,10 +27,10 @@ pub(crate) fn printable(mut error: clap::Error, command: &mut clap::Command) -> 
         }
     }
     if !is_printable {
-        // It quotes the words once more, among colours.
+        // It repeats the arguments, mixed with colours.
         error.remove(ContextKind::Suggested);
     }
-    // What a value's own parser said cannot be replaced: the error is made anew.
+    // The message of a value's own parser cannot be replaced, so the error is built anew.
     let why = error.source().map(ToString::to_string);
     match why {
         Some(why) if escaped(&why) != why => {

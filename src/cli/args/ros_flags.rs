@@ -1,5 +1,5 @@
-//! [`RosArgs`]: flags of `ros2 bag play` that scripts carry and that have no place of their own here. Each is accepted
-//! where it changes nothing, means what it means there where that is possible, or is refused with what to do instead.
+//! [`RosArgs`]: flags of `ros2 bag play` that scripts use and that have no equivalent here. Each is accepted where it
+//! changes nothing, has its original meaning where that is possible, or is refused with advice.
 
 #![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]
 

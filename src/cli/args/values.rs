@@ -1,4 +1,4 @@
-//! The values of flags that are words or numbers of their own kind.
+//! The values of flags that are enumerations or numbers of their own type.
 
 use clap::ValueEnum;
 

@@ -1,4 +1,4 @@
-//! Times, spans and sizes as people type them.
+//! Parses times, spans and sizes.
 
 use std::str::FromStr;
 

@@ -1,18 +1,18 @@
-//! What a recorded topic is to ROS 2: one of its own, or a part of a service or of an action.
+//! What a recorded topic is in ROS 2: an ordinary topic, or a part of a service or of an action.
 
 /// What a topic belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind<'a> {
-    /// Nothing: it is a topic.
+    /// An ordinary topic.
     Topic,
     /// The events of this service.
     Service(&'a str),
-    /// The topics, or the events of the services, of this action.
+    /// The topics of this action, or the events of its services.
     Action(&'a str),
 }
 
 impl<'a> Kind<'a> {
-    /// Of a topic of this name.
+    /// The kind of a topic with this name.
     pub(crate) fn of(topic: &'a str) -> Self {
         if let Some((action, _)) = topic.split_once("/_action/") {
             Self::Action(action)
@@ -23,7 +23,7 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// The service it belongs to, unless that is an action's.
+    /// The service it belongs to, unless that is part of an action.
     pub(crate) fn service(self) -> Option<&'a str> {
         match self {
             Self::Service(name) => Some(name),

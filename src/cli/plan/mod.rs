@@ -1,4 +1,4 @@
-//! From what was typed to what is played: the one place that knows how flags combine.
+//! Turns parsed arguments into what is played: the only file that knows how flags combine.
 
 pub(super) mod kinds;
 pub(super) mod qos_overrides;
@@ -14,13 +14,13 @@ use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use qos_overrides::QosOverrides;
 use select::{Chosen, SelectError, choose, ids_of};
 
-/// A command line that cannot be meant for this recording.
+/// A command line that does not fit this recording.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlanError {
     /// A topic, expression or rule.
     #[error(transparent)]
     Select(#[from] SelectError),
-    /// The part to play lies outside.
+    /// The range to play lies outside of the recording.
     #[error("nothing to play: {0}")]
     Empty(String),
     /// A subscriber is required on a topic that is not played: playback would never start.
@@ -28,7 +28,7 @@ pub enum PlanError {
     AwaitsUnplayed {
         /// The recorded name of the topic.
         topic: String,
-        /// Why it is not played.
+        /// The reason.
         reason: String,
     },
 }
@@ -38,28 +38,28 @@ pub enum PlanError {
 pub struct LeftOut {
     /// Its recorded name.
     pub topic: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What is played.
+/// The result of resolving the arguments: what is played.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How the player is set up.
+    /// The options of the player.
     pub options: Options,
     /// The topics that are played.
     pub chosen: Vec<Chosen>,
-    /// Topics that were asked for and are not played, and why.
+    /// Topics that were requested and are not played, with the reasons.
     pub left_out: Vec<LeftOut>,
     /// The topics that must have a subscriber before the start.
     pub awaited: Vec<Chosen>,
-    /// What the user should know beforehand.
+    /// Warnings to print before the start.
     pub warnings: Vec<String>,
 }
 
 impl Plan {
-    /// Takes a chosen topic out, because it cannot be published. Fails if `args` name it as one that must have a
-    /// subscriber; if all topics are awaited, the others still are, and with none left the start waits for nobody.
+    /// Removes a chosen topic that cannot be published. Fails if `args` require a subscriber for it by name. If all
+    /// topics are awaited, the others still are; with no topic left, the start waits for nobody.
     pub fn leave_out(
         &mut self,
         args: &PlayArgs,
@@ -73,7 +73,7 @@ impl Plan {
                 reason: left_out.reason,
             });
         }
-        // By id: another topic of the same name may be one that is played.
+        // Compared by id: another topic of the same name may be played.
         self.chosen.retain(|chosen| chosen.id != id);
         self.awaited.retain(|chosen| chosen.id != id);
         if self.awaited.is_empty() {
@@ -84,14 +84,13 @@ impl Plan {
     }
 }
 
-/// Whether the topics that must have a subscriber are named one by one.
+/// Whether the topics that must have a subscriber are listed by name.
 fn is_named(args: &PlayArgs) -> bool {
     let names = &args.topics.wait_for_subscribers;
     names.iter().any(|name| !name.is_empty())
 }
 
-/// Resolves the arguments, and the profiles given besides, against a recording of these topics that
-/// covers `recording`.
+/// Resolves the arguments and the profiles from a file against a recording of these topics that covers `recording`.
 pub fn plan(
     args: &PlayArgs,
     profiles: &QosOverrides,
@@ -171,8 +170,8 @@ fn clock(args: &PlayArgs, topics: &[Topic]) -> Result<ClockOptions, PlanError> {
     })
 }
 
-/// A recorded `/clock` beside ours would be a second one, under another name too: it tells of a time that is
-/// not played. So it is never replayed while we serve; nor is what would be sent as `/clock`.
+/// A recorded `/clock` beside ours would be a second clock, under another name too, with times that are not played. So
+/// it is never replayed while we serve `/clock`; nor is a topic that would be sent as `/clock`.
 fn without_clock(
     chosen: Vec<Chosen>,
     topics: &[Topic],
@@ -216,7 +215,7 @@ fn awaited(
     Ok(chosen.iter().filter(is_awaited).cloned().collect())
 }
 
-/// What is played, both ends included; of several ends the earliest counts.
+/// The range to play, both ends included; of several ends the earliest applies.
 fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> {
     let within =
         |when: Option<crate::cli::args::when::When>| when.map(|when| when.in_range(recording));
@@ -263,7 +262,7 @@ fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> 
     Ok(range)
 }
 
-/// Names that topics of different types would share.
+/// Names that topics of different types would share on the network.
 fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     let type_of = |chosen: &Chosen| topics[chosen.id.index()].type_name();
     let mut first: HashMap<&str, &str> = HashMap::new();
@@ -275,7 +274,7 @@ fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     shared.collect()
 }
 
-/// Names that a profile is given for and that are not played: misspelt, as a rule.
+/// Names with a profile that are not played: usually misspelt.
 fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     let bare = |name: &str| name.trim_start_matches('/').to_owned();
     let recorded = |one: &Chosen| bare(&topics[one.id.index()].name);
@@ -293,7 +292,7 @@ fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -
     idle.map(warning).collect()
 }
 
-/// What ROS clients make of a clock at or before zero.
+/// A warning if the clock reaches zero (no time yet) or negative times, which ROS nodes refuse.
 fn zero_warning(options: &Options) -> Option<String> {
     let shown = options.range.start().saturating_add(options.clock.shift);
     let what = match shown.cmp(&Time::ZERO) {
@@ -307,7 +306,7 @@ fn zero_warning(options: &Options) -> Option<String> {
     ))
 }
 
-/// How the pace reads in a summary: the factor, or that there is none.
+/// The pace as the summary shows it: the factor, or that it is unlimited.
 pub fn pace_factor(pace: Pace) -> Option<f64> {
     match pace {
         Pace::At(speed) => Some(Speed::as_f64(speed)),
@@ -435,7 +434,7 @@ mod tests {
             assert_eq!(names(&renamed), ["/imu"], "{line}");
             assert_eq!(names(&format!("{line} -m /imu:=/clock")), [""; 0], "{line}");
         }
-        // Without a clock of ours it is a topic like any other.
+        // Without our clock, `/clock` is an ordinary topic.
         assert_eq!(names("--prefix r"), ["/r/imu", "/r/clock"]);
         assert_eq!(names("-m /clock:=/old_clock"), ["/imu", "/old_clock"]);
         assert_eq!(planned("--clock").unwrap().left_out[0].topic, "/clock");

@@ -1,8 +1,8 @@
-//! [`QosOverrides`]: profiles that a user gives instead of the recorded ones.
+//! [`QosOverrides`]: QoS profiles from the user, used instead of the recorded ones.
 //!
-//! The file is the one that `ros2 bag play --qos-profile-overrides-path` takes: a YAML mapping of topics
-//! to policies. Unlike a recording it was written by hand for this run, so whatever is not understood is
-//! an error that names topic, field and line, and not passed over.
+//! The file format is that of `ros2 bag play --qos-profile-overrides-path`: a YAML mapping of topics to policies.
+//! Unlike a recording, the file was written by hand for this run, so whatever is not understood is an error that names
+//! topic, field and line.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ pub enum QosOverridesError {
     /// It is not YAML, or not a mapping of topics to profiles.
     #[error("no QoS profiles by topic")]
     Yaml(#[from] YamlError),
-    /// A topic has something else than a profile.
+    /// The value of a topic is not a profile.
     #[error(
         "line {line}: {}: not a profile; hint: a profile is as {{depth: 10, reliability: reliable}}",
         shown(topic)
     )]
     NoProfile {
-        /// The topic, as it is written.
+        /// The topic, as written in the file.
         topic: String,
-        /// Where, from 1.
+        /// The line, from 1.
         line: u64,
     },
     /// Two entries for one topic.
@@ -36,45 +36,45 @@ pub enum QosOverridesError {
         shown(topic)
     )]
     Twice {
-        /// The topic, as it is written the second time.
+        /// The topic, as written the second time.
         topic: String,
-        /// Where that is, from 1.
+        /// The line of the second entry, from 1.
         line: u64,
     },
-    /// A profile has a field that none has.
+    /// A profile has an unknown field.
     #[error(
         "line {line}: {}: no policy is called `{}`; hint: there are {FIELDS}",
         shown(topic),
         shown(field)
     )]
     Unknown {
-        /// The topic, as it is written.
+        /// The topic, as written in the file.
         topic: String,
         /// The field.
         field: String,
-        /// Where, from 1.
+        /// The line, from 1.
         line: u64,
     },
-    /// A policy has a value that it cannot have.
+    /// A policy has an invalid value.
     #[error(
         "line {line}: {}: {field}: {found} is not one of its values; hint: {allowed}",
         shown(topic)
     )]
     Value {
-        /// The topic, as it is written.
+        /// The topic, as written in the file.
         topic: String,
         /// The field.
         field: String,
         /// The value.
         found: String,
-        /// What it can be.
+        /// The valid values.
         allowed: &'static str,
-        /// Where, from 1.
+        /// The line, from 1.
         line: u64,
     },
 }
 
-/// A name as an error shows it: on one line, and of a flood the beginning.
+/// A name as an error shows it: on one line, and shortened if it is very long.
 fn shown(name: &str) -> String {
     name.escape_debug().take(256).collect()
 }
@@ -85,18 +85,18 @@ const FIELDS: &str = "history, depth, reliability, durability, deadline, lifespa
 /// Profiles by topic.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct QosOverrides {
-    /// By the names as they are written, without leading slash.
+    /// By the names as written, without leading slash.
     by_topic: BTreeMap<String, (String, Qos)>,
 }
 
 impl QosOverrides {
-    /// Reads a text. Policies are words in any case or the middleware's integers; those that are not
-    /// given are as rclcpp has them: reliable, volatile, keep last 10, no deadline, no lifespan. An
-    /// empty text has no overrides. Bounded in time and memory.
+    /// Parses a text. Policies are words in any case or the middleware's integers. Policies that are not given have
+    /// rclcpp's defaults: reliable, volatile, keep last 10, no deadline, no lifespan. An empty text has no overrides.
+    /// Time and memory are bounded.
     pub fn parse(text: &str) -> Result<Self, QosOverridesError> {
         let written: Option<BTreeMap<String, Spanned<Option<Fields>>>> =
             yaml::read(text).map_err(|error| shape_error(text, error))?;
-        // In the order of the file, so that of several mistakes the first is told.
+        // In the order of the file, so that the first of several mistakes is reported.
         let mut written: Vec<_> = written.unwrap_or_default().into_iter().collect();
         written.sort_by_key(|(_, profile)| profile.referenced.line());
         let mut by_topic = BTreeMap::new();
@@ -119,7 +119,7 @@ impl QosOverrides {
         self.by_topic.get(relative(topic)).map(|(_, qos)| *qos)
     }
 
-    /// The names that profiles are given for, as they are written.
+    /// The names that have profiles, as written.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_topic.values().map(|(name, _)| name.as_str())
     }
@@ -127,7 +127,7 @@ impl QosOverrides {
 
 type Fields = BTreeMap<String, Spanned<Value>>;
 
-/// What stands behind a field.
+/// The value of a field.
 #[derive(Deserialize, Debug)]
 #[serde(untagged)]
 enum Value {
@@ -139,7 +139,7 @@ enum Value {
     Other(IgnoredAny),
 }
 
-/// What stands behind a topic.
+/// The value of a topic.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Shape {
@@ -147,9 +147,9 @@ enum Shape {
     Other(IgnoredAny),
 }
 
-/// A topic without a profile is told by name, which the parser cannot do.
+/// A topic without a profile is reported by name, which the parser cannot do.
 fn shape_error(text: &str, error: YamlError) -> QosOverridesError {
-    // A second look is worth it at what a person wrote, not at a flood.
+    // The text is parsed a second time only if it is short, as texts that people write are.
     if text.len() > 1 << 20 {
         return error.into();
     }
@@ -173,8 +173,8 @@ enum Kept {
     All,
 }
 
-/// The values of a policy: word, the middleware's integer, what it is here. "Best available" is what
-/// suits every subscriber.
+/// The values of a policy: the word, the middleware's integer, and the value here. "Best available" becomes the value
+/// that is compatible with every subscriber.
 type Policy<T> = [(&'static str, u64, T)];
 
 const HISTORY: &Policy<Kept> = &[
@@ -205,7 +205,7 @@ const LIVELINESS: &Policy<Liveliness> = &[
     ("best_available", 5, Liveliness::Automatic),
 ];
 
-/// A profile from its fields.
+/// Builds a profile from its fields.
 fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
     let mut qos = Qos::default();
     let (mut kept, mut depth) = (Kept::Last, None);
@@ -229,7 +229,7 @@ fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
             })
         };
         match field.as_str() {
-            // Nothing behind a field is as good as no field.
+            // A field without a value counts as absent.
             _ if matches!(value, Value::Nothing(())) => {}
             "history" => is(
                 value.set(HISTORY, &mut kept),
@@ -251,7 +251,7 @@ fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
             "deadline" => is(value.span(&mut qos.deadline), SPAN)?,
             "lifespan" => is(value.span(&mut qos.lifespan), SPAN)?,
             "liveliness_lease_duration" => is(value.span(&mut qos.lease), SPAN)?,
-            // It would change names, which are as recorded here, whatever it says.
+            // It would change topic names; here they are always as recorded.
             "avoid_ros_namespace_conventions" => is(value.flag(), "true or false")?,
             _ => {
                 let topic = topic.to_owned();
@@ -261,7 +261,7 @@ fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
     }
     qos.history = match (kept, depth) {
         (Kept::All, _) => History::KeepAll,
-        // Zero is "as the system likes", which is what rclcpp has where nothing is said.
+        // Zero is "system default", for which rclcpp's default is used.
         (Kept::Last, None | Some(0)) => Qos::default().history,
         (Kept::Last, Some(depth)) => History::KeepLast(depth),
     };
@@ -270,7 +270,7 @@ fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
 
 const SPAN: &str = "{sec: 1, nsec: 500000000}; no limit is {sec: 0, nsec: 0}";
 
-/// Each puts what the value says into its place, or says that it is not one.
+/// Each function sets a policy from a value, or reports that the value is invalid.
 impl Value {
     fn set<T: Copy>(&self, policy: &Policy<T>, place: &mut T) -> Option<()> {
         let is_it = |(word, number, _): &&(&str, u64, T)| match self {
@@ -295,7 +295,7 @@ impl Value {
         matches!(self, Self::Flag(_)).then_some(())
     }
 
-    /// Nanoseconds carry into seconds; zero and the largest values of the middlewares are no limit.
+    /// Excess nanoseconds carry into seconds; zero and the largest values of the middlewares mean no limit.
     fn span(&self, place: &mut QosDuration) -> Option<()> {
         const SECOND: u64 = 1_000_000_000;
         let Self::Fields(fields) = self else {
@@ -323,7 +323,7 @@ impl Value {
         Some(())
     }
 
-    /// As an error names it.
+    /// The value as an error shows it.
     fn shown(&self) -> String {
         match self {
             Self::Flag(flag) => format!("`{flag}`"),

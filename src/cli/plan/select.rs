@@ -1,4 +1,4 @@
-//! Which topics are played, and under which names.
+//! Selects the topics that are played, and their names on the network.
 
 use regex::Regex;
 
@@ -12,15 +12,15 @@ use crate::untrusted::Foreign;
 /// A topic that is played.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Chosen {
-    /// Which of the bag's topics.
+    /// The topic in the bag.
     pub id: TopicId,
-    /// Its name on the way out.
+    /// Its name on the network.
     pub name: String,
-    /// The profile to publish it with; `None` = the recorded ones, adapted.
+    /// The profile to publish it with; `None` = the recorded profiles, adapted.
     pub qos: Option<Qos>,
 }
 
-/// A selection that cannot be meant.
+/// A selection that is invalid for this recording.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SelectError {
     /// A name that was not recorded.
@@ -30,21 +30,21 @@ pub enum SelectError {
         Foreign::text(recorded)
     )]
     Unknown {
-        /// The flag it was given to.
+        /// The flag that named it.
         flag: &'static str,
-        /// What the name would be of: `topic`, `service` or `action`.
+        /// The kind of the name: `topic`, `service` or `action`.
         what: &'static str,
         /// The name.
         name: String,
-        /// What there is.
+        /// The recorded names of that kind.
         recorded: String,
     },
     /// An expression that does not compile.
     #[error("{flag}: {}", Foreign::text(reason))]
     Regex {
-        /// The flag it was given to.
+        /// The flag that it was given to.
         flag: &'static str,
-        /// What is wrong with it.
+        /// The error in it.
         reason: String,
     },
     /// A rule that is not `A:=B`.
@@ -53,7 +53,7 @@ pub enum SelectError {
     /// Two rules for one topic.
     #[error("--remap: two rules for `{}`", Foreign::text(.0))]
     Twice(String),
-    /// A prefix that is not a name.
+    /// A prefix that is not a valid name.
     #[error("--prefix: `{}` is not a name (letters, digits, `_` and `/`)", Foreign::text(.0))]
     Prefix(String),
 }
@@ -101,7 +101,7 @@ pub fn choose(
             name.is_some_and(|name| names.contains(&absolute(name)))
         };
         let (service, action) = (Kind::of(name).service(), Kind::of(name).action());
-        // A list of services says which of them, and nothing of topics; that of actions alike.
+        // A list of services selects among services and does not affect topics; a list of actions likewise.
         let is_listed = match Kind::of(name) {
             Kind::Service(_) if !services.is_empty() => has(&services, service),
             Kind::Action(_) if !actions.is_empty() => has(&actions, action),
@@ -127,7 +127,7 @@ pub fn choose(
         .collect())
 }
 
-/// The ids of the topics with these recorded names, or an error that lists what there is.
+/// The ids of the topics with these recorded names, or an error that lists the recorded names.
 pub fn ids_of(
     flag: &'static str,
     names: &[String],
@@ -141,7 +141,7 @@ pub fn ids_of(
         .collect())
 }
 
-/// The names in absolute form, all of them of recorded topics.
+/// The names in absolute form; all must be recorded topics.
 fn known(
     flag: &'static str,
     names: &[String],
@@ -151,7 +151,7 @@ fn known(
     among(flag, "topic", names, recorded.collect())
 }
 
-/// The names in absolute form, all of them among those recorded, which may be named more than once.
+/// The names in absolute form; all must be among those recorded, and a name may be given more than once.
 fn among(
     flag: &'static str,
     what: &'static str,
@@ -187,7 +187,7 @@ fn among(
     }
 }
 
-/// With the leading slash that ROS 2 names have and people leave out.
+/// Adds the leading slash of ROS 2 names, which users may leave out.
 fn absolute(name: &str) -> String {
     if name.starts_with('/') {
         name.into()
@@ -210,7 +210,7 @@ fn outgoing(name: &str, remaps: &[(String, String)], prefix: Option<&str>) -> St
     }
 }
 
-/// Whether a name that is given, not recorded, is one that ROS 2 takes.
+/// Whether ROS 2 accepts a name that was given by the user and not recorded.
 fn is_name(name: &str) -> bool {
     let parts = name.trim_matches('/').split('/');
     let is_part = |part: &str| {

@@ -1,4 +1,4 @@
-//! [`Check`]: a whole recording read, and what is wrong with it.
+//! [`Check`]: reads a whole recording and reports its damage.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,18 +10,18 @@ use super::units::{bytes, count, plural};
 use crate::bag::{Bag, Damage, DamageKind, Direction, Selection, StartAt};
 use crate::time::Time;
 
-/// What reading everything brought, as `play info --check --format json` writes it.
+/// The result of reading everything, as `play info --check --format json` writes it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Check {
     messages: u64,
-    /// As many as the recording says it has.
+    /// The number that the recording declares.
     expected: Option<u64>,
     bytes: u64,
     damage: Findings,
     /// Payload bytes of each topic, by its id.
     #[serde(skip)]
     sizes: Vec<u64>,
-    /// How many messages there are of each topic, by its id, and in each file.
+    /// The number of messages of each topic, by its id, and in each file.
     #[serde(skip)]
     counts: Vec<u64>,
     #[serde(skip)]
@@ -29,7 +29,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Reads every message of a bag and every checksum.
+    /// Reads every message of a bag and verifies every checksum.
     pub fn new(bag: &Bag) -> Self {
         let mut check = Self {
             messages: 0,
@@ -67,7 +67,7 @@ impl Check {
             check.damage.add(&damage, 1);
         }
         for damage in bag.check_chunks() {
-            // What walking has met is told by it; this adds what walking does not come to.
+            // Damage at this place may have been added by the walk above; this adds what the walk does not read.
             if !walked.contains(&(damage.file.clone(), damage.offset)) {
                 check.damage.add(&damage, 1);
             }
@@ -95,7 +95,7 @@ impl Check {
         self.damage.list().is_empty() && !self.is_short()
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     pub(crate) const fn messages(&self) -> u64 {
         self.messages
     }
@@ -105,12 +105,12 @@ impl Check {
         &self.sizes
     }
 
-    /// How many messages there are of each topic, by its id.
+    /// The number of messages of each topic, by its id.
     pub(crate) fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// How many messages there are in each file.
+    /// The number of messages in each file.
     pub(crate) fn by_file(&self) -> &[u64] {
         &self.by_file
     }
@@ -120,7 +120,7 @@ impl Check {
             .is_some_and(|expected| expected != self.messages)
     }
 
-    /// What people read.
+    /// The text for people.
     pub fn page(&self) -> String {
         let (read, size) = (plural(self.messages, "message"), bytes(self.bytes));
         let verdict = if self.is_sound() {
@@ -130,7 +130,7 @@ impl Check {
         };
         let mut page = format!("check     {read} read, {size}: {verdict}\n");
         for finding in self.damage.list() {
-            // Writing to a string does not fail.
+            // Writing into a string does not fail.
             let _ = writeln!(page, "{:<9} {finding}", finding.kind);
         }
         page

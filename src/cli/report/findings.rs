@@ -1,4 +1,4 @@
-//! [`Findings`]: what is wrong with recordings, each kind in each file once, with how often it was met.
+//! [`Findings`]: the damage of recordings, each kind listed once per file with a count.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,37 +10,37 @@ use super::units::{count, path};
 use crate::bag::{Damage, DamageKind};
 use crate::untrusted::Foreign;
 
-/// The most characters of a detail that are shown to people.
+/// The maximum number of characters of a detail that is shown to people.
 const LONGEST: usize = 500;
 
 /// A kind of damage in a file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Finding {
-    /// Its kind, in a word.
+    /// The kind, in a word.
     pub kind: &'static str,
-    /// The file. Bytes of its name that are no UTF-8 are written as `\xNN`.
+    /// The file. Bytes of its name that are not valid UTF-8 are written as `\xNN`.
     #[serde(serialize_with = "path")]
     pub file: PathBuf,
-    /// Where the first one is, in bytes from the start of the file.
+    /// The position of the first occurrence, in bytes from the start of the file.
     pub offset: u64,
-    /// What is wrong there.
+    /// A description of the first occurrence.
     pub detail: String,
-    /// How many there are.
+    /// The number of occurrences.
     pub count: u64,
 }
 
-/// What is wrong, in the order in which it was met.
+/// A list of damage, in the order in which it was found.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Findings {
     list: Vec<Finding>,
-    /// Where each kind in each file stands in the list; of missing parts each directory is one file.
+    /// The index in the list of each kind in each file; for missing parts each directory counts as one file.
     #[serde(skip)]
     places: HashMap<(&'static str, PathBuf), usize>,
 }
 
 impl Findings {
-    /// Adds damage that was met so many times.
+    /// Adds damage that was found this many times.
     pub fn add(&mut self, damage: &Damage, times: u64) {
         let (kind, file) = (damage.kind.name(), &damage.file);
         let whole = match damage.kind {
@@ -81,7 +81,7 @@ impl Findings {
         counts.fold(0, u64::saturating_add)
     }
 
-    /// Whether this program, and not a recording, is to blame for something.
+    /// Whether an entry is a defect of this program and not of a recording.
     pub fn has_defect(&self) -> bool {
         let defect = DamageKind::Internal.name();
         self.list.iter().any(|finding| finding.kind == defect)

@@ -1,6 +1,6 @@
-//! [`Hints`]: what can be done about what the network tells, in the flags of this program.
+//! [`Hints`]: adds to network events and errors what the user can do about them, in terms of this program's flags.
 //!
-//! The wire names topics as they are sent; flags take recorded names. This is where one is turned into the other.
+//! The wire reports topics by the names on the network; flags take recorded names. This file converts between the two.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,20 @@ use crate::cli::args::flags::PlayArgs;
 use crate::cli::plan::Plan;
 use crate::wire::{SkipReason, Skipped, WireError, WireEvent};
 
-/// Of more topics than that a hint names none.
+/// A hint about more topics than this names none of them.
 const MOST_NAMED: usize = 5;
 
-/// What can be done in one run.
+/// The hints for one run.
 #[derive(Clone, Debug)]
 pub struct Hints {
-    /// The recorded names of what is sent under a name; that one without slashes at its ends.
+    /// The recorded names of the topics that are sent under a name; that name is without slashes at its ends.
     recorded: HashMap<String, Vec<String>>,
-    /// The flags that the clock was asked for with.
+    /// The flags that requested the clock.
     clock: Vec<&'static str>,
 }
 
 impl Hints {
-    /// Of the run of a plan for a recording of these topics.
+    /// The hints for the run of a plan, for a recording of these topics.
     pub fn new(args: &PlayArgs, plan: &Plan, topics: &[Topic]) -> Self {
         let mut recorded: HashMap<String, Vec<String>> = HashMap::new();
         for chosen in &plan.chosen {
@@ -41,7 +41,7 @@ impl Hints {
         }
     }
 
-    /// What happened, and what can be done about it.
+    /// The event, and what can be done about it.
     pub fn event(&self, event: &WireEvent) -> String {
         with(&event.to_string(), self.about(event))
     }
@@ -105,7 +105,7 @@ impl Hints {
         with(&skipped.reason.to_string(), Some(hint))
     }
 
-    /// What can be done about an error of the network, if a flag can.
+    /// What can be done about a network error, if a flag helps.
     pub fn error(&self, error: &WireError) -> Option<String> {
         match error {
             WireError::Name { name, .. } => {
@@ -116,7 +116,7 @@ impl Hints {
         }
     }
 
-    /// The recorded names of what is sent as `name`: none for what was not recorded, as the clock that is served.
+    /// The recorded names of what is sent as `name`; empty for what was not recorded, such as the served clock.
     fn recorded(&self, name: &str) -> &[String] {
         self.recorded.get(&bare(name)).map_or(&[], Vec::as_slice)
     }
@@ -137,7 +137,7 @@ fn bare(name: &str) -> String {
     name.trim_matches('/').to_owned()
 }
 
-/// A rule that gives a recorded topic a name that always goes.
+/// A remapping rule that gives a recorded topic a name that is always valid.
 fn renamed(recorded: &str) -> String {
     word(&format!("{recorded}:=/other"))
 }
@@ -147,7 +147,7 @@ fn words(names: &[String]) -> String {
     names.join(" ")
 }
 
-/// As a shell has to be given it.
+/// Quoted for a shell.
 fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_-.:=".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -188,7 +188,7 @@ mod tests {
         (Hints::new(&cli.play, &plan, &topics), cli.play, topics)
     }
 
-    /// Every hint that names a topic, for what is sent as `sent`.
+    /// Every hint that names a topic, for a topic that is sent as `sent`.
     fn about(hints: &Hints, sent: &str) -> Vec<String> {
         let (topic, node) = (sent.to_owned(), "/them".to_owned());
         let mismatch = |is_same_type| WireEvent::TypeMismatch {
@@ -229,7 +229,7 @@ mod tests {
                 assert_eq!(hint.matches("/imu").count(), named, "{line}: {hint}");
                 assert!(!hint.contains("/robot1"), "{line}: {hint}");
             }
-            // What the hint says to type is taken.
+            // The rule that the hint suggests is accepted.
             let flags = said[0].strip_prefix("stop it, ").unwrap();
             let (exclude, remap) = flags.split_once(", or ").unwrap();
             for flag in [exclude, remap] {

@@ -1,4 +1,4 @@
-//! What is inside a recording, as an object for programs; `page.rs` writes it for people.
+//! The contents of a recording, as an object for programs; `page.rs` writes it for people.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
 use crate::time::TimeRange;
 
-/// In how many parts density is shown.
+/// The number of parts of a density.
 pub(crate) const PARTS: usize = 24;
 
-/// What is inside a recording, as `play info --format json` writes it.
+/// The contents of a recording, as `play info --format json` writes them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Info {
     pub(crate) files: Vec<FileInfo>,
@@ -26,7 +26,7 @@ pub struct Info {
     pub(crate) topics: Vec<TopicInfo>,
     pub(crate) marks: Vec<MarkInfo>,
     damage: Findings,
-    /// What reading everything brought, if that was asked for.
+    /// The result of reading everything, if that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<Check>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct FileInfo {
     pub(crate) bytes: u64,
     pub(crate) profile: String,
     pub(crate) library: String,
-    /// Whether its summary could be used; else it was read through.
+    /// Whether its summary section could be used; otherwise the file was scanned.
     pub(crate) indexed: bool,
     pub(crate) chunks: usize,
     pub(crate) compression: Vec<String>,
@@ -61,7 +61,7 @@ pub(crate) struct TopicInfo {
     pub(crate) encoding: String,
     pub(crate) message_count: Option<u64>,
     pub(crate) hz: Option<f64>,
-    /// Payload bytes: exact after a check, else as message indexes tell.
+    /// Payload bytes: exact after a check, otherwise as message indexes give them.
     pub(crate) bytes: Option<u64>,
     /// Messages in each of 24 equal parts of the recording.
     pub(crate) density: Vec<f64>,
@@ -76,12 +76,12 @@ impl Info {
         Self::with(bag, None)
     }
 
-    /// The same after everything was read.
+    /// The same after reading everything.
     pub fn checked(bag: &Bag) -> Self {
         Self::with(bag, Some(Check::new(bag)))
     }
 
-    /// The same with the marks that are kept with it.
+    /// Adds the marks that are kept with the recording.
     #[must_use]
     pub fn marked(self, marks: &Marks) -> Self {
         let mark = |mark: &Mark| MarkInfo {
@@ -104,7 +104,7 @@ impl Info {
             .map(|(topic, outline)| topic_info(topic, outline, range))
             .collect();
         if let Some(check) = &check {
-            // What was read is known exactly, whatever was said of it.
+            // The counts of what was read replace those that the recording declares.
             let read = check.sizes().iter().zip(check.counts());
             for (topic, (size, count)) in topics.iter_mut().zip(read) {
                 (topic.bytes, topic.message_count) = (Some(*size), Some(*count));
@@ -131,7 +131,7 @@ impl Info {
         }
     }
 
-    /// Whether nothing is known to be wrong.
+    /// Whether no damage is known.
     pub fn is_sound(&self) -> bool {
         self.damage.list().is_empty() && self.check.as_ref().is_none_or(Check::is_sound)
     }
@@ -169,7 +169,7 @@ fn topic_info(topic: &Topic, outline: TopicOutline, range: Option<TimeRange>) ->
     }
 }
 
-/// The mean rate over the whole recording; a handful of messages has none.
+/// The mean rate over the whole recording; `None` for very few messages.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 fn hz(messages: Option<u64>, range: Option<TimeRange>) -> Option<f64> {
     let secs = range?.duration().as_secs_f64();

@@ -1,4 +1,4 @@
-//! What the command tells: the summary of a run, the page of `info`, the result of `--check`, hints.
+//! What the command prints: the summary of a run, the page of `info`, the result of `--check`, hints.
 
 pub(super) mod check;
 pub(super) mod findings;

@@ -1,4 +1,4 @@
-//! [`Info`] as a page for people: what the recording is, then its topics in a table.
+//! [`Info`] as a page for people: a description of the recording, then its topics in a table.
 
 use std::fmt::Write as _;
 
@@ -11,15 +11,15 @@ use super::units::{bytes, count, plural};
 use crate::time::{Ros, Time};
 use crate::untrusted::Foreign;
 
-/// More files than these are shown as one line.
+/// More files than this are summarized in one line.
 const MOST_FILES: usize = 8;
 /// More marks than these are not listed.
 const MOST_MARKS: usize = 100;
-/// The longest name that is shown.
+/// Longer names are shortened when shown.
 const LONGEST: usize = 200;
 
 impl Info {
-    /// The page, with moments in local time and UTC.
+    /// The page, with times in local time and UTC.
     pub fn page(&self, zone: &TimeZone) -> String {
         let mut page = String::new();
         if self.files.len() <= MOST_FILES {
@@ -29,7 +29,7 @@ impl Info {
         } else {
             files_line(&mut page, &self.files);
         }
-        // Writing to a string does not fail.
+        // Writing into a string does not fail.
         let _ = match (self.start_ns, self.end_ns, self.duration_s) {
             (Some(start), Some(end), Some(duration)) => writeln!(
                 page,
@@ -59,7 +59,7 @@ impl Info {
     }
 }
 
-/// When each is, from the start, as `--start` takes it.
+/// The marks with their times relative to the start, as `--start` accepts them.
 fn mark_lines(page: &mut String, marks: &[MarkInfo], start_ns: Option<i64>) {
     if marks.is_empty() {
         return;
@@ -91,7 +91,7 @@ fn table(page: &mut String, topics: &[TopicInfo]) {
     for row in &rows {
         let mut line = String::new();
         for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-            // Numbers end in line, words begin in line.
+            // Numbers are aligned at their end, words at their beginning.
             let _ = match column {
                 2..=4 => write!(line, "{cell:>width$}  "),
                 _ => write!(line, "{cell:<width$}  "),
@@ -124,7 +124,7 @@ fn row(topic: &TopicInfo) -> [String; 7] {
     ]
 }
 
-/// One column a part; the highest is the fullest part of this topic. A part without a message is blank.
+/// One column per part; the highest is the fullest part of this topic. A part without a message is blank.
 fn sparkline(density: &[f64]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = density.iter().copied().fold(0.0, f64::max);
@@ -172,7 +172,7 @@ fn file_lines(page: &mut String, file: &FileInfo) {
     );
 }
 
-/// Hundreds of parts are told as one.
+/// One line for all files, as there may be hundreds.
 fn files_line(page: &mut String, files: &[FileInfo]) {
     let sum = |of: fn(&FileInfo) -> u64| files.iter().map(of).fold(0, u64::saturating_add);
     let names = match files {
@@ -227,7 +227,7 @@ fn moment(t: Time<Ros>, zone: &TimeZone) -> String {
     }
 }
 
-/// Names come from the file: nothing in them may steer the terminal.
+/// Names come from the file: nothing in them may control the terminal.
 fn printable(name: &str) -> String {
     Foreign::text(name).at_most(LONGEST).to_string()
 }

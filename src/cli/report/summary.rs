@@ -1,4 +1,4 @@
-//! [`Summary`]: the end of a run, for people and for programs.
+//! [`Summary`]: the result of a run, for people and for programs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,13 +17,13 @@ use crate::wire::{Missed, Monitor};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
-    /// Everything that was asked for has been played.
+    /// Everything that was requested has been played.
     End,
-    /// Somebody asked it to stop.
+    /// A user or client asked it to stop.
     Stopped,
-    /// A signal came.
+    /// A signal arrived.
     Interrupted,
-    /// It could not go on.
+    /// It failed.
     Failed,
 }
 
@@ -61,7 +61,7 @@ struct Recording {
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 struct Rate {
-    /// `null` is as fast as possible.
+    /// `null` means as fast as possible.
     asked: Option<f64>,
     achieved: Option<f64>,
 }
@@ -103,7 +103,7 @@ struct TopicSummary {
     possibly_lost: u64,
 }
 
-/// What did not reach the network's subscribers, as far as that is known.
+/// What did not reach the subscribers, as far as that is known.
 #[derive(Clone, Debug, Default)]
 pub struct Untaken {
     topics: Vec<(TopicId, Missed)>,
@@ -112,10 +112,10 @@ pub struct Untaken {
 }
 
 impl Untaken {
-    /// What is known by now.
+    /// The losses that are known so far.
     pub fn of(monitor: &Monitor) -> Self {
         let topics = monitor.topics().into_iter();
-        // Recorded topics that share a name on the wire share a count: it goes to the first.
+        // Recorded topics that share a name on the wire share a count; the first of them has it.
         let topics = topics.filter_map(|topic| Some((*topic.ids.first()?, topic.missed)));
         Self {
             topics: topics.collect(),
@@ -124,7 +124,7 @@ impl Untaken {
         }
     }
 
-    /// And these bytes were on their way at the end, and nobody had taken them.
+    /// Adds these bytes, which were still in transit at the end and which no subscriber had taken.
     #[must_use]
     pub fn and_bytes(self, bytes: u64) -> Self {
         Self { bytes, ..self }
@@ -142,7 +142,7 @@ impl Untaken {
 }
 
 impl Summary {
-    /// Sums up the run of a plan over a bag. Damage found when it was opened counts as well.
+    /// Summarizes the run of a plan over a bag. Damage that was found while opening is included.
     pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending, untaken: &Untaken) -> Self {
         let (topics, recording) = (bag.topics(), plan.options.recording);
         let direction = pace_factor(plan.options.pace).map_or(1.0, f64::signum);
@@ -223,7 +223,7 @@ impl Summary {
         self.lost > 0 || self.possibly_lost > 0 || self.unsent_bytes > 0
     }
 
-    /// What was wrong with the recording.
+    /// The damage of the recording.
     pub fn damage(&self) -> &Findings {
         &self.damage
     }
@@ -237,7 +237,7 @@ fn skipped(left_out: &LeftOut) -> Skipped {
 }
 
 impl fmt::Display for Summary {
-    /// One line for the run, one for its timing, and one each for what was not as it should be.
+    /// One line for the run, one for its timing, and one for each problem.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let topics = self.topics.iter().filter(|topic| topic.sent > 0).count() as u64;
         let ended = match self.ended {

@@ -1,4 +1,4 @@
-//! Numbers as people read them, and names of files as programs do.
+//! Formats numbers for people, and file names for JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -40,12 +40,12 @@ pub fn bytes(number: u64) -> String {
     format!("{size:.decimals$} {}", UNITS[unit])
 }
 
-/// Microseconds as milliseconds with the digits that matter.
+/// Microseconds as milliseconds with the significant digits.
 pub(crate) fn millis(micros: f64) -> String {
     format!("{:.3} ms", micros / 1e3)
 }
 
-/// The name of a file as it is, or with `\xNN` for bytes that are no UTF-8, which JSON cannot have.
+/// The name of a file, with `\xNN` for bytes that are not valid UTF-8, which JSON cannot hold.
 pub(crate) fn path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     match path.to_str() {
         Some(text) => to.serialize_str(text),
@@ -53,7 +53,7 @@ pub(crate) fn path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error>
     }
 }
 
-/// The same of several.
+/// The same for several names.
 pub(crate) fn paths<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
     struct Name<'a>(&'a Path);
 
