@@ -1,4 +1,4 @@
-//! How fast recordings open, seek and play, beside bare decompression of the same chunks.
+//! How fast recordings open, seek and play, compared with bare decompression of the same chunks.
 //!
 //! `cargo bench --bench cursor -- [MB]…` (default 100 and 4000) writes synthetic recordings of about
 //! that size to `$BAGPLAY_BENCH_DIR` or a temporary directory and prints everything in one run. Each is written with

@@ -1,5 +1,5 @@
-//! What following a clock costs: from a put on `/clock` to a sleeper that returns, and the processor's time of
-//! fifty clocks at 1 kHz.
+//! The cost of following a clock: from a put on `/clock` to the return of a sleeper, and the processor time of fifty
+//! clocks at 1 kHz.
 //!
 //! `cargo bench --bench follow`: two sessions on loopback in this process.
 
@@ -95,7 +95,7 @@ fn boxed(error: zenoh::Error) -> anyhow::Error {
     anyhow::anyhow!("{error}")
 }
 
-/// The processor's time of this process so far.
+/// The processor time of this process so far.
 fn cpu_seconds() -> Result<f64> {
     let times = std::fs::read_to_string("/proc/self/stat")?;
     let fields = times.rsplit(')').next().context("a name in brackets")?;

@@ -1,4 +1,4 @@
-//! How late messages go out at 1×, 1,000 a second, beside a loop that only sleeps to the same instants.
+//! The lateness of messages at 1×, 1,000 a second, compared with a loop that only sleeps to the same instants.
 //!
 //! `cargo bench --bench lateness [-- SECONDS]`. Both run in turns in one process on the same machine; the
 //! player reads a real file and serves a 100 Hz clock. Prints percentiles of (instant of the put − its

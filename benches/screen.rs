@@ -1,4 +1,4 @@
-//! What the transport bar costs: drawing, a paused screen, the start, and whether messages go out later.
+//! The cost of the transport bar: drawing, a paused screen, the start, and its effect on the lateness of messages.
 //!
 //! `cargo bench --bench screen [-- SECONDS]`. Runs the program in a pseudo-terminal, in turns with and without
 //! the bar, on the demo and on a recording of 1,000 messages a second.
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     lateness(seconds)
 }
 
-/// Pictures of the demo while it plays, 33 ms apart, as escape sequences into nothing.
+/// Frames of the demo while it plays, 33 ms apart, written as escape sequences to nowhere.
 fn drawing() -> Result<()> {
     for (width, height) in [(80, 24), (200, 50)] {
         let mut model = model(Size { width, height })?;
@@ -138,7 +138,7 @@ fn model(size: Size) -> Result<Model> {
     Ok(model)
 }
 
-/// A program in a pseudo-terminal, and what it wrote so far.
+/// A program in a pseudo-terminal, and its output so far.
 struct Tape {
     child: Box<dyn portable_pty::Child + Send + Sync>,
     keys: Box<dyn Write + Send>,
@@ -192,7 +192,7 @@ impl Tape {
         Ok(())
     }
 
-    /// Waits for the end; what was written since.
+    /// Waits for the end; returns the output since.
     fn finish(mut self) -> Result<String> {
         while let Ok(more) = self.output.recv_timeout(Duration::from_secs(60)) {
             self.all.push_str(&String::from_utf8_lossy(&more));
@@ -201,7 +201,7 @@ impl Tape {
         Ok(self.all)
     }
 
-    /// Seconds of processor time that it took so far.
+    /// The seconds of processor time that it has used.
     fn cpu(&self) -> Result<f64> {
         let id = self.child.process_id().context("it runs")?;
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
@@ -242,7 +242,7 @@ fn paused(seconds: u64) -> Result<()> {
     Ok(())
 }
 
-/// From the start of the process to its first message at a subscriber that waits for it.
+/// From the start of the process to the first message at a waiting subscriber.
 fn start() -> Result<()> {
     let endpoint = format!("tcp/{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?);
     let options = WireOptions {

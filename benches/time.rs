@@ -1,4 +1,4 @@
-//! What `now()` costs, and what a tick costs with many who wait.
+//! The cost of `now()`, and the cost of a tick with many waiting threads.
 //!
 //! `cargo bench --bench time`. Nanoseconds for each call, the median of turns: `Instant::now()` beside the
 //! clocks of the time library, alone and by eight threads at once, while a source ticks at 1 kHz.

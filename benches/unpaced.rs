@@ -1,4 +1,4 @@
-//! Playing flat out to a subscriber, beside a loop that puts the same payloads from memory.
+//! Playing at unlimited rate to a subscriber, compared with a loop that puts the same payloads from memory.
 //!
 //! `cargo bench --bench unpaced`. One process, two zenoh sessions on loopback, in turns. The loop has the
 //! payloads in memory already and puts them with a plain zenoh publisher of the same settings; `play`
@@ -22,7 +22,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const TURNS: usize = 5;
 
-/// What is played: its name, messages, bytes each, chunk size.
+/// A recording: its name, messages, bytes per message, chunk size.
 const RECORDINGS: [(&str, u64, usize, u64); 3] = [
     ("strings of 69 B", 400_000, 69, 1 << 20),
     ("scans of 10 kB", 40_000, 10_000, 1 << 20),
@@ -79,7 +79,8 @@ impl Listener {
     }
 }
 
-/// One way of sending against a subscriber that counts: messages a second until the last has arrived,
+/// One way of sending to a subscriber that counts: messages per second until the last arrives, and the number of lost
+/// ones.
 /// and how many have not.
 #[expect(
     clippy::disallowed_methods,
@@ -100,7 +101,7 @@ fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<(f64, u64), Failure> {
     let subscribe = {
         let endpoint = endpoint.clone();
         std::thread::spawn(move || {
-            // A peer, as ROS 2 nodes are: its link to the player is a direct one.
+            // A peer, as ROS 2 nodes are: it has a direct link to the player.
             let session = open("peer", "connect", &endpoint)?;
             let count = move |_| {
                 if arrived.fetch_add(1, Ordering::Relaxed) + 1 == messages {

@@ -1,4 +1,4 @@
-//! A time source of one's own, such as a GPS receiver. (To set the system's clock use NTP or PTP.)
+//! A custom time source, such as a GPS receiver. (To set the system's clock use NTP or PTP.)
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
@@ -7,7 +7,7 @@ use bagplay::time::{Duration, Time};
 
 const TENTH: Duration = Duration::from_millis(100);
 
-/// Says the time ten times a second, while it is wanted.
+/// Publishes the time ten times a second, while it is used.
 #[derive(Default)]
 struct Gps(Cancel);
 
@@ -27,8 +27,8 @@ impl TimeSource for Gps {
     }
 
     fn stop(&mut self) {
-        // Also when the last clock is dropped. Without waiting for the thread: it may be the one that asks, from a
-        // jump handler.
+        // This also runs when the last clock is dropped. The thread is not joined: it may be the caller, from a jump
+        // handler.
         self.0.cancel();
     }
 }

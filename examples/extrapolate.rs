@@ -1,4 +1,4 @@
-//! Time that goes on between the ticks of a slow clock server that says its factor.
+//! Time that advances between the ticks of a slow clock server that publishes its factor.
 //!
 //! `cargo run --example extrapolate`
 
@@ -10,7 +10,7 @@ use bagplay::time::{Duration, Speed, Time};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (clock, server) = Clock::ros(Fallback::Zero);
     server.activate();
-    // A tick is gone on from for 250 ms at most, so a dead server stops the time.
+    // Time is extrapolated for at most 250 ms after a tick, so it stops when the server dies.
     let how = Extrapolation::for_at_most(Duration::from_millis(250));
     let start = Time::from_nanos(50_000_000_000);
     let steady = Clock::steady();

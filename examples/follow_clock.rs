@@ -1,4 +1,4 @@
-//! A program on the time of a clock server: it says when that starts, jumps back, and each second of it.
+//! A program that follows a clock server: it prints when the time starts, when it jumps back, and each second.
 //!
 //! `play drive.mcap --clock` in one terminal, `cargo run --example follow_clock` in another.
 
@@ -11,7 +11,7 @@ use bagplay::wire::{Follow, Session, WireOptions};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = WireOptions {
         node_name: "follower".into(),
-        // Where to look for the router, if not on this machine.
+        // The address of the router, if it is not on this machine.
         connect: std::env::args().skip(1).collect(),
         ..WireOptions::default()
     };

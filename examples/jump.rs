@@ -1,4 +1,4 @@
-//! A program that survives a looped recording: it clears what it knows before the time goes back.
+//! A program that handles a looped recording: it clears its state before the time goes back.
 //!
 //! `cargo run --example jump`
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let _handle = clock.on_jump(filter, move |phase, jump| {
         println!("{phase:?} {:?}: the clock shows {}", jump.kind, view.now());
         if phase == Phase::Before {
-            // Nobody sees the new time before this is done: other threads' now() waits for it.
+            // No thread sees the new time before this returns: now() in other threads waits for it.
             doomed
                 .lock()
                 .expect("no panic in here")
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     })?;
 
     for _ in 0..3 {
-        // Before the lock that the handler takes: now() may wait for the handler.
+        // Called before taking the lock that the handler takes: now() may wait for the handler.
         let now = clock.now();
         buffer.lock().expect("no panic in here").push(now);
         test.advance(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! A recording of tiny messages at an even rate, for benchmarks.
+//! A recording of tiny messages at a constant rate, for benchmarks.
 
 use std::path::Path;
 

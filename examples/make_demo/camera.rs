@@ -1,4 +1,4 @@
-//! The camera: what the robot sees of the room, as a small PNG with a palette.
+//! The camera: its image of the room, as a small PNG with a palette.
 
 use anyhow::{Context, Result};
 
@@ -33,7 +33,7 @@ const PALETTE: [[u8; 3]; 13] = [
 const ABOVE: u8 = 0;
 const FLOOR: u8 = 1;
 
-/// The picture at an instant, as a PNG file.
+/// The image at an instant, as a PNG file.
 pub(crate) fn frame(motion: &Motion) -> Result<Vec<u8>> {
     let columns = (0..WIDTH)
         .map(|column| Column::seen(motion, column))
@@ -46,7 +46,7 @@ pub(crate) fn frame(motion: &Motion) -> Result<Vec<u8>> {
     encoder.set_color(png::ColorType::Indexed);
     encoder.set_depth(png::BitDepth::Four);
     encoder.set_palette(PALETTE.as_flattened());
-    // Filters only help pictures whose neighbouring values are near each other, not indices.
+    // Filters only help images whose neighbouring values are close to each other, not palette indices.
     encoder.set_compression(png::Compression::High);
     encoder.set_filter(png::Filter::NoFilter);
     let mut writer = encoder.write_header()?;
@@ -59,7 +59,7 @@ pub(crate) fn frame(motion: &Motion) -> Result<Vec<u8>> {
     Ok(file)
 }
 
-/// One upright line of the picture: a ray into the room.
+/// One column of the image: a ray into the room.
 struct Column {
     eye: (f64, f64),
     /// Direction in the room, scaled so that its part along the line of sight is 1.

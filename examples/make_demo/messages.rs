@@ -1,4 +1,4 @@
-//! What each topic says at an instant, as CDR.
+//! The contents of each topic's messages at an instant, as CDR.
 //!
 //! Times of type `f64` are seconds since the recording's start, `stamp`s are since the epoch.
 
@@ -135,7 +135,7 @@ pub(crate) fn scan(time: f64, stamp: Duration, noise: &mut Noise) -> Result<Vec<
         let angle = motion.yaw - TAU / 2.0 + turned * TAU;
         let hit =
             room::cast(motion.point(LASER_AT.0), angle).context("the laser is outside the room")?;
-        // A ray that does not come back reads infinite.
+        // A ray without a return reads infinite.
         let range = if noise.uniform() < 0.003 {
             f64::INFINITY
         } else {

@@ -1,6 +1,6 @@
-//! Any definition and any payload, decoded within small limits and within large ones.
+//! Arbitrary definitions and payloads, decoded within small limits and within large ones.
 //!
-//! The first byte says the form and the limits. The definition ends at the first zero byte; the payload follows.
+//! The first byte selects the format and the limits. The definition ends at the first zero byte; the payload follows.
 
 #![no_main]
 

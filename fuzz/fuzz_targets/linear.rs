@@ -1,4 +1,4 @@
-//! The simplest reading there is: record after record, to see what a bag must not lose without a word.
+//! The simplest reader, record after record: what it finds, a bag must not lose silently.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Changes to a recording that keep most of it one: whole records moved about, fields set to edges.
+//! Mutations that keep most of a recording valid: whole records moved, fields set to extreme values.
 
 use libfuzzer_sys::fuzzer_mutate;
 

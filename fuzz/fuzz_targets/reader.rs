@@ -1,7 +1,7 @@
-//! Any bytes as a recording: opened, walked in both directions, asked for all that a bag can be asked.
+//! Arbitrary bytes as a recording: opened, walked in both directions, with every query of a bag.
 //!
-//! The first byte of an input says how the others are treated, so that a change to one input is seen from
-//! many sides: see [`Treatment`].
+//! The first byte of an input selects how the others are treated, so that one input is tested in several ways: see
+//! [`Treatment`].
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any text as each of the three kinds of YAML that are read: a rosbag2 directory's `metadata.yaml`, the
-//! profiles in a channel's metadata, a user's overrides.
+//! Arbitrary text as each of the three kinds of YAML that are read: a rosbag2 directory's `metadata.yaml`, the profiles
+//! in a channel's metadata, a user's overrides.
 
 #![no_main]
 

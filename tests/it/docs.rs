@@ -1,4 +1,4 @@
-//! What the documentation takes from tables in the code.
+//! The documentation agrees with the tables in the code.
 
 use std::fmt::Write as _;
 use std::fs;

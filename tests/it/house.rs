@@ -1,4 +1,4 @@
-//! The house rules that no compiler checks: who may import whom, and how long a file may be.
+//! The house rules that no compiler checks: which module may import which, and how long a file may be.
 //!
 //! Reads the `use` lines and paths of every file in `src/` against the table of
 //! `docs/architecture.md`; what a test module at a file's end imports does not count.

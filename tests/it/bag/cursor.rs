@@ -1,4 +1,4 @@
-//! The ordered walk: against a plain sort, in both directions, from any start.
+//! The cursor, compared with a plain sort, in both directions, from any start.
 
 use bagplay::bag::{Bag, Cursor, Direction, Key, Message, Selection, StartAt, TopicId};
 use bagplay::time::Time;

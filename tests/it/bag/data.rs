@@ -1,6 +1,6 @@
-//! Real recordings, with crate mcap's own reader as the second opinion.
+//! Real recordings, compared with crate mcap's own reader.
 //!
-//! `BAGPLAY_DATA` names the folder with them; without it there is nothing to check.
+//! `BAGPLAY_DATA` names the folder of the recordings; without it these tests check nothing.
 
 use std::collections::HashMap;
 use std::fs;

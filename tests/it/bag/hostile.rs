@@ -1,4 +1,5 @@
-//! Malformed and hostile files: an error or damage, the right count, never a panic or a huge buffer.
+//! Malformed and hostile files: opening fails or damage is reported with the right count; no panic and no huge
+//! allocation.
 
 use bagplay::bag::{Bag, DamageKind, Direction, Message, Selection, StartAt, TopicId};
 use bagplay::time::{Time, TimeRange};

@@ -1,4 +1,4 @@
-//! What a late joiner is given: the last message of each publisher, found without scanning.
+//! What a late joiner receives: the last latched message of each publisher, found without scanning.
 
 use bagplay::bag::{
     Bag, CueAt, CuePoll, Cued, Cues, Direction, MessageOrder, Opening, Selection, StartAt, TopicId,

@@ -1,4 +1,4 @@
-//! Whatever the specification allows plays whole, in order, without a word, and is found clean.
+//! Every file that the specification allows plays completely, in order, without warnings or damage.
 
 use bagplay::bag::{Bag, Direction, Message, MessageOrder, Opening, Selection, StartAt, TopicId};
 use bagplay::time::{Ros, Time};

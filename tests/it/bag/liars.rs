@@ -1,5 +1,5 @@
-//! Indexes, headers and statistics that are wrong: what is in a chunk counts, no message is lost by what is only
-//! said of it, and whoever is wrong is named.
+//! Indexes, headers and statistics that are wrong: the contents of chunks apply, no message is lost through a wrong
+//! declaration, and the wrong record is named.
 
 use bagplay::bag::{Bag, DamageKind, Direction, Selection, StartAt, TopicId};
 use bagplay::time::Time;

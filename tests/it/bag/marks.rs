@@ -1,4 +1,4 @@
-//! Marks: kept beside the recording, or elsewhere where that cannot be; never at the cost of what is there.
+//! Marks are saved beside the recording, or elsewhere if that is impossible; existing files are never damaged.
 
 use std::fs;
 use std::path::{Path, PathBuf};

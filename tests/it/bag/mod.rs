@@ -1,4 +1,4 @@
-//! Recordings: what is written is read back, in any order, whole or damaged.
+//! Recordings: what was written is read back, in any order, complete or damaged.
 
 pub(crate) mod cue;
 pub(crate) mod cursor;

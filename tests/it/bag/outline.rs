@@ -1,4 +1,4 @@
-//! What a recording looks like, whole and in part, told while it grows.
+//! Message densities of a recording, whole and in part, reported while they grow.
 
 use std::ops::ControlFlow;
 

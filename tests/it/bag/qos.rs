@@ -1,4 +1,4 @@
-//! Recorded QoS profiles and type hashes, as the generations of rosbag2 and its relatives write them.
+//! Recorded QoS profiles and type hashes, as written by the versions of rosbag2 and by other recorders.
 
 use bagplay::ros::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
 

@@ -1,4 +1,4 @@
-//! rosbag2 directories: which files they are found to hold, and what is refused.
+//! rosbag2 directories: which files are found in them, and what is refused.
 
 use std::fs;
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! Files without an index that can be used: cut, unfinished, unchunked, with a summary that lies. What is
-//! sound in them plays in order as if there were one, and what is not is said once.
+//! Files without a usable index: cut, unfinished, unchunked, with a wrong summary. Their intact parts play in order as
+//! if there were an index, and each damage is reported once.
 
 use bagplay::bag::DamageKind::{self, Compression as Codec, Framing, Index, TooLarge, Truncated};
 use bagplay::bag::{Bag, Direction, IndexOrigin, MessageOrder, Opening, Progress, StartAt};

@@ -1,4 +1,4 @@
-//! Chunks whose zstd frames refer back over more than 128 MiB, and frames that only say that they do.
+//! Chunks whose zstd frames refer back over more than 128 MiB, and frames that only declare such a window.
 
 use std::io::Write as _;
 use std::process::Command;

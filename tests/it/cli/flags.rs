@@ -1,4 +1,4 @@
-//! The command line as people and scripts write it.
+//! Command lines as people and scripts write them.
 
 use std::path::PathBuf;
 

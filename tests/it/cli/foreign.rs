@@ -1,4 +1,4 @@
-//! What the binary says of text that is not its own: names of files, topics and types, definitions.
+//! How the binary prints foreign text: names of files, topics and types, definitions.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

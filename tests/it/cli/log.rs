@@ -1,4 +1,4 @@
-//! What the binary says: to who does not read it, and into files.
+//! The log of the binary: with readers that do not read, and in files.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};

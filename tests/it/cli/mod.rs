@@ -1,4 +1,4 @@
-//! The built program: its flags, what it prints, how it ends.
+//! The binary: its flags, its output, its exit.
 
 pub(crate) mod flags;
 pub(crate) mod foreign;

@@ -1,4 +1,4 @@
-//! The binary as a user meets it: exit codes, what is said and where.
+//! The binary as a process: exit codes, and what it prints where.
 
 use std::path::PathBuf;
 use std::process::Output;

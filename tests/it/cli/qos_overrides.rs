@@ -1,5 +1,5 @@
-//! Profiles as ROS 2 nodes see them: those given with `--qos-profile-overrides-path`, those recorded, and
-//! what is made of recorded ones that differ. And files that are refused.
+//! Profiles as ROS 2 nodes see them: those of `--qos-profile-overrides-path`, recorded ones, and the adaptation of
+//! recorded ones that differ. Also files that are refused.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

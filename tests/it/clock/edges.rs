@@ -1,5 +1,5 @@
-//! The ends of ranges and the values that are hardly ever used: periods of zero, the last instant there is, rates
-//! beyond a nanosecond, a source that is switched off and on again.
+//! Ends of ranges and rare values: periods of zero, the last instant, rates beyond a nanosecond, a source that is
+//! disabled and enabled again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

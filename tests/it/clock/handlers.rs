@@ -1,6 +1,6 @@
-//! What handlers, sleepers and those who watch them may expect of each other.
+//! What handlers, sleepers and observers may expect of each other.
 //!
-//! Who waits in vain shows as a deadline that passes.
+//! A thread that waits in vain shows as an expired deadline.
 
 use std::panic::panic_any;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};

@@ -1,5 +1,5 @@
-//! A source and its clocks, where it matters when they come: clocks that join late, states that wait, source code
-//! and handlers beside each other.
+//! A source and its clocks, where the order of events matters: clocks that attach late, states that wait, source code
+//! and handlers that run at the same time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};

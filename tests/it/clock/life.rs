@@ -1,4 +1,4 @@
-//! How long a source goes on: as long as anybody has a clock of it, and then it stops where it cannot wait for itself.
+//! The lifetime of a source: as long as any of its clocks exists; then it stops without a thread waiting for itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

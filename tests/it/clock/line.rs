@@ -1,5 +1,5 @@
-//! Calls that change something beside a source that ticks faster than handlers can be told: each comes back, and
-//! nothing that was fed is left behind.
+//! Calls that change something while a source ticks faster than handlers can run: each call returns, and no tick that
+//! was fed is lost.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};

@@ -1,5 +1,5 @@
-//! What is ready made: sources fed by hand and chosen while the program runs, sums and quotients of spans, what is
-//! known of a clock's pace, what is complained of.
+//! Smaller parts of the API: sources that are fed by hand or chosen at run time, sums and quotients of spans, the known
+//! pace of a clock, warnings.
 
 use std::thread;
 

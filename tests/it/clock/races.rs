@@ -1,4 +1,4 @@
-//! What was wrong once: things that come between other things.
+//! Regression tests of race conditions.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};

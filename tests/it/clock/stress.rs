@@ -1,8 +1,8 @@
-//! Many threads on two clocks whose handlers misbehave: nothing is torn, nobody hangs, no wake-up is lost.
+//! Many threads on two clocks whose handlers misbehave: no torn values, no deadlock, no lost wake-up.
 //!
-//! Seeded, but the interleaving is the machine's. Every time that is written ends in 7, so that half a
-//! write would show. At the end the time goes to where everybody's target lies behind: who then still
-//! sleeps has lost a wake-up, and the watchdog says so.
+//! The random numbers are seeded, but the interleaving is not. Every time that is written ends in 7, so that half a
+//! write would show. At the end the time moves past all targets: a thread that still sleeps then has lost a wake-up,
+//! and the watchdog reports it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

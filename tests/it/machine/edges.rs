@@ -1,4 +1,4 @@
-//! The machine by its transcript, at the edges: the end, closed gates, times that lie, ticks that are late.
+//! Transcripts of the machine at the edges: the end, closed gates, wrong times, late ticks.
 
 use bagplay::bag::{Cue, CueAt, Cued, Message, TopicId};
 use bagplay::output::{Event, Recording};

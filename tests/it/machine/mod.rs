@@ -1,4 +1,4 @@
-//! The machine by its transcripts, and the thread that runs it.
+//! The machine, tested by its transcripts, and the thread that runs it.
 
 pub(crate) mod edges;
 pub(crate) mod player_thread;

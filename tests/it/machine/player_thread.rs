@@ -1,4 +1,4 @@
-//! The player's thread and the handles to it: what can be read of a player while it runs.
+//! The player's thread and its handles: what can be read of a player while it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The machine by its transcript, with more than one topic: muted topics, and steps by topic.
+//! Transcripts of the machine with several topics: muted topics, and steps by topic.
 
 use bagplay::bag::{Cue, CueAt, Cued, Direction, Message, StartAt, TopicId};
 use bagplay::output::{Delivery, Null, Occasion, Output, Recording};
@@ -15,7 +15,7 @@ use crate::machine::transcript::{
 const A: TopicId = TopicId(0);
 const B: TopicId = TopicId(1);
 
-/// Messages at these instants of topics 0, 1, 2 (which transcripts call nothing, b, c).
+/// Messages at these instants of topics 0, 1, 2 (shown in transcripts without a name, as b, and as c).
 fn mixed(notes: &[(i64, u32)]) -> Vec<Message> {
     let times: Vec<i64> = notes.iter().map(|(ms, _)| *ms).collect();
     let mut all = messages(&times);
@@ -118,7 +118,7 @@ fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
         &[
             (0, Command::Mute(B)),
             (250, Command::Unmute(B)),
-            // It is heard: nothing to do.
+            // The topic is not muted: nothing to do.
             (260, Command::Unmute(B)),
             (270, Command::Stop),
         ],
@@ -131,7 +131,7 @@ fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
     );
     let counts = machine.report().topics()[1];
     assert_eq!((counts.refilled, counts.muted), (1, 2));
-    // Paused, and of two messages of one instant only the first has been taken.
+    // Paused, and of two messages at one instant only the first has been taken.
     check_all(
         paused(),
         all.clone(),
@@ -150,7 +150,7 @@ fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
         40 gen 0 held 1500
         40 msg 1500 b",
     );
-    // Backwards it is what lies before the position in time, as after a jump.
+    // Backwards this is the message before the position in time, as after a jump.
     check_all(
         Options {
             pace: Pace::At(Speed::from_f64(-1.0).unwrap()),
@@ -171,7 +171,7 @@ fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
     );
 }
 
-/// A machine of which the test feeds each cue, and the places that were asked for.
+/// A machine whose cues are fed by the test, and the positions that were requested.
 struct Fed {
     machine: Machine,
     cues: std::sync::mpsc::Receiver<(CueAt, bagplay::bag::CueFeed)>,
@@ -235,7 +235,7 @@ fn nothing_goes_out_before_what_a_topic_heard_again_is_latched_to() {
         )
     );
     assert!(at.range.stop() < at.from.time());
-    // What is next was due long ago.
+    // The next message was due long ago.
     assert_eq!(player.advance(40), [""; 0]);
     look.push(Cued::Refill(all[1].clone()));
     assert_eq!(player.advance(41), ["refill 1010 b"]);
@@ -288,7 +288,7 @@ fn a_jump_ends_the_look_of_a_topic_heard_again_or_begins_it_anew() {
     player.apply(0, Command::Unmute(B));
     let (_, look) = player.asked();
     player.machine.apply(Command::Seek(ros(1500)), wall(1));
-    // Nothing of it can arrive any more.
+    // Nothing of the old cue can arrive any more.
     assert!(!look.push(Cued::Refill(messages(&[1000]).remove(0))));
     assert_eq!(player.advance(1), ["gen 1 held 1500"]);
     let (at, _feed) = player.asked();
@@ -297,7 +297,7 @@ fn a_jump_ends_the_look_of_a_topic_heard_again_or_begins_it_anew() {
         (StartAt::At(ros(1500)), true, None)
     );
     assert!(player.cues.try_recv().is_err());
-    // Turning around refills nothing.
+    // Reversing sends no refills.
     player.apply(2, Command::Mute(B));
     player.apply(2, Command::Unmute(B));
     let (_, look) = player.asked();
@@ -313,7 +313,7 @@ fn a_jump_ends_the_look_of_a_topic_heard_again_or_begins_it_anew() {
         (at.from, at.refill, at.only),
         (StartAt::At(ros(1500)), true, Some(B))
     );
-    // Muted again before it came to that.
+    // Muted again before the refill was sent.
     player.apply(4, Command::Mute(B));
     assert!(!look.push(Cued::Refill(messages(&[1000]).remove(0))));
 }
@@ -385,7 +385,7 @@ fn a_step_back_goes_before_the_last_message_that_was_heard() {
         &[
             (10, Command::Step(2)),
             (20, Command::Mute(B)),
-            // Through what is muted, up to the stop on the way.
+            // Through muted topics, up to the stop on the way.
             (30, Command::PlayUntil(ros(1250))),
             (300, Command::Step(-1)),
             (310, Command::Stop),
@@ -423,7 +423,7 @@ fn a_step_to_a_message_of_a_topic_plays_through_what_lies_before_it() {
             (40, Command::StepTopic(B, -1)),
             (50, Command::StepTopic(A, -1)),
             (55, Command::StepTopic(A, -9)),
-            // The last one there is.
+            // The last message.
             (60, Command::StepTopic(B, 9)),
             (70, Command::StepTopic(B, 0)),
             (80, Command::Stop),
@@ -499,7 +499,7 @@ fn a_step_by_topic_stops_where_playing_was_to_stop() {
         &[
             (0, Command::PlayUntil(ros(1250))),
             (10, Command::StepTopic(B, 1)),
-            // There is none on this side of the stop.
+            // There is no message on this side of the stop.
             (20, Command::StepTopic(B, 1)),
         ],
         "
@@ -528,12 +528,12 @@ fn until_a_step_by_topic_has_found_its_message_nothing_moves() {
         (at.from, at.direction, at.refill, at.only),
         (StartAt::At(ros(1000)), Direction::Forward, false, Some(B))
     );
-    // Asked for again meanwhile: one further, and no other look.
+    // Requested again meanwhile: one step further, without another look-up.
     assert_eq!(player.apply(2, Command::StepTopic(B, 1)), [""; 0]);
     assert!(player.cues.try_recv().is_err());
     look.push(Cued::Message(all[1].clone()));
     assert_eq!(player.advance(3), [""; 0]);
-    // What changes nothing of it does not cancel it.
+    // A command that does not affect the look-up does not cancel it.
     player.apply(3, Command::Query);
     player.apply(3, Command::Mute(TopicId(2)));
     assert!(look.push(Cued::Message(all[3].clone())));
@@ -593,7 +593,7 @@ fn steps_back_asked_for_while_one_is_looked_for_add_up() {
         assert!(is_there, "{second:?}: {sent:?}");
         assert!(!player.machine.is_stepping());
     }
-    // Another topic, or all, is another look; the other way ends it.
+    // Another topic, or all topics, starts another look-up; the other direction ends it.
     for other in [
         Command::StepTopic(A, -1),
         Command::StepTopic(B, 1),
@@ -754,7 +754,7 @@ fn the_digest_is_of_what_was_played_again_too_and_not_of_landings() {
     assert_eq!(digest, Some(played.hex()));
 }
 
-/// One that takes nothing of topic 0.
+/// A selection without topic 0.
 struct Picky(Vec<TopicId>);
 
 impl Output for Picky {

@@ -1,7 +1,7 @@
-//! The machine by its transcript: a script of (instant, command) in, lines of (instant, what was done) out.
+//! The machine by its transcript: the input is a script of (instant, command), the output lines of (instant, effect).
 //!
-//! No thread, no clock, no wait. Times are milliseconds on both axes; the recording is fed by a source
-//! that answers like a bag's read-ahead.
+//! No thread, no clock, no waiting. Times are milliseconds on both axes; the source of messages answers like a bag's
+//! read-ahead.
 
 use bagplay::bag::{Cue, CueAt, Cued, Direction, Key, Message, StartAt, TopicId};
 use bagplay::output::{Event, Occasion, Recording};
@@ -47,7 +47,7 @@ pub(crate) fn messages(times: &[i64]) -> Vec<Message> {
     times.iter().enumerate().map(message).collect()
 }
 
-/// What a bag's cue would give, the one before the start as refill.
+/// What a bag's cue would deliver, with the message before the start as refill.
 pub(crate) fn cue(all: &[Message], at: CueAt) -> Vec<Cued> {
     let is_asked = |m: &&Message| at.only.is_none_or(|topic| m.topic == topic);
     let mut walk: Vec<&Message> = all.iter().filter(is_asked).collect();
@@ -99,7 +99,7 @@ pub(crate) fn quiet() -> Options {
     }
 }
 
-/// Nothing for topic 0, the only one of most tests; then b, c.
+/// No name for topic 0, which most tests use alone; then b, c.
 fn tag(topic: TopicId) -> &'static str {
     ["", " b", " c"][topic.index()]
 }
@@ -126,7 +126,8 @@ pub(crate) fn line(event: &Event) -> String {
     }
 }
 
-/// Runs a machine over a script until it is over or waits with the script done; its transcript.
+/// Runs a machine over a script until the run is over, or until it waits and the script has ended; returns its
+/// transcript.
 fn run(
     options: Options,
     source: impl FnMut(CueAt) -> Cue + Send + 'static,
@@ -158,7 +159,7 @@ fn run(
     (transcript.join("\n"), machine)
 }
 
-/// The one check: the transcript of a script, line by line; blanks at the line starts do not count.
+/// Compares the transcript of a script line by line; blanks at line starts are ignored.
 fn check(options: Options, times: &[i64], script: &[(i64, Command)], expected: &str) -> Machine {
     check_all(options, messages(times), script, expected)
 }
@@ -538,7 +539,7 @@ fn a_starved_player_holds_behind_what_it_has_not_read_and_goes_on_from_there() {
         (wait, machine.state()),
         (Wait::Until(wall(250)), State::Starved)
     );
-    // The clock stands: the next message may be stamped right after the last one.
+    // The clock is paused: the next message may have a stamp right after the last one.
     assert_eq!(advance(&mut machine, 250).1, ["clock 1000"]);
     feed.push(Cued::Message(second));
     assert_eq!(
@@ -730,7 +731,7 @@ fn play_at_the_end_starts_again() {
     assert!(!machine.report().reached_end, "it has left the end");
 }
 
-/// Wakes the machine at instants of the test's choosing, as a busy or stopped machine would.
+/// Wakes the machine at instants that the test chooses, as a busy or suspended computer would.
 #[test]
 fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
     let all = messages(&[1000, 1100, 1200, 1300]);
@@ -750,7 +751,7 @@ fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
         .map(String::as_str)
         .filter(|l| l.starts_with("msg") || l.starts_with("--"))
         .collect();
-    // It was to be woken at 200 and was at 700: the schedule is 500 ms later from then on.
+    // It was to be woken at 200 and was woken at 700: the schedule is 500 ms later from then on.
     assert_eq!(
         sent,
         [
@@ -776,7 +777,7 @@ fn a_send_that_blocks_counts_without_a_schedule_too() {
     while machine.report().sent < 2 {
         machine.advance(wall(0), &mut Recording(|_| ()));
     }
-    // The second took five seconds.
+    // The second send took five seconds.
     while machine.report().sent < 3 {
         machine.advance(wall(5000), &mut Recording(|_| ()));
     }
@@ -836,7 +837,7 @@ fn a_command_after_a_stall_finds_the_position_held() {
     let mut sent = Vec::new();
     for now in [0, 100, 600, 640, 650] {
         if now == 600 {
-            // The message of 1200 was due at 200; nobody ran this until now.
+            // The message of 1200 was due at 200; the machine did not run until now.
             machine.apply(pace(2.0), wall(now));
         }
         while machine.advance(wall(now), &mut Recording(|event| sent.push(line(&event))))
@@ -940,7 +941,7 @@ fn a_loop_over_nothing_ends_and_a_short_one_does_not_spin() {
     );
 }
 
-/// As from a chunk whose index lies about its times.
+/// As from a chunk whose index gives wrong times.
 #[test]
 fn messages_out_of_order_never_take_the_clock_back() {
     let times: Vec<Cued> = messages(&[1000, 1990, 1500])

@@ -1,4 +1,4 @@
-//! Whether there is a bar at all, and how it looks: terminals, the environment, flags, `config.toml`, the log.
+//! Whether the bar is shown, and how it looks: terminals, the environment, flags, `config.toml`, the log.
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
-//! A [`Tape`]: the built program in a pseudo-terminal of its own, with hands on keys and mouse and an eye on the
-//! screen; and [`Ear`], a subscriber that knows nothing of either.
+//! [`Tape`]: the binary in a pseudo-terminal, with simulated keys and mouse and a parsed screen. [`Ear`]: an
+//! independent subscriber.
 //!
-//! Nothing here waits for time to pass: every wait is for a picture or a message, and has a deadline that only a
-//! failure reaches. A picture is looked at when it is whole, so no test sees half of one; and every picture since the
-//! hands last moved is, so no test misses one that was soon gone.
+//! Nothing here waits for time to pass: every wait is for a frame or a message, with a deadline that is reached only on
+//! failure. Only complete frames are checked, and every frame since the last input is, so no test misses a frame that
+//! was soon replaced.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;

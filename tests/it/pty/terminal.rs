@@ -1,4 +1,4 @@
-//! The terminal is given back as it was, however the bar comes to its end.
+//! The terminal is restored, however the bar ends.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The table, marks, and what lies over the screen, in a terminal of any size.
+//! The table, marks and overlays, in terminals of any size.
 
 use bagplay::tui::{BINDINGS, GESTURES};
 use predicates::prelude::*;

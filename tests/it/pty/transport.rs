@@ -1,4 +1,4 @@
-//! The transport in a terminal: what keys and the mouse do on the screen, and to who subscribes.
+//! The transport in a terminal: the effects of keys and mouse on the screen and for subscribers.
 
 use bagplay::wire::ClockStateMessage;
 

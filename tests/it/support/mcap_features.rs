@@ -1,11 +1,11 @@
-//! MCAP files of every kind that the specification allows, written record by record: crate mcap's writer cannot
-//! leave out or move all of what a writer may.
+//! MCAP files of every kind that the specification allows, written record by record, because crate mcap's writer cannot
+//! leave out or move every optional part.
 
 use std::io::Write as _;
 
 pub(crate) const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 
-/// What a file has of what the specification leaves to the writer.
+/// The optional features of a file.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a feature that a writer has or has not"
@@ -24,16 +24,16 @@ pub(crate) struct Features {
     /// An attachment and its index, a metadata record and its index.
     pub(crate) attachment: bool,
     pub(crate) metadata: bool,
-    /// Definitions stand at the very beginning of the data, not where they are first needed.
+    /// Definitions are at the very beginning of the data, not where they are first needed.
     pub(crate) early_definitions: bool,
     pub(crate) zstd: bool,
 }
 
 impl Features {
-    /// How many combinations there are.
+    /// The number of combinations.
     pub(crate) const COUNT: u32 = 1 << 12;
 
-    /// The nth of them; `None` if it makes no sense, as indexes of chunks where there are none.
+    /// The nth combination; `None` if it makes no sense, as chunk indexes without chunks.
     pub(crate) fn nth(n: u32) -> Option<Self> {
         let bit = |i: u32| n >> i & 1 == 1;
         let features = Self {
@@ -126,7 +126,7 @@ fn message((channel, log_time, publish_time, payload): Note) -> Vec<u8> {
 
 impl Writer {
     fn record(&self, opcode: u8, body: &[u8]) -> Vec<u8> {
-        // The payload of a message and a footer have no end but that of their record.
+        // The payload of a message and a footer extend to the end of their record.
         let is_padded = self.features.padding && !matches!(opcode, 0x02 | 0x05);
         let padding: &[u8] = if is_padded { &[1, 0xff, 0xff] } else { &[] };
         let length = (body.len() + padding.len()) as u64;
@@ -159,7 +159,7 @@ impl Writer {
         }
         for (n, notes) in chunks.iter().enumerate() {
             if self.features.chunked {
-                // What the next chunk is going to need stands in this one, if it can.
+                // The definitions for the next chunk are in this one, if possible.
                 let needed = chunks.get(n + 1).copied().unwrap_or_default();
                 self.chunk(notes, needed);
             } else {

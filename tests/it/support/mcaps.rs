@@ -51,7 +51,7 @@ impl TopicSpec {
     }
 }
 
-/// What is written and how. A chunk ends after every `chunk` messages.
+/// The options of writing. A chunk ends after every `chunk` messages.
 #[derive(Clone)]
 pub(crate) struct Spec {
     pub(crate) topics: Vec<TopicSpec>,
@@ -119,7 +119,7 @@ impl Spec {
     }
 }
 
-/// Files that are gone with it.
+/// Files that are removed when this is dropped.
 pub(crate) struct Files {
     _dir: tempfile::TempDir,
     pub(crate) paths: Vec<PathBuf>,
@@ -161,7 +161,7 @@ pub(crate) fn texts(messages: &[Message]) -> Vec<String> {
     messages.iter().map(text).collect()
 }
 
-/// A record in a file: opcode, where it starts, how long its body is.
+/// A record in a file: opcode, position, length of its body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) opcode: u8,
@@ -169,7 +169,7 @@ pub(crate) struct Place {
     pub(crate) body: usize,
 }
 
-/// The records of a sound file, chunks unopened.
+/// The records of an undamaged file; chunks are not opened.
 pub(crate) fn places(bytes: &[u8]) -> Vec<Place> {
     let mut places = Vec::new();
     let mut at = 8;
@@ -189,7 +189,7 @@ pub(crate) fn place(bytes: &[u8], opcode: u8, n: usize) -> Place {
     *places.iter().filter(|p| p.opcode == opcode).nth(n).unwrap()
 }
 
-/// A pipe, which waits for its other end if it is opened.
+/// A named pipe; opening it blocks until the other end is opened.
 pub(crate) fn make_pipe(path: &Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status();
     assert!(made.unwrap().success());

@@ -1,4 +1,4 @@
-//! What several rooms' tests need: recordings that are written, network nodes, limits of waits.
+//! Helpers for the tests of several modules: written recordings, network nodes, time limits.
 
 pub(crate) mod mcap_features;
 pub(crate) mod mcaps;

@@ -1,5 +1,5 @@
-//! Two sessions on loopback, and what the wire tests have in common. Ports are free ones, scouting is off,
-//! waiting is for conditions.
+//! Two sessions on loopback, and helpers of the wire tests. Ports are free ones, scouting is off, waits are for
+//! conditions.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -27,11 +27,11 @@ pub(crate) const CLOCK_HASH: &str =
     "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 pub(crate) const CLOCK_KEY: &str = "0/clock/rosgraph_msgs::msg::dds_::Clock_/RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 
-/// An endpoint nobody listens on, and nobody but who asked ever will: not one of those that the system gives to
-/// whoever wants any, and none twice. A session that lost its router goes on looking for it, and would find that
-/// of another test.
+/// An endpoint that nobody listens on, and that only the caller will use: outside of the range of ports that the system
+/// assigns, and never given twice. A session that lost its router keeps looking for it, and would otherwise find the
+/// router of another test.
 pub(crate) fn free_endpoint() -> String {
-    /// Below what Linux gives away.
+    /// Below the range of ports that Linux assigns.
     const PORTS: std::ops::Range<u32> = 20_000..32_000;
     static NEXT: OnceLock<AtomicU32> = OnceLock::new();
     let next = NEXT.get_or_init(|| AtomicU32::new(std::process::id().wrapping_mul(101)));
@@ -47,11 +47,11 @@ fn listener(endpoint: &str) -> TcpListener {
     TcpListener::bind(endpoint.trim_start_matches("tcp/")).expect("a free port")
 }
 
-/// Events as they come.
+/// Events in order of arrival.
 pub(crate) struct Events(Receiver<WireEvent>);
 
 impl Events {
-    /// The first event, of those not yet taken, that is wanted.
+    /// The first event, not yet taken, that matches.
     pub(crate) fn wait(&self, what: &str, is_wanted: impl Fn(&WireEvent) -> bool) -> WireEvent {
         let mut others = Vec::new();
         loop {
@@ -63,7 +63,7 @@ impl Events {
         }
     }
 
-    /// What has come so far.
+    /// All events so far.
     pub(crate) fn drain(&self) -> Vec<WireEvent> {
         self.0.try_iter().collect()
     }
@@ -84,7 +84,7 @@ pub(crate) fn open(options: &WireOptions) -> (Session, Events) {
     (session.expect("a session"), Events(events))
 }
 
-/// A player that is the router, and where.
+/// A player that is the router, and its endpoint.
 pub(crate) fn router(change: impl FnOnce(&mut WireOptions)) -> (Session, Events, String) {
     let endpoint = free_endpoint();
     let mut options = options(std::slice::from_ref(&endpoint), &[]);
@@ -93,7 +93,7 @@ pub(crate) fn router(change: impl FnOnce(&mut WireOptions)) -> (Session, Events,
     (session, events, endpoint)
 }
 
-/// A plain zenoh session as a ROS 2 node has one, with what a test wants otherwise.
+/// A plain zenoh session configured as in a ROS 2 node, with changes for the test.
 pub(crate) fn node(mode: &str, connect: &str, settings: &[(&str, &str)]) -> zenoh::Session {
     let mut config = zenoh::Config::default();
     let connect = if connect.is_empty() {
@@ -149,7 +149,7 @@ pub(crate) fn played(id: u32, name: &str, qos: Option<Qos>) -> Played {
     }
 }
 
-/// A CDR payload that tells its number.
+/// A CDR payload that contains its number.
 pub(crate) fn payload(number: u32, size: usize) -> Bytes {
     let mut bytes = vec![0, 1, 0, 0];
     bytes.extend(number.to_le_bytes());
@@ -184,7 +184,7 @@ pub(crate) fn subscribe(
     session: &zenoh::Session,
     key: &str,
 ) -> (zenoh::pubsub::Subscriber<()>, Receiver<Sample>) {
-    // More than any test leaves lying there.
+    // More than any test leaves in the channel.
     let (tell, samples) = bounded(50_000);
     let subscriber = session.declare_subscriber(key.to_owned());
     let subscriber = subscriber
@@ -202,8 +202,8 @@ fn next<T>(told: &Receiver<T>) -> Option<T> {
     std::iter::from_fn(|| patience.slice()).find_map(|slice| told.recv_timeout(slice).ok())
 }
 
-/// Waits for the lines that a program prints on stderr, in their order: each call reads up to the first line that
-/// contains some words.
+/// Waits for lines that a program prints on stderr, in order: each call reads up to the first line that contains the
+/// given words.
 pub(crate) fn hearing(child: &mut Child) -> impl FnMut(&str) + use<> {
     let printed = BufReader::new(child.stderr.take().expect("a pipe"));
     let (tell, told) = bounded(50_000);
@@ -241,8 +241,8 @@ pub(crate) fn token(
     format!("@ros2_lv/0/{zid}/0/1/{kind}/%/%/listener/{topic}/{dds_type}/{hash}/::,10:,:,:,,")
 }
 
-/// Where a node reaches the sessions of players directly that have joined the router at `endpoint`: what their admin
-/// spaces tell, which the plain sessions of tests do not have.
+/// Where a node reaches sessions of players directly that have joined the router at `endpoint`. Read from their admin
+/// spaces, which plain sessions of tests do not have.
 fn players(endpoint: &str) -> Vec<String> {
     let asking = node("\"client\"", endpoint, &[]);
     let mut found = Vec::new();
@@ -261,7 +261,7 @@ fn players(endpoint: &str) -> Vec<String> {
     found
 }
 
-/// TCP connections with a tap: what the far side sends can be held back, as if its reader were frozen.
+/// TCP connections through a pipe that can hold back data of the far side, as if its reader were frozen.
 pub(crate) struct Pipe {
     /// The near ends.
     endpoints: Vec<String>,
@@ -271,22 +271,22 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    /// To the player that has joined the router at `endpoint`: what ROS 2 nodes on this host have is a direct link.
+    /// To the player that has joined the router at `endpoint`: ROS 2 nodes on this host have such a direct link.
     pub(crate) fn to(endpoint: &str) -> Self {
         Self::slow(endpoint, Duration::ZERO)
     }
 
-    /// The same, with 64 KiB a `pause` at most for what the far side sends.
+    /// The same, with at most 64 KiB per `pause` of data from the far side.
     pub(crate) fn slow(endpoint: &str, pause: Duration) -> Self {
         Self::carrying(&players(endpoint), pause)
     }
 
-    /// To the router itself, which carries for clients what the player sends.
+    /// To the router itself, which forwards the player's data to clients.
     pub(crate) fn to_router(endpoint: &str, pause: Duration) -> Self {
         Self::carrying(&[endpoint.to_owned()], pause)
     }
 
-    /// Takes one connection for each endpoint and carries it there.
+    /// Accepts one connection per endpoint and forwards it there.
     fn carrying(endpoints: &[String], pause: Duration) -> Self {
         let [gate, up] = [(); 2].map(|()| Arc::new((Mutex::new(true), Condvar::new())));
         let endpoints = endpoints
@@ -300,7 +300,7 @@ impl Pipe {
         }
     }
 
-    /// A node at the near end, that knows of no other way: a peer, or a client of the router at the far end.
+    /// A node at the near end that has no other link: a peer, or a client of the router at the far end.
     pub(crate) fn node(&self, mode: &str) -> zenoh::Session {
         self.node_with(mode, "10000")
     }
@@ -321,12 +321,12 @@ impl Pipe {
         self.node("\"peer\"")
     }
 
-    /// Holds back what the far side sends, for as long as the pipe lives.
+    /// Holds back data of the far side, as long as the pipe lives.
     pub(crate) fn block(&self) {
         *self.gate.0.lock().expect("no panic") = false;
     }
 
-    /// Holds back what either side sends, as if the node were a stopped process.
+    /// Holds back data of both sides, as if the node were a stopped process.
     pub(crate) fn stop(&self) {
         self.block();
         *self.up.0.lock().expect("no panic") = false;
@@ -342,16 +342,16 @@ impl Drop for Pipe {
     }
 }
 
-/// TCP connections to an endpoint, which can be cut one by one.
+/// TCP connections to an endpoint, each of which can be cut.
 pub(crate) struct Relay {
-    /// Where to connect.
+    /// The endpoint to connect to.
     pub(crate) endpoint: String,
     relayed: Arc<Mutex<Relayed>>,
 }
 
 #[derive(Default)]
 struct Relayed {
-    /// In the order in which they came.
+    /// In order of arrival.
     connections: Vec<TcpStream>,
     is_closed: bool,
 }
@@ -386,26 +386,26 @@ impl Relay {
         }
     }
 
-    /// How many connections there were.
+    /// The number of connections so far.
     pub(crate) fn count(&self) -> usize {
         self.relayed.lock().expect("no panic").connections.len()
     }
 
-    /// Ends some connections, counted from the first there was.
+    /// Cuts some connections, counted from the first.
     pub(crate) fn cut(&self, which: std::ops::Range<usize>) {
         for connection in &self.relayed.lock().expect("no panic").connections[which] {
-            // Some have ended already.
+            // Some have closed already.
             drop(connection.shutdown(Shutdown::Both));
         }
     }
 
-    /// Ends new connections at once.
+    /// Closes new connections at once.
     pub(crate) fn close(&self) {
         self.relayed.lock().expect("no panic").is_closed = true;
     }
 }
 
-/// Carries one connection to an endpoint; the near end.
+/// Forwards one connection to an endpoint; returns the near end.
 fn pipe(
     endpoint: &str,
     pause: Duration,
@@ -417,7 +417,7 @@ fn pipe(
     let target = endpoint.trim_start_matches("tcp/").to_owned();
     let (tap, up_tap) = (Arc::clone(gate), Arc::clone(up_gate));
     std::thread::spawn(move || {
-        // Connections after the first are refused by nobody taking them.
+        // Connections after the first are not accepted.
         let (near, _) = listener.accept().expect("a connection");
         let far = TcpStream::connect(target).expect("the far side");
         let up = (

@@ -1,13 +1,13 @@
-//! How long a test waits for what has to come.
+//! Time limits of waits in tests.
 
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes on a loaded machine.
+/// Longer than any wait takes on a loaded machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks no more than this counts: a machine that stood still was not waiting.
+/// The most that counts between two checks: a machine that was suspended was not waiting.
 const SLICE: Duration = Duration::from_millis(500);
 
-/// What is left of the patience of one wait.
+/// The remaining time of one wait.
 #[derive(Debug)]
 pub(crate) struct Patience {
     left: Duration,
@@ -22,7 +22,7 @@ impl Patience {
         }
     }
 
-    /// How long to wait before the next look; `None` when it is enough.
+    /// How long to wait before the next check; `None` when the time is up.
     pub(crate) fn slice(&mut self) -> Option<Duration> {
         let now = instant();
         let gone = now.saturating_duration_since(self.looked).min(SLICE);
@@ -31,7 +31,7 @@ impl Patience {
     }
 }
 
-/// Waits for a condition that tells nobody of itself.
+/// Polls a condition that has no notification.
 #[track_caller]
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let mut patience = Patience::new();
@@ -41,9 +41,9 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A moment later: how often a condition that tells nobody of itself is looked at.
+/// The interval of polling.
 pub(crate) fn look_again() {
-    // Nobody sends: it is the time limit that ends this.
+    // Nothing is sent: the time-out ends this.
     let _ = crossbeam_channel::never::<()>().recv_timeout(Duration::from_millis(5));
 }
 

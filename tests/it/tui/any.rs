@@ -1,4 +1,4 @@
-//! Whatever comes in, in any order and on any size: the transport bar holds, and draws.
+//! Random events in any order and at any size: the transport bar does not panic, and draws.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! What is read from a recording for the screen alone.
+//! Look-ups in a recording for the screen.
 
 use std::sync::Arc;
 

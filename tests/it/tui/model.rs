@@ -1,5 +1,5 @@
-//! A believable transport bar for tests: a minute of a vehicle's recording with a gap in it, a player's status
-//! written by hand, counts that grow as they would. No thread, no clock, no terminal.
+//! A realistic transport bar for tests: a minute of a vehicle's recording with a gap in it, a hand-made player status,
+//! and counts that grow accordingly. No thread, no clock, no terminal.
 
 use bagplay::bag::{Outline, Schema, Topic, TopicId, TopicOutline};
 use bagplay::marks::Mark;

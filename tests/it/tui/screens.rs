@@ -1,5 +1,5 @@
-//! Pictures of the transport bar: every screen, overlay and step of the ladder of sizes, as text and by its
-//! styles. `INSTA_UPDATE=always cargo test tui_screens` takes them anew; `git diff` shows what has changed.
+//! Snapshots of the transport bar: every screen, overlay and size class, as text and as styles. `INSTA_UPDATE=always
+//! cargo test tui_screens` updates them; `git diff` shows what has changed.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
-//! What the transport bar does with what comes in: tables of (state, event) → (state, effects), without a
-//! terminal; and that nothing that can come in breaks it.
+//! How the transport bar handles events: tables of (state, event) → (state, effects), without a terminal.
 
 use std::collections::BTreeSet;
 

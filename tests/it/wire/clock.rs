@@ -1,4 +1,4 @@
-//! `/clock` on the wire, and that it does not fall silent.
+//! `/clock` on the wire, and that it is always repeated.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Waiting until what was put has left, for subscribers that are slow or stuck, on real connections.
+//! Waiting until all data has been sent, with slow or stuck subscribers, on real connections.
 
 use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};

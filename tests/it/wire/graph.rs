@@ -1,4 +1,4 @@
-//! What others see of us, and what we are told of others.
+//! What other nodes see of us, and what we learn of other nodes.
 
 use bagplay::wire::{ClockOptions, Distro, Session, WireEvent, WireOptions};
 use crossbeam_channel::bounded;

@@ -1,4 +1,4 @@
-//! Losing the way and finding it again; being the router; not hanging.
+//! Losing the path to the network and regaining it; being the router; no deadlocks.
 
 use std::time::Duration;
 

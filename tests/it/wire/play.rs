@@ -1,4 +1,4 @@
-//! The whole way: a recording, the player, zenoh, a subscriber; and the binary when its router goes.
+//! End to end: a recording, the player, zenoh, a subscriber; and the binary when its router is lost.
 
 use std::path::Path;
 use std::process::{Command as Process, Stdio};

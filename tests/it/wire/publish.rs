@@ -1,4 +1,4 @@
-//! What subscribers get: keys, attachments, order, history, nothing lost.
+//! What subscribers receive: keys, attachments, order, history, no losses.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Subscribers that take nothing, or go, and nodes that publish the same: what is done, told and counted.
+//! Subscribers that take no data or leave, and other publishers of the same topics: handling, reports and counts.
 
 use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};

@@ -1,4 +1,4 @@
-//! `~/clock_state` on the wire: every change of motion is said, with a state to go on from.
+//! `~/clock_state` on the wire: every change of motion is published, with the complete state.
 
 use bagplay::bag::{Bag, Cues, Selection};
 use bagplay::output::Null;
