@@ -183,7 +183,7 @@ impl<'a> Supervisor<'a> {
                 Command::CloseGate(Gate::Subscribers)
             }
         };
-        // A player that has stopped waits for nobody.
+        // A player that has stopped needs no subscribers.
         let _ = transport.send(command);
     }
 

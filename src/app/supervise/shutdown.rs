@@ -16,7 +16,7 @@ const A_MOMENT: Duration = Duration::from_secs(1);
 /// Waits until all data has been sent; to be called while the topics are still declared. Returns how the run ended, now
 /// that it is over, and how many bytes no subscriber had taken.
 pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
-    // An end that was requested waits for nobody.
+    // A requested end does not wait for subscribers.
     let mut is_asked = !matches!(ended.how, Ending::End | Ending::Failed);
     let mut explains_at = Some(run.transport.now().saturating_add(SLOW));
     let drained = run.network.drain(|| {

@@ -270,7 +270,7 @@ fn an_index_that_names_another_channel_loses_nothing() {
     }
 }
 
-/// A record as it stands in a file.
+/// A record of a file.
 fn record(opcode: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u64).to_le_bytes();
     [&[opcode], &length[..], body].concat()

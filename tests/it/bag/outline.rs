@@ -11,7 +11,7 @@ use crate::support::mcaps::{Files, Note, Spec, at, bag, place, places};
 const CHUNK: u8 = 0x06;
 const MESSAGE_INDEX: u8 = 0x07;
 
-/// Everything that is told of a range.
+/// Everything that is reported of a range.
 fn told(bag: &Bag, from: u64, to: u64, parts: usize) -> Vec<Outline> {
     let mut told = Vec::new();
     let range = TimeRange::between(at(from), at(to));

@@ -37,7 +37,7 @@ fn waker() -> (Waker, Receiver<()>) {
     (Waker::from(Arc::new(Tells(tell))), told)
 }
 
-/// Polls whenever it is told to, until it is done.
+/// Polls whenever it is woken, until it is done.
 #[track_caller]
 fn block_on<T>(task: impl Future<Output = T>) -> T {
     let (waker, told) = waker();

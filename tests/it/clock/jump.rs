@@ -24,7 +24,7 @@ fn ns(nanos: i64) -> Duration {
 /// What a test clock's system clock shows first.
 const SYSTEM: i64 = 1_000_000 * SEC;
 
-/// A log of what handlers were told.
+/// A log of the events that handlers received.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 

@@ -22,7 +22,7 @@ use crate::support::patience::{Patience, look_again};
 
 pub(crate) use crate::support::patience::until;
 
-/// What a picture begins and ends with.
+/// How a frame begins and ends.
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
 
@@ -180,7 +180,7 @@ fn termios(master: &dyn MasterPty) -> String {
     format!("{:?}", master.get_termios().expect("a terminal"))
 }
 
-/// A picture, as a person sees it.
+/// A frame, as a person sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Shot {
     pub(crate) rows: Vec<String>,
@@ -275,7 +275,7 @@ impl Seen {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// With the newest picture.
+    /// With the newest frame.
     fn now(&self) -> MutexGuard<'_, Now> {
         let mut now = self.lock();
         while now.turn() {}
@@ -304,7 +304,7 @@ fn begun(bytes: &[u8]) -> usize {
 }
 
 impl Now {
-    /// On to the next whole picture; whether there was one.
+    /// Moves on to the next complete frame; returns whether there was one.
     fn turn(&mut self) -> bool {
         let new = &self.bytes[self.parsed..];
         let end = new.windows(END.len()).position(|part| part == END);
@@ -400,7 +400,7 @@ impl Tape {
         self.seen.now().shot()
     }
 
-    /// The first picture that is as wanted, of those since the hands last moved or one was found.
+    /// The first frame that matches, of those since the last input or the last match.
     #[track_caller]
     pub(crate) fn wait_for(&self, what: &str, is_it: impl Fn(&Shot) -> bool) -> Shot {
         let mut patience = Patience::new();
@@ -421,13 +421,13 @@ impl Tape {
         }
     }
 
-    /// The first picture of the bar that has these words.
+    /// The first frame of the bar that contains these words.
     #[track_caller]
     pub(crate) fn wait_text(&self, words: &str) -> Shot {
         self.wait_for(&format!("`{words}`"), |shot| shot.shows(words))
     }
 
-    /// The first picture of the bar with this time from the start, in milliseconds.
+    /// The first frame of the bar with this time from the start, in milliseconds.
     #[track_caller]
     pub(crate) fn wait_elapsed(&self, millis: i64) -> Shot {
         self.wait_for(&format!("{millis} ms"), |shot| {
@@ -523,7 +523,7 @@ impl Tape {
         assert_ne!(termios(&*self.master), self.before, "not in raw mode");
     }
 
-    /// Waits for the end; the exit code, and the last picture.
+    /// Waits for the end; returns the exit code and the last frame.
     #[track_caller]
     pub(crate) fn wait_end(&mut self) -> (u32, Shot) {
         let mut patience = Patience::new();
@@ -547,7 +547,7 @@ impl Tape {
         (self.code.unwrap(), self.shot())
     }
 
-    /// Quits by the key; the last picture.
+    /// Quits by the key; returns the last frame.
     #[track_caller]
     pub(crate) fn quit(mut self) -> Shot {
         self.keys("q");
@@ -557,7 +557,7 @@ impl Tape {
         shot
     }
 
-    /// Somebody else on the network, once the clock has been heard.
+    /// A subscriber on the network, once it has received the clock.
     #[track_caller]
     pub(crate) fn ear(&self) -> Ear {
         let ear = Ear::on(self.endpoint.as_deref().expect("a router"), &self.seen);
@@ -749,7 +749,7 @@ impl Reel {
         next.expect("a message").1
     }
 
-    /// When what was heard was recorded.
+    /// When the received messages were recorded.
     #[track_caller]
     pub(crate) fn time(&self, heard: &Heard) -> i64 {
         let is_it = |(topic, _, payload): &&(String, i64, Vec<u8>)| {
@@ -761,7 +761,7 @@ impl Reel {
             .1
     }
 
-    /// When what was heard of a topic was recorded.
+    /// When the received messages of a topic were recorded.
     #[track_caller]
     pub(crate) fn heard(&self, all: &[Heard], topic: &str) -> Vec<i64> {
         let of_it = all.iter().filter(|heard| heard.topic == topic);

@@ -92,7 +92,7 @@ fn a_terminal_that_takes_nothing_holds_up_no_end() {
         let mut tape = quiet(&["--loop"]);
         let tty = open(&tape);
         tcflow(&tty, Action::OOff).unwrap();
-        // It is playing: the next picture waits.
+        // It is playing: the next frame waits.
         let mut size = 0;
         until("silence", || {
             let pause = crossbeam_channel::never::<()>();
@@ -334,7 +334,7 @@ fn what_has_lost_its_shell_leaves_the_screen_to_whoever_has_it() {
     });
 }
 
-/// Whether this was written, in the middle of a picture too.
+/// Whether this was written, even in the middle of a frame.
 fn tells(tape: &Tape, words: &str) -> bool {
     String::from_utf8_lossy(&tape.bytes()).contains(words)
 }
@@ -366,7 +366,7 @@ fn where_no_shell_would_let_it_go_on_it_is_not_stopped() {
 
 #[test]
 fn after_a_stop_that_nobody_can_prepare_for_the_terminal_is_taken_anew() {
-    // Not in the middle of a picture.
+    // Not in the middle of a frame.
     let tape = quiet(&["--start-paused"]);
     tape.signal(Signal::STOP);
     tape.wait_stopped();

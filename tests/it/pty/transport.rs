@@ -9,7 +9,7 @@ use crate::pty::tape::{
 
 const SECOND: i64 = 1_000_000_000;
 const MILLI: i64 = 1_000_000;
-/// Two topics that are easily told apart, at 200 Hz and 50 Hz.
+/// Two topics that are easy to distinguish, at 200 Hz and 50 Hz.
 const TWO: [&str; 2] = ["/imu", "/odom"];
 
 fn span() -> i64 {
@@ -36,7 +36,7 @@ fn paused_at(columns: u16, args: &[&str]) -> (Tape, Ear, Reel) {
     (tape, ear, Reel::of(&TWO))
 }
 
-/// The screen and the clock stand there.
+/// The screen and the clock are paused there.
 #[track_caller]
 fn assert_at(tape: &Tape, ear: &Ear, nanos: i64) {
     tape.wait_elapsed(nanos / MILLI);

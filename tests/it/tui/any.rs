@@ -277,7 +277,7 @@ fn every_size_can_be_drawn() {
             model.take(Event::Resized(size), stamp(0));
             drawn_on(&model, size);
         }
-        // The terminal may have another size than was told a moment ago.
+        // The terminal may have another size than was last reported.
         for (width, height) in [
             (0, 0),
             (1, 1),

@@ -13,7 +13,7 @@ fn demo() -> Bag {
     Bag::open(&[concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap")]).unwrap()
 }
 
-/// A lookup of the demo, and what it tells; the channel is disconnected when its thread has ended.
+/// A lookup of the demo, and its events; the channel is disconnected when its thread has ended.
 fn lookup() -> (Bag, Lookup, Receiver<Event>) {
     let (send, told) = bounded(1000);
     let tell = move |event| send.send(event).unwrap();

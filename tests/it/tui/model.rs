@@ -234,12 +234,12 @@ pub(crate) fn size(width: u16, height: u16) -> Size {
     Size { width, height }
 }
 
-/// Nothing has happened yet: no status, no lane, nothing said.
+/// Before any event: no status, no lane, no log lines.
 pub(crate) fn fresh(look: Look) -> Model {
     Model::new(facts(), look, rows(), marks(), size(80, 24))
 }
 
-/// With lane, listeners, and some lines said; the player has not said anything yet.
+/// With a lane, subscribers and some log lines; without a status of the player.
 pub(crate) fn told(look: Look) -> Model {
     let mut model = fresh(look);
     let mut heard = vec![Some(0); TOPICS.len()];
@@ -387,7 +387,7 @@ pub(crate) fn show(model: &mut Model, status: Status) {
     model.observe(wall(0), Some(status), counts(millis), Some(ahead));
 }
 
-/// It stands at a place.
+/// Paused at a time.
 pub(crate) fn stand(model: &mut Model, state: State, millis: i64) {
     show(model, status(state, millis, speed(1_000_000)));
 }
@@ -462,7 +462,7 @@ pub(crate) fn answer_outline(model: &mut Model) {
     model.take(Event::Lane(lane), stamp(0));
 }
 
-/// The picture on a screen of a size, and where the cursor stands if it was set.
+/// The frame on a screen of a size, and the position of the cursor if it was set.
 pub(crate) fn drawn(model: &Model, size: Size) -> (Buffer, Option<Position>) {
     let mut model = model.clone();
     model.take(Event::Resized(size), stamp(0));
@@ -476,7 +476,7 @@ pub(crate) fn drawn(model: &Model, size: Size) -> (Buffer, Option<Position>) {
     (buffer, Some(cursor).filter(|cursor| *cursor != nowhere))
 }
 
-/// The rows of a picture, without the blanks at their ends.
+/// The rows of a frame, without trailing blanks.
 pub(crate) fn text(buffer: &Buffer) -> Vec<String> {
     let row = |y| {
         let mut row = String::new();
@@ -492,7 +492,7 @@ pub(crate) fn text(buffer: &Buffer) -> Vec<String> {
     (0..buffer.area.height).map(row).collect()
 }
 
-/// The picture as text; the cursor, if there is one, is told below.
+/// The frame as text; the cursor, if there is one, is described below.
 pub(crate) fn picture(model: &Model, size: Size) -> String {
     let (buffer, cursor) = drawn(model, size);
     let mut rows = text(&buffer);
@@ -518,7 +518,7 @@ pub(crate) fn uncovered(model: &Model) -> Model {
     model
 }
 
-/// What was said last.
+/// The last log line.
 pub(crate) fn said(model: &Model) -> String {
     let mut model = uncovered(model);
     model.act(Action::Log, stamp(0));

@@ -33,7 +33,7 @@ const LADDER: [(u16, u16); 12] = [
     (10, 1),
 ];
 
-/// Several pictures, each under its title.
+/// Several frames, each under its title.
 #[derive(Default)]
 struct Album(String);
 
@@ -572,7 +572,7 @@ fn overlays_in_ascii() {
     assert_snapshot!(album.0);
 }
 
-/// Nothing but ASCII on every screen there is, whatever is said.
+/// Nothing but ASCII on every screen, whatever is logged.
 #[test]
 fn ascii_is_ascii() {
     let mut models: Vec<Model> = states(&ascii())

@@ -1,4 +1,5 @@
-//! How the transport bar handles events: tables of (state, event) → (state, effects), without a terminal.
+//! How the transport bar handles events: tables of (state, event) → (state, effects), without a terminal. No event
+//! causes a panic.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ const SCREEN: Size = Size {
     height: 24,
 };
 
-/// It stands 12.184 s in, with marks at 9.5, 27 and 48.25 s; the first topic is selected.
+/// Paused 12.184 s in, with marks at 9.5, 27 and 48.25 s; the first topic is selected.
 fn paused() -> Model {
     paused_at(12_184)
 }
@@ -81,7 +82,7 @@ fn effects(model: &mut Model) -> String {
     told.join(", ")
 }
 
-/// Presses keys and tells what is to be done.
+/// Presses keys and returns the effects.
 fn does(model: &mut Model, keys: &str) -> String {
     press(model, keys);
     effects(model)
@@ -102,7 +103,7 @@ fn bindings() -> impl Iterator<Item = &'static Binding> {
     BINDINGS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
-/// Name, what is to be done, what is said, what is on the screen afterwards.
+/// Name, effects, log line, and what is on the screen afterwards.
 #[rustfmt::skip]
 const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("play-pause", "toggle", "", ""),
@@ -570,7 +571,7 @@ fn a_loop_by_keys() {
     assert_eq!(does(&mut model, "L"), "hold");
 }
 
-/// With a player that plays from 10 s to 50 s and stands there.
+/// With a player that plays from 10 s to 50 s and is paused there.
 fn limited(millis: i64) -> Model {
     let part = Facts {
         played: TimeRange::between(at(10_000), at(50_000)),
@@ -581,7 +582,7 @@ fn limited(millis: i64) -> Model {
     model
 }
 
-/// The status of a player that stands at a place of this range.
+/// The status of a player that is paused at a time of this range.
 fn within(from: i64, to: i64, millis: i64) -> Status {
     let range = TimeRange::between(at(from), at(to));
     let status = status(State::Paused, millis, speed(1_000_000));
@@ -599,7 +600,7 @@ fn a_cleared_loop_goes_back_to_what_was_played_before_it() {
     assert_eq!(does(&mut model, "l"), "range 20.000 to 30.000, loop");
     show(&mut model, within(20_000, 30_000, 25_000));
     assert_eq!(does(&mut model, "l"), "range 10.000 to 50.000, hold");
-    // The player has not heard of it yet.
+    // The player has not processed it yet.
     show(&mut model, within(20_000, 30_000, 25_000));
     assert_eq!(does(&mut model, "home"), "seek 10.000");
 

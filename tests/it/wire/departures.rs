@@ -1,4 +1,4 @@
-//! A subscriber whose link closes after it took nothing: what it may have lost is told and counted.
+//! A subscriber whose link closes after it took no data: what it may have lost is reported and counted.
 
 use bagplay::output::{Occasion, Output};
 use bagplay::wire::{Missed, WireEvent, WireOutput};

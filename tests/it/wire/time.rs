@@ -117,7 +117,7 @@ fn a_program_lives_on_a_players_time() {
     let target = range.start() + Duration::from_secs(10);
     clock.sleep_until(target, OnJump::Continue).unwrap();
     assert!(clock.now() >= target);
-    // Held: the time stands where the player stands.
+    // Held: the time is where the player is.
     let held = transport
         .ask(Command::Pause)
         .unwrap()
@@ -142,7 +142,7 @@ fn a_program_lives_on_a_players_time() {
     }
     let slept = asleep.join().unwrap();
     assert!(matches!(slept, Err(SleepError::TimeJumped(_))), "{slept:?}");
-    // They are told one after the other.
+    // They are reported one after the other.
     until("the same time on all", || {
         clocks.iter().all(|other| other.now() == clock.now())
     });
