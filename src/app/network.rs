@@ -13,8 +13,8 @@ use bagplay::time::{Ros, Segment, Time};
 #[cfg(feature = "tui")]
 use bagplay::wire::TopicState;
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, Session, Skipped,
-    StateTopic, WireError, WireEvent, WireOptions, WireOutput,
+    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, QueueDepth, Session,
+    Skipped, StateTopic, WireError, WireEvent, WireOptions, WireOutput,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -167,7 +167,7 @@ impl Network {
     }
 
     /// The nodes that subscribe to a topic with a limited history (keep last), and their depths.
-    pub(crate) fn depths(&self, topic: &str) -> Vec<(String, u32)> {
+    pub(crate) fn depths(&self, topic: &str) -> Vec<QueueDepth> {
         let session = self.session.as_ref();
         session.map_or_else(Vec::new, |session| session.graph().depths(topic))
     }

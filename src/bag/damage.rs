@@ -10,6 +10,7 @@ use crate::untrusted::Foreign;
 
 /// What is wrong with a damaged place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum DamageKind {
     /// The end is missing: the recorder was killed, or the file was truncated.
     Truncated,

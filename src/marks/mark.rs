@@ -19,6 +19,7 @@ pub struct Mark {
 
 /// Why marks cannot be read or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MarksError {
     /// The file exists but cannot be read.
     #[error("{}: marks cannot be read: {source}", Foreign::path(path))]

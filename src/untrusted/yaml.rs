@@ -14,6 +14,7 @@ const MAX_NODES: usize = 250_000;
 
 /// Why a YAML text cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum YamlError {
     /// It is longer than any text that this program has a use for.
     #[error("it is longer than the {MAX_TEXT} bytes that are read")]

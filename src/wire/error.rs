@@ -9,6 +9,7 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why the wire cannot be opened or a topic cannot be put on it.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum WireError {
     /// A topic whose name cannot be a zenoh key.
     #[error("topic `{}` cannot be put on zenoh: {reason}", Foreign::text(name))]

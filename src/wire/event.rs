@@ -10,6 +10,7 @@ use crate::untrusted::Foreign;
 
 /// What happens on the network. Sent from zenoh's threads: the receiver must not block.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum WireEvent {
     /// A node subscribes to a topic that this session publishes, with the same type and hash.
     SubscriberJoined {

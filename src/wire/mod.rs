@@ -30,4 +30,4 @@ pub use rmw_zenoh::gid::Gid;
 pub use rmw_zenoh::graph::Graph;
 pub use rmw_zenoh::names::{check_name, topic_key};
 pub use rmw_zenoh::qos_chunk::{decode_qos, encode_qos};
-pub use rmw_zenoh::token::{Endpoint, EntityKind, Token};
+pub use rmw_zenoh::token::{Endpoint, EntityKind, QueueDepth, Token};

@@ -122,6 +122,7 @@ pub struct Skipped {
 
 /// Why a topic is not published.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SkipReason {
     /// Its name cannot be a zenoh key.
     #[error("zenoh cannot carry its name: {0}")]

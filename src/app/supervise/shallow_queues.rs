@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use bagplay::bag::Bag;
 use bagplay::cli::Plan;
 use bagplay::player::Pace;
+use bagplay::wire::QueueDepth;
 
 /// A queue that fills within this time at the played rate is too short: a callback may well take as long.
 const SHORT_SECONDS: f64 = 0.02;
@@ -50,11 +51,11 @@ impl ShallowQueues {
         &mut self,
         pace: Pace,
         streams: &[Stream],
-        depths: impl Fn(&str) -> Vec<(String, u32)>,
+        depths: impl Fn(&str) -> Vec<QueueDepth>,
     ) -> Vec<String> {
         let mut warnings = Vec::new();
         for stream in streams {
-            for (node, depth) in depths(&stream.name) {
+            for QueueDepth { node, depth } in depths(&stream.name) {
                 let Some(how) = stream.is_too_much_for(depth, pace) else {
                     continue;
                 };
@@ -106,7 +107,8 @@ mod tests {
         let mut check = || {
             shallow.check(pace, &streams, |topic| {
                 assert!(["/a", "/b"].contains(&topic));
-                vec![("/node".to_owned(), depth)]
+                let node = "/node".to_owned();
+                vec![QueueDepth { node, depth }]
             })
         };
         let first = check().len();

@@ -9,6 +9,7 @@ use crate::untrusted::Foreign;
 
 /// Why a recording cannot be opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BagError {
     /// The file cannot be opened.
     #[error("{}: cannot be opened", Foreign::path(path))]

@@ -78,6 +78,7 @@ impl fmt::Display for Note {
 
 /// Why a directory cannot be played.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DirectoryError {
     /// The directory cannot be listed.
     #[error("{}: cannot be read", Foreign::path(path))]

@@ -27,6 +27,7 @@ const AGAIN: &str = "copy it again from where it was recorded";
 
 /// Why a compressed recording cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpoolError {
     /// The file cannot be opened, or is not a regular file.
     #[error("{}: cannot be opened", Foreign::path(path))]

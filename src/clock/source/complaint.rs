@@ -2,6 +2,7 @@
 
 /// What is wrong with the way the time is published; each is logged once per source.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum Complaint {
     /// There is more than one publisher of the time (requirement T27).
     SeveralPublishers,

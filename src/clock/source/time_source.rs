@@ -53,6 +53,7 @@ impl<S: TimeSource + ?Sized> TimeSource for Box<S> {
 
 /// Why a source cannot start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SourceError {
     /// It feeds system time on a machine without a system clock (requirement T13).
     #[error("this machine has no system clock\nhint: use the steady clock's source")]

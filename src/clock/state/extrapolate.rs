@@ -35,6 +35,7 @@ impl ClockState {
 
 /// How a ROS clock's time moves, as far as that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum ClockPace {
     /// As the machine's clock: no source drives the clock.
     Machine,

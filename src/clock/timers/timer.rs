@@ -104,6 +104,7 @@ pub enum InvalidPeriod {
 
 /// Why a timer does not tick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TimerError {
     /// It was canceled, or was for one tick only; [`Timer::reset`] starts it again.
     #[error("the timer is canceled")]

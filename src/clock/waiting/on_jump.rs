@@ -38,6 +38,7 @@ impl OnJump {
 
 /// Why a wait ended early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SleepError {
     /// The time jumped, and [`OnJump`] ends the wait for that.
     #[error("the time jumped by {} while asleep", .0.delta())]

@@ -381,9 +381,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_tick_that_waits_for_another_put_in_line_is_not_a_stall() {
-        const TIMEOUT: Duration = Duration::from_secs(1);
+    /// A peer without links, and a clock before each message on it.
+    fn per_message(timeout: Duration) -> (zenoh::Session, Clock) {
         let mut config = zenoh::Config::default();
         for (key, value) in [
             ("mode", "\"peer\""),
@@ -395,7 +394,7 @@ mod tests {
         let main = zenoh::open(config).wait().unwrap();
         let events = Events::new(|_| ());
         let graph = Graph::new(main.zid().to_string(), "/player".to_owned());
-        let stalls = Stalls::new(graph, events.clone(), TIMEOUT, None);
+        let stalls = Stalls::new(graph, events.clone(), timeout, None);
         let spec = Spec {
             key: "clock".to_owned(),
             token: None,
@@ -409,10 +408,55 @@ mod tests {
             per_message: true,
         };
         let lanes = Lanes {
-            main,
+            main: main.clone(),
             patient: None,
         };
         let clock = Clock::start(&lanes, &spec, options, &events, stalls).unwrap();
+        (main, clock)
+    }
+
+    /// A subscriber in the publisher's own session is called within the put, by the thread that puts.
+    #[test]
+    fn nobody_holds_the_lock_of_the_state_while_a_put_in_line_waits() {
+        const TIMEOUT: Duration = Duration::from_secs(10);
+        let (session, clock) = per_message(TIMEOUT);
+        let shared = Arc::clone(&clock.shared);
+        let (tell, told) = bounded(1000);
+        let subscriber = session.declare_subscriber("clock").callback(move |sample| {
+            // What goes ahead of messages never waits, and is put under the lock.
+            if sample.priority() != Priority::Data {
+                return;
+            }
+            let began = steady();
+            let is_free = || shared.state.try_lock().is_ok();
+            let is_late = || steady().saturating_duration_since(began) >= TIMEOUT;
+            while !is_free() && !is_late() {
+                thread::yield_now();
+            }
+            let _ = tell.try_send((thread::current().id(), !is_late()));
+        });
+        let _subscriber = subscriber.wait().unwrap();
+        let this = thread::current().id();
+        let wait_for_put = |is_own: bool| {
+            loop {
+                let (thread, is_free) = told.recv_timeout(2 * TIMEOUT).expect("a put in line");
+                assert!(is_free, "its thread held the lock");
+                if (thread == this) == is_own {
+                    return;
+                }
+            }
+        };
+        clock.tick(Time::from_nanos(1));
+        wait_for_put(true);
+        // Somebody new follows, and the keeper has it repeated.
+        clock.waker()();
+        wait_for_put(false);
+    }
+
+    #[test]
+    fn a_tick_that_waits_for_another_put_in_line_is_not_a_stall() {
+        const TIMEOUT: Duration = Duration::from_secs(1);
+        let (_session, clock) = per_message(TIMEOUT);
         // Stands for the thread that repeats in line, while its put waits.
         let line = clock.shared.line.lock().unwrap();
         let waits_since = steady();

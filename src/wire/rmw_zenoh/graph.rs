@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
-use crate::ros::{History, dds_type, ros_type};
+use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, QueueDepth, Token};
+use crate::ros::{dds_type, ros_type};
 use crate::wire::event::WireEvent;
 
 /// The topic of the clock.
@@ -168,19 +168,12 @@ impl Graph {
         .collect()
     }
 
-    /// The subscriptions with `keep_last` history that receive what this session publishes on a topic: node and
-    /// depth.
-    pub fn depths(&self, topic: &str) -> Vec<(String, u32)> {
+    /// The queues of the subscriptions with `keep_last` history that receive what this session publishes on a topic.
+    pub fn depths(&self, topic: &str) -> Vec<QueueDepth> {
         let state = self.state();
-        let depth = |token: &Token| match token.endpoint.as_ref()?.qos.history {
-            // Zero means the system's default.
-            History::KeepLast(0) => Some(super::qos_chunk::DEFAULT_DEPTH),
-            History::KeepLast(depth) => Some(depth),
-            History::KeepAll => None,
-        };
-        let subscriptions = state.reached(topic);
-        subscriptions
-            .filter_map(|token| Some((token.node_path(), depth(token)?)))
+        state
+            .reached(topic)
+            .filter_map(Token::queue_depth)
             .collect()
     }
 

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::ros::Qos;
+use crate::ros::{History, Qos};
 
 use super::names::{demangle, mangle};
-use super::qos_chunk::{decode_qos, encode_qos};
+use super::qos_chunk::{DEFAULT_DEPTH, decode_qos, encode_qos};
 
 /// Written in place of a hash: for every type in ROS 2 Humble, and for types whose hash is unknown.
 pub(crate) const NO_HASH: &str = "TypeHashNotSupported";
@@ -64,6 +64,15 @@ pub struct Endpoint {
     pub qos: Qos,
 }
 
+/// How many messages a subscription keeps for its callbacks.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct QueueDepth {
+    /// The full name of the subscription's node.
+    pub node: String,
+    /// The depth of its `keep_last` history, in messages.
+    pub depth: u32,
+}
+
 /// One entity of the ROS graph. Its `Display` output is the token's key.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Token {
@@ -91,6 +100,20 @@ impl Token {
     /// The node's full name.
     pub fn node_path(&self) -> String {
         format!("{}/{}", self.namespace.trim_end_matches('/'), self.node)
+    }
+
+    /// The queue of an endpoint with `keep_last` history.
+    pub(crate) fn queue_depth(&self) -> Option<QueueDepth> {
+        let depth = match self.endpoint.as_ref()?.qos.history {
+            // Zero means the system's default.
+            History::KeepLast(0) => DEFAULT_DEPTH,
+            History::KeepLast(depth) => depth,
+            History::KeepAll => return None,
+        };
+        Some(QueueDepth {
+            node: self.node_path(),
+            depth,
+        })
     }
 
     /// Reads a token's key; `None` if it is not one. The additional chunk of ROS 2 Lyrical is accepted and

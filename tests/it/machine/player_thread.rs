@@ -181,6 +181,32 @@ fn what_is_asked_together_with_a_stop_is_answered_that_it_has_stopped() {
 }
 
 #[test]
+fn who_waits_for_a_step_is_answered_by_a_stop() {
+    let player = Player::new();
+    let transport = player.transport();
+    let asking = player.transport();
+    // What is played ends at once; the look for a step back is never fed.
+    let (_feed, look) = Cue::channel();
+    let mut cues = vec![look, Cue::hand_fed([])];
+    let (tell, opened) = crossbeam_channel::bounded(2);
+    let source = Source::new(["/a"], move |_| {
+        tell.send(()).unwrap();
+        cues.pop().unwrap()
+    });
+    let running = player.start(paused(), source, Null).unwrap();
+    transport.ask(Command::Query).unwrap();
+    let step = std::thread::spawn(move || asking.ask(Command::Step(-1)));
+    for _ in 0..2 {
+        opened.recv_timeout(PATIENCE).unwrap();
+    }
+    let stopped = transport.ask(Command::Stop);
+    running.join().unwrap();
+    for answer in [stopped, step.join().unwrap()] {
+        assert_eq!(answer.map(|it| it.state), Ok(State::Stopped));
+    }
+}
+
+#[test]
 fn while_a_send_blocks_playback_stands_for_all_who_look() {
     let player = Player::new();
     let transport = player.transport();
