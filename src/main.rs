@@ -12,6 +12,12 @@ use app::{play, signals, verbs};
 use bagplay::cli::{Cli, Exit, TalkArgs, Verb};
 
 fn main() -> ExitCode {
+    // A second signal may come while the last log lines wait for a terminal: it decides until the very end.
+    signals::decide(ended()).into()
+}
+
+/// Runs the command. On return the log is written, or has been given up.
+fn ended() -> Exit {
     let _last = SaidBeforeTheEnd;
     // If this fails, exceeding the file size limit ends the process; that is no reason not to start.
     let _ = signals::let_writes_fail();
@@ -27,11 +33,11 @@ fn main() -> ExitCode {
         }
     };
     match done {
-        Ok(exit) => signals::decide(exit).into(),
-        Err(failure) if failure.is_closed_pipe() => Exit::Done.into(),
+        Ok(exit) => exit,
+        Err(failure) if failure.is_closed_pipe() => Exit::Done,
         Err(Failure { exit, error }) => {
             tracing::error!("{}", failure::plain(&format!("{error:#}")));
-            signals::decide(exit).into()
+            exit
         }
     }
 }
