@@ -10,7 +10,9 @@ mod mutation;
 
 use std::collections::BTreeMap;
 
-use bagplay::bag::{Bag, DamageKind, Direction, Key, MessageOrder, Opening, Selection, StartAt, TopicId};
+use bagplay::bag::{
+    Bag, DamageKind, Direction, Key, MessageOrder, Opening, Selection, StartAt, TopicId,
+};
 use bagplay::time::{Ros, Time, TimeRange};
 use bytes::Bytes;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};

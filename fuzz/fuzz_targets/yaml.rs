@@ -4,8 +4,7 @@
 #![no_main]
 
 use bagplay::bag::Metadata;
-use bagplay::ros::Qos;
-use bagplay::cli::QosOverrides;
+use bagplay::ros::{Qos, QosOverrides};
 use libfuzzer_sys::fuzz_target;
 
 /// Nobody is shown more than a line, or what a terminal would obey.

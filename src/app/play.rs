@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::Context;
 use bagplay::bag::{Bag, Cues, Note, Reach, Selection};
 use bagplay::cli::{
-    Ending, Exit, Format, Hints, OnDisconnect, Plan, PlayArgs, QosOverrides, Summary, TalkArgs,
-    plan,
+    Ending, Exit, Format, Hints, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan,
 };
 use bagplay::player::{Command, Gate, Player, Running, Source, WhenDone};
+use bagplay::ros::QosOverrides;
 use bagplay::untrusted::{Foreign, read_start};
 
 #[cfg(feature = "tui")]

@@ -21,5 +21,3 @@ pub use report::hints::Hints;
 pub use report::info::Info;
 pub use report::summary::{Ending, Summary, Untaken};
 pub use report::units::{bytes, count};
-
-pub use plan::qos_overrides::{QosOverrides, QosOverridesError};

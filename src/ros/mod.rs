@@ -3,6 +3,7 @@
 pub(crate) mod message_definition;
 mod names;
 mod qos;
+mod qos_overrides;
 #[cfg(feature = "wire")]
 mod rihs01;
 
@@ -10,5 +11,6 @@ pub use message_definition::SchemaError;
 pub use names::{dds_type, is_tf_static, is_type_hash, ros_type};
 pub use qos::{Durability, History, Liveliness, MOST_KEPT, Qos, QosDuration, Reliability};
 pub(crate) use qos::{Profile, kept_by_latched};
+pub use qos_overrides::{QosOverrides, QosOverridesError};
 #[cfg(feature = "wire")]
 pub use rihs01::{Computed, message_hash, service_hash};

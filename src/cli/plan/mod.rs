@@ -1,7 +1,6 @@
 //! Turns parsed arguments into what is played: the only file that knows how flags combine.
 
 pub(super) mod kinds;
-pub(super) mod qos_overrides;
 pub(super) mod select;
 
 use std::cmp::Ordering;
@@ -10,8 +9,8 @@ use std::collections::HashMap;
 use crate::bag::{Topic, TopicId};
 use crate::cli::args::flags::{PlayArgs, TimeArgs};
 use crate::player::{Before, ClockOptions, Gate, Gates, Intent, Options, Pace, WhenDone};
+use crate::ros::QosOverrides;
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
-use qos_overrides::QosOverrides;
 use select::{Chosen, SelectError, choose, ids_of};
 
 /// A command line that does not fit this recording.

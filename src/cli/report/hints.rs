@@ -166,8 +166,8 @@ mod tests {
     use crate::cli::args::argv::spread_lists;
     use crate::cli::args::flags::Cli;
     use crate::cli::plan::plan;
-    use crate::cli::plan::qos_overrides::QosOverrides;
     use crate::ros::Qos;
+    use crate::ros::QosOverrides;
     use crate::time::{Time, TimeRange};
 
     fn hints(line: &str) -> (Hints, PlayArgs, Vec<Topic>) {

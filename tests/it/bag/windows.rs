@@ -1,6 +1,7 @@
 //! Chunks whose zstd frames refer back over more than 128 MiB, and frames that only declare such a window.
 
 use std::io::Write as _;
+#[cfg(feature = "cli")]
 use std::process::Command;
 
 use bagplay::bag::{Bag, DamageKind, Direction, Message, StartAt};
@@ -8,7 +9,9 @@ use mcap::records::op;
 use zstd::stream::Encoder;
 
 use crate::support::mcap_features::MAGIC;
-use crate::support::mcaps::{Files, all, at, bag};
+#[cfg(feature = "cli")]
+use crate::support::mcaps::Files;
+use crate::support::mcaps::{all, at, bag};
 
 /// More than is held of a chunk's compressed bytes at once.
 const LARGE: usize = 17 << 20;
@@ -104,6 +107,7 @@ fn a_large_chunk_plays_whatever_its_window() {
 }
 
 /// A frame that says it has a window of 2 GiB is legal, and needs no more memory than another one.
+#[cfg(feature = "cli")]
 #[test]
 fn a_window_that_is_only_declared_takes_no_memory() {
     let records = records(&noise(LARGE));

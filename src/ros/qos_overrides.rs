@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_saphyr::Spanned;
 
-use crate::ros::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
+use super::qos::{Durability, History, Liveliness, Qos, QosDuration, Reliability};
 use crate::untrusted::{YamlError, yaml};
 
 /// Why overrides cannot be used.
