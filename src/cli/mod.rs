@@ -2,6 +2,8 @@
 
 mod args;
 mod exit;
+#[cfg(test)]
+mod fixtures;
 mod plan;
 mod report;
 

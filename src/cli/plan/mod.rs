@@ -315,24 +315,13 @@ pub fn pace_factor(pace: Pace) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::cli::args::argv::spread_lists;
-    use crate::cli::args::flags::Cli;
+    use crate::cli::fixtures;
+    use crate::cli::fixtures::typed;
     use crate::ros::History;
 
     fn topics() -> Vec<Topic> {
-        let topic = |name: &str| Topic {
-            name: name.into(),
-            schema: None,
-            encoding: "cdr".into(),
-            offered_qos: vec![],
-            type_hash: None,
-            is_latched: false,
-            message_count: None,
-        };
-        ["/imu", "/clock"].map(topic).to_vec()
+        fixtures::topics(&["/imu", "/clock"])
     }
 
     fn planned(line: &str) -> Result<Plan, PlanError> {
@@ -346,12 +335,7 @@ mod tests {
             Time::from_nanos(100 * second),
             Time::from_nanos(200 * second),
         );
-        plan(&play_args(line), &profiles, recording, &topics())
-    }
-
-    fn play_args(line: &str) -> PlayArgs {
-        let words = format!("play x.mcap {line}");
-        Cli::parse_from(spread_lists(words.split_whitespace().map(Into::into))).play
+        plan(&typed(line), &profiles, recording, &topics())
     }
 
     fn secs(line: &str) -> Result<(i64, i64), String> {
@@ -492,7 +476,7 @@ mod tests {
             topic: topic.to_owned(),
             reason: "no ROS message".to_owned(),
         };
-        let by_name = play_args("--wait-for-subscribers /imu");
+        let by_name = typed("--wait-for-subscribers /imu");
         let mut named = planned("--wait-for-subscribers /imu").unwrap();
         let imu = named.awaited[0].id;
         assert_eq!(
@@ -502,7 +486,7 @@ mod tests {
                 reason: "no ROS message".to_owned()
             })
         );
-        let all = play_args("--wait-for-subscribers");
+        let all = typed("--wait-for-subscribers");
         let mut plan = planned("--wait-for-subscribers").unwrap();
         let ids: Vec<TopicId> = plan.awaited.iter().map(|chosen| chosen.id).collect();
         for (n, id) in ids.iter().enumerate() {
@@ -516,11 +500,9 @@ mod tests {
     #[test]
     fn a_clock_that_would_show_zero_is_warned_of() {
         let warnings = |line: &str, start: i64| {
-            let cli = Cli::parse_from(spread_lists(
-                format!("play x.mcap {line}").split(' ').map(Into::into),
-            ));
+            let typed = typed(line);
             let recording = TimeRange::between(Time::from_nanos(start), Time::from_nanos(9));
-            plan(&cli.play, &QosOverrides::default(), recording, &topics())
+            plan(&typed, &QosOverrides::default(), recording, &topics())
                 .unwrap()
                 .warnings
                 .len()

@@ -241,20 +241,10 @@ fn compile(flag: &'static str, pattern: Option<&str>) -> Result<Option<Regex>, S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::fixtures;
 
     fn topics() -> Vec<Topic> {
-        let topic = |name: &str| Topic {
-            name: name.into(),
-            schema: None,
-            encoding: "cdr".into(),
-            offered_qos: vec![],
-            type_hash: None,
-            is_latched: false,
-            message_count: None,
-        };
-        ["/imu", "/camera/left", "/camera/right", "mouse"]
-            .map(topic)
-            .to_vec()
+        fixtures::topics(&["/imu", "/camera/left", "/camera/right", "mouse"])
     }
 
     fn args() -> TopicArgs {

@@ -159,33 +159,19 @@ fn word(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
     use crate::bag::TopicId;
-    use crate::cli::args::argv::spread_lists;
-    use crate::cli::args::flags::Cli;
+    use crate::cli::fixtures::{topics, typed};
     use crate::cli::plan::plan;
-    use crate::ros::Qos;
-    use crate::ros::QosOverrides;
+    use crate::ros::{Qos, QosOverrides};
     use crate::time::{Time, TimeRange};
 
     fn hints(line: &str) -> (Hints, PlayArgs, Vec<Topic>) {
-        let topic = |name: &str| Topic {
-            name: name.into(),
-            schema: None,
-            encoding: "cdr".into(),
-            offered_qos: vec![],
-            type_hash: None,
-            is_latched: false,
-            message_count: None,
-        };
-        let topics = ["/imu", "odd*'name", "/clock"].map(topic).to_vec();
-        let words = format!("play x.mcap {line}");
-        let cli = Cli::parse_from(spread_lists(words.split_whitespace().map(Into::into)));
+        let topics = topics(&["/imu", "odd*'name", "/clock"]);
+        let typed = typed(line);
         let recording = TimeRange::between(Time::from_nanos(1), Time::from_nanos(2));
-        let plan = plan(&cli.play, &QosOverrides::default(), recording, &topics).unwrap();
-        (Hints::new(&cli.play, &plan, &topics), cli.play, topics)
+        let plan = plan(&typed, &QosOverrides::default(), recording, &topics).unwrap();
+        (Hints::new(&typed, &plan, &topics), typed, topics)
     }
 
     /// Every hint that names a topic, for a topic that is sent as `sent`.
@@ -222,7 +208,7 @@ mod tests {
             ("--remap /imu:=/a", "/a"),
             ("--remap /imu:=/a --prefix robot1", "/robot1/a"),
         ] {
-            let (hints, args, topics) = hints(line);
+            let (hints, _, topics) = hints(line);
             let said = about(&hints, sent);
             assert_eq!(said.len(), 4, "{line}");
             for (hint, named) in [(0, 2), (1, 1), (3, 1)].map(|(at, n)| (&said[at], n)) {
@@ -233,12 +219,9 @@ mod tests {
             let flags = said[0].strip_prefix("stop it, ").unwrap();
             let (exclude, remap) = flags.split_once(", or ").unwrap();
             for flag in [exclude, remap] {
-                let words = format!("play x.mcap {flag}");
-                let typed = Cli::parse_from(spread_lists(words.split(' ').map(Into::into)));
-                crate::cli::plan::select::choose(&topics, &typed.play.topics, &typed.play.ros)
-                    .unwrap();
+                let typed = typed(flag);
+                crate::cli::plan::select::choose(&topics, &typed.topics, &typed.ros).unwrap();
             }
-            drop(args);
         }
     }
 

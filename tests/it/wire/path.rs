@@ -74,14 +74,12 @@ fn a_router_that_is_not_there_yet_is_found_later() {
     assert!(session.has_path());
 }
 
-#[test]
-fn two_peers_meet_through_the_player_that_is_the_router() {
-    let (_session, _, endpoint) = router(|_| ());
-    let (player, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
+/// A message of the player reaches a peer that joins later at `endpoint`.
+fn reaches_a_peer(player: &Session, events: &Events, endpoint: &str) {
     let (mut output, _) = player
         .advertise(&[played(0, "/chatter", None)], None)
         .unwrap();
-    let node = peer(&endpoint);
+    let node = peer(endpoint);
     let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
     events.wait("match", |event| {
         matches!(event, WireEvent::Matching { matched: true, .. })
@@ -91,21 +89,19 @@ fn two_peers_meet_through_the_player_that_is_the_router() {
 }
 
 #[test]
+fn two_peers_meet_through_the_player_that_is_the_router() {
+    let (_session, _, endpoint) = router(|_| ());
+    let (player, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    reaches_a_peer(&player, &events, &endpoint);
+}
+
+#[test]
 fn a_router_elsewhere_makes_us_its_client() {
     let (_router, _, endpoint) = router(|_| ());
     // Reaches this host, and is no loopback address by its looks.
     let elsewhere = endpoint.replace("127.0.0.1", "0.0.0.0");
     let (player, events) = open(&options(&[], &[elsewhere]));
-    let (mut output, _) = player
-        .advertise(&[played(0, "/chatter", None)], None)
-        .unwrap();
-    let node = peer(&endpoint);
-    let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
-    output.message(&message(0, payload(9, 8)), Occasion::Due);
-    assert_eq!(number(take(&samples).payload()), 9);
+    reaches_a_peer(&player, &events, &endpoint);
 }
 
 #[test]

@@ -266,22 +266,29 @@ fn a_router_that_a_file_configures_waits_for_a_slow_client() {
     }
 }
 
-#[test]
-fn a_subscriber_that_goes_makes_playback_stand_until_it_is_back() {
-    let (child, mut hear, endpoint) = play(&[
+/// A player that waits for a subscriber of `/odom`, has got one and has lost it again; and the node that had it.
+fn play_and_lose_the_awaited(args: &[&str]) -> (Child, impl FnMut(&str) + use<>, zenoh::Session) {
+    let wait = [
         "--topics",
         "/odom",
         "--wait-for-subscribers",
         "--rate",
         "0.05",
-    ]);
+    ];
+    let (child, mut hear, endpoint) = play(&[&wait[..], args].concat());
     hear("waiting for subscribers of /odom");
     let node = peer(&endpoint);
-    let (first, received) = odometry(&node);
+    let (subscription, received) = odometry(&node);
     // It plays.
     take(&received);
-    drop(first);
+    drop(subscription);
     hear("/odom lost the subscriber that was waited for: playback stands");
+    (child, hear, node)
+}
+
+#[test]
+fn a_subscriber_that_goes_makes_playback_stand_until_it_is_back() {
+    let (child, mut hear, node) = play_and_lose_the_awaited(&[]);
     let (second, received) = odometry(&node);
     take(&received);
     drop(second);
@@ -299,21 +306,7 @@ fn a_subscriber_that_goes_makes_playback_stand_until_it_is_back() {
 
 #[test]
 fn a_subscriber_that_stays_away_ends_the_run() {
-    let (child, mut hear, endpoint) = play(&[
-        "--topics",
-        "/odom",
-        "--wait-for-subscribers",
-        "--rate",
-        "0.05",
-        "--wait-timeout",
-        "20",
-    ]);
-    hear("waiting for subscribers of /odom");
-    let node = peer(&endpoint);
-    let (subscription, received) = odometry(&node);
-    take(&received);
-    drop(subscription);
-    hear("/odom lost the subscriber that was waited for: playback stands");
+    let (child, mut hear, _node) = play_and_lose_the_awaited(&["--wait-timeout", "20"]);
     hear("nobody subscribed to /odom within");
     assert_eq!(summary(child, 4)["ended"], "failed");
 }
