@@ -32,8 +32,8 @@ pub(crate) fn decide(exit: Exit) -> Exit {
     AT_ONCE.get().copied().unwrap_or(exit)
 }
 
-/// The exit codes that signals request. A second signal before the first is handled ends the process at once: a user
-/// who presses ctrl-C twice wants that.
+/// The exit codes that signals request. A second signal before the run has ended ends the process at once:
+/// pressing ctrl-C twice asks for that.
 pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     if !outlives_terminal() {
