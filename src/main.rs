@@ -52,10 +52,10 @@ fn speak_and_run(cli: &Cli) -> Result<Exit, Failure> {
     }
 }
 
-fn run(cli: &Cli, voice: &LogTarget) -> Result<Exit, Failure> {
+fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
     match &cli.command {
-        None => play::run(&cli.play, &cli.talk, voice),
-        Some(Verb::Info(args)) => verbs::info(args, &cli.talk, voice),
+        None => play::run(&cli.play, &cli.talk, log_target),
+        Some(Verb::Info(args)) => verbs::info(args, &cli.talk, log_target),
         Some(Verb::Completions { shell }) => verbs::completions(*shell, &mut Cli::command()),
         Some(Verb::Man) => verbs::man(Cli::command()),
     }

@@ -22,10 +22,10 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 pub(crate) fn open(
     paths: &[PathBuf],
     order: MessageOrder,
-    voice: &LogTarget,
+    log_target: &LogTarget,
 ) -> Result<Bag, Failure> {
     let watch = Watch {
-        voice,
+        log_target,
         state: Mutex::new(State {
             began: now(),
             last_line: now(),
@@ -72,7 +72,7 @@ pub(crate) fn warn(bag: &Bag) {
 }
 
 struct Watch<'a> {
-    voice: &'a LogTarget,
+    log_target: &'a LogTarget,
     state: Mutex<State>,
 }
 
@@ -88,8 +88,8 @@ impl Watch<'_> {
         if state.began.elapsed() < PATIENCE {
             return;
         }
-        if !self.voice.is_drawn {
-            if !self.voice.is_quiet && state.last_line.elapsed() >= LINE_EVERY {
+        if !self.log_target.is_drawn {
+            if !self.log_target.is_quiet && state.last_line.elapsed() >= LINE_EVERY {
                 state.last_line = now();
                 let percent = u128::from(progress.done) * 100 / u128::from(progress.of.max(1));
                 tracing::info!(
@@ -103,7 +103,7 @@ impl Watch<'_> {
             let template = "reading through {wide_msg} [{bar:20}] {bytes} / {total_bytes}";
             let style = ProgressStyle::with_template(template).expect("the template is valid");
             let bar = ProgressBar::new(progress.of).with_style(style.progress_chars("━╸─"));
-            self.voice.bars.add(bar)
+            self.log_target.bars.add(bar)
         });
         bar.set_length(progress.of);
         bar.set_position(progress.done);

@@ -27,7 +27,11 @@ use crate::app::supervise::shallow_queues;
 use crate::app::supervise::shutdown;
 
 /// Opens the recordings, connects, plays and prints the summary.
-pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &LogTarget) -> Result<Exit, Failure> {
+pub(crate) fn run(
+    args: &PlayArgs,
+    talk: &TalkArgs,
+    log_target: &LogTarget,
+) -> Result<Exit, Failure> {
     if args.bags.is_empty() {
         let error = anyhow::anyhow!("no recording named; hint: play BAG.mcap, or play --help");
         return Err(Failure::new(Exit::Usage, error));
@@ -35,7 +39,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &LogTarget) -> Result
     let face = Interface::choose(args, talk)?;
     let profiles = args.topics.qos_profile_overrides_path.as_deref();
     let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
-    let bag = open_bag::open(&args.bags, args.time.message_order.into(), voice)?;
+    let bag = open_bag::open(&args.bags, args.time.message_order.into(), log_target)?;
     open_bag::warn(&bag);
     let recording = bag
         .range()
@@ -84,7 +88,7 @@ pub(crate) fn run(args: &PlayArgs, talk: &TalkArgs, voice: &LogTarget) -> Result
         hints: &hints,
         streams: shallow_queues::streams(&bag, &plan),
         network: &network,
-        voice,
+        log_target,
         transport,
         signals,
     };

@@ -11,8 +11,12 @@ use super::{dirs, open_bag};
 use crate::app::log::stdout;
 
 /// `play info BAG…`: one page for all of them, as they would be played together.
-pub(crate) fn info(args: &InfoArgs, talk: &TalkArgs, voice: &LogTarget) -> Result<Exit, Failure> {
-    let bag = open_bag::open(&args.bags, MessageOrder::Received, voice)?;
+pub(crate) fn info(
+    args: &InfoArgs,
+    talk: &TalkArgs,
+    log_target: &LogTarget,
+) -> Result<Exit, Failure> {
+    let bag = open_bag::open(&args.bags, MessageOrder::Received, log_target)?;
     let info = if args.check {
         // The page reports all damage, so no separate warning is needed.
         Info::checked(&bag)

@@ -13,7 +13,7 @@ use super::sync::{Condvar, Mutex, MutexGuard, ThreadId};
 use super::wall_clock::{Rest, Resting, Wall};
 use crate::clock::jump::handler::Handler;
 use crate::clock::jump::handler_gate::{Gate, Running};
-use crate::clock::jump::handler_threads::{Handlers, HubId, Serving};
+use crate::clock::jump::handler_threads::{DeliveryId, Handlers, Serving};
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Notice, Phase};
 use crate::clock::source::mailbox::Mailbox;
 use crate::clock::state::change::{Change, Fallback, Outcome, State};
@@ -52,8 +52,8 @@ pub(crate) struct CoreState {
     pub(crate) timers: Timetable,
     /// How often the clock has been attached to a source or detached from one.
     pub(crate) owner: u64,
-    /// The hub that delivers the clock's time, if one does.
-    pub(crate) hub: Option<HubId>,
+    /// The delivery that delivers the clock's time, if one does.
+    pub(crate) delivery: Option<DeliveryId>,
     pub(crate) handlers: Vec<Arc<Handler>>,
     /// Changes to make, in this order.
     pub(crate) changes: Mailbox<Change>,
@@ -99,7 +99,7 @@ impl CoreState {
     /// Whether a wait in this thread would wait for itself: it runs handlers of this clock or of another clock with the
     /// same source.
     pub(crate) fn is_fed_here(&self) -> bool {
-        self.is_handled_here() || self.hub.is_some_and(Serving::is_here)
+        self.is_handled_here() || self.delivery.is_some_and(Serving::is_here)
     }
 
     /// Whether the clock shows a time that moves or that a source has fed.
@@ -131,7 +131,7 @@ impl Core {
             alarms: Alarms::default(),
             timers: Timetable::default(),
             owner: 0,
-            hub: None,
+            delivery: None,
             handlers: Vec::new(),
             changes: Mailbox::default(),
             handling: None,

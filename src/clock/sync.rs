@@ -51,12 +51,12 @@ pub(crate) fn spawn(_: &str, work: impl FnOnce() + Send + 'static) {
 /// Waits while `is_too_early` returns true, for `patience` at most. Returns whether the condition came in time.
 #[cfg(not(model))]
 pub(crate) fn wait_while<T>(
-    bell: &Condvar,
+    condvar: &Condvar,
     guard: MutexGuard<'_, T>,
     patience: std::time::Duration,
     is_too_early: impl FnMut(&mut T) -> bool,
 ) -> bool {
-    let (_guard, waited) = bell
+    let (_guard, waited) = condvar
         .wait_timeout_while(guard, patience, is_too_early)
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     !waited.timed_out()
@@ -65,13 +65,13 @@ pub(crate) fn wait_while<T>(
 /// As above, in a model, where no time passes: the checker detects a wait that never ends.
 #[cfg(model)]
 pub(crate) fn wait_while<T>(
-    bell: &Condvar,
+    condvar: &Condvar,
     mut guard: MutexGuard<'_, T>,
     _: std::time::Duration,
     mut is_too_early: impl FnMut(&mut T) -> bool,
 ) -> bool {
     while is_too_early(&mut guard) {
-        guard = bell
+        guard = condvar
             .wait(guard)
             .unwrap_or_else(std::sync::PoisonError::into_inner);
     }

@@ -129,17 +129,17 @@ pub(crate) fn watch<O>(
     let name = bag.files().first().and_then(|file| file.path.file_name());
     let name = name.map_or_else(String::new, |name| Foreign::path(name.as_ref()).to_string());
     // Nothing is written any more where the screen will be, and earlier lines have been written.
-    run.voice.log.divert(Box::new(lines_to(told.clone())));
+    run.log_target.log.divert(Box::new(lines_to(told.clone())));
     log::flush(log::A_WHILE);
     let terminal = Terminal::take(&format!("play {name}")).or_exit(Exit::Failed);
-    let terminal = terminal.inspect_err(|_| run.voice.log.bring_back())?;
+    let terminal = terminal.inspect_err(|_| run.log_target.log.bring_back())?;
     let done = show(run, running, bag, reach, setup, terminal, (told, &news));
     if tui::is_stuck() {
         leave_anyway(done.as_ref().map_or(Exit::Failed, |ended| ended.exit))
             .or_exit(Exit::Failed)?;
     }
     // From here on nothing draws, even if the screen failed.
-    run.voice.log.bring_back();
+    run.log_target.log.bring_back();
     done.context("the terminal cannot be drawn on")
         .or_exit(Exit::Failed)
 }
@@ -164,9 +164,9 @@ fn show<O>(
     });
     let model = bar_model::model(run, bag, look, marks.as_ref());
     let transport = run.transport.clone();
-    let mut warden = Supervisor::new(run);
+    let mut supervisor = Supervisor::new(run);
     // The screen is dropped before these, so that the user does not look at it while they are waited for.
-    let mut keeper = MarkWriter::start(marks)?;
+    let mut mark_writer = MarkWriter::start(marks)?;
     let jobs = signals::jobs()?;
     let mut screen = Screen::new(model, terminal, transport, reach, bag.clone(), tell)?;
     let mut keys = tui::listen()?;
@@ -176,30 +176,30 @@ fn show<O>(
     let mut is_drawn = true;
     loop {
         if is_drawn && let Err(error) = screen.draw() {
-            has_gone(run, &mut warden, error.into())?;
+            has_gone(run, &mut supervisor, error.into())?;
             is_drawn = false;
         }
         let wishes = select! {
             recv(running.done()) -> _ => break,
             recv(run.signals) -> signal => {
-                warden.interrupt(signal.unwrap_or(Exit::Interrupted));
+                supervisor.interrupt(signal.unwrap_or(Exit::Interrupted));
                 Vec::new()
             }
             recv(keys) -> key => if let Ok(key) = key {
                 screen.take(std::iter::once(key).chain(keys.try_iter()))
             } else {
-                has_gone(run, &mut warden, anyhow::anyhow!("nothing can be read from it"))?;
+                has_gone(run, &mut supervisor, anyhow::anyhow!("nothing can be read from it"))?;
                 (keys, is_drawn) = (never(), false);
                 Vec::new()
             },
             recv(hang_up) -> _ => {
-                has_gone(run, &mut warden, anyhow::anyhow!("it is not there any more"))?;
+                has_gone(run, &mut supervisor, anyhow::anyhow!("it is not there any more"))?;
                 (hang_up, is_drawn) = (never(), false);
                 Vec::new()
             }
             recv(events) -> event => {
                 let happened: Vec<WireEvent> = event.into_iter().chain(events.try_iter()).collect();
-                warden.take(&happened);
+                supervisor.take(&happened);
                 let joins = happened.iter().filter_map(joined);
                 let seen: Vec<Event> = joins.chain([bar_model::audience(run, bag)]).collect();
                 screen.take(seen)
@@ -207,40 +207,40 @@ fn show<O>(
             recv(news) -> event => screen.take(event.into_iter().chain(news.try_iter())),
             recv(moved) -> _ => {
                 screen.has_changed();
-                warden.has_moved();
+                supervisor.has_moved();
                 Vec::new()
             }
             recv(jobs.told) -> job => {
                 if let Ok(job) = job {
-                    stand_by(run, &mut screen, &mut warden, job, &jobs);
+                    stand_by(run, &mut screen, &mut supervisor, job, &jobs);
                 }
                 Vec::new()
             }
-            recv(next(run, is_drawn.then_some(&screen), &warden)) -> _ => Vec::new(),
+            recv(next(run, is_drawn.then_some(&screen), &supervisor)) -> _ => Vec::new(),
         };
-        if warden
+        if supervisor
             .deadline()
             .is_some_and(|at| at <= run.transport.now())
         {
-            warden.look();
+            supervisor.look();
         }
         for wish in wishes {
             match wish {
-                Wish::AddMark(mark) => keeper.add(mark),
-                Wish::RemoveMark(time) => keeper.remove(time),
+                Wish::AddMark(mark) => mark_writer.add(mark),
+                Wish::RemoveMark(time) => mark_writer.remove(time),
                 // A second quit after some time is deliberate: a send is stuck. Before that, it was one key press too
                 // many.
-                Wish::Quit if warden.is_late() => {
+                Wish::Quit if supervisor.is_late() => {
                     tui::give_back_for_good();
-                    keeper.finish(PATIENCE);
+                    mark_writer.finish(PATIENCE);
                     log::flush(log::AN_INSTANT);
                     std::process::exit(signals::decide(Exit::Interrupted).code().into());
                 }
-                Wish::Quit => warden.leave(),
+                Wish::Quit => supervisor.leave(),
             }
         }
     }
-    Ok(warden.ended())
+    Ok(supervisor.ended())
 }
 
 /// Ends the process even if the last output waits for ever for a terminal that takes none.
@@ -260,7 +260,7 @@ fn leave_anyway(exit: Exit) -> std::io::Result<()> {
 fn stand_by(
     run: &Run<'_>,
     screen: &mut Screen,
-    warden: &mut Supervisor<'_>,
+    supervisor: &mut Supervisor<'_>,
     job: Job,
     jobs: &Jobs,
 ) {
@@ -282,12 +282,12 @@ fn stand_by(
         if tui::may_use_terminal() {
             break screen.take_again();
         }
-        if warden.is_ending() {
+        if supervisor.is_ending() {
             break;
         }
         // A shell that ends a stopped job sends the ending signal before SIGCONT.
         if let Ok(exit) = run.signals.recv_timeout(SOON) {
-            break warden.interrupt(exit);
+            break supervisor.interrupt(exit);
         }
         stops = !tui::may_use_terminal();
     }
@@ -301,12 +301,12 @@ fn stand_by(
 /// reason of the end.
 fn has_gone(
     run: &Run<'_>,
-    warden: &mut Supervisor<'_>,
+    supervisor: &mut Supervisor<'_>,
     error: anyhow::Error,
 ) -> anyhow::Result<()> {
-    if !warden.is_ending() {
+    if !supervisor.is_ending() {
         let signal = run.signals.recv_timeout(SOON);
-        warden.interrupt(signal.map_err(|_| error)?);
+        supervisor.interrupt(signal.map_err(|_| error)?);
     }
     Ok(())
 }
@@ -315,9 +315,9 @@ fn has_gone(
 fn next(
     run: &Run<'_>,
     screen: Option<&Screen>,
-    warden: &Supervisor<'_>,
+    supervisor: &Supervisor<'_>,
 ) -> Receiver<std::time::Instant> {
-    let deadlines = [screen.and_then(Screen::next_frame), warden.deadline()];
+    let deadlines = [screen.and_then(Screen::next_frame), supervisor.deadline()];
     match deadlines.into_iter().flatten().min() {
         Some(at) => after(
             at.saturating_since(run.transport.now())

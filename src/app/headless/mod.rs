@@ -13,29 +13,29 @@ use progress_line::Progress;
 /// Watches until the player is done; returns how the run ended.
 pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
     let mut progress = Progress::start(
-        run.voice,
+        run.log_target,
         run.transport.clone(),
         run.args.ros.progress_bar_update_rate != Some(0),
     );
-    let mut warden = Supervisor::new(run);
+    let mut supervisor = Supervisor::new(run);
     let draws = tick(Progress::INTERVAL);
     let events = run.network.events();
     loop {
         select! {
             recv(running.done()) -> _ => break,
             recv(run.signals) -> signal => {
-                warden.interrupt(signal.unwrap_or(Exit::Interrupted));
+                supervisor.interrupt(signal.unwrap_or(Exit::Interrupted));
             }
             recv(events) -> event => {
                 let happened: Vec<_> = event.into_iter().chain(events.try_iter()).collect();
-                warden.take(&happened);
+                supervisor.take(&happened);
             }
             recv(draws) -> _ => {
                 progress.draw();
-                warden.look();
+                supervisor.look();
             }
         }
     }
     progress.finish();
-    warden.ended()
+    supervisor.ended()
 }

@@ -24,18 +24,18 @@ impl Progress {
     pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 
     /// Starts to show the run that `transport` controls, if progress is wanted.
-    pub(crate) fn start(voice: &LogTarget, transport: Transport, is_wanted: bool) -> Self {
-        let bar = (voice.is_drawn && is_wanted).then(|| {
+    pub(crate) fn start(log_target: &LogTarget, transport: Transport, is_wanted: bool) -> Self {
+        let bar = (log_target.is_drawn && is_wanted).then(|| {
             let style = ProgressStyle::with_template("{prefix} [{bar:20}] {wide_msg}")
                 .expect("the template is valid");
-            voice
+            log_target
                 .bars
                 .add(ProgressBar::new(1000).with_style(style.progress_chars("━╸─")))
         });
         Self {
             bar,
             transport,
-            is_quiet: voice.is_quiet || !is_wanted,
+            is_quiet: log_target.is_quiet || !is_wanted,
             last_line: now(),
         }
     }

@@ -147,7 +147,7 @@ impl Line {
 
 impl fmt::Debug for LogQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Outlet")
+        f.write_str("LogQueue")
     }
 }
 

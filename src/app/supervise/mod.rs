@@ -31,7 +31,7 @@ pub(crate) struct Run<'a> {
     pub(crate) hints: &'a Hints,
     pub(crate) streams: Vec<Stream>,
     pub(crate) network: &'a Network,
-    pub(crate) voice: &'a LogTarget,
+    pub(crate) log_target: &'a LogTarget,
     pub(crate) transport: Transport,
     pub(crate) signals: Receiver<Exit>,
 }
@@ -61,11 +61,11 @@ impl Ended {
 pub(crate) struct Supervisor<'a> {
     run: &'a Run<'a>,
     awaits: Awaited,
-    followers: Resubscribers,
+    resubscribers: Resubscribers,
     /// The path when it was last checked.
     path: PathState,
-    rivals: OtherPublishers,
-    shallow: ShallowQueues,
+    other_publishers: OtherPublishers,
+    shallow_queues: ShallowQueues,
     /// The pace for which the subscribers' queues were last checked.
     pace: Option<Pace>,
     /// Why the run ends; the first reason counts.
@@ -82,26 +82,27 @@ impl<'a> Supervisor<'a> {
         if !run.plan.awaited.is_empty() {
             tracing::info!("waiting for subscribers of {}", awaits.missing());
         }
-        let mut warden = Self {
+        let mut supervisor = Self {
             run,
             awaits,
-            followers: Resubscribers::default(),
+            resubscribers: Resubscribers::default(),
             path: run.network.path_at_first,
-            rivals: OtherPublishers::default(),
-            shallow: ShallowQueues::default(),
+            other_publishers: OtherPublishers::default(),
+            shallow_queues: ShallowQueues::default(),
             pace: None,
             ended: None,
             explains_at: None,
         };
-        warden.check();
-        warden
+        supervisor.check();
+        supervisor
     }
 
     /// Passes an event to the player, and logs it.
     pub(crate) fn take(&mut self, events: &[WireEvent]) {
         for event in events {
             if let WireEvent::ForeignPublisher { topics, node } = event {
-                self.rivals.saw(node, topics, self.run.transport.now());
+                self.other_publishers
+                    .saw(node, topics, self.run.transport.now());
                 continue;
             }
             if let Some(ended) = take_event(self.run, event) {
@@ -121,7 +122,7 @@ impl<'a> Supervisor<'a> {
         let there = run.network.followed();
         let path = run.network.path();
         self.look_at(path, now);
-        if let Some(how) = self.followers.check(now, path.is_up, there) {
+        if let Some(how) = self.resubscribers.check(now, path.is_up, there) {
             if how == Return::InPart {
                 tracing::warn!("playing on, though not every subscriber is back");
             }
@@ -135,11 +136,11 @@ impl<'a> Supervisor<'a> {
         // A session that has just been opened has no path until its links are up, which is no loss.
         let has_lost = path.losses != before.losses || (before.is_up && !path.is_up);
         if has_lost {
-            self.followers.path_is_lost();
+            self.resubscribers.path_is_lost();
             self.path_is_lost();
         }
         if path.is_up && (has_lost || !before.is_up) {
-            self.followers.path_is_back(now);
+            self.resubscribers.path_is_back(now);
             tracing::info!("connection to the zenoh router is up");
         }
     }
@@ -201,15 +202,15 @@ impl<'a> Supervisor<'a> {
             return;
         }
         let depths = |topic: &str| self.run.network.depths(topic);
-        for warning in self.shallow.check(pace, &self.run.streams, depths) {
+        for warning in self.shallow_queues.check(pace, &self.run.streams, depths) {
             tracing::warn!("{warning}");
         }
     }
 
     /// Warns of other nodes that publish our topics.
-    fn tell(&self, rivals: &[WireEvent]) {
-        for rival in rivals {
-            tracing::warn!("{}", self.run.hints.event(rival));
+    fn tell(&self, other_publishers: &[WireEvent]) {
+        for publisher in other_publishers {
+            tracing::warn!("{}", self.run.hints.event(publisher));
         }
     }
 
@@ -226,8 +227,8 @@ impl<'a> Supervisor<'a> {
             self.end(Ended::failed(Exit::Timeout));
         }
         self.look_at_queues(false);
-        let rivals = self.rivals.due(now);
-        self.tell(&rivals);
+        let other_publishers = self.other_publishers.due(now);
+        self.tell(&other_publishers);
         if self.explains_at.take_if(|at| *at <= now).is_some() {
             tracing::warn!(
                 "still waiting for a subscriber that takes nothing, at most --stall-timeout; once more ends it now"
@@ -240,8 +241,8 @@ impl<'a> Supervisor<'a> {
     pub(crate) fn deadline(&self) -> Option<Time<Steady>> {
         let deadlines = [
             self.awaits.deadline(),
-            self.followers.deadline(),
-            self.rivals.deadline(),
+            self.resubscribers.deadline(),
+            self.other_publishers.deadline(),
             self.explains_at,
         ];
         deadlines.into_iter().flatten().min()
@@ -276,8 +277,8 @@ impl<'a> Supervisor<'a> {
 
     /// How the run ended.
     pub(crate) fn ended(mut self) -> Ended {
-        let rivals = self.rivals.all();
-        self.tell(&rivals);
+        let other_publishers = self.other_publishers.all();
+        self.tell(&other_publishers);
         self.ended.unwrap_or(Ended::WELL)
     }
 

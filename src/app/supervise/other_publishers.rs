@@ -62,15 +62,15 @@ mod tests {
 
     #[test]
     fn a_node_is_told_of_once_with_all_its_topics() {
-        let mut rivals = OtherPublishers::default();
-        assert!(rivals.due(at(0)).is_empty());
+        let mut other_publishers = OtherPublishers::default();
+        assert!(other_publishers.due(at(0)).is_empty());
         for n in (0..7).rev() {
             let now = at(140 - n * 20);
-            rivals.saw("/other", &[format!("/topic{n}")], now);
-            assert!(rivals.due(now).is_empty());
+            other_publishers.saw("/other", &[format!("/topic{n}")], now);
+            assert!(other_publishers.due(now).is_empty());
         }
-        assert_eq!(rivals.deadline(), Some(at(320)));
-        let told = rivals.due(at(320));
+        assert_eq!(other_publishers.deadline(), Some(at(320)));
+        let told = other_publishers.due(at(320));
         let [told] = &told[..] else {
             panic!("{told:?}")
         };
@@ -78,19 +78,19 @@ mod tests {
             told.to_string(),
             "/other publishes /topic0, /topic1, /topic2, /topic3, /topic4 and 2 more too: subscribers get both"
         );
-        assert!(rivals.due(at(2000)).is_empty() && rivals.deadline().is_none());
+        assert!(other_publishers.due(at(2000)).is_empty() && other_publishers.deadline().is_none());
         // Topics that it publishes later are reported, too.
-        rivals.saw("/other", &["/late".to_owned()], at(3000));
-        assert_eq!(rivals.all().len(), 1);
+        other_publishers.saw("/other", &["/late".to_owned()], at(3000));
+        assert_eq!(other_publishers.all().len(), 1);
     }
 
     #[test]
     fn a_publisher_that_comes_and_goes_all_the_time_is_told_of_and_kept_once() {
-        let mut rivals = OtherPublishers::default();
+        let mut other_publishers = OtherPublishers::default();
         for n in 0..100 {
-            rivals.saw("/other", &["/topic".to_owned()], at(n * 10));
+            other_publishers.saw("/other", &["/topic".to_owned()], at(n * 10));
         }
-        let told = rivals.due(at(1000));
+        let told = other_publishers.due(at(1000));
         assert_eq!(told.len(), 1);
         assert_eq!(
             told[0].to_string(),

@@ -86,19 +86,19 @@ mod tests {
 
     #[test]
     fn those_who_were_there_are_waited_for_while_there_is_a_path() {
-        let mut followers = Resubscribers::default();
+        let mut resubscribers = Resubscribers::default();
         let mut check = |at_second, has_path, there: &[u32]| {
             let there = topics(there);
             match at_second {
                 // The path changes at these seconds.
-                10 | 30 => followers.path_is_back(at(at_second)),
-                12 => followers.path_is_lost(),
+                10 | 30 => resubscribers.path_is_back(at(at_second)),
+                12 => resubscribers.path_is_lost(),
                 _ => {}
             }
-            followers.check(at(at_second), has_path, there)
+            resubscribers.check(at(at_second), has_path, there)
         };
         assert_eq!(check(0, true, &[1, 2]), None);
-        // A loss that has not been reported yet does not change who is remembered.
+        // Until the loss is reported, the remembered subscribers stay the same.
         assert_eq!(check(1, false, NONE), None);
         assert_eq!(check(10, true, NONE), None);
         assert_eq!(check(11, true, &[2]), None);
@@ -114,11 +114,14 @@ mod tests {
 
     #[test]
     fn when_all_are_back_it_goes_on_at_once() {
-        let mut followers = Resubscribers::default();
-        assert_eq!(followers.check(at(0), true, topics(&[1, 2])), None);
-        followers.path_is_back(at(5));
-        assert_eq!(followers.deadline(), Some(at(15)));
-        let back = followers.check(at(6), true, topics(&[3, 2, 1]));
-        assert_eq!((back, followers.deadline()), (Some(Return::Whole), None));
+        let mut resubscribers = Resubscribers::default();
+        assert_eq!(resubscribers.check(at(0), true, topics(&[1, 2])), None);
+        resubscribers.path_is_back(at(5));
+        assert_eq!(resubscribers.deadline(), Some(at(15)));
+        let back = resubscribers.check(at(6), true, topics(&[3, 2, 1]));
+        assert_eq!(
+            (back, resubscribers.deadline()),
+            (Some(Return::Whole), None)
+        );
     }
 }

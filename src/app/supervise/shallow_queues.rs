@@ -103,9 +103,9 @@ mod tests {
             count: Some(count),
             hz,
         });
-        let mut shallow = ShallowQueues::default();
+        let mut shallow_queues = ShallowQueues::default();
         let mut check = || {
-            shallow.check(pace, &streams, |topic| {
+            shallow_queues.check(pace, &streams, |topic| {
                 assert!(["/a", "/b"].contains(&topic));
                 let node = "/node".to_owned();
                 vec![QueueDepth { node, depth }]

@@ -39,7 +39,7 @@ pub struct Cursor {
     damage: VecDeque<Damage>,
     decoder: Decoder,
     meter: Arc<Meter>,
-    crew: Option<Decompressors>,
+    decompressors: Option<Decompressors>,
     /// Whether a chunk has been opened. The first chunk starts no threads: another seek may follow at once.
     has_opened: bool,
     held: u64,
@@ -104,7 +104,7 @@ impl Cursor {
             damage: VecDeque::new(),
             decoder: Decoder::default(),
             meter: Meter::unbounded(),
-            crew: None,
+            decompressors: None,
             has_opened: false,
             held: 0,
             most_held: HELD,
@@ -128,7 +128,7 @@ impl Cursor {
     /// The same cursor with threads that decompress ahead while `is_wanted` is true.
     pub(crate) fn with_crew(self, is_wanted: Arc<AtomicBool>) -> Self {
         Self {
-            crew: Some(Decompressors::new(is_wanted)),
+            decompressors: Some(Decompressors::new(is_wanted)),
             ..self
         }
     }
@@ -170,7 +170,7 @@ impl Cursor {
             Ahead::Open(id) => id,
             Ahead::Reload(slot) => {
                 // A cursor that reloads shares has no room to decompress ahead; chunks begun would only use up memory.
-                self.crew = None;
+                self.decompressors = None;
                 self.slot(slot)?.chunk.id
             }
             _ => return None,
@@ -251,22 +251,22 @@ impl Cursor {
     }
 
     fn has_begun(&self, id: u32) -> bool {
-        let crew = self.crew.as_ref();
-        crew.is_some_and(|crew| crew.begun().any(|begun| begun == id))
+        let decompressors = self.decompressors.as_ref();
+        decompressors.is_some_and(|decompressors| decompressors.begun().any(|begun| begun == id))
     }
 
     /// Starts decompressing the chunks after `id`, as far as there is room for them.
     fn read_ahead(&mut self, id: u32) {
         let is_first = !std::mem::replace(&mut self.has_opened, true);
-        let Some(crew) = self.crew.as_mut().filter(|_| !is_first) else {
+        let Some(decompressors) = self.decompressors.as_mut().filter(|_| !is_first) else {
             return;
         };
-        let vacancies = crew.vacancies();
+        let vacancies = decompressors.vacancies();
         if vacancies == 0 {
             return;
         }
         let cost = |id: u32| self.contents.chunk(id).cost();
-        let known: Vec<u32> = crew.begun().filter(|begun| *begun != id).collect();
+        let known: Vec<u32> = decompressors.begun().filter(|begun| *begun != id).collect();
         let mut sum = cost(id) + known.iter().map(|id| cost(*id)).sum::<u64>();
         let upcoming = self.waiting.upcoming(&self.contents, &self.selection);
         let next = upcoming.filter(|id| !known.contains(id));
@@ -278,7 +278,7 @@ impl Cursor {
             if !is_room || !self.meter.has_room(sum) {
                 break;
             }
-            crew.begin(next, &self.contents, &self.meter);
+            decompressors.begin(next, &self.contents, &self.meter);
         }
     }
 
@@ -312,7 +312,7 @@ impl Cursor {
         }
         let chunk = self.contents.chunk(id);
         let source = &self.contents.input(chunk.input).source;
-        let ready = self.crew.as_mut().and_then(|it| it.take(id));
+        let ready = self.decompressors.as_mut().and_then(|it| it.take(id));
         let read = ready.unwrap_or_else(|| self.decoder.read(source, &chunk.place, &self.meter));
         match read {
             Ok(owned) => {

@@ -94,7 +94,7 @@ impl Decompressors {
                     let _ = done.send(decoder.read(source, &chunk.place, &meter));
                 }
             };
-            let named = std::thread::Builder::new().name("bag-crew".to_owned());
+            let named = std::thread::Builder::new().name("bag-decompress".to_owned());
             self.hands.extend(named.spawn(work));
         }
         self.requests = (!self.hands.is_empty()).then_some(requests);

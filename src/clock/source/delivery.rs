@@ -18,7 +18,7 @@ use super::keep_alive::Kept;
 use super::mailbox::{Letter, Mailbox, Said};
 use super::writer::Attached;
 use crate::clock::handle::Clock;
-use crate::clock::jump::handler_threads::{HubId, Serving};
+use crate::clock::jump::handler_threads::{DeliveryId, Serving};
 use crate::clock::state::change::Change;
 use crate::clock::state::extrapolate::Heard;
 use crate::clock::state::share::Share;
@@ -33,7 +33,7 @@ const STALE_IN_A_ROW: u32 = 3;
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) struct Delivery {
-    id: HubId,
+    id: DeliveryId,
     wall: Wall,
     pub(crate) line: Mutex<Line>,
     /// Notified when a request (on, off, another source) has been delivered.
@@ -104,7 +104,7 @@ impl Delivery {
         })
     }
 
-    /// Whether this thread delivers for this hub, or may do so.
+    /// Whether this thread delivers for this delivery, or may do so.
     pub(crate) fn may_be_served_here(&self) -> bool {
         Serving::may_be_here(self.id)
     }
@@ -162,10 +162,10 @@ impl Delivery {
         while !line.is_held && !line.actions.is_empty() {
             if !share.takes_one(line.actions.len()) {
                 drop(line);
-                let hub = Arc::clone(self);
+                let delivery = Arc::clone(self);
                 // The queue stays busy, so no other thread starts before the new one.
                 sync::spawn("clock-feed", move || {
-                    hub.hand_on_alone(hub.line(), Share::ALL);
+                    delivery.hand_on_alone(delivery.line(), Share::ALL);
                 });
                 return;
             }

@@ -41,7 +41,7 @@ pub struct SimTime {
     switch: Arc<SourceOwner>,
 }
 
-/// Lives as long as a clock of the hub has a handle, or a [`SimTime`] exists that can make one.
+/// Lives as long as a clock of the delivery has a handle, or a [`SimTime`] exists that can make one.
 #[derive(Debug)]
 struct SourceOwner(Arc<Switch>);
 
@@ -66,7 +66,7 @@ impl Drop for SourceOwner {
                 tracing::error!("a time source panicked as it was stopped or dropped");
             }
         };
-        if handler_threads::is_handling() || self.0.hub.may_be_served_here() {
+        if handler_threads::is_handling() || self.0.delivery.may_be_served_here() {
             sync::spawn("clock-close", close);
         } else {
             close();
@@ -120,7 +120,7 @@ impl SimTime {
         let feed = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
         (
             sim,
-            feed.expect("a source is told its feed as it is attached"),
+            feed.expect("a source gets its feed when it is attached"),
         )
     }
 
@@ -138,7 +138,7 @@ impl SimTime {
 
     /// As [`SimTime::clock`], with the given fallback.
     pub fn clock_with(&self, fallback: Fallback) -> Clock<Ros> {
-        let (clock, writer) = Clock::ros_on(self.switch.hub.wall().clone(), fallback);
+        let (clock, writer) = Clock::ros_on(self.switch.delivery.wall().clone(), fallback);
         self.attach(writer);
         clock
     }
@@ -151,12 +151,12 @@ impl SimTime {
 
     fn attach_in_hand(&self, clock: &Attached) {
         let keeper: Kept = Arc::<SourceOwner>::clone(&self.switch);
-        drop(self.switch.hub.attach(clock, keeper));
+        drop(self.switch.delivery.attach(clock, keeper));
     }
 
     /// Detaches the clock: it shows system time from now on. Does nothing if the clock is not attached here.
     pub fn release(&self, clock: &Clock<Ros>) {
-        if let Some(clock) = self.switch.hub.take(clock) {
+        if let Some(clock) = self.switch.delivery.take(clock) {
             let kept = clock.leaves();
             drop((clock.changes_hands(), kept));
         }
@@ -164,7 +164,7 @@ impl SimTime {
 
     /// Attaches this clock to another source (requirement T40). Does nothing if the clock is not attached here.
     pub fn hand_over(&self, clock: &Clock<Ros>, to: &Self) {
-        if let Some(clock) = self.switch.hub.take(clock) {
+        if let Some(clock) = self.switch.delivery.take(clock) {
             to.attach_in_hand(&clock.changes_hands());
         }
     }
@@ -204,22 +204,22 @@ impl SimTime {
     /// clocks that are attached later, and clocks that are detached later. They show the time as before. (Sleeps on
     /// system and steady clocks are ended by a [`Cancel`](crate::clock::waiting::cancel::Cancel).)
     pub fn shut_down(&self) {
-        self.switch.hub.shut_down();
+        self.switch.delivery.shut_down();
     }
 
     /// How many publishers of the time there are, as reported by the source.
     pub fn publishers(&self) -> usize {
-        self.switch.hub.publishers()
+        self.switch.delivery.publishers()
     }
 
     /// How many messages could not be read, as reported by the source.
     pub fn malformed(&self) -> u64 {
-        self.switch.hub.malformed_count()
+        self.switch.delivery.malformed_count()
     }
 
     /// All complaints about the current source so far.
     pub fn complaints(&self) -> Vec<Complaint> {
-        self.switch.hub.complaints()
+        self.switch.delivery.complaints()
     }
 }
 

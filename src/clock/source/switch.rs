@@ -19,7 +19,7 @@ use crate::clock::wall_clock::Wall;
 pub(crate) type Ran<T> = std::thread::Result<T>;
 
 pub(crate) struct Switch {
-    pub(crate) hub: Arc<Delivery>,
+    pub(crate) delivery: Arc<Delivery>,
     /// Held while the source's own code runs, but not while handlers run.
     control: Mutex<Control>,
     /// Written under the lock of `control`, but read without it: the source's own code may ask.
@@ -34,12 +34,12 @@ struct Control {
 impl Switch {
     pub(crate) fn new(wall: Wall, source: Box<dyn TimeSource>) -> (Arc<Self>, Ran<()>) {
         let switch = Arc::new(Self {
-            hub: Delivery::new(wall),
+            delivery: Delivery::new(wall),
             control: Mutex::new(Control { source, number: 0 }),
             is_on: AtomicBool::new(false),
         });
         let attached = switch.attach_source(&mut switch.control());
-        switch.hub.hand_on(Share::BOUNDED);
+        switch.delivery.hand_on(Share::BOUNDED);
         (switch, attached)
     }
 
@@ -84,19 +84,19 @@ impl Switch {
     /// Delivers what was requested, unless another thread is delivering.
     fn let_go(&self, control: MutexGuard<'_, Control>) {
         drop(control);
-        self.hub.hand_on(Share::BOUNDED);
+        self.delivery.hand_on(Share::BOUNDED);
     }
 
     /// Waits until everything requested so far has been delivered. A thread that runs handlers does not wait: it may be
     /// the one that delivers, or it could be part of a cycle of threads that wait for each other.
     fn settle(&self) {
-        if handler_threads::is_handling() || self.hub.may_be_served_here() {
+        if handler_threads::is_handling() || self.delivery.may_be_served_here() {
             return;
         }
-        let mut line = self.hub.line();
+        let mut line = self.delivery.line();
         let asked = line.asked;
         while line.done < asked {
-            line = (self.hub.handed.wait(line)).unwrap_or_else(PoisonError::into_inner);
+            line = (self.delivery.handed.wait(line)).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -117,7 +117,7 @@ impl Switch {
         };
         let old = std::mem::replace(&mut control.source, source);
         control.number += 1;
-        self.hub.line().ask(Action::Source(control.number));
+        self.delivery.line().ask(Action::Source(control.number));
         let gone = self.run(|| drop(old));
         let attached = self.attach_source(&mut control);
         let started = if was_on && attached.is_ok() {
@@ -130,18 +130,18 @@ impl Switch {
     }
 
     fn attach_source(&self, control: &mut Control) -> Ran<()> {
-        let feed = Feed::new(&self.hub, control.number);
+        let feed = Feed::new(&self.delivery, control.number);
         self.run(|| control.source.attached(&feed))
     }
 
     /// Starts the source. [`Action::On`] is queued before what the source feeds meanwhile.
     fn start(&self, control: &mut Control) -> Ran<Result<(), SourceError>> {
-        let feed = Feed::new(&self.hub, control.number);
+        let feed = Feed::new(&self.delivery, control.number);
         let place = self.hold();
         let started = catch_unwind(AssertUnwindSafe(|| control.source.start(&feed)));
         let is_on = matches!(started, Ok(Ok(())));
         self.is_on.store(is_on, Ordering::SeqCst);
-        let mut line = self.hub.line();
+        let mut line = self.delivery.line();
         if is_on {
             line.asked += 1;
             line.actions.letters().insert(place, (None, Action::On));
@@ -162,20 +162,20 @@ impl Switch {
     /// can switch it on again.
     fn stop(&self, control: &mut Control) -> Ran<()> {
         self.is_on.store(false, Ordering::SeqCst);
-        self.hub.line().ask(Action::Off);
+        self.delivery.line().ask(Action::Off);
         self.run(|| control.source.stop())
     }
 
     fn run<T>(&self, source_code: impl FnOnce() -> T) -> Ran<T> {
         self.hold();
         let ran = catch_unwind(AssertUnwindSafe(source_code));
-        self.hub.line().is_held = false;
+        self.delivery.line().is_held = false;
         ran
     }
 
     /// From now on nothing is delivered but the current action. Returns how many actions are queued.
     fn hold(&self) -> usize {
-        let mut line = self.hub.line();
+        let mut line = self.delivery.line();
         line.is_held = true;
         line.kept = line.actions.letters().len();
         line.kept
@@ -184,6 +184,6 @@ impl Switch {
 
 impl fmt::Debug for Switch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.hub.fmt(f)
+        self.delivery.fmt(f)
     }
 }

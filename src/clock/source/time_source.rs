@@ -67,14 +67,14 @@ pub enum SourceError {
 /// feeding has no effect.
 #[derive(Clone, Debug)]
 pub struct Feed {
-    hub: Weak<Delivery>,
+    delivery: Weak<Delivery>,
     source: u64,
 }
 
 impl Feed {
-    pub(crate) fn new(hub: &Arc<Delivery>, source: u64) -> Self {
+    pub(crate) fn new(delivery: &Arc<Delivery>, source: u64) -> Self {
         Self {
-            hub: Arc::downgrade(hub),
+            delivery: Arc::downgrade(delivery),
             source,
         }
     }
@@ -114,19 +114,21 @@ impl Feed {
     /// Reports a message that should have carried the time and could not be read. It is counted
     /// ([`SimTime::malformed`](super::sim_time::SimTime::malformed)) and logged once as a complaint.
     pub fn malformed(&self) {
-        if let Some(hub) = self.hub.upgrade() {
-            hub.malformed(self.source);
+        if let Some(delivery) = self.delivery.upgrade() {
+            delivery.malformed(self.source);
         }
     }
 
     fn act(&self, action: Action) {
-        if let Some(hub) = self.hub.upgrade() {
-            hub.act(self.source, action);
+        if let Some(delivery) = self.delivery.upgrade() {
+            delivery.act(self.source, action);
         }
     }
 
     fn wall(&self) -> Option<Wall> {
-        self.hub.upgrade().map(|hub| hub.wall().clone())
+        self.delivery
+            .upgrade()
+            .map(|delivery| delivery.wall().clone())
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use super::keep_alive::{KeepAlive, Kept};
 use crate::clock::core::{Core, Locked};
 use crate::clock::handle::Clock;
-use crate::clock::jump::handler_threads::HubId;
+use crate::clock::jump::handler_threads::DeliveryId;
 use crate::clock::state::change::{Change, Fallback};
 use crate::clock::state::extrapolate::{ClockState, Extrapolation, Heard};
 use crate::clock::state::share::Share;
@@ -115,7 +115,7 @@ impl Attached {
         let mut state = core.lock();
         state.owner += 1;
         let owner = state.owner;
-        state.hub = None;
+        state.delivery = None;
         state.changes.put_in_order(Change::Deactivate);
         state.changes.put_in_order(Change::Forget);
         core.catch_up(state, Share::BOUNDED);
@@ -129,10 +129,10 @@ impl Attached {
         Self::of(self.hold, self.life)
     }
 
-    /// From now on it has the time of this hub, and its handles keep `keeper` alive. Returns what they kept before.
+    /// From now on it has the time of this delivery, and its handles keep `keeper` alive. Returns what they kept before.
     #[must_use]
-    pub(crate) fn joins(&self, hub: HubId, keeper: Kept) -> Option<Kept> {
-        self.hold.0.lock().hub = Some(hub);
+    pub(crate) fn joins(&self, delivery: DeliveryId, keeper: Kept) -> Option<Kept> {
+        self.hold.0.lock().delivery = Some(delivery);
         match self.life.upgrade() {
             Some(life) => life.keep(Some(keeper)),
             None => Some(keeper),

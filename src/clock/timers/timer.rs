@@ -158,7 +158,7 @@ impl<K: Kind> Timer<K> {
             is_canceled: options.start == Start::OnReset,
             ..schedule.restarted(now)
         };
-        let id = state.timers.add(core.bell(), schedule);
+        let id = state.timers.add(core.wait_queue(), schedule);
         drop(state);
         Ok(Self {
             hook: Arc::new(Hook {
@@ -216,10 +216,10 @@ impl<K: Kind> Timer<K> {
         let (core, id) = (&self.hook.core, self.hook.id);
         let options = options.into();
         let limits = options.limits(core.wall());
-        let bell = core.lock().timers.bell(id);
-        let ears = TimerWait::new(core, &bell, options.on_jump);
-        let _watch = limits.watch(core, &bell);
-        let (_state, tick) = core.wait(core.lock(), ears.id(), |state, now| {
+        let wait_queue = core.lock().timers.wait_queue(id);
+        let timer_wait = TimerWait::new(core, &wait_queue, options.on_jump);
+        let _watch = limits.watch(core, &wait_queue);
+        let (_state, tick) = core.wait(core.lock(), timer_wait.id(), |state, now| {
             if limits.is_cancelled() {
                 return Look::Done(Err(SleepError::Cancelled.into()));
             }
@@ -233,7 +233,7 @@ impl<K: Kind> Timer<K> {
                 return limits.wait(None);
             };
             let schedule = state.timers.schedule_at(id, now);
-            if let Some(jumped) = ears.heard(state) {
+            if let Some(jumped) = timer_wait.heard(state) {
                 Look::Done(Err(jumped.into()))
             } else if now >= schedule.next {
                 let (tick, after) = schedule.called(now);

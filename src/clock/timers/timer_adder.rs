@@ -19,7 +19,7 @@ pub(crate) type Callback<K> = Box<dyn FnMut(&Timer<K>, Tick<K>) + Send>;
 /// [`Timers::adder`](super::timer_set::Timers::adder).
 pub struct TimerAdder<K: Kind = Ros> {
     clock: Clock<K>,
-    bell: Arc<WaitQueue>,
+    wait_queue: Arc<WaitQueue>,
     set: SetId,
     inbox: Weak<Inbox<K>>,
 }
@@ -44,13 +44,13 @@ impl<K: Kind> Inbox<K> {
 impl<K: Kind> TimerAdder<K> {
     pub(crate) fn new(
         clock: &Clock<K>,
-        bell: &Arc<WaitQueue>,
+        wait_queue: &Arc<WaitQueue>,
         set: SetId,
         inbox: &Arc<Inbox<K>>,
     ) -> Self {
         Self {
             clock: clock.clone(),
-            bell: Arc::clone(bell),
+            wait_queue: Arc::clone(wait_queue),
             set,
             inbox: Arc::downgrade(inbox),
         }
@@ -72,8 +72,8 @@ impl<K: Kind> TimerAdder<K> {
             // callback, too.
             inbox.lock().push((timer.clone(), Box::new(callback)));
             let mut state = self.clock.core.lock();
-            state.timers.join(timer.id(), self.set, &self.bell);
-            self.bell.ring();
+            state.timers.join(timer.id(), self.set, &self.wait_queue);
+            self.wait_queue.ring();
         }
         Ok(timer)
     }
@@ -83,7 +83,7 @@ impl<K: Kind> Clone for TimerAdder<K> {
     fn clone(&self) -> Self {
         Self {
             clock: self.clock.clone(),
-            bell: Arc::clone(&self.bell),
+            wait_queue: Arc::clone(&self.wait_queue),
             set: self.set,
             inbox: Weak::clone(&self.inbox),
         }

@@ -32,7 +32,7 @@ use crate::time::{Duration, Kind, Ros};
 /// ```
 pub struct Timers<K: Kind = Ros> {
     clock: Clock<K>,
-    bell: Arc<WaitQueue>,
+    wait_queue: Arc<WaitQueue>,
     set: SetId,
     entries: BTreeMap<TimerId, (Timer<K>, Callback<K>)>,
     inbox: Arc<Inbox<K>>,
@@ -43,7 +43,7 @@ impl<K: Kind> Timers<K> {
     pub fn new(clock: &Clock<K>) -> Self {
         Self {
             clock: clock.clone(),
-            bell: clock.core.bell(),
+            wait_queue: clock.core.wait_queue(),
             set: clock.core.lock().timers.new_set(),
             entries: BTreeMap::new(),
             inbox: Inbox::new(),
@@ -62,7 +62,9 @@ impl<K: Kind> Timers<K> {
     ) -> Result<Timer<K>, InvalidPeriod> {
         let timer = Timer::new(&self.clock, options)?;
         let core = &self.clock.core;
-        core.lock().timers.join(timer.id(), self.set, &self.bell);
+        core.lock()
+            .timers
+            .join(timer.id(), self.set, &self.wait_queue);
         let entry = (timer.clone(), Box::new(callback) as Callback<K>);
         self.entries.insert(timer.id(), entry);
         Ok(timer)
@@ -84,7 +86,7 @@ impl<K: Kind> Timers<K> {
     /// # Ok::<(), bagplay::clock::InvalidPeriod>(())
     /// ```
     pub fn adder(&self) -> TimerAdder<K> {
-        TimerAdder::new(&self.clock, &self.bell, self.set, &self.inbox)
+        TimerAdder::new(&self.clock, &self.wait_queue, self.set, &self.inbox)
     }
 
     fn take_in(&mut self) {
@@ -148,19 +150,19 @@ impl<K: Kind> Timers<K> {
     pub fn run(&mut self, options: impl Into<SleepOptions>) -> SleepError {
         let options = options.into();
         let limits = options.limits(self.clock.core.wall());
-        let ears = TimerWait::new(&self.clock.core, &self.bell, options.on_jump);
+        let timer_wait = TimerWait::new(&self.clock.core, &self.wait_queue, options.on_jump);
         loop {
-            if let Err(ended) = self.wait_due(&ears, &limits) {
+            if let Err(ended) = self.wait_due(&timer_wait, &limits) {
                 return ended;
             }
             self.run_due();
         }
     }
 
-    fn wait_due(&self, ears: &TimerWait, limits: &Limits) -> Result<(), SleepError> {
+    fn wait_due(&self, timer_wait: &TimerWait, limits: &Limits) -> Result<(), SleepError> {
         let core = &self.clock.core;
-        let _watch = limits.watch(core, &self.bell);
-        let (_state, due) = core.wait(core.lock(), ears.id(), |state, now| {
+        let _watch = limits.watch(core, &self.wait_queue);
+        let (_state, due) = core.wait(core.lock(), timer_wait.id(), |state, now| {
             if limits.is_cancelled() {
                 return Look::Done(Err(SleepError::Cancelled));
             }
@@ -173,7 +175,7 @@ impl<K: Kind> Timers<K> {
             let Some(now) = now else {
                 return limits.wait(None);
             };
-            if let Some(jumped) = ears.heard(state) {
+            if let Some(jumped) = timer_wait.heard(state) {
                 return Look::Done(Err(jumped));
             }
             match state.timers.deadlines(self.set, now).next() {

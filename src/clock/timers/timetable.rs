@@ -25,7 +25,7 @@ pub(crate) struct SetId(u64);
 
 #[derive(Debug)]
 struct Timed {
-    bell: Arc<WaitQueue>,
+    wait_queue: Arc<WaitQueue>,
     schedule: Schedule,
     set: Option<SetId>,
 }
@@ -52,12 +52,12 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    pub(crate) fn add(&mut self, bell: Arc<WaitQueue>, schedule: Schedule) -> TimerId {
+    pub(crate) fn add(&mut self, wait_queue: Arc<WaitQueue>, schedule: Schedule) -> TimerId {
         let id = TimerId(self.next_id());
         self.newest_call = self.newest_call.max(schedule.newest_call());
         let set = None;
         let timer = Timed {
-            bell,
+            wait_queue,
             schedule,
             set,
         };
@@ -81,10 +81,10 @@ impl Timetable {
     }
 
     /// Adds the timer to a set. From now on it wakes the set's wait queue.
-    pub(crate) fn join(&mut self, id: TimerId, set: SetId, bell: &Arc<WaitQueue>) {
+    pub(crate) fn join(&mut self, id: TimerId, set: SetId, wait_queue: &Arc<WaitQueue>) {
         if let Some(timer) = self.timers.get_mut(&id) {
             timer.place(id).map(|place| self.order.remove(&place));
-            timer.bell = Arc::clone(bell);
+            timer.wait_queue = Arc::clone(wait_queue);
             timer.set = Some(set);
             self.order.extend(timer.place(id));
         }
@@ -98,8 +98,8 @@ impl Timetable {
         }
     }
 
-    pub(crate) fn bell(&self, id: TimerId) -> Arc<WaitQueue> {
-        Arc::clone(&self.timers[&id].bell)
+    pub(crate) fn wait_queue(&self, id: TimerId) -> Arc<WaitQueue> {
+        Arc::clone(&self.timers[&id].wait_queue)
     }
 
     pub(crate) fn schedule(&self, id: TimerId) -> Schedule {
@@ -130,7 +130,7 @@ impl Timetable {
             self.order.extend(place);
         }
         self.newest_call = self.newest_call.max(schedule.newest_call());
-        timer.bell.ring();
+        timer.wait_queue.ring();
     }
 
     /// The timers of a set that are not canceled, with their deadlines as of `now`, the earliest first.
@@ -177,7 +177,7 @@ impl Timetable {
             let schedule = change(timer.schedule);
             if schedule != timer.schedule {
                 timer.schedule = schedule;
-                timer.bell.ring();
+                timer.wait_queue.ring();
             }
             self.newest_call = self.newest_call.max(schedule.newest_call());
         }

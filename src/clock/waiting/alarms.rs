@@ -23,7 +23,7 @@ impl AlarmId {
 /// A call that waits.
 #[derive(Debug)]
 struct Waiter {
-    bell: Arc<WaitQueue>,
+    wait_queue: Arc<WaitQueue>,
     sleeper: Sleeper,
     /// The time under which it is in the queue, if it is.
     queued: Option<Time<Ros>>,
@@ -66,11 +66,11 @@ pub(crate) struct Alarms {
 }
 
 impl Alarms {
-    pub(crate) fn add(&mut self, bell: &Arc<WaitQueue>, sleeper: Sleeper) -> AlarmId {
+    pub(crate) fn add(&mut self, wait_queue: &Arc<WaitQueue>, sleeper: Sleeper) -> AlarmId {
         self.last_id += 1;
         let id = AlarmId(self.last_id);
         let waiter = Waiter {
-            bell: Arc::clone(bell),
+            wait_queue: Arc::clone(wait_queue),
             sleeper,
             queued: None,
             dozes_until: None,
@@ -135,7 +135,7 @@ impl Alarms {
     }
 
     pub(crate) fn waiter_bell(&self, id: AlarmId) -> Arc<WaitQueue> {
-        Arc::clone(&self.waiters[&id].bell)
+        Arc::clone(&self.waiters[&id].wait_queue)
     }
 
     /// The waiter has checked. It now waits for `target`, and checks again by itself at `dozes_until`.
@@ -184,7 +184,7 @@ impl Alarms {
             if waiter.is_async {
                 self.to_look_at.insert(id);
             }
-            waiter.bell.ring();
+            waiter.wait_queue.ring();
         }
     }
 
@@ -197,7 +197,7 @@ impl Alarms {
             && waiter.dozes_until.is_none_or(|until| until > at)
         {
             waiter.dozes_until = Some(at);
-            waiter.bell.ring();
+            waiter.wait_queue.ring();
         }
     }
 
@@ -205,7 +205,7 @@ impl Alarms {
     pub(crate) fn ring_dozers(&self, now: Time<Steady>) {
         let dozers = self.waiters.values();
         for waiter in dozers.filter(|it| it.dozes_until.is_some_and(|until| until <= now)) {
-            waiter.bell.ring();
+            waiter.wait_queue.ring();
         }
     }
 
@@ -215,7 +215,7 @@ impl Alarms {
             if waiter.is_async {
                 self.to_look_at.insert(*id);
             }
-            waiter.bell.ring();
+            waiter.wait_queue.ring();
         }
     }
 
@@ -223,16 +223,16 @@ impl Alarms {
     pub(crate) fn jump(&mut self, event: JumpEvent) {
         if event.kind == JumpKind::Forward {
             let all = ..=(event.delta(), AlarmId::LAST);
-            let who: Vec<_> = self.watchful.range(all).map(|(_, id)| *id).collect();
-            self.sleepers_jump(&who, event);
+            let ids: Vec<_> = self.watchful.range(all).map(|(_, id)| *id).collect();
+            self.sleepers_jump(&ids, event);
         } else {
-            let who: Vec<_> = self.waiters.keys().copied().collect();
-            self.sleepers_jump(&who, event);
+            let ids: Vec<_> = self.waiters.keys().copied().collect();
+            self.sleepers_jump(&ids, event);
         }
     }
 
-    fn sleepers_jump(&mut self, who: &[AlarmId], event: JumpEvent) {
-        for id in who {
+    fn sleepers_jump(&mut self, ids: &[AlarmId], event: JumpEvent) {
+        for id in ids {
             let Some(waiter) = self.waiters.get_mut(id) else {
                 continue;
             };

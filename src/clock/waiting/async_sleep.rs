@@ -50,7 +50,7 @@ const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
 /// The async sleeps on one clock, and the wait queue of their thread.
 #[derive(Default)]
 pub(crate) struct Desk {
-    bell: OnceLock<Arc<WaitQueue>>,
+    wait_queue: OnceLock<Arc<WaitQueue>>,
     /// Taken after the clock's lock, or without it.
     guests: Mutex<Guests>,
     /// Notified when there are sleeps again.
@@ -140,14 +140,14 @@ impl<K: Kind> Clock<K> {
 impl Sleep {
     fn new<K: Kind>(clock: &Clock<K>, options: &SleepOptions, plan: Plan) -> Self {
         let (core, desk) = (Arc::clone(&clock.core), clock.life.shared::<Desk>());
-        let bell = desk.bell.get_or_init(|| core.bell());
+        let wait_queue = desk.wait_queue.get_or_init(|| core.wait_queue());
         let limits = options.limits(core.wall());
         let entry = Arc::<Entry>::default();
         let mut state = core.lock();
-        let mut asleep = Asleep::new(&mut state, bell, options, limits, plan);
+        let mut asleep = Asleep::new(&mut state, wait_queue, options, limits, plan);
         let id = asleep.id();
         state.alarms.make_async(id);
-        let watch = asleep.watch(&core, bell);
+        let watch = asleep.watch(&core, wait_queue);
         let may_look = !state.is_gated() || handler_threads::is_handling();
         let now = may_look.then(|| state.now(core.wall()));
         let mut wants_thread = false;
@@ -167,7 +167,7 @@ impl Sleep {
             let first = state.alarms.first_async().map(|(_, id)| id);
             let first_limit = guests.deadlines.first().map(|(_, id)| *id);
             if first == Some(id) || first_limit == Some(id) {
-                bell.ring();
+                wait_queue.ring();
             }
             if was_empty {
                 desk.came.notify_one();
@@ -207,10 +207,10 @@ fn start(core: &Arc<Core>, desk: &Arc<Desk>) {
 
 impl Desk {
     fn serve(&self, core: &Arc<Core>) {
-        let bell = self.bell.get_or_init(|| core.bell());
-        let ears = TimerWait::new(core, bell, OnJump::Continue);
+        let wait_queue = self.wait_queue.get_or_init(|| core.wait_queue());
+        let timer_wait = TimerWait::new(core, wait_queue, OnJump::Continue);
         loop {
-            let (state, ended) = core.wait(core.lock(), ears.id(), |state, now| {
+            let (state, ended) = core.wait(core.lock(), timer_wait.id(), |state, now| {
                 self.look(core, state, now)
             });
             drop(state);
@@ -309,9 +309,9 @@ impl Drop for Sleep {
         if left.is_some() {
             state.alarms.remove(self.id);
             if guests.all.is_empty()
-                && let Some(bell) = self.desk.bell.get()
+                && let Some(wait_queue) = self.desk.wait_queue.get()
             {
-                bell.ring();
+                wait_queue.ring();
             }
         }
         // The watch takes a lock of its own, so it is dropped without these.

@@ -15,19 +15,19 @@ pub struct Cancel(Arc<Cancelled>);
 #[derive(Debug, Default)]
 struct Cancelled {
     is_cancelled: AtomicBool,
-    asleep: Mutex<Waits>,
+    asleep: Mutex<Registrations>,
 }
 
 #[derive(Debug, Default)]
-struct Waits {
-    all: BTreeMap<u64, Wait>,
+struct Registrations {
+    all: BTreeMap<u64, Registration>,
     last_number: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Wait {
+struct Registration {
     core: Weak<Core>,
-    bell: Arc<WaitQueue>,
+    wait_queue: Arc<WaitQueue>,
     /// The sleep to check after a wake-up, if many sleeps share the queue.
     sleep: Option<AlarmId>,
 }
@@ -41,10 +41,15 @@ impl Cancel {
     /// Wakes all waits that were given this.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::SeqCst);
-        let asleep: Vec<Wait> = self.lock().all.values().cloned().collect();
-        for Wait { core, bell, sleep } in asleep {
+        let asleep: Vec<Registration> = self.lock().all.values().cloned().collect();
+        for Registration {
+            core,
+            wait_queue,
+            sleep,
+        } in asleep
+        {
             if let Some(core) = core.upgrade() {
-                core.ring(&bell, sleep);
+                core.ring(&wait_queue, sleep);
             }
         }
     }
@@ -58,12 +63,12 @@ impl Cancel {
     pub(crate) fn watch(
         &self,
         core: &Arc<Core>,
-        bell: &Arc<WaitQueue>,
+        wait_queue: &Arc<WaitQueue>,
         sleep: Option<AlarmId>,
     ) -> Watch {
-        let wait = Wait {
+        let wait = Registration {
             core: Arc::downgrade(core),
-            bell: Arc::clone(bell),
+            wait_queue: Arc::clone(wait_queue),
             sleep,
         };
         let mut asleep = self.lock();
@@ -76,7 +81,7 @@ impl Cancel {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waits> {
+    fn lock(&self) -> MutexGuard<'_, Registrations> {
         self.0.asleep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

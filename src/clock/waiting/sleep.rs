@@ -23,14 +23,14 @@ pub(crate) struct TimerWait {
 }
 
 impl TimerWait {
-    /// It ignores changes of the source. A wake-up goes to `bell`.
-    pub(crate) fn new(core: &Arc<Core>, bell: &Arc<WaitQueue>, on_jump: OnJump) -> Self {
+    /// It ignores changes of the source. A wake-up goes to `wait_queue`.
+    pub(crate) fn new(core: &Arc<Core>, wait_queue: &Arc<WaitQueue>, on_jump: OnJump) -> Self {
         let sleeper = Sleeper {
             on_jump,
             follows_timer: true,
             ..Sleeper::until(Time::MAX)
         };
-        let id = core.lock().alarms.add(bell, sleeper);
+        let id = core.lock().alarms.add(wait_queue, sleeper);
         Self {
             core: Arc::clone(core),
             id,
@@ -82,14 +82,14 @@ pub(crate) struct Asleep<P> {
 impl<P: FnOnce(&CoreState, Time<Ros>) -> Sleeper> Asleep<P> {
     pub(crate) fn new(
         state: &mut CoreState,
-        bell: &Arc<WaitQueue>,
+        wait_queue: &Arc<WaitQueue>,
         options: &SleepOptions,
         limits: Limits,
         plan: P,
     ) -> Self {
         Self {
             // Not a sleep yet: registered for its wait queue only.
-            alarm: state.alarms.add(bell, Sleeper::until(Time::MAX)),
+            alarm: state.alarms.add(wait_queue, Sleeper::until(Time::MAX)),
             on_jump: options.on_jump,
             limits,
             plan: Some(plan),
@@ -145,8 +145,8 @@ impl<P> Asleep<P> {
     }
 
     /// A cancellation makes the thread check this sleep alone. To be called before the first check.
-    pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<WaitQueue>) -> Option<Watch> {
-        self.limits.watch_one(core, bell, Some(self.alarm))
+    pub(crate) fn watch(&self, core: &Arc<Core>, wait_queue: &Arc<WaitQueue>) -> Option<Watch> {
+        self.limits.watch_one(core, wait_queue, Some(self.alarm))
     }
 }
 
@@ -158,11 +158,11 @@ impl Core {
         options: &SleepOptions,
         plan: impl FnOnce(&CoreState, Time<Ros>) -> Sleeper,
     ) -> Result<Time<Ros>, SleepError> {
-        let bell = self.bell();
+        let wait_queue = self.wait_queue();
         let limits = options.limits(self.wall());
-        let _watch = limits.watch(self, &bell);
+        let _watch = limits.watch(self, &wait_queue);
         let mut state = self.lock();
-        let mut asleep = Asleep::new(&mut state, &bell, options, limits, plan);
+        let mut asleep = Asleep::new(&mut state, &wait_queue, options, limits, plan);
         let alarm = asleep.alarm;
         let (mut state, outcome) =
             self.wait(state, alarm, |state, now| asleep.look(self, state, now));
@@ -178,15 +178,15 @@ impl Core {
 
     /// Waits until there is a time.
     pub(crate) fn wait_started(self: &Arc<Self>, options: &SleepOptions) -> Result<(), SleepError> {
-        let bell = self.bell();
+        let wait_queue = self.wait_queue();
         let limits = options.limits(self.wall());
-        let ears = TimerWait::new(self, &bell, options.on_jump);
-        let _watch = limits.watch(self, &bell);
-        let (_state, outcome) = self.wait(self.lock(), ears.id(), |state, now| {
+        let timer_wait = TimerWait::new(self, &wait_queue, options.on_jump);
+        let _watch = limits.watch(self, &wait_queue);
+        let (_state, outcome) = self.wait(self.lock(), timer_wait.id(), |state, now| {
             if limits.is_cancelled() {
                 return Look::Done(Err(SleepError::Cancelled));
             }
-            if let Some(jumped) = ears.heard(state) {
+            if let Some(jumped) = timer_wait.heard(state) {
                 return Look::Done(Err(jumped));
             }
             let is_started = match now {

@@ -79,19 +79,19 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn watch(&self, core: &Arc<Core>, bell: &Arc<WaitQueue>) -> Option<Watch> {
-        self.watch_one(core, bell, None)
+    pub(crate) fn watch(&self, core: &Arc<Core>, wait_queue: &Arc<WaitQueue>) -> Option<Watch> {
+        self.watch_one(core, wait_queue, None)
     }
 
     /// If `sleep` is given, a cancellation makes the thread check that sleep alone.
     pub(crate) fn watch_one(
         &self,
         core: &Arc<Core>,
-        bell: &Arc<WaitQueue>,
+        wait_queue: &Arc<WaitQueue>,
         sleep: Option<AlarmId>,
     ) -> Option<Watch> {
         let cancel = self.cancel.as_ref();
-        cancel.map(|cancel| cancel.watch(core, bell, sleep))
+        cancel.map(|cancel| cancel.watch(core, wait_queue, sleep))
     }
 
     /// The instant at which the wait times out, if it has a limit.

@@ -44,17 +44,17 @@ impl Core {
     fn wait_for_round<'a>(
         &'a self,
         state: Locked<'a>,
-        bell: &WaitQueue,
+        wait_queue: &WaitQueue,
         until: Option<Time<Steady>>,
         ticket: Ticket,
     ) -> Locked<'a> {
         if cfg!(model) {
-            return self.doze(state, bell, until);
+            return self.doze(state, wait_queue, until);
         }
         let began = Wall::Machine.steady();
         let patience = Some(handler_gate::PATIENCE.to_std());
         let left = self.left(until).into_iter().chain(patience).min();
-        let state = self.doze_for(state, bell, left);
+        let state = self.doze_for(state, wait_queue, left);
         let waited = Wall::Machine.steady().saturating_since(began);
         if waited < handler_gate::PATIENCE || state.gate.is_over(ticket) {
             return state;
@@ -78,15 +78,15 @@ impl Core {
 
     /// Wakes one waiter, under the lock: it has not checked yet, or it is waiting. If many sleeps share the queue,
     /// `sleep` is the one to check.
-    pub(crate) fn ring(&self, bell: &WaitQueue, sleep: Option<AlarmId>) {
+    pub(crate) fn ring(&self, wait_queue: &WaitQueue, sleep: Option<AlarmId>) {
         let mut state = self.lock();
         match sleep {
             Some(id) => state.alarms.ring(id),
-            None => bell.ring(),
+            None => wait_queue.ring(),
         }
     }
 
-    pub(crate) fn bell(&self) -> Arc<WaitQueue> {
+    pub(crate) fn wait_queue(&self) -> Arc<WaitQueue> {
         WaitQueue::new(&self.asleep)
     }
 
@@ -98,7 +98,7 @@ impl Core {
         waiter: AlarmId,
         mut look: impl FnMut(&mut CoreState, Option<Time<Ros>>) -> Look<T>,
     ) -> (Locked<'a>, T) {
-        let bell = state.alarms.waiter_bell(waiter);
+        let wait_queue = state.alarms.waiter_bell(waiter);
         let mut ticket: Option<Ticket> = None;
         loop {
             let may_look = !state.is_gated() || is_handling();
@@ -118,12 +118,12 @@ impl Core {
                     state.alarms.waits(waiter, at, until);
                     self.tell_first(&mut state);
                     if may_look {
-                        state = self.doze(state, &bell, until);
+                        state = self.doze(state, &wait_queue, until);
                         self.ring_passed(&mut state);
                         continue;
                     }
                     let turn = *ticket.get_or_insert_with(|| state.gate.join());
-                    state = self.wait_for_round(state, &bell, until, turn);
+                    state = self.wait_for_round(state, &wait_queue, until, turn);
                     if state.gate.is_over(turn) {
                         self.pass(&mut state, turn);
                         ticket = None;
@@ -143,22 +143,22 @@ impl Core {
     fn doze<'a>(
         &self,
         state: Locked<'a>,
-        bell: &WaitQueue,
+        wait_queue: &WaitQueue,
         until: Option<Time<Steady>>,
     ) -> Locked<'a> {
-        self.doze_for(state, bell, self.left(until))
+        self.doze_for(state, wait_queue, self.left(until))
     }
 
     fn doze_for<'a>(
         &self,
         state: Locked<'a>,
-        bell: &WaitQueue,
+        wait_queue: &WaitQueue,
         left: Option<std::time::Duration>,
     ) -> Locked<'a> {
         if self.onlookers.load(Relaxed) > 0 {
             self.dozed_off.notify_all();
         }
-        let mut state = bell.wait(state, left);
+        let mut state = wait_queue.wait(state, left);
         state.wakeups += 1;
         state
     }
