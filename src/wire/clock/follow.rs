@@ -40,8 +40,8 @@ pub enum Follow {
 
 /// The time of a clock server on the network, for a [`SimTime`](crate::clock::SimTime).
 ///
-/// Messages that arrive while jump handlers run are replaced by newer ones, but every jump back is delivered;
-/// jumps back that follow directly on each other are delivered as one.
+/// Messages that arrive while jump handlers run are replaced by newer ones. Every jump back is delivered while fewer
+/// than 64 messages wait; jumps back that follow directly on each other are delivered as one.
 #[derive(Debug)]
 pub struct ClockSource {
     pub(crate) zenoh: zenoh::Session,
