@@ -3,7 +3,7 @@
 //! Readers see the words of a [`SeqLock`]; everything else is under one lock, which is never held while user code runs.
 //! Changes are made one after another: a change that arrives while handlers run is made right after them, by the thread
 //! that runs them. So no thread waits for a handler, with one exception: on a backward jump or a change of source,
-//! `now()` in other threads waits (requirement T50).
+//! `now()` in other threads waits.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, Weak};

@@ -2,8 +2,8 @@
 //! registered.
 //!
 //! A clock is a cheap handle that threads can share; it cannot move the time. A ROS clock shows the system clock until
-//! a source is active (requirement T16), then the last time of the source (T17), or zero before the source has fed one
-//! (T20). `now()` is a few atomic loads. The state behind the handles is in `core.rs`.
+//! a source is active, then the last time of the source, or zero before the source has fed one. `now()` is a few atomic
+//! loads. The state behind the handles is in `core.rs`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -22,9 +22,8 @@ use crate::clock::waiting::on_jump::SleepError;
 use crate::clock::waiting::sleep_options::SleepOptions;
 use crate::time::{Duration, Kind, Ros, Steady, System, Time};
 
-/// A clock of kind `K` (requirements T1, T3). Clones show the same time. The
-/// [`SimTime`](crate::clock::source::sim_time::SimTime) that it came from lives as long as there is a clone, or a
-/// timer, a rate or a registered handler of the clock.
+/// A clock of kind `K`. Clones show the same time. The [`SimTime`](crate::clock::source::sim_time::SimTime) that it
+/// came from lives as long as there is a clone, or a timer, a rate or a registered handler of the clock.
 ///
 /// ```
 /// use bagplay::clock::Clock;
@@ -48,15 +47,15 @@ impl Clock<Ros> {
         self.core.lock().time.pace()
     }
 
-    /// Whether a source drives it (requirement T18).
+    /// Whether a source drives it.
     pub fn is_active(&self) -> bool {
         self.core.look(|shown, _| shown.is_active)
     }
 }
 
 impl Clock<System> {
-    /// The machine's system clock, or its steady clock if it has none (requirements T12, T13). Setting the date is not
-    /// reported as a jump; sleeps and timers follow it within a second.
+    /// The machine's system clock, or its steady clock if it has none. Setting the date is not reported as a jump;
+    /// sleeps and timers follow it within a second.
     pub fn system() -> Self {
         Self::system_on(Wall::Machine)
     }
@@ -67,7 +66,7 @@ impl Clock<System> {
 }
 
 impl Clock<Steady> {
-    /// The machine's steady clock: it only increases and starts near boot (requirement T14).
+    /// The machine's steady clock: it only increases and starts near boot.
     pub fn steady() -> Self {
         Self::steady_on(Wall::Machine)
     }
@@ -86,9 +85,9 @@ impl<K: Kind> Clock<K> {
         }
     }
 
-    /// The time; zero if an active source has not fed one yet (requirement T20). While the handlers of a backward jump
-    /// or a change of source run in another thread, this call waits for them (T50): hold no lock that a handler takes.
-    /// In a handler it never waits. Without handlers it takes nanoseconds.
+    /// The time; zero if an active source has not fed one yet. While the handlers of a backward jump or a change of
+    /// source run in another thread, this call waits for them: hold no lock that a handler takes. In a handler it never
+    /// waits. Without handlers it takes nanoseconds.
     pub fn now(&self) -> Time<K> {
         let seen = self
             .core
@@ -120,7 +119,7 @@ impl<K: Kind> Clock<K> {
         self.try_now().is_ok()
     }
 
-    /// Waits until there is a time (requirements T21, T37); returns at once if there is one.
+    /// Waits until there is a time; returns at once if there is one.
     ///
     /// ```no_run
     /// # let clock = bagplay::clock::SimTime::process().clock();
@@ -137,8 +136,8 @@ impl<K: Kind> Clock<K> {
         self.core.wait_started(&options.into())
     }
 
-    /// Blocks for a span of this clock's time (requirement T55); returns at once if the span is not positive. On a
-    /// clock that is not started the span counts from its first time (T21). Hold no lock that a handler takes.
+    /// Blocks for a span of this clock's time; returns at once if the span is not positive. On a clock that is not
+    /// started the span counts from its first time. Hold no lock that a handler takes.
     pub fn sleep_for(
         &self,
         span: Duration,
@@ -150,8 +149,8 @@ impl<K: Kind> Clock<K> {
         slept.map(drop)
     }
 
-    /// Blocks until this clock shows `target` or a later time (requirement T55), whatever it shows after that; returns
-    /// at once if it already does. Hold no lock that a handler takes.
+    /// Blocks until this clock shows `target` or a later time, whatever it shows after that; returns at once if it
+    /// already does. Hold no lock that a handler takes.
     ///
     /// ```
     /// use bagplay::clock::{Clock, OnJump};
@@ -172,13 +171,13 @@ impl<K: Kind> Clock<K> {
         slept.map(drop)
     }
 
-    /// Calls `handler` before and after each jump that matches `filter`, until the handle is dropped (requirements T51,
-    /// T52). System and steady clocks have no source and never jump.
+    /// Calls `handler` before and after each jump that matches `filter`, until the handle is dropped. System and steady
+    /// clocks have no source and never jump.
     ///
     /// Handlers run on the thread that moves the time, one after another, in the order of registration. To them the
     /// clock shows the time before, then the time after. While the handlers of a backward jump or of a change of source
-    /// run, [`Clock::now`], sleeps and the methods of timers wait in other threads (T50); [`Clock::try_now`] does not,
-    /// nor do cancellations. So these rules apply:
+    /// run, [`Clock::now`], sleeps and the methods of timers wait in other threads; [`Clock::try_now`] does not, nor do
+    /// cancellations. So these rules apply:
     ///
     /// - A caller that asks for the time or sleeps holds no lock that a handler takes: take the time, then the lock.
     /// - A handler does not wait for a thread that asks this clock for the time.
@@ -215,10 +214,9 @@ impl<K: Kind> Clock<K> {
         }))
     }
 
-    /// Calls `handler` before and after the source changes its direction (requirement T53), as [`Clock::on_jump`]
-    /// describes. This needs a source that declares its factor in a
-    /// [`ClockState`](crate::clock::state::extrapolate::ClockState). Plain `/clock` does not; each of its steps back is
-    /// a jump.
+    /// Calls `handler` before and after the source changes its direction, as [`Clock::on_jump`] describes. This needs a
+    /// source that declares its factor in a [`ClockState`](crate::clock::state::extrapolate::ClockState). Plain
+    /// `/clock` does not; each of its steps back is a jump.
     #[track_caller]
     pub fn on_reverse(
         &self,
@@ -231,8 +229,8 @@ impl<K: Kind> Clock<K> {
         })
     }
 
-    /// Calls `handler` after each time that an active source feeds, even if it repeats the time before (requirement
-    /// T53). Some of the times that a source receives while handlers run may be dropped.
+    /// Calls `handler` after each time that an active source feeds, even if it repeats the time before. Some of the
+    /// times that a source receives while handlers run may be dropped.
     #[track_caller]
     pub fn on_tick(&self, mut handler: impl FnMut(Time<Ros>) + Send + 'static) -> JumpHandle {
         self.register(Wanted::Ticks, move |_, notice| {

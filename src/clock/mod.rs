@@ -2,7 +2,7 @@
 //!
 //! To follow a clock server read [`Clock`], then [`Clock::on_jump`]; [`SimTime`] drives clocks from a [`TimeSource`].
 //! Nothing here does I/O or keeps a permanent thread. Only `wall_clock.rs` reads the clocks of the machine.
-//! `docs/time.md` lists where each requirement of the ROS article is met.
+//! `docs/time.md` lists where each rule of the ROS article is implemented.
 
 mod core;
 mod handle;

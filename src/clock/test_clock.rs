@@ -33,8 +33,8 @@ pub struct TestClock {
 }
 
 impl TestClock {
-    /// The ROS clock is active and shows `start`; with a start of zero it is not started (requirement T20). The steady
-    /// clock shows 1,000 s, the system clock 1,000,000 s.
+    /// The ROS clock is active and shows `start`; with a start of zero it is not started. The steady clock shows 1,000
+    /// s, the system clock 1,000,000 s.
     pub fn new(start: Time<Ros>) -> Self {
         Self::with_fallback(start, Fallback::Zero)
     }
@@ -121,7 +121,7 @@ impl TestClock {
         self.manual.pass(span.max(Duration::ZERO));
     }
 
-    /// Sets the system's date; `None` removes the system clock (requirement T13).
+    /// Sets the system's date; `None` removes the system clock.
     pub fn set_system(&self, date: Option<Time<System>>) {
         self.manual.set_system(date);
     }

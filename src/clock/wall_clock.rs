@@ -13,7 +13,7 @@ use crate::time::{Duration, Ros, Steady, System, Time};
 /// Which of the machine's clocks a clock shows when no source drives it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rest {
-    /// The system clock, or the steady clock if there is none (requirement T13).
+    /// The system clock, or the steady clock if there is none.
     System,
     Steady,
 }
@@ -39,8 +39,7 @@ pub(crate) struct Manual {
 }
 
 impl Wall {
-    /// Never earlier than a previous result. Counts from the boot of the machine if the system provides that
-    /// (requirement T14).
+    /// Never earlier than a previous result. Counts from the boot of the machine if the system provides that.
     pub(crate) fn steady(&self) -> Time<Steady> {
         match self {
             Self::Machine => since_boot(),

@@ -12,7 +12,7 @@ use super::decimal::{InvalidSeconds, nanos};
 
 const NANOS_PER_SEC: i64 = 1_000_000_000;
 
-/// A signed span of time in nanoseconds (ROS article "Clock and Time", requirement T3).
+/// A signed span of time in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(i64);
 

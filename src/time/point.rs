@@ -20,7 +20,7 @@ mod sealed {
     impl Sealed for super::Steady {}
 }
 
-/// A kind of time: [`Ros`], [`System`] or [`Steady`]; there are no others (requirement T1).
+/// A kind of time: [`Ros`], [`System`] or [`Steady`]; there are no others.
 pub trait Kind:
     sealed::Sealed + Copy + Ord + std::hash::Hash + fmt::Debug + Send + Sync + 'static
 {
@@ -48,7 +48,7 @@ impl Kind for Steady {
     const NAME: &'static str = "steady";
 }
 
-/// A point of time in nanoseconds since the start of its kind (requirements T3, T4).
+/// A point of time in nanoseconds since the start of its kind.
 ///
 /// ```compile_fail
 /// use bagplay::time::{Ros, Steady, Time};
@@ -62,12 +62,12 @@ impl Kind for Steady {
 ///
 /// ```compile_fail
 /// use bagplay::time::{Ros, Time};
-/// let _ = Time::<Ros>::from_nanos(1) + Time::<Ros>::from_nanos(2); // points do not add up (T8)
+/// let _ = Time::<Ros>::from_nanos(1) + Time::<Ros>::from_nanos(2); // points do not add up
 /// ```
 ///
 /// ```compile_fail
 /// use bagplay::time::{Ros, Time};
-/// let _ = Time::<Ros>::from_nanos(1) * 2; // nor do they multiply (T8)
+/// let _ = Time::<Ros>::from_nanos(1) * 2; // nor do they multiply
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time<K: Kind> {
@@ -76,7 +76,7 @@ pub struct Time<K: Kind> {
 }
 
 impl<K: Kind> Time<K> {
-    /// The start of the kind. For ROS time it means "uninitialised" (requirement T20).
+    /// The start of the kind. For ROS time it means "uninitialised".
     pub const ZERO: Self = Self::from_nanos(0);
     /// The latest point that can be represented.
     pub const MAX: Self = Self::from_nanos(i64::MAX);
@@ -186,7 +186,7 @@ impl<K: Kind> Time<K> {
 
 impl Time<System> {
     /// The same instant as ROS time. Correct only for times taken while no time source is active, because ROS time is
-    /// then system time (requirements T4, T16). Nothing checks this; the name says that it is assumed.
+    /// then system time. Nothing checks this; the name says that it is assumed.
     pub const fn assume_ros(self) -> Time<Ros> {
         Time::from_nanos(self.nanos)
     }

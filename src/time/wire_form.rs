@@ -2,7 +2,7 @@
 //!
 //! ROS 1 `time` is unsigned (ends in 2106), ROS 2 `builtin_interfaces/Time` has signed seconds (ends in 2038); both
 //! durations are signed. Reading normalises nanosecond fields of a second or more and cannot fail. Writing returns an
-//! error for a value that does not fit, where the client libraries wrap around (requirement T8).
+//! error for a value that does not fit, where the client libraries wrap around.
 
 use super::duration::Duration;
 use super::point::{Ros, Time};

@@ -2,7 +2,7 @@
 //!
 //! [`Core`](crate::clock::core::Core) calls it before the jump and after it, in the order of registration, on the
 //! thread that moves the time, with no lock of the clock held. On a backward jump, `now()` in other threads waits until
-//! the handlers are done (requirement T50). So a panic in a handler, or in the drop of what it owns, is caught here.
+//! the handlers are done. So a panic in a handler, or in the drop of what it owns, is caught here.
 //! [`Clock::on_jump`](crate::clock::handle::Clock::on_jump) says what a handler may do.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

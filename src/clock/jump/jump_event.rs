@@ -8,7 +8,7 @@ use crate::time::{Duration, Ros, Speed, Time};
 /// The kind of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum JumpKind {
-    /// The first time of an active source: until then the time was zero, which means that there is none (T20, T21).
+    /// The first time of an active source: until then the time was zero, which means that there is none.
     Started,
     /// The source stepped forwards. Ticks are steps too; a filter says which ones it matches.
     Forward,
@@ -21,7 +21,7 @@ pub enum JumpKind {
     Deactivated,
 }
 
-/// One jump of a ROS clock (requirement T51).
+/// One jump of a ROS clock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct JumpEvent {
     /// What happened.
@@ -67,7 +67,7 @@ impl JumpEvent {
     }
 }
 
-/// The source changes its direction: the factor changes its sign (requirement T53).
+/// The source changes its direction: the factor changes its sign.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Reversal {
     /// The time at which the direction changes.

@@ -5,7 +5,7 @@
 use super::jump_event::{JumpEvent, JumpKind};
 use crate::time::Duration;
 
-/// Which jumps a handler is called for: once for each jump that meets at least one of its conditions (T52).
+/// Which jumps a handler is called for: once for each jump that meets at least one of its conditions.
 ///
 /// ```
 /// use bagplay::time::Duration;

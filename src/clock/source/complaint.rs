@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Complaint {
-    /// There is more than one publisher of the time (requirement T27).
+    /// There is more than one publisher of the time.
     SeveralPublishers,
-    /// There is a publisher of the time, but sim time is off (requirement T22).
+    /// There is a publisher of the time, but sim time is off.
     Ignored,
     /// A message that should have carried the time could not be read;
     /// [`SimTime::malformed`](super::sim_time::SimTime::malformed) counts them.

@@ -21,7 +21,7 @@ use crate::clock::test_clock::TestClock;
 use crate::clock::wall_clock::Wall;
 use crate::time::Ros;
 
-/// A time source and its clocks (requirement T25).
+/// A time source and its clocks.
 ///
 /// Jump handlers run in the thread that feeds, enables, disables or replaces the source; hold no lock in these calls
 /// that a handler takes. A thread that feeds also delivers what others feed meanwhile, until the queue is empty. The
@@ -30,8 +30,7 @@ use crate::time::Ros;
 /// [`SimTime::attach`], [`SimTime::hand_over`] and [`SimTime::release`] run handlers of that clock alone; the other
 /// calls run none.
 ///
-/// Clones are the same instance. It is off at first, like the parameter `use_sim_time`: the clocks show system time
-/// (T16, T18).
+/// Clones are the same instance. It is off at first, like the parameter `use_sim_time`: the clocks show system time.
 ///
 /// It lives as long as a clone of it or a handle of one of its clocks exists: a clock, a timer, a rate, a registered
 /// handler. When the last of these is dropped, the source is stopped and dropped: by the thread that drops it, or by a
@@ -85,7 +84,7 @@ impl SimTime {
         Self::on(test.wall(), Box::new(source))
     }
 
-    /// The instance of this process (requirement T40), for code that is not given one. Its source feeds nothing until
+    /// The instance of this process, for code that is not given one. Its source feeds nothing until
     /// [`SimTime::replace_source`].
     pub fn process() -> Self {
         static PROCESS: OnceLock<SimTime> = OnceLock::new();
@@ -162,7 +161,7 @@ impl SimTime {
         }
     }
 
-    /// Attaches this clock to another source (requirement T40). Does nothing if the clock is not attached here.
+    /// Attaches this clock to another source. Does nothing if the clock is not attached here.
     pub fn hand_over(&self, clock: &Clock<Ros>, to: &Self) {
         if let Some(clock) = self.switch.delivery.take(clock) {
             to.attach_in_hand(&clock.changes_hands());
@@ -190,8 +189,8 @@ impl SimTime {
         self.switch.is_on()
     }
 
-    /// Replaces the source of all these clocks (requirements T40, T41). If sim time is on, the clocks see one source
-    /// deactivated and the other activated.
+    /// Replaces the source of all these clocks. If sim time is on, the clocks see one source deactivated and the other
+    /// activated.
     ///
     /// # Errors
     /// If the new source cannot start; sim time is then off.

@@ -3,7 +3,7 @@
 //! The `/clock` subscription is a time source; a simulator in the same process or a GPS receiver can be others. A
 //! source is started when its time is wanted, and then feeds it from any thread; a
 //! [`SimTime`](super::sim_time::SimTime) delivers it to the clocks. The source that feeds the time of the machine's own
-//! clocks is here as well (requirement T38).
+//! clocks is here as well.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,7 +13,7 @@ use crate::clock::state::extrapolate::{ClockState, Extrapolation, Heard};
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Duration, Ros, Speed, Steady, Time};
 
-/// A source of time (requirements T25, T40, T41).
+/// A source of time.
 ///
 /// [`SimTime`](super::sim_time::SimTime) calls these methods one at a time, and delivers nothing meanwhile. They must
 /// not wait for a thread that feeds: that thread may have made the call, from a jump handler. A panic in a method
@@ -55,7 +55,7 @@ impl<S: TimeSource + ?Sized> TimeSource for Box<S> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// It feeds system time on a machine without a system clock (requirement T13).
+    /// It feeds system time on a machine without a system clock.
     #[error("this machine has no system clock\nhint: use the steady clock's source")]
     NoSystemClock,
     /// A reason of the source's own.
@@ -79,14 +79,14 @@ impl Feed {
         }
     }
 
-    /// The time is `time`, until the next call (requirement T17). While handlers run, newer times replace those that
-    /// wait. While fewer than 64 wait, no step back is lost by that, but several in a row may be delivered as one.
+    /// The time is `time`, until the next call. While handlers run, newer times replace those that wait. While fewer
+    /// than 64 wait, no step back is lost by that, but several in a row may be delivered as one.
     pub fn time(&self, time: Time<Ros>) {
         self.act(Action::Time(time));
     }
 
-    /// The time is as `state` says, and goes on from this call (requirement T33). With [`Feed::time`] it would stand
-    /// still between two calls.
+    /// The time is as `state` says, and goes on from this call. With [`Feed::time`] it would stand still between two
+    /// calls.
     pub fn state(&self, state: ClockState, how: Extrapolation) {
         self.state_since(state, how, self.stopwatch());
     }
@@ -105,8 +105,8 @@ impl Feed {
     }
 
     /// Reports how many publishers of the time there are now. More than one breaks the rule that there is one clock
-    /// server (requirement T27); one while sim time is off may mean that somebody forgot to switch it on (T22). Each of
-    /// these is logged once as a complaint.
+    /// server; one while sim time is off may mean that somebody forgot to switch it on. Each of these is logged once as
+    /// a complaint.
     pub fn publishers(&self, count: usize) {
         self.act(Action::Publishers(count));
     }
@@ -161,8 +161,8 @@ impl TimeSource for NoSource {
     fn stop(&mut self) {}
 }
 
-/// The machine's own clocks as a source (requirement T38). It feeds one state, which goes on at factor 1 by the steady
-/// clock; so it needs no thread.
+/// The machine's own clocks as a source. It feeds one state, which goes on at factor 1 by the steady clock; so it needs
+/// no thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MachineSource {
     /// Starts at the time of the system clock; does not follow when the date is set.

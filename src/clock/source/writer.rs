@@ -61,23 +61,23 @@ impl ClockWriter {
         self.clock.clone()
     }
 
-    /// The source drives the clock from now on, beginning with the last time that was set (requirements T17, T18).
+    /// The source drives the clock from now on, beginning with the last time that was set.
     pub fn activate(&self) {
         self.change(Change::Activate, Share::BOUNDED);
     }
 
-    /// The clock shows system time from now on (requirement T16).
+    /// The clock shows system time from now on.
     pub fn deactivate(&self) {
         self.change(Change::Deactivate, Share::BOUNDED);
     }
 
     /// Sets the time of the source. While the source is not active, the time is kept but not shown. A first time of
-    /// zero counts as no time (requirement T20).
+    /// zero counts as no time.
     pub fn set(&self, time: Time<Ros>) {
         self.change(Change::Time(time), Share::ALL);
     }
 
-    /// Sets the time of the source, and how it goes on from this call (requirement T33).
+    /// Sets the time of the source, and how it goes on from this call.
     pub fn set_state(&self, state: ClockState, how: Extrapolation) {
         let wall = self.clock.core.wall();
         self.change(Change::State(Heard::now(state, how, wall)), Share::ALL);

@@ -13,11 +13,11 @@ use crate::time::{Duration, Ros, Speed, Time};
 /// What an active ROS clock shows until its source has fed a time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Fallback {
-    /// Zero, which means that there is no time (requirements T19, T20).
+    /// Zero, which means that there is no time.
     #[default]
     Zero,
-    /// The system clock, or the steady clock if there is no system clock (requirement T23). The clock still counts as
-    /// not started. A sleep that is running when the source starts ends with
+    /// The system clock, or the steady clock if there is no system clock. The clock still counts as not started. A
+    /// sleep that is running when the source starts ends with
     /// [`SleepError::SourceChanged`](crate::clock::waiting::on_jump::SleepError::SourceChanged).
     Machine,
 }
@@ -277,7 +277,7 @@ impl State {
         continues: Option<Speed>,
         wall: &Wall,
     ) -> Option<Outcome> {
-        // A first time of zero means no time (T20). After another time it is a simulation that starts again.
+        // A first time of zero means no time. After another time it is a simulation that starts again.
         if self.received.reading.is_none() && time == Time::ZERO {
             return None;
         }

@@ -1,14 +1,14 @@
 //! Extrapolation: the time between two ticks, for programs that ask for it. A [`ClockState`] becomes a reading that
 //! moves.
 //!
-//! By default the time stands still between ticks, because a pause would make every estimate wrong (requirement T32). A
-//! program can choose an [`Extrapolation`] for a source that declares its factor (T33–T35).
+//! By default the time stands still between ticks, because a pause would make every estimate wrong. A program can
+//! choose an [`Extrapolation`] for a source that declares its factor.
 
 use super::reading::{Line, Reading};
 use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Speed, Steady, System, Time};
 
-/// A state of a clock server's time (requirement T34): a tick, and how the time goes on from there.
+/// A state of a clock server's time: a tick, and how the time goes on from there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ClockState {
     /// The time when the state was sent.
@@ -64,9 +64,9 @@ pub enum LateTick {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Extrapolation {
     /// How long time goes on from a tick, by this machine's steady clock; then it stands still. A tick that was older
-    /// than this when it arrived, by its stamp and this machine's system clock, is not extrapolated at all (T35): it
-    /// may have been stored on its way. So the time stands still if `max_age` is less than the difference between the
-    /// machines' system clocks, or less than the interval between two states.
+    /// than this when it arrived, by its stamp and this machine's system clock, is not extrapolated at all: it may have
+    /// been stored on its way. So the time stands still if `max_age` is less than the difference between the machines'
+    /// system clocks, or less than the interval between two states.
     pub max_age: Duration,
     /// What to do with a late tick.
     pub late: LateTick,

@@ -16,11 +16,11 @@ const LONGEST_WAIT_FOR_A_DATE: Duration = Duration::from_secs(1);
 pub(crate) enum Reading {
     /// One of the machine's clocks.
     Rest(Rest),
-    /// A source is active and has not fed a time: zero (requirement T20).
+    /// A source is active and has not fed a time: zero.
     Unset,
-    /// The last time of the source (requirement T17).
+    /// The last time of the source.
     Held(Time<Ros>),
-    /// The last state of the source, extrapolated (requirement T33).
+    /// The last state of the source, extrapolated.
     Moving(Line),
 }
 

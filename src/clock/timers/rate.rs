@@ -10,7 +10,7 @@ use crate::clock::waiting::on_jump::SleepError;
 use crate::clock::waiting::sleep_options::SleepOptions;
 use crate::time::{Duration, Kind, Ros, Time};
 
-/// Keeps a loop at a frequency (requirement T5).
+/// Keeps a loop at a frequency.
 ///
 /// ```
 /// use bagplay::clock::{Clock, OnJump, Rate};
@@ -143,7 +143,7 @@ impl<K: Kind> Rate<K> {
 mod tests {
     use super::*;
 
-    /// Table R of 3.7, by roscpp's rules: period 100, cycle begun at 0.
+    /// The rules of roscpp: period 100, cycle begun at 0.
     #[test]
     fn late_loops_catch_up_by_one_period_and_no_more() {
         for (now, anchor, pace) in [
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// Table R: after an overrun to 350 the loop sleeps 0, 90, 90…; after 1300 → 500 it sleeps 100, 90….
+    /// The rules of roscpp: after an overrun to 350 the loop sleeps 0, 90, 90…; after 1300 → 500 it sleeps 100, 90….
     #[test]
     fn the_rate_is_back_after_one_cycle() {
         let at = Time::<Ros>::from_nanos;

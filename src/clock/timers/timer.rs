@@ -114,8 +114,8 @@ pub enum TimerError {
     Wait(#[from] SleepError),
 }
 
-/// A timer on a clock of kind `K` (requirement T6). Clones are the same timer. Hold no lock that a jump handler takes
-/// while calling its methods ([`Clock::on_jump`] says why).
+/// A timer on a clock of kind `K`. Clones are the same timer. Hold no lock that a jump handler takes while calling its
+/// methods ([`Clock::on_jump`] says why).
 pub struct Timer<K: Kind = Ros> {
     hook: Arc<Hook>,
     kind: PhantomData<K>,

@@ -19,7 +19,7 @@ use crate::clock::waiting::sleep_options::{Limits, SleepOptions};
 use crate::clock::waiting::wait_queue::{Look, WaitQueue};
 use crate::time::{Duration, Kind, Ros};
 
-/// Timers with callbacks (requirement T6).
+/// Timers with callbacks.
 ///
 /// ```
 /// use bagplay::time::{Duration, Time};

@@ -5,7 +5,7 @@
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::time::Duration;
 
-/// What a blocking call does when the time jumps (requirement T56).
+/// What a blocking call does when the time jumps.
 ///
 /// If time that is extrapolated ([`Extrapolation`](crate::clock::state::extrapolate::Extrapolation)) begins to run
 /// backwards, that ends the same calls as a step back does, at that moment. A call that begins later waits until the

@@ -55,7 +55,7 @@ impl Drop for TimerWait {
 }
 
 impl Sleeper {
-    /// Counts from `now`, or from the clock's first time (requirement T21).
+    /// Counts from `now`, or from the clock's first time.
     pub(crate) fn lasting(span: Duration, state: &CoreState, now: Time<Ros>) -> Self {
         if span <= Duration::ZERO {
             Self::until(Time::MIN)

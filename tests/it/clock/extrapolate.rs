@@ -171,7 +171,7 @@ fn a_tick_that_is_old_by_its_stamp_is_shown_but_not_gone_on_from() {
     assert_eq!(test.ros().now(), at(1_100));
 }
 
-/// T53: turning round is told of apart from jumps; running backwards is not one jump after another.
+/// A change of direction is reported apart from jumps; running backwards is not one jump after another.
 #[test]
 fn a_source_that_turns_round_is_announced() {
     let test = TestClock::new(Time::ZERO);
@@ -205,7 +205,7 @@ fn a_source_that_turns_round_is_announced() {
     assert_eq!(events(), ["Started 1000", "Backward -10"]);
 }
 
-/// T53: also where the time stood before, since its direction is what it last was.
+/// Also after a pause: the direction is the last one.
 #[test]
 fn a_turn_is_announced_also_out_of_a_pause() {
     // (factors that are said one after the other, how many of them turn round)

@@ -277,7 +277,7 @@ fn slept(rate: &Arc<Mutex<Rate>>, test: &TestClock, way: &[i64], waking: i64) ->
     ends(move || sleeper.join().unwrap())
 }
 
-/// Table R, with the jumps during the sleep: roscpp begins anew from where the time was set back to.
+/// As in roscpp, after a step back during the sleep the cycle begins again at the new time.
 #[test]
 fn a_rate_that_sleeps_over_a_step_back_begins_anew() {
     let test = TestClock::new(at(1_300));
@@ -307,7 +307,7 @@ fn a_rate_that_was_set_back_misses_no_end_that_was_shown() {
     assert_eq!(slept(&rate, &test, &[], 160), Cycle::Kept);
 }
 
-/// T21: the first cycle begins with the first time there is.
+/// The first cycle begins with the first time of the clock.
 #[test]
 fn a_rate_without_a_time_begins_with_the_first() {
     for starts_asleep in [true, false] {

@@ -82,7 +82,7 @@ fn an_active_clock_is_zero_and_not_started_until_the_first_value() {
         (clock.now(), clock.try_now()),
         (Time::ZERO, Err(NotStarted))
     );
-    test.set(Time::ZERO); // zero is no time (T20)
+    test.set(Time::ZERO); // zero is no time
     assert!(!clock.started());
     test.set(at(1));
     assert_eq!(clock.try_now(), Ok(at(1)));
@@ -99,7 +99,7 @@ fn the_machines_clocks_are_near_the_hosts_and_never_zero() {
         assert!(now >= last && now > Time::ZERO);
         last = now;
     }
-    // T14: the monotonic clock, which begins near boot
+    // The monotonic clock begins near boot.
     #[cfg(unix)]
     {
         let monotonic = || {
@@ -117,7 +117,7 @@ fn the_machines_clocks_are_near_the_hosts_and_never_zero() {
     }
 }
 
-/// T13: where there is no system clock, the steady one is shown.
+/// Without a system clock the steady clock is shown.
 #[test]
 fn without_a_system_clock_steady_time_is_shown() {
     let (test, clock) = inactive();
@@ -127,7 +127,7 @@ fn without_a_system_clock_steady_time_is_shown() {
     assert_eq!(clock.now().as_nanos(), steady.as_nanos());
 }
 
-/// T23: the fallback chain, as a policy; the clock still knows that it is not started.
+/// The program chooses the fallback; the clock still counts as not started.
 #[test]
 fn an_active_clock_falls_back_only_if_it_was_told_to() {
     let test = TestClock::with_fallback(Time::ZERO, Fallback::Machine);
@@ -547,7 +547,7 @@ fn reactivation_shows_the_last_value_at_once() {
     );
 }
 
-/// T53: the clock message hook; also for a message that repeats the time.
+/// The handler of ticks is also called for a message that repeats the time.
 #[test]
 fn every_message_is_a_tick() {
     let test = TestClock::new(at(1));

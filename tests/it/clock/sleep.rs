@@ -177,7 +177,7 @@ fn the_end_of_the_clock_ends_all_sleeps_and_later_ones() {
     });
 }
 
-/// T21: spans are counted from the first time there is; points of time are what they are.
+/// A span counts from the first time of the clock; a point of time does not depend on it.
 #[test]
 fn a_sleep_that_began_without_a_time_counts_from_the_first() {
     let test = TestClock::new(Time::ZERO);

@@ -237,7 +237,7 @@ fn a_clock_that_joins_a_paused_source_has_its_time_at_once() {
     assert_eq!(nanos(&late), 7);
 }
 
-/// T40 with time that goes on by itself: a clock that changes hands goes on as its new source says.
+/// A clock that gets another source goes on as the new source says, also if the time goes on by itself.
 #[test]
 fn a_clock_that_is_handed_over_goes_on_as_its_source_says() {
     let (test, source, sim) = set_up();
@@ -261,7 +261,7 @@ fn a_clock_that_is_handed_over_goes_on_as_its_source_says() {
     assert_eq!([&clock, &other].map(nanos), [2_100, 200]);
 }
 
-/// T40: the source of one clock, and of all.
+/// The source of one clock is replaced, then the source of all.
 #[test]
 fn sources_are_replaced_for_one_clock_or_for_all() {
     let (test, source, sim) = set_up();
@@ -312,7 +312,7 @@ fn a_source_that_cannot_start_leaves_the_clocks_alone() {
     assert!(!sim.is_enabled() && !clock.is_active() && events().is_empty());
 }
 
-/// T40: the process default begins with no source, and gets one.
+/// The default of the process has no source at first, and gets one.
 #[test]
 fn the_process_has_a_default_source() {
     let sim = SimTime::process();
@@ -326,7 +326,7 @@ fn the_process_has_a_default_source() {
     sim.disable();
 }
 
-/// T38 and T13: the machine's own clocks as sources.
+/// The machine's own clocks are sources; a machine without a system clock has none of that kind.
 #[test]
 fn the_machines_clocks_are_sources() {
     let test = TestClock::new(Time::from_nanos(1));
@@ -349,7 +349,7 @@ fn the_machines_clocks_are_sources() {
     assert!(!sim.is_enabled());
 }
 
-/// Case d, and the warning of T22; each once.
+/// Each complaint is reported once: several publishers, and a publisher while sim time is off.
 #[test]
 fn publishers_are_counted_and_complained_of_once() {
     let (_test, source, sim) = set_up();

@@ -373,7 +373,8 @@ fn timers_run_on_the_machines_clock() {
     assert!(second.expected - first.expected >= timer.period());
 }
 
-/// 3.7: from Hz, bad ones, a kept and a missed cycle, reset. (Table R is in `rate.rs`.)
+/// Rates from Hz, invalid rates, a cycle that was kept and one that was missed, reset. (`rate.rs` tests the other
+/// cycles.)
 #[test]
 fn rates() {
     let test = TestClock::new(at(SEC));

@@ -255,7 +255,7 @@ fn is_heard(publisher: &zenoh::pubsub::Publisher<'_>) -> bool {
     publisher.matching_status().wait().unwrap().matching()
 }
 
-/// T26: while a handler is busy with one message, those after it are passed over but for the newest.
+/// While a handler is busy with one message, of the messages after it only the newest is delivered.
 #[test]
 fn the_newest_message_counts() {
     let (_session, _, endpoint) = router(|_| ());
