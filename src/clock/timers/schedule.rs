@@ -165,7 +165,7 @@ mod tests {
         .restarted(at(0))
     }
 
-    /// The arithmetic rows of table 3.2, and the same rows for the other two policies.
+    /// The same rows for each policy.
     #[test]
     fn the_next_deadline_after_a_call() {
         use MissedTicks::{Burst, Delay, Skip};

@@ -1,4 +1,4 @@
-//! Time between ticks: case j of 3.13 and rosbag2's time controller rows of 3.12.
+//! Time between ticks: extrapolation by a declared factor, as rosbag2's time controller does it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
-//! Clocks and their jumps: tables 3.1, 3.8 (callbacks), 3.10 (thresholds, handlers) and cases a, b, c, g,
-//! h, m of 3.13.
+//! Clocks and their jumps: which handlers are called, in which order, and what they and other threads see.
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -170,7 +169,7 @@ impl Do {
     }
 }
 
-/// The clock change, forward and backward rows of 3.1; case m of 3.13 in the last row.
+/// As in rcl.
 #[test]
 fn handlers_are_called_for_what_their_filter_asks() {
     let changes = JumpFilter::new().clock_changes();
@@ -233,7 +232,7 @@ fn handlers_are_called_for_what_their_filter_asks() {
     }
 }
 
-/// Case b: the first value is a jump of its own kind, whatever its size.
+/// The first value is a jump of its own kind, whatever its size.
 #[test]
 fn the_first_value_is_no_forward_jump() {
     let test = TestClock::new(Time::ZERO);
@@ -250,7 +249,7 @@ fn the_first_value_is_no_forward_jump() {
     assert_eq!(log.take(), ["f<Forward 1", "f>Forward 1"]);
 }
 
-/// Case c, and the two and three handlers of 3.10, whose calls are in the order of registration.
+/// Handlers are called in the order of registration.
 #[test]
 fn thresholds_are_closed_and_each_handler_has_its_own() {
     let test = TestClock::new(at(SEC));
@@ -283,7 +282,6 @@ fn thresholds_are_closed_and_each_handler_has_its_own() {
     assert_eq!(names, "c<d<c>d>");
 }
 
-/// The three handlers of 3.10: who is told that ROS time is on, and that it is told once.
 #[test]
 fn activation_is_told_once_to_those_who_asked_for_changes() {
     let (test, clock) = inactive();
@@ -325,7 +323,7 @@ fn filters_that_cannot_match_are_refused() {
     }
 }
 
-/// The erasure row of 3.8 and the with-handle row of 3.10; a handle may outlive its clock.
+/// A handle may outlive its clock.
 #[test]
 fn a_dropped_handle_is_called_no_more_and_the_others_are() {
     let test = TestClock::new(at(1));
@@ -350,7 +348,7 @@ fn a_dropped_handle_is_called_no_more_and_the_others_are() {
     drop(outlives);
 }
 
-/// Case a: while the handlers of a backward jump run, another thread's `now()` waits; `try_now()` does not
+/// While the handlers of a backward jump run, another thread's `now()` waits; `try_now()` does not
 /// and shows the old time; the handler sees the old time before and the new one after.
 #[test]
 fn nobody_sees_the_new_time_before_the_handlers_are_done() {
@@ -383,7 +381,6 @@ fn nobody_sees_the_new_time_before_the_handlers_are_done() {
     }
 }
 
-/// Case a: a forward jump holds nobody up.
 #[test]
 fn a_forward_jump_blocks_no_reader() {
     let test = TestClock::new(at(100));
@@ -404,7 +401,7 @@ fn a_forward_jump_blocks_no_reader() {
     );
 }
 
-/// Case a: two sets in a handler take effect after the jump, in order.
+/// Two times that a handler sets take effect after the jump, in order.
 #[test]
 fn sets_in_a_handler_follow_the_jump() {
     let test = Arc::new(TestClock::new(at(100)));
@@ -439,7 +436,6 @@ fn sets_in_a_handler_follow_the_jump() {
     drop(nesting);
 }
 
-/// Case a: handlers that come and go within a handler.
 #[test]
 fn a_handler_may_add_and_drop_handlers() {
     let test = TestClock::new(at(100));
@@ -464,7 +460,6 @@ fn a_handler_may_add_and_drop_handlers() {
     assert_eq!(log.take(), ["new<Backward -1", "new>Backward -1"]);
 }
 
-/// Case h.
 #[test]
 fn a_panicking_handler_is_counted_and_harms_nobody() {
     let test = TestClock::new(at(100));
@@ -478,7 +473,7 @@ fn a_panicking_handler_is_counted_and_harms_nobody() {
     assert_eq!((bad.panics(), clock.now()), (2, at(10)));
 }
 
-/// Case h: whoever waits for the handlers in `now()` waits no longer than for one that returns.
+/// `now()` waits for a handler that panics no longer than for one that returns.
 #[test]
 fn a_panicking_handler_lets_waiting_readers_go() {
     for panics_in in [Phase::Before, Phase::After] {
@@ -514,7 +509,7 @@ fn a_panicking_handler_lets_waiting_readers_go() {
     }
 }
 
-/// Case g: what the source said before counts when it is active again, in one event.
+/// The last time of the source counts again when the source is active again, in one event.
 #[test]
 fn reactivation_shows_the_last_value_at_once() {
     let (test, clock) = inactive();

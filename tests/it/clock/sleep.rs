@@ -1,4 +1,4 @@
-//! Sleeping on a clock: the sleep rows of tables 3.3, 3.5, 3.10 and 3.12, 2c, and case e of 3.13.
+//! Sleeping on a clock: targets, jumps, changes of source, cancellation, the first time.
 
 use std::sync::Arc;
 use std::thread;
@@ -82,7 +82,6 @@ fn a_sleep_ends_with_the_tick_that_reaches_it_and_not_before() {
     }
 }
 
-/// Case e and table 2c: what a jump does, for each policy.
 #[test]
 fn a_jump_does_what_the_sleeper_asked_for() {
     use JumpKind::{Backward, Forward};
@@ -136,7 +135,7 @@ fn a_sleep_whose_target_was_shown_ends_well() {
     }
 }
 
-/// 3.3 and 3.10: toggling ROS time either way ends every sleep, whatever the policy.
+/// Switching ROS time on or off ends every sleep, whatever the policy.
 #[test]
 fn a_change_of_source_ends_a_sleep() {
     for policy in [OnJump::Continue, OnJump::ErrorOnBackward] {
@@ -212,7 +211,7 @@ fn a_sleep_on_a_fallback_ends_when_the_source_starts() {
     assert_eq!(ended, Ok(()));
 }
 
-/// The started rows of 3.3 and 3.12: a timeout, in time, and for clocks that always are.
+/// With a timeout, in time, and on clocks that always have a time.
 #[test]
 fn waiting_for_the_first_time() {
     type Event<'a> = &'a dyn Fn(&TestClock, &Cancel);
@@ -311,7 +310,7 @@ fn a_limit_is_no_shorter_than_the_sleep() {
     });
 }
 
-/// 3.5: before the sleep or during it, on clocks of the test and of the machine.
+/// Before the sleep or during it, on test clocks and on the machine's clocks.
 #[test]
 fn a_sleep_can_be_cancelled() {
     fn check<K: Kind>(test: &TestClock, clock: &Clock<K>) {
@@ -356,7 +355,7 @@ fn many_sleepers_end_together_at_the_clocks_end() {
     });
 }
 
-/// 3.5 on clocks that have no writer, or one that does not drive them: a [`Cancel`] ends them together.
+/// Also on clocks without a writer, or with one that does not drive them.
 #[test]
 fn many_sleepers_end_together_by_cancellation() {
     fn check<K: Kind>(test: &TestClock, clock: &Clock<K>) {

@@ -1,5 +1,4 @@
-//! Time sources and the clocks they drive: tables 3.8 and 3.10 (time source), the process default, and
-//! cases d, g, k of 3.13 as far as they need no network.
+//! Time sources and the clocks they drive, without a network; the default of the process.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -111,7 +110,7 @@ fn sim_time_goes_on_and_off() {
     assert_eq!(
         nanos(&clock),
         1_004,
-        "what it said last while it counted (case g)"
+        "the last time of the source before it was disabled"
     );
 }
 
@@ -155,7 +154,6 @@ fn while_sim_time_is_off_no_clock_is_active() {
     assert_eq!([&clock, &mine].map(nanos), [5, SYSTEM]);
 }
 
-/// The rows of 3.8 and 3.10 on jumps through a source: each handler hears what it asked for.
 #[test]
 fn what_a_source_says_reaches_the_handlers_that_asked_for_it() {
     let (_test, source, sim) = set_up();
@@ -198,7 +196,7 @@ fn what_a_source_says_reaches_the_handlers_that_asked_for_it() {
     assert_eq!(told(), ["c Deactivated", "c Activated"]);
 }
 
-/// Case k too: a clock that joins while the time stands gets it at once.
+/// A clock that joins while the time stands still gets it at once.
 #[test]
 fn every_clock_is_driven_whenever_it_joined() {
     let (test, source, sim) = set_up();
@@ -220,7 +218,6 @@ fn every_clock_is_driven_whenever_it_joined() {
     assert_eq!([&early, &late, &mine].map(nanos), [9, 9, SYSTEM]);
 }
 
-/// Case k of a source that said that the time stands.
 #[test]
 fn a_clock_that_joins_a_paused_source_has_its_time_at_once() {
     let (test, source, sim) = set_up();
@@ -402,7 +399,6 @@ fn handlers_may_feed_switch_and_make_clocks() {
     assert_eq!(source.log(), ["start", "stop", "start"]);
 }
 
-/// 3.8: sleeping while another thread feeds.
 #[test]
 fn a_sleeper_follows_a_feeding_thread() {
     let (test, source, sim) = set_up();

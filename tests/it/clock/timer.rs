@@ -1,5 +1,4 @@
-//! Timers and rates: tables 3.2, 3.7, 3.9, 3.12 (timers) and case f of 3.13. Pure arithmetic is in the
-//! files `schedule.rs` and `rate.rs`.
+//! Timers and rates. The tests of `schedule.rs` and `rate.rs` have the pure arithmetic.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -52,7 +51,7 @@ fn a_timer_made_before_there_is_a_time_counts_from_the_first() {
     assert_eq!(timer.time_until(), Some(secs(5)));
 }
 
-/// Case f, in both directions.
+/// When ROS time is switched on, and when it is switched off.
 #[test]
 fn what_is_left_is_left_after_a_change_of_source() {
     let test = TestClock::new(at(100 * SEC));
@@ -439,7 +438,7 @@ fn rates() {
     });
 }
 
-/// 3.7, the basics, on each kind of clock: a period, half a period of work, a reset, one and a half.
+/// On each kind of clock: a period, half a period of work, a reset, one and a half.
 #[test]
 fn rates_keep_time_on_every_kind_of_clock() {
     fn check<K: Kind>(test: &TestClock, clock: &Clock<K>) {
@@ -479,7 +478,7 @@ fn rates_keep_time_on_every_kind_of_clock() {
     check(&test, &test.steady());
 }
 
-/// 3.10: ten cycles of 10 Hz with another work in each stay on the grid, so that no jitter adds up.
+/// Ten cycles of 10 Hz with different work in each stay on the grid: jitter does not add up.
 #[test]
 fn ten_cycles_of_a_rate_are_on_its_grid() {
     let test = TestClock::new(at(SEC));
@@ -497,7 +496,7 @@ fn ten_cycles_of_a_rate_are_on_its_grid() {
     }
 }
 
-/// 3.10: a cycle of four months.
+/// A cycle of four months.
 #[test]
 fn a_slow_rate_ends_by_cancellation_and_with_the_clock() {
     let test = TestClock::new(at(SEC));

@@ -1,5 +1,4 @@
-//! Points of time and spans: the arithmetic, float and message rows of the reference tables 3.3, 3.4,
-//! 3.10 and 3.11, and cases i and l of 3.13.
+//! Points of time and spans: arithmetic, floats, message forms.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -172,7 +171,6 @@ fn spans_overflow_checked_saturating_or_with_a_panic() {
     assert_eq!((min.as_nanos(), max.as_nanos()), (i64::MIN, i64::MAX));
 }
 
-/// Case l of 3.13.
 #[test]
 fn the_least_span_has_no_opposite() {
     assert_eq!(
@@ -294,7 +292,7 @@ fn floats_round_to_the_nearest_nanosecond() {
     }
 }
 
-/// Case i of 3.13: 2038, 2106 and the ends of 64 bits.
+/// At 2038, 2106 and the ends of 64 bits.
 #[test]
 fn messages_hold_what_fits_and_refuse_the_rest() {
     // (nanoseconds, ROS 2 form, ROS 1 form)
@@ -419,7 +417,7 @@ fn span_messages_hold_what_fits_and_saturate_on_request() {
     );
 }
 
-/// 3.11: where roscpp throws, the value is one of ours and has no message.
+/// Where roscpp throws, the value exists here and has no message form.
 #[test]
 fn beyond_the_messages_there_are_values_without_one() {
     const LAST: u32 = 999_999_999;
@@ -476,7 +474,7 @@ fn beyond_the_messages_there_are_values_without_one() {
     }
 }
 
-/// 3.11: roscpp's bounds of seconds as a float are those of its messages.
+/// roscpp's limits of seconds as a float are those of its messages.
 #[test]
 fn floats_beyond_the_messages_are_values_without_one() {
     for (secs, fits_time, fits_span) in [
