@@ -12,17 +12,17 @@ use super::sync;
 use super::sync::{Condvar, Mutex, MutexGuard, ThreadId};
 use super::wall_clock::{Rest, Resting, Wall};
 use crate::clock::jump::handler::Handler;
-use crate::clock::jump::handler_gate::{Gate, Running};
-use crate::clock::jump::handler_threads::{DeliveryId, Handlers, Serving};
+use crate::clock::jump::handler_rounds::{Gate, Running};
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Notice, Phase};
-use crate::clock::source::mailbox::Mailbox;
+use crate::clock::jump::thread_marks::{DeliveryId, Handlers, Serving};
+use crate::clock::source::time_queue::Mailbox;
 use crate::clock::state::change::{Change, Fallback, Outcome, State};
-use crate::clock::state::reading::{Reading, Shown};
+use crate::clock::state::clock_motion::{Reading, Shown};
+use crate::clock::state::delivery_limit::Share;
 use crate::clock::state::seqlock::SeqLock;
-use crate::clock::state::share::Share;
 use crate::clock::timers::timetable::Timetable;
-use crate::clock::waiting::alarms::Alarms;
 use crate::clock::waiting::wait_queue::WaitQueue;
+use crate::clock::waiting::waiters::Alarms;
 use crate::time::{Ros, Time};
 
 #[derive(Debug)]

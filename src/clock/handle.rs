@@ -17,9 +17,9 @@ use crate::clock::jump::jump_filter::{InvalidFilter, JumpFilter};
 use crate::clock::source::keep_alive::KeepAlive;
 use crate::clock::state::change::Fallback;
 use crate::clock::state::extrapolate::ClockPace;
-use crate::clock::waiting::alarms::Sleeper;
 use crate::clock::waiting::on_jump::SleepError;
 use crate::clock::waiting::sleep_options::SleepOptions;
+use crate::clock::waiting::waiters::Sleeper;
 use crate::time::{Duration, Kind, Ros, Steady, System, Time};
 
 /// A clock of kind `K`. Clones show the same time. The [`SimTime`](crate::clock::source::sim_time::SimTime) that it

@@ -22,9 +22,9 @@ pub use handle::{Clock, JumpHandle, NotStarted};
 pub use jump::jump_event::{JumpEvent, JumpKind, Phase, Reversal};
 pub use jump::jump_filter::{InvalidFilter, JumpFilter};
 pub use source::complaint::Complaint;
-#[cfg(feature = "wire")]
-pub(crate) use source::mailbox;
 pub use source::sim_time::SimTime;
+#[cfg(feature = "wire")]
+pub(crate) use source::time_queue as mailbox;
 pub use source::time_source::{Feed, MachineSource, NoSource, SourceError, TimeSource};
 pub use source::writer::ClockWriter;
 pub use state::change::Fallback;

@@ -6,9 +6,9 @@ mod decimal;
 mod duration;
 mod point;
 mod range;
-#[cfg(feature = "serde")]
-mod saved;
 mod segment;
+#[cfg(feature = "serde")]
+mod serde_form;
 mod speed;
 mod wire_form;
 

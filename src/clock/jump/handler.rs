@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::{fmt, mem};
 
-use super::handler_gate::Place;
+use super::handler_rounds::Place;
 use super::jump_event::{Notice, Phase};
 use super::jump_filter::JumpFilter;
 use crate::clock::sync::{AtomicBool, AtomicU64, Mutex, Ordering};

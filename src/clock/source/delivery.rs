@@ -3,7 +3,7 @@
 //!
 //! One thread at a time delivers, in order, with no lock held, so jump handlers may call back into this type. What
 //! arrives meanwhile is queued and delivered right after. A call that feeds delivers until the queue is empty; any
-//! other call delivers a bounded number, and a new thread delivers the rest (`share.rs`). No thread starts to deliver
+//! other call delivers a bounded number, and a new thread delivers the rest (`delivery_limit.rs`). No thread starts to deliver
 //! while the source's own code runs: no handler runs inside that code, nor under the lock that is held for it. Locks
 //! are taken in this order: control, line, clock.
 
@@ -15,13 +15,13 @@ use std::sync::{Arc, PoisonError};
 
 use super::complaint::Complaint;
 use super::keep_alive::Kept;
-use super::mailbox::{Letter, Mailbox, Said};
+use super::time_queue::{Letter, Mailbox, Said};
 use super::writer::Attached;
 use crate::clock::handle::Clock;
-use crate::clock::jump::handler_threads::{DeliveryId, Serving};
+use crate::clock::jump::thread_marks::{DeliveryId, Serving};
 use crate::clock::state::change::Change;
+use crate::clock::state::delivery_limit::Share;
 use crate::clock::state::extrapolate::Heard;
-use crate::clock::state::share::Share;
 use crate::clock::sync;
 use crate::clock::sync::{Condvar, Mutex, MutexGuard, Ordering};
 use crate::clock::wall_clock::Wall;

@@ -3,8 +3,8 @@
 pub(crate) mod complaint;
 pub(crate) mod delivery;
 pub(crate) mod keep_alive;
-pub(crate) mod mailbox;
 pub(crate) mod sim_time;
 pub(crate) mod switch;
+pub(crate) mod time_queue;
 pub(crate) mod time_source;
 pub(crate) mod writer;

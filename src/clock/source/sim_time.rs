@@ -14,7 +14,7 @@ use super::switch::{Ran, Switch};
 use super::time_source::{ByHand, Feed, NoSource, SourceError, TimeSource};
 use super::writer::{Attached, ClockWriter};
 use crate::clock::handle::Clock;
-use crate::clock::jump::handler_threads;
+use crate::clock::jump::thread_marks;
 use crate::clock::state::change::Fallback;
 use crate::clock::sync;
 use crate::clock::test_clock::TestClock;
@@ -65,7 +65,7 @@ impl Drop for SourceOwner {
                 tracing::error!("a time source panicked as it was stopped or dropped");
             }
         };
-        if handler_threads::is_handling() || self.0.delivery.may_be_served_here() {
+        if thread_marks::is_handling() || self.0.delivery.may_be_served_here() {
             sync::spawn("clock-close", close);
         } else {
             close();

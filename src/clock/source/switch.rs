@@ -10,8 +10,8 @@ use std::sync::{Arc, PoisonError};
 
 use super::delivery::{Action, Delivery};
 use super::time_source::{Feed, SourceError, TimeSource};
-use crate::clock::jump::handler_threads;
-use crate::clock::state::share::Share;
+use crate::clock::jump::thread_marks;
+use crate::clock::state::delivery_limit::Share;
 use crate::clock::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use crate::clock::wall_clock::Wall;
 
@@ -90,7 +90,7 @@ impl Switch {
     /// Waits until everything requested so far has been delivered. A thread that runs handlers does not wait: it may be
     /// the one that delivers, or it could be part of a cycle of threads that wait for each other.
     fn settle(&self) {
-        if handler_threads::is_handling() || self.delivery.may_be_served_here() {
+        if thread_marks::is_handling() || self.delivery.may_be_served_here() {
             return;
         }
         let mut line = self.delivery.line();

@@ -8,10 +8,10 @@ use std::sync::{Arc, Weak};
 use super::keep_alive::{KeepAlive, Kept};
 use crate::clock::core::{Core, Locked};
 use crate::clock::handle::Clock;
-use crate::clock::jump::handler_threads::DeliveryId;
+use crate::clock::jump::thread_marks::DeliveryId;
 use crate::clock::state::change::{Change, Fallback};
+use crate::clock::state::delivery_limit::Share;
 use crate::clock::state::extrapolate::{ClockState, Extrapolation, Heard};
-use crate::clock::state::share::Share;
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Ros, Time};
 

@@ -3,10 +3,10 @@
 //! These are plain values: [`State::outcome_of`] decides what a change means, [`State::commit`] makes it. `core.rs`
 //! calls both under the clock's lock, and the handlers before and after the commit, without the lock.
 
+use super::clock_motion::Reading;
 use super::extrapolate::{ClockPace, ClockState, Heard, LateTick};
-use super::reading::Reading;
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Notice, Reversal};
-use crate::clock::source::mailbox::{Kinds, Letter, Said};
+use crate::clock::source::time_queue::{Kinds, Letter, Said};
 use crate::clock::wall_clock::{Rest, Wall};
 use crate::time::{Duration, Ros, Speed, Time};
 
@@ -317,10 +317,10 @@ impl State {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::delivery_limit::Share;
     use super::super::extrapolate::Extrapolation;
-    use super::super::share::Share;
     use super::*;
-    use crate::clock::source::mailbox::{MOST, Mailbox};
+    use crate::clock::source::time_queue::{MOST, Mailbox};
     use crate::clock::test_clock::TestClock;
 
     /// How many kinds of letters can be queued behind the limit.

@@ -4,7 +4,7 @@
 //! By default the time stands still between ticks, because a pause would make every estimate wrong. A program can
 //! choose an [`Extrapolation`] for a source that declares its factor.
 
-use super::reading::{Line, Reading};
+use super::clock_motion::{Line, Reading};
 use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Speed, Steady, System, Time};
 

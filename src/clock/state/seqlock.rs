@@ -6,7 +6,7 @@
 
 use crate::clock::sync::{AtomicI64, AtomicU64, Ordering, fence, yield_now};
 
-/// As many words as the largest reading needs; see `reading.rs`.
+/// As many words as the largest reading needs; see `clock_motion.rs`.
 pub(crate) const WORDS: usize = 6;
 pub(crate) type Words = [i64; WORDS];
 

@@ -5,9 +5,9 @@
 
 use super::timer::InvalidPeriod;
 use crate::clock::handle::Clock;
-use crate::clock::waiting::alarms::Sleeper;
 use crate::clock::waiting::on_jump::SleepError;
 use crate::clock::waiting::sleep_options::SleepOptions;
+use crate::clock::waiting::waiters::Sleeper;
 use crate::time::{Duration, Kind, Ros, Time};
 
 /// Keeps a loop at a frequency.

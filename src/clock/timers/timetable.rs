@@ -1,7 +1,7 @@
 //! [`Timetable`]: the timers of one clock, and the order of their deadlines within each set of timers.
 //!
 //! It is under the clock's lock, so a jump moves the deadlines together with the time. A tick does not look here: the
-//! calls that wait for a timer are in the queue of `alarms.rs`.
+//! calls that wait for a timer are in the queue of `waiters.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! thread. No runtime's timer is needed, and every jump, limit and cancellation means what it means to
 //! [`Clock::sleep_until`].
 //!
-//! A wake-up checks only the sleeps that it concerns: [`Alarms`](super::alarms::Alarms) lists those that have ended by
+//! A wake-up checks only the sleeps that it concerns: [`Alarms`](super::waiters::Alarms) lists those that have ended by
 //! the clock's time, a jump or a cancellation, and [`Guests`] those whose time limit has come.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,15 +16,15 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::alarms::{AlarmId, Sleeper};
 use super::cancel::Watch;
 use super::on_jump::{OnJump, SleepError};
 use super::sleep::{Asleep, TimerWait};
 use super::sleep_options::SleepOptions;
 use super::wait_queue::{Look, WaitQueue};
+use super::waiters::{AlarmId, Sleeper};
 use crate::clock::core::{Core, CoreState};
 use crate::clock::handle::Clock;
-use crate::clock::jump::handler_threads;
+use crate::clock::jump::thread_marks;
 use crate::clock::source::keep_alive::KeepAlive;
 use crate::time::{Duration, Kind, Ros, Steady, Time};
 
@@ -148,7 +148,7 @@ impl Sleep {
         let id = asleep.id();
         state.alarms.make_async(id);
         let watch = asleep.watch(&core, wait_queue);
-        let may_look = !state.is_gated() || handler_threads::is_handling();
+        let may_look = !state.is_gated() || thread_marks::is_handling();
         let now = may_look.then(|| state.now(core.wall()));
         let mut wants_thread = false;
         if let Look::Done(outcome) = asleep.look(&core, &mut state, now) {

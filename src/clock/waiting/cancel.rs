@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
 
-use super::alarms::AlarmId;
 use super::wait_queue::WaitQueue;
+use super::waiters::AlarmId;
 use crate::clock::core::Core;
 use crate::clock::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use super::alarms::{AlarmId, Sleeper};
 #[cfg(feature = "async")]
 use super::cancel::Watch;
 use super::on_jump::{OnJump, SleepError};
 use super::sleep_options::{Limits, SleepOptions};
 use super::wait_queue::{Look, WaitQueue};
+use super::waiters::{AlarmId, Sleeper};
 use crate::clock::core::{Core, CoreState};
 #[cfg(feature = "async")]
 use crate::time::Steady;

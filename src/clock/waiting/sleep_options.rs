@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::alarms::AlarmId;
 use super::cancel::{Cancel, Watch};
 use super::on_jump::{OnJump, SleepError};
 use super::wait_queue::{Look, WaitQueue};
+use super::waiters::AlarmId;
 use crate::clock::core::Core;
 use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Steady, Time};

@@ -2,16 +2,16 @@
 
 #[cfg(feature = "async")]
 pub(crate) mod async_sleep;
-pub(crate) mod edges;
+pub(crate) mod bounded_calls;
+pub(crate) mod delivery;
+pub(crate) mod edge_cases;
 pub(crate) mod extrapolate;
 pub(crate) mod handlers;
-pub(crate) mod hub;
 pub(crate) mod jump;
-pub(crate) mod life;
-pub(crate) mod line;
 pub(crate) mod parts;
 pub(crate) mod races;
 pub(crate) mod sleep;
 pub(crate) mod source;
+pub(crate) mod source_lifetime;
 pub(crate) mod stress;
 pub(crate) mod timer;

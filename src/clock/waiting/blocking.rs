@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::alarms::AlarmId;
 use super::wait_queue::{Look, WaitQueue};
+use super::waiters::AlarmId;
 use crate::clock::core::{Core, CoreState, Locked};
 use crate::clock::jump::handler::contained;
-use crate::clock::jump::handler_gate;
-use crate::clock::jump::handler_gate::Ticket;
-use crate::clock::jump::handler_threads::{Handlers, is_handling};
+use crate::clock::jump::handler_rounds;
+use crate::clock::jump::handler_rounds::Ticket;
+use crate::clock::jump::thread_marks::{Handlers, is_handling};
 use crate::clock::sync;
 use crate::clock::wall_clock::Wall;
 use crate::time::{Ros, Steady, Time};
@@ -52,11 +52,11 @@ impl Core {
             return self.doze(state, wait_queue, until);
         }
         let began = Wall::Machine.steady();
-        let patience = Some(handler_gate::PATIENCE.to_std());
+        let patience = Some(handler_rounds::PATIENCE.to_std());
         let left = self.left(until).into_iter().chain(patience).min();
         let state = self.doze_for(state, wait_queue, left);
         let waited = Wall::Machine.steady().saturating_since(began);
-        if waited < handler_gate::PATIENCE || state.gate.is_over(ticket) {
+        if waited < handler_rounds::PATIENCE || state.gate.is_over(ticket) {
             return state;
         }
         drop(state);
