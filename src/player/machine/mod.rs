@@ -6,14 +6,13 @@
 //! clock, message, end. The clock is never past a message that has not been published. At the start and after a
 //! jump the order is segment, clock, refills, messages.
 
+pub(super) mod clock;
 pub(super) mod commands;
-pub(super) mod course;
 pub(super) mod publish;
-pub(super) mod reader;
-pub(super) mod rejoin;
+pub(super) mod reading;
+pub(super) mod state;
 pub(super) mod status;
 pub(super) mod steps;
-pub(super) mod ticker;
 
 use super::command::{Gate, Gates, Pace, State};
 use super::digest::Digest;
@@ -23,11 +22,11 @@ use super::source::Source;
 use crate::bag::{CueAt, Direction, Key, StartAt};
 use crate::output::Output;
 use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time};
-use course::Course;
-use reader::{Extra, Reader};
-use rejoin::Rejoins;
+use clock::Ticker;
+use reading::reader::{Extra, Reader};
+use reading::rejoin::Rejoins;
+use state::Course;
 use steps::{Look, Steps};
-use ticker::Ticker;
 
 /// If the process did not run for longer than this, playback holds its position for that time instead of
 /// catching up in a burst.

@@ -1,6 +1,6 @@
 //! What the machine sends: messages that are due, refills, the clock; and what it does at the limit.
 
-use super::reader::InHand;
+use super::reading::reader::InHand;
 use super::{CATCH_UP, Machine, Wait};
 use crate::bag::{Key, Message, StartAt};
 use crate::output::{Occasion, Output};

@@ -8,27 +8,27 @@
 
 use std::collections::VecDeque;
 
-use super::Machine;
 use crate::bag::{Cue, CueAt, CuePoll, Cued, StartAt, TopicId};
 use crate::output::Output;
+use crate::player::machine::Machine;
 use crate::time::{Duration, Steady, Time, TimeRange};
 
 /// The topics whose latched state is still to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Rejoins {
+pub(crate) struct Rejoins {
     waiting: VecDeque<TopicId>,
     /// One at a time: each needs a thread and a share of the bytes of the read-ahead.
     look: Option<(TopicId, Cue)>,
 }
 
 impl Rejoins {
-    pub(super) fn are_left(&self) -> bool {
+    pub(crate) fn are_left(&self) -> bool {
         self.look.is_some() || !self.waiting.is_empty()
     }
 
     /// Playback has jumped: the search starts again at the new position. If the jump refills all topics, none
     /// is needed.
-    pub(super) fn jumped(&mut self, is_refilled: bool) {
+    pub(crate) fn jumped(&mut self, is_refilled: bool) {
         let begun = self.look.take().map(|(topic, _)| topic);
         if is_refilled {
             self.waiting.clear();
@@ -44,12 +44,12 @@ impl Rejoins {
 }
 
 impl Machine {
-    pub(super) fn mute(&mut self, topic: TopicId) {
+    pub(crate) fn mute(&mut self, topic: TopicId) {
         self.report.tally.set_muted(topic, true);
         self.rejoins.forget(topic);
     }
 
-    pub(super) fn unmute(&mut self, topic: TopicId) {
+    pub(crate) fn unmute(&mut self, topic: TopicId) {
         if self.report.tally.is_muted(topic) {
             self.report.tally.set_muted(topic, false);
             self.rejoins.waiting.push_back(topic);
@@ -57,7 +57,11 @@ impl Machine {
     }
 
     /// Sends the latched state of topics that were unmuted; `true` if there is more to do at once.
-    pub(super) fn rejoins(&mut self, now: Time<Steady>, out: &mut dyn Output) -> bool {
+    pub(crate) fn rejoins(
+        &mut self,
+        now: Time<Steady>,
+        out: &mut dyn Output,
+    ) -> bool {
         if self.rejoins.look.is_none() {
             let Some(topic) = self.rejoins.waiting.pop_front() else {
                 return false;

@@ -14,14 +14,14 @@ use crate::player::source::Source;
 use crate::time::{Ros, Time};
 
 /// What comes from the cue besides messages that are due in their turn.
-pub(super) enum Extra {
+pub(crate) enum Extra {
     /// A latched message to send again.
     Refill(Message),
     /// A place in the recording that could not be read.
     Damage(Damage),
 }
 
-pub(super) struct Reader {
+pub(crate) struct Reader {
     source: Source,
     wanted: Option<CueAt>,
     cue: Option<Cue>,
@@ -35,13 +35,13 @@ pub(super) struct Reader {
 
 /// A message and the time at which it is played.
 #[derive(Debug)]
-pub(super) struct InHand {
-    pub(super) message: Message,
-    pub(super) at: Time<Ros>,
+pub(crate) struct InHand {
+    pub(crate) message: Message,
+    pub(crate) at: Time<Ros>,
 }
 
 impl Reader {
-    pub(super) fn new(source: Source) -> Self {
+    pub(crate) fn new(source: Source) -> Self {
         Self {
             source,
             wanted: None,
@@ -55,14 +55,14 @@ impl Reader {
     }
 
     /// Reads from another place, from the next [`Reader::begin`] on: jumps before that cost nothing.
-    pub(super) fn jump(&mut self, at: CueAt) {
+    pub(crate) fn jump(&mut self, at: CueAt) {
         self.wanted = Some(at);
         (self.direction, self.reached) = (at.direction, at.from.time());
         (self.cue, self.lap, self.next, self.is_read_out) = (None, None, None, false);
     }
 
     /// Starts the cue that was requested last, if there is one.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if let Some(at) = self.wanted.take() {
             let cue = self.source.start(at);
             cue.lead();
@@ -71,19 +71,19 @@ impl Reader {
     }
 
     /// A separate cue, for a search.
-    pub(super) fn look(&mut self, at: CueAt) -> Cue {
+    pub(crate) fn look(&mut self, at: CueAt) -> Cue {
         self.source.start(at)
     }
 
     /// Starts the cue of the next lap once the current one has been read to its end.
-    pub(super) fn prepare_lap(&mut self, at: CueAt) {
+    pub(crate) fn prepare_lap(&mut self, at: CueAt) {
         if self.is_read_out && self.lap.is_none() {
             self.lap = Some(self.source.start(at));
         }
     }
 
     /// Changes to the cue of the next lap.
-    pub(super) fn begin_lap(&mut self, at: CueAt) {
+    pub(crate) fn begin_lap(&mut self, at: CueAt) {
         match self.lap.take() {
             Some(lap) => {
                 self.jump(at);
@@ -95,7 +95,7 @@ impl Reader {
     }
 
     /// Reads from the cue until a message is held, nothing more is ready, or a refill or damage comes.
-    pub(super) fn pull(&mut self) -> Option<Extra> {
+    pub(crate) fn pull(&mut self) -> Option<Extra> {
         while self.next.is_none() && !self.is_read_out {
             match self.cue.as_mut()?.poll() {
                 CuePoll::Item(Cued::Message(message)) => {
@@ -115,34 +115,34 @@ impl Reader {
     }
 
     /// The time at which the message that is held is played.
-    pub(super) fn next(&self) -> Option<Time<Ros>> {
+    pub(crate) fn next(&self) -> Option<Time<Ros>> {
         self.next.as_ref().map(|next| next.at)
     }
 
     /// The time at which the last message taken was played; before the first one, where reading began.
-    pub(super) fn reached(&self) -> Time<Ros> {
+    pub(crate) fn reached(&self) -> Time<Ros> {
         self.reached
     }
 
     /// Takes the message that is held.
-    pub(super) fn take(&mut self) -> Option<InHand> {
+    pub(crate) fn take(&mut self) -> Option<InHand> {
         let next = self.next.take()?;
         self.reached = next.at;
         Some(next)
     }
 
     /// The recorded name of a topic.
-    pub(super) fn name(&self, topic: TopicId) -> Option<&str> {
+    pub(crate) fn name(&self, topic: TopicId) -> Option<&str> {
         self.source.name(topic)
     }
 
     /// Whether it is known what comes next: a message, or the end.
-    pub(super) fn is_primed(&self) -> bool {
+    pub(crate) fn is_primed(&self) -> bool {
         self.next.is_some() || self.is_read_out
     }
 
     /// Whether every message has been taken.
-    pub(super) fn is_exhausted(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         self.next.is_none() && self.is_read_out
     }
 }
