@@ -92,7 +92,7 @@ impl Player {
     {
         let (alive, done) = crossbeam_channel::bounded(0);
         let machine = Machine::new(options, source);
-        self.transport.follow(&machine.report().tally);
+        self.transport.follow(machine.report().tally());
         let run = move || {
             let _alive: Sender<Infallible> = alive;
             self.run(machine, out)

@@ -5,9 +5,9 @@ use hdrhistogram::Histogram;
 use super::command::{LATE, State};
 use super::counts::{Tally, TopicCounts};
 use super::digest::Digest;
-use crate::bag::{Damage, Message};
+use crate::bag::{Damage, Message, TopicId};
 use crate::output::Delivery;
-use crate::time::{Duration, Steady, Time};
+use crate::time::{Duration, Ros, Steady, Time};
 
 /// How long playback was held, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,7 +51,9 @@ pub struct Report {
     pub played: Duration,
     /// Whether the exit edge was reached; `false` if the run was stopped before it.
     pub reached_end: bool,
-    pub(super) tally: Tally,
+    tally: Tally,
+    /// Up to where the log time covered has been counted.
+    counted_to: Time<Ros>,
     since: Option<(State, Time<Steady>)>,
     has_played: bool,
 }
@@ -76,6 +78,7 @@ impl Report {
             played: Duration::ZERO,
             reached_end: false,
             tally: Tally::new(topics),
+            counted_to: Time::MIN,
             since: None,
             has_played: false,
         }
@@ -84,6 +87,43 @@ impl Report {
     /// What was sent on each topic: one row per topic of the bag.
     pub fn topics(&self) -> Vec<TopicCounts> {
         self.tally.counts()
+    }
+
+    /// The counts by topic, to be read by other threads.
+    pub(super) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Whether a topic is muted.
+    pub(super) fn is_muted(&self, topic: TopicId) -> bool {
+        self.tally.is_muted(topic)
+    }
+
+    /// Mutes a topic, or unmutes it.
+    pub(super) fn set_muted(&self, topic: TopicId, is_muted: bool) {
+        self.tally.set_muted(topic, is_muted);
+    }
+
+    /// Playback has moved on to `reached`, in either direction.
+    pub(super) fn covered_to(&mut self, reached: Time<Ros>) {
+        let span = reached.saturating_since(self.counted_to).saturating_abs();
+        self.covered = self.covered.saturating_add(span);
+        self.counted_to = reached;
+    }
+
+    /// Playback continues at `position`; what lies between does not count as covered.
+    pub(super) fn continue_at(&mut self, position: Time<Ros>) {
+        self.counted_to = position;
+    }
+
+    /// Playback has jumped this many times.
+    pub(super) fn jumped(&mut self, jumps: u64) {
+        self.jumps += jumps;
+    }
+
+    /// Playback was held up for `lost`, by a send or because the process did not run.
+    pub(super) fn stalled(&mut self, lost: Duration) {
+        self.held.stalled = self.held.stalled.saturating_add(lost);
     }
 
     /// Log time covered per wall time spent; `None` before anything has been played.

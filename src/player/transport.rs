@@ -12,7 +12,7 @@ use crossbeam_utils::sync::Unparker;
 
 use super::command::{Command, Pace, State, Status};
 use super::counts::{Tally, TopicCounts};
-use super::machine::CATCH_UP;
+use super::machine::schedule::CATCH_UP;
 use super::waiter::Wall;
 use crate::bag::{TopicId, Waker};
 use crate::time::{Steady, Time};

@@ -1,35 +1,144 @@
-//! [`Ticker`]: the wall instants of `/clock`, on a fixed grid.
+//! [`ServedClock`]: the clock that subscribers are shown, and when it is due.
 //!
-//! A tick that is missed is skipped: the grid never moves, so wake-up errors do not add up.
+//! Ticks come on a fixed grid of wall instants ([`Ticker`]). A tick that is missed is skipped: the grid never
+//! moves, so wake-up errors do not add up.
 
-use crate::time::{Duration, Steady, Time};
+use super::Machine;
+use crate::bag::TopicId;
+use crate::output::Output;
+use crate::player::options::ClockOptions;
+use crate::time::{Duration, Ros, Segment, Steady, Time};
 
+/// The clock of a run. Within a generation it never shows a time before the last one.
+#[derive(Debug)]
+pub(super) struct ServedClock {
+    options: ClockOptions,
+    ticker: Ticker,
+    /// The last time shown in this generation.
+    shown: Option<Time<Ros>>,
+    /// Whether it is to be shown before anything else: at the start, after a jump, to subscribers that are back.
+    is_owed: bool,
+}
+
+impl ServedClock {
+    /// A clock that is owed.
+    pub(super) fn new(options: ClockOptions) -> Self {
+        Self {
+            ticker: Ticker::new(options.period),
+            options,
+            shown: None,
+            is_owed: true,
+        }
+    }
+
+    /// It is to be shown before anything else.
+    pub(super) fn owe(&mut self) {
+        self.is_owed = true;
+    }
+
+    /// It has been shown otherwise.
+    pub(super) fn owe_nothing(&mut self) {
+        self.is_owed = false;
+    }
+
+    /// Whether it is owed; not any more after this call.
+    pub(super) fn take_owed(&mut self) -> bool {
+        std::mem::take(&mut self.is_owed)
+    }
+
+    /// A new generation has begun, in which any time may be shown.
+    pub(super) fn jumped(&mut self) {
+        self.shown = None;
+    }
+
+    /// The instant of the next tick.
+    pub(super) fn next_tick(&self, now: Time<Steady>) -> Option<Time<Steady>> {
+        self.ticker.next(now)
+    }
+
+    /// The tick that was due has been taken.
+    pub(super) fn ticked(&mut self, now: Time<Steady>) {
+        self.ticker.ticked(now);
+    }
+
+    /// Starts the grid, unless it has started before.
+    pub(super) fn begin_ticks(&mut self, now: Time<Steady>) {
+        self.ticker.begin(now);
+    }
+
+    /// Whether messages of a topic have a clock message of their own.
+    pub(super) fn goes_before(&self, topic: TopicId) -> bool {
+        self.options.before.covers(topic)
+    }
+
+    /// Whether the clock has to move to `t`, the time of a message that is played while the segment is held: then
+    /// no schedule moves the clock, so messages do. At most once per period if `is_unpaced`, otherwise each time.
+    pub(super) fn moves_with(&self, t: Time<Ros>, segment: Segment, is_unpaced: bool) -> bool {
+        let Some(period) = self.options.period else {
+            return false;
+        };
+        self.shown.is_none_or(|shown| {
+            let moved = t.saturating_since(shown).saturating_abs();
+            segment.is_before(shown, t) && (!is_unpaced || moved >= period)
+        })
+    }
+
+    /// Shows `t`; if a later time was shown in this generation, that time again: a tick that was due earlier may
+    /// carry an earlier time than the last value.
+    pub(super) fn show(&mut self, t: Time<Ros>, segment: Segment, out: &mut dyn Output) {
+        if !self.options.is_served() {
+            return;
+        }
+        let t = self
+            .shown
+            .filter(|shown| segment.is_before(t, *shown))
+            .unwrap_or(t);
+        self.shown = Some(t);
+        let value = t.saturating_add(self.options.shift);
+        // Zero would mean "uninitialised" to every ROS client.
+        out.clock(if value == Time::ZERO {
+            Time::from_nanos(1)
+        } else {
+            value
+        });
+    }
+}
+
+impl Machine {
+    /// Shows `t` on the clock.
+    pub(super) fn show_clock(&mut self, t: Time<Ros>, out: &mut dyn Output) {
+        let segment = self.segment();
+        self.clock.show(t, segment, out);
+    }
+}
+
+/// The wall instants of ticks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ticker {
+struct Ticker {
     period: Option<Duration>,
     next: Option<Time<Steady>>,
 }
 
 impl Ticker {
     /// Ticks every `period`, from the first instant it is asked about; `None` means never.
-    pub(super) fn new(period: Option<Duration>) -> Self {
+    fn new(period: Option<Duration>) -> Self {
         Self { period, next: None }
     }
 
     /// The instant of the next tick; `now` before the first tick.
-    pub(super) fn next(&self, now: Time<Steady>) -> Option<Time<Steady>> {
+    fn next(&self, now: Time<Steady>) -> Option<Time<Steady>> {
         self.period.map(|_| self.next.unwrap_or(now))
     }
 
     /// Starts the grid at `now`, whose tick has been sent, unless it has started before.
-    pub(super) fn begin(&mut self, now: Time<Steady>) {
+    fn begin(&mut self, now: Time<Steady>) {
         if self.next.is_none() {
             self.ticked(now);
         }
     }
 
     /// The tick at `now` has been sent: moves to the first grid instant after it.
-    pub(super) fn ticked(&mut self, now: Time<Steady>) {
+    fn ticked(&mut self, now: Time<Steady>) {
         let (Some(period), Some(tick)) = (self.period, self.next(now)) else {
             return;
         };

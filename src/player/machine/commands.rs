@@ -6,21 +6,18 @@
 use super::Machine;
 use crate::bag::{CueAt, StartAt};
 use crate::player::command::{Command, Gate, Pace};
-use crate::player::options::Intent;
 use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
 
 impl Machine {
     /// Takes a command; its effects happen in the next calls of [`Machine::advance`]. After [`Command::Stop`],
     /// and once the run is over, commands change nothing.
     pub fn apply(&mut self, command: Command, now: Time<Steady>) {
-        if self.course.is_over() {
+        if self.conditions.course().is_over() {
             return;
         }
         self.make_up_for_stall(now);
         match command {
-            Command::Toggle if self.intent == Intent::Play && self.course.is_underway() => {
-                self.pause(now);
-            }
+            Command::Toggle if self.conditions.is_to_play() => self.pause(now),
             Command::Play | Command::Toggle => self.play(now),
             Command::Pause => self.pause(now),
             Command::SetPace(pace) => self.set_pace(pace, now),
@@ -30,7 +27,7 @@ impl Machine {
             Command::StepTopic(topic, n) => self.step_topic(topic, n, now),
             Command::PlayUntil(stop) => self.play_until(stop, now),
             Command::PlayFor(span) => {
-                let span = if self.segment.speed().is_reverse() {
+                let span = if self.segment().speed().is_reverse() {
                     -span
                 } else {
                     span
@@ -38,37 +35,38 @@ impl Machine {
                 self.play_until(self.here(now).saturating_add(span), now);
             }
             Command::SetRange(range) => self.set_range(range, now),
-            Command::SetAtEnd(at_end) => self.change_to(self.segment.with_at_end(at_end), now),
+            Command::SetAtEnd(at_end) => self.change_to(self.segment().with_at_end(at_end), now),
             Command::Mute(topic) => self.mute(topic),
             Command::Unmute(topic) => self.unmute(topic),
             Command::OpenGate(gate) => self.open(gate),
             Command::CloseGate(gate) => self.close(gate),
             Command::Query => {}
-            Command::Stop => self.course.stop(),
+            Command::Stop => self.conditions.course_mut().stop(),
         }
     }
 
     fn open(&mut self, gate: Gate) {
         // Subscribers that are reachable again have missed the clock and may need it before anything else.
-        self.owes_clock |= gate == Gate::Path && self.gates.is_closed(gate);
-        self.gates = self.gates.open(gate);
+        if self.conditions.open(gate) && gate == Gate::Path {
+            self.clock.owe();
+        }
     }
 
     fn play(&mut self, now: Time<Steady>) {
-        if self.course.is_ended() {
-            self.jump(self.segment.seek(self.segment.entry()), now);
+        if self.conditions.course().is_ended() {
+            self.jump(self.segment().seek(self.segment().entry()), now);
         }
-        self.stop_steps();
-        self.intent = Intent::Play;
+        self.steps.cancel();
+        self.conditions.play();
     }
 
     fn pause(&mut self, now: Time<Steady>) {
-        self.stop_steps();
+        self.steps.cancel();
         self.stand(now);
     }
 
     pub(super) fn stand(&mut self, now: Time<Steady>) {
-        self.intent = Intent::Pause;
+        self.conditions.pause();
         self.change_to(self.held(now), now);
     }
 
@@ -78,8 +76,8 @@ impl Machine {
             Pace::Max => Speed::NORMAL,
         };
         self.pace = pace;
-        if speed.is_reverse() == self.segment.speed().is_reverse() {
-            self.change_to(self.segment.with_speed(speed, now), now);
+        if speed.is_reverse() == self.segment().speed().is_reverse() {
+            self.change_to(self.segment().with_speed(speed, now), now);
         } else {
             let turned = self.held(now).with_speed(speed, now);
             self.read_from(StartAt::At(turned.position(now)), turned, now, false);
@@ -89,7 +87,7 @@ impl Machine {
     /// Seeks within the recording. A target outside the range extends the range to that edge of the recording.
     fn seek(&mut self, to: Time<Ros>, now: Time<Steady>) {
         self.seeks += 1;
-        let (to, range) = (self.options.recording.clamp(to), self.segment.range());
+        let (to, range) = (self.options.recording.clamp(to), self.segment().range());
         let range = if to < range.start() {
             TimeRange::between(self.options.recording.start(), range.stop())
         } else if to > range.stop() {
@@ -97,7 +95,7 @@ impl Machine {
         } else {
             range
         };
-        self.jump(self.segment.seek_within(range, to), now);
+        self.jump(self.segment().seek_within(range, to), now);
     }
 
     fn set_range(&mut self, range: TimeRange, now: Time<Steady>) {
@@ -107,10 +105,10 @@ impl Machine {
     }
 
     fn play_until(&mut self, stop: Time<Ros>, now: Time<Steady>) {
-        self.stop_steps();
-        if self.course.is_underway() {
-            self.change_to(self.segment.play_until(Some(stop), now), now);
-            self.intent = Intent::Play;
+        self.steps.cancel();
+        if self.conditions.course().is_underway() {
+            self.change_to(self.segment().play_until(Some(stop), now), now);
+            self.conditions.play();
         }
     }
 
@@ -122,17 +120,17 @@ impl Machine {
         if !self.may_play() || !self.is_ready() {
             return false;
         }
-        let (limit, here) = (self.segment.limit(), self.here(now));
+        let (limit, here) = (self.segment().limit(), self.here(now));
         let to = self
             .reader
             .next()
-            .map_or(limit, |next| self.segment.nearer(next, limit));
+            .map_or(limit, |next| self.segment().nearer(next, limit));
         if to.saturating_since(here).saturating_abs() <= longest {
             return false;
         }
-        let until = self.segment.until();
-        self.change_to(self.segment.seek(to).play_until(until, now), now);
-        self.owes_clock = true;
+        let until = self.segment().until();
+        self.change_to(self.segment().seek(to).play_until(until, now), now);
+        self.clock.owe();
         true
     }
 
@@ -159,10 +157,10 @@ impl Machine {
         };
         self.reader.jump(cue);
         self.rejoins.jumped(refill);
-        self.stop_steps();
-        (self.last, self.sent) = (None, None);
-        self.course.jump();
-        self.owes_clock = true;
+        self.steps.cancel();
+        self.played.clear();
+        self.conditions.course_mut().jump();
+        self.clock.owe();
         self.report.reached_end = false;
     }
 }

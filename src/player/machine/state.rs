@@ -1,4 +1,97 @@
-//! [`Course`]: how far a run has come. Nothing changes it after its end: a run that was stopped stays stopped.
+//! [`Conditions`]: what playing depends on, and the state that follows from it. [`Course`]: how far a run has come.
+
+use super::Machine;
+use crate::player::command::{Gate, Gates, State, Status};
+use crate::player::options::Intent;
+
+/// The conditions of playing: the intent, the gates, the read-ahead, and how far the run has come.
+#[derive(Debug)]
+pub(super) struct Conditions {
+    intent: Intent,
+    gates: Gates,
+    is_starved: bool,
+    course: Course,
+}
+
+impl Conditions {
+    pub(super) fn new(intent: Intent, gates: Gates) -> Self {
+        Self {
+            intent,
+            gates,
+            is_starved: true,
+            course: Course::default(),
+        }
+    }
+
+    /// The intent is now to play.
+    pub(super) fn play(&mut self) {
+        self.intent = Intent::Play;
+    }
+
+    /// The intent is now to pause.
+    pub(super) fn pause(&mut self) {
+        self.intent = Intent::Pause;
+    }
+
+    /// Whether the intent is to play, from where playback is.
+    pub(super) fn is_to_play(&self) -> bool {
+        self.intent == Intent::Play && self.course.is_underway()
+    }
+
+    /// Whether playback may run, apart from the read-ahead.
+    pub(super) fn may_play(&self) -> bool {
+        self.is_to_play() && self.gates.is_open()
+    }
+
+    /// Whether it is known what comes next.
+    pub(super) fn has_read(&mut self, is_ready: bool) {
+        self.is_starved = !is_ready;
+    }
+
+    /// The gates that are closed.
+    pub(super) fn gates(&self) -> Gates {
+        self.gates
+    }
+
+    /// Opens a gate; whether it was closed.
+    pub(super) fn open(&mut self, gate: Gate) -> bool {
+        let was_closed = self.gates.is_closed(gate);
+        self.gates = self.gates.open(gate);
+        was_closed
+    }
+
+    /// Closes a gate.
+    pub(super) fn close(&mut self, gate: Gate) {
+        self.gates = self.gates.close(gate);
+    }
+
+    /// How far the run has come.
+    pub(super) fn course(&self) -> Course {
+        self.course
+    }
+
+    /// The same, to be changed.
+    pub(super) fn course_mut(&mut self) -> &mut Course {
+        &mut self.course
+    }
+
+    /// What playback is doing.
+    pub(super) fn state(&self) -> State {
+        if self.course.is_over() {
+            State::Stopped
+        } else if self.course.is_ended() {
+            State::Ended
+        } else if self.intent == Intent::Pause {
+            State::Paused
+        } else if !self.gates.is_open() {
+            State::Gated
+        } else if self.is_starved {
+            State::Starved
+        } else {
+            State::Playing
+        }
+    }
+}
 
 /// Under way, at the exit edge, or over. Only [`Course::stop`] ends the run, and nothing restarts it after that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,6 +139,29 @@ impl Course {
     fn change(&mut self, to: Stage) {
         if self.0 != Stage::Over {
             self.0 = to;
+        }
+    }
+}
+
+impl Machine {
+    /// What playback is doing.
+    pub fn state(&self) -> State {
+        self.conditions.state()
+    }
+
+    /// A snapshot for other threads.
+    pub fn status(&self) -> Status {
+        Status {
+            segment: self.segment(),
+            state: self.state(),
+            pace: self.pace,
+            gates: self.conditions.gates(),
+            sent: self.report.sent,
+            bytes: self.report.bytes,
+            late: self.report.late,
+            damaged: self.report.damaged,
+            laps: self.report.laps,
+            seeks: self.seeks,
         }
     }
 }

@@ -71,7 +71,7 @@ impl Reader {
     }
 
     /// A separate cue, for a search.
-    pub(crate) fn look(&mut self, at: CueAt) -> Cue {
+    pub(crate) fn search(&mut self, at: CueAt) -> Cue {
         self.source.start(at)
     }
 
