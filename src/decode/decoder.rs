@@ -2,8 +2,8 @@
 
 use crate::bag::{Schema, Topic};
 
-use super::bytes::{Bytes, Order};
-use super::out::{Decoded, How, Limits, Out, Stop};
+use super::decoded::{Decoded, How, Limits, Out, Stop};
+use super::payload_reader::{Bytes, Order};
 use super::ros_message::Walk;
 use super::type_layout::{Form, Layout};
 use super::{hex, json};

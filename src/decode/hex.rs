@@ -1,6 +1,6 @@
 //! Bytes as offset, hexadecimal digits and ASCII.
 
-use super::out::{Out, Stop};
+use super::decoded::{Out, Stop};
 
 /// Writes the bytes, as many per line as fit.
 pub(super) fn dump(payload: &[u8], out: &mut Out) -> Result<(), Stop> {

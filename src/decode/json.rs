@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::out::{Decoded, How, Limits, Out, Stop};
+use super::decoded::{Decoded, How, Limits, Out, Stop};
 use super::text::{Row, quoted};
 
 /// How many bytes of a text are parsed at most.

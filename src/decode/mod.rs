@@ -5,15 +5,15 @@
 //! are not trusted: work and output are bounded by [`Limits`], every declared length is compared with the bytes that
 //! are left, and no text contains characters that a terminal would interpret.
 
-mod bytes;
+mod decoded;
 mod decoder;
 mod hex;
 mod json;
-mod out;
+mod payload_reader;
 mod ros_message;
 mod skip;
 mod text;
 mod type_layout;
 
+pub use decoded::{Decoded, How, Limits, Line};
 pub use decoder::{Decoder, fields};
-pub use out::{Decoded, How, Limits, Line};

@@ -3,8 +3,8 @@
 //! Everything of fixed size is skipped in one step; the rest is skipped element by element, and each element counts in
 //! `Limits::steps`. A declared count is compared with the bytes that are left before it is used.
 
-use super::bytes::Bytes;
-use super::out::{Out, Stop};
+use super::decoded::{Out, Stop};
+use super::payload_reader::Bytes;
 use super::skip::size_of;
 use super::text::{Row, quoted, quoted_wide};
 use super::type_layout::{Field, Kind, Layout, Stamp};

@@ -1,7 +1,7 @@
 //! The transport bar in a pseudo-terminal.
 
 pub(crate) mod start;
-pub(crate) mod tape;
 pub(crate) mod terminal;
+pub(crate) mod terminal_session;
 pub(crate) mod topics;
 pub(crate) mod transport;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::pty::tape::{
+use crate::pty::terminal_session::{
     BACKSPACE, ENTER, ESC, Setup, Shot, demo, play, play_bag, play_demo, until,
 };
 

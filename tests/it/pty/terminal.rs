@@ -6,7 +6,7 @@ use bagplay::tui::Terminal;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{Action, OptionalActions, tcflow, tcgetattr, tcsetattr};
 
-use crate::pty::tape::{Setup, Tape, demo, play, play_bag, until};
+use crate::pty::terminal_session::{Setup, Tape, demo, play, play_bag, until};
 use crate::support::network::{Pipe, free_endpoint, subscribe, take};
 
 /// As what a job is started by: it takes the place of the shell that says its number.
@@ -153,7 +153,7 @@ fn stuck() -> (Tape, impl Sized) {
     let (subscriber, samples) = subscribe(&session, "0/tf/**");
     take(&samples);
     pipe.block();
-    let sent = |shot: &crate::pty::tape::Shot| shot.row(" /tf  ").to_owned();
+    let sent = |shot: &crate::pty::terminal_session::Shot| shot.row(" /tf  ").to_owned();
     let mut last = String::new();
     until("a send that is stuck", || {
         let shot = tape.shot();

@@ -3,7 +3,7 @@
 use bagplay::tui::{BINDINGS, GESTURES};
 use predicates::prelude::*;
 
-use crate::pty::tape::{
+use crate::pty::terminal_session::{
     DOWN, ENTER, ESC, Ear, Reel, Shot, Tape, UP, clicked, demo, demo_range, play_bag, play_demo,
     until,
 };

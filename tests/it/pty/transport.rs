@@ -2,7 +2,7 @@
 
 use bagplay::wire::ClockStateMessage;
 
-use crate::pty::tape::{
+use crate::pty::terminal_session::{
     BACKSPACE, END_KEY, ENTER, ESC, Ear, HOME, Heard, LEFT, RIGHT, Reel, Shot, Tape, clicked,
     demo_range, play_demo, since_start,
 };

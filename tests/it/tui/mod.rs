@@ -1,7 +1,7 @@
 //! The transport bar without a terminal.
 
-pub(crate) mod any;
+pub(crate) mod demo_model;
 pub(crate) mod lookup;
-pub(crate) mod model;
+pub(crate) mod random_events;
 pub(crate) mod screens;
 pub(crate) mod update;

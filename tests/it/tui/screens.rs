@@ -15,7 +15,7 @@ use insta::assert_snapshot;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 
-use super::model::*;
+use super::demo_model::*;
 
 /// The steps of the ladder.
 const LADDER: [(u16, u16); 12] = [

@@ -11,7 +11,7 @@ use bagplay::tui::{
     Peeked, Size,
 };
 
-use super::model::*;
+use super::demo_model::*;
 
 /// The screen that mouse events are meant for: lane in rows 2 and 3, bar in 4, topics from 7 on; the bar's
 /// columns are 1 to 78.

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::model::*;
+use super::demo_model::*;
 
 /// Every bound key, and those that only prompts know.
 static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {

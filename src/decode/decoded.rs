@@ -2,7 +2,7 @@
 //!
 //! A [`Stop`] ends decoding early; the lines written so far are kept.
 
-use super::bytes::Short;
+use super::payload_reader::Short;
 use super::text::plain;
 
 /// The longest problem text, in characters.
