@@ -29,8 +29,8 @@ fn topic(form: u8, definition: &[u8]) -> Topic {
     }
 }
 
-/// Within the limits, and nothing that a terminal would obey.
-fn is_fit(decoded: &Decoded, limits: Limits) {
+/// Within the limits, and without control characters.
+fn assert_fits(decoded: &Decoded, limits: Limits) {
     assert!(decoded.lines.len() <= limits.lines);
     for line in &decoded.lines {
         assert!(line.depth <= limits.depth);
@@ -71,8 +71,8 @@ fuzz_target!(|data: &[u8]| {
         decoder.decode(payload, small),
         decoder.decode(payload, whole),
     );
-    is_fit(&part, small);
-    is_fit(&all, whole);
+    assert_fits(&part, small);
+    assert_fits(&all, whole);
     // Of a ROS message all is read, shown or not, so a problem is found by both or neither.
     if form % 4 != 3 && !part.is_cut && !all.is_cut {
         assert_eq!(part.problem.is_some(), all.problem.is_some());

@@ -24,7 +24,7 @@ pub(crate) fn info(
         open_bag::warn(&bag);
         Info::new(&bag)
     };
-    let info = match Marks::of(&args.bags, dirs::state().as_deref()) {
+    let info = match Marks::read(&args.bags, dirs::state().as_deref()) {
         Ok(marks) => info.marked(&marks),
         Err(error) => {
             tracing::warn!("{error}");

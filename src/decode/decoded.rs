@@ -1,12 +1,12 @@
-//! [`Decoded`], the result, and [`Out`], which counts lines and steps: all formats write through it.
+//! [`Decoded`], the result, and [`LineWriter`], which counts lines and steps: all formats write through it.
 //!
 //! A [`Stop`] ends decoding early; the lines written so far are kept.
 
-use super::payload_reader::Short;
-use super::text::plain;
+use super::payload_reader::TooShort;
+use super::text::escaped_text;
 
 /// The longest problem text, in characters.
-const PROBLEM: usize = 200;
+const MAX_PROBLEM_CHARACTERS: usize = 200;
 
 /// How much of a message is shown, and how much work decoding may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub struct Limits {
     pub characters: usize,
     /// The most elements of an array, from the first one on.
     pub elements: usize,
-    /// The largest [`Line::depth`].
+    /// The largest [`FieldLine::depth`].
     pub depth: usize,
     /// The most fields and elements that are processed, shown or not.
     pub steps: usize,
@@ -42,7 +42,7 @@ impl Default for Limits {
 
 /// A line: one field.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
+pub struct FieldLine {
     /// How deep the field is nested; 0 at the top.
     pub depth: usize,
     /// Its name; `[3]` for an element; an offset for bytes.
@@ -53,7 +53,7 @@ pub struct Line {
 
 /// The format from which a message was decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum How {
+pub enum PayloadFormat {
     /// CDR with a `ros2msg` definition.
     Cdr,
     /// ROS 1 serialization with a `ros1msg` definition.
@@ -68,9 +68,9 @@ pub enum How {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decoded {
     /// Its fields in order, as far as the limits allow.
-    pub lines: Vec<Line>,
+    pub lines: Vec<FieldLine>,
     /// The format.
-    pub how: How,
+    pub format: PayloadFormat,
     /// Why the message is shown as bytes, why the lines end early, or that bytes were left over. One line, fit for a
     /// terminal.
     pub problem: Option<String>,
@@ -85,7 +85,7 @@ pub(super) enum Stop {
     /// A limit is reached.
     Cut,
     /// The payload is too short for the next field.
-    Short(Short),
+    TooShort(TooShort),
     /// Something else is wrong with it.
     Problem(String),
 }
@@ -94,7 +94,7 @@ impl Stop {
     /// Adds the name of the field, if the reason does not have one.
     pub(super) fn in_field(self, name: &str) -> Self {
         match self {
-            Self::Short(Short { at, needed, left }) => Self::Problem(format!(
+            Self::TooShort(TooShort { at, needed, left }) => Self::Problem(format!(
                 "`{name}` at byte {at} needs {needed} bytes, {left} are left"
             )),
             other => other,
@@ -102,22 +102,22 @@ impl Stop {
     }
 }
 
-impl From<Short> for Stop {
-    fn from(short: Short) -> Self {
-        Self::Short(short)
+impl From<TooShort> for Stop {
+    fn from(short: TooShort) -> Self {
+        Self::TooShort(short)
     }
 }
 
 /// The lines so far.
 #[derive(Debug)]
-pub(super) struct Out {
+pub(super) struct LineWriter {
     pub(super) limits: Limits,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<FieldLine>,
     pub(super) is_cut: bool,
     steps: usize,
 }
 
-impl Out {
+impl LineWriter {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -141,23 +141,23 @@ impl Out {
         if self.lines.len() >= self.limits.lines {
             return Err(Stop::Cut);
         }
-        let name = plain(name, self.limits.characters);
-        self.lines.push(Line { depth, name, value });
+        let name = escaped_text(name, self.limits.characters);
+        self.lines.push(FieldLine { depth, name, value });
         Ok(())
     }
 
     /// The result, however decoding ended.
-    pub(super) fn finish(self, how: How, end: Result<(), Stop>) -> Decoded {
+    pub(super) fn finish(self, format: PayloadFormat, end: Result<(), Stop>) -> Decoded {
         let is_cut = self.is_cut || end == Err(Stop::Cut);
         let problem = match end {
             Ok(()) | Err(Stop::Cut) => None,
-            Err(Stop::Short(short)) => Some(short.to_string()),
+            Err(Stop::TooShort(short)) => Some(short.to_string()),
             Err(Stop::Problem(problem)) => Some(problem),
         };
         Decoded {
             lines: self.lines,
-            how,
-            problem: problem.map(|problem| plain(&problem, PROBLEM)),
+            format,
+            problem: problem.map(|problem| escaped_text(&problem, MAX_PROBLEM_CHARACTERS)),
             is_cut,
         }
     }

@@ -6,27 +6,27 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::decoded::{Decoded, How, Limits, Out, Stop};
-use super::text::{Row, quoted};
+use super::decoded::{Decoded, Limits, LineWriter, PayloadFormat, Stop};
+use super::text::{BoundedText, quoted};
 
 /// How many bytes of a text are parsed at most.
-const MOST: usize = 1 << 20;
+const MAX_JSON_BYTES: usize = 1 << 20;
 
 /// Decodes a text.
 pub(super) fn decode(payload: &[u8], limits: Limits) -> Decoded {
-    let looked_at = &payload[..payload.len().min(MOST)];
-    let mut out = Out::new(limits);
+    let looked_at = &payload[..payload.len().min(MAX_JSON_BYTES)];
+    let mut out = LineWriter::new(limits);
     let mut stop = None;
     let mut text = serde_json::Deserializer::from_slice(looked_at);
-    let mut node = Node {
+    let mut visitor = ValueVisitor {
         out: &mut out,
         stop: &mut stop,
         depth: 0,
         name: None,
     };
-    let read = node.reborrow().deserialize(&mut text).and_then(|value| {
+    let read = visitor.reborrow().deserialize(&mut text).and_then(|value| {
         if let Some(value) = value {
-            node.line("", value)?;
+            visitor.line("", value)?;
         }
         text.end()
     });
@@ -39,26 +39,26 @@ pub(super) fn decode(payload: &[u8], limits: Limits) -> Decoded {
         }
         (Err(error), None) => Err(Stop::Problem(format!("not JSON: {error}"))),
     };
-    out.finish(How::Json, end)
+    out.finish(PayloadFormat::Json, end)
 }
 
 /// Receives the next value. A plain value is returned; of others, the lines are written. An object at the top has no
 /// line of its own, only those of its fields.
-struct Node<'a> {
-    out: &'a mut Out,
+struct ValueVisitor<'a> {
+    out: &'a mut LineWriter,
     /// Why decoding ended early. The error of the parser can only carry text.
     stop: &'a mut Option<Stop>,
     depth: usize,
     name: Option<String>,
 }
 
-impl Node<'_> {
-    fn reborrow(&mut self) -> Node<'_> {
+impl ValueVisitor<'_> {
+    fn reborrow(&mut self) -> ValueVisitor<'_> {
         self.child(0, None)
     }
 
-    fn child(&mut self, deeper: usize, name: Option<String>) -> Node<'_> {
-        Node {
+    fn child(&mut self, deeper: usize, name: Option<String>) -> ValueVisitor<'_> {
+        ValueVisitor {
             out: self.out,
             stop: self.stop,
             depth: self.depth + deeper,
@@ -83,7 +83,7 @@ impl Node<'_> {
         self.stopped(step)
     }
 
-    fn short(&self, mut text: String) -> String {
+    fn truncated(&self, mut text: String) -> String {
         text.truncate(self.out.limits.characters);
         text
     }
@@ -101,7 +101,7 @@ impl Node<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
+impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
     type Value = Option<String>;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, text: D) -> Result<Self::Value, D::Error> {
@@ -109,7 +109,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_> {
+impl<'de> Visitor<'de> for ValueVisitor<'_> {
     type Value = Option<String>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -117,23 +117,23 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Some(self.short("null".to_owned())))
+        Ok(Some(self.truncated("null".to_owned())))
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Some(self.short(value.to_string())))
+        Ok(Some(self.truncated(value.to_string())))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Some(self.short(value.to_string())))
+        Ok(Some(self.truncated(value.to_string())))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Some(self.short(value.to_string())))
+        Ok(Some(self.truncated(value.to_string())))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Some(self.short(format!("{value:?}"))))
+        Ok(Some(self.truncated(format!("{value:?}"))))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
@@ -165,7 +165,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         let above = self.out.lines.len();
         let has_room = self.open("")?;
         let limits = self.out.limits;
-        let mut plain: Vec<String> = Vec::new();
+        let mut values: Vec<String> = Vec::new();
         let (mut count, mut shown) = (0_usize, 0_usize);
         loop {
             self.step()?;
@@ -176,22 +176,22 @@ impl<'de> Visitor<'de> for Node<'_> {
                 count += 1;
                 continue;
             }
-            let node = self.child(0, Some(format!("[{count}]")));
-            let Some(value) = seq.next_element_seed(node)? else {
+            let visitor = self.child(0, Some(format!("[{count}]")));
+            let Some(value) = seq.next_element_seed(visitor)? else {
                 break;
             };
-            plain.extend(value);
+            values.extend(value);
             count += 1;
             shown += 1;
         }
         if has_room {
-            let is_row = !plain.is_empty() || count == 0;
-            self.out.lines[above].value = if is_row {
-                row(&plain, count, limits.characters)
+            let is_flat = !values.is_empty() || count == 0;
+            self.out.lines[above].value = if is_flat {
+                array_line(&values, count, limits.characters)
             } else {
                 format!("{count} in all")
             };
-            if !is_row && shown < count {
+            if !is_flat && shown < count {
                 // One level below the array; that may be too deep.
                 if self.depth <= limits.depth {
                     self.line("…", format!("{} more", count - shown))?;
@@ -204,13 +204,13 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
-fn row(plain: &[String], count: usize, characters: usize) -> String {
-    let mut row = Row::new("[", characters, &format!(", … {count} in all]"));
+fn array_line(plain: &[String], count: usize, characters: usize) -> String {
+    let mut line = BoundedText::new("[", characters, &format!(", … {count} in all]"));
     for (index, value) in plain.iter().enumerate() {
-        row.push(&format!("{}{value}", if index > 0 { ", " } else { "" }));
+        line.push(&format!("{}{value}", if index > 0 { ", " } else { "" }));
     }
     if plain.len() < count {
-        row.cut();
+        line.cut();
     }
-    row.end("]")
+    line.end("]")
 }

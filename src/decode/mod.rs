@@ -1,9 +1,9 @@
 //! Decodes the payload of a message into lines of text, for people who look at a topic.
 //!
-//! [`fields`] decodes one message; a [`Decoder`] keeps what it knows about a topic, for many messages. ROS messages are
-//! decoded with their recorded definition, JSON as it is; everything else is shown as bytes. Payloads and definitions
-//! are not trusted: work and output are bounded by [`Limits`], every declared length is compared with the bytes that
-//! are left, and no text contains characters that a terminal would interpret.
+//! [`decode_message`] decodes one message; a [`Decoder`] keeps what it knows about a topic, for many messages. ROS
+//! messages are decoded with their recorded definition, JSON as it is; everything else is shown as bytes. Payloads and
+//! definitions are not trusted: work and output are bounded by [`Limits`], every declared length is compared with the
+//! bytes that are left, and no text contains characters that a terminal would interpret.
 
 mod decoded;
 mod decoder;
@@ -15,5 +15,5 @@ mod skip;
 mod text;
 mod type_layout;
 
-pub use decoded::{Decoded, How, Limits, Line};
-pub use decoder::{Decoder, fields};
+pub use decoded::{Decoded, FieldLine, Limits, PayloadFormat};
+pub use decoder::{Decoder, decode_message};

@@ -3,24 +3,28 @@
 //! Everything of fixed size is skipped in one step; the rest is skipped element by element, and each element counts in
 //! `Limits::steps`. A declared count is compared with the bytes that are left before it is used.
 
-use super::decoded::{Out, Stop};
-use super::payload_reader::Bytes;
+use super::decoded::{LineWriter, Stop};
+use super::payload_reader::PayloadReader;
 use super::skip::size_of;
-use super::text::{Row, quoted, quoted_wide};
-use super::type_layout::{Field, Kind, Layout, Stamp};
+use super::text::{BoundedText, quoted, quoted_wide};
+use super::type_layout::{ElementType, FieldLayout, Stamp, TypeLayout};
 use crate::ros::message_definition::Array;
 
 /// A message while it is decoded.
-pub(super) struct Walk<'a> {
-    layout: &'a Layout,
-    bytes: Bytes<'a>,
-    out: &'a mut Out,
+pub(super) struct RosDecoder<'a> {
+    layout: &'a TypeLayout,
+    bytes: PayloadReader<'a>,
+    out: &'a mut LineWriter,
     /// CDR ends strings with a zero byte.
     is_terminated: bool,
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn cdr(layout: &'a Layout, bytes: Bytes<'a>, out: &'a mut Out) -> Self {
+impl<'a> RosDecoder<'a> {
+    pub(super) fn cdr(
+        layout: &'a TypeLayout,
+        bytes: PayloadReader<'a>,
+        out: &'a mut LineWriter,
+    ) -> Self {
         Self {
             layout,
             bytes,
@@ -29,7 +33,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(super) fn ros1(layout: &'a Layout, bytes: Bytes<'a>, out: &'a mut Out) -> Self {
+    pub(super) fn ros1(
+        layout: &'a TypeLayout,
+        bytes: PayloadReader<'a>,
+        out: &'a mut LineWriter,
+    ) -> Self {
         Self {
             is_terminated: false,
             ..Self::cdr(layout, bytes, out)
@@ -37,7 +45,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks over the whole payload. At most `padding` bytes may be left over.
-    pub(super) fn all(mut self, padding: usize) -> Result<(), Stop> {
+    pub(super) fn decode_all(mut self, padding: usize) -> Result<(), Stop> {
         self.message(self.layout.root(), 0)?;
         let left = self.bytes.left();
         if left > padding {
@@ -58,20 +66,20 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn field(&mut self, field: &Field, depth: usize) -> Result<(), Stop> {
+    fn field(&mut self, field: &FieldLayout, depth: usize) -> Result<(), Stop> {
         let name = &field.name;
-        match (field.array, field.kind) {
-            _ if field.is_placeholder => self.skip(field.kind, 1),
-            (Array::One, Kind::Message(index)) => self.nested(name, index, depth),
-            (Array::One, kind) => {
-                let value = self.value(kind)?;
+        match (field.array, field.element_type) {
+            _ if field.is_placeholder => self.skip(field.element_type, 1),
+            (Array::One, ElementType::Message(index)) => self.nested(name, index, depth),
+            (Array::One, element_type) => {
+                let value = self.value(element_type)?;
                 self.out.line(depth, name, value)
             }
-            (array, kind) => {
-                let count = self.count(array, kind)?;
-                match kind {
-                    Kind::Message(index) => self.messages(name, index, count, depth),
-                    _ => self.values(name, kind, count, depth),
+            (array, element_type) => {
+                let count = self.count(array, element_type)?;
+                match element_type {
+                    ElementType::Message(index) => self.messages(name, index, count, depth),
+                    _ => self.values(name, element_type, count, depth),
                 }
             }
         }
@@ -84,7 +92,7 @@ impl<'a> Walk<'a> {
         }
         self.out.line(depth, name, "…".to_owned())?;
         self.out.is_cut = true;
-        self.skip(Kind::Message(index), 1)
+        self.skip(ElementType::Message(index), 1)
     }
 
     fn messages(&mut self, name: &str, index: usize, count: u64, depth: usize) -> Result<(), Stop> {
@@ -98,7 +106,7 @@ impl<'a> Walk<'a> {
         let shown = if is_too_deep {
             0
         } else {
-            least_of(count, limits.elements)
+            at_most(count, limits.elements)
         };
         for element in 0..shown {
             self.out.step()?;
@@ -112,31 +120,37 @@ impl<'a> Walk<'a> {
             let more = format!("{} more", count - shown);
             self.out.line(depth + 1, "…", more)?;
         }
-        self.skip(Kind::Message(index), count - shown)
+        self.skip(ElementType::Message(index), count - shown)
     }
 
-    fn values(&mut self, name: &str, kind: Kind, count: u64, depth: usize) -> Result<(), Stop> {
+    fn values(
+        &mut self,
+        name: &str,
+        element_type: ElementType,
+        count: u64,
+        depth: usize,
+    ) -> Result<(), Stop> {
         let limits = self.out.limits;
-        let mut row = Row::new("[", limits.characters, &format!(", … {count} in all]"));
+        let mut line = BoundedText::new("[", limits.characters, &format!(", … {count} in all]"));
         let mut taken = 0;
-        while taken < least_of(count, limits.elements) {
+        while taken < at_most(count, limits.elements) {
             self.out.step()?;
-            let value = self.value(kind)?;
+            let value = self.value(element_type)?;
             taken += 1;
             let comma = if taken > 1 { ", " } else { "" };
-            if !row.push(&format!("{comma}{value}")) {
+            if !line.push(&format!("{comma}{value}")) {
                 break;
             }
         }
         if taken < count {
-            row.cut();
+            line.cut();
         }
-        self.skip(kind, count - taken)?;
-        self.out.line(depth, name, row.end("]"))
+        self.skip(element_type, count - taken)?;
+        self.out.line(depth, name, line.end("]"))
     }
 
     /// The number of elements of an array. An error if the bytes that are left cannot hold them.
-    fn count(&mut self, array: Array, kind: Kind) -> Result<u64, Stop> {
+    fn count(&mut self, array: Array, element_type: ElementType) -> Result<u64, Stop> {
         let count = match array {
             Array::One => 1,
             Array::Fixed(count) => count,
@@ -150,32 +164,32 @@ impl<'a> Walk<'a> {
                 count
             }
         };
-        let needed = count.saturating_mul(self.layout.least(kind));
+        let needed = count.saturating_mul(self.layout.min_size(element_type));
         if needed > self.bytes.left() as u64 {
-            return Err(self.bytes.short(needed).into());
+            return Err(self.bytes.too_short(needed).into());
         }
         Ok(count)
     }
 
-    fn value(&mut self, kind: Kind) -> Result<String, Stop> {
+    fn value(&mut self, element_type: ElementType) -> Result<String, Stop> {
         let characters = self.out.limits.characters;
-        Ok(match kind {
-            Kind::Number(number) => {
-                let mut text = self.bytes.number(number)?;
+        Ok(match element_type {
+            ElementType::Primitive(primitive) => {
+                let mut text = self.bytes.primitive(primitive)?;
                 text.truncate(characters);
                 text
             }
-            Kind::Stamp(stamp) => {
+            ElementType::Stamp(stamp) => {
                 let mut text = self.stamp(stamp)?;
                 text.truncate(characters);
                 text
             }
-            Kind::Text => quoted(self.text()?, characters),
-            Kind::WideText => {
+            ElementType::Text => quoted(self.text()?, characters),
+            ElementType::WideText => {
                 let raw = self.wide_text()?;
                 quoted_wide(self.bytes.wide_units(raw), raw.len() / 4, characters)
             }
-            Kind::Message(_) => unreachable!("a message is no value"),
+            ElementType::Message(_) => unreachable!("a message is no value"),
         })
     }
 
@@ -215,20 +229,20 @@ impl<'a> Walk<'a> {
     }
 
     /// Skips elements.
-    fn skip(&mut self, kind: Kind, count: u64) -> Result<(), Stop> {
+    fn skip(&mut self, element_type: ElementType, count: u64) -> Result<(), Stop> {
         let phase = self.bytes.phase();
-        if let Some(size) = self.layout.size_of_many(kind, count, phase) {
+        if let Some(size) = self.layout.size_of_many(element_type, count, phase) {
             self.bytes.take(size, 1)?;
             return Ok(());
         }
         for _ in 0..count {
             self.out.step()?;
-            match kind {
-                Kind::Text => drop(self.text()?),
-                Kind::WideText => drop(self.wide_text()?),
-                Kind::Message(index) => self.skip_message(index)?,
-                Kind::Number(number) => drop(self.bytes.take(size_of(number), 1)?),
-                Kind::Stamp(_) => drop(self.bytes.take(8, 4)?),
+            match element_type {
+                ElementType::Text => drop(self.text()?),
+                ElementType::WideText => drop(self.wide_text()?),
+                ElementType::Message(index) => self.skip_message(index)?,
+                ElementType::Primitive(primitive) => drop(self.bytes.take(size_of(primitive), 1)?),
+                ElementType::Stamp(_) => drop(self.bytes.take(8, 4)?),
             }
         }
         Ok(())
@@ -238,15 +252,15 @@ impl<'a> Walk<'a> {
         let layout = self.layout;
         for field in &layout.messages[index].fields {
             self.out.step()?;
-            let count = self.count(field.array, field.kind);
+            let count = self.count(field.array, field.element_type);
             count
-                .and_then(|count| self.skip(field.kind, count))
+                .and_then(|count| self.skip(field.element_type, count))
                 .map_err(|stop| stop.in_field(&field.name))?;
         }
         Ok(())
     }
 }
 
-fn least_of(count: u64, limit: usize) -> u64 {
+fn at_most(count: u64, limit: usize) -> u64 {
     count.min(limit as u64)
 }

@@ -3,45 +3,50 @@
 //! In CDR the size of a part depends only on its start offset modulo 8, so eight sizes are enough. Padding in an array
 //! of elements of fixed size repeats after at most eight elements, so the size of the array is a multiplication.
 
-use super::type_layout::{Field, Form, Kind, Layout};
-use crate::ros::message_definition::{Array, Number};
+use super::type_layout::{ElementType, FieldLayout, TypeLayout, WireFormat};
+use crate::ros::message_definition::{Array, Primitive};
 
-impl Layout {
+impl TypeLayout {
     /// A lower bound of the size of an element: padding is not counted.
-    pub(super) fn least(&self, kind: Kind) -> u64 {
-        match kind {
-            Kind::Number(number) => size_of(number),
-            Kind::Text | Kind::WideText => 4,
-            Kind::Stamp(_) => 8,
-            Kind::Message(index) => self.messages[index].least,
+    pub(super) fn min_size(&self, element_type: ElementType) -> u64 {
+        match element_type {
+            ElementType::Primitive(primitive) => size_of(primitive),
+            ElementType::Text | ElementType::WideText => 4,
+            ElementType::Stamp(_) => 8,
+            ElementType::Message(index) => self.messages[index].min_size,
         }
     }
 
     /// The size of `count` elements from `phase` on, including padding. `None` if it depends on their content, or is
     /// larger than a `u64`.
-    pub(super) fn size_of_many(&self, kind: Kind, count: u64, phase: usize) -> Option<u64> {
+    pub(super) fn size_of_many(
+        &self,
+        element_type: ElementType,
+        count: u64,
+        phase: usize,
+    ) -> Option<u64> {
         let mut total = 0_u64;
         let mut done = 0_u64;
         let mut seen: [Option<(u64, u64)>; 8] = [None; 8];
         while done < count {
             let at = advanced(phase, total);
             if let Some((done_then, total_then)) = seen[at] {
-                let lap = done - done_then;
-                let laps = (count - done) / lap;
-                total = total.checked_add(laps.checked_mul(total - total_then)?)?;
-                done += laps * lap;
+                let period = done - done_then;
+                let repeats = (count - done) / period;
+                total = total.checked_add(repeats.checked_mul(total - total_then)?)?;
+                done += repeats * period;
                 seen = [None; 8];
                 continue;
             }
             seen[at] = Some((done, total));
-            total = total.checked_add(self.size_of_one(kind, at)?)?;
+            total = total.checked_add(self.size_of_one(element_type, at)?)?;
             done += 1;
         }
         Some(total)
     }
 
     /// The size of all fields of a message.
-    pub(super) fn size_of_fields(&self, fields: &[Field], phase: usize) -> Option<u64> {
+    pub(super) fn size_of_fields(&self, fields: &[FieldLayout], phase: usize) -> Option<u64> {
         fields.iter().try_fold(0_u64, |total, field| {
             let count = match field.array {
                 Array::One => 1,
@@ -49,34 +54,36 @@ impl Layout {
                 Array::Bounded(_) | Array::Unbounded => return None,
             };
             let at = advanced(phase, total);
-            total.checked_add(self.size_of_many(field.kind, count, at)?)
+            total.checked_add(self.size_of_many(field.element_type, count, at)?)
         })
     }
 
-    fn size_of_one(&self, kind: Kind, phase: usize) -> Option<u64> {
-        match kind {
-            Kind::Number(number) => Some(self.padding(phase, size_of(number)) + size_of(number)),
-            Kind::Stamp(_) => Some(self.padding(phase, 4) + 8),
-            Kind::Text | Kind::WideText => None,
-            Kind::Message(index) => self.messages[index].sizes[phase],
+    fn size_of_one(&self, element_type: ElementType, phase: usize) -> Option<u64> {
+        match element_type {
+            ElementType::Primitive(primitive) => {
+                Some(self.padding(phase, size_of(primitive)) + size_of(primitive))
+            }
+            ElementType::Stamp(_) => Some(self.padding(phase, 4) + 8),
+            ElementType::Text | ElementType::WideText => None,
+            ElementType::Message(index) => self.messages[index].sizes[phase],
         }
     }
 
     fn padding(&self, phase: usize, align: u64) -> u64 {
         let phase = phase as u64;
-        match self.form {
-            Form::Cdr => phase.next_multiple_of(align) - phase,
-            Form::Ros1 => 0,
+        match self.wire_format {
+            WireFormat::Cdr => phase.next_multiple_of(align) - phase,
+            WireFormat::Ros1 => 0,
         }
     }
 }
 
-pub(super) fn size_of(number: Number) -> u64 {
-    match number {
-        Number::Bool | Number::Byte | Number::I8 | Number::U8 => 1,
-        Number::I16 | Number::U16 => 2,
-        Number::I32 | Number::U32 | Number::F32 | Number::WideChar => 4,
-        Number::I64 | Number::U64 | Number::F64 => 8,
+pub(super) fn size_of(primitive: Primitive) -> u64 {
+    match primitive {
+        Primitive::Bool | Primitive::Byte | Primitive::I8 | Primitive::U8 => 1,
+        Primitive::I16 | Primitive::U16 => 2,
+        Primitive::I32 | Primitive::U32 | Primitive::F32 | Primitive::WideChar => 4,
+        Primitive::I64 | Primitive::U64 | Primitive::F64 => 8,
     }
 }
 

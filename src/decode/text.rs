@@ -4,41 +4,41 @@
 //! characters that terminals draw differently: combining marks that follow no letter or too many marks, and variation
 //! selectors. The work is bounded by the requested length, not by that of the text.
 
-use crate::untrusted::MarkRun;
+use crate::untrusted::CombiningRun;
 
 /// A name or a sentence, without quotes. A backslash is not escaped, so text that was escaped before stays the same.
-pub(super) fn plain(text: &str, characters: usize) -> String {
-    let mut row = Row::new("", characters, "…");
-    let mut marks = MarkRun::default();
+pub(super) fn escaped_text(text: &str, characters: usize) -> String {
+    let mut bounded = BoundedText::new("", characters, "…");
+    let mut marks = CombiningRun::default();
     for c in text.chars() {
         let shown = match c {
             '\\' => c.to_string(),
             _ => marks.escaped(c, false),
         };
-        if !row.push(&shown) {
+        if !bounded.push(&shown) {
             break;
         }
     }
-    row.end("")
+    bounded.end("")
 }
 
 /// A string value in quotes. Bytes that are not UTF-8 are shown as `\xNN`.
 pub(super) fn quoted(bytes: &[u8], characters: usize) -> String {
-    let mut row = Row::new("\"", characters, &cut_after(bytes.len(), "bytes"));
+    let mut bounded = BoundedText::new("\"", characters, &cut_after(bytes.len(), "bytes"));
     // The most bytes that this many characters can have, plus one character that no longer fits.
     let window = characters.saturating_mul(4).saturating_add(4);
     let window = &bytes[..bytes.len().min(window)];
-    let mut marks = MarkRun::default();
+    let mut marks = CombiningRun::default();
     for chunk in window.utf8_chunks() {
         let valid = chunk.valid().chars().map(|c| marks.escaped(c, true));
         let invalid = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}"));
         for piece in valid.chain(invalid) {
-            if !row.push(&piece) {
-                return row.end("\"");
+            if !bounded.push(&piece) {
+                return bounded.end("\"");
             }
         }
     }
-    row.end("\"")
+    bounded.end("\"")
 }
 
 /// A wide string of `count` UTF-16 units.
@@ -47,18 +47,18 @@ pub(super) fn quoted_wide(
     count: usize,
     characters: usize,
 ) -> String {
-    let mut row = Row::new("\"", characters, &cut_after(count, "units"));
-    let mut marks = MarkRun::default();
+    let mut bounded = BoundedText::new("\"", characters, &cut_after(count, "units"));
+    let mut marks = CombiningRun::default();
     for c in char::decode_utf16(units) {
         let piece = match c {
             Ok(c) => marks.escaped(c, true),
             Err(lone) => format!("\\u{{{:x}}}", lone.unpaired_surrogate()),
         };
-        if !row.push(&piece) {
+        if !bounded.push(&piece) {
             break;
         }
     }
-    row.end("\"")
+    bounded.end("\"")
 }
 
 fn cut_after(count: usize, what: &str) -> String {
@@ -66,7 +66,7 @@ fn cut_after(count: usize, what: &str) -> String {
 }
 
 /// A value that is put together from pieces. If it is cut, it ends with a note.
-pub(super) struct Row {
+pub(super) struct BoundedText {
     text: String,
     used: usize,
     limit: usize,
@@ -78,7 +78,7 @@ pub(super) struct Row {
     is_cut: bool,
 }
 
-impl Row {
+impl BoundedText {
     /// Starts with `open`. `note` replaces what does not fit; its leading comma is dropped if nothing precedes it.
     pub(super) fn new(open: &str, limit: usize, note: &str) -> Self {
         Self {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_a_terminal_obeys_comes_through() {
+    fn control_characters_are_escaped() {
         for (text, shown) in [
             ("base_link", "\"base_link\""),
             ("", "\"\""),
@@ -166,15 +166,15 @@ mod tests {
             assert_eq!(quoted(text.as_bytes(), 100), shown, "{text:?}");
         }
         assert_eq!(quoted(b"a\xff\xc3", 100), "\"a\\xff\\xc3\"");
-        assert_eq!(plain("a \"b\"\x1b\n", 100), "a \"b\"\\u{1b}\\n");
-        assert_eq!(plain("e\u{301}", 100), "e\u{301}");
+        assert_eq!(escaped_text("a \"b\"\x1b\n", 100), "a \"b\"\\u{1b}\\n");
+        assert_eq!(escaped_text("e\u{301}", 100), "e\u{301}");
     }
 
     #[test]
-    fn texts_are_cut_and_say_so() {
+    fn long_texts_are_cut_and_marked() {
         assert_eq!(quoted(b"abcdefghij", 12), "\"abcdefghij\"");
         assert_eq!(quoted(&[b'x'; 5000], 20), "\"xxxx…\" (5000 bytes)");
-        assert_eq!(plain("abcdef", 4), "abc…");
+        assert_eq!(escaped_text("abcdef", 4), "abc…");
         for limit in 0..40 {
             for text in [
                 "測試測試測試測試測試測試測試",
@@ -182,7 +182,7 @@ mod tests {
                 "abc",
             ] {
                 assert!(quoted(text.as_bytes(), limit).chars().count() <= limit);
-                assert!(plain(text, limit).chars().count() <= limit);
+                assert!(escaped_text(text, limit).chars().count() <= limit);
             }
         }
     }

@@ -1,19 +1,19 @@
 //! A definition resolved for decoding: which message contains which, and the size of everything of fixed size.
 //!
 //! Made once for each topic by `decoder.rs`, walked by `ros_message.rs`, measured by `skip.rs`. A message comes after
-//! all messages that it contains, so there are no cycles, and none is nested deeper than [`DEEPEST`]. The cost is
+//! all messages that it contains, so there are no cycles, and none is nested deeper than [`MAX_NESTING`]. The cost is
 //! linear in the size of the definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ros::SchemaError;
 use crate::ros::message_definition::{
-    Array, Base, Definitions, Field as Defined, Number, PLACEHOLDER, Ros1Stamp, name,
+    Array, BaseType, Definitions, Field, PLACEHOLDER, Primitive, Ros1Stamp, name,
 };
 
 /// Real definitions are nested up to about ten levels; each level takes stack.
-const DEEPEST: usize = 64;
-const TIMES: [&str; 2] = [
+const MAX_NESTING: usize = 64;
+const TIME_TYPES: [&str; 2] = [
     "builtin_interfaces/msg/Time",
     "builtin_interfaces/msg/Duration",
 ];
@@ -23,17 +23,17 @@ const TIMES: [&str; 2] = [
 pub(super) enum LayoutError {
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    #[error("{} holds itself", name(.0))]
+    #[error("{} contains itself", name(.0))]
     Recursive(String),
-    #[error("{} holds messages nested more than {DEEPEST} deep", name(.0))]
+    #[error("{} contains messages nested more than {MAX_NESTING} deep", name(.0))]
     Deep(String),
-    #[error("`{}` is a wchar, which has no one form", name(.0))]
+    #[error("`{}` is a wchar, which middlewares encode in different ways", name(.0))]
     WideChar(String),
 }
 
 /// How payloads are laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub(super) enum WireFormat {
     /// Fields are aligned.
     Cdr,
     /// Fields are packed.
@@ -53,8 +53,8 @@ pub(super) enum Stamp {
 
 /// The type of one element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    Number(Number),
+pub(super) enum ElementType {
+    Primitive(Primitive),
     Text,
     WideText,
     Stamp(Stamp),
@@ -63,37 +63,40 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Field {
+pub(super) struct FieldLayout {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) element_type: ElementType,
     pub(super) array: Array,
     /// Whether it is the field that replaces an empty field list.
     pub(super) is_placeholder: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Message {
-    pub(super) fields: Vec<Field>,
+pub(super) struct MessageLayout {
+    pub(super) fields: Vec<FieldLayout>,
     /// Its size in bytes at each of the eight start offsets modulo 8; `None` if the size depends on its content.
     pub(super) sizes: [Option<u64>; 8],
     /// A lower bound of its size: padding is not counted.
-    pub(super) least: u64,
+    pub(super) min_size: u64,
     /// How many levels of messages it has.
     height: usize,
 }
 
 /// All messages of a definition; the last one is that of the payload.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Layout {
-    pub(super) messages: Vec<Message>,
-    pub(super) form: Form,
+pub(super) struct TypeLayout {
+    pub(super) messages: Vec<MessageLayout>,
+    pub(super) wire_format: WireFormat,
 }
 
-impl Layout {
-    pub(super) fn new(definitions: &Definitions, form: Form) -> Result<Self, LayoutError> {
+impl TypeLayout {
+    pub(super) fn new(
+        definitions: &Definitions,
+        wire_format: WireFormat,
+    ) -> Result<Self, LayoutError> {
         let mut layout = Self {
             messages: Vec::new(),
-            form,
+            wire_format,
         };
         let types = &definitions.types;
         let fields_of = |name: &str| {
@@ -117,7 +120,7 @@ impl Layout {
                 continue;
             };
             *next += 1;
-            if let Base::Message(nested) = &field.base
+            if let BaseType::Message(nested) = &field.base
                 && !is_stamp(nested, definitions)
                 && !done.contains_key(nested.as_str())
             {
@@ -138,49 +141,51 @@ impl Layout {
     fn message(
         &self,
         name: &str,
-        fields: &[Defined],
+        fields: &[Field],
         definitions: &Definitions,
         done: &BTreeMap<&str, usize>,
-    ) -> Result<Message, LayoutError> {
+    ) -> Result<MessageLayout, LayoutError> {
         let mut read = Vec::with_capacity(fields.len());
-        let mut least = 0_u64;
+        let mut min_size = 0_u64;
         let mut height = 1;
         for field in fields {
-            let kind = match &field.base {
-                Base::Number(Number::WideChar) => {
+            let element_type = match &field.base {
+                BaseType::Primitive(Primitive::WideChar) => {
                     return Err(LayoutError::WideChar(field.name.clone()));
                 }
-                Base::Number(number) => Kind::Number(*number),
-                Base::Text(_) => Kind::Text,
-                Base::WideText(_) => Kind::WideText,
-                Base::Stamp(Ros1Stamp::Time) => Kind::Stamp(Stamp::Ros1Time),
-                Base::Stamp(Ros1Stamp::Duration) => Kind::Stamp(Stamp::Ros1Duration),
-                Base::Message(nested) if is_stamp(nested, definitions) => Kind::Stamp(Stamp::Ros2),
-                Base::Message(nested) => {
+                BaseType::Primitive(primitive) => ElementType::Primitive(*primitive),
+                BaseType::Text(_) => ElementType::Text,
+                BaseType::WideText(_) => ElementType::WideText,
+                BaseType::Stamp(Ros1Stamp::Time) => ElementType::Stamp(Stamp::Ros1Time),
+                BaseType::Stamp(Ros1Stamp::Duration) => ElementType::Stamp(Stamp::Ros1Duration),
+                BaseType::Message(nested) if is_stamp(nested, definitions) => {
+                    ElementType::Stamp(Stamp::Ros2)
+                }
+                BaseType::Message(nested) => {
                     let index = done[nested.as_str()];
                     height = height.max(self.messages[index].height + 1);
-                    Kind::Message(index)
+                    ElementType::Message(index)
                 }
             };
-            least = least.saturating_add(match field.array {
-                Array::One => self.least(kind),
-                Array::Fixed(count) => count.saturating_mul(self.least(kind)),
+            min_size = min_size.saturating_add(match field.array {
+                Array::One => self.min_size(element_type),
+                Array::Fixed(count) => count.saturating_mul(self.min_size(element_type)),
                 Array::Bounded(_) | Array::Unbounded => 4,
             });
-            read.push(Field {
+            read.push(FieldLayout {
                 name: field.name.clone(),
-                kind,
+                element_type,
                 array: field.array,
                 is_placeholder: field.name == PLACEHOLDER,
             });
         }
-        if height > DEEPEST {
+        if height > MAX_NESTING {
             return Err(LayoutError::Deep(name.to_owned()));
         }
-        Ok(Message {
+        Ok(MessageLayout {
             sizes: std::array::from_fn(|phase| self.size_of_fields(&read, phase)),
             fields: read,
-            least,
+            min_size,
             height,
         })
     }
@@ -188,12 +193,12 @@ impl Layout {
 
 /// Whether a nested message is shown as one value: it has the name of a time type, and its usual fields.
 fn is_stamp(name: &str, definitions: &Definitions) -> bool {
-    let is_usual = |fields: &Vec<Defined>| {
-        let is_one = |field: &Defined, number| {
-            field.array == Array::One && field.base == Base::Number(number)
+    let is_usual = |fields: &Vec<Field>| {
+        let is_one = |field: &Field, primitive| {
+            field.array == Array::One && field.base == BaseType::Primitive(primitive)
         };
-        matches!(&fields[..], [sec, nanosec] if is_one(sec, Number::I32) && is_one(nanosec, Number::U32))
+        matches!(&fields[..], [sec, nanosec] if is_one(sec, Primitive::I32) && is_one(nanosec, Primitive::U32))
     };
     // Some recorders leave out the definitions of these types.
-    TIMES.contains(&name) && definitions.types.get(name).is_none_or(is_usual)
+    TIME_TYPES.contains(&name) && definitions.types.get(name).is_none_or(is_usual)
 }

@@ -15,26 +15,26 @@ use crate::time::{Ros, Time};
 pub struct Marks {
     marks: Vec<Mark>,
     /// One for each recording; new marks go to the first.
-    keeps: Vec<Keep>,
+    recordings: Vec<RecordingMarks>,
 }
 
 /// The marks of one of the recordings.
 #[derive(Clone, Debug)]
-struct Keep {
+struct RecordingMarks {
     sidecar: Sidecar,
     /// Its marks, including the changes.
     marks: Vec<Mark>,
     /// The changes that are not in the file yet, in order.
-    changes: Vec<Change>,
+    changes: Vec<MarkChange>,
 }
 
 #[derive(Clone, Debug)]
-enum Change {
+enum MarkChange {
     Add(Mark),
     Remove(Time<Ros>),
 }
 
-impl Change {
+impl MarkChange {
     fn apply(&self, marks: &mut Vec<Mark>) {
         match self {
             Self::Add(mark) => {
@@ -43,7 +43,7 @@ impl Change {
             }
             Self::Remove(time) => marks.retain(|mark| mark.time != *time),
         }
-        order(marks);
+        sort(marks);
     }
 }
 
@@ -51,16 +51,20 @@ impl Marks {
     /// Reads the marks of these recordings, whose paths are those given to [`Bag::open`](crate::bag::Bag::open).
     /// `state_dir` is the state directory of the user (`$XDG_STATE_HOME`). If marks cannot be written beside a
     /// recording, they are kept below it, in `bagplay/marks`.
-    pub fn of(paths: &[impl AsRef<Path>], state_dir: Option<&Path>) -> Result<Self, MarksError> {
+    pub fn read(paths: &[impl AsRef<Path>], state_dir: Option<&Path>) -> Result<Self, MarksError> {
         let mut all = Self::default();
         for path in paths {
             let sidecar = Sidecar::of(path.as_ref(), state_dir);
-            if all.keeps.iter().any(|keep| keep.sidecar == sidecar) {
+            if all
+                .recordings
+                .iter()
+                .any(|recording| recording.sidecar == sidecar)
+            {
                 continue;
             }
             let mut marks = sidecar.read()?;
-            order(&mut marks);
-            all.keeps.push(Keep {
+            sort(&mut marks);
+            all.recordings.push(RecordingMarks {
                 sidecar,
                 marks,
                 changes: Vec::new(),
@@ -78,11 +82,13 @@ impl Marks {
     /// Adds a mark and replaces any mark at exactly this time. [`Marks::save`] writes it for the recording that had the
     /// replaced mark.
     pub fn add(&mut self, mark: Mark) {
-        let has = |keep: &Keep| keep.marks.iter().any(|known| known.time == mark.time);
-        let at = self.keeps.iter().position(has).unwrap_or(0);
+        let has = |recording: &RecordingMarks| {
+            recording.marks.iter().any(|known| known.time == mark.time)
+        };
+        let at = self.recordings.iter().position(has).unwrap_or(0);
         self.remove(mark.time);
-        if let Some(keep) = self.keeps.get_mut(at) {
-            keep.change(Change::Add(mark));
+        if let Some(recording) = self.recordings.get_mut(at) {
+            recording.change(MarkChange::Add(mark));
         }
         self.merge();
     }
@@ -90,9 +96,9 @@ impl Marks {
     /// Removes all marks at exactly this time, of any recording. Returns whether there was one.
     pub fn remove(&mut self, time: Time<Ros>) -> bool {
         let mut is_there = false;
-        for keep in &mut self.keeps {
-            if keep.marks.iter().any(|mark| mark.time == time) {
-                keep.change(Change::Remove(time));
+        for recording in &mut self.recordings {
+            if recording.marks.iter().any(|mark| mark.time == time) {
+                recording.change(MarkChange::Remove(time));
                 is_there = true;
             }
         }
@@ -102,7 +108,9 @@ impl Marks {
 
     /// Whether something has changed since it was read or saved.
     pub fn is_changed(&self) -> bool {
-        self.keeps.iter().any(|keep| !keep.changes.is_empty())
+        self.recordings
+            .iter()
+            .any(|recording| !recording.changes.is_empty())
     }
 
     /// Applies the changes to the files as they are now, and returns the path of the first file written. Without
@@ -110,9 +118,9 @@ impl Marks {
     pub fn save(&mut self) -> Result<PathBuf, MarksError> {
         let mut written = None;
         let mut failed = None;
-        for keep in &mut self.keeps {
-            if !keep.changes.is_empty() {
-                match keep.save() {
+        for recording in &mut self.recordings {
+            if !recording.changes.is_empty() {
+                match recording.save() {
                     Ok(path) => written = written.or(Some(path)),
                     Err(error) => failed = failed.or(Some(error)),
                 }
@@ -122,26 +130,33 @@ impl Marks {
         if let Some(error) = failed {
             return Err(error);
         }
-        let first = || self.keeps.first().map(|keep| keep.sidecar.place().into());
-        written.or_else(first).ok_or(MarksError::Nowhere)
+        let first = || {
+            self.recordings
+                .first()
+                .map(|recording| recording.sidecar.path().into())
+        };
+        written.or_else(first).ok_or(MarksError::NoRecording)
     }
 
     fn merge(&mut self) {
-        let all = self.keeps.iter().flat_map(|keep| &keep.marks);
+        let all = self
+            .recordings
+            .iter()
+            .flat_map(|recording| &recording.marks);
         self.marks = all.cloned().collect();
-        order(&mut self.marks);
+        sort(&mut self.marks);
     }
 }
 
-impl Keep {
-    fn change(&mut self, change: Change) {
+impl RecordingMarks {
+    fn change(&mut self, change: MarkChange) {
         change.apply(&mut self.marks);
         self.changes.push(change);
     }
 
     fn save(&mut self) -> Result<PathBuf, MarksError> {
         let mut marks = self.sidecar.read()?;
-        order(&mut marks);
+        sort(&mut marks);
         for change in &self.changes {
             change.apply(&mut marks);
         }
@@ -152,7 +167,7 @@ impl Keep {
     }
 }
 
-fn order(marks: &mut Vec<Mark>) {
+fn sort(marks: &mut Vec<Mark>) {
     marks.sort_unstable();
     marks.dedup();
 }

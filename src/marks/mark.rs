@@ -31,7 +31,7 @@ pub enum MarksError {
     },
     /// The file contains something other than marks.
     #[error(
-        "{}: {source}; hint: mend it or move it away, it is left as it is",
+        "{}: {source}; hint: repair it or move it away; it is not changed",
         Foreign::path(path)
     )]
     Malformed {
@@ -49,6 +49,6 @@ pub enum MarksError {
         source: io::Error,
     },
     /// There is no recording to which the marks could belong.
-    #[error("marks of no recording cannot be kept")]
-    Nowhere,
+    #[error("there is no recording to keep marks for")]
+    NoRecording,
 }

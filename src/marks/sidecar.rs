@@ -21,8 +21,8 @@ use crate::untrusted::open_file;
 use crate::untrusted::{read_start, yaml};
 
 /// The longest part of a recording's name that is used in the name of a file.
-const LONGEST: usize = 80;
-const HEAD: &str =
+const MAX_NAME_CHARACTERS: usize = 80;
+const HEADER: &str =
     "# Marks of a recording: `time_ns` counts from 1970, on the recording's clock.\n";
 const REMOVED: &str = "# In the file beside the recording, which could not be written:\n";
 
@@ -31,19 +31,19 @@ const REMOVED: &str = "# In the file beside the recording, which could not be wr
 pub(super) struct Sidecar {
     beside: PathBuf,
     /// `None` without a state directory.
-    away: Option<PathBuf>,
+    fallback: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
-    marks: Option<Vec<Entry>>,
-    removed: Option<Vec<Entry>>,
+struct YamlFile {
+    marks: Option<Vec<YamlMark>>,
+    removed: Option<Vec<YamlMark>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct YamlMark {
     time_ns: i64,
     #[serde(default)]
     name: String,
@@ -51,7 +51,7 @@ struct Entry {
 
 /// The contents of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Kept {
+struct MarksFile {
     marks: Vec<Mark>,
     /// Marks in the file beside the recording that have been removed; only in the state directory.
     removed: Vec<Mark>,
@@ -67,61 +67,63 @@ impl Sidecar {
             name.push(".marks.yaml");
             name.into()
         };
-        let away = state_dir.map(|dir| dir.join("bagplay").join("marks").join(away(path)));
-        Self { beside, away }
+        let fallback =
+            state_dir.map(|dir| dir.join("bagplay").join("marks").join(fallback_name(path)));
+        Self { beside, fallback }
     }
 
     /// Where the marks are, or would be written first.
-    pub(super) fn place(&self) -> &Path {
-        let away = self.away.as_deref().filter(|path| path.exists());
-        away.filter(|_| !self.beside.exists())
+    pub(super) fn path(&self) -> &Path {
+        let fallback = self.fallback.as_deref().filter(|path| path.exists());
+        fallback
+            .filter(|_| !self.beside.exists())
             .unwrap_or(&self.beside)
     }
 
     /// The marks beside the recording, with the changes that are kept in the state directory.
     pub(super) fn read(&self) -> Result<Vec<Mark>, MarksError> {
         let mut marks = read(&self.beside)?.marks;
-        if let Some(away) = &self.away {
-            let away = read(away)?;
-            let removed: BTreeSet<Mark> = away.removed.into_iter().collect();
+        if let Some(fallback) = &self.fallback {
+            let fallback = read(fallback)?;
+            let removed: BTreeSet<Mark> = fallback.removed.into_iter().collect();
             marks.retain(|mark| !removed.contains(mark));
-            marks.extend(away.marks);
+            marks.extend(fallback.marks);
         }
         Ok(marks)
     }
 
     /// Replaces the marks. Returns the path that was written.
     pub(super) fn write(&self, marks: &[Mark]) -> Result<PathBuf, MarksError> {
-        let kept = Kept {
+        let contents = MarksFile {
             marks: marks.to_vec(),
             removed: Vec::new(),
         };
-        let text = sound(&kept, &self.beside)?;
+        let text = checked_text(&contents, &self.beside)?;
         let refused = match replace(&self.beside, &text) {
             Ok(()) => {
                 // That file would still be applied to what has just been written.
-                if let Some(away) = self.away.as_deref().filter(|path| path.exists()) {
-                    fs::remove_file(away).map_err(|error| unwritable(away, error))?;
+                if let Some(fallback) = self.fallback.as_deref().filter(|path| path.exists()) {
+                    fs::remove_file(fallback).map_err(|error| unwritable(fallback, error))?;
                 }
                 return Ok(self.beside.clone());
             }
             Err(error) => error,
         };
-        let Some(away) = &self.away else {
+        let Some(fallback) = &self.fallback else {
             return Err(unwritable(&self.beside, refused));
         };
-        let text = sound(&self.difference(marks)?, away)?;
-        let dir = away.parent().unwrap_or(away);
-        let written = fs::create_dir_all(dir).and_then(|()| replace(away, &text));
-        written.map_err(|error| unwritable(away, error))?;
-        Ok(away.clone())
+        let text = checked_text(&self.difference(marks)?, fallback)?;
+        let dir = fallback.parent().unwrap_or(fallback);
+        let written = fs::create_dir_all(dir).and_then(|()| replace(fallback, &text));
+        written.map_err(|error| unwritable(fallback, error))?;
+        Ok(fallback.clone())
     }
 
     /// The difference between `marks` and the marks beside the recording, which others may go on changing.
-    fn difference(&self, marks: &[Mark]) -> Result<Kept, MarksError> {
+    fn difference(&self, marks: &[Mark]) -> Result<MarksFile, MarksError> {
         let beside: BTreeSet<Mark> = read(&self.beside)?.marks.into_iter().collect();
         let wanted: BTreeSet<Mark> = marks.iter().cloned().collect();
-        Ok(Kept {
+        Ok(MarksFile {
             marks: wanted.difference(&beside).cloned().collect(),
             removed: beside.difference(&wanted).cloned().collect(),
         })
@@ -129,7 +131,7 @@ impl Sidecar {
 }
 
 /// A file name with the name of the recording, for people, and a hash that makes it unique.
-fn away(path: &Path) -> OsString {
+fn fallback_name(path: &Path) -> OsString {
     let whole = fs::canonicalize(path).or_else(|_| std::path::absolute(path));
     let whole = whole.unwrap_or_else(|_| path.to_owned());
     let name = whole.file_name().unwrap_or_default().to_string_lossy();
@@ -138,18 +140,18 @@ fn away(path: &Path) -> OsString {
         c if c.is_alphanumeric() => c,
         _ => '_',
     };
-    let name: String = name.chars().map(plain).take(LONGEST).collect();
+    let name: String = name.chars().map(plain).take(MAX_NAME_CHARACTERS).collect();
     let hash = xxh3_64(whole.as_os_str().as_encoded_bytes());
     format!("{name}-{hash:016x}.yaml").into()
 }
 
-fn read(path: &Path) -> Result<Kept, MarksError> {
+fn read(path: &Path) -> Result<MarksFile, MarksError> {
     let unreadable = |source: io::Error| MarksError::Unreadable {
         path: path.to_owned(),
         source,
     };
     let text = match open_file(path).and_then(read_start) {
-        Err(error) if is_nothing(&error) => return Ok(Kept::default()),
+        Err(error) if is_missing(&error) => return Ok(MarksFile::default()),
         read => read.map_err(unreadable)?,
     };
     parse(&text).map_err(|source| MarksError::Malformed {
@@ -158,7 +160,7 @@ fn read(path: &Path) -> Result<Kept, MarksError> {
     })
 }
 
-fn is_nothing(error: &io::Error) -> bool {
+fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound
@@ -168,45 +170,45 @@ fn is_nothing(error: &io::Error) -> bool {
     )
 }
 
-fn parse(text: &str) -> Result<Kept, yaml::YamlError> {
-    let text: Option<Text> = yaml::read(text)?;
-    let mark = |entry: Entry| Mark {
+fn parse(text: &str) -> Result<MarksFile, yaml::YamlError> {
+    let text: Option<YamlFile> = yaml::read(text)?;
+    let mark = |entry: YamlMark| Mark {
         time: Time::from_nanos(entry.time_ns),
         name: entry.name,
     };
-    let marks = |entries: Option<Vec<Entry>>| {
+    let marks = |entries: Option<Vec<YamlMark>>| {
         let entries = entries.unwrap_or_default();
         entries.into_iter().map(mark).collect()
     };
-    let kept = text.map(|text| Kept {
+    let contents = text.map(|text| MarksFile {
         marks: marks(text.marks),
         removed: marks(text.removed),
     });
-    Ok(kept.unwrap_or_default())
+    Ok(contents.unwrap_or_default())
 }
 
 /// The text for a file, if it can be read back, whatever the names are.
-fn sound(kept: &Kept, path: &Path) -> Result<String, MarksError> {
-    let text = text(kept);
-    if parse(&text).is_ok_and(|known| known == *kept) {
+fn checked_text(contents: &MarksFile, path: &Path) -> Result<String, MarksError> {
+    let text = yaml_text(contents);
+    if parse(&text).is_ok_and(|known| known == *contents) {
         Ok(text)
     } else {
-        let source = io::Error::other("more or longer marks than can be kept");
+        let source = io::Error::other("too many marks, or names that are too long");
         Err(unwritable(path, source))
     }
 }
 
-fn text(kept: &Kept) -> String {
-    let mut text = HEAD.to_owned();
-    list(&mut text, "marks", &kept.marks);
-    if !kept.removed.is_empty() {
+fn yaml_text(contents: &MarksFile) -> String {
+    let mut text = HEADER.to_owned();
+    push_list(&mut text, "marks", &contents.marks);
+    if !contents.removed.is_empty() {
         text.push_str(REMOVED);
-        list(&mut text, "removed", &kept.removed);
+        push_list(&mut text, "removed", &contents.removed);
     }
     text
 }
 
-fn list(text: &mut String, key: &str, marks: &[Mark]) {
+fn push_list(text: &mut String, key: &str, marks: &[Mark]) {
     text.push_str(key);
     text.push_str(if marks.is_empty() { ": []\n" } else { ":\n" });
     for mark in marks {

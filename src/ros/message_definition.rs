@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::untrusted::Foreign;
 
 /// The longest definition that is parsed. Real definitions have kilobytes.
-const LARGEST: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 /// The field that replaces an empty field list: in DDS no message is empty.
 pub(crate) const PLACEHOLDER: &str = "structure_needs_at_least_one_member";
 
@@ -30,7 +30,7 @@ pub(crate) fn name(text: &str) -> Foreign<'_> {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The text is empty or not UTF-8.
-    #[error("the schema is empty or no text")]
+    #[error("the schema is empty or not UTF-8")]
     NoText,
     /// It is too large to be a message definition.
     #[error("the schema has {0} bytes, too many for a message definition")]
@@ -53,7 +53,7 @@ pub enum SchemaError {
 
 /// A number, a truth value or a character.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Number {
+pub(crate) enum Primitive {
     Bool,
     Byte,
     I8,
@@ -78,8 +78,8 @@ pub(crate) enum Ros1Stamp {
 
 /// The type of one element of a field. Strings have their bound, if there is one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Base {
-    Number(Number),
+pub(crate) enum BaseType {
+    Primitive(Primitive),
     Text(Option<u64>),
     WideText(Option<u64>),
     Stamp(Ros1Stamp),
@@ -104,7 +104,7 @@ pub(crate) enum Array {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Field {
     pub(crate) name: String,
-    pub(crate) base: Base,
+    pub(crate) base: BaseType,
     pub(crate) array: Array,
 }
 
@@ -209,7 +209,7 @@ fn service_types(root: &str, text: &str) -> Result<Types, SchemaError> {
 fn nested(name: &str, array: Array, message: String) -> Field {
     Field {
         name: name.to_owned(),
-        base: Base::Message(message),
+        base: BaseType::Message(message),
         array,
     }
 }
@@ -241,7 +241,7 @@ fn guess_header(types: &mut Types) -> bool {
     let defined: BTreeSet<String> = types.keys().cloned().collect();
     let mut is_guessed = false;
     for field in types.values_mut().flatten() {
-        if let Base::Message(name) = &mut field.base
+        if let BaseType::Message(name) = &mut field.base
             && name.ends_with("/msg/Header")
             && !defined.contains(name)
         {
@@ -271,7 +271,7 @@ fn is_word(word: &str) -> bool {
 
 /// The definitions in a schema: the first without a name, then each with the name above it.
 fn sections(text: &str) -> Result<(String, Vec<(String, String)>), SchemaError> {
-    if text.len() > LARGEST {
+    if text.len() > MAX_BYTES {
         return Err(SchemaError::TooLarge(text.len()));
     }
     let is_rule = |line: &str| line.len() >= 80 && line.bytes().all(|byte| byte == b'=');
@@ -327,7 +327,7 @@ fn fields(dialect: Dialect, definition: &str, text: &str) -> Result<Vec<Field>, 
     if fields.is_empty() && dialect == Dialect::Ros2 {
         fields.push(Field {
             name: PLACEHOLDER.to_owned(),
-            base: Base::Number(Number::U8),
+            base: BaseType::Primitive(Primitive::U8),
             array: Array::One,
         });
     }
@@ -335,7 +335,7 @@ fn fields(dialect: Dialect, definition: &str, text: &str) -> Result<Vec<Field>, 
 }
 
 /// `BASE[<=N][ARRAY]`
-fn field_type(dialect: Dialect, definition: &str, text: &str) -> Option<(Base, Array)> {
+fn field_type(dialect: Dialect, definition: &str, text: &str) -> Option<(BaseType, Array)> {
     let (base, array) = match text.split_once('[') {
         Some((base, array)) => (base, Some(array.strip_suffix(']')?)),
         None => (text, None),
@@ -353,14 +353,14 @@ fn field_type(dialect: Dialect, definition: &str, text: &str) -> Option<(Base, A
         None => (base, None),
     };
     let base = match (base, bound) {
-        ("string", bound) => Base::Text(bound),
-        ("wstring", bound) if dialect == Dialect::Ros2 => Base::WideText(bound),
+        ("string", bound) => BaseType::Text(bound),
+        ("wstring", bound) if dialect == Dialect::Ros2 => BaseType::WideText(bound),
         (_, Some(_)) => return None,
-        ("time", None) if dialect == Dialect::Ros1 => Base::Stamp(Ros1Stamp::Time),
-        ("duration", None) if dialect == Dialect::Ros1 => Base::Stamp(Ros1Stamp::Duration),
-        (base, None) => match number(dialect, base) {
-            Some(number) => Base::Number(number),
-            None => Base::Message(nested_name(definition, base)?),
+        ("time", None) if dialect == Dialect::Ros1 => BaseType::Stamp(Ros1Stamp::Time),
+        ("duration", None) if dialect == Dialect::Ros1 => BaseType::Stamp(Ros1Stamp::Duration),
+        (base, None) => match primitive(dialect, base) {
+            Some(number) => BaseType::Primitive(number),
+            None => BaseType::Message(nested_name(definition, base)?),
         },
     };
     Some((base, array))
@@ -375,21 +375,21 @@ fn nested_name(definition: &str, base: &str) -> Option<String> {
 }
 
 /// In a `.msg` file `char` is `uint8`; only IDL has character types of its own. In ROS 1 `byte` is `int8`.
-fn number(dialect: Dialect, base: &str) -> Option<Number> {
+fn primitive(dialect: Dialect, base: &str) -> Option<Primitive> {
     Some(match (base, dialect) {
-        ("byte", Dialect::Ros1) | ("int8", _) => Number::I8,
-        ("uint8" | "char", _) => Number::U8,
-        ("int16", _) => Number::I16,
-        ("uint16", _) => Number::U16,
-        ("int32", _) => Number::I32,
-        ("uint32", _) => Number::U32,
-        ("int64", _) => Number::I64,
-        ("uint64", _) => Number::U64,
-        ("float32", _) => Number::F32,
-        ("float64", _) => Number::F64,
-        ("bool", _) => Number::Bool,
-        ("byte", Dialect::Ros2) => Number::Byte,
-        ("wchar", Dialect::Ros2) => Number::WideChar,
+        ("byte", Dialect::Ros1) | ("int8", _) => Primitive::I8,
+        ("uint8" | "char", _) => Primitive::U8,
+        ("int16", _) => Primitive::I16,
+        ("uint16", _) => Primitive::U16,
+        ("int32", _) => Primitive::I32,
+        ("uint32", _) => Primitive::U32,
+        ("int64", _) => Primitive::I64,
+        ("uint64", _) => Primitive::U64,
+        ("float32", _) => Primitive::F32,
+        ("float64", _) => Primitive::F64,
+        ("bool", _) => Primitive::Bool,
+        ("byte", Dialect::Ros2) => Primitive::Byte,
+        ("wchar", Dialect::Ros2) => Primitive::WideChar,
         _ => return None,
     })
 }
@@ -400,27 +400,32 @@ mod tests {
 
     #[test]
     fn field_types_are_read_in_either_dialect() {
-        let message = |name: &str| Base::Message(name.to_owned());
-        let number = Base::Number;
+        let message = |name: &str| BaseType::Message(name.to_owned());
+        let number = BaseType::Primitive;
         let (ros1, ros2) = (Dialect::Ros1, Dialect::Ros2);
         for (dialect, text, base, array) in [
-            (ros2, "char", number(Number::U8), Array::One),
-            (ros1, "char", number(Number::U8), Array::One),
-            (ros2, "byte[4]", number(Number::Byte), Array::Fixed(4)),
-            (ros1, "byte[4]", number(Number::I8), Array::Fixed(4)),
-            (ros2, "int32[<=5]", number(Number::I32), Array::Bounded(5)),
-            (ros1, "time", Base::Stamp(Ros1Stamp::Time), Array::One),
+            (ros2, "char", number(Primitive::U8), Array::One),
+            (ros1, "char", number(Primitive::U8), Array::One),
+            (ros2, "byte[4]", number(Primitive::Byte), Array::Fixed(4)),
+            (ros1, "byte[4]", number(Primitive::I8), Array::Fixed(4)),
+            (
+                ros2,
+                "int32[<=5]",
+                number(Primitive::I32),
+                Array::Bounded(5),
+            ),
+            (ros1, "time", BaseType::Stamp(Ros1Stamp::Time), Array::One),
             (
                 ros1,
                 "duration[]",
-                Base::Stamp(Ros1Stamp::Duration),
+                BaseType::Stamp(Ros1Stamp::Duration),
                 Array::Unbounded,
             ),
             (ros2, "time", message("pkg/msg/time"), Array::One),
             (
                 ros2,
                 "wstring<=3[<=2]",
-                Base::WideText(Some(3)),
+                BaseType::WideText(Some(3)),
                 Array::Bounded(2),
             ),
             (ros1, "wstring", message("pkg/msg/wstring"), Array::One),
@@ -437,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_type_is_refused() {
+    fn an_invalid_field_type_is_refused() {
         for text in [
             "int32<=4",
             "a/b/c/d",
@@ -457,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_of_ros1_is_the_usual_one() {
+    fn a_bare_header_of_ros1_is_std_msgs_header() {
         let text = format!(
             "Header header\n{}\nMSG: std_msgs/Header\nuint32 seq\n",
             "=".repeat(80)
@@ -465,7 +470,7 @@ mod tests {
         let read = read_message(Dialect::Ros1, "p/T", text.as_bytes()).unwrap();
         assert_eq!(read.root, "p/msg/T");
         let base = &read.types["p/msg/T"][0].base;
-        assert_eq!(*base, Base::Message("std_msgs/msg/Header".to_owned()));
+        assert_eq!(*base, BaseType::Message("std_msgs/msg/Header".to_owned()));
         assert!(
             read_message(Dialect::Ros1, "p/T", b"# nothing\n")
                 .unwrap()
@@ -475,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_and_defaults_are_no_fields() {
+    fn constants_are_not_fields_and_defaults_are_ignored() {
         let text =
             "uint8 A=1\nstring B = \"x # y\"\nint32 c 5 # five\nstring d \"a=b\"\n\n# note\n";
         let names: Vec<String> = fields(Dialect::Ros2, "p/msg/T", text)

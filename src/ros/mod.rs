@@ -9,8 +9,10 @@ mod rihs01;
 
 pub use message_definition::SchemaError;
 pub use names::{dds_type, is_tf_static, is_type_hash, ros_type};
-pub use qos::{Durability, History, Liveliness, MOST_KEPT, Qos, QosDuration, Reliability};
-pub(crate) use qos::{Profile, kept_by_latched};
+pub use qos::{
+    Durability, History, Liveliness, MAX_LATCHED_MESSAGES, Qos, QosDuration, Reliability,
+};
+pub(crate) use qos::{RecordedProfile, kept_by_latched};
 pub use qos_overrides::{QosOverrides, QosOverridesError};
 #[cfg(feature = "wire")]
-pub use rihs01::{Computed, message_hash, service_hash};
+pub use rihs01::{ComputedHash, message_hash, service_hash};

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_have_a_dds_form_and_back() {
+    fn ros_types_convert_to_dds_types_and_back() {
         for (ros, dds) in [
             ("std_msgs/msg/String", "std_msgs::msg::dds_::String_"),
             (
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tf_static_is_known_in_any_namespace() {
+    fn tf_static_is_recognized_in_any_namespace() {
         for (name, is_one) in [
             ("/tf_static", true),
             ("tf_static", true),

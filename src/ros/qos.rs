@@ -132,42 +132,45 @@ impl Qos {
         if yaml.trim().is_empty() {
             return Vec::new();
         }
-        let profiles = yaml::read::<Vec<Profile>>(yaml).unwrap_or_default();
-        profiles.iter().map(Profile::qos).collect()
+        let profiles = yaml::read::<Vec<RecordedProfile>>(yaml).unwrap_or_default();
+        profiles.iter().map(RecordedProfile::qos).collect()
     }
 }
 
 /// The most messages of a latched publisher that count, however many it keeps. `/rosout` keeps a thousand, and maps can
 /// have megabytes each.
-pub const MOST_KEPT: u32 = 10;
+pub const MAX_LATCHED_MESSAGES: u32 = 10;
 
 /// How many messages the latched publishers of a channel keep together, from its `offered_qos_profiles`. A publisher
 /// whose history the recorder could not see counts as one.
 pub(crate) fn kept_by_latched(yaml: &str) -> usize {
-    let profiles = yaml::read::<Vec<Profile>>(yaml).unwrap_or_default();
-    let is_local = |it: &&Profile| it.durability.is(1, "transient_local");
-    let depths = profiles.iter().filter(is_local).map(Profile::kept);
+    let profiles = yaml::read::<Vec<RecordedProfile>>(yaml).unwrap_or_default();
+    let is_local = |it: &&RecordedProfile| it.durability.is(1, "transient_local");
+    let depths = profiles
+        .iter()
+        .filter(is_local)
+        .map(RecordedProfile::kept_messages);
     depths.fold(0_usize, usize::saturating_add).max(1)
 }
 
 /// A profile as it is written.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(crate) struct Profile {
-    history: Word,
-    depth: Word,
-    reliability: Word,
-    durability: Word,
-    deadline: Span,
-    lifespan: Span,
-    liveliness: Word,
-    liveliness_lease_duration: Span,
+pub(crate) struct RecordedProfile {
+    history: PolicyValue,
+    depth: PolicyValue,
+    reliability: PolicyValue,
+    durability: PolicyValue,
+    deadline: RecordedDuration,
+    lifespan: RecordedDuration,
+    liveliness: PolicyValue,
+    liveliness_lease_duration: RecordedDuration,
 }
 
 /// A policy: the integer of the middleware, or a word.
 #[derive(Deserialize, Default)]
 #[serde(untagged)]
-enum Word {
+enum PolicyValue {
     Number(u64),
     Text(String),
     #[default]
@@ -178,14 +181,14 @@ enum Word {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Span {
-    sec: Word,
-    nsec: Word,
+struct RecordedDuration {
+    sec: PolicyValue,
+    nsec: PolicyValue,
 }
 
-impl Profile {
-    fn kept(&self) -> usize {
-        let most = MOST_KEPT as usize;
+impl RecordedProfile {
+    fn kept_messages(&self) -> usize {
+        let most = MAX_LATCHED_MESSAGES as usize;
         if self.history.is(2, "keep_all") {
             return most;
         }
@@ -234,7 +237,7 @@ impl Profile {
     }
 }
 
-impl Word {
+impl PolicyValue {
     fn number(&self) -> Option<u64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -251,7 +254,7 @@ impl Word {
     }
 }
 
-impl Span {
+impl RecordedDuration {
     /// "No limit" is written in many ways: missing, zero, or the largest value of the middleware or of the wire format.
     /// A value of more than 68 years counts as no limit.
     fn duration(&self) -> QosDuration {

@@ -17,7 +17,7 @@ use crate::untrusted::{YamlError, yaml};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum QosOverridesError {
     /// It is not YAML, or not a mapping of topics to profiles.
-    #[error("no QoS profiles by topic")]
+    #[error("not a mapping of topics to QoS profiles")]
     Yaml(#[from] YamlError),
     /// The value of a topic is not a profile.
     #[error(
@@ -43,7 +43,7 @@ pub enum QosOverridesError {
     },
     /// A profile has an unknown field.
     #[error(
-        "line {line}: {}: no policy is called `{}`; hint: there are {FIELDS}",
+        "line {line}: {}: unknown policy `{}`; hint: the policies are {FIELDS}",
         shown(topic),
         shown(field)
     )]
@@ -57,7 +57,7 @@ pub enum QosOverridesError {
     },
     /// A policy has an invalid value.
     #[error(
-        "line {line}: {}: {field}: {found} is not one of its values; hint: {allowed}",
+        "line {line}: {}: {field}: {found} is not a valid value; hint: {allowed}",
         shown(topic)
     )]
     Value {
@@ -95,7 +95,7 @@ impl QosOverrides {
     /// Time and memory are bounded.
     pub fn parse(text: &str) -> Result<Self, QosOverridesError> {
         let written: Option<BTreeMap<String, Spanned<Option<Fields>>>> =
-            yaml::read(text).map_err(|error| shape_error(text, error))?;
+            yaml::read(text).map_err(|error| error_by_topic(text, error))?;
         // In the order of the file, so that the first of several mistakes is reported.
         let mut written: Vec<_> = written.unwrap_or_default().into_iter().collect();
         written.sort_by_key(|(_, profile)| profile.referenced.line());
@@ -106,7 +106,7 @@ impl QosOverrides {
                 return Err(QosOverridesError::NoProfile { topic, line });
             };
             let qos = profile(&topic, fields)?;
-            let key = relative(&topic).to_owned();
+            let key = without_slash(&topic).to_owned();
             if by_topic.insert(key, (topic.clone(), qos)).is_some() {
                 return Err(QosOverridesError::Twice { topic, line });
             }
@@ -116,7 +116,7 @@ impl QosOverrides {
 
     /// The profile for a topic by its recorded name, with or without leading slash.
     pub fn get(&self, topic: &str) -> Option<Qos> {
-        self.by_topic.get(relative(topic)).map(|(_, qos)| *qos)
+        self.by_topic.get(without_slash(topic)).map(|(_, qos)| *qos)
     }
 
     /// The names that have profiles, as written.
@@ -125,16 +125,16 @@ impl QosOverrides {
     }
 }
 
-type Fields = BTreeMap<String, Spanned<Value>>;
+type Fields = BTreeMap<String, Spanned<FieldValue>>;
 
 /// The value of a field.
 #[derive(Deserialize, Debug)]
 #[serde(untagged)]
-enum Value {
+enum FieldValue {
     Flag(bool),
     Number(u64),
     Text(String),
-    Fields(BTreeMap<String, Value>),
+    Fields(BTreeMap<String, FieldValue>),
     Nothing(()),
     Other(IgnoredAny),
 }
@@ -142,33 +142,33 @@ enum Value {
 /// The value of a topic.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Shape {
+enum TopicValue {
     Profile {},
     Other(IgnoredAny),
 }
 
 /// A topic without a profile is reported by name, which the parser cannot do.
-fn shape_error(text: &str, error: YamlError) -> QosOverridesError {
+fn error_by_topic(text: &str, error: YamlError) -> QosOverridesError {
     // The text is parsed a second time only if it is short, as texts that people write are.
     if text.len() > 1 << 20 {
         return error.into();
     }
-    let shapes: Result<BTreeMap<String, Spanned<Shape>>, _> = yaml::read(text);
-    let shapes = shapes.unwrap_or_default().into_iter();
-    let others = shapes.filter(|(_, shape)| matches!(shape.value, Shape::Other(_)));
-    let first = others.min_by_key(|(_, shape)| shape.referenced.line());
-    first.map_or(QosOverridesError::Yaml(error), |(topic, shape)| {
-        let line = shape.referenced.line();
+    let values: Result<BTreeMap<String, Spanned<TopicValue>>, _> = yaml::read(text);
+    let values = values.unwrap_or_default().into_iter();
+    let others = values.filter(|(_, value)| matches!(value.value, TopicValue::Other(_)));
+    let first = others.min_by_key(|(_, value)| value.referenced.line());
+    first.map_or(QosOverridesError::Yaml(error), |(topic, value)| {
+        let line = value.referenced.line();
         QosOverridesError::NoProfile { topic, line }
     })
 }
 
-fn relative(topic: &str) -> &str {
+fn without_slash(topic: &str) -> &str {
     topic.strip_prefix('/').unwrap_or(topic)
 }
 
 #[derive(Clone, Copy)]
-enum Kept {
+enum HistoryKind {
     Last,
     All,
 }
@@ -177,11 +177,11 @@ enum Kept {
 /// that is compatible with every subscriber.
 type Policy<T> = [(&'static str, u64, T)];
 
-const HISTORY: &Policy<Kept> = &[
-    ("system_default", 0, Kept::Last),
-    ("keep_last", 1, Kept::Last),
-    ("keep_all", 2, Kept::All),
-    ("unknown", 3, Kept::Last),
+const HISTORY: &Policy<HistoryKind> = &[
+    ("system_default", 0, HistoryKind::Last),
+    ("keep_last", 1, HistoryKind::Last),
+    ("keep_all", 2, HistoryKind::All),
+    ("unknown", 3, HistoryKind::Last),
 ];
 const RELIABILITY: &Policy<Reliability> = &[
     ("system_default", 0, Reliability::Reliable),
@@ -208,7 +208,7 @@ const LIVELINESS: &Policy<Liveliness> = &[
 /// Builds a profile from its fields.
 fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
     let mut qos = Qos::default();
-    let (mut kept, mut depth) = (Kept::Last, None);
+    let (mut kept, mut depth) = (HistoryKind::Last, None);
     let mut fields: Vec<_> = fields.into_iter().collect();
     fields.sort_by_key(|(_, value)| value.referenced.line());
     for (
@@ -219,8 +219,8 @@ fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
     ) in fields
     {
         let line = referenced.line();
-        let is = |known: Option<()>, allowed| {
-            known.ok_or_else(|| QosOverridesError::Value {
+        let valid = |set: Option<()>, allowed| {
+            set.ok_or_else(|| QosOverridesError::Value {
                 topic: topic.to_owned(),
                 field: field.clone(),
                 found: value.shown(),
@@ -230,29 +230,29 @@ fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
         };
         match field.as_str() {
             // A field without a value counts as absent.
-            _ if matches!(value, Value::Nothing(())) => {}
-            "history" => is(
+            _ if matches!(value, FieldValue::Nothing(())) => {}
+            "history" => valid(
                 value.set(HISTORY, &mut kept),
                 "keep_last (1) or keep_all (2)",
             )?,
-            "depth" => is(value.count(&mut depth), "a number up to 4294967295")?,
-            "reliability" => is(
+            "depth" => valid(value.count(&mut depth), "a number up to 4294967295")?,
+            "reliability" => valid(
                 value.set(RELIABILITY, &mut qos.reliability),
                 "reliable (1) or best_effort (2)",
             )?,
-            "durability" => is(
+            "durability" => valid(
                 value.set(DURABILITY, &mut qos.durability),
                 "transient_local (1) or volatile (2)",
             )?,
-            "liveliness" => is(
+            "liveliness" => valid(
                 value.set(LIVELINESS, &mut qos.liveliness),
                 "automatic (1) or manual_by_topic (3)",
             )?,
-            "deadline" => is(value.span(&mut qos.deadline), SPAN)?,
-            "lifespan" => is(value.span(&mut qos.lifespan), SPAN)?,
-            "liveliness_lease_duration" => is(value.span(&mut qos.lease), SPAN)?,
+            "deadline" => valid(value.span(&mut qos.deadline), DURATION_FORM)?,
+            "lifespan" => valid(value.span(&mut qos.lifespan), DURATION_FORM)?,
+            "liveliness_lease_duration" => valid(value.span(&mut qos.lease), DURATION_FORM)?,
             // It would change topic names; here they are always as recorded.
-            "avoid_ros_namespace_conventions" => is(value.flag(), "true or false")?,
+            "avoid_ros_namespace_conventions" => valid(value.flag(), "true or false")?,
             _ => {
                 let topic = topic.to_owned();
                 return Err(QosOverridesError::Unknown { topic, field, line });
@@ -260,18 +260,18 @@ fn profile(topic: &str, fields: Fields) -> Result<Qos, QosOverridesError> {
         }
     }
     qos.history = match (kept, depth) {
-        (Kept::All, _) => History::KeepAll,
+        (HistoryKind::All, _) => History::KeepAll,
         // Zero is "system default", for which rclcpp's default is used.
-        (Kept::Last, None | Some(0)) => Qos::default().history,
-        (Kept::Last, Some(depth)) => History::KeepLast(depth),
+        (HistoryKind::Last, None | Some(0)) => Qos::default().history,
+        (HistoryKind::Last, Some(depth)) => History::KeepLast(depth),
     };
     Ok(qos)
 }
 
-const SPAN: &str = "{sec: 1, nsec: 500000000}; no limit is {sec: 0, nsec: 0}";
+const DURATION_FORM: &str = "{sec: 1, nsec: 500000000}; no limit is {sec: 0, nsec: 0}";
 
 /// Each function sets a policy from a value, or reports that the value is invalid.
-impl Value {
+impl FieldValue {
     fn set<T: Copy>(&self, policy: &Policy<T>, place: &mut T) -> Option<()> {
         let is_it = |(word, number, _): &&(&str, u64, T)| match self {
             Self::Text(text) => text.eq_ignore_ascii_case(word),
@@ -329,7 +329,7 @@ impl Value {
             Self::Flag(flag) => format!("`{flag}`"),
             Self::Number(number) => format!("`{number}`"),
             Self::Text(text) => format!("`{}`", text.escape_debug().take(40).collect::<String>()),
-            Self::Nothing(()) | Self::Fields(_) | Self::Other(_) => "what stands there".into(),
+            Self::Nothing(()) | Self::Fields(_) | Self::Other(_) => "this value".into(),
         }
     }
 }
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_are_words_in_any_case_or_integers_and_the_rest_is_the_default() {
+    fn policies_are_words_in_any_case_or_integers_and_missing_ones_have_defaults() {
         let usual = Qos::default();
         let kept = |history| Qos { history, ..usual };
         let latched = Qos {
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_have_seconds_and_nanoseconds() {
+    fn durations_have_seconds_and_nanoseconds() {
         let span = |sec, nsec| QosDuration { sec, nsec };
         for (written, read) in [
             ("{sec: 1, nsec: 5}", span(1, 5)),
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_are_found_with_and_without_their_slash() {
+    fn a_leading_slash_of_a_topic_makes_no_difference() {
         let overrides = QosOverrides::parse(
             "/a: {depth: 1}\nb/c: {depth: 2}\nshared: &s\n  durability: transient_local\n/d:\n  <<: *s\n  depth: 3\n",
         )
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told_with_topic_field_and_line() {
+    fn errors_name_topic_field_and_line() {
         for (text, said) in [
             (
                 "/a:\n  depth: 1\n  reliability: maybe\n",
@@ -502,7 +502,7 @@ mod tests {
             ),
             (
                 "/a: {depth: 1}\n\n/b:\n  color: red\n",
-                "line 4: /b: no policy is called `color`",
+                "line 4: /b: unknown policy `color`",
             ),
             ("/a: {depth: 1}\n/b: 7\n", "line 2: /b: not a profile"),
             ("/a: {depth: 1}\n/b:\n", "/b: not a profile"),
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mapping_of_topics_or_hostile_is_refused() {
+    fn other_yaml_and_hostile_yaml_is_refused() {
         let bomb = (1..40).fold("a0: &a0 {x: y}\n".to_owned(), |text, n| {
             let before = format!("*a{}", n - 1);
             let fields = (0..9)

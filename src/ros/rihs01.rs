@@ -9,12 +9,13 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 use super::message_definition::{
-    Array, Base, Definitions, Dialect, Field, Number, SchemaError, read_message, read_service,
+    Array, BaseType, Definitions, Dialect, Field, Primitive, SchemaError, read_message,
+    read_service,
 };
 
 /// A computed hash.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Computed {
+pub struct ComputedHash {
     /// `RIHS01_` and 64 hexadecimal digits.
     pub hash: String,
     /// Whether a bare `Header` was taken for `std_msgs/msg/Header`, as in definitions converted from ROS 1. In ROS 2 it
@@ -23,18 +24,18 @@ pub struct Computed {
 }
 
 /// The hash of a message type, from its `ros2msg` schema text.
-pub fn message_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
+pub fn message_hash(name: &str, text: &[u8]) -> Result<ComputedHash, SchemaError> {
     hash(&read_message(Dialect::Ros2, name, text)?)
 }
 
 /// The hash of a service type, from the text of its `.srv` file and the messages it refers to, separated by lines of 80
 /// `=`.
-pub fn service_hash(name: &str, text: &[u8]) -> Result<Computed, SchemaError> {
+pub fn service_hash(name: &str, text: &[u8]) -> Result<ComputedHash, SchemaError> {
     hash(&read_service(name, text)?)
 }
 
-fn hash(definitions: &Definitions) -> Result<Computed, SchemaError> {
-    let referred = closure(definitions)?;
+fn hash(definitions: &Definitions) -> Result<ComputedHash, SchemaError> {
+    let referred = referenced_types(definitions)?;
     let mut json = String::from("{\"type_description\": ");
     write_definition(&mut json, &definitions.root, definitions);
     json.push_str(", \"referenced_type_descriptions\": [");
@@ -49,14 +50,14 @@ fn hash(definitions: &Definitions) -> Result<Computed, SchemaError> {
     for byte in Sha256::digest(json.as_bytes()) {
         write!(hash, "{byte:02x}").expect("a string takes everything");
     }
-    Ok(Computed {
+    Ok(ComputedHash {
         hash,
         is_header_guessed: definitions.is_header_guessed,
     })
 }
 
 /// The names of all types that the root refers to, directly or indirectly, without the root.
-fn closure(definitions: &Definitions) -> Result<BTreeSet<String>, SchemaError> {
+fn referenced_types(definitions: &Definitions) -> Result<BTreeSet<String>, SchemaError> {
     let Definitions { root, types, .. } = definitions;
     let mut found = BTreeSet::new();
     let mut open = vec![root.clone()];
@@ -65,7 +66,7 @@ fn closure(definitions: &Definitions) -> Result<BTreeSet<String>, SchemaError> {
             .get(&name)
             .ok_or_else(|| SchemaError::Missing(name.clone()))?;
         for field in fields {
-            if let Base::Message(nested) = &field.base
+            if let BaseType::Message(nested) = &field.base
                 && nested != root
                 && found.insert(nested.clone())
             {
@@ -109,13 +110,13 @@ struct FieldType<'a> {
 impl<'a> FieldType<'a> {
     fn of(field: &'a Field) -> Self {
         let (id, string_capacity, nested) = match &field.base {
-            Base::Message(name) => (1, 0, name.as_str()),
-            Base::Number(number) => (number_id(*number), 0, ""),
-            Base::Text(None) => (17, 0, ""),
-            Base::WideText(None) => (18, 0, ""),
-            Base::Text(Some(bound)) => (21, *bound, ""),
-            Base::WideText(Some(bound)) => (22, *bound, ""),
-            Base::Stamp(_) => unreachable!("only definitions of ROS 1 have them"),
+            BaseType::Message(name) => (1, 0, name.as_str()),
+            BaseType::Primitive(number) => (primitive_id(*number), 0, ""),
+            BaseType::Text(None) => (17, 0, ""),
+            BaseType::WideText(None) => (18, 0, ""),
+            BaseType::Text(Some(bound)) => (21, *bound, ""),
+            BaseType::WideText(Some(bound)) => (22, *bound, ""),
+            BaseType::Stamp(_) => unreachable!("only definitions of ROS 1 have them"),
         };
         let (offset, capacity) = match field.array {
             Array::One => (0, 0),
@@ -132,21 +133,21 @@ impl<'a> FieldType<'a> {
     }
 }
 
-fn number_id(number: Number) -> u8 {
+fn primitive_id(number: Primitive) -> u8 {
     match number {
-        Number::I8 => 2,
-        Number::U8 => 3,
-        Number::I16 => 4,
-        Number::U16 => 5,
-        Number::I32 => 6,
-        Number::U32 => 7,
-        Number::I64 => 8,
-        Number::U64 => 9,
-        Number::F32 => 10,
-        Number::F64 => 11,
-        Number::WideChar => 14,
-        Number::Bool => 15,
-        Number::Byte => 16,
+        Primitive::I8 => 2,
+        Primitive::U8 => 3,
+        Primitive::I16 => 4,
+        Primitive::U16 => 5,
+        Primitive::I32 => 6,
+        Primitive::U32 => 7,
+        Primitive::I64 => 8,
+        Primitive::U64 => 9,
+        Primitive::F32 => 10,
+        Primitive::F64 => 11,
+        Primitive::WideChar => 14,
+        Primitive::Bool => 15,
+        Primitive::Byte => 16,
     }
 }
 
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn field_types_have_their_numbers() {
+    fn field_types_have_the_numbers_of_rihs01() {
         for (text, id, capacity, string_capacity, nested) in [
             ("bool", 15, 0, 0, ""),
             ("char", 3, 0, 0, ""),
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_hash_as_the_official_generator_has_them() {
+    fn message_hashes_equal_those_of_the_official_generator() {
         for (name, hash) in [
             (
                 "std_msgs/msg/String",
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn services_hash_as_the_official_generator_has_them() {
+    fn service_hashes_equal_those_of_the_official_generator() {
         for (name, hash) in [
             (
                 "std_srvs/srv/Empty",
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_a_service_hash_from_the_service() {
+    fn the_hash_of_a_service_event_comes_from_the_service() {
         let text = fixture("example_interfaces/srv/AddTwoInts", "srv");
         let computed = message_hash("example_interfaces/srv/AddTwoInts_Event", &text).unwrap();
         // As recorded by rosbag2 with this very schema.
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_header_without_definition_is_taken_for_the_usual_one() {
+    fn a_bare_header_without_definition_counts_as_std_msgs_header() {
         let rule = "=".repeat(80);
         let rest = format!("string name\n{rule}\nMSG: std_msgs/Header\nuint32 seq\n");
         let bare = message_hash("p/msg/T", format!("Header header\n{rest}").as_bytes()).unwrap();
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_is_refused_or_hashed_in_no_time() {
+    fn hostile_text_is_refused_or_hashed() {
         let rule = "=".repeat(80);
         let missing = message_hash("p/msg/T", b"q/Other x\n").unwrap_err();
         assert_eq!(missing, SchemaError::Missing("q/msg/Other".to_owned()));

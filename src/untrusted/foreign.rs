@@ -11,13 +11,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The default length limit, in characters: as long as a path may be.
-const LONGEST: usize = 4096;
+const MAX_CHARACTERS: usize = 4096;
 
 /// Text from outside, displayed without anything that a terminal would interpret.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreign<'a> {
     bytes: &'a [u8],
-    most: usize,
+    limit: usize,
 }
 
 impl<'a> Foreign<'a> {
@@ -25,7 +25,7 @@ impl<'a> Foreign<'a> {
     pub const fn text(text: &'a str) -> Self {
         Self {
             bytes: text.as_bytes(),
-            most: LONGEST,
+            limit: MAX_CHARACTERS,
         }
     }
 
@@ -33,7 +33,7 @@ impl<'a> Foreign<'a> {
     pub fn path(path: &'a Path) -> Self {
         Self {
             bytes: path.as_os_str().as_bytes(),
-            most: LONGEST,
+            limit: MAX_CHARACTERS,
         }
     }
 
@@ -41,7 +41,7 @@ impl<'a> Foreign<'a> {
     #[must_use]
     pub const fn at_most(self, characters: usize) -> Self {
         Self {
-            most: characters,
+            limit: characters,
             ..self
         }
     }
@@ -50,10 +50,10 @@ impl<'a> Foreign<'a> {
 impl fmt::Display for Foreign<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The most bytes that this many characters can have, plus one more character.
-        let window = self.most.saturating_mul(4).saturating_add(4);
+        let window = self.limit.saturating_mul(4).saturating_add(4);
         let window = &self.bytes[..self.bytes.len().min(window)];
-        let mut left = self.most;
-        let mut marks = MarkRun::default();
+        let mut left = self.limit;
+        let mut marks = CombiningRun::default();
         for chunk in window.utf8_chunks() {
             let valid = chunk.valid().chars().map(|c| match c {
                 '\\' => c.to_string(),
@@ -74,14 +74,14 @@ impl fmt::Display for Foreign<'_> {
 
 /// How many more combining marks may follow a letter: as many as any script needs.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct MarkRun(u8);
+pub(crate) struct CombiningRun(u8);
 
-impl MarkRun {
+impl CombiningRun {
     const MOST: u8 = 4;
 
     /// The next character of a text as it is shown. A double quote is escaped if it would end the text.
     pub(crate) fn escaped(&mut self, c: char, is_quoted: bool) -> String {
-        if is_mark(c) {
+        if is_combining_mark(c) {
             let has_room = self.0 > 0;
             self.0 = self.0.saturating_sub(1);
             return if has_room {
@@ -102,7 +102,7 @@ impl MarkRun {
 
 /// Whether the character is drawn on the letter before it. The standard library escapes such a mark only when it is
 /// alone.
-fn is_mark(c: char) -> bool {
+fn is_combining_mark(c: char) -> bool {
     let is_selector = matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}');
     let is_escaped_alone = c.escape_debug().count() > 1;
     let text: String = ['a', c].iter().collect();
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_a_terminal_and_escaping_twice_is_escaping_once() {
+    fn control_characters_are_escaped_and_escaping_is_idempotent() {
         for (text, shown) in [
             ("/a/größe 測試.mcap", "/a/größe 測試.mcap"),
             ("\x1b[2J\u{9b}\x07", "\\u{1b}[2J\\u{9b}\\u{7}"),
@@ -136,7 +136,7 @@ mod tests {
         let long = "ü".repeat(2 << 20);
         assert_eq!(
             Foreign::text(&long).to_string().chars().count(),
-            LONGEST + 1
+            MAX_CHARACTERS + 1
         );
         assert_eq!(Foreign::text("abc").at_most(2).to_string(), "ab…");
         assert_eq!(Foreign::text("abc").at_most(3).to_string(), "abc");

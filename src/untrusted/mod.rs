@@ -4,8 +4,8 @@ mod foreign;
 mod text_file;
 pub(crate) mod yaml;
 
+pub(crate) use foreign::CombiningRun;
 pub use foreign::Foreign;
-pub(crate) use foreign::MarkRun;
 pub(crate) use text_file::open_file;
 pub use text_file::{read_start, read_text};
 pub use yaml::YamlError;

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_is_read_whole_and_what_does_not_is_an_error() {
+    fn a_text_within_the_limit_is_read_and_a_longer_one_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("text");
         for (length, is_read) in [(0, true), (MAX_TEXT, true), (MAX_TEXT + 1, false)] {

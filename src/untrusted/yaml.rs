@@ -75,7 +75,7 @@ mod tests {
 
     type Tree = BTreeMap<String, anything::Any>;
 
-    /// Any value at all, built in memory, as the most careless caller would.
+    /// A type without limits of its own: any value is built in memory.
     mod anything {
         #[derive(serde::Deserialize, Debug)]
         #[serde(untagged)]
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_writers_of_yaml_make_is_read() {
+    fn yaml_of_common_writers_is_parsed() {
         type Lists = BTreeMap<String, Vec<String>>;
         let expected = Lists::from([("a".to_owned(), vec!["b".to_owned()])]);
         for text in [
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_the_line() {
+    fn errors_name_the_line() {
         let error = read::<BTreeMap<String, u8>>("a: 1\nb: 2\nc: x\n").unwrap_err();
         assert!(error.to_string().starts_with("line 3: "), "{error}");
         assert_eq!(error.to_string().lines().count(), 1);

@@ -1,10 +1,10 @@
-//! Messages as text: byte vectors by hand, hostile ones, and the first message of each topic of real recordings.
+//! Messages as text: byte vectors, hostile ones, and the first message of each topic of real recordings.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use bagplay::bag::{Bag, Direction, Schema, StartAt, Topic};
-use bagplay::decode::{Decoded, Decoder, How, Limits, fields};
+use bagplay::decode::{Decoded, Decoder, Limits, PayloadFormat, decode_message};
 use bagplay::time::Time;
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ fn schema(root: &str, others: &[(&str, &str)]) -> String {
 
 /// Lines as they would be indented on a screen.
 fn shown(decoded: &Decoded) -> Vec<String> {
-    let line = |line: &bagplay::decode::Line| {
+    let line = |line: &bagplay::decode::FieldLine| {
         let text = format!("{:1$}{2}: {3}", "", line.depth * 2, line.name, line.value);
         text.trim_end().to_owned()
     };
@@ -63,7 +63,7 @@ fn shown(decoded: &Decoded) -> Vec<String> {
 
 /// Checks a message that has to be decoded to its last byte.
 fn check(topic: &Topic, payload: &[u8], expected: &[&str]) {
-    let decoded = fields(topic, payload, ALL);
+    let decoded = decode_message(topic, payload, ALL);
     assert_eq!(shown(&decoded), expected, "{:?}", decoded.problem);
     assert_eq!((decoded.problem, decoded.is_cut), (None, false));
 }
@@ -95,38 +95,38 @@ const NUMBERS_SHOWN: [&str; 13] = [
 ];
 
 #[test]
-fn every_number_in_either_byte_order() {
-    // Five bytes, one to align; then each at a multiple of its size.
-    let little = [
-        &[1, 200, 65, 0xfe, 0xfe, 0][..],
-        &(-2_i16).to_le_bytes(),
-        &0xfffe_u16.to_le_bytes(),
-        &[0, 0],
-        &(-2_i32).to_le_bytes(),
-        &0xffff_fffe_u32.to_le_bytes(),
-        &[0; 4],
-        &(-2_i64).to_le_bytes(),
-        &(u64::MAX - 1).to_le_bytes(),
-        &0.1_f32.to_le_bytes(),
-        &[0; 4],
-        &(-1e100_f64).to_le_bytes(),
-    ];
-    check(&ros2(NUMBERS), &cdr(&little.concat()), &NUMBERS_SHOWN);
-    let reversed = [
-        &[1, 200, 65, 0xfe, 0xfe, 0][..],
-        &(-2_i16).to_be_bytes(),
-        &0xfffe_u16.to_be_bytes(),
-        &[0, 0],
-        &(-2_i32).to_be_bytes(),
-        &0xffff_fffe_u32.to_be_bytes(),
-        &[0; 4],
-        &(-2_i64).to_be_bytes(),
-        &(u64::MAX - 1).to_be_bytes(),
-        &0.1_f32.to_be_bytes(),
-        &[0; 4],
-        &(-1e100_f64).to_be_bytes(),
-    ];
-    check(&ros2(NUMBERS), &big(&reversed.concat()), &NUMBERS_SHOWN);
+fn every_number_is_decoded_in_either_byte_order() {
+    for is_big_endian in [false, true] {
+        let number = |little_endian: &[u8]| {
+            let mut bytes = little_endian.to_vec();
+            if is_big_endian {
+                bytes.reverse();
+            }
+            bytes
+        };
+        // Five bytes, one to align; then each number at a multiple of its size.
+        let body = [
+            vec![1, 200, 65, 0xfe, 0xfe, 0],
+            number(&(-2_i16).to_le_bytes()),
+            number(&0xfffe_u16.to_le_bytes()),
+            vec![0, 0],
+            number(&(-2_i32).to_le_bytes()),
+            number(&0xffff_fffe_u32.to_le_bytes()),
+            vec![0; 4],
+            number(&(-2_i64).to_le_bytes()),
+            number(&(u64::MAX - 1).to_le_bytes()),
+            number(&0.1_f32.to_le_bytes()),
+            vec![0; 4],
+            number(&(-1e100_f64).to_le_bytes()),
+        ]
+        .concat();
+        let payload = if is_big_endian {
+            big(&body)
+        } else {
+            cdr(&body)
+        };
+        check(&ros2(NUMBERS), &payload, &NUMBERS_SHOWN);
+    }
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn alignment_counts_from_after_the_header() {
         &cdr(&body),
         &["a: 7", "b: 1.5", "c: 9"],
     );
-    // An empty sequence does not align what it does not have.
+    // An empty sequence has no alignment of its elements.
     let body = [0, 0, 0, 0, 5, 0, 0, 0];
     check(
         &ros2("float64[] a\nuint32 b"),
@@ -171,12 +171,12 @@ fn alignment_counts_from_after_the_header() {
         &cdr(&[1, 2, 3, 0]),
         &["a: 1", "n:", "  b: 2", "  c: 3"],
     );
-    // Writers fill up at the end.
+    // Writers pad the end.
     check(&ros2("uint8 a"), &cdr(&[1, 0, 0, 0]), &["a: 1"]);
 }
 
 #[test]
-fn texts_wide_texts_and_arrays_of_them() {
+fn strings_wide_strings_and_arrays_of_them_are_decoded() {
     let body = [
         &[6, 0, 0, 0][..],
         b"hello\0",
@@ -193,7 +193,7 @@ fn texts_wide_texts_and_arrays_of_them() {
     check(&ros2(text), &cdr(&body.concat()), &expected);
     let body = [0, 0, 0, 1, 0x26, 0x6b, 0, 0];
     assert_eq!(
-        fields(&ros2("wstring b"), &big(&body), ALL).lines[0].value,
+        decode_message(&ros2("wstring b"), &big(&body), ALL).lines[0].value,
         "\"\\0\""
     );
     let body = [0, 0, 0, 1, 0, 0, 0x26, 0x6b];
@@ -267,7 +267,7 @@ fn times_are_seconds_with_nine_decimals() {
         (5, 1_000_000_000, "5 s 1000000000 ns"),
     ] {
         let expected = format!("d: {time}");
-        // The usual definition may be missing.
+        // The definition of the time type may be missing.
         check(
             &ros2("builtin_interfaces/Duration d"),
             &cdr(&two(sec, nanosec)),
@@ -294,15 +294,15 @@ fn an_empty_message_is_a_byte_in_ros2_and_nothing_in_ros1() {
 }
 
 #[test]
-fn large_arrays_are_passed_over() {
+fn large_arrays_are_skipped_in_few_steps() {
     let image = [&921_600_u32.to_le_bytes()[..], &vec![7; 921_600], &[5]].concat();
     let expected = ["data: [7, 7, 7, 7, 7, 7, 7, 7, … 921600 in all]", "end: 5"];
     check(&ros2("uint8[] data\nuint8 end"), &cdr(&image), &expected);
     let few = Limits { steps: 12, ..ALL };
-    let decoded = fields(&ros2("uint8[] data\nuint8 end"), &cdr(&image), few);
+    let decoded = decode_message(&ros2("uint8[] data\nuint8 end"), &cdr(&image), few);
     assert_eq!((decoded.lines.len(), decoded.is_cut), (2, false));
 
-    // Elements whose size goes with where they start: 9 bytes at first, then 16 each.
+    // The size of an element depends on its start: 9 bytes for the first, then 16 for each.
     let text = schema(
         "uint32 x\nN[] n\nuint8 end",
         &[("p/N", "float64 a\nuint8 b")],
@@ -319,7 +319,7 @@ fn large_arrays_are_passed_over() {
         steps: 3,
         ..ALL
     };
-    let decoded = fields(&ros2(&text), &cdr(&body), none);
+    let decoded = decode_message(&ros2(&text), &cdr(&body), none);
     assert_eq!(
         shown(&decoded),
         ["x: 1", "n: 1000 in all", "  …: 1000 more", "end: 77"]
@@ -330,7 +330,7 @@ fn large_arrays_are_passed_over() {
         &[1, 0, 0, 0, 0, 0, 0, 0].repeat(300),
     ]
     .concat();
-    let decoded = fields(
+    let decoded = decode_message(
         &ros2("string[] s"),
         &cdr(&texts),
         Limits { steps: 100, ..ALL },
@@ -339,7 +339,7 @@ fn large_arrays_are_passed_over() {
 }
 
 #[test]
-fn what_is_too_short_stops_where_it_ends_at_every_length() {
+fn a_payload_that_is_cut_at_any_length_has_a_problem() {
     let text = schema(
         "string a\nN[] n\nfloat64[2] f\nwstring w\nuint8[] u",
         &[("p/N", "string[] s\nuint16 b")],
@@ -361,7 +361,7 @@ fn what_is_too_short_stops_where_it_ends_at_every_length() {
     let whole = body.concat();
     let kept = Decoder::new(&ros2(&text));
     let sound = kept.decode(&cdr(&whole), ALL);
-    assert_eq!((sound.problem, sound.how), (None, How::Cdr));
+    assert_eq!((sound.problem, sound.format), (None, PayloadFormat::Cdr));
     for elements in [0, 8] {
         let limits = Limits { elements, ..ALL };
         for cut in 0..whole.len() {
@@ -370,29 +370,29 @@ fn what_is_too_short_stops_where_it_ends_at_every_length() {
         }
         for cut in 0..4 {
             let decoded = kept.decode(&[0, 1, 0, 0][..cut], limits);
-            assert_eq!(decoded.how, How::Hex);
+            assert_eq!(decoded.format, PayloadFormat::Hex);
             assert!(decoded.problem.is_some());
         }
     }
     let text = ros1("string a\nuint8[] b\ntime t\nfloat64[2] f");
     let whole = [&b"\x01\0\0\0a\x02\0\0\0xy"[..], &[0; 24]].concat();
     for cut in 0..=whole.len() {
-        let decoded = fields(&text, &whole[..cut], ALL);
+        let decoded = decode_message(&text, &whole[..cut], ALL);
         assert_eq!(decoded.problem.is_none(), cut == whole.len(), "{cut}");
     }
-    let decoded = fields(&text, &[&whole[..], &[0]].concat(), ALL);
+    let decoded = decode_message(&text, &[&whole[..], &[0]].concat(), ALL);
     assert_eq!(
         decoded.problem.as_deref(),
         Some("1 bytes are left after the last field")
     );
-    let decoded = fields(&ros2("uint8 a\nuint32 b"), &cdr(&[5, 0]), ALL);
+    let decoded = decode_message(&ros2("uint8 a\nuint32 b"), &cdr(&[5, 0]), ALL);
     assert_eq!(shown(&decoded), ["a: 5"]);
     let problem = "`b` at byte 5 needs 4 bytes, 1 are left";
     assert_eq!(decoded.problem.as_deref(), Some(problem));
 }
 
 #[test]
-fn declared_lengths_are_not_believed() {
+fn declared_lengths_are_compared_with_the_bytes_that_are_left() {
     for text in [
         "string a",
         "wstring a",
@@ -404,15 +404,15 @@ fn declared_lengths_are_not_believed() {
         "string[9999999999] a",
         "builtin_interfaces/Time[] a",
     ] {
-        let decoded = fields(&ros2(text), &cdr(&[0xff; 64]), ALL);
+        let decoded = decode_message(&ros2(text), &cdr(&[0xff; 64]), ALL);
         assert!(decoded.problem.unwrap().contains("bytes"), "{text}");
-        assert_eq!(decoded.how, How::Hex);
+        assert_eq!(decoded.format, PayloadFormat::Hex);
     }
-    let decoded = fields(&ros2("uint8[<=2] a"), &cdr(&[3, 0, 0, 0, 1, 2, 3]), ALL);
+    let decoded = decode_message(&ros2("uint8[<=2] a"), &cdr(&[3, 0, 0, 0, 1, 2, 3]), ALL);
     assert!(decoded.problem.unwrap().contains("at most 2"));
-    // Nothing, four billion times.
+    // Four billion elements of no bytes.
     let empty = schema("E[] e\nuint8 a", &[("p/E", "")]);
-    let decoded = fields(&ros1(&empty), &[0xff, 0xff, 0xff, 0xff, 1], ALL);
+    let decoded = decode_message(&ros1(&empty), &[0xff, 0xff, 0xff, 0xff, 1], ALL);
     assert_eq!((decoded.problem, decoded.lines.len()), (None, 11));
     let empty = schema(
         "E[18446744073709551615] e",
@@ -422,14 +422,14 @@ fn declared_lengths_are_not_believed() {
         lines: 1000,
         ..Limits::default()
     };
-    assert_eq!(fields(&ros1(&empty), &[], few).problem, None);
+    assert_eq!(decode_message(&ros1(&empty), &[], few).problem, None);
 }
 
 #[test]
 fn other_encapsulations_and_encodings_are_shown_as_bytes() {
     for kind in [2_u8, 3, 6, 7, 8, 9, 10, 11, 12] {
-        let decoded = fields(&ros2("uint8 a"), &[0, kind, 0, 0, 1, 0x1b], ALL);
-        assert_eq!(decoded.how, How::Hex);
+        let decoded = decode_message(&ros2("uint8 a"), &[0, kind, 0, 0, 1, 0x1b], ALL);
+        assert_eq!(decoded.format, PayloadFormat::Hex);
         assert_eq!(decoded.lines[0].name, "00000000");
         assert!(
             decoded.lines[0].value.ends_with(" |......|"),
@@ -460,8 +460,11 @@ fn other_encapsulations_and_encodings_are_shown_as_bytes() {
         ),
         (ros2("wchar x"), "`x` is a wchar"),
     ] {
-        let decoded = fields(&topic, b"0123456789abcdefXY\x1b", ALL);
-        assert_eq!((decoded.how, decoded.is_cut), (How::Hex, false));
+        let decoded = decode_message(&topic, b"0123456789abcdefXY\x1b", ALL);
+        assert_eq!(
+            (decoded.format, decoded.is_cut),
+            (PayloadFormat::Hex, false)
+        );
         let digits = "30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  |0123456789abcdef|";
         assert_eq!(decoded.lines[0].value, digits);
         let rest = format!("00000010: {:47}  |XY.|", "58 59 1b");
@@ -474,7 +477,7 @@ fn other_encapsulations_and_encodings_are_shown_as_bytes() {
         lines: 2,
         ..ALL
     };
-    let decoded = fields(&topic("x", None), &[0; 100], narrow);
+    let decoded = decode_message(&topic("x", None), &[0; 100], narrow);
     assert_eq!((decoded.lines.len(), decoded.is_cut), (2, true));
     assert_eq!(decoded.lines[1].name, "00000004");
 }
@@ -486,8 +489,8 @@ fn hostile_definitions_end_with_a_problem() {
         ("A a", vec![("p/A", "B[] b"), ("p/B", "A[] a")]),
     ];
     for (root, others) in rings {
-        let decoded = fields(&ros2(&schema(root, &others)), &cdr(&[0; 64]), ALL);
-        assert!(decoded.problem.unwrap().ends_with("holds itself"));
+        let decoded = decode_message(&ros2(&schema(root, &others)), &cdr(&[0; 64]), ALL);
+        assert!(decoded.problem.unwrap().ends_with("contains itself"));
     }
     let chain = |length: usize| {
         let mut text = "N0 x".to_owned();
@@ -497,13 +500,13 @@ fn hostile_definitions_end_with_a_problem() {
         write!(text, "\n{}\nMSG: p/N{length}\nuint8 x\n", "=".repeat(80)).unwrap();
         text
     };
-    let decoded = fields(&ros2(&chain(62)), &cdr(&[5]), ALL);
+    let decoded = decode_message(&ros2(&chain(62)), &cdr(&[5]), ALL);
     assert_eq!((decoded.problem, decoded.lines.len()), (None, 64));
     for length in [63, 5000] {
-        let decoded = fields(&ros2(&chain(length)), &cdr(&[5]), ALL);
+        let decoded = decode_message(&ros2(&chain(length)), &cdr(&[5]), ALL);
         assert!(decoded.problem.unwrap().contains("more than 64 deep"));
     }
-    // Each level is ten of the next one: a payload of nothing, 10^30 times.
+    // Each level has ten elements of the next one: 10^30 elements of no bytes.
     let mut text = "N0[10] x".to_owned();
     for n in 0..30 {
         write!(
@@ -521,18 +524,18 @@ fn hostile_definitions_end_with_a_problem() {
             depth,
             ..Limits::default()
         };
-        let decoded = fields(&ros1(&text), &[], limits);
+        let decoded = decode_message(&ros1(&text), &[], limits);
         assert!(decoded.lines.len() <= limits.lines);
         assert_eq!((decoded.problem, decoded.is_cut), (None, elements > 0));
         assert!(
-            fields(&ros2(&text), &cdr(&[0; 9]), limits)
+            decode_message(&ros2(&text), &cdr(&[0; 9]), limits)
                 .problem
                 .is_some()
         );
     }
     let huge = ros2(&"uint8 a\n".repeat(200_000));
     assert!(
-        fields(&huge, &cdr(&[0; 9]), ALL)
+        decode_message(&huge, &cdr(&[0; 9]), ALL)
             .problem
             .unwrap()
             .contains("too many")
@@ -541,7 +544,7 @@ fn hostile_definitions_end_with_a_problem() {
     write!(times, "{}\nMSG: builtin_interfaces/Time\n", "=".repeat(80)).unwrap();
     times.push_str(&"uint8 a\n".repeat(60_000));
     assert!(
-        fields(&ros2(&times), &cdr(&[0; 9]), Limits::default())
+        decode_message(&ros2(&times), &cdr(&[0; 9]), Limits::default())
             .problem
             .is_some()
     );
@@ -571,12 +574,12 @@ fn depth_lines_and_characters_are_limited() {
         (1, &["a:", "  b: …", "  y: 8", "z: 9"][..]),
         (0, &["a: …", "z: 9"]),
     ] {
-        let decoded = fields(&topic, &cdr(&body), Limits { depth, ..ALL });
+        let decoded = decode_message(&topic, &cdr(&body), Limits { depth, ..ALL });
         assert_eq!(shown(&decoded), expected);
         assert_eq!((decoded.problem, decoded.is_cut), (None, true));
     }
     for lines in 0..6 {
-        let decoded = fields(&topic, &cdr(&body), Limits { lines, ..ALL });
+        let decoded = decode_message(&topic, &cdr(&body), Limits { lines, ..ALL });
         assert_eq!((decoded.lines.len(), decoded.is_cut), (lines, true));
     }
     let long = [&200_u32.to_le_bytes()[..], &[b'x'; 200]].concat();
@@ -584,10 +587,10 @@ fn depth_lines_and_characters_are_limited() {
         characters: 24,
         ..ALL
     };
-    let decoded = fields(&ros2("string s"), &cdr(&long), narrow);
+    let decoded = decode_message(&ros2("string s"), &cdr(&long), narrow);
     assert_eq!(decoded.lines[0].value, "\"xxxxxxxxx…\" (200 bytes)");
     assert_eq!(decoded.lines[0].value.chars().count(), 24);
-    let decoded = fields(
+    let decoded = decode_message(
         &ros2("float64[5] f"),
         &cdr(&0.1_f64.to_le_bytes().repeat(5)),
         narrow,
@@ -596,7 +599,7 @@ fn depth_lines_and_characters_are_limited() {
 }
 
 #[test]
-fn json_is_laid_out_as_it_nests() {
+fn json_is_shown_as_nested_lines() {
     let text = r#"{"a": 1, "b": {"c": [1.5, -2, "x\u001b[2J"], "d": {}}, "e": [{"f": null}, [true]], "g": [], "\u202e": 0.1}"#;
     let json = topic("json", Some(("T", "jsonschema", "{}")));
     check(
@@ -627,32 +630,32 @@ fn json_is_laid_out_as_it_nests() {
         elements: 0,
         ..ALL
     };
-    let decoded = fields(&json, br#"{"a":{"d":[[true]]}}"#, shallow);
+    let decoded = decode_message(&json, br#"{"a":{"d":[[true]]}}"#, shallow);
     assert!(decoded.is_cut && decoded.lines.iter().all(|line| line.depth <= 1));
-    let decoded = fields(&json, text.as_bytes(), Limits { depth: 0, ..ALL });
+    let decoded = decode_message(&json, text.as_bytes(), Limits { depth: 0, ..ALL });
     assert_eq!(
         shown(&decoded),
         ["a: 1", "b: …", "e: 2 in all", "g: []", "\\u{202e}: 0.1"]
     );
     assert!(decoded.is_cut);
     for cut in 0..text.len() {
-        let decoded = fields(&json, &text.as_bytes()[..cut], ALL);
+        let decoded = decode_message(&json, &text.as_bytes()[..cut], ALL);
         assert!(decoded.problem.unwrap().starts_with("not JSON: "), "{cut}");
     }
     let deep = [b"{\"a\":".repeat(5000), b"[".repeat(5000)].concat();
-    assert!(fields(&json, &deep, ALL).problem.is_some());
+    assert!(decode_message(&json, &deep, ALL).problem.is_some());
     let long = format!("{{\"a\": 1, \"b\": \"{}\"}}", "x".repeat(2 << 20));
-    let decoded = fields(&json, long.as_bytes(), Limits::default());
+    let decoded = decode_message(&json, long.as_bytes(), Limits::default());
     assert_eq!(
         (shown(&decoded), decoded.problem, decoded.is_cut),
         (vec!["a: 1".to_owned()], None, true)
     );
-    let broken = fields(&json, b"\xff\x1b", ALL);
-    assert_eq!(broken.how, How::Hex);
+    let broken = decode_message(&json, b"\xff\x1b", ALL);
+    assert_eq!(broken.format, PayloadFormat::Hex);
 }
 
-/// Nothing that a terminal would obey, nothing beyond the limits.
-fn is_fit(decoded: &Decoded, limits: Limits) {
+/// Within the limits, and without control characters.
+fn assert_fits(decoded: &Decoded, limits: Limits) {
     assert!(decoded.lines.len() <= limits.lines);
     let texts = decoded
         .lines
@@ -670,7 +673,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_payload_by_any_definition_within_any_limits(
+    fn any_payload_and_definition_stays_within_the_limits(
         lines in prop::collection::vec((0..10_usize, 0..6_usize, 0..5_u32), 0..12),
         payload in prop::collection::vec(prop_oneof![0..6_u8, any::<u8>()], 0..200),
         (lines_shown, characters, elements, depth, steps) in (0..40_usize, 0..60_usize, 0..6_usize, 0..5_usize, 0..300_usize),
@@ -691,14 +694,14 @@ proptest! {
             _ => topic("json", None),
         };
         let payload = if form == 1 { cdr(&payload) } else { payload };
-        is_fit(&fields(&topic, &payload, limits), limits);
+        assert_fits(&decode_message(&topic, &payload, limits), limits);
     }
 
     #[test]
-    fn what_is_shown_does_not_change_what_is_read(
+    fn the_limits_do_not_change_what_is_decoded(
         (a, n, f) in (0..20_usize, 0..20_usize, 0..9_usize),
     ) {
-        // Whatever is passed over, the field behind it is found.
+        // The last field is found, whatever is skipped before it.
         let text = schema("uint8[] a\nN[] n\nuint8 z", &[("p/N", "uint8[3] p\nfloat64 q\nM[2] m\nuint16 r"), ("p/M", "uint8 s\nuint32 t")]);
         let mut body = u32::try_from(a).unwrap().to_le_bytes().to_vec();
         body.resize(body.len() + a, 1);
@@ -717,14 +720,14 @@ proptest! {
             put(&[1; 2]);
         }
         put(&[99]);
-        let decoded = fields(&ros2(&text), &cdr(&body), Limits { elements: f, ..ALL });
+        let decoded = decode_message(&ros2(&text), &cdr(&body), Limits { elements: f, ..ALL });
         prop_assert_eq!(&decoded.problem, &None);
         prop_assert_eq!(&decoded.lines.last().unwrap().value, "99");
     }
 }
 
 /// The first message of every topic, decoded without limits.
-fn firsts(path: &PathBuf) -> Vec<(Topic, Decoded)> {
+fn first_messages(path: &PathBuf) -> Vec<(Topic, Decoded)> {
     let bag = Bag::open(&[path]).unwrap_or_else(|error| panic!("{error}"));
     let cursor = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
     let mut seen = vec![false; bag.topics().len()];
@@ -735,7 +738,7 @@ fn firsts(path: &PathBuf) -> Vec<(Topic, Decoded)> {
             continue;
         }
         let topic = bag.topics()[index].clone();
-        let decoded = fields(&topic, &message.payload, ALL);
+        let decoded = decode_message(&topic, &message.payload, ALL);
         found.push((topic, decoded));
     }
     found
@@ -746,7 +749,7 @@ fn data_first_messages_of_all_topics_are_decoded_to_their_last_byte() {
     let Some(data) = data() else { return };
     let mut counts = [0; 4];
     for path in recordings(&data) {
-        for (topic, decoded) in firsts(&path) {
+        for (topic, decoded) in first_messages(&path) {
             let name = format!(
                 "{} {} {}",
                 path.to_string_lossy(),
@@ -754,22 +757,22 @@ fn data_first_messages_of_all_topics_are_decoded_to_their_last_byte() {
                 topic.type_name()
             );
             let schema = topic.schema.as_ref().map_or("", |schema| &schema.encoding);
-            let how = match (topic.encoding.as_str(), schema) {
-                ("cdr", "ros2msg") => How::Cdr,
-                ("ros1", "ros1msg") => How::Ros1,
-                ("json", _) => How::Json,
-                _ => How::Hex,
+            let format = match (topic.encoding.as_str(), schema) {
+                ("cdr", "ros2msg") => PayloadFormat::Cdr,
+                ("ros1", "ros1msg") => PayloadFormat::Ros1,
+                ("json", _) => PayloadFormat::Json,
+                _ => PayloadFormat::Hex,
             };
-            assert_eq!(decoded.how, how, "{name}: {:?}", decoded.problem);
+            assert_eq!(decoded.format, format, "{name}: {:?}", decoded.problem);
             assert!(!decoded.is_cut, "{name}");
             assert_eq!(
                 decoded.problem.is_some(),
-                how == How::Hex,
+                format == PayloadFormat::Hex,
                 "{name}: {:?}",
                 decoded.problem
             );
-            is_fit(&decoded, ALL);
-            counts[how as usize] += 1;
+            assert_fits(&decoded, ALL);
+            counts[format as usize] += 1;
         }
     }
     assert!(counts.iter().all(|count| *count >= 3), "{counts:?}");

@@ -66,7 +66,7 @@ pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, F
         return Ok(None);
     }
     let config = config()?;
-    let marks = Marks::of(&args.bags, dirs::state().as_deref());
+    let marks = Marks::read(&args.bags, dirs::state().as_deref());
     if let Err(error) = &marks {
         tracing::warn!("there are no marks, and none are kept: {error}");
     }

@@ -6,8 +6,8 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::ros::Profile;
 use crate::ros::Qos;
+use crate::ros::RecordedProfile;
 use crate::untrusted::{YamlError, yaml};
 
 /// Why a `metadata.yaml` cannot be used.
@@ -128,7 +128,7 @@ struct Recorded {
 #[derive(Deserialize, Default)]
 #[serde(untagged)]
 enum Offers {
-    Nodes(Vec<Profile>),
+    Nodes(Vec<RecordedProfile>),
     Text(String),
     #[default]
     Nothing,
@@ -166,7 +166,7 @@ impl Counted {
             type_name: recorded.type_name,
             encoding: recorded.serialization_format,
             offered_qos: match recorded.offered_qos_profiles {
-                Offers::Nodes(profiles) => profiles.iter().map(Profile::qos).collect(),
+                Offers::Nodes(profiles) => profiles.iter().map(RecordedProfile::qos).collect(),
                 Offers::Text(text) => Qos::parse_offers(&text),
                 Offers::Nothing | Offers::Other(_) => Vec::new(),
             },

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::overlay::Sheet;
 use super::words;
 use crate::bag::Topic;
-use crate::decode::{Decoded, How};
+use crate::decode::{Decoded, PayloadFormat};
 use crate::ros::Qos;
 use crate::time::{Ros, Time};
 use crate::tui::model::layers::{Card, Found};
@@ -176,10 +176,12 @@ fn said_lines(model: &Model, said: &Decoded) -> Vec<Line<'static>> {
     }
     for line in &said.lines {
         let indent = " ".repeat(3 + 2 * line.depth);
-        let name = match said.how {
+        let name = match said.format {
             _ if line.name.is_empty() => String::new(),
-            How::Hex => format!("{}  ", line.name),
-            How::Cdr | How::Ros1 | How::Json => format!("{}: ", line.name),
+            PayloadFormat::Hex => format!("{}  ", line.name),
+            PayloadFormat::Cdr | PayloadFormat::Ros1 | PayloadFormat::Json => {
+                format!("{}: ", line.name)
+            }
         };
         lines.push(Line::from(vec![
             Span::styled(format!("{indent}{name}"), theme.accent),

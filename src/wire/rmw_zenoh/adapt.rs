@@ -2,7 +2,9 @@
 
 use std::cmp;
 
-use crate::ros::{Durability, History, Liveliness, MOST_KEPT, Qos, QosDuration, Reliability};
+use crate::ros::{
+    Durability, History, Liveliness, MAX_LATCHED_MESSAGES, Qos, QosDuration, Reliability,
+};
 
 /// A profile, and whether the offers differed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,12 +104,12 @@ pub fn latched_depth(samples: Samples, offers: &[Qos], message_count: Option<u64
     let kept = match (samples, offers) {
         (Samples::AllCount, _) => MOST,
         // No offers were recorded: the default of rclcpp.
-        (Samples::LastCounts, []) => MOST_KEPT,
+        (Samples::LastCounts, []) => MAX_LATCHED_MESSAGES,
         (Samples::LastCounts, offers) => offers.iter().fold(0, |sum: u32, offer| {
             sum.saturating_add(match offer.history {
-                History::KeepLast(depth @ 1..MOST_KEPT) => depth,
+                History::KeepLast(depth @ 1..MAX_LATCHED_MESSAGES) => depth,
                 // Zero means the system's default, which is ten here.
-                History::KeepLast(_) | History::KeepAll => MOST_KEPT,
+                History::KeepLast(_) | History::KeepAll => MAX_LATCHED_MESSAGES,
             })
         }),
     };

@@ -28,14 +28,14 @@ fn beside(path: &Path) -> PathBuf {
 
 #[track_caller]
 fn names(paths: &[PathBuf], state_dir: Option<&Path>) -> Vec<String> {
-    let marks = Marks::of(paths, state_dir).unwrap();
+    let marks = Marks::read(paths, state_dir).unwrap();
     marks.list().iter().map(|mark| mark.name.clone()).collect()
 }
 
 #[test]
 fn they_are_kept_beside_the_recording_in_order_of_time() {
     let files = recordings(1);
-    let mut marks = Marks::of(&files.paths, None).unwrap();
+    let mut marks = Marks::read(&files.paths, None).unwrap();
     assert!(marks.list().is_empty() && !marks.is_changed());
     let hostile = "a \"b\" \\ \n\t\u{1b}[2J \u{85}\u{2028}\u{feff} ü 🚗 # - : {}";
     for mark in [
@@ -48,7 +48,7 @@ fn they_are_kept_beside_the_recording_in_order_of_time() {
     }
     assert_eq!(marks.save().unwrap(), beside(&files.paths[0]));
     assert!(!marks.is_changed());
-    let mut again = Marks::of(&files.paths, None).unwrap();
+    let mut again = Marks::read(&files.paths, None).unwrap();
     assert_eq!(
         again.list(),
         [mark(10, "a"), mark(20, hostile), mark(30, "c")]
@@ -78,7 +78,7 @@ fn what_a_hand_has_written_meanwhile_stays() {
         "# mine\nmarks:\n- {time_ns: 5, name: by hand}\n- time_ns: -7\n",
     )
     .unwrap();
-    let mut marks = Marks::of(&files.paths, None).unwrap();
+    let mut marks = Marks::read(&files.paths, None).unwrap();
     assert_eq!(marks.list().len(), 2);
     marks.add(mark(6, "added"));
     marks.remove(at(5));
@@ -106,7 +106,7 @@ fn several_recordings_have_all_their_marks_and_new_ones_go_to_the_first() {
         let text = format!("marks: [{{time_ns: {time}, name: m{time}}}]");
         fs::write(beside(path), text).unwrap();
     }
-    let mut marks = Marks::of(&files.paths, None).unwrap();
+    let mut marks = Marks::read(&files.paths, None).unwrap();
     marks.add(mark(9, "new"));
     assert_eq!(marks.save().unwrap(), beside(&files.paths[0]));
     assert_eq!(names(&files.paths[..1], None), ["m1", "new"]);
@@ -123,7 +123,7 @@ fn one_at_a_time_that_has_one_takes_its_place_wherever_that_is() {
     let second =
         "marks: [{time_ns: 3, name: theirs}, {time_ns: 3, name: too}, {time_ns: 4, name: x}]";
     fs::write(beside(&files.paths[1]), second).unwrap();
-    let mut marks = Marks::of(&files.paths, None).unwrap();
+    let mut marks = Marks::read(&files.paths, None).unwrap();
     for (time, name) in [(1, "one"), (1, "uno"), (3, "three")] {
         marks.add(mark(time, name));
     }
@@ -167,7 +167,7 @@ fn what_is_removed_from_a_file_that_cannot_be_written_stays_removed() {
     let text = "marks: [{time_ns: 1, name: one}, {time_ns: 2, name: two}]";
     fs::write(&file, text).unwrap();
     let paths = [read_only(&folder)];
-    let mut marks = Marks::of(&paths, Some(&state)).unwrap();
+    let mut marks = Marks::read(&paths, Some(&state)).unwrap();
     marks.remove(at(1));
     marks.add(mark(2, "renamed"));
     marks.add(mark(3, "mine"));
@@ -179,12 +179,12 @@ fn what_is_removed_from_a_file_that_cannot_be_written_stays_removed() {
     let text = "marks: [{time_ns: 1, name: one}, {time_ns: 4, name: theirs}]";
     fs::write(&file, text).unwrap();
     assert_eq!(names(&paths, Some(&state)), ["renamed", "mine", "theirs"]);
-    let mut marks = Marks::of(&paths, Some(&state)).unwrap();
+    let mut marks = Marks::read(&paths, Some(&state)).unwrap();
     marks.remove(at(2));
     marks.save().unwrap();
     assert_eq!(names(&paths, Some(&state)), ["mine", "theirs"]);
     // Once it can be written, it is.
-    let mut marks = Marks::of(&[&folder], Some(&state)).unwrap();
+    let mut marks = Marks::read(&[&folder], Some(&state)).unwrap();
     marks.remove(at(3));
     assert_eq!(marks.save().unwrap(), file);
     assert!(!away.exists());
@@ -199,7 +199,7 @@ fn where_nothing_can_be_written_beside_they_go_to_the_state_directory() {
     let file = dir.path().join("plain");
     fs::write(&file, "x").unwrap();
     let paths = [file.join("drive\u{1b} one.mcap")];
-    let mut marks = Marks::of(&paths, Some(&state)).unwrap();
+    let mut marks = Marks::read(&paths, Some(&state)).unwrap();
     marks.add(mark(1, "kept"));
     let path = marks.save().unwrap();
     assert_eq!(path.parent(), Some(&*state.join("bagplay/marks")));
@@ -210,7 +210,7 @@ fn where_nothing_can_be_written_beside_they_go_to_the_state_directory() {
     // Not those of a recording of the same name elsewhere.
     let other = [dir.path().join("other").join("drive\u{1b} one.mcap")];
     assert_eq!(names(&other, Some(&state)), [""; 0]);
-    let refused = Marks::of(&paths, None).and_then(|mut marks| {
+    let refused = Marks::read(&paths, None).and_then(|mut marks| {
         marks.add(mark(1, "lost"));
         marks.save()
     });
@@ -218,8 +218,8 @@ fn where_nothing_can_be_written_beside_they_go_to_the_state_directory() {
         matches!(refused, Err(MarksError::Unwritable { .. })),
         "{refused:?}"
     );
-    let nowhere = Marks::of(&[] as &[PathBuf], None).unwrap().save();
-    assert!(matches!(nowhere, Err(MarksError::Nowhere)));
+    let nowhere = Marks::read(&[] as &[PathBuf], None).unwrap().save();
+    assert!(matches!(nowhere, Err(MarksError::NoRecording)));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_file_that_can_be_begun_and_not_put_in_its_place_is_no_loss() {
     fs::rename(&files.paths[0], &long).unwrap();
     let paths = [long, files.paths[1].clone()];
     for state_dir in [Some(state.path()), None] {
-        let mut marks = Marks::of(&paths, state_dir).unwrap();
+        let mut marks = Marks::read(&paths, state_dir).unwrap();
         marks.add(mark(7, "a"));
         let saved = marks.save();
         match state_dir {
@@ -243,10 +243,10 @@ fn a_file_that_can_be_begun_and_not_put_in_its_place_is_no_loss() {
         }
     }
     // What belongs to another recording is written all the same, and what was not is still a change.
-    let mut other = Marks::of(&paths[1..], None).unwrap();
+    let mut other = Marks::read(&paths[1..], None).unwrap();
     other.add(mark(9, "b"));
     other.save().unwrap();
-    let mut both = Marks::of(&paths, None).unwrap();
+    let mut both = Marks::read(&paths, None).unwrap();
     both.add(mark(8, "lost"));
     both.add(mark(9, "c"));
     assert!(both.save().is_err() && both.is_changed());
@@ -260,13 +260,13 @@ fn marks_move_home_once_that_can_be_written() {
     let folder = dir.path().join("folder");
     fs::write(&folder, "in the way").unwrap();
     let paths = [folder.join("a.mcap")];
-    let mut marks = Marks::of(&paths, Some(&state)).unwrap();
+    let mut marks = Marks::read(&paths, Some(&state)).unwrap();
     marks.add(mark(1, "old"));
     marks.add(mark(2, "gone"));
     let away = marks.save().unwrap();
     fs::remove_file(&folder).unwrap();
     fs::create_dir(&folder).unwrap();
-    let mut marks = Marks::of(&paths, Some(&state)).unwrap();
+    let mut marks = Marks::read(&paths, Some(&state)).unwrap();
     marks.remove(at(2));
     assert_eq!(marks.save().unwrap(), beside(&paths[0]));
     assert!(!away.exists());
@@ -279,7 +279,7 @@ fn those_of_a_directory_are_in_it_and_do_not_disturb_it() {
     let spec = Spec::new(vec![vec![Note::new(0, 1, "x")]]).write();
     fs::write(dir.path().join("bag_0.mcap"), spec).unwrap();
     let paths = [dir.path().to_owned()];
-    let mut marks = Marks::of(&paths, None).unwrap();
+    let mut marks = Marks::read(&paths, None).unwrap();
     marks.add(mark(1, "a"));
     assert_eq!(marks.save().unwrap(), dir.path().join("marks.yaml"));
     let bag = Bag::open(&paths).unwrap();
@@ -308,12 +308,12 @@ fn what_is_not_understood_is_named_with_its_line_and_never_overwritten() {
         &long,
     ] {
         fs::write(&path, "").unwrap();
-        let mut marks = Marks::of(&files.paths, None).unwrap();
+        let mut marks = Marks::read(&files.paths, None).unwrap();
         marks.add(mark(1, "a"));
         fs::write(&path, broken).unwrap();
         // Neither read at first, nor when it became so meanwhile.
         for error in [
-            Marks::of(&files.paths, None).unwrap_err(),
+            Marks::read(&files.paths, None).unwrap_err(),
             marks.save().unwrap_err(),
         ] {
             let text = error.to_string();
@@ -329,7 +329,7 @@ fn what_is_not_understood_is_named_with_its_line_and_never_overwritten() {
     }
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    let error = Marks::of(&files.paths, None).unwrap_err();
+    let error = Marks::read(&files.paths, None).unwrap_err();
     assert!(matches!(error, MarksError::Unreadable { .. }), "{error}");
 }
 
@@ -342,7 +342,7 @@ fn who_may_read_them_stays_as_it_was() {
     for mode in [0o640, 0o666] {
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let mut marks = Marks::of(&files.paths, None).unwrap();
+        let mut marks = Marks::read(&files.paths, None).unwrap();
         marks.add(mark(1, "a"));
         marks.save().unwrap();
         let kept = fs::metadata(&path).unwrap().permissions().mode();
@@ -353,7 +353,7 @@ fn who_may_read_them_stays_as_it_was() {
 #[test]
 fn more_than_can_be_read_again_is_not_written() {
     let files = recordings(1);
-    let mut marks = Marks::of(&files.paths, None).unwrap();
+    let mut marks = Marks::read(&files.paths, None).unwrap();
     marks.add(mark(1, &"x".repeat(5 << 20)));
     let error = marks.save().unwrap_err();
     assert!(matches!(error, MarksError::Unwritable { .. }), "{error}");

@@ -166,13 +166,16 @@ fn a_file_that_cannot_be_used_ends_with_2_and_is_named() {
     for (text, said) in [
         (
             "/imu:\n  reliability: maybe\n",
-            "line 2: /imu: reliability: `maybe` is not one of its values",
+            "line 2: /imu: reliability: `maybe` is not a valid value",
         ),
         (
             "/imu:\n  depht: 1\n",
-            "line 2: /imu: no policy is called `depht`",
+            "line 2: /imu: unknown policy `depht`",
         ),
-        ("/imu: [\n", "no QoS profiles by topic: line "),
+        (
+            "/imu: [\n",
+            "not a mapping of topics to QoS profiles: line ",
+        ),
     ] {
         let file = file(text);
         let path = file.path().to_str().unwrap();

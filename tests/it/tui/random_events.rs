@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use bagplay::bag::TopicId;
-use bagplay::decode::{Decoded, How};
+use bagplay::decode::{Decoded, PayloadFormat};
 use bagplay::player::{Gate, Gates, Pace, State, Status};
 use bagplay::time::{AtEnd, Segment, Speed, TimeRange};
 use bagplay::tui::{
@@ -139,7 +139,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             bytes: text.len(),
             said: Decoded {
                 lines: Vec::new(),
-                how: How::Hex,
+                format: PayloadFormat::Hex,
                 problem: Some(text),
                 is_cut: true,
             },

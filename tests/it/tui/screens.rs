@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use bagplay::bag::TopicId;
-use bagplay::decode::{Decoded, How, Line as Field};
+use bagplay::decode::{Decoded, FieldLine, PayloadFormat};
 use bagplay::player::{Gate, Gates, Pace, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
@@ -362,8 +362,8 @@ fn the_event_log() {
     assert_snapshot!(album.0);
 }
 
-fn field(depth: usize, name: &str, value: &str) -> Field {
-    Field {
+fn field(depth: usize, name: &str, value: &str) -> FieldLine {
+    FieldLine {
         depth,
         name: name.to_owned(),
         value: value.to_owned(),
@@ -407,7 +407,7 @@ fn imu() -> Decoded {
             .into_iter()
             .map(|(depth, name, value)| field(depth, name, value))
             .collect(),
-        how: How::Cdr,
+        format: PayloadFormat::Cdr,
         problem: None,
         is_cut: true,
     }
@@ -436,7 +436,7 @@ fn hex() -> Decoded {
                 "72 6c 64 00                                       |rld.|",
             ),
         ],
-        how: How::Hex,
+        format: PayloadFormat::Hex,
         problem: Some("vendor_msgs/msg/VehicleStatus: no definition was recorded".to_owned()),
         is_cut: false,
     }
