@@ -377,7 +377,7 @@ impl Run {
 }
 
 #[test]
-fn forty_commands_a_second_break_no_law_and_leak_nothing() {
+fn random_commands_break_no_law_and_leak_no_memory() {
     let seconds: u64 =
         std::env::var("BAGPLAY_SOAK_SECONDS").map_or(10, |seconds| seconds.parse().unwrap());
     let demo = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap");

@@ -33,7 +33,7 @@ fn keys() -> String {
 }
 
 #[test]
-fn the_guide_lists_the_keys_that_there_are() {
+fn the_guide_lists_every_key_and_gesture() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let guide = fs::read_to_string(root.join("docs/user-guide.md")).unwrap();
     let (_, rest) = guide.split_once("<!-- keys -->\n").unwrap();

@@ -210,7 +210,7 @@ fn imports_keep_to_the_table() {
 }
 
 #[test]
-fn no_file_imports_from_the_face_of_its_own_room() {
+fn no_file_imports_from_the_mod_file_of_its_own_room() {
     let sources = sources();
     let modules: BTreeSet<Vec<String>> = sources.iter().map(|(path, ..)| module(path)).collect();
     let is_module = |path: &[&str]| {
@@ -248,7 +248,7 @@ fn no_file_imports_from_the_face_of_its_own_room() {
 }
 
 #[test]
-fn only_one_room_knows_each_foreign_crate() {
+fn each_restricted_crate_is_used_by_one_room_only() {
     let mut broken = BTreeSet::new();
     for (path, room, lines) in sources() {
         for (name, home) in ONLY_IN {
@@ -274,7 +274,7 @@ fn only_one_room_knows_each_foreign_crate() {
 }
 
 #[test]
-fn no_file_is_longer_than_one_idea() {
+fn no_file_is_longer_than_the_limit() {
     let long: Vec<_> = sources()
         .into_iter()
         .filter(|(_, _, lines)| lines.len() > LONGEST)
@@ -291,7 +291,7 @@ fn no_file_is_longer_than_one_idea() {
 }
 
 #[test]
-fn every_file_says_what_it_is() {
+fn every_file_begins_with_a_module_text() {
     let silent: Vec<_> = sources()
         .into_iter()
         .filter(|(_, _, lines)| !lines[0].starts_with("//! "))
@@ -304,7 +304,7 @@ fn every_file_says_what_it_is() {
 }
 
 #[test]
-fn the_table_is_the_one_that_the_documentation_shows() {
+fn the_import_table_equals_the_one_in_the_documentation() {
     let page = fs::read_to_string(src().with_file_name("docs").join("architecture.md")).unwrap();
     for (room, allowed) in MAY_IMPORT
         .iter()
@@ -331,7 +331,7 @@ fn the_table_is_the_one_that_the_documentation_shows() {
 }
 
 #[test]
-fn no_folder_has_more_entries_than_a_reader_takes_in() {
+fn no_folder_has_more_entries_than_the_limit() {
     let mut folders: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
     for (path, ..) in sources() {
         for entry in path
@@ -501,7 +501,7 @@ fn no_files_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn trees_of_imports_are_taken_apart() {
+fn use_trees_are_split_into_paths() {
     let tree = "crate::{a, b::{c, d as e},\n    f}";
     assert_eq!(
         names(tree),

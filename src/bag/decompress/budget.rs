@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_walk_with_nothing_alive_never_waits() {
+    fn a_walk_without_live_bytes_never_waits() {
         let budget = Budget::new(10);
         let (a, b) = (Meter::new(&budget), Meter::new(&budget));
         let permit = a.permit(10);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_adds_to_the_budget_while_a_closed_walk_is_busy() {
+    fn a_new_walk_waits_while_a_closed_walk_is_busy() {
         let budget = Budget::new(10);
         let (old, unborn, new) = (
             Meter::new(&budget),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_woken_by_a_permit_given_back_or_by_the_end() {
+    fn a_returned_permit_or_a_close_wakes_a_waiting_walk() {
         let budget = Budget::new(10);
         let meter = Meter::new(&budget);
         let permit = meter.permit(10);

@@ -332,7 +332,7 @@ mod tests {
     use crate::bag::open::options::Opening;
 
     #[test]
-    fn of_large_message_indexes_some_entries_stand_for_all() {
+    fn a_sample_of_index_entries_estimates_the_counts() {
         let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
         let contents = Contents::open(&[demo], &Opening::default()).expect("the demo is sound");
         let files = contents.files.iter().filter_map(|file| file.range);

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_is_gone_to_once_and_first_all_over() {
+    fn every_place_is_visited_once_and_the_first_visits_are_spread_evenly() {
         for places in [0, 1, 2, 31, 64, 65, 100, 1000, 4097] {
             let first = coarse(places);
             let all: Vec<Visit> = visits(places, first).collect();

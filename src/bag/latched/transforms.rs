@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_those_that_are_defined() {
+    fn frames_are_the_children_of_the_transforms() {
         for (form, topic) in [
             (Form::Cdr, topic("tf2_msgs/msg/TFMessage", "cdr")),
             (Form::Ros1, topic("tf2_msgs/TFMessage", "ros1")),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_has_none() {
+    fn other_payloads_have_no_frames() {
         let payload = written(Form::Cdr, &["a"]);
         assert_eq!(frames(&topic("std_msgs/msg/String", "cdr"), &payload), None);
         let transforms = |encoding| topic("tf2_msgs/msg/TFMessage", encoding);

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn trailing_bytes_are_ignored_and_missing_ones_noticed() {
+    fn trailing_bytes_are_ignored_and_missing_bytes_are_an_error() {
         let body = [0, 0, 0, 0, 1, 0, 0, 0, b'x', 1, 0xff, 0xff];
         assert_eq!(Header::parse(&body).map(|h| h.library), Ok("x".to_owned()));
         assert!(Header::parse(&body[..8]).is_err());

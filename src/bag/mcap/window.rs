@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_shows_what_the_file_holds_wherever_it_is_asked() {
+    fn a_window_returns_the_bytes_at_any_offset() {
         let bytes: Vec<u8> = (0..100_000_u32).map(|i| (i % 251) as u8).collect();
         let source = Source::memory(Path::new("x"), bytes.clone().into());
         let mut window = Window::new(&source);

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_another_by_now_is_an_error_that_names_it() {
+    fn a_replaced_or_resized_file_is_an_error_that_names_it() {
         let dir = tempfile::tempdir().unwrap();
         let pool = Pool::new(1);
         let path = dir.path().join("a");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_so_many_are_open_and_all_can_be_read() {
+    fn a_limited_number_of_files_is_open_and_all_can_be_read() {
         let dir = tempfile::tempdir().unwrap();
         let pool = Pool::new(2);
         let files: Vec<Pooled> = (0..5_u8)

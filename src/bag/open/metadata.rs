@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_use_is_kept_and_the_rest_passed_over() {
+    fn known_fields_are_kept_and_others_are_ignored() {
         let text = format!(
             "rosbag2_bagfile_information:\n  version: 9\n  storage_identifier: mcap\n  \
              relative_file_paths: [a.mcap.zstd, b.mcap.zstd]\n  files:\n  - path: a.mcap\n    \
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_differ_in_what_they_have() {
+    fn metadata_of_every_version_is_read() {
         let read =
             |body: &str| Metadata::parse(&format!("rosbag2_bagfile_information: {body}")).unwrap();
         let first =
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metadata_is_an_error() {
+    fn text_that_is_no_metadata_is_an_error() {
         for foreign in ["", "~", "{}", "a: b", "rosbag2_bagfile_information:"] {
             assert_eq!(
                 Metadata::parse(foreign),

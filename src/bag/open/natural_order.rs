@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_names_count_as_numbers() {
+    fn numbers_in_names_are_compared_as_numbers() {
         let orders = [
             &["bag_0.mcap", "bag_2.mcap", "bag_10.mcap", "bag_11.mcap"][..],
             &["0_x_2026.mcap", "2_x_2026.mcap", "10_x_2026.mcap"],

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_is_cut_off_gives_what_came_before() {
+    fn a_cut_stream_gives_the_bytes_before_the_cut() {
         let whole = recording(1_000_000);
         let stream = packed(&whole);
         let mut last = 0;
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_is_broken_gives_what_came_before() {
+    fn a_broken_stream_gives_the_bytes_before_the_damage() {
         let whole = recording(400_000);
         let stream = packed(&whole);
         let mut garbled = stream.clone();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_compressed_recording_is_refused_before_it_is_unpacked() {
+    fn a_file_that_is_no_compressed_recording_is_refused_before_it_is_unpacked() {
         let stream = packed(&recording(100));
         for (bytes, said) in [
             (&b""[..], "it ends before anything is unpacked"),
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_is_told_at_once() {
+    fn a_path_that_cannot_be_opened_is_an_error_that_names_it() {
         let place = place(b"");
         let folder = place.temp.path();
         for path in [folder, &folder.join("nowhere"), Path::new("/dev/zero")] {
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_refused() {
+    fn a_stream_that_unpacks_beyond_the_limit_is_refused() {
         let zeros = vec![0; usize::try_from(ALWAYS).unwrap()];
         let bomb = packed(&[&MAGIC[..], &zeros[..]].concat());
         let error = unpack(&bomb).unwrap_err();
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_named_with_a_way_out() {
+    fn a_full_disk_is_an_error_that_names_the_folder_and_has_a_hint() {
         let mut full = File::options().write(true).open("/dev/full").unwrap();
         let error = poured(&mut full, u64::MAX).unwrap_err();
         let text = error.to_string();
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn it_can_be_stopped() {
+    fn unpacking_stops_when_its_callback_breaks() {
         let place = place(&packed(&recording(1_000_000)));
         let mut left = 3;
         let error = spool(&place.path, &mut |_, _| {

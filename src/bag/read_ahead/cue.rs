@@ -296,7 +296,7 @@ mod tests {
     use crate::time::{Time, TimeRange};
 
     #[test]
-    fn without_a_thread_a_cue_says_so_and_ends() {
+    fn a_cue_whose_thread_cannot_start_reports_damage_and_ends() {
         let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
         let bag = Bag::open(&[demo]).expect("the demo is sound");
         let topics = Selection::all(&bag);

@@ -28,7 +28,7 @@ fn spec(chunks: &[&[(u64, &str)]]) -> Spec {
 }
 
 #[test]
-fn equal_stamps_keep_the_order_of_the_file() {
+fn messages_with_equal_times_keep_the_order_of_the_file() {
     let bag = bag(&spec(&[&[(5, "a"), (3, "b")], &[(3, "c"), (9, "d"), (3, "e")]]).write());
     assert_eq!(texts(&forward(&bag)), ["b", "c", "e", "a", "d"]);
     let back = bag.cursor(&all(&bag), StartAt::At(Time::MAX), Direction::Reverse);
@@ -36,7 +36,7 @@ fn equal_stamps_keep_the_order_of_the_file() {
 }
 
 #[test]
-fn files_merge_by_time_then_input() {
+fn messages_of_several_files_are_merged_by_time_then_input() {
     let (a, b) = (
         spec(&[&[(1, "a1"), (4, "a4")]]).write(),
         spec(&[&[(1, "b1"), (2, "b2"), (4, "b4")]]).write(),
@@ -49,7 +49,7 @@ fn files_merge_by_time_then_input() {
 }
 
 #[test]
-fn a_start_is_covered_in_both_directions_and_after_is_not() {
+fn a_walk_from_a_time_includes_it_and_a_walk_after_a_message_excludes_it() {
     let bag = bag(&spec(&[&[(1, "a"), (2, "b"), (2, "c")], &[(2, "d"), (3, "e")]]).write());
     let from = |start, direction| texts(&walk(bag.cursor(&all(&bag), start, direction)));
     let two = StartAt::At(at(2));
@@ -61,7 +61,7 @@ fn a_start_is_covered_in_both_directions_and_after_is_not() {
 }
 
 #[test]
-fn a_negative_stamp_sorts_before_zero() {
+fn a_negative_time_sorts_before_zero() {
     let minus = u64::MAX;
     let bag = bag(&spec(&[&[(7, "a"), (minus, "b")], &[(9, "c")]]).write());
     assert_eq!(texts(&forward(&bag)), ["b", "a", "c"]);
@@ -160,7 +160,7 @@ proptest! {
 }
 
 #[test]
-fn a_walk_that_is_broken_off_before_a_chunk_can_be_gone_on_with() {
+fn a_walk_interrupted_before_a_chunk_can_be_resumed() {
     // Too much to be opened when the file is: only what stands at the ends of the recording is known then.
     let large = vec![0; 5 << 20];
     let note = |c: u64| vec![Note::new(1, 10 + c, large.clone())];

@@ -76,7 +76,7 @@ fn listed(data: &Path) -> Vec<Row> {
 }
 
 #[test]
-fn every_listed_recording_plays_as_the_list_says() {
+fn every_listed_recording_has_the_listed_messages_topics_and_chunks() {
     let Some(data) = data() else { return };
     let rows = listed(&data);
     assert!(rows.len() >= 30, "{} rows", rows.len());
@@ -102,7 +102,7 @@ fn every_listed_recording_plays_as_the_list_says() {
 }
 
 #[test]
-fn every_message_is_the_one_the_reference_reader_finds() {
+fn every_message_equals_that_of_the_reference_reader() {
     let Some(data) = data() else { return };
     let mut played = 0;
     for path in recordings(&data) {
@@ -168,7 +168,7 @@ fn every_message_is_the_one_the_reference_reader_finds() {
 }
 
 #[test]
-fn overlapping_parts_of_a_split_recording_are_one() {
+fn overlapping_parts_of_a_split_recording_are_merged_in_order() {
     let Some(data) = data() else { return };
     let parts: Vec<_> = (0..5)
         .map(|i| data.join(format!("rosbag2/wbag/wbag_{i}.mcap")))

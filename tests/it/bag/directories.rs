@@ -30,7 +30,7 @@ fn played(bag: &Bag) -> Vec<String> {
 }
 
 #[test]
-fn a_directory_is_one_recording() {
+fn a_directory_plays_as_one_recording_without_its_missing_parts() {
     let listing = "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n  \
                    relative_file_paths: [r_0.mcap, r_1.mcap, r_2.mcap]\n";
     let files = [("r_0.mcap", "a"), ("r_1.mcap.zstd", "b"), ("r_2.mcap", "c")];
@@ -64,7 +64,7 @@ fn a_directory_is_one_recording() {
 }
 
 #[test]
-fn what_recordings_leave_out_is_taken_from_the_metadata() {
+fn qos_and_type_hashes_missing_in_a_recording_come_from_the_metadata() {
     let listing = "rosbag2_bagfile_information:\n  storage_identifier: mcap\n  \
                    relative_file_paths: [r_0.mcap]\n  topics_with_message_count:\n  - topic_metadata:\n      \
                    name: /t0\n      type: std_msgs/msg/String\n      serialization_format: cdr\n      \
@@ -106,7 +106,7 @@ fn hundreds_of_parts_are_merged_with_few_files_open() {
 }
 
 #[test]
-fn another_count_than_the_metadata_has_is_said() {
+fn a_message_count_that_differs_from_the_metadata_is_a_note() {
     let listing = |count: u64| {
         format!(
             "rosbag2_bagfile_information:\n  storage_identifier: mcap\n  relative_file_paths: [r_0.mcap]\n  \

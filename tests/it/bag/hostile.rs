@@ -86,7 +86,7 @@ pub(crate) const UNCOMPRESSED: usize = 16;
 const CRC: usize = 24;
 
 #[test]
-fn sound_files_that_other_readers_trip_over() {
+fn files_without_optional_summary_records_play_whole() {
     let none = base(None);
     plays("as it is", &none, |_| {}, 100, &[]);
     for change in [
@@ -115,7 +115,7 @@ fn sound_files_that_other_readers_trip_over() {
 }
 
 #[test]
-fn damaged_chunks_are_said_once_and_passed() {
+fn each_damaged_chunk_is_reported_once_and_skipped() {
     use DamageKind::{Checksum, Compression as Codec, Framing, Index, TooLarge, UnknownChannel};
     let (none, zstd) = (base(None), base(Some(Compression::Zstd)));
     let lz4 = base(Some(Compression::Lz4));
@@ -221,7 +221,7 @@ fn damaged_chunks_are_said_once_and_passed() {
 }
 
 #[test]
-fn what_only_the_index_says_wrong_costs_nothing() {
+fn wrong_fields_of_the_index_alone_lose_no_message() {
     let none = base(Some(Compression::Zstd));
     for size in [0, 1_u64 << 40, u64::MAX] {
         let mut bytes = none.write();
@@ -240,7 +240,7 @@ fn what_only_the_index_says_wrong_costs_nothing() {
 }
 
 #[test]
-fn a_chunk_in_the_wrong_place_loses_nothing_and_stays_within_the_range() {
+fn a_chunk_with_wrong_times_loses_no_message_and_stays_within_the_range() {
     let millis = 1_000_000;
     // The start and end that the index gives for the fourth chunk, of 60 to 79 ms.
     let times = [
@@ -300,7 +300,7 @@ fn a_chunk_in_the_wrong_place_loses_nothing_and_stays_within_the_range() {
 }
 
 #[test]
-fn a_bomb_is_not_set_off() {
+fn a_chunk_larger_than_declared_is_not_decompressed() {
     let zeros = vec![Note::new(0, 1, vec![0; 6 << 20])];
     let spec = Spec::new(vec![zeros, vec![Note::new(0, 2, "b")]]);
     let spec = spec.compression(Some(Compression::Zstd));
@@ -334,7 +334,7 @@ fn an_index_that_names_a_message_of_another_topic_does_not_latch_it() {
 }
 
 #[test]
-fn other_files_are_named_for_what_they_are() {
+fn files_of_other_formats_are_refused_by_their_format() {
     for (bytes, message) in [
         (&b""[..], "an empty file"),
         (b"#ROSBAG V2.0\n..........", "a ROS 1 bag"),
@@ -354,14 +354,14 @@ fn other_files_are_named_for_what_they_are() {
 }
 
 #[test]
-fn an_empty_recording_is_one() {
+fn a_recording_without_messages_opens() {
     let bag = bag(&Spec::new(vec![]).write());
     assert_eq!((bag.range(), bag.message_count()), (None, Some(0)));
     assert_eq!(play(&bag, Direction::Forward).0.len(), 0);
 }
 
 #[test]
-fn any_flipped_byte_is_survived() {
+fn a_flipped_byte_leaves_walks_bounded_and_consistent() {
     for compression in [None, Some(Compression::Lz4), Some(Compression::Zstd)] {
         let sound = base(compression).write();
         let step = if cfg!(debug_assertions) { 7 } else { 1 };
@@ -390,7 +390,7 @@ fn any_flipped_byte_is_survived() {
 
 /// Crate mcap leaves the data of chunks out of the sum if it writes them without checksums.
 #[test]
-fn a_data_section_is_summed_as_its_writer_did() {
+fn the_checksum_of_a_data_section_is_checked_as_its_writer_computed_it() {
     for (compression, has_checksums) in [
         (None, true),
         (None, false),

@@ -50,7 +50,7 @@ fn found(bag: &Bag, time: u64) -> Vec<String> {
 
 /// What was copied for one jump is not taken for another message by a later one.
 #[test]
-fn messages_outside_of_chunks_are_told_apart() {
+fn latched_messages_outside_chunks_are_not_confused_between_jumps() {
     let bag = bag(&spec().options(|o| o.use_chunks(false)).write());
     assert_eq!(found(&bag, 3), ["tf1", "map2", "pair3"]);
     assert_eq!(found(&bag, 6), ["tf1", "map2", "pair4", "pair6"]);
@@ -58,7 +58,7 @@ fn messages_outside_of_chunks_are_told_apart() {
 }
 
 #[test]
-fn it_is_what_the_publishers_last_said() {
+fn latched_messages_are_the_last_of_each_publisher() {
     for has_message_indexes in [true, false] {
         let spec = spec().options(|o| o.emit_message_indexes(has_message_indexes));
         let bag = bag(&spec.write());
@@ -73,7 +73,7 @@ fn it_is_what_the_publishers_last_said() {
 }
 
 #[test]
-fn publishers_are_counted_over_channels_and_not_over_parts() {
+fn publishers_are_counted_per_channel_and_not_per_file() {
     let part = |from: u64| Spec {
         topics: vec![
             TopicSpec::named("/a")
@@ -102,7 +102,7 @@ fn publishers_are_counted_over_channels_and_not_over_parts() {
 }
 
 #[test]
-fn a_lying_message_index_is_damage() {
+fn a_wrong_message_index_is_damage() {
     let mut bytes = spec()
         .options(|o| o.calculate_summary_section_crc(false))
         .write();
@@ -121,7 +121,7 @@ fn a_lying_message_index_is_damage() {
 }
 
 #[test]
-fn each_publisher_that_can_be_told_keeps_its_own_last_message() {
+fn each_publisher_with_its_own_channel_keeps_its_last_message() {
     let publisher = |id: &str| {
         let topic = TopicSpec::named("/a").with("callerid", id);
         topic.with("latching", "1")
@@ -140,7 +140,7 @@ fn each_publisher_that_can_be_told_keeps_its_own_last_message() {
 }
 
 #[test]
-fn as_many_are_given_as_a_publisher_kept() {
+fn the_history_of_a_publisher_limits_its_latched_messages() {
     let yaml = |history: &str| format!("- {{{history}, durability: transient_local}}\n");
     for (history, count) in [
         ("history: keep_last, depth: 5", 5),
@@ -162,7 +162,7 @@ fn as_many_are_given_as_a_publisher_kept() {
 }
 
 #[test]
-fn a_large_message_costs_no_small_one_its_place() {
+fn a_large_latched_message_does_not_displace_a_small_one() {
     let spec = Spec {
         topics: vec![offers("/tf_static", LOCAL), offers("/cloud", LOCAL)],
         ..Spec::new(vec![
@@ -267,7 +267,7 @@ fn long_spec(chunks: u64, has_message_indexes: bool) -> Spec {
 
 /// After some time at the beginning, the first jump is as cheap as later ones.
 #[test]
-fn what_a_first_jump_needs_is_looked_up_while_the_beginning_is_played() {
+fn latched_messages_are_looked_up_in_the_background_before_the_first_jump() {
     for has_message_indexes in [true, false] {
         for chunks in [20, 400] {
             let bag = long(chunks, has_message_indexes);
@@ -287,7 +287,7 @@ fn what_a_first_jump_needs_is_looked_up_while_the_beginning_is_played() {
 
 /// Of uncompressed chunks only the messages themselves are read, so that the very first jump opens no more either.
 #[test]
-fn a_first_jump_reads_single_messages_of_uncompressed_chunks() {
+fn the_first_jump_reads_single_messages_of_uncompressed_chunks() {
     for chunks in [20, 400] {
         let spec = long_spec(chunks, true).options(|o| o.calculate_chunk_crcs(false));
         let mut seeks = Seeks::new(&bag(&spec.write()));
@@ -355,7 +355,7 @@ fn very_many_latched_messages_are_not_searched_again_at_each_jump() {
 
 /// Once a chunk was seen to hold messages that its index leaves out, other chunks are not passed over either.
 #[test]
-fn an_index_that_was_seen_to_lie_is_not_asked_for_latched_messages() {
+fn an_index_known_to_be_wrong_is_not_used_for_latched_messages() {
     for compression in [None, Some(Compression::Zstd)] {
         for is_met_before in [false, true] {
             if compression.is_none() && !is_met_before {
@@ -419,7 +419,7 @@ fn an_index_that_was_seen_to_lie_is_not_asked_for_latched_messages() {
 }
 
 #[test]
-fn what_is_no_more_said_of_a_topic_is_not_looked_for_twice() {
+fn a_topic_absent_from_a_chunk_is_not_searched_there_again() {
     let bag = long(50, false);
     let map = bag.topics().iter().position(|topic| topic.name == "/map");
     let map = map.map(|place| TopicId(u32::try_from(place).unwrap()));
@@ -460,7 +460,7 @@ mod model {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
         #[test]
-        fn whatever_was_learned_before(
+        fn latched_messages_do_not_depend_on_earlier_look_ups(
             chunks in prop::collection::vec(
                 prop::collection::vec((0..4_usize, 0..3_u8), 0..120), 1..6),
             times in prop::collection::vec(0..700_u64, 1..8),

@@ -32,7 +32,7 @@ fn only(bag: &Bag, topic: u32) -> (usize, usize, Vec<DamageKind>) {
 }
 
 #[test]
-fn headers_that_lie_about_times_cost_neither_messages_nor_order() {
+fn wrong_times_of_chunks_change_neither_messages_nor_order() {
     let (first, one) = (0..5, 2..3);
     for is_indexed in [true, false] {
         for has_statistics in [true, false] {
@@ -82,7 +82,7 @@ fn headers_that_lie_about_times_cost_neither_messages_nor_order() {
 }
 
 #[test]
-fn an_outlier_is_played_by_its_own_time() {
+fn a_message_outside_the_declared_times_is_played_at_its_own_time() {
     // One message of the third chunk was received in 1970, and another one at the end of time.
     for (index, time) in [(40, 0), (59, 9_000_000_000_000_000_000)] {
         for is_indexed in [true, false] {
@@ -153,7 +153,7 @@ fn without_second_channel(has_statistics: bool, has_records: bool) -> Vec<u8> {
 }
 
 #[test]
-fn a_channel_that_the_index_leaves_out_loses_nothing() {
+fn a_channel_missing_in_chunk_indexes_loses_no_message() {
     for (has_statistics, has_records) in [(true, true), (true, false), (false, true)] {
         let bag = bag(&without_second_channel(has_statistics, has_records));
         let name = format!("{has_statistics} {has_records}");
@@ -166,7 +166,7 @@ fn a_channel_that_the_index_leaves_out_loses_nothing() {
 }
 
 #[test]
-fn statistics_that_differ_from_a_file_without_chunks_are_damage() {
+fn wrong_statistics_of_a_file_without_chunks_are_damage() {
     let spec = base(None).options(|o| o.use_chunks(false));
     let message = place(&spec.write(), op::MESSAGE, 33).at;
     let channel = spec.write()[message + 9];
@@ -220,7 +220,7 @@ fn one_map_without_second_channel(is_consistent: bool) -> Vec<u8> {
 }
 
 #[test]
-fn a_channel_that_one_chunk_index_among_thousands_leaves_out_loses_nothing() {
+fn a_channel_missing_in_one_chunk_index_of_thousands_loses_no_message() {
     for is_consistent in [false, true] {
         let bag = bag(&one_map_without_second_channel(is_consistent));
         let kinds: Vec<_> = bag.damage().iter().map(|it| it.kind).collect();
@@ -230,7 +230,7 @@ fn a_channel_that_one_chunk_index_among_thousands_leaves_out_loses_nothing() {
 }
 
 #[test]
-fn what_only_opening_tells_is_told_when_a_chunk_is_opened_and_by_checking() {
+fn a_wrong_index_that_only_chunks_reveal_is_reported_when_they_are_read_or_checked() {
     let bag = bag(&without_second_channel(false, false));
     assert_eq!(bag.damage(), []);
     let kinds: Vec<_> = bag.check_chunks().iter().map(|it| it.kind).collect();
@@ -243,7 +243,7 @@ fn what_only_opening_tells_is_told_when_a_chunk_is_opened_and_by_checking() {
 }
 
 #[test]
-fn an_index_that_names_another_channel_loses_nothing() {
+fn an_index_with_wrong_channels_loses_no_message() {
     for other in [1_u16, 2, 77] {
         let mut bytes = base(Some(Compression::Zstd)).write();
         for index in all_of(&bytes, op::MESSAGE_INDEX) {
@@ -277,7 +277,7 @@ fn record(opcode: u8, body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn messages_behind_the_end_of_the_data_are_played_and_told_of() {
+fn messages_after_the_data_end_record_are_played_and_reported() {
     // Of a file with a summary and of one without.
     for has_summary in [true, false] {
         let mut bytes = base(None).write();
@@ -303,7 +303,7 @@ fn messages_behind_the_end_of_the_data_are_played_and_told_of() {
 }
 
 #[test]
-fn a_schema_that_is_defined_again_otherwise_is_told_of() {
+fn a_schema_defined_twice_with_different_text_is_reported() {
     let mut bytes = base(None).write();
     let (again, end) = (place(&bytes, op::SCHEMA, 0), place(&bytes, op::DATA_END, 0));
     let mut other = bytes[again.at..again.at + 9 + again.body].to_vec();

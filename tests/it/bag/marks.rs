@@ -33,7 +33,7 @@ fn names(paths: &[PathBuf], state_dir: Option<&Path>) -> Vec<String> {
 }
 
 #[test]
-fn they_are_kept_beside_the_recording_in_order_of_time() {
+fn marks_are_saved_beside_the_recording_in_order_of_time() {
     let files = recordings(1);
     let mut marks = Marks::read(&files.paths, None).unwrap();
     assert!(marks.list().is_empty() && !marks.is_changed());
@@ -70,7 +70,7 @@ fn they_are_kept_beside_the_recording_in_order_of_time() {
 }
 
 #[test]
-fn what_a_hand_has_written_meanwhile_stays() {
+fn marks_added_to_the_file_by_hand_are_kept() {
     let files = recordings(1);
     let path = beside(&files.paths[0]);
     fs::write(
@@ -100,7 +100,7 @@ fn what_a_hand_has_written_meanwhile_stays() {
 }
 
 #[test]
-fn several_recordings_have_all_their_marks_and_new_ones_go_to_the_first() {
+fn marks_of_several_recordings_are_merged_and_new_ones_go_to_the_first() {
     let files = recordings(3);
     for (time, path) in (1..).zip(&files.paths) {
         let text = format!("marks: [{{time_ns: {time}, name: m{time}}}]");
@@ -118,7 +118,7 @@ fn several_recordings_have_all_their_marks_and_new_ones_go_to_the_first() {
 }
 
 #[test]
-fn one_at_a_time_that_has_one_takes_its_place_wherever_that_is() {
+fn a_new_mark_replaces_the_mark_at_its_time_in_whichever_file_has_it() {
     let files = recordings(2);
     let second =
         "marks: [{time_ns: 3, name: theirs}, {time_ns: 3, name: too}, {time_ns: 4, name: x}]";
@@ -159,7 +159,7 @@ fn read_only(dir: &Path) -> PathBuf {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_removed_from_a_file_that_cannot_be_written_stays_removed() {
+fn a_mark_removed_from_a_file_that_cannot_be_written_stays_removed() {
     let dir = tempfile::tempdir().unwrap();
     let (folder, state) = (dir.path().join("folder"), dir.path().join("state"));
     fs::create_dir(&folder).unwrap();
@@ -192,7 +192,7 @@ fn what_is_removed_from_a_file_that_cannot_be_written_stays_removed() {
 }
 
 #[test]
-fn where_nothing_can_be_written_beside_they_go_to_the_state_directory() {
+fn marks_go_to_the_state_directory_if_none_can_be_written_beside_the_recording() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
     // Nobody, root neither, can make a file below a file.
@@ -223,7 +223,7 @@ fn where_nothing_can_be_written_beside_they_go_to_the_state_directory() {
 }
 
 #[test]
-fn a_file_that_can_be_begun_and_not_put_in_its_place_is_no_loss() {
+fn a_recording_name_too_long_for_a_marks_file_loses_no_mark() {
     let files = recordings(2);
     let state = tempfile::tempdir().unwrap();
     // Nothing can be added to this name.
@@ -254,7 +254,7 @@ fn a_file_that_can_be_begun_and_not_put_in_its_place_is_no_loss() {
 }
 
 #[test]
-fn marks_move_home_once_that_can_be_written() {
+fn marks_move_beside_the_recording_once_its_folder_can_be_written() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
     let folder = dir.path().join("folder");
@@ -274,7 +274,7 @@ fn marks_move_home_once_that_can_be_written() {
 }
 
 #[test]
-fn those_of_a_directory_are_in_it_and_do_not_disturb_it() {
+fn marks_of_a_directory_are_inside_it_and_do_not_affect_its_recording() {
     let dir = tempfile::tempdir().unwrap();
     let spec = Spec::new(vec![vec![Note::new(0, 1, "x")]]).write();
     fs::write(dir.path().join("bag_0.mcap"), spec).unwrap();
@@ -290,7 +290,7 @@ fn those_of_a_directory_are_in_it_and_do_not_disturb_it() {
 }
 
 #[test]
-fn what_is_not_understood_is_named_with_its_line_and_never_overwritten() {
+fn an_invalid_marks_file_is_an_error_with_its_line_and_is_never_overwritten() {
     let files = recordings(1);
     let path = beside(&files.paths[0]);
     let bomb = (1..40).fold("a0: &a0 [x, x, x, x]\n".to_owned(), |text, n| {
@@ -335,7 +335,7 @@ fn what_is_not_understood_is_named_with_its_line_and_never_overwritten() {
 
 #[cfg(unix)]
 #[test]
-fn who_may_read_them_stays_as_it_was() {
+fn saving_marks_keeps_the_permissions_of_the_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let files = recordings(1);
     let path = beside(&files.paths[0]);
@@ -351,7 +351,7 @@ fn who_may_read_them_stays_as_it_was() {
 }
 
 #[test]
-fn more_than_can_be_read_again_is_not_written() {
+fn marks_too_long_to_be_read_again_are_not_written() {
     let files = recordings(1);
     let mut marks = Marks::read(&files.paths, None).unwrap();
     marks.add(mark(1, &"x".repeat(5 << 20)));

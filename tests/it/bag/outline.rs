@@ -34,7 +34,7 @@ fn spec(chunks: u64) -> Spec {
 }
 
 #[test]
-fn a_part_of_it_counts_what_lies_inside() {
+fn an_outline_of_a_part_counts_the_messages_inside() {
     let bag = bag(&spec(10).write());
     let whole = last(&bag, 0, 99, 10);
     assert_eq!(whole, bag.outline(10));
@@ -57,7 +57,7 @@ fn a_part_of_it_counts_what_lies_inside() {
 }
 
 #[test]
-fn no_chunk_is_opened_and_what_lies_outside_is_not_looked_at() {
+fn an_outline_opens_no_chunk_and_reads_no_index_outside_its_range() {
     let sound = spec(10).write();
     let mut broken = sound.clone();
     for chunk in places(&sound).iter().filter(|place| place.opcode == CHUNK) {
@@ -87,7 +87,7 @@ fn assert_shown(outline: &Outline, expected: [f64; 2]) {
 }
 
 #[test]
-fn where_no_index_tells_what_is_in_a_chunk_messages_are_spread_by_size() {
+fn without_message_indexes_counts_are_estimated_by_the_size_of_chunks() {
     // So large that not all chunks are opened to see whether they are right about their times.
     let mut even = spec(10).options(|o| o.emit_message_indexes(false));
     for note in even.chunks.iter_mut().flatten() {
@@ -113,7 +113,7 @@ fn where_no_index_tells_what_is_in_a_chunk_messages_are_spread_by_size() {
 }
 
 #[test]
-fn topics_differ_by_their_counts_where_indexes_cannot_be_read() {
+fn with_unreadable_message_indexes_counts_are_estimated_by_the_totals_of_topics() {
     let sound = spec(10).write();
     let mut broken = sound.clone();
     for index in places(&sound)
@@ -144,7 +144,7 @@ fn topics_differ_by_their_counts_where_indexes_cannot_be_read() {
 }
 
 #[test]
-fn it_grows_from_a_picture_of_the_whole_and_ends_as_it_is() {
+fn an_outline_covers_the_whole_range_from_the_start_and_ends_exact() {
     let bag = bag(&spec(1000).write());
     for (from, to) in [(0, 9_999), (2_000, 7_999)] {
         let all = told(&bag, from, to, 20);
@@ -172,7 +172,7 @@ fn it_grows_from_a_picture_of_the_whole_and_ends_as_it_is() {
 }
 
 #[test]
-fn it_stops_when_it_is_told_to() {
+fn an_outline_stops_when_its_callback_breaks() {
     let bag = bag(&spec(1000).write());
     let mut calls = 0;
     let range = TimeRange::between(at(0), at(9_999));
@@ -184,7 +184,7 @@ fn it_stops_when_it_is_told_to() {
 }
 
 #[test]
-fn a_sample_stands_for_a_huge_recording_at_every_stage() {
+fn a_sample_of_a_huge_recording_estimates_its_counts() {
     // Nobody says how many messages there are, so there may be millions.
     let part = |from: u64| {
         let chunk = |c: u64| vec![Note::new(0, from + c, vec![7; 100])];

@@ -5,7 +5,7 @@ use bagplay::ros::{Durability, History, Liveliness, Qos, QosDuration, Reliabilit
 use crate::support::mcaps::{Files, Note, Spec, TopicSpec};
 
 #[test]
-fn integers_and_words_say_the_same() {
+fn integers_and_words_give_the_same_profile() {
     let expected = Qos {
         reliability: Reliability::BestEffort,
         durability: Durability::TransientLocal,
@@ -29,7 +29,7 @@ fn integers_and_words_say_the_same() {
 }
 
 #[test]
-fn what_is_not_known_is_the_default() {
+fn unknown_policies_become_the_default() {
     for yaml in [
         "- history: 3\n  depth: 0\n  reliability: 1\n  durability: 2\n  liveliness: 1\n",
         "- history: unknown\n  depth: 5\n  reliability: reliable\n  durability: volatile\n",
@@ -50,7 +50,7 @@ fn what_is_not_known_is_the_default() {
 }
 
 #[test]
-fn what_is_no_list_of_profiles_is_none() {
+fn text_that_is_no_list_of_profiles_gives_no_profile() {
     let long = "- depth: 1\n".repeat(1 << 17);
     let deep = "[".repeat(100_000);
     for yaml in [
@@ -61,7 +61,7 @@ fn what_is_no_list_of_profiles_is_none() {
 }
 
 #[test]
-fn files_that_share_a_topic_share_its_publishers_and_none_is_lost() {
+fn profiles_of_a_topic_in_several_files_are_merged_and_none_is_lost() {
     let file = |profiles: &[&str]| {
         let lines = profiles.iter().map(|one| format!("- reliability: {one}\n"));
         let topic = TopicSpec::named("/a").with("offered_qos_profiles", &lines.collect::<String>());
@@ -94,7 +94,7 @@ fn files_that_share_a_topic_share_its_publishers_and_none_is_lost() {
 }
 
 #[test]
-fn the_first_type_hash_that_is_one_counts() {
+fn the_first_valid_type_hash_is_used() {
     let (ones, twos) = (
         format!("RIHS01_{}", "1".repeat(64)),
         format!("RIHS01_{}", "2f".repeat(32)),

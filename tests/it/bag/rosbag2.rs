@@ -64,7 +64,7 @@ impl Dir {
 }
 
 #[test]
-fn listed_files_are_taken_in_their_order_however_they_are_called_on_disk() {
+fn listed_files_keep_their_order_and_are_found_under_other_names() {
     for (on_disk, listed, found) in [
         (
             &["b_0.mcap", "b_1.mcap"][..],
@@ -113,7 +113,7 @@ fn listed_files_are_taken_in_their_order_however_they_are_called_on_disk() {
 }
 
 #[test]
-fn a_missing_split_is_told_and_the_rest_taken() {
+fn a_missing_part_is_reported_and_the_others_are_used() {
     let listed = ["b_0.mcap", "b_1.mcap", "b_1.mcap", "b_2.mcap"];
     let dir = Dir::with(&["b_0.mcap", "b_2.mcap"]).listing(&listed, "");
     assert_eq!(dir.names(), ["b_0.mcap", "b_2.mcap"]);
@@ -132,7 +132,7 @@ fn a_missing_split_is_told_and_the_rest_taken() {
 }
 
 #[test]
-fn what_the_recorder_did_not_live_to_list_comes_after_the_rest() {
+fn files_missing_in_the_metadata_follow_the_listed_ones() {
     let dir = Dir::with(&[
         "b_0.mcap",
         "b_10.mcap",
@@ -162,7 +162,7 @@ fn what_the_recorder_did_not_live_to_list_comes_after_the_rest() {
 }
 
 #[test]
-fn without_metadata_files_are_taken_by_their_numbers() {
+fn without_metadata_files_are_ordered_by_their_numbers() {
     for (on_disk, found) in [
         (
             &["b_10.mcap", "b_2.mcap", "b_0.mcap"][..],
@@ -201,7 +201,7 @@ fn without_metadata_files_are_taken_by_their_numbers() {
 }
 
 #[test]
-fn links_are_followed_and_counted_once() {
+fn links_are_followed_and_each_file_is_used_once() {
     let elsewhere = Dir::with(&["far.mcap"]);
     let dir = Dir::with(&["b_0.mcap"]);
     symlink(elsewhere.path("far.mcap"), dir.path("b_1.mcap")).unwrap();
@@ -214,7 +214,7 @@ fn links_are_followed_and_counted_once() {
 }
 
 #[test]
-fn what_has_the_name_of_a_recording_and_is_no_file_is_told() {
+fn entries_named_like_recordings_that_are_no_files_are_reported() {
     let dir = Dir::with(&["b_0.mcap", "b_4.mcap.zstd", "notes.txt"]);
     for pipe in ["b_10.mcap", "._b_0.mcap"] {
         make_pipe(&dir.path(pipe));
@@ -248,7 +248,7 @@ fn what_has_the_name_of_a_recording_and_is_no_file_is_told() {
 }
 
 #[test]
-fn a_broken_metadata_is_told_and_the_names_count() {
+fn broken_metadata_is_reported_and_files_are_ordered_by_name() {
     let path = |dir: &Dir| dir.path("metadata.yaml");
     let check = |dir: &Dir, said: &str| {
         assert_eq!(dir.names(), ["b_2.mcap", "b_10.mcap"], "{said}");
@@ -282,7 +282,7 @@ fn a_broken_metadata_is_told_and_the_names_count() {
 }
 
 #[test]
-fn what_would_be_played_wrongly_is_refused_with_a_way_out() {
+fn unsupported_directories_are_refused_with_a_hint() {
     let with = |listed: &[&str], besides: &str| Dir::with(&["b_0.mcap"]).listing(listed, besides);
     let files = &["b_0.mcap"][..];
     for (listed, besides, said) in [
@@ -324,7 +324,7 @@ fn what_would_be_played_wrongly_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn a_directory_without_recordings_is_an_error_that_says_what_it_is() {
+fn a_directory_without_recordings_is_an_error_with_a_fitting_hint() {
     let hint = |dir: &Dir| {
         let error = dir.error();
         assert!(error.contains("no recording in it; hint: "), "{error}");
@@ -431,7 +431,7 @@ fn real_directories_hold_the_files_that_they_list() {
 }
 
 #[test]
-fn real_packed_recordings_unpack_to_what_was_packed() {
+fn real_compressed_recordings_unpack_to_their_originals() {
     let Some(data) = data() else { return };
     let unpack = |path: &Path| {
         let mut spooled = spool(path, &mut |_, _| ControlFlow::Continue(())).unwrap();

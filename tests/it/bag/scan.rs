@@ -29,7 +29,7 @@ fn bare(compression: Option<Compression>) -> Spec {
 type Options = fn(WriteOptions) -> WriteOptions;
 
 #[test]
-fn finished_files_without_an_index_are_sound() {
+fn finished_files_without_an_index_play_without_damage() {
     for compression in [None, ZSTD, Some(Compression::Lz4)] {
         let less: [(&str, Options); 4] = [
             ("no chunk index", |o| o.emit_chunk_indexes(false)),
@@ -57,7 +57,7 @@ fn finished_files_without_an_index_are_sound() {
 }
 
 #[test]
-fn what_a_scan_finds_is_what_a_summary_says() {
+fn a_scan_finds_what_a_summary_says() {
     for compression in [None, ZSTD] {
         let indexed = bag(&base(compression).write());
         let options: [Options; 3] = [
@@ -83,7 +83,7 @@ fn what_a_scan_finds_is_what_a_summary_says() {
 }
 
 #[test]
-fn the_same_messages_from_any_place_in_either_direction() {
+fn a_scanned_file_gives_the_messages_of_an_indexed_one() {
     let latched = |i: u64| {
         Note::new(
             usize::from(i.is_multiple_of(10)),
@@ -123,7 +123,7 @@ fn the_same_messages_from_any_place_in_either_direction() {
 }
 
 #[test]
-fn a_cut_file_plays_to_where_it_was_cut() {
+fn a_cut_file_plays_up_to_the_cut() {
     let zstd = base(ZSTD);
     let cut: Change = |b| {
         let at = chunk_field(b, 2, 60);
@@ -185,7 +185,7 @@ fn a_cut_file_plays_to_where_it_was_cut() {
 }
 
 #[test]
-fn the_rest_of_a_power_loss_is_not_played() {
+fn zeros_and_unfinished_chunks_after_a_power_loss_are_not_played() {
     let zeros: Change = |b| {
         let at = place(b, op::CHUNK, 3).at;
         b[at..].fill(0);
@@ -208,7 +208,7 @@ fn the_rest_of_a_power_loss_is_not_played() {
 }
 
 #[test]
-fn endings_that_are_not_quite_right_cost_nothing() {
+fn a_wrong_end_of_a_file_loses_no_message() {
     let zstd = base(ZSTD);
     let cases: [(&str, Change, DamageKind); 8] = [
         ("no end magic", |b| b.truncate(b.len() - 8), Truncated),
@@ -274,7 +274,7 @@ fn endings_that_are_not_quite_right_cost_nothing() {
 }
 
 #[test]
-fn the_next_record_is_found_behind_bytes_that_are_none() {
+fn a_scan_finds_the_next_record_after_damaged_bytes() {
     for (spec, rest) in [(bare(ZSTD), 80), (bare(Some(Compression::Lz4)), 80)] {
         let header: Change = |b| {
             let at = place(b, op::CHUNK, 1).at;
@@ -303,7 +303,7 @@ fn the_next_record_is_found_behind_bytes_that_are_none() {
 }
 
 #[test]
-fn chunks_that_claim_too_much_are_passed_without_an_index_too() {
+fn chunks_with_impossible_sizes_are_skipped_without_an_index_too() {
     for spec in [bare(None), bare(ZSTD), bare(Some(Compression::Lz4))] {
         for size in [1_u64 << 40, 1 << 63, u64::MAX] {
             let mut bytes = spec.write();
@@ -357,7 +357,7 @@ fn with_loose(mut bytes: Vec<u8>, count: u64) -> Vec<u8> {
 }
 
 #[test]
-fn what_the_index_does_not_list_is_found() {
+fn messages_missing_in_the_index_are_found() {
     let mut bytes = with_loose(base(ZSTD).write(), 10);
     let found = bag(&bytes);
     assert_eq!(found.files()[0].origin, IndexOrigin::Summary);
@@ -378,7 +378,7 @@ fn what_the_index_does_not_list_is_found() {
 }
 
 #[test]
-fn an_index_that_lies_about_times_is_corrected() {
+fn wrong_times_in_the_index_are_corrected() {
     for field in [0, 8] {
         for millis in [0_u64, 5, 30, 70, 95, 1000] {
             let mut bytes = base(ZSTD).write();
@@ -392,7 +392,7 @@ fn an_index_that_lies_about_times_is_corrected() {
 }
 
 #[test]
-fn the_order_of_sending_is_exact_over_the_whole_recording() {
+fn the_order_by_publish_time_is_exact_over_the_whole_recording() {
     // Sent in the opposite order of arrival, over all chunks.
     let sent = |i: u64| 1_000 - i;
     let plain = base(None).write();
@@ -439,7 +439,7 @@ fn the_order_of_sending_is_exact_over_the_whole_recording() {
 }
 
 #[test]
-fn who_waits_for_a_scan_is_told_how_far_it_is() {
+fn a_scan_reports_its_progress() {
     let chunk = |i: u64| vec![Note::new(0, i, vec![7; 3 << 20])];
     let spec = Spec::new((0..20).map(chunk).collect());
     let files = Files::of([spec.options(|o| o.emit_chunk_indexes(false)).write()]);
@@ -460,7 +460,7 @@ fn who_waits_for_a_scan_is_told_how_far_it_is() {
 }
 
 #[test]
-fn a_summary_that_begins_among_the_data_hides_nothing() {
+fn a_summary_start_inside_the_data_hides_no_message() {
     for chunked in [true, false] {
         let spec = base(None).options(|o| o.use_chunks(chunked));
         let first = if chunked { op::CHUNK } else { op::MESSAGE };
@@ -473,7 +473,7 @@ fn a_summary_that_begins_among_the_data_hides_nothing() {
 }
 
 #[test]
-fn a_chunk_that_the_index_calls_empty_is_asked() {
+fn a_chunk_that_the_index_declares_empty_is_read() {
     let mut bytes = base(ZSTD)
         .options(|o| o.emit_message_indexes(false))
         .write();
@@ -485,7 +485,7 @@ fn a_chunk_that_the_index_calls_empty_is_asked() {
 }
 
 #[test]
-fn a_chunk_that_is_broken_from_its_first_record_on_is_said() {
+fn a_chunk_broken_from_its_first_record_is_reported() {
     let spec = bare(None).options(|o| o.emit_message_indexes(false));
     let zeros: Change = |b| {
         let at = chunk_field(b, 2, 40);
@@ -502,7 +502,7 @@ fn swallow(bytes: &mut [u8]) {
 }
 
 #[test]
-fn a_length_swallows_no_chunks() {
+fn a_wrong_length_of_a_chunk_hides_no_others() {
     plays("no index", &bare(ZSTD), |b| swallow(b), 100, &[Framing]);
     // The index is the same lie, and lists nothing of what it swallows.
     for field in [24, 0] {
@@ -528,7 +528,7 @@ fn a_length_swallows_no_chunks() {
 }
 
 #[test]
-fn a_channel_that_no_chunk_is_listed_for_is_looked_for() {
+fn a_channel_that_no_chunk_index_lists_is_found() {
     let mut bytes = base(ZSTD).write();
     for n in 0..5 {
         // Of the two channels in the map only the first one stays, twice.
@@ -546,7 +546,7 @@ fn a_channel_that_no_chunk_is_listed_for_is_looked_for() {
 }
 
 #[test]
-fn who_defines_a_channel_again_is_told_of_it() {
+fn a_channel_defined_twice_is_reported() {
     let loose = bare(None).options(|o| o.use_chunks(false));
     let mut bytes = loose.write();
     let again = place(&bytes, op::CHANNEL, 0);
@@ -594,7 +594,7 @@ fn a_channel_is_taken_from_a_later_chunk_if_its_first_is_broken() {
 }
 
 #[test]
-fn in_the_order_of_sending_a_broken_chunk_says_nothing_of_time() {
+fn a_broken_chunk_does_not_extend_the_range_by_publish_time() {
     let spec = base(None).options(|o| o.calculate_chunk_crcs(true));
     let mut bytes = spec.write();
     let data = chunk_field(&bytes, 0, 500);

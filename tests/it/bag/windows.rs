@@ -90,7 +90,7 @@ fn play(bag: &Bag) -> (Vec<Message>, Vec<DamageKind>) {
 }
 
 #[test]
-fn a_large_chunk_plays_whatever_its_window() {
+fn a_large_chunk_with_a_large_window_plays() {
     let part = noise(LARGE);
     // The second part is told by the first, 145 MiB before it.
     let payload = [&part[..], &vec![0; 128 << 20], &part].concat();
@@ -109,7 +109,7 @@ fn a_large_chunk_plays_whatever_its_window() {
 /// A frame that says it has a window of 2 GiB is legal, and needs no more memory than another one.
 #[cfg(feature = "cli")]
 #[test]
-fn a_window_that_is_only_declared_takes_no_memory() {
+fn a_window_that_is_declared_and_not_used_takes_no_memory() {
     let records = records(&noise(LARGE));
     let mut data = frame(&records, 20, false);
     // Magic, descriptor, window.

@@ -24,7 +24,7 @@ fn demo() -> PathBuf {
 }
 
 #[test]
-fn global_flags_may_stand_before_a_verb() {
+fn global_flags_may_precede_a_subcommand() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("log");
     let log = log.to_str().unwrap();
@@ -35,7 +35,7 @@ fn global_flags_may_stand_before_a_verb() {
 }
 
 #[test]
-fn a_hint_names_what_was_recorded_and_not_what_is_sent() {
+fn a_hint_names_the_recorded_topic_and_not_the_published_one() {
     let endpoint = free_endpoint();
     let listen = format!("[\"{endpoint}\"]");
     let other = node("\"router\"", "", &[("listen/endpoints", listen.as_str())]);
@@ -212,7 +212,7 @@ fn flags_of_ros2_bag_play_are_accepted_mapped_or_refused() {
 }
 
 #[test]
-fn inputs_are_bags_with_or_without_their_storage() {
+fn inputs_are_accepted_with_and_without_a_storage() {
     let bag = demo().to_string_lossy().into_owned();
     for words in [
         &["-i", &bag][..],
@@ -242,7 +242,7 @@ fn inputs_are_bags_with_or_without_their_storage() {
 }
 
 #[test]
-fn a_level_says_how_much_is_said() {
+fn the_log_level_limits_what_is_logged() {
     let said = |level: &str| {
         let mut play = play();
         play.arg(demo()).args([
@@ -267,7 +267,7 @@ fn a_level_says_how_much_is_said() {
 }
 
 #[test]
-fn the_guide_has_every_flag_that_is_there_for_the_sake_of_scripts() {
+fn the_guide_lists_every_flag_of_ros2_bag_play() {
     use clap::CommandFactory;
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let guide = std::fs::read_to_string(root.join("docs/user-guide.md")).unwrap();
@@ -295,7 +295,7 @@ fn the_guide_has_every_flag_that_is_there_for_the_sake_of_scripts() {
 }
 
 #[test]
-fn a_recording_of_which_nothing_can_be_read_is_no_success() {
+fn a_recording_without_a_readable_chunk_ends_with_3() {
     let spec = base(Some(mcap::Compression::Zstd));
     let mut bytes = spec.write();
     for n in 0..spec.chunks.len() {
@@ -313,7 +313,7 @@ fn a_recording_of_which_nothing_can_be_read_is_no_success() {
 }
 
 #[test]
-fn strict_minds_messages_that_the_directory_counts_and_that_are_not_there() {
+fn strict_fails_if_messages_counted_in_the_metadata_are_missing() {
     let dir = tempfile::tempdir().unwrap();
     let note = Note::new(0, 1, "x");
     std::fs::write(

@@ -41,7 +41,7 @@ fn plain(said: &[u8]) -> String {
 }
 
 #[test]
-fn names_of_files_and_topics_are_escaped_wherever_they_are_said() {
+fn names_of_files_and_topics_are_escaped_in_all_output() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(format!("a{STEERING}.mcap"));
     std::fs::write(&path, recording(&format!("/t{STEERING}"))).unwrap();
@@ -73,7 +73,7 @@ fn names_of_files_and_topics_are_escaped_wherever_they_are_said() {
 }
 
 #[test]
-fn what_was_typed_is_escaped_in_every_refusal() {
+fn arguments_are_escaped_in_every_usage_error() {
     let steering = OsStr::new(STEERING);
     let after = |flag: &str| {
         let mut word = OsStr::new(flag).to_owned();
@@ -120,7 +120,7 @@ fn what_was_typed_is_escaped_in_every_refusal() {
 }
 
 #[test]
-fn the_name_that_the_program_was_started_by_is_not_repeated() {
+fn the_program_name_is_not_printed_unescaped() {
     use std::os::unix::process::CommandExt as _;
 
     for flag in ["--unknown", "--help"] {
@@ -188,7 +188,7 @@ fn errors_of_the_library_are_printable() {
 }
 
 #[test]
-fn a_name_that_is_no_utf8_is_marked_in_json_and_the_result_is_given() {
+fn a_name_that_is_not_utf8_is_escaped_in_json() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(Path::new(OsStr::from_bytes(b"a\xff.mcap")));
     std::fs::write(&path, recording("/t")).unwrap();
@@ -225,7 +225,7 @@ fn a_name_of_two_megabytes_is_not_printed_whole() {
 }
 
 #[test]
-fn a_recording_with_compressed_messages_is_refused_with_what_to_do() {
+fn a_recording_with_compressed_messages_is_refused_with_a_hint() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a_0.mcap");
     let packed = |text: &str| {
@@ -248,7 +248,7 @@ fn a_recording_with_compressed_messages_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn twenty_thousand_missing_parts_are_one_line_with_their_count() {
+fn twenty_thousand_missing_parts_are_reported_in_one_line_with_their_count() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(
         dir.path().join("r_0.mcap"),

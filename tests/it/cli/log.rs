@@ -23,7 +23,7 @@ fn play() -> Command {
 }
 
 #[test]
-fn a_pipe_that_nobody_reads_holds_no_message_up() {
+fn an_unread_log_delays_no_message() {
     let endpoint = free_endpoint();
     let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
         .arg(demo())
@@ -68,7 +68,7 @@ fn a_pipe_that_nobody_reads_holds_no_message_up() {
 }
 
 #[test]
-fn a_run_ends_although_nobody_reads_what_it_says() {
+fn a_run_ends_although_nobody_reads_its_log() {
     let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
         .arg(demo())
         .args(["--listen", "tcp/127.0.0.1:0", "--rate", "max"])
@@ -87,7 +87,7 @@ fn a_run_ends_although_nobody_reads_what_it_says() {
 }
 
 #[test]
-fn all_that_is_said_is_written_before_the_end() {
+fn all_log_lines_are_written_before_the_end() {
     // More than a pipe holds, all of it at once.
     const FILES: usize = 700;
     let mut play = play();
@@ -99,7 +99,7 @@ fn all_that_is_said_is_written_before_the_end() {
 }
 
 #[test]
-fn a_level_for_zenoh_leaves_our_own_lines() {
+fn a_log_level_for_zenoh_keeps_our_own_lines() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("none.mcap");
     let demo = demo();
@@ -144,7 +144,7 @@ fn logged(file: &Path, args: &[&str]) -> Output {
 }
 
 #[test]
-fn a_file_that_is_no_log_of_ours_is_left_as_it_is() {
+fn a_file_that_is_no_log_of_play_is_not_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, content: &[u8]| {
         let path = dir.path().join(name);
@@ -188,7 +188,7 @@ fn a_file_that_is_no_log_of_ours_is_left_as_it_is() {
 }
 
 #[test]
-fn a_log_is_continued_also_after_it_was_emptied() {
+fn a_log_file_is_appended_to_even_after_it_was_emptied() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     let broken = dir.path().join("broken.mcap");
@@ -220,7 +220,7 @@ fn small(blocks: u32) -> Command {
 }
 
 #[test]
-fn a_file_that_may_not_grow_is_an_error_with_words() {
+fn a_file_beyond_the_size_limit_is_an_error_with_its_reason() {
     let too_large = "File too large (os error 27)";
     let dir = tempfile::tempdir().unwrap();
     // What is unpacked while it is opened.

@@ -51,7 +51,7 @@ fn summary_of(bag: &str, args: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn mistakes_on_the_command_line_end_with_2_and_say_what_is_wrong() {
+fn usage_errors_end_with_2_and_name_the_mistake() {
     let cases: [(&[&str], &str); 13] = [
         (&["--rate", "0"], "rate 0 is not between 0.001 and 1000"),
         (&["--rate", "fast"], "rate `fast` is not between"),
@@ -138,7 +138,7 @@ fn a_pipe_is_refused_at_once() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_is_a_failure() {
+fn a_result_that_cannot_be_written_ends_with_1() {
     let demo = demo().to_string_lossy().into_owned();
     let run = [&demo, "--wire", "null", "--rate", "max", "--format", "json"];
     for args in [
@@ -164,7 +164,7 @@ fn a_result_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn flat_out_into_nothing_sends_every_message_once() {
+fn unpaced_playback_without_a_network_sends_every_message_once() {
     let summary = summary(&["--rate", "max"]);
     assert_eq!(summary["messages_sent"], 12_247);
     assert_eq!(summary["ended"], "end");
@@ -194,7 +194,7 @@ fn digest_of_the_file() -> String {
 }
 
 #[test]
-fn a_part_of_some_topics_under_other_names() {
+fn a_range_of_selected_topics_is_played_under_other_names() {
     let part = summary(&[
         "--rate",
         "max",
@@ -236,7 +236,7 @@ fn a_part_of_some_topics_under_other_names() {
 }
 
 #[test]
-fn a_late_start_sends_latched_topics_again_unless_told_not_to() {
+fn a_late_start_refills_latched_topics_unless_disabled() {
     let refilled = |args: &[&str]| -> u64 {
         let run = summary(&[&["--rate", "max", "--start", "+10s"], args].concat());
         run["topics"]
@@ -251,14 +251,14 @@ fn a_late_start_sends_latched_topics_again_unless_told_not_to() {
 }
 
 #[test]
-fn a_served_clock_leaves_the_recorded_one_out() {
+fn serving_a_clock_leaves_out_the_recorded_clock() {
     let run = summary(&["--rate", "max", "--clock"]);
     assert_eq!(run["skipped"][0]["topic"], "/clock");
     assert_eq!(run["messages_sent"], 12_247 - 2_600);
 }
 
 #[test]
-fn a_run_is_never_faster_than_its_rate_and_goes_backwards_too() {
+fn a_run_is_never_faster_than_its_rate_and_can_go_backwards() {
     let run = summary(&["--start", "+20s", "--end", "+25s", "--rate", "10"]);
     let rate = run["rate"]["achieved"].as_f64().unwrap();
     assert!(rate > 0.0 && rate < 10.01, "achieved {rate}");
@@ -269,7 +269,7 @@ fn a_run_is_never_faster_than_its_rate_and_goes_backwards_too() {
 }
 
 #[test]
-fn info_tells_what_is_inside() {
+fn info_shows_duration_topics_and_counts() {
     let text = play().arg("info").arg(demo()).assert().code(0).stderr("");
     text.stdout(
         contains("29.998 s")
@@ -288,7 +288,7 @@ fn info_tells_what_is_inside() {
 }
 
 #[test]
-fn info_lists_marks_and_a_broken_list_is_a_warning() {
+fn info_lists_marks_and_warns_of_an_invalid_marks_file() {
     let dir = tempfile::tempdir().unwrap();
     let bag = dir.path().join("drive.mcap");
     std::fs::copy(demo(), &bag).unwrap();
@@ -326,7 +326,7 @@ fn info_lists_marks_and_a_broken_list_is_a_warning() {
 }
 
 #[test]
-fn help_and_completions_and_the_manual_know_every_flag() {
+fn help_completions_and_manual_list_the_flags() {
     for args in [
         &["--help"][..],
         &["man"],
@@ -354,7 +354,7 @@ fn help_and_completions_and_the_manual_know_every_flag() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_standard_output_is_no_error() {
     for word in ["man", "--help", "--version"] {
         let (gone, kept) = std::io::pipe().unwrap();
         drop(gone);
@@ -396,7 +396,7 @@ fn a_signal_ends_the_run_at_once_with_its_own_code_and_a_summary() {
 }
 
 #[test]
-fn who_is_to_outlive_its_terminal_does() {
+fn a_run_that_ignores_hang_ups_survives_one() {
     for (script, is_played) in [
         (r#"exec "$0" "$@""#, false),
         (r#"trap "" HUP; exec "$0" "$@""#, true),
@@ -415,7 +415,7 @@ fn who_is_to_outlive_its_terminal_does() {
 }
 
 #[test]
-fn nobody_listening_ends_with_4_and_names_who_is_missing() {
+fn a_wait_without_subscribers_ends_with_4_and_names_the_topic() {
     play()
         .arg(demo())
         .args([
@@ -432,7 +432,7 @@ fn nobody_listening_ends_with_4_and_names_who_is_missing() {
 }
 
 #[test]
-fn wrong_words_for_the_network_end_with_2_as_well() {
+fn invalid_network_arguments_end_with_2() {
     for (args, reason) in [
         (["--node-name", "a b"], "not a node name"),
         (["--connect", "nonsense"], "the protocol is missing"),
@@ -457,7 +457,7 @@ fn wrong_words_for_the_network_end_with_2_as_well() {
 }
 
 #[test]
-fn a_zenoh_configuration_without_an_end_is_refused_by_its_name() {
+fn a_zenoh_configuration_that_is_no_file_is_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let (device, pipe) = (dir.path().join("zero.json5"), dir.path().join("pipe.json5"));
     std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
@@ -488,7 +488,7 @@ fn allowed(files: u32) -> Command {
 }
 
 #[test]
-fn what_no_file_is_left_for_is_named() {
+fn too_few_file_descriptors_for_signals_are_an_error() {
     let mut play = allowed(4);
     let run = play.args(["--wire", "null", "--rate", "max"]).assert();
     let said = "error: signals cannot be listened for: Too many open files (os error 24)\n";
@@ -496,7 +496,7 @@ fn what_no_file_is_left_for_is_named() {
 }
 
 #[test]
-fn a_network_for_which_there_are_too_few_files_is_not_joined() {
+fn too_few_file_descriptors_for_the_network_are_an_error() {
     let network = ["--listen", "tcp/127.0.0.1:0", "--end", "+0.1s"];
     for files in [6, 12, 16, 79] {
         let said = format!(
@@ -509,7 +509,7 @@ fn a_network_for_which_there_are_too_few_files_is_not_joined() {
 }
 
 #[test]
-fn without_anybody_to_play_to_it_waits_ends_or_plays_as_told() {
+fn a_run_without_a_router_waits_ends_or_plays_as_configured() {
     let endpoint = free_endpoint();
     let rest = ["--connect", &endpoint, "--end", "+0.2s"];
     play()
@@ -532,7 +532,7 @@ fn without_anybody_to_play_to_it_waits_ends_or_plays_as_told() {
 }
 
 #[test]
-fn nobody_reading_what_is_said_does_not_end_a_run() {
+fn closed_output_pipes_do_not_end_a_run() {
     use std::process::{Command as Process, Stdio};
     for (closes_stdout, closes_stderr) in [(false, true), (true, false), (true, true)] {
         let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
@@ -560,7 +560,7 @@ fn nobody_reading_what_is_said_does_not_end_a_run() {
 }
 
 #[test]
-fn damage_is_counted_and_ends_with_3_only_when_asked_to() {
+fn damage_is_counted_and_ends_with_3_only_if_strict() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("broken.mcap");
     let mut bytes = std::fs::read(demo()).unwrap();
@@ -590,7 +590,7 @@ fn damage_is_counted_and_ends_with_3_only_when_asked_to() {
 }
 
 #[test]
-fn gaps_are_skipped_and_delays_waited_out() {
+fn gaps_are_skipped_and_a_delay_is_waited_for() {
     let skipped = summary(&[
         "--start",
         "+13.9s",
@@ -608,7 +608,7 @@ fn gaps_are_skipped_and_delays_waited_out() {
 }
 
 #[test]
-fn a_loop_goes_on_until_it_is_ended() {
+fn a_loop_goes_on_until_a_signal_ends_it() {
     let (mut child, mut said) = started(&[
         "--listen",
         "tcp/127.0.0.1:0",
@@ -668,7 +668,7 @@ fn signal(signal: &str, child: &std::process::Child) {
 }
 
 #[test]
-fn a_cut_recording_plays_what_is_there_and_a_check_reports_it() {
+fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
     let dir = tempfile::tempdir().unwrap();
     let cut = dir.path().join("cut.mcap");
     let bytes = std::fs::read(demo()).unwrap();
@@ -706,7 +706,7 @@ fn a_cut_recording_plays_what_is_there_and_a_check_reports_it() {
 }
 
 #[test]
-fn a_check_shows_what_was_counted_whatever_statistics_say() {
+fn a_check_shows_counted_messages_instead_of_the_statistics() {
     let info = |bytes: Vec<u8>, code: i32| -> serde_json::Value {
         let files = Files::of([bytes]);
         let args = ["info", "--check", "--format", "json"];
@@ -768,7 +768,7 @@ fn a_check_of_a_sound_recording_counts_every_byte() {
 }
 
 #[test]
-fn a_directory_plays_like_a_file_and_in_the_order_of_sending_too() {
+fn a_directory_plays_like_a_file_in_either_message_order() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::copy(demo(), dir.path().join("demo_0.mcap")).unwrap();
     let name = dir.path().to_string_lossy().into_owned();
@@ -783,7 +783,7 @@ fn a_directory_plays_like_a_file_and_in_the_order_of_sending_too() {
 }
 
 #[test]
-fn a_pipe_among_the_parts_of_a_directory_is_damage_and_nothing_waits_for_it() {
+fn a_pipe_in_a_directory_is_reported_as_damage_without_waiting() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::copy(demo(), dir.path().join("demo_0.mcap")).unwrap();
     make_pipe(&dir.path().join("demo_1.mcap"));

@@ -73,7 +73,7 @@ fn announced(bag: &Path, args: &[&str], topics: &[&str]) -> BTreeMap<String, Str
 }
 
 #[test]
-fn an_override_wins_over_what_was_recorded_and_the_rest_stays() {
+fn an_override_replaces_recorded_policies_and_the_others_stay() {
     let overrides = file(
         "/imu:\n  reliability: reliable\n  durability: transient_local\n  history: keep_last\n  depth: 3\n  \
          deadline: {sec: 1, nsec: 5}\nodom: {history: KEEP_ALL, reliability: 2}\n\
@@ -103,7 +103,7 @@ fn an_override_wins_over_what_was_recorded_and_the_rest_stays() {
 }
 
 #[test]
-fn publishers_that_differed_become_one_that_suits_the_subscribers_of_each() {
+fn differing_publishers_become_one_that_is_compatible_with_each() {
     let offered = |profiles: &str| TopicSpec::named("/t").with("offered_qos_profiles", profiles);
     let named = |name: &str, profiles: &str| TopicSpec {
         name: name.to_owned(),
@@ -152,7 +152,7 @@ fn play(args: &[&str]) -> assert_cmd::assert::Assert {
 }
 
 #[test]
-fn a_file_that_cannot_be_used_ends_with_2_and_is_named() {
+fn an_invalid_overrides_file_ends_with_2_and_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("missing.yaml");
     for path in [
@@ -185,7 +185,7 @@ fn a_file_that_cannot_be_used_ends_with_2_and_is_named() {
 }
 
 #[test]
-fn a_profile_of_what_is_not_played_is_warned_of() {
+fn a_profile_of_a_topic_that_is_not_played_is_a_warning() {
     let file = file("/imu: {depth: 1}\nlidar: {depth: 1}\n/odom: {depth: 1}\n");
     let path = file.path().to_str().unwrap();
     let idle = |name: &str| contains(format!("`{name}` has a profile and is not played"));

@@ -58,7 +58,7 @@ fn settle(machine: &mut Machine, now: Time<Steady>) -> (Vec<String>, Wait) {
 }
 
 #[test]
-fn no_command_takes_a_stop_back() {
+fn no_command_resumes_a_stopped_machine() {
     let paced = Pace::At(Speed::NORMAL);
     // In the middle, at the exit edge, and before the first message without a schedule.
     for (pace, at, position) in [
@@ -98,7 +98,7 @@ fn no_command_takes_a_stop_back() {
 }
 
 #[test]
-fn the_clock_is_shown_at_the_start_in_every_mode_and_before_what_is_sent_again() {
+fn the_clock_is_published_at_the_start_in_every_mode_and_before_refills() {
     let per_message = |before| ClockOptions {
         before,
         ..ClockOptions::default()
@@ -155,7 +155,7 @@ fn the_clock_is_shown_at_the_start_in_every_mode_and_before_what_is_sent_again()
 }
 
 #[test]
-fn who_can_be_reached_again_is_shown_the_clock_first() {
+fn the_clock_is_published_first_when_the_path_opens() {
     let clock = ClockOptions {
         before: Before::All,
         ..ClockOptions::default()
@@ -177,7 +177,7 @@ fn who_can_be_reached_again_is_shown_the_clock_first() {
 }
 
 #[test]
-fn steps_pass_the_delay_and_the_wait_for_subscribers_but_not_a_lost_path() {
+fn steps_ignore_the_delay_and_the_wait_for_subscribers_but_not_a_lost_path() {
     let gates = Gates::OPEN.close(Gate::Subscribers);
     let start = Options {
         intent: Intent::Pause,
@@ -228,7 +228,7 @@ fn a_refused_step_does_not_pause() {
 }
 
 #[test]
-fn steps_that_are_left_are_given_up_when_the_path_is_lost() {
+fn remaining_steps_are_cancelled_when_the_path_is_lost() {
     let paused = Options {
         intent: Intent::Pause,
         ..quiet()
@@ -257,7 +257,7 @@ fn steps_that_are_left_are_given_up_when_the_path_is_lost() {
 }
 
 #[test]
-fn a_message_of_a_topic_without_a_name_is_handed_out_and_not_counted() {
+fn a_message_of_a_topic_without_a_name_is_given_to_the_output_and_not_counted() {
     let digest = Options {
         digest: true,
         ..quiet()
@@ -277,7 +277,7 @@ fn lying(times: &[i64]) -> Source {
 }
 
 #[test]
-fn a_message_out_of_order_goes_out_at_once_and_is_neither_late_nor_a_stall() {
+fn a_message_out_of_order_is_sent_at_once_and_counts_neither_as_late_nor_as_a_stall() {
     let mut machine = Machine::new(quiet(), lying(&[1000, 1900, 1200, 1950]));
     let mut now = wall(0);
     let mut all = Vec::new();
@@ -304,7 +304,7 @@ fn a_message_out_of_order_goes_out_at_once_and_is_neither_late_nor_a_stall() {
 }
 
 #[test]
-fn a_pause_between_messages_out_of_order_stands_where_it_was() {
+fn a_command_between_messages_out_of_order_does_not_move_the_position_back() {
     for command in [
         Command::Pause,
         pace(2.0),
@@ -370,7 +370,7 @@ proptest! {
     /// Whatever a file says of its times, law 1 holds for who looks at the segment and for the clock, and
     /// every message of a run without jumps goes out.
     #[test]
-    fn in_a_file_whose_times_lie_nothing_runs_backwards_within_a_generation(
+    fn wrong_times_never_move_position_or_clock_back_within_a_generation(
         times in proptest::collection::vec(1000..2000_i64, 1..12),
         script in proptest::collection::vec((0..1500_i64, retimes()), 0..12),
     ) {
@@ -424,7 +424,7 @@ proptest! {
     /// However late the machine is woken and whatever retimes it, the clock lies between what is out and
     /// what is not, and never runs backwards.
     #[test]
-    fn the_clock_lies_between_what_is_out_and_what_is_not_however_late_it_is(
+    fn the_clock_stays_between_sent_and_unsent_messages_however_late_the_machine_wakes(
         times in proptest::collection::vec(1000..2000_i64, 1..30),
         late in proptest::collection::vec(0..250_i64, 20),
         period in 1..100_i64,
@@ -501,7 +501,7 @@ fn clocks(times: Vec<Message>, woken: &[i64]) -> Vec<String> {
 }
 
 #[test]
-fn a_tick_shows_the_time_of_its_instant_however_late_it_is() {
+fn a_late_tick_shows_the_time_at_which_it_was_due() {
     let woken = [0, 10_040, 20_000, 30_900, 40_001, 69_000];
     assert_eq!(
         clocks(messages(&[1000]), &woken),
@@ -528,7 +528,7 @@ fn a_tick_shows_the_time_of_its_instant_however_late_it_is() {
 }
 
 #[test]
-fn of_a_message_and_a_tick_in_the_same_nanosecond_the_earlier_time_goes_first() {
+fn a_message_due_in_the_same_nanosecond_as_a_later_tick_is_sent_first() {
     let mut all = messages(&[1100]);
     let a_little_before = Time::from_nanos(ros(1100).as_nanos() - 1);
     all[0].key.time = a_little_before;
@@ -540,7 +540,7 @@ fn of_a_message_and_a_tick_in_the_same_nanosecond_the_earlier_time_goes_first() 
 }
 
 #[test]
-fn a_tick_that_was_due_in_a_stall_shows_where_playback_stood() {
+fn a_tick_due_during_a_stall_shows_the_position_of_the_stall() {
     let mut machine = playing(options(), messages(&[1000, 1200, 1290]));
     for now in [0, 200] {
         settle(&mut machine, wall(now));
@@ -552,7 +552,7 @@ fn a_tick_that_was_due_in_a_stall_shows_where_playback_stood() {
 }
 
 #[test]
-fn the_start_of_a_part_is_not_shown_twice() {
+fn the_clock_shows_the_start_of_a_range_once() {
     check_all(
         Options {
             range: TimeRange::between(ros(1900), ros(2000)),

@@ -58,7 +58,7 @@ fn paused() -> Options {
 }
 
 #[test]
-fn counts_by_topic_are_there_while_it_runs_and_the_same_at_the_end() {
+fn topic_counts_can_be_read_while_playing_and_equal_the_report() {
     let player = Player::new();
     let transport = player.transport();
     assert_eq!(transport.topic_counts(), []);
@@ -83,7 +83,7 @@ fn counts_by_topic_are_there_while_it_runs_and_the_same_at_the_end() {
 }
 
 #[test]
-fn counts_are_not_waited_for_while_a_send_blocks() {
+fn topic_counts_can_be_read_during_a_send() {
     let player = Player::new();
     let transport = player.transport();
     let reader = player.transport();
@@ -106,7 +106,7 @@ fn counts_are_not_waited_for_while_a_send_blocks() {
 }
 
 #[test]
-fn an_answer_comes_once_the_command_took_effect() {
+fn a_command_is_answered_after_it_took_effect() {
     let player = Player::new();
     let transport = player.transport();
     let (out, enter, leave) = door();
@@ -127,7 +127,7 @@ fn an_answer_comes_once_the_command_took_effect() {
 }
 
 #[test]
-fn while_a_look_runs_only_who_asked_for_its_step_waits() {
+fn other_commands_are_answered_while_a_step_is_searched_for() {
     let player = Player::new();
     let transport = player.transport();
     let waker = player.waker();
@@ -155,7 +155,7 @@ fn while_a_look_runs_only_who_asked_for_its_step_waits() {
 }
 
 #[test]
-fn what_is_asked_together_with_a_stop_is_answered_that_it_has_stopped() {
+fn commands_queued_with_a_stop_are_answered_and_have_no_effect() {
     let player = Player::new();
     let transport = player.transport();
     // Nobody takes them before all are there.
@@ -181,7 +181,7 @@ fn what_is_asked_together_with_a_stop_is_answered_that_it_has_stopped() {
 }
 
 #[test]
-fn who_waits_for_a_step_is_answered_by_a_stop() {
+fn a_stop_answers_a_step_that_is_searched_for() {
     let player = Player::new();
     let transport = player.transport();
     let asking = player.transport();
@@ -207,7 +207,7 @@ fn who_waits_for_a_step_is_answered_by_a_stop() {
 }
 
 #[test]
-fn while_a_send_blocks_playback_stands_for_all_who_look() {
+fn the_position_stands_still_while_a_send_blocks() {
     let player = Player::new();
     let transport = player.transport();
     let (out, enter, leave) = door();
@@ -238,7 +238,7 @@ fn while_a_send_blocks_playback_stands_for_all_who_look() {
 
 /// Every chunk is larger than the read-ahead, so that no cue gets to its end by itself.
 #[test]
-fn the_reach_is_that_of_the_lap_that_is_played() {
+fn the_reach_is_that_of_the_current_lap() {
     let note = |c: u64, i: u64| Note::new(0, 10 * c + i, vec![0; 50_000]);
     let chunk = |c| (0..4).map(|i| note(c, i)).collect();
     let spec = Spec::new((0..5).map(chunk).collect());
@@ -282,7 +282,7 @@ fn the_reach_is_that_of_the_lap_that_is_played() {
 
 /// Every chunk is larger than the read-ahead, all of which the cue that is played has taken.
 #[test]
-fn a_look_over_several_chunks_comes_to_its_end_while_the_read_ahead_is_full() {
+fn a_step_search_over_several_chunks_ends_while_the_read_ahead_is_full() {
     let note = |topic, time| Note::new(topic, time, vec![0; 50_000]);
     let chunk = |c: u64| vec![note(0, 10 * c), note(1, 10 * c + 1)];
     let bag = bag(&Spec::new((0..9).map(chunk).collect()).write());
@@ -335,7 +335,7 @@ fn a_look_over_several_chunks_comes_to_its_end_while_the_read_ahead_is_full() {
 }
 
 #[test]
-fn a_recording_is_stepped_through_by_topic_and_a_latched_topic_heard_again() {
+fn a_step_by_topic_plays_muted_topics_and_unmuting_refills_them() {
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
     let bag = Bag::open(&[demo]).unwrap();
     let id = |name: &str| {

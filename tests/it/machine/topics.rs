@@ -34,7 +34,7 @@ fn paused() -> Options {
 }
 
 #[test]
-fn a_muted_topic_is_played_and_not_heard() {
+fn a_muted_topic_is_played_and_not_sent() {
     let clock = ClockOptions {
         before: Before::All,
         ..ClockOptions::default()
@@ -110,7 +110,7 @@ fn refills_of_a_muted_topic_are_not_sent() {
 }
 
 #[test]
-fn a_topic_heard_again_is_given_what_a_late_joiner_would_be() {
+fn an_unmuted_topic_is_refilled_as_for_a_late_joiner() {
     let all = mixed(&[(1000, 1), (1200, 1), (1200, 0), (1500, 1), (1900, 0)]);
     let machine = check_all(
         quiet(),
@@ -212,7 +212,7 @@ impl Fed {
 }
 
 #[test]
-fn nothing_goes_out_before_what_a_topic_heard_again_is_latched_to() {
+fn nothing_is_sent_before_the_refill_of_an_unmuted_topic() {
     let mut player = Fed::new(quiet());
     player.apply(0, Command::Mute(B));
     let (_, feed) = player.asked();
@@ -245,7 +245,7 @@ fn nothing_goes_out_before_what_a_topic_heard_again_is_latched_to() {
 }
 
 #[test]
-fn steps_and_the_end_wait_for_a_topic_heard_again() {
+fn steps_and_the_end_wait_for_the_refill_of_an_unmuted_topic() {
     let [first, second] = mixed(&[(1000, 0), (1100, 1)]).try_into().unwrap();
     let mut player = Fed::new(paused());
     player.apply(0, Command::Mute(B));
@@ -277,7 +277,7 @@ fn steps_and_the_end_wait_for_a_topic_heard_again() {
 }
 
 #[test]
-fn a_jump_ends_the_look_of_a_topic_heard_again_or_begins_it_anew() {
+fn a_jump_cancels_or_restarts_the_refill_of_an_unmuted_topic() {
     let refills = Options {
         refill: true,
         ..paused()
@@ -319,7 +319,7 @@ fn a_jump_ends_the_look_of_a_topic_heard_again_or_begins_it_anew() {
 }
 
 #[test]
-fn topics_heard_again_are_looked_for_one_at_a_time_and_wait_for_the_gates() {
+fn unmuted_topics_are_refilled_one_at_a_time_after_the_gates_open() {
     let gated = Options {
         gates: Gates::OPEN.close(Gate::Subscribers),
         ..quiet()
@@ -341,7 +341,7 @@ fn topics_heard_again_are_looked_for_one_at_a_time_and_wait_for_the_gates() {
 }
 
 #[test]
-fn steps_pass_over_what_is_muted_both_ways() {
+fn steps_skip_muted_messages_in_both_directions() {
     check_all(
         paused(),
         mixed(&[
@@ -378,7 +378,7 @@ fn steps_pass_over_what_is_muted_both_ways() {
 }
 
 #[test]
-fn a_step_back_goes_before_the_last_message_that_was_heard() {
+fn a_step_back_goes_before_the_last_message_that_was_sent() {
     check_all(
         paused(),
         mixed(&[(1000, 0), (1100, 0), (1200, 1), (1300, 0)]),
@@ -404,7 +404,7 @@ fn a_step_back_goes_before_the_last_message_that_was_heard() {
 }
 
 #[test]
-fn a_step_to_a_message_of_a_topic_plays_through_what_lies_before_it() {
+fn a_step_by_topic_plays_the_messages_before_its_target() {
     check_all(
         paused(),
         mixed(&[
@@ -459,7 +459,7 @@ fn a_step_to_a_message_of_a_topic_plays_through_what_lies_before_it() {
 }
 
 #[test]
-fn a_step_by_topic_goes_the_way_of_play_and_pauses() {
+fn a_step_by_topic_follows_the_direction_of_play_and_pauses() {
     let backwards = Options {
         pace: Pace::At(Speed::from_f64(-1.0).unwrap()),
         intent: Intent::Play,
@@ -492,7 +492,7 @@ fn a_step_by_topic_goes_the_way_of_play_and_pauses() {
 }
 
 #[test]
-fn a_step_by_topic_stops_where_playing_was_to_stop() {
+fn a_step_by_topic_does_not_pass_the_time_of_play_until() {
     check_all(
         paused(),
         mixed(&[(1000, 0), (1200, 1), (1220, 0), (1300, 1)]),
@@ -513,7 +513,7 @@ fn a_step_by_topic_stops_where_playing_was_to_stop() {
 }
 
 #[test]
-fn until_a_step_by_topic_has_found_its_message_nothing_moves() {
+fn nothing_is_sent_until_a_step_by_topic_has_found_its_message() {
     let mut player = Fed::new(paused());
     player.advance(0);
     let (_, feed) = player.asked();
@@ -563,7 +563,7 @@ fn until_a_step_by_topic_has_found_its_message_nothing_moves() {
 }
 
 #[test]
-fn steps_back_asked_for_while_one_is_looked_for_add_up() {
+fn steps_back_requested_during_a_search_add_up() {
     let all = mixed(&[(1000, 1), (1100, 0), (1200, 1), (1300, 0), (1400, 1)]);
     let steps = [
         (Command::Step(-1), Command::Step(-2), 1100),
@@ -611,7 +611,7 @@ fn steps_back_asked_for_while_one_is_looked_for_add_up() {
 }
 
 #[test]
-fn a_step_back_by_topic_goes_before_what_was_played_of_it_heard_or_not() {
+fn a_step_back_by_topic_goes_before_its_last_played_message_even_if_that_was_muted() {
     let all = mixed(&[(1000, 1), (1100, 0), (1200, 1), (1250, 0), (1300, 0)]);
     check_all(
         paused(),
@@ -643,7 +643,7 @@ fn a_step_back_by_topic_goes_before_what_was_played_of_it_heard_or_not() {
 }
 
 #[test]
-fn what_has_the_stamp_of_a_muted_message_landed_on_is_not_passed_over() {
+fn a_step_back_does_not_skip_a_message_at_the_time_of_a_muted_one() {
     check_all(
         paused(),
         mixed(&[(1000, 1), (1200, 1), (1200, 0), (1300, 0)]),
@@ -667,7 +667,7 @@ fn what_has_the_stamp_of_a_muted_message_landed_on_is_not_passed_over() {
 }
 
 #[test]
-fn a_step_back_goes_before_what_was_heard_though_something_later_came_before_it() {
+fn a_step_back_goes_before_the_last_sent_message_although_a_later_time_was_played() {
     let mut player = Fed::new(paused());
     player.apply(0, Command::Mute(B));
     let (_, feed) = player.asked();
@@ -682,7 +682,7 @@ fn a_step_back_goes_before_what_was_heard_though_something_later_came_before_it(
 }
 
 #[test]
-fn a_step_back_waits_for_a_topic_heard_again() {
+fn a_step_back_waits_for_the_refill_of_an_unmuted_topic() {
     let mut player = Fed::new(paused());
     player.apply(0, Command::Mute(B));
     let (_, feed) = player.asked();
@@ -707,7 +707,7 @@ fn a_step_back_waits_for_a_topic_heard_again() {
 }
 
 #[test]
-fn a_step_by_topic_asked_for_on_the_way_goes_on_from_there() {
+fn a_step_by_topic_requested_during_another_continues_from_it() {
     let all = mixed(&[(1000, 0), (1100, 1), (1200, 0), (1300, 1), (1400, 1)]);
     let mut machine = Machine::new(
         paused(),
@@ -731,7 +731,7 @@ fn a_step_by_topic_asked_for_on_the_way_goes_on_from_there() {
 }
 
 #[test]
-fn the_digest_is_of_what_was_played_again_too_and_not_of_landings() {
+fn the_digest_includes_repeated_messages_and_excludes_landings() {
     let all = mixed(&[(1000, 0), (1100, 0), (1200, 1), (1300, 0)]);
     let options = Options {
         digest: true,
@@ -767,7 +767,7 @@ impl Output for Picky {
 }
 
 #[test]
-fn muting_is_not_dropping() {
+fn muted_messages_do_not_count_as_dropped() {
     let all = mixed(&[(1000, 0), (1000, 1)]);
     let mut machine = Machine::new(
         paused(),
@@ -784,7 +784,7 @@ fn muting_is_not_dropping() {
 }
 
 #[test]
-fn a_loop_of_what_is_all_muted_goes_on() {
+fn a_loop_goes_on_with_all_topics_muted() {
     let all = mixed(&[(1000, 1), (2000, 1)]);
     let looped = Options {
         at_end: AtEnd::Loop,

@@ -189,7 +189,7 @@ pub(crate) fn check_all(
 }
 
 #[test]
-fn plays_to_the_end_with_a_clock_on_its_grid() {
+fn playback_runs_to_the_end_with_a_clock_on_its_grid() {
     let machine = check(
         options(),
         &[1000, 1300, 1900],
@@ -283,7 +283,7 @@ fn a_rate_change_in_a_gap_acts_at_once() {
 }
 
 #[test]
-fn reverse_turns_around_where_it_is_and_sends_what_lies_behind() {
+fn a_reversal_starts_at_the_position_and_sends_the_messages_before_it() {
     check(
         options(),
         &[1000, 1300, 1900],
@@ -308,7 +308,7 @@ fn reverse_turns_around_where_it_is_and_sends_what_lies_behind() {
 }
 
 #[test]
-fn a_seek_is_one_declared_jump_segment_clock_refill_messages() {
+fn a_seek_sends_segment_clock_refill_and_messages_in_this_order() {
     check(
         Options {
             refill: true,
@@ -333,7 +333,7 @@ fn a_seek_is_one_declared_jump_segment_clock_refill_messages() {
 }
 
 #[test]
-fn refills_wait_for_whom_playback_waits() {
+fn refills_wait_for_the_gates() {
     check(
         Options {
             refill: true,
@@ -461,7 +461,7 @@ fn steps_publish_while_paused_and_back_steps_are_jumps() {
 }
 
 #[test]
-fn play_until_holds_on_arrival_and_what_is_due_there_goes_first() {
+fn play_until_sends_the_messages_due_on_arrival_and_holds() {
     check(
         Options {
             when_done: WhenDone::Stay,
@@ -479,7 +479,7 @@ fn play_until_holds_on_arrival_and_what_is_due_there_goes_first() {
 }
 
 #[test]
-fn a_loop_starts_each_lap_where_the_last_one_ended() {
+fn each_lap_of_a_loop_starts_at_the_instant_at_which_the_last_one_ended() {
     let all = messages(&[1000, 2000]);
     let looped = Options {
         at_end: AtEnd::Loop,
@@ -511,7 +511,7 @@ fn a_loop_starts_each_lap_where_the_last_one_ended() {
 }
 
 #[test]
-fn a_starved_player_holds_behind_what_it_has_not_read_and_goes_on_from_there() {
+fn a_starved_machine_holds_at_the_last_message_and_resumes_there() {
     let (feed, cue) = Cue::channel();
     let [first, second] = messages(&[1000, 1200]).try_into().unwrap();
     feed.push(Cued::Message(first));
@@ -558,7 +558,7 @@ fn a_starved_player_holds_behind_what_it_has_not_read_and_goes_on_from_there() {
 }
 
 #[test]
-fn a_closed_gate_holds_and_the_clock_shows_where() {
+fn a_closed_gate_holds_playback_and_the_clock_repeats_the_position() {
     let gated = Options {
         gates: Gates::OPEN.close(Gate::Subscribers),
         ..options()
@@ -584,7 +584,7 @@ fn a_closed_gate_holds_and_the_clock_shows_where() {
 }
 
 #[test]
-fn a_delay_is_waited_out_in_wall_time_with_the_clock_at_the_start() {
+fn a_delay_passes_in_wall_time_with_the_clock_at_the_start() {
     check(
         Options {
             delay: span(300),
@@ -603,7 +603,7 @@ fn a_delay_is_waited_out_in_wall_time_with_the_clock_at_the_start() {
 }
 
 #[test]
-fn an_empty_stretch_is_jumped_when_asked_for() {
+fn a_gap_is_skipped_by_a_jump_if_enabled() {
     check(
         Options {
             skip_empty: Some(span(200)),
@@ -626,7 +626,7 @@ fn an_empty_stretch_is_jumped_when_asked_for() {
 }
 
 #[test]
-fn without_a_schedule_messages_go_at_once_and_the_clock_moves_with_them() {
+fn unpaced_messages_are_sent_at_once_and_the_clock_follows_them() {
     check(
         Options {
             pace: Pace::Max,
@@ -654,7 +654,7 @@ fn without_a_schedule_messages_go_at_once_and_the_clock_moves_with_them() {
 }
 
 #[test]
-fn a_clock_of_its_own_goes_right_before_each_message_with_its_exact_time() {
+fn a_clock_per_message_precedes_it_with_its_exact_time() {
     let clock = ClockOptions {
         before: Before::All,
         ..ClockOptions::default()
@@ -677,7 +677,7 @@ fn a_clock_of_its_own_goes_right_before_each_message_with_its_exact_time() {
 }
 
 #[test]
-fn a_clock_never_shows_zero_and_can_start_elsewhere() {
+fn a_clock_never_shows_zero_and_can_be_shifted() {
     let recording = TimeRange::between(ros(0), ros(100));
     let zero = Options {
         clock: ClockOptions {
@@ -764,7 +764,7 @@ fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
 
 /// Without a schedule the time that a send took is lost all the same.
 #[test]
-fn a_send_that_blocks_counts_without_a_schedule_too() {
+fn a_blocking_send_counts_as_a_stall_without_a_schedule_too() {
     let all = messages(&[1000, 1100, 1200]);
     let unpaced = Options {
         pace: Pace::Max,
@@ -785,7 +785,7 @@ fn a_send_that_blocks_counts_without_a_schedule_too() {
 }
 
 #[test]
-fn a_message_a_little_late_goes_at_once_and_is_counted() {
+fn a_slightly_late_message_is_sent_at_once_and_counted() {
     let all = messages(&[1000, 1100]);
     let mut machine = Machine::new(
         options(),
@@ -861,7 +861,7 @@ fn a_command_after_a_stall_finds_the_position_held() {
 }
 
 #[test]
-fn steps_end_where_playing_was_to_stop() {
+fn steps_do_not_pass_the_time_of_play_until() {
     let paused = Options {
         when_done: WhenDone::Stay,
         ..quiet()
@@ -891,7 +891,7 @@ fn steps_end_where_playing_was_to_stop() {
 }
 
 #[test]
-fn a_pause_ends_steps_and_play_ends_a_walk_back() {
+fn a_pause_cancels_steps_and_play_cancels_a_step_back() {
     let (feed, first) = Cue::channel();
     feed.push(Cued::Message(messages(&[1000]).remove(0)));
     let (_walk, second) = Cue::channel();
@@ -907,7 +907,7 @@ fn a_pause_ends_steps_and_play_ends_a_walk_back() {
 }
 
 #[test]
-fn a_loop_over_nothing_ends_and_a_short_one_does_not_spin() {
+fn a_loop_without_messages_ends_and_a_loop_of_one_instant_is_slowed_down() {
     let looped = Options {
         at_end: AtEnd::Loop,
         ..quiet()
@@ -943,7 +943,7 @@ fn a_loop_over_nothing_ends_and_a_short_one_does_not_spin() {
 
 /// As from a chunk whose index gives wrong times.
 #[test]
-fn messages_out_of_order_never_take_the_clock_back() {
+fn messages_out_of_order_never_set_the_clock_back() {
     let times: Vec<Cued> = messages(&[1000, 1990, 1500])
         .into_iter()
         .map(Cued::Message)
