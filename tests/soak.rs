@@ -331,7 +331,7 @@ impl Run {
     }
 
     fn ask(&mut self, command: Command) {
-        let status = self.transport.ask(command).unwrap();
+        let status = self.transport.ask(command).unwrap().status;
         let generation = status.segment.generation();
         assert!(generation >= self.seen, "a generation went back");
         self.seen = generation;

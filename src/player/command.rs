@@ -84,7 +84,7 @@ pub enum Command {
     SeekBy(Duration),
     /// Pause, and publish that many of the next messages in the direction of play. Negative: jump to the message that
     /// many before the last one published, and publish it. Messages of muted topics do not count. While
-    /// [`Gate::Path`] is closed, steps are refused: nothing changes, and a log line gives the reason.
+    /// [`Gate::Path`] is closed, steps are refused.
     Step(i64),
     /// Pause, and publish all messages up to and including the nth next message of a topic in the direction of
     /// play, or its last one if there are fewer. If there is none, nothing is published. Negative: jump to the

@@ -8,11 +8,13 @@ mod counts;
 mod digest;
 mod machine;
 mod options;
+mod outcome;
 mod report;
 mod source;
 mod transport;
 mod waiter;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -23,11 +25,13 @@ use crossbeam_utils::sync::Parker;
 pub use command::{Command, Gate, Gates, LATE, Pace, State, Status};
 pub use counts::TopicCounts;
 pub use digest::Digest;
+pub use machine::answers::Ticket;
 pub use machine::{Machine, Wait};
 pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
+pub use outcome::{Answer, Outcome, Refusal, Short};
 pub use report::{HeldTimes, Report};
 pub use source::Source;
-pub use transport::{Answer, Stopped, Transport};
+pub use transport::{PendingAnswer, Stopped, Transport};
 
 use crate::bag::Waker;
 use crate::output::Output;
@@ -110,10 +114,10 @@ impl Player {
             wall,
         } = self;
         let mut waiter = Waiter::new(wall, parker);
-        let mut asked: Vec<Asked> = Vec::new();
+        let mut requests = Requests::new(inbox);
         let mut told = None;
         loop {
-            take_requests(&inbox, wall, &mut machine, &mut asked);
+            requests.pass_on(&mut machine, wall);
             let now = wall.now();
             let wait = transport.while_busy(now, || machine.advance(now, &mut out));
             let status = machine.status();
@@ -121,11 +125,7 @@ impl Player {
                 transport.publish(status);
                 told = Some(status);
             }
-            let has_to_wait = machine.is_stepping() && wait != Wait::Over;
-            for asked in asked.extract_if(.., |asked| !(asked.for_steps && has_to_wait)) {
-                // The caller may have gone.
-                let _ = asked.reply.send(status);
-            }
+            requests.answer(&mut machine, status);
             match wait {
                 Wait::Now => {}
                 Wait::Until(deadline) => waiter.wait_until(deadline),
@@ -133,30 +133,51 @@ impl Player {
                 Wait::Over => break,
             }
         }
+        requests.pass_on(&mut machine, wall);
+        let status = machine.status();
+        requests.answer(&mut machine, status);
         (machine.into_report(wall.now()), out)
     }
 }
 
-/// A caller that waits for an answer.
-#[derive(Debug)]
-struct Asked {
-    reply: Sender<Status>,
-    /// The answer is sent when the steps have been made; other callers get theirs at once, however long the
-    /// search for a step takes.
-    for_steps: bool,
+/// The commands that arrive, and the senders that wait for answers.
+struct Requests {
+    inbox: Receiver<Request>,
+    waiting: HashMap<u64, Sender<Answer>>,
+    tickets: u64,
 }
 
-/// Takes all commands that wait; callers are answered once their command took effect.
-fn take_requests(
-    inbox: &Receiver<Request>,
-    wall: Wall,
-    machine: &mut Machine,
-    asked: &mut Vec<Asked>,
-) {
-    while let Ok(Request { command, reply }) = inbox.try_recv() {
-        machine.apply(command, wall.now());
-        let for_steps = matches!(command, Command::Step(_) | Command::StepTopic(..));
-        asked.extend(reply.map(|reply| Asked { reply, for_steps }));
+impl Requests {
+    fn new(inbox: Receiver<Request>) -> Self {
+        Self {
+            inbox,
+            waiting: HashMap::new(),
+            tickets: 0,
+        }
+    }
+
+    /// Passes on all commands that are there.
+    fn pass_on(&mut self, machine: &mut Machine, wall: Wall) {
+        while let Ok(Request { command, reply }) = self.inbox.try_recv() {
+            match reply {
+                Some(reply) => {
+                    self.tickets += 1;
+                    self.waiting.insert(self.tickets, reply);
+                    machine.ask(command, Ticket(self.tickets), wall.now());
+                }
+                None => machine.apply(command, wall.now()),
+            }
+        }
+    }
+
+    /// Sends the answers that are known.
+    fn answer(&mut self, machine: &mut Machine, status: Status) {
+        while let Some((Ticket(ticket), outcome)) = machine.answer() {
+            if let Some(reply) = self.waiting.remove(&ticket) {
+                // The sender of the command may have gone.
+                let _ = reply.send(Answer { outcome, status });
+            }
+        }
     }
 }
 

@@ -94,6 +94,11 @@ impl Report {
         &self.tally
     }
 
+    /// Whether the bag has this topic.
+    pub(super) fn knows(&self, topic: TopicId) -> bool {
+        self.tally.row(topic).is_some()
+    }
+
     /// Whether a topic is muted.
     pub(super) fn is_muted(&self, topic: TopicId) -> bool {
         self.tally.is_muted(topic)

@@ -1,8 +1,9 @@
 //! [`Transport`]: the handle by which other threads control and observe the player.
 //!
 //! Cheap to clone; keys, services, signals and the command line each hold one. Commands go through a bounded
-//! channel. The answer to a command is the status after it took effect.
+//! channel. The answer to a command is its outcome, and the status after that.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,6 +14,7 @@ use crossbeam_utils::sync::Unparker;
 use super::command::{Command, Pace, State, Status};
 use super::counts::{Tally, TopicCounts};
 use super::machine::schedule::CATCH_UP;
+use super::outcome::{Answer, Outcome, Refusal};
 use super::waiter::Wall;
 use crate::bag::{TopicId, Waker};
 use crate::time::{Steady, Time};
@@ -32,17 +34,35 @@ pub struct Stopped;
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) command: Command,
-    pub(super) reply: Option<Sender<Status>>,
+    pub(super) reply: Option<Sender<Answer>>,
 }
 
-/// Tells later whether a command took effect: see [`Transport::try_send`].
+/// The answer to a command, once it has come: see [`Transport::try_send`].
 #[derive(Debug)]
-pub struct Answer(Receiver<Status>);
+pub struct PendingAnswer {
+    receiver: Receiver<Answer>,
+    come: OnceCell<Answer>,
+}
 
-impl Answer {
-    /// Whether the command took effect, or never will because the player has stopped.
+impl PendingAnswer {
+    /// Whether the answer has come, or never will because the player has stopped.
     pub fn has_come(&self) -> bool {
-        !matches!(self.0.try_recv(), Err(TryRecvError::Empty))
+        !matches!(self.get(), Ok(None))
+    }
+
+    /// The answer; `None` if it has not come.
+    ///
+    /// # Errors
+    /// If it never will come, because the player has stopped.
+    pub fn get(&self) -> Result<Option<Answer>, Stopped> {
+        if let Some(answer) = self.come.get() {
+            return Ok(Some(*answer));
+        }
+        match self.receiver.try_recv() {
+            Ok(answer) => Ok(Some(*self.come.get_or_init(|| answer))),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(Stopped),
+        }
     }
 }
 
@@ -83,7 +103,7 @@ impl Transport {
 
     /// Sends a command; `None` if 64 commands or more already wait. Never blocks, and leaves room in the
     /// channel for commands that must get through, such as the one that ends the run.
-    pub fn try_send(&self, command: Command) -> Result<Option<Answer>, Stopped> {
+    pub fn try_send(&self, command: Command) -> Result<Option<PendingAnswer>, Stopped> {
         let (reply, answer) = bounded(1);
         let request = Request {
             command,
@@ -95,20 +115,33 @@ impl Transport {
         match self.requests.try_send(request) {
             Ok(()) => {
                 self.unparker.unpark();
-                Ok(Some(Answer(answer)))
+                Ok(Some(PendingAnswer {
+                    receiver: answer,
+                    come: OnceCell::new(),
+                }))
             }
             Err(TrySendError::Full(_)) => Ok(None),
             Err(TrySendError::Disconnected(_)) => Err(Stopped),
         }
     }
 
-    /// Sends a command and waits until it took effect: steps have been made or refused; for a jump, the segment
-    /// and the clock have been sent. After [`Command::Stop`] nothing takes effect; the status then shows that
-    /// the run has stopped.
-    pub fn ask(&self, command: Command) -> Result<Status, Stopped> {
+    /// Sends a command and waits for its outcome: until steps have been made or have ended otherwise; for a jump,
+    /// until it is known what follows, or, if a gate holds playback, until the segment and the clock have been sent.
+    /// After the end of the run every command is answered by [`Refusal::Over`].
+    ///
+    /// # Errors
+    /// If the player has not started and never will, or if its thread panicked.
+    pub fn ask(&self, command: Command) -> Result<Answer, Stopped> {
         let (reply, answer) = bounded(1);
-        self.request(command, Some(reply))?;
-        answer.recv().map_err(|_| Stopped)
+        let sent = self.request(command, Some(reply));
+        let answer = sent.and_then(|()| answer.recv().map_err(|_| Stopped));
+        answer.or_else(|stopped| match self.status() {
+            Some(status) if status.state == State::Stopped => Ok(Answer {
+                outcome: Outcome::Refused(Refusal::Over),
+                status,
+            }),
+            _ => Err(stopped),
+        })
     }
 
     /// The latest status; `None` before the player has started. While a send blocks, the status shows the
@@ -193,7 +226,7 @@ impl Transport {
         }
     }
 
-    fn request(&self, command: Command, reply: Option<Sender<Status>>) -> Result<(), Stopped> {
+    fn request(&self, command: Command, reply: Option<Sender<Answer>>) -> Result<(), Stopped> {
         self.requests
             .send(Request { command, reply })
             .map_err(|_| Stopped)?;

@@ -5,11 +5,14 @@
 
 use std::collections::VecDeque;
 
-use crate::player::{Answer, Command, Transport};
+use crate::player::{Command, Outcome, PendingAnswer, Transport};
 use crate::time::{Duration, Ros, Steady, Time};
 
 /// The shortest interval between frames, and between seeks.
 pub(super) const FRAME: Duration = Duration::from_millis(33);
+
+/// How many answers are waited for.
+const MOST_PENDING: usize = 256;
 
 /// Commands on their way to the player.
 #[derive(Debug)]
@@ -17,8 +20,12 @@ pub(super) struct Outbox {
     transport: Transport,
     /// The commands that have not been sent; `None` after a quit.
     unsent: Option<VecDeque<Command>>,
-    /// The reply to the last command that was sent.
-    asked: Option<Answer>,
+    /// The answers that have not come, in order, each with the number of its command.
+    pending: VecDeque<(u64, PendingAnswer)>,
+    /// How many commands were sent.
+    sent: u64,
+    /// What became of commands that was not taken yet; equal neighbours once.
+    outcomes: Vec<Outcome>,
     sought_at: Time<Steady>,
 }
 
@@ -27,7 +34,9 @@ impl Outbox {
         Self {
             transport,
             unsent: Some(VecDeque::new()),
-            asked: None,
+            pending: VecDeque::new(),
+            sent: 0,
+            outcomes: Vec::new(),
             sought_at: Time::MIN,
         }
     }
@@ -56,10 +65,33 @@ impl Outbox {
             .is_some_and(|unsent| !unsent.is_empty())
     }
 
-    /// Whether all commands have taken effect.
+    /// Whether all commands have taken effect, apart from steps that are still made.
     pub(super) fn is_settled(&mut self) -> bool {
-        self.asked.take_if(|answer| answer.has_come());
-        self.asked.is_none() && !self.has_unsent()
+        self.collect();
+        let is_last = |(number, _): &(u64, PendingAnswer)| *number == self.sent;
+        !self.pending.back().is_some_and(is_last) && !self.has_unsent()
+    }
+
+    /// Whether there are commands that have not been answered.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// What became of commands since the last call.
+    pub(super) fn outcomes(&mut self) -> Vec<Outcome> {
+        self.collect();
+        std::mem::take(&mut self.outcomes)
+    }
+
+    fn collect(&mut self) {
+        let outcomes = &mut self.outcomes;
+        self.pending.retain(|(_, answer)| {
+            if let Ok(Some(answer)) = answer.get() {
+                outcomes.push(answer.outcome);
+            }
+            !answer.has_come()
+        });
+        outcomes.dedup();
     }
 
     /// Sends what the player accepts at `now`; returns the targets of the seeks that were sent, in order.
@@ -74,7 +106,14 @@ impl Outbox {
         }
         while let Some(command) = unsent.front() {
             match self.transport.try_send(*command) {
-                Ok(Some(answer)) => self.asked = Some(answer),
+                Ok(Some(answer)) => {
+                    self.sent += 1;
+                    self.pending.push_back((self.sent, answer));
+                    // A player that takes commands without an answer for so long: the oldest are ignored.
+                    if self.pending.len() > MOST_PENDING {
+                        self.pending.pop_front();
+                    }
+                }
                 Ok(None) => break,
                 // The player has stopped; the loop is about to notice.
                 Err(_) => {
@@ -113,7 +152,7 @@ mod tests {
         };
         let source = Source::new([""; 0], |_| Cue::hand_fed([]));
         let running = player.start(options, source, Null).unwrap();
-        let seeks = transport.ask(Command::Query).unwrap().seeks;
+        let seeks = transport.ask(Command::Query).unwrap().status.seeks;
         transport.send(Command::Stop).unwrap();
         running.join().unwrap();
         seeks

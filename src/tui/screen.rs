@@ -15,7 +15,7 @@ use super::terminal::Terminal;
 use super::update::Event;
 use crate::bag::{Bag, Reach, TopicId};
 use crate::marks::Mark;
-use crate::player::Transport;
+use crate::player::{Outcome, Refusal, Short, Transport};
 use crate::time::{Duration, Ros, Steady, Time};
 use crate::tui::model::parts::Effect;
 use crate::tui::terminal::job_control::has_shell;
@@ -143,7 +143,9 @@ impl Screen {
     pub fn next_frame(&self) -> Option<Time<Steady>> {
         let frame = self.drawn_at.saturating_add(FRAME);
         let is_wanted = self.is_stale || self.model.is_moving() || self.outbox.has_unsent();
-        // Nothing reports that the writer has finished a frame, so this is polled.
+        // Nothing reports that an answer has come, so this is polled.
+        let is_wanted = is_wanted || self.outbox.is_waiting();
+        // Nor that the writer has finished a frame.
         if is_wanted || writer::is_busy() {
             return Some(frame);
         }
@@ -188,6 +190,9 @@ impl Screen {
     }
 
     fn observe(&mut self) {
+        for outcome in self.outbox.outcomes() {
+            log_outcome(outcome);
+        }
         let status = self.transport.status();
         let counts = self.transport.topic_counts();
         // What was requested is shown at once; the player's older state does not undo it.
@@ -256,5 +261,27 @@ impl Screen {
         for to in self.outbox.send(self.transport.now()) {
             self.model.has_sought(to);
         }
+    }
+}
+
+/// Logs what a user cannot see otherwise: that steps found no message, or were not made.
+fn log_outcome(outcome: Outcome) {
+    match outcome {
+        Outcome::Stepped { short, .. } => match short {
+            Some(Short::NoneAhead) => tracing::info!("no message further on"),
+            Some(Short::NoneBehind) => tracing::info!("no message further back"),
+            Some(Short::NoPath) => tracing::warn!(
+                "the steps that were left are given up: the connection to the network is lost"
+            ),
+            None | Some(Short::Replaced | Short::Over) => {}
+        },
+        Outcome::Refused(Refusal::NoPath) => tracing::warn!(
+            "no step: the connection to the network is lost; step again when it is back"
+        ),
+        Outcome::Refused(
+            Refusal::Over | Refusal::AtEnd | Refusal::UnknownTopic | Refusal::Replaced,
+        )
+        | Outcome::Done
+        | Outcome::Landed(_) => {}
     }
 }

@@ -4,45 +4,102 @@
 //! start only one cue.
 
 use super::Machine;
-use crate::bag::{CueAt, StartAt};
+use super::answers::Ticket;
+use crate::bag::{CueAt, StartAt, TopicId};
 use crate::player::command::{Command, Gate, Pace};
+use crate::player::outcome::{Outcome, Refusal, Short};
 use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
+
+/// When the outcome of a command is known.
+enum Taken {
+    /// Now.
+    Known(Outcome),
+    /// When the jump to this time has taken effect.
+    Jumped(Time<Ros>),
+    /// When the steps have been made.
+    Steps,
+}
+
+const DONE: Taken = Taken::Known(Outcome::Done);
 
 impl Machine {
     /// Takes a command; its effects happen in the next calls of [`Machine::advance`]. After [`Command::Stop`],
     /// and once the run is over, commands change nothing.
     pub fn apply(&mut self, command: Command, now: Time<Steady>) {
+        self.take(command, None, now);
+    }
+
+    /// The same; [`Machine::answer`] returns the outcome with this ticket as soon as it is known, after one of the
+    /// next calls of [`Machine::advance`] at the latest if nothing has to be read.
+    pub fn ask(&mut self, command: Command, ticket: Ticket, now: Time<Steady>) {
+        self.take(command, Some(ticket), now);
+    }
+
+    fn take(&mut self, command: Command, ticket: Option<Ticket>, now: Time<Steady>) {
         if self.conditions.course().is_over() {
+            self.answers.give(ticket, Outcome::Refused(Refusal::Over));
             return;
         }
         self.make_up_for_stall(now);
+        match self.carry_out(command, ticket, now) {
+            Taken::Known(outcome) => self.answers.give(ticket, outcome),
+            Taken::Jumped(at) => self.answers.await_jump(ticket, at),
+            Taken::Steps => {}
+        }
+    }
+
+    fn carry_out(&mut self, command: Command, ticket: Option<Ticket>, now: Time<Steady>) -> Taken {
         match command {
             Command::Toggle if self.conditions.is_to_play() => self.pause(now),
             Command::Play | Command::Toggle => self.play(now),
             Command::Pause => self.pause(now),
             Command::SetPace(pace) => self.set_pace(pace, now),
-            Command::Seek(to) => self.seek(to, now),
-            Command::SeekBy(span) => self.seek(self.here(now).saturating_add(span), now),
-            Command::Step(n) => self.step(n, now),
-            Command::StepTopic(topic, n) => self.step_topic(topic, n, now),
-            Command::PlayUntil(stop) => self.play_until(stop, now),
+            Command::Seek(to) => return self.seek(to, now),
+            Command::SeekBy(span) => return self.seek(self.here(now).saturating_add(span), now),
+            Command::Step(n) => return self.steps(None, n, ticket, now),
+            Command::StepTopic(topic, n) => return self.steps(Some(topic), n, ticket, now),
+            Command::PlayUntil(stop) => return self.play_until(stop, now),
             Command::PlayFor(span) => {
                 let span = if self.segment().speed().is_reverse() {
                     -span
                 } else {
                     span
                 };
-                self.play_until(self.here(now).saturating_add(span), now);
+                return self.play_until(self.here(now).saturating_add(span), now);
             }
-            Command::SetRange(range) => self.set_range(range, now),
+            Command::SetRange(range) => return self.set_range(range, now),
             Command::SetAtEnd(at_end) => self.change_to(self.segment().with_at_end(at_end), now),
+            Command::Mute(topic) | Command::Unmute(topic) if !self.report.knows(topic) => {
+                return Taken::Known(Outcome::Refused(Refusal::UnknownTopic));
+            }
             Command::Mute(topic) => self.mute(topic),
             Command::Unmute(topic) => self.unmute(topic),
             Command::OpenGate(gate) => self.open(gate),
             Command::CloseGate(gate) => self.close(gate),
             Command::Query => {}
-            Command::Stop => self.conditions.course_mut().stop(),
+            Command::Stop => {
+                self.conditions.course_mut().stop();
+                self.steps.cancel(Short::Over, &mut self.answers);
+                self.answers.refuse_jumps(Refusal::Over);
+            }
         }
+        DONE
+    }
+
+    /// Steps forward or back; refused while the connection to the network is lost, because what is sent then is
+    /// lost.
+    fn steps(
+        &mut self,
+        topic: Option<TopicId>,
+        n: i64,
+        ticket: Option<Ticket>,
+        now: Time<Steady>,
+    ) -> Taken {
+        if !self.conditions.gates().lets_steps_pass() {
+            return Taken::Known(Outcome::Refused(Refusal::NoPath));
+        }
+        self.step(topic, n, ticket, now);
+        Taken::Steps
     }
 
     fn open(&mut self, gate: Gate) {
@@ -56,12 +113,12 @@ impl Machine {
         if self.conditions.course().is_ended() {
             self.jump(self.segment().seek(self.segment().entry()), now);
         }
-        self.steps.cancel();
+        self.steps.cancel(Short::Replaced, &mut self.answers);
         self.conditions.play();
     }
 
     fn pause(&mut self, now: Time<Steady>) {
-        self.steps.cancel();
+        self.steps.cancel(Short::Replaced, &mut self.answers);
         self.stand(now);
     }
 
@@ -85,7 +142,7 @@ impl Machine {
     }
 
     /// Seeks within the recording. A target outside the range extends the range to that edge of the recording.
-    fn seek(&mut self, to: Time<Ros>, now: Time<Steady>) {
+    fn seek(&mut self, to: Time<Ros>, now: Time<Steady>) -> Taken {
         self.seeks += 1;
         let (to, range) = (self.options.recording.clamp(to), self.segment().range());
         let range = if to < range.start() {
@@ -95,21 +152,23 @@ impl Machine {
         } else {
             range
         };
-        self.jump(self.segment().seek_within(range, to), now);
+        self.jump(self.segment().seek_within(range, to), now)
     }
 
-    fn set_range(&mut self, range: TimeRange, now: Time<Steady>) {
+    fn set_range(&mut self, range: TimeRange, now: Time<Steady>) -> Taken {
         let all = self.options.recording;
         let range = TimeRange::between(all.clamp(range.start()), all.clamp(range.stop()));
-        self.jump(self.held(now).with_range(range, now), now);
+        self.jump(self.held(now).with_range(range, now), now)
     }
 
-    fn play_until(&mut self, stop: Time<Ros>, now: Time<Steady>) {
-        self.steps.cancel();
-        if self.conditions.course().is_underway() {
-            self.change_to(self.segment().play_until(Some(stop), now), now);
-            self.conditions.play();
+    fn play_until(&mut self, stop: Time<Ros>, now: Time<Steady>) -> Taken {
+        self.steps.cancel(Short::Replaced, &mut self.answers);
+        if !self.conditions.course().is_underway() {
+            return Taken::Known(Outcome::Refused(Refusal::AtEnd));
         }
+        self.change_to(self.segment().play_until(Some(stop), now), now);
+        self.conditions.play();
+        DONE
     }
 
     /// Jumps over a gap that is longer than the option allows. The cue stays: the next message is already read.
@@ -134,13 +193,11 @@ impl Machine {
         true
     }
 
-    fn jump(&mut self, segment: Segment, now: Time<Steady>) {
-        self.read_from(
-            StartAt::At(segment.position(now)),
-            segment,
-            now,
-            self.options.refill,
-        );
+    /// Jumps to where `segment` is; returns where that is.
+    fn jump(&mut self, segment: Segment, now: Time<Steady>) -> Taken {
+        let at = segment.position(now);
+        self.read_from(StartAt::At(at), segment, now, self.options.refill);
+        Taken::Jumped(at)
     }
 
     pub(super) fn read_from(
@@ -156,8 +213,9 @@ impl Machine {
             ..self.cue_at(from)
         };
         self.reader.jump(cue);
+        self.answers.refuse_jumps(Refusal::Replaced);
         self.rejoins.jumped(refill);
-        self.steps.cancel();
+        self.steps.cancel(Short::Replaced, &mut self.answers);
         self.played.clear();
         self.conditions.course_mut().jump();
         self.clock.owe();

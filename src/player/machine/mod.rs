@@ -6,6 +6,7 @@
 //! clock, message, end. The clock is never past a message that has not been published. At the start and after a
 //! jump the order is segment, clock, refills, messages.
 
+pub(super) mod answers;
 pub(super) mod clock;
 pub(super) mod commands;
 pub(super) mod played;
@@ -24,6 +25,7 @@ use super::source::Source;
 use crate::bag::{CueAt, Direction, StartAt};
 use crate::output::Output;
 use crate::time::{AtEnd, Duration, Segment, Speed, Steady, Time};
+use answers::Answers;
 use clock::ServedClock;
 use played::Played;
 use position::Position;
@@ -63,6 +65,7 @@ pub struct Machine {
     played: Played,
     steps: Steps,
     rejoins: Rejoins,
+    answers: Answers,
     report: Report,
     seeks: u64,
 }
@@ -91,6 +94,7 @@ impl Machine {
             played: Played::default(),
             steps: Steps::default(),
             rejoins: Rejoins::default(),
+            answers: Answers::default(),
             report,
             seeks: 0,
             options,
@@ -153,6 +157,9 @@ impl Machine {
         self.start_or_stop_rolling(now);
         self.report.enter(self.state(), now);
         self.position.tell(out);
+        if !may_send || self.reader.is_primed() {
+            self.answers.jumps_are_done();
+        }
         self.earliest(now, out)
     }
 

@@ -44,7 +44,9 @@ impl Machine {
         ) {
             digest.add(name, &message);
         }
-        self.steps.taken(message.key, went_out, self.segment());
+        let segment = self.segment();
+        self.steps
+            .taken(message.key, went_out, segment, &mut self.answers);
     }
 
     /// Sends a message that was taken; `false` if its topic is muted.

@@ -5,11 +5,15 @@
 //! out. A step back searches in the other direction and jumps to what it found. A search changes nothing until
 //! it has found its message, so when it is cancelled, playback keeps its position.
 
+use std::collections::VecDeque;
+
 use super::Machine;
+use super::answers::{Answers, Ticket};
 use super::reading::step_search::{Searched, StepSearch, Way};
 use crate::bag::{CueAt, Direction, Key, Message, StartAt, TopicId};
 use crate::output::Output;
 use crate::player::command::Gate;
+use crate::player::outcome::{Outcome, Short};
 use crate::time::{Duration, Segment, Steady, Time, TimeRange};
 
 /// The steps that were requested and have not been made.
@@ -18,6 +22,11 @@ pub(super) struct Steps {
     left: Left,
     /// The search for the message that a step leads to.
     search: Option<StepSearch>,
+    /// Why less will be found than was requested.
+    short: Option<Short>,
+    /// Who waits for them: in order and each for a number of messages if the next messages are sent; otherwise
+    /// all for the same end.
+    requests: VecDeque<Request>,
 }
 
 /// What is still to be sent while playback is paused.
@@ -26,10 +35,18 @@ enum Left {
     /// Nothing.
     #[default]
     None,
-    /// This many messages; those of muted topics do not count.
-    Next(u64),
+    /// Messages for each request; those of muted topics do not count.
+    Next,
     /// All messages up to and including this message of that topic.
     Through(TopicId, Key),
+}
+
+/// A command that waits for steps.
+#[derive(Debug)]
+struct Request {
+    ticket: Option<Ticket>,
+    left: u64,
+    sent: u64,
 }
 
 impl Steps {
@@ -44,97 +61,137 @@ impl Steps {
     }
 
     /// Cancels all of them.
-    pub(super) fn cancel(&mut self) {
-        *self = Self::default();
+    pub(super) fn cancel(&mut self, why: Short, answers: &mut Answers) {
+        self.short = Some(why);
+        self.end(answers);
     }
 
-    /// This many more steps; they replace steps to a message of a topic.
-    fn add(&mut self, more: u64) {
-        self.search = None;
-        self.left = match self.left {
-            Left::Next(left) => Left::Next(left.saturating_add(more)),
-            Left::None | Left::Through(..) if more > 0 => Left::Next(more),
-            Left::None | Left::Through(..) => Left::None,
-        };
+    /// There are no more: answers all who wait for them.
+    fn end(&mut self, answers: &mut Answers) {
+        let Self {
+            requests, short, ..
+        } = std::mem::take(self);
+        for Request { ticket, sent, .. } in requests {
+            answers.give(ticket, Outcome::Stepped { sent, short });
+        }
+    }
+
+    /// This many more steps; they replace searches, and steps to a message of a topic.
+    fn add(&mut self, more: u64, ticket: Option<Ticket>, answers: &mut Answers) {
+        if self.search.is_some() || matches!(self.left, Left::Through(..)) {
+            self.cancel(Short::Replaced, answers);
+        }
+        if more > 0 {
+            self.left = Left::Next;
+            self.await_end(ticket, more);
+        } else {
+            answers.give(ticket, STAYED);
+        }
+    }
+
+    fn await_end(&mut self, ticket: Option<Ticket>, left: u64) {
+        match self.requests.back_mut() {
+            // Nobody has to be told where one ends and the other begins.
+            Some(last) if ticket.is_none() && last.ticket.is_none() => {
+                last.left = last.left.saturating_add(left);
+            }
+            _ => self.requests.push_back(Request {
+                ticket,
+                left,
+                sent: 0,
+            }),
+        }
     }
 
     /// A message was taken; `went_out` is false if its topic is muted.
-    pub(super) fn taken(&mut self, taken: Key, went_out: bool, segment: Segment) {
-        self.left = match self.left {
-            Left::Next(..=1) if went_out => Left::None,
-            Left::Next(left) if went_out => Left::Next(left - 1),
-            Left::Through(_, to) if taken == to || segment.is_before(to.time, taken.time) => {
-                Left::None
+    pub(super) fn taken(
+        &mut self,
+        taken: Key,
+        went_out: bool,
+        segment: Segment,
+        answers: &mut Answers,
+    ) {
+        match self.left {
+            Left::None => return,
+            Left::Next => {
+                let Some(first) = self.requests.front_mut().filter(|_| went_out) else {
+                    return;
+                };
+                first.sent += 1;
+                first.left = first.left.saturating_sub(1);
+                if first.left == 0 {
+                    let (ticket, sent) = (first.ticket, first.sent);
+                    self.requests.pop_front();
+                    answers.give(ticket, Outcome::Stepped { sent, short: None });
+                }
+                if !self.requests.is_empty() {
+                    return;
+                }
+                self.left = Left::None;
             }
-            left => left,
+            Left::Through(_, to) => {
+                for request in &mut self.requests {
+                    request.sent += u64::from(went_out);
+                }
+                if taken != to && !segment.is_before(to.time, taken.time) {
+                    return;
+                }
+                self.left = Left::None;
+            }
+        }
+        if !self.is_any() {
+            self.end(answers);
         }
     }
 }
 
-/// Logged because nothing else shows that a step found no message.
-fn say_nothing_lies(way: Way) {
-    match way {
-        Way::Ahead => tracing::info!("no message further on"),
-        Way::Back => tracing::info!("no message further back"),
-    }
-}
+/// The outcome of no steps.
+const STAYED: Outcome = Outcome::Stepped {
+    sent: 0,
+    short: None,
+};
 
 impl Machine {
-    /// Pauses and steps `n` messages forward, or back if negative.
-    pub(super) fn step(&mut self, n: i64, now: Time<Steady>) {
-        if self.refuses_steps() {
-            return;
-        }
+    /// Pauses and steps `n` messages forward, or back if negative; with a topic, by messages of this topic.
+    pub(super) fn step(
+        &mut self,
+        topic: Option<TopicId>,
+        n: i64,
+        ticket: Option<Ticket>,
+        now: Time<Steady>,
+    ) {
         self.stand(now);
-        if n < 0 {
-            self.look_back(None, n.unsigned_abs(), now);
-        } else {
-            self.steps.add(n.unsigned_abs());
+        let more = n.unsigned_abs();
+        match topic {
+            None if n >= 0 => return self.steps.add(more, ticket, &mut self.answers),
+            Some(_) if n == 0 => {
+                self.steps.cancel(Short::Replaced, &mut self.answers);
+                return self.answers.give(ticket, STAYED);
+            }
+            Some(topic) if n > 0 => self.search_ahead(topic, more, now),
+            _ => self.search_back(topic, more, now),
         }
-    }
-
-    /// The same for messages of one topic.
-    pub(super) fn step_topic(&mut self, topic: TopicId, n: i64, now: Time<Steady>) {
-        if self.refuses_steps() {
-            return;
-        }
-        self.stand(now);
-        match n {
-            ..0 => self.look_back(Some(topic), n.unsigned_abs(), now),
-            0 => self.steps.cancel(),
-            1.. => self.look_ahead(topic, n.unsigned_abs(), now),
-        }
-    }
-
-    /// Refuses steps while the connection to the network is lost, because what is sent then is lost.
-    fn refuses_steps(&self) -> bool {
-        let is_refused = !self.conditions.gates().lets_steps_pass();
-        if is_refused {
-            tracing::warn!(
-                "no step: the connection to the network is lost; step again when it is back"
-            );
-        }
-        is_refused
+        self.steps.await_end(ticket, more);
     }
 
     /// Closes a gate and cancels steps that it does not let pass.
     pub(super) fn close(&mut self, gate: Gate) {
         self.conditions.close(gate);
-        if self.is_stepping() && !self.conditions.gates().lets_steps_pass() {
-            self.steps.cancel();
-            tracing::warn!(
-                "the steps that were left are given up: the connection to the network is lost"
-            );
+        if !self.conditions.gates().lets_steps_pass() {
+            self.steps.cancel(Short::NoPath, &mut self.answers);
         }
     }
 
-    /// At the limit: there is no message left to step to.
+    /// At the limit: there is no message left to step to. A search goes on.
     pub(super) fn give_up_steps(&mut self) {
         self.steps.left = Left::None;
-        say_nothing_lies(Way::Ahead);
+        self.steps.short = Some(Short::NoneAhead);
+        if !self.steps.is_any() {
+            self.steps.end(&mut self.answers);
+        }
     }
 
-    fn look_ahead(&mut self, topic: TopicId, n: u64, now: Time<Steady>) {
+    fn search_ahead(&mut self, topic: TopicId, n: u64, now: Time<Steady>) {
         if self.search_further(Way::Ahead, Some(topic), n) {
             return;
         }
@@ -142,7 +199,7 @@ impl Machine {
             // Requested again before it was reached: search from its target on.
             Left::Through(known, to) if known == topic => Some(to),
             _ => {
-                self.steps.left = Left::None;
+                self.steps.cancel(Short::Replaced, &mut self.answers);
                 self.played.taken()
             }
         };
@@ -163,11 +220,11 @@ impl Machine {
         search.is_some_and(|search| search.extend(way, topic, more))
     }
 
-    fn look_back(&mut self, topic: Option<TopicId>, n: u64, now: Time<Steady>) {
+    fn search_back(&mut self, topic: Option<TopicId>, n: u64, now: Time<Steady>) {
         if self.search_further(Way::Back, topic, n) {
             return;
         }
-        self.steps.left = Left::None;
+        self.steps.cancel(Short::Replaced, &mut self.answers);
         let backwards = !self.segment().speed().is_reverse();
         let before = Duration::from_nanos(if backwards { -1 } else { 1 });
         // Without a topic: search before the last message that was sent. With a topic: before the last message
@@ -220,7 +277,12 @@ impl Machine {
             }
             Searched::Found => {}
             // There are fewer messages than steps: use the last one found.
-            Searched::End => say_nothing_lies(way),
+            Searched::End => {
+                self.steps.short = Some(match way {
+                    Way::Ahead => Short::NoneAhead,
+                    Way::Back => Short::NoneBehind,
+                });
+            }
         }
         let found = self.steps.search.take().map(StepSearch::into_found);
         match (way, found) {
@@ -228,13 +290,15 @@ impl Machine {
             (Way::Ahead, Some((Some(topic), Some(found)))) => {
                 self.steps.left = Left::Through(topic, found.key);
             }
-            _ => {}
+            _ if self.steps.are_left() => {}
+            _ => self.steps.end(&mut self.answers),
         }
         true
     }
 
     /// Jumps to a message and sends it; reading continues after it.
     fn land(&mut self, message: &Message, now: Time<Steady>, out: &mut dyn Output) {
+        let mut steps = std::mem::take(&mut self.steps);
         let landed = self.segment().seek(message.key.time);
         self.read_from(StartAt::After(message.key), landed, now, false);
         self.clock.owe_nothing();
@@ -242,6 +306,10 @@ impl Machine {
         self.position.tell(out);
         self.show_clock(message.key.time, out);
         self.played.begin_after(message.key);
-        self.hand_out(message, None, out);
+        let went_out = self.hand_out(message, None, out);
+        for request in &mut steps.requests {
+            request.sent += u64::from(went_out);
+        }
+        steps.end(&mut self.answers);
     }
 }

@@ -149,7 +149,7 @@ fn other_commands_are_answered_while_a_step_is_searched_for() {
     // A stop answers all, those who wait for steps too.
     let step = transport.try_send(Command::Step(1)).unwrap().unwrap();
     let stopped = transport.ask(Command::Stop);
-    assert!(stopped.is_err() || stopped.is_ok_and(|it| it.state == State::Stopped));
+    assert!(stopped.is_err() || stopped.is_ok_and(|it| it.status.state == State::Stopped));
     running.join().unwrap();
     assert!(step.has_come());
 }
@@ -177,7 +177,7 @@ fn commands_queued_with_a_stop_are_answered_and_have_no_effect() {
     let (report, _) = player.start(looped, source, Null).unwrap().join().unwrap();
     assert_eq!((report.jumps, report.sent), (0, 0));
     assert_eq!(transport.status().unwrap().state, State::Stopped);
-    assert!(answers.iter().all(bagplay::player::Answer::has_come));
+    assert!(answers.iter().all(bagplay::player::PendingAnswer::has_come));
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_stop_answers_a_step_that_is_searched_for() {
     let stopped = transport.ask(Command::Stop);
     running.join().unwrap();
     for answer in [stopped, step.join().unwrap()] {
-        assert_eq!(answer.map(|it| it.state), Ok(State::Stopped));
+        assert_eq!(answer.map(|it| it.status.state), Ok(State::Stopped));
     }
 }
 
@@ -224,7 +224,7 @@ fn the_position_stands_still_while_a_send_blocks() {
     assert!(!seen.is_rolling() && stands < at(1_000_000_000), "{stands}");
     assert_eq!(seen.position(now + Duration::from_secs(60)), stands);
     leave.send(()).unwrap();
-    let playing = transport.ask(Command::Query).unwrap();
+    let playing = transport.ask(Command::Query).unwrap().status;
     assert_eq!(playing.state, State::Playing);
     // What it stood is not made up for.
     until("playing on", || {

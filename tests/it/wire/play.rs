@@ -97,8 +97,8 @@ fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
         transport.ask(command).unwrap();
         expect(5);
     }
-    let paused = transport.ask(Command::Step(3)).unwrap();
-    let back = transport.ask(Command::Step(-2)).unwrap();
+    let paused = transport.ask(Command::Step(3)).unwrap().status;
+    let back = transport.ask(Command::Step(-2)).unwrap().status;
     assert_eq!(
         (back.sent, back.segment.generation()),
         (paused.sent + 1, paused.segment.generation() + 1)

@@ -95,7 +95,12 @@ fn a_program_lives_on_a_players_time() {
     assert!(!clock.started() && clock.now() == Time::ZERO);
 
     let (transport, running) = serve(&session, |options| options.at_end = AtEnd::Loop);
-    let range = transport.ask(Command::Query).unwrap().segment.range();
+    let range = transport
+        .ask(Command::Query)
+        .unwrap()
+        .status
+        .segment
+        .range();
     for clock in &clocks {
         clock
             .wait_started(OnJump::Continue.within(Duration::from_secs(30)))
@@ -106,7 +111,11 @@ fn a_program_lives_on_a_players_time() {
     // Half as fast: nobody is there before the player is.
     let half = Pace::At(Speed::from_f64(0.5).unwrap());
     let begun = transport.now();
-    let slowed = transport.ask(Command::SetPace(half)).unwrap().segment;
+    let slowed = transport
+        .ask(Command::SetPace(half))
+        .unwrap()
+        .status
+        .segment;
     let target = slowed.position(begun) + Duration::from_millis(100);
     clock.sleep_until(target, OnJump::Continue).unwrap();
     assert!(transport.now() >= begun + Duration::from_millis(200));
@@ -121,6 +130,7 @@ fn a_program_lives_on_a_players_time() {
     let held = transport
         .ask(Command::Pause)
         .unwrap()
+        .status
         .segment
         .position(transport.now());
     until("the time it is held at", || clock.now() == held);
@@ -403,11 +413,17 @@ fn time_goes_on_between_the_states_of_a_player() {
         seen += usize::from(now > last);
         last = now;
     }
-    let range = transport.ask(Command::Query).unwrap().segment.range();
+    let range = transport
+        .ask(Command::Query)
+        .unwrap()
+        .status
+        .segment
+        .range();
     assert!(range.contains(last));
     let held = transport
         .ask(Command::Pause)
         .unwrap()
+        .status
         .segment
         .position(transport.now());
     // Once the pause is known, the time stands exactly there; or where it was, if it must not go back.

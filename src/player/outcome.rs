@@ -1,0 +1,63 @@
+//! [`Outcome`]: what became of a command, and [`Answer`], which brings it to whoever sent the command.
+
+use super::command::Status;
+use crate::time::{Ros, Time};
+
+/// What became of a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It took effect.
+    Done,
+    /// Playback has jumped to this time, and it is known what follows there. While a gate holds playback nothing
+    /// is read; then the segment and the clock have been sent.
+    Landed(Time<Ros>),
+    /// Steps have ended.
+    Stepped {
+        /// How many messages were published for this command. Commands for the same topic, and steps back, that
+        /// were combined because they came in quick succession, have one count together.
+        sent: u64,
+        /// Why fewer steps were made than requested; `None` if all were made.
+        short: Option<Short>,
+    },
+    /// It changed nothing, or a later command undid it before it took effect.
+    Refused(Refusal),
+}
+
+/// Why fewer steps were made than requested.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Short {
+    /// There is no further message in the direction of play.
+    NoneAhead,
+    /// There is no further message against the direction of play.
+    NoneBehind,
+    /// The connection to the network was lost.
+    NoPath,
+    /// Another command replaced them.
+    Replaced,
+    /// The run ended.
+    Over,
+}
+
+/// Why a command changed nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Refusal {
+    /// The run is over.
+    Over,
+    /// What would be sent would be lost: the connection to the network is lost.
+    NoPath,
+    /// Playback is at the exit edge of its range.
+    AtEnd,
+    /// The bag has no such topic.
+    UnknownTopic,
+    /// Another jump came before this one had taken effect.
+    Replaced,
+}
+
+/// The answer to a command.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Answer {
+    /// What became of the command.
+    pub outcome: Outcome,
+    /// The status after that.
+    pub status: Status,
+}

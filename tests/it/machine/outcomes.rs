@@ -1,0 +1,315 @@
+//! What becomes of commands: the outcome that the machine gives for each, and the answers of the player's thread.
+
+use bagplay::bag::{Cue, CueFeed, Cued, Message, TopicId};
+use bagplay::output::Recording;
+use bagplay::player::{
+    Answer, Command, Gate, Gates, Intent, Machine, Options, Outcome, Player, Refusal, Short,
+    Source, State, Ticket, Wait, WhenDone,
+};
+use bagplay::time::{AtEnd, TimeRange};
+
+use crate::machine::transcript::{NAMES, cue, messages, pace, quiet, ros, span, wall};
+use crate::support::patience::until;
+
+const B: TopicId = TopicId(1);
+
+fn paused() -> Options {
+    Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        ..quiet()
+    }
+}
+
+/// Messages of topics 0 and 1 in turn.
+fn in_turn(times: &[i64]) -> Vec<Message> {
+    let mut all = messages(times);
+    for (message, topic) in all.iter_mut().zip([0, 1].into_iter().cycle()) {
+        message.topic = TopicId(topic);
+    }
+    all
+}
+
+fn machine(options: Options, all: Vec<Message>) -> Machine {
+    Machine::new(
+        options,
+        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
+    )
+}
+
+fn settle(machine: &mut Machine, now: i64) {
+    while machine.advance(wall(now), &mut Recording(|_| ())) == Wait::Now {}
+}
+
+fn answers(machine: &mut Machine) -> Vec<(u64, Outcome)> {
+    std::iter::from_fn(|| machine.answer())
+        .map(|(Ticket(ticket), outcome)| (ticket, outcome))
+        .collect()
+}
+
+fn stepped(sent: u64) -> Outcome {
+    Outcome::Stepped { sent, short: None }
+}
+
+fn fell_short(sent: u64, short: Short) -> Outcome {
+    Outcome::Stepped {
+        sent,
+        short: Some(short),
+    }
+}
+
+#[test]
+fn every_command_has_its_outcome() {
+    use Command as C;
+    use Outcome::{Done, Landed, Refused};
+    // (the command before it, the command, its outcome)
+    let table = [
+        (C::Query, C::Query, Done),
+        (C::Query, C::Play, Done),
+        (C::Query, C::Pause, Done),
+        (C::Query, C::Toggle, Done),
+        (C::Query, pace(2.0), Done),
+        (C::Query, pace(-1.0), Done),
+        (C::Query, C::SetAtEnd(AtEnd::Loop), Done),
+        (C::Query, C::Mute(B), Done),
+        (C::Query, C::Unmute(B), Done),
+        (
+            C::Query,
+            C::Mute(TopicId(77)),
+            Refused(Refusal::UnknownTopic),
+        ),
+        (
+            C::Query,
+            C::Unmute(TopicId(77)),
+            Refused(Refusal::UnknownTopic),
+        ),
+        (C::Query, C::Seek(ros(1500)), Landed(ros(1500))),
+        (C::Query, C::Seek(ros(9000)), Landed(ros(2000))),
+        (C::Query, C::Seek(ros(1)), Landed(ros(1000))),
+        (C::Seek(ros(1500)), C::SeekBy(span(-100)), Landed(ros(1400))),
+        (
+            C::Seek(ros(1500)),
+            C::SetRange(TimeRange::between(ros(1100), ros(1200))),
+            Landed(ros(1200)),
+        ),
+        (C::Query, C::PlayUntil(ros(1500)), Done),
+        (C::Query, C::PlayFor(span(1)), Done),
+        (C::Query, C::Step(0), stepped(0)),
+        (C::Query, C::Step(3), stepped(3)),
+        (C::Query, C::Step(4), stepped(4)),
+        (C::Query, C::Step(9), fell_short(4, Short::NoneAhead)),
+        (C::Query, C::Step(-1), fell_short(0, Short::NoneBehind)),
+        (C::Step(4), C::Step(1), fell_short(0, Short::NoneAhead)),
+        (C::Step(4), C::Step(-3), stepped(1)),
+        (C::Step(4), C::Step(-9), fell_short(1, Short::NoneBehind)),
+        (C::Mute(B), C::Step(2), stepped(2)),
+        (C::Mute(B), C::Step(9), fell_short(2, Short::NoneAhead)),
+        (C::Query, C::StepTopic(B, 0), stepped(0)),
+        (C::Query, C::StepTopic(B, 2), stepped(4)),
+        (
+            C::Query,
+            C::StepTopic(B, 9),
+            fell_short(4, Short::NoneAhead),
+        ),
+        (
+            C::Query,
+            C::StepTopic(TopicId(2), 1),
+            fell_short(0, Short::NoneAhead),
+        ),
+        (C::Step(4), C::StepTopic(B, -1), stepped(1)),
+        (
+            C::Step(4),
+            C::StepTopic(B, -7),
+            fell_short(1, Short::NoneBehind),
+        ),
+        (C::Mute(B), C::StepTopic(B, 2), stepped(2)),
+        (
+            C::CloseGate(Gate::Path),
+            C::Step(1),
+            Refused(Refusal::NoPath),
+        ),
+        (
+            C::CloseGate(Gate::Path),
+            C::StepTopic(B, -1),
+            Refused(Refusal::NoPath),
+        ),
+        (C::CloseGate(Gate::Subscribers), C::Step(1), stepped(1)),
+        // What is behind a closed gate is not read: the jump itself is the answer.
+        (
+            C::CloseGate(Gate::Path),
+            C::Seek(ros(1500)),
+            Landed(ros(1500)),
+        ),
+        (C::Query, C::Stop, Done),
+        (C::Stop, C::Stop, Refused(Refusal::Over)),
+        (C::Stop, C::Play, Refused(Refusal::Over)),
+        (C::Stop, C::Step(1), Refused(Refusal::Over)),
+    ];
+    for (before, command, outcome) in table {
+        let mut machine = machine(paused(), in_turn(&[1000, 1100, 1200, 1300]));
+        settle(&mut machine, 0);
+        machine.apply(before, wall(0));
+        settle(&mut machine, 0);
+        machine.ask(command, Ticket(7), wall(0));
+        settle(&mut machine, 0);
+        assert_eq!(
+            answers(&mut machine),
+            [(7, outcome)],
+            "{before:?}, {command:?}"
+        );
+    }
+}
+
+#[test]
+fn playing_to_a_time_is_refused_at_the_end() {
+    let stays = Options {
+        when_done: WhenDone::Stay,
+        ..quiet()
+    };
+    let mut machine = machine(stays, messages(&[1000]));
+    for now in [0, 1000] {
+        settle(&mut machine, now);
+    }
+    assert_eq!(machine.state(), State::Ended);
+    machine.ask(Command::PlayUntil(ros(1500)), Ticket(1), wall(1001));
+    let refused = Outcome::Refused(Refusal::AtEnd);
+    assert_eq!(answers(&mut machine), [(1, refused)]);
+}
+
+#[test]
+fn steps_that_wait_together_are_counted_for_each_command() {
+    let mut machine = machine(paused(), messages(&[1000, 1100, 1200, 1300]));
+    for (ticket, n) in [(1, 1), (2, 2), (3, 5), (4, 1)] {
+        machine.ask(Command::Step(n), Ticket(ticket), wall(0));
+    }
+    settle(&mut machine, 0);
+    let expected = [
+        (1, stepped(1)),
+        (2, stepped(2)),
+        (3, fell_short(1, Short::NoneAhead)),
+        (4, fell_short(0, Short::NoneAhead)),
+    ];
+    assert_eq!(answers(&mut machine), expected);
+    // A command between them whose outcome nobody wants.
+    let times: Vec<i64> = (1000..1010).collect();
+    let mut machine = self::machine(paused(), messages(&times));
+    machine.ask(Command::Step(1), Ticket(1), wall(0));
+    machine.apply(Command::Step(2), wall(0));
+    machine.apply(Command::Step(2), wall(0));
+    machine.ask(Command::Step(3), Ticket(2), wall(0));
+    settle(&mut machine, 0);
+    assert_eq!(answers(&mut machine), [(1, stepped(1)), (2, stepped(3))]);
+    assert_eq!(machine.report().sent, 8);
+}
+
+#[test]
+fn steps_that_are_cancelled_say_how_many_were_made_and_why_no_more() {
+    for (cancel, why) in [
+        (Command::Pause, Short::Replaced),
+        (Command::Play, Short::Replaced),
+        (Command::Seek(ros(1400)), Short::Replaced),
+        (Command::Step(-1), Short::Replaced),
+        (Command::StepTopic(B, 1), Short::Replaced),
+        (Command::CloseGate(Gate::Path), Short::NoPath),
+        (Command::Stop, Short::Over),
+    ] {
+        let mut machine = machine(paused(), messages(&[1000, 1100, 1200, 1300]));
+        machine.ask(Command::Step(3), Ticket(1), wall(0));
+        while machine.report().sent < 2 {
+            machine.advance(wall(0), &mut Recording(|_| ()));
+        }
+        assert_eq!(answers(&mut machine), []);
+        machine.apply(cancel, wall(0));
+        settle(&mut machine, 0);
+        let expected = [(1, fell_short(2, why))];
+        assert_eq!(answers(&mut machine), expected, "{cancel:?}");
+    }
+}
+
+/// A machine whose cues are fed by the test.
+fn fed(options: Options) -> (Machine, std::sync::mpsc::Receiver<CueFeed>) {
+    let (sender, feeds) = std::sync::mpsc::sync_channel(10);
+    let source = Source::new(NAMES, move |_| {
+        let (feed, cue) = Cue::channel();
+        sender.send(feed).unwrap();
+        cue
+    });
+    (Machine::new(options, source), feeds)
+}
+
+#[test]
+fn a_seek_is_answered_when_it_is_known_what_follows() {
+    let (mut machine, feeds) = fed(paused());
+    settle(&mut machine, 0);
+    machine.ask(Command::Seek(ros(1200)), Ticket(1), wall(0));
+    settle(&mut machine, 0);
+    // Another jump comes before the cue has anything.
+    machine.ask(Command::Seek(ros(1300)), Ticket(2), wall(0));
+    settle(&mut machine, 0);
+    let replaced = (1, Outcome::Refused(Refusal::Replaced));
+    assert_eq!(answers(&mut machine), [replaced]);
+    let feed = feeds.try_iter().last().unwrap();
+    feed.push(Cued::Refill(messages(&[1200]).remove(0)));
+    settle(&mut machine, 1);
+    assert_eq!(answers(&mut machine), []);
+    feed.push(Cued::Message(messages(&[1400]).remove(0)));
+    settle(&mut machine, 2);
+    assert_eq!(answers(&mut machine), [(2, Outcome::Landed(ros(1300)))]);
+    machine.ask(Command::Seek(ros(1500)), Ticket(3), wall(3));
+    machine.apply(Command::Stop, wall(3));
+    let over = (3, Outcome::Refused(Refusal::Over));
+    assert_eq!(answers(&mut machine), [over]);
+}
+
+#[test]
+fn steps_by_topic_that_are_combined_are_answered_together() {
+    let (mut machine, feeds) = fed(paused());
+    settle(&mut machine, 0);
+    let all = in_turn(&[1000, 1100, 1200, 1300]);
+    let played = feeds.try_recv().unwrap();
+    for message in all.clone() {
+        played.push(Cued::Message(message));
+    }
+    for ticket in [1, 2] {
+        machine.ask(Command::StepTopic(B, 1), Ticket(ticket), wall(0));
+    }
+    let search = feeds.try_recv().unwrap();
+    search.push(Cued::Message(all[1].clone()));
+    settle(&mut machine, 0);
+    assert_eq!(answers(&mut machine), []);
+    search.push(Cued::Message(all[3].clone()));
+    settle(&mut machine, 0);
+    assert_eq!(answers(&mut machine), [(1, stepped(4)), (2, stepped(4))]);
+}
+
+#[test]
+fn the_thread_answers_every_command_also_after_the_end() {
+    let player = Player::new();
+    let transport = player.transport();
+    let all = messages(&[1000, 1100, 1200, 1300]);
+    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at)));
+    let running = player
+        .start(paused(), source, bagplay::output::Null)
+        .unwrap();
+    let ask = |command| -> Answer { transport.ask(command).unwrap() };
+    let first = ask(Command::Step(3));
+    assert_eq!((first.outcome, first.status.sent), (stepped(3), 3));
+    let landed = ask(Command::Seek(ros(1150)));
+    assert_eq!(landed.outcome, Outcome::Landed(ros(1150)));
+    let position = landed.status.segment.position(transport.now());
+    assert_eq!((position, landed.status.seeks), (ros(1150), 1));
+    let last = ask(Command::Step(5));
+    assert_eq!(last.outcome, fell_short(2, Short::NoneAhead));
+    let pending = transport.try_send(Command::Step(-1)).unwrap().unwrap();
+    until("the answer to the step", || pending.has_come());
+    assert_eq!(ask(Command::Stop).outcome, Outcome::Done);
+    running.join().unwrap();
+    assert_eq!(pending.get().unwrap().unwrap().outcome, stepped(1));
+    for command in [Command::Stop, Command::Play, Command::Step(1)] {
+        let answer = ask(command);
+        assert_eq!(answer.outcome, Outcome::Refused(Refusal::Over));
+        assert_eq!(answer.status.state, State::Stopped);
+    }
+    assert!(transport.send(Command::Play).is_err());
+    assert_eq!(Gates::OPEN, last.status.gates);
+}
