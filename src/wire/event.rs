@@ -39,7 +39,7 @@ pub enum WireEvent {
         /// The node.
         node: String,
     },
-    /// The connection to the network was lost or is back; [`Session::path`](crate::wire::net::session::Session::path)
+    /// The connection to the network was lost or is back; [`Session::path`](crate::wire::session::Session::path)
     /// has the state. While it is lost, puts reach no subscriber.
     PathChanged,
     /// The router of this host is gone, and this process has become the router.

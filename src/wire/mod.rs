@@ -6,28 +6,30 @@
 //! state. The codecs are pure functions, one file each, tested against byte vectors that real nodes accept.
 
 mod clock;
+mod dialect;
 mod error;
 mod event;
 mod net;
 mod options;
 mod publish;
 mod rmw_zenoh;
+mod session;
 
 pub use clock::follow::{ClockSource, Follow};
 pub use clock::payload::{CdrError, ClockBytes, check_cdr, decode_clock, encode_clock};
 pub use clock::state_message::{ClockMotion, ClockStateMessage};
 pub use clock::state_topic::StateTopic;
+pub use dialect::adapt::{Adapted, Samples, adapt, latched_depth};
 pub use error::WireError;
 pub use event::WireEvent;
 pub use net::connectivity::PathState;
-pub use net::session::Session;
 pub use options::{ClockOptions, Congestion, Distro, Played, SkipReason, Skipped, WireOptions};
 pub use publish::drain::Drained;
 pub use publish::monitor::{Missed, Monitor, TopicState};
 pub use publish::wire_output::WireOutput;
-pub use rmw_zenoh::adapt::{Adapted, Samples, adapt, latched_depth};
 pub use rmw_zenoh::gid::Gid;
 pub use rmw_zenoh::graph::Graph;
 pub use rmw_zenoh::names::{check_name, topic_key};
 pub use rmw_zenoh::qos_chunk::{decode_qos, encode_qos};
 pub use rmw_zenoh::token::{Endpoint, EntityKind, QueueDepth, Token};
+pub use session::Session;

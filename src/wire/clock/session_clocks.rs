@@ -11,12 +11,12 @@ use super::follow::{ClockSource, Follow};
 use super::state_message;
 use super::state_topic::StateTopic;
 use crate::wire::error::WireError;
-use crate::wire::net::session::{CLOCK_HASH, Session, clock_topic};
 use crate::wire::publish::publisher::{Spec, TopicPublisher};
 use crate::wire::rmw_zenoh::advertise::Planned;
 use crate::wire::rmw_zenoh::graph::Ours;
 use crate::wire::rmw_zenoh::token::{ANY_HASH, EntityKind, NO_HASH, Token};
 use crate::wire::rmw_zenoh::type_hash::Flavour;
+use crate::wire::session::{CLOCK_HASH, Session, clock_topic};
 
 impl Session {
     /// The time of a clock server on this network, for a [`SimTime`](crate::clock::SimTime). It drives clocks

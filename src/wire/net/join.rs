@@ -9,7 +9,7 @@ use super::endpoint::{Use, any_port, check, is_loopback};
 use super::env::{Environment, RouterCheck};
 use super::probe::{answers, has_router, router_listeners};
 use super::router::{Router, RouterSlot};
-use super::succession::Heir;
+use super::takeover::Heir;
 use super::zenoh_config::{Role, beside, built_in, from_file, is_router, set};
 use crate::untrusted::Foreign;
 use crate::wire::error::WireError;

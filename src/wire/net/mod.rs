@@ -1,5 +1,6 @@
 //! The connection to the network: configuration, roles, session, router, and the state of the connection.
 
+pub(super) mod blocking_session;
 pub(super) mod connectivity;
 pub(super) mod endpoint;
 pub(super) mod env;
@@ -7,6 +8,5 @@ pub(super) mod join;
 pub(super) mod now;
 pub(super) mod probe;
 pub(super) mod router;
-pub(super) mod session;
-pub(super) mod succession;
+pub(super) mod takeover;
 pub(super) mod zenoh_config;

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use crate::ros::Reliability;
 
-use super::blocking_session::{Lanes, Patient};
 use super::monitor::Row;
 use super::publisher::{Spec, TopicPublisher};
 use super::stalls::Stalls;
 use super::wire_output::{Line, WireOutput};
 use crate::wire::clock::clock_topic::Clock;
 use crate::wire::error::WireError;
-use crate::wire::net::session::{LINK_PATIENCE, Session};
+use crate::wire::net::blocking_session::{Lanes, Patient};
 use crate::wire::net::zenoh_config;
 use crate::wire::options::{ClockOptions, Congestion};
 use crate::wire::rmw_zenoh::advertise::Planned;
+use crate::wire::session::{LINK_PATIENCE, Session};
 
 impl Session {
     /// The zenoh sessions for messages. The session for blocking puts is opened when a topic first needs it.

@@ -1,8 +1,7 @@
 //! Sending messages: publishers, puts that wait, what was lost, and what has not left yet.
 
-pub(super) mod blocking_session;
+pub(super) mod closed_links;
 pub(super) mod declare;
-pub(super) mod departures;
 pub(super) mod drain;
 pub(super) mod monitor;
 pub(super) mod publisher;

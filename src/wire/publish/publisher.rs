@@ -20,10 +20,10 @@ use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, Mis
 
 use crate::ros::{Durability, History, Qos, Reliability};
 
-use super::blocking_session::Lanes;
 use super::monitor::Row;
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
+use crate::wire::net::blocking_session::Lanes;
 use crate::wire::net::now::unix_nanos;
 use crate::wire::options::Congestion;
 use crate::wire::rmw_zenoh::attachment::attachment;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use super::departures::Departures;
+use super::closed_links::Departures;
 use super::monitor::Row;
 use super::sockets::untaken;
 use crate::wire::event::{Events, WireEvent};

@@ -4,10 +4,10 @@
 use crate::bag::TopicId;
 use crate::ros::{Durability, History, Qos, dds_type, is_tf_static};
 
-use super::adapt::{Adapted, Samples, adapt, latched_depth};
 use super::graph::{CLOCK, Graph};
 use super::names::{check_name, normal_name};
 use super::type_hash::{Flavour, resolve};
+use crate::wire::dialect::adapt::{Adapted, Samples, adapt, latched_depth};
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::options::{Played, SkipReason, Skipped};

@@ -1,6 +1,5 @@
 //! The protocol of `rmw_zenoh`: keys, tokens, QoS, attachments, and the ROS graph that is read from tokens.
 
-pub(super) mod adapt;
 pub(super) mod advertise;
 pub(super) mod attachment;
 pub(super) mod gid;

@@ -17,16 +17,16 @@ use zenoh::qos::Priority;
 
 use crate::ros::{History, Qos, Reliability};
 
-use super::connectivity::{Path, PathState};
-use super::env::Environment;
-use super::join::{Joined, join};
-use super::router::RouterSlot;
-use super::succession::Succession;
+use super::net::connectivity::{Path, PathState};
+use super::net::env::Environment;
+use super::net::join::{Joined, join};
+use super::net::router::RouterSlot;
+use super::net::takeover::Succession;
 use crate::wire::clock::clock_topic::Clock;
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
+use crate::wire::net::blocking_session::Patient;
 use crate::wire::options::{ClockOptions, Played, Skipped, WireOptions};
-use crate::wire::publish::blocking_session::Patient;
 use crate::wire::publish::drain::{Drained, drain};
 use crate::wire::publish::publisher::Spec;
 use crate::wire::publish::wire_output::WireOutput;

@@ -1,0 +1,3 @@
+//! What all dialects of the wire share.
+
+pub(super) mod adapt;
