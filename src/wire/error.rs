@@ -105,5 +105,5 @@ pub enum WireError {
     Thread(#[source] std::io::Error),
     /// The thread that watches the router could not be started.
     #[error("cannot start the thread that watches the router")]
-    Succession(#[source] std::io::Error),
+    TakeoverThread(#[source] std::io::Error),
 }

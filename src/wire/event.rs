@@ -284,12 +284,12 @@ impl Events {
         Self(Arc::new(receiver))
     }
 
-    pub(crate) fn tell(&self, event: WireEvent) {
+    pub(crate) fn send(&self, event: WireEvent) {
         (self.0)(event);
     }
 
     pub(crate) fn warn(&self, text: String) {
-        self.tell(WireEvent::Warning(text));
+        self.send(WireEvent::Warning(text));
     }
 }
 

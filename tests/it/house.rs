@@ -500,6 +500,56 @@ fn no_files_import_each_other_in_a_circle() {
     assert!(circle.is_empty(), "in circles:\n{}", circle.join("\n"));
 }
 
+/// Part of `wire` → the parts of it that it may import. A dialect is one of the parts `rmw_zenoh` and `plain`.
+const MAY_IMPORT_IN_WIRE: [(&str, &[&str]); 2] = [
+    ("net", &["net", "error", "event", "options"]),
+    (
+        "publish",
+        &[
+            "publish",
+            "net",
+            "clock",
+            "error",
+            "event",
+            "options",
+            "dialect::interface",
+        ],
+    ),
+];
+
+#[test]
+fn the_network_and_the_publishers_know_no_dialect() {
+    let sources = sources();
+    let files: BTreeMap<Vec<String>, PathBuf> = sources
+        .iter()
+        .map(|(path, ..)| (module(path), path.clone()))
+        .collect();
+    let mut broken = Vec::new();
+    for (part, allowed) in MAY_IMPORT_IN_WIRE {
+        let own = ["wire".to_owned(), part.to_owned()];
+        let of_part = |(own_name, _): &(&Vec<String>, _)| own_name.starts_with(&own);
+        let mut count = 0;
+        for (name, path) in files.iter().filter(of_part) {
+            count += 1;
+            let (_, _, lines) = sources.iter().find(|(other, ..)| other == path).unwrap();
+            let is_face = path.ends_with("mod.rs");
+            for import in imports(name, is_face, lines, &files) {
+                let is_allowed = import[0] != "wire" || {
+                    let import = import[1..].join("::");
+                    let is_in =
+                        |one: &&str| import == **one || import.starts_with(&format!("{one}::"));
+                    allowed.iter().any(is_in)
+                };
+                if !is_allowed {
+                    broken.push(format!("{}: {}", path.to_string_lossy(), import.join("::")));
+                }
+            }
+        }
+        assert!(count > 0, "no files in wire/{part}");
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
 #[test]
 fn use_trees_are_split_into_paths() {
     let tree = "crate::{a, b::{c, d as e},\n    f}";

@@ -57,7 +57,9 @@ pub(crate) fn leave(network: Network, out: Exits) {
         drop(told);
     };
     // If the thread cannot be started, the closure and its session are dropped.
-    let _ = thread::Builder::new().name("farewell".into()).spawn(go);
+    let _ = thread::Builder::new()
+        .name("leave-network".into())
+        .spawn(go);
     // Nothing is sent: the sender is dropped at the end.
     let _ = is_through.recv_timeout(A_MOMENT);
 }

@@ -1,4 +1,4 @@
-//! `/clock` as ROS 2 publishes it, and a keeper thread that repeats the last value, never a newer one, while the
+//! `/clock` as ROS 2 publishes it, and a repeater thread that repeats the last value, never a newer one, while the
 //! player's thread is stuck in another put, and for new subscribers.
 //!
 //! A tick goes ahead of messages that wait to be sent, except after a jump. Messages from before the jump must arrive
@@ -17,19 +17,20 @@ use bytes::Bytes;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use zenoh::qos::Priority;
 
-use crate::ros::{Qos, Reliability};
+use crate::ros::Reliability;
 use crate::time::{Ros, Time};
 
 use super::payload::encode_clock;
+use crate::wire::dialect::interface::TopicSpec;
+use crate::wire::dialect::plan::CLOCK;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::net::blocking_session::Lanes;
+use crate::wire::net::blocking_session::PutSessions;
 use crate::wire::net::now::steady;
 use crate::wire::options::ClockOptions;
-use crate::wire::publish::monitor::Row;
-use crate::wire::publish::publisher::{Spec, TopicPublisher};
+use crate::wire::publish::monitor::TopicCounts;
+use crate::wire::publish::publisher::{PutRules, TopicPublisher};
 use crate::wire::publish::stalls::Stalls;
-use crate::wire::rmw_zenoh::graph::CLOCK;
 
 /// Ticks per second if the player has no rate.
 const DEFAULT_HZ: f64 = 40.0;
@@ -43,30 +44,30 @@ const SETTLED: Duration = Duration::from_millis(500);
 /// After this time it has been sent even if large messages wait all the time: enough below 2 Mbit/s.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Shared by the player's thread, the keeper and zenoh's threads.
+/// Shared by the player's thread, the repeater and zenoh's threads.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    state: Mutex<State>,
+    last: Mutex<LastTick>,
     /// Stays in line with messages. It has no token and no sequence numbers of its own.
     in_line: TopicPublisher,
-    /// Locked during a put in line, so that values are sent in order. Never locked while the state is locked,
+    /// Locked during a put in line, so that values are sent in order. Never locked while `last` is locked,
     /// because that put may wait.
-    line: Mutex<()>,
+    in_line_put: Mutex<()>,
     /// Whether each message comes directly after its clock.
     is_per_message: bool,
     /// Whether the player's thread is inside a put.
     is_putting: AtomicBool,
     stalls: Stalls,
     /// Counts the values put in line.
-    row: Arc<Row>,
+    counts: Arc<TopicCounts>,
 }
 
 #[derive(Debug)]
-struct State {
-    last: Option<Time<Ros>>,
-    last_put: Instant,
-    /// Goes ahead of messages: used by the keeper, and by the player if order does not matter. It puts while
-    /// the state is locked, so that values are sent in order.
+struct LastTick {
+    time: Option<Time<Ros>>,
+    put_at: Instant,
+    /// Goes ahead of messages: used by the repeater, and by the player if order does not matter. It puts while
+    /// this is locked, so that values are sent in order.
     ahead: TopicPublisher,
     /// The last jump, if messages from before it may still wait to be sent.
     jump: Option<Jump>,
@@ -88,7 +89,7 @@ impl Jump {
     }
 }
 
-/// What the keeper is asked to do.
+/// What the repeater is asked to do.
 #[derive(Clone, Copy, Debug)]
 enum Request {
     /// There is a new subscriber: send the last value again.
@@ -97,74 +98,73 @@ enum Request {
     End,
 }
 
-/// `/clock` while it is served. Dropping this ends the keeper.
+/// `/clock` while it is served. Dropping this ends the repeater.
 #[derive(Debug)]
 pub(crate) struct Clock {
     shared: Arc<Shared>,
     requests: Sender<Request>,
     events: Events,
-    keeper: Option<JoinHandle<()>>,
+    repeater: Option<JoinHandle<()>>,
 }
 
 impl Clock {
-    /// Declares the publisher of `spec` and starts the keeper.
+    /// Declares the publishers of `topic` and starts the repeater. In line with messages, values wait for room as
+    /// `rules` say.
     pub(crate) fn start(
-        lanes: &Lanes,
-        spec: &Spec,
+        sessions: &PutSessions,
+        topic: &TopicSpec,
+        rules: PutRules,
         options: ClockOptions,
         events: &Events,
         stalls: Stalls,
     ) -> Result<Self, WireError> {
         // A priority of its own means a queue of its own: behind bulk messages it would be milliseconds late.
-        let ahead = Spec {
+        let first = PutRules {
             priority: Priority::RealTime,
             waits: false,
-            ..spec.clone()
+            ..rules
         };
-        let ahead = TopicPublisher::declare(lanes, &ahead, events, None)?;
+        let ahead = TopicPublisher::declare(sessions, topic, first, events, None)?;
         // The same session and priority means the same queue: no link lets one overtake the other. Reliable, so
         // that it waits for room as messages do; otherwise messages could arrive without their clock.
-        let in_line = Spec {
+        let in_line = TopicSpec {
             token: None,
-            qos: Qos {
-                reliability: Reliability::Reliable,
-                ..spec.qos
-            },
-            ..spec.clone()
+            reliability: Reliability::Reliable,
+            ..topic.clone()
         };
         let shared = Arc::new(Shared {
-            state: Mutex::new(State {
-                last: None,
-                last_put: steady(),
+            last: Mutex::new(LastTick {
+                time: None,
+                put_at: steady(),
                 ahead,
                 jump: None,
                 has_clamped: false,
             }),
-            in_line: TopicPublisher::declare(lanes, &in_line, events, None)?,
-            line: Mutex::default(),
+            in_line: TopicPublisher::declare(sessions, &in_line, rules, events, None)?,
+            in_line_put: Mutex::default(),
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
             stalls,
-            row: Arc::new(Row::plain(Vec::new(), CLOCK.to_owned())),
+            counts: Arc::new(TopicCounts::named(CLOCK)),
         });
         let silence = silence(options);
-        let (kept, repeated) = (Arc::clone(&shared), Arc::clone(&shared));
-        let (requests, asked) = bounded(1);
-        // A put in line may wait, and the keeper must not, so another thread makes it.
-        let (in_line, wanted) = bounded::<()>(1);
+        let (of_repeater, of_in_line) = (Arc::clone(&shared), Arc::clone(&shared));
+        let (requests, received) = bounded(1);
+        // A put in line may wait, and the repeater must not, so another thread makes it.
+        let (put_in_line, wanted) = bounded::<()>(1);
         thread::Builder::new()
-            .name("clock-line".to_owned())
-            .spawn(move || wanted.iter().for_each(|()| repeated.put_in_line()))
+            .name("clock-in-line".to_owned())
+            .spawn(move || wanted.iter().for_each(|()| of_in_line.put_in_line()))
             .map_err(WireError::Thread)?;
-        let keeper = thread::Builder::new()
-            .name("clock-keeper".to_owned())
-            .spawn(move || kept.keep(silence, &asked, &in_line))
+        let repeater = thread::Builder::new()
+            .name("clock-repeater".to_owned())
+            .spawn(move || of_repeater.repeat(silence, &received, &put_in_line))
             .map_err(WireError::Thread)?;
         let clock = Self {
             shared,
             requests,
             events: events.clone(),
-            keeper: Some(keeper),
+            repeater: Some(repeater),
         };
         let matching = clock.shared.in_line.on_match(clock.waker());
         matching.map_err(|source| WireError::Declare {
@@ -177,34 +177,34 @@ impl Clock {
     /// Sends `time` as the clock. Waits for room if it has to stay in line.
     pub(crate) fn tick(&self, time: Time<Ros>) {
         let clock = encode_clock(time);
-        let mut state = self.shared.lock();
+        let mut last = self.shared.lock();
         let now = steady();
-        (state.last, state.last_put) = (Some(time), now);
-        let is_news =
-            clock.is_clamped && !std::mem::replace(&mut state.has_clamped, clock.is_clamped);
-        state.jump = state.jump.filter(|jump| !jump.is_settled(now));
+        (last.time, last.put_at) = (Some(time), now);
+        let is_first_clamped =
+            clock.is_clamped && !std::mem::replace(&mut last.has_clamped, clock.is_clamped);
+        last.jump = last.jump.filter(|jump| !jump.is_settled(now));
         // An error means that the session is closed; the player learns that from its messages.
-        if self.shared.is_per_message || state.jump.is_some() {
-            // Set before the lock is released, so that the keeper, which waits for the lock, does not put
+        if self.shared.is_per_message || last.jump.is_some() {
+            // Set before the lock is released, so that the repeater, which waits for the lock, does not put
             // first.
             self.shared.is_putting.store(true, Ordering::Relaxed);
-            drop(state);
+            drop(last);
             self.while_putting(|| self.shared.put_in_line());
         } else {
             let payload = Bytes::copy_from_slice(&clock.bytes);
-            let stamp = state.ahead.stamp();
-            drop(state.ahead.put_stamped(&payload, stamp));
+            // As above.
+            drop(last.ahead.put(&payload));
         }
-        if is_news {
+        if is_first_clamped {
             self.events.warn(format!(
-                "{time} does not fit into /clock (32-bit seconds, years 1901 to 2038): its nearest end is sent"
+                "{time} does not fit into /clock (32-bit seconds, years 1901 to 2038): the nearest time that fits is sent"
             ));
         }
     }
 
     /// Counts what subscribers of the clock missed.
-    pub(crate) fn row(&self) -> Arc<Row> {
-        Arc::clone(&self.shared.row)
+    pub(crate) fn counts(&self) -> Arc<TopicCounts> {
+        Arc::clone(&self.shared.counts)
     }
 
     /// Everything put from now on belongs to the time after a jump.
@@ -213,7 +213,7 @@ impl Clock {
         self.shared.lock().jump = Some(Jump { at, waited: at });
     }
 
-    /// Makes a put in line; the keeper watches the clock meanwhile.
+    /// Makes a put in line; the repeater repeats the clock if it takes long.
     pub(crate) fn while_putting(&self, put: impl FnOnce()) {
         let before = steady();
         self.shared.is_putting.store(true, Ordering::Relaxed);
@@ -246,14 +246,14 @@ impl Clock {
         })
     }
 
-    /// Ends the keeper and undeclares the token.
+    /// Ends the repeater and undeclares the token.
     pub(crate) fn stop(&mut self) {
         self.shared.lock().ahead.undeclare_token();
-        if let Some(keeper) = self.keeper.take() {
-            // An error means that the keeper has already ended.
+        if let Some(repeater) = self.repeater.take() {
+            // An error means that the repeater has already ended.
             let _ = self.requests.send(Request::End);
-            // The keeper's thread has reported its panic itself.
-            drop(keeper.join());
+            // The thread has reported its panic itself.
+            drop(repeater.join());
         }
     }
 }
@@ -265,48 +265,51 @@ impl Drop for Clock {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, LastTick> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts the last value in line with messages. Waits for room as they do, and before that for a put in line
     /// by another thread.
     fn put_in_line(&self) {
-        let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self.lock();
-        let Some(last) = state.last else { return };
-        let stamp = state.ahead.stamp();
-        drop(state);
-        let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);
+        let in_line_put = &self.in_line_put;
+        let only_put = in_line_put.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.lock();
+        let Some(time) = last.time else { return };
+        let attachment = last.ahead.next_attachment();
+        drop(last);
+        let payload = Bytes::copy_from_slice(&encode_clock(time).bytes);
         let bytes = payload.len();
-        let put = || self.in_line.put_stamped(&payload, stamp);
+        let put = || self.in_line.put_with(&payload, attachment);
         // Measures only this put, not the wait for the other thread.
         let (put, waited) = self.stalls.while_putting(put);
-        drop(line);
+        drop(only_put);
         // An error means that the session is closed; the player learns that from its messages.
         if put.is_ok() {
-            self.row.count_sent(bytes);
-            self.stalls.put_took(&self.row, waited);
+            self.counts.count_sent(bytes);
+            self.stalls.put_took(&self.counts, waited);
         }
     }
 
-    fn keep(&self, silence: Duration, asked: &Receiver<Request>, in_line: &Sender<()>) {
+    /// Puts the last value again while the player's thread is stuck in a put, and for new subscribers, until it is
+    /// asked to end.
+    fn repeat(&self, silence: Duration, requests: &Receiver<Request>, put_in_line: &Sender<()>) {
         let mut patience = silence;
         let mut is_wanted = false;
         // Repeated, because a subscriber may be known a moment before its link to the session that puts in line
         // is up.
         let mut again = 0;
         loop {
-            match asked.recv_timeout(patience) {
+            match requests.recv_timeout(patience) {
                 Ok(Request::Repeat) => (is_wanted, again) = (true, AGAIN),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::End) | Err(RecvTimeoutError::Disconnected) => return,
             }
-            let mut state = self.lock();
+            let mut last = self.lock();
             let now = steady();
-            let silent = now.saturating_duration_since(state.last_put);
+            let silent = now.saturating_duration_since(last.put_at);
             let is_putting = self.is_putting.load(Ordering::Relaxed);
-            let is_settled = state.jump.is_none_or(|jump| jump.is_settled(now));
+            let is_settled = last.jump.is_none_or(|jump| jump.is_settled(now));
             let is_free = is_settled && !self.is_per_message;
             let is_stuck = silent >= silence && is_putting && is_settled;
             patience = silence.saturating_sub(silent);
@@ -314,11 +317,11 @@ impl Shared {
             // A value in line would wait behind a put that is stuck.
             if goes_ahead || (is_wanted && !is_putting) {
                 if goes_ahead {
-                    state.repeat(now);
+                    last.repeat(now);
                 } else {
                     // One that already waits has the same effect.
-                    let _ = in_line.try_send(());
-                    state.last_put = now;
+                    let _ = put_in_line.try_send(());
+                    last.put_at = now;
                 }
                 is_wanted = !goes_ahead && again > 0;
                 again -= u32::from(is_wanted);
@@ -331,15 +334,14 @@ impl Shared {
     }
 }
 
-impl State {
-    /// Puts the last value again, ahead of messages.
+impl LastTick {
+    /// Puts the value again, ahead of messages.
     fn repeat(&mut self, now: Instant) {
-        let Some(last) = self.last else { return };
-        let payload = Bytes::copy_from_slice(&encode_clock(last).bytes);
-        let stamp = self.ahead.stamp();
+        let Some(time) = self.time else { return };
+        let payload = Bytes::copy_from_slice(&encode_clock(time).bytes);
         // An error means that the session is closed and has no subscribers any more.
-        drop(self.ahead.put_stamped(&payload, stamp));
-        self.last_put = now;
+        drop(self.ahead.put(&payload));
+        self.put_at = now;
     }
 }
 
@@ -360,8 +362,8 @@ fn silence(options: ClockOptions) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::dialect::interface::{MessageForm, Nodes};
     use crate::wire::options::Congestion;
-    use crate::wire::rmw_zenoh::graph::Graph;
     use zenoh::Wait;
 
     #[test]
@@ -393,12 +395,18 @@ mod tests {
         }
         let main = zenoh::open(config).wait().unwrap();
         let events = Events::new(|_| ());
-        let graph = Graph::new(main.zid().to_string(), "/player".to_owned());
-        let stalls = Stalls::new(graph, events.clone(), timeout, None);
-        let spec = Spec {
+        let stalls = Stalls::new(Nodes::Unannounced, events.clone(), timeout, None);
+        let topic = TopicSpec {
+            ids: Vec::new(),
+            name: CLOCK.to_owned(),
             key: "clock".to_owned(),
             token: None,
-            qos: Qos::default(),
+            offered: None,
+            reliability: Reliability::Reliable,
+            latched: None,
+            form: MessageForm::Plain,
+        };
+        let rules = PutRules {
             congestion: Congestion::Block,
             priority: Priority::Data,
             waits: true,
@@ -407,39 +415,39 @@ mod tests {
             hz: None,
             per_message: true,
         };
-        let lanes = Lanes {
+        let sessions = PutSessions {
             main: main.clone(),
-            patient: None,
+            blocking: None,
         };
-        let clock = Clock::start(&lanes, &spec, options, &events, stalls).unwrap();
+        let clock = Clock::start(&sessions, &topic, rules, options, &events, stalls).unwrap();
         (main, clock)
     }
 
     /// A subscriber in the publisher's own session is called within the put, by the thread that puts.
     #[test]
-    fn nobody_holds_the_lock_of_the_state_while_a_put_in_line_waits() {
+    fn the_last_tick_is_not_locked_while_a_put_in_line_waits() {
         const TIMEOUT: Duration = Duration::from_secs(10);
         let (session, clock) = per_message(TIMEOUT);
         let shared = Arc::clone(&clock.shared);
-        let (tell, told) = bounded(1000);
+        let (send, puts) = bounded(1000);
         let subscriber = session.declare_subscriber("clock").callback(move |sample| {
             // What goes ahead of messages never waits, and is put under the lock.
             if sample.priority() != Priority::Data {
                 return;
             }
             let began = steady();
-            let is_free = || shared.state.try_lock().is_ok();
+            let is_free = || shared.last.try_lock().is_ok();
             let is_late = || steady().saturating_duration_since(began) >= TIMEOUT;
             while !is_free() && !is_late() {
                 thread::yield_now();
             }
-            let _ = tell.try_send((thread::current().id(), !is_late()));
+            let _ = send.try_send((thread::current().id(), !is_late()));
         });
         let _subscriber = subscriber.wait().unwrap();
         let this = thread::current().id();
         let wait_for_put = |is_own: bool| {
             loop {
-                let (thread, is_free) = told.recv_timeout(2 * TIMEOUT).expect("a put in line");
+                let (thread, is_free) = puts.recv_timeout(2 * TIMEOUT).expect("a put in line");
                 assert!(is_free, "its thread held the lock");
                 if (thread == this) == is_own {
                     return;
@@ -448,7 +456,7 @@ mod tests {
         };
         clock.tick(Time::from_nanos(1));
         wait_for_put(true);
-        // Somebody new follows, and the keeper has it repeated.
+        // A new subscriber: the repeater has the value put again.
         clock.waker()();
         wait_for_put(false);
     }
@@ -457,8 +465,8 @@ mod tests {
     fn a_tick_that_waits_for_another_put_in_line_is_not_a_stall() {
         const TIMEOUT: Duration = Duration::from_secs(1);
         let (_session, clock) = per_message(TIMEOUT);
-        // Stands for the thread that repeats in line, while its put waits.
-        let line = clock.shared.line.lock().unwrap();
+        // As the thread that repeats in line does while its put waits.
+        let put = clock.shared.in_line_put.lock().unwrap();
         let waits_since = steady();
         thread::scope(|scope| {
             scope.spawn(|| clock.tick(Time::from_nanos(1)));
@@ -468,11 +476,11 @@ mod tests {
             while steady().saturating_duration_since(waits_since) < 2 * TIMEOUT {
                 thread::yield_now();
             }
-            drop(line);
+            drop(put);
         });
-        let row = clock.row();
-        assert_eq!(row.sent.load(Ordering::Relaxed), 1);
-        assert_eq!(row.stalled.load(Ordering::Relaxed), 0);
-        assert_eq!(row.lost.load(Ordering::Relaxed), 0);
+        let counts = clock.counts();
+        assert_eq!(counts.sent.load(Ordering::Relaxed), 1);
+        assert_eq!(counts.stalled.load(Ordering::Relaxed), 0);
+        assert_eq!(counts.lost.load(Ordering::Relaxed), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! [`ClockSource`]: the `/clock` topic, or a player's `clock_state`, as a time source.
 //!
-//! zenoh's thread only puts messages into a mailbox. A thread of the source takes them out and feeds the
+//! zenoh's thread only puts messages into an inbox. A thread of the source takes them out and feeds the
 //! clocks, so that jump handlers never run in a network callback. While handlers run, a waiting message is
 //! replaced by the next one, unless that would hide that time changed direction.
 
@@ -18,8 +18,9 @@ use crate::time::{Ros, Speed, Steady, Time};
 
 use super::payload::decode_clock;
 use super::state_message::ClockStateMessage;
+use crate::wire::dialect::interface::{Nodes, SubscriptionSpec};
+use crate::wire::dialect::plan::CLOCK;
 use crate::wire::net::now::steady;
-use crate::wire::rmw_zenoh::graph::{CLOCK, Graph};
 
 /// How long after it was made a source may be off before a publisher of the clock is reported as ignored.
 const GRACE: Duration = Duration::from_secs(1);
@@ -45,45 +46,43 @@ pub enum Follow {
 #[derive(Debug)]
 pub struct ClockSource {
     pub(crate) zenoh: zenoh::Session,
-    pub(crate) graph: Graph,
+    pub(crate) nodes: Nodes,
     pub(crate) follow: Follow,
-    /// The key to subscribe to, whatever the type hash of the publisher.
-    pub(crate) key: String,
-    /// The liveliness token of the subscription.
-    pub(crate) token: String,
-    pub(crate) mailbox: Arc<Mailbox>,
-    pub(crate) heard: Option<Heard>,
-    /// Whether the thread that empties the mailbox was started.
+    pub(crate) topic: SubscriptionSpec,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) subscription: Option<Subscription>,
+    /// Whether the thread that empties the inbox was started.
     pub(crate) has_thread: bool,
 }
 
 /// A subscription; its token is dropped first.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct Subscription {
     _token: LivelinessToken,
     _subscriber: Subscriber<()>,
 }
 
 /// What was received and has not been fed to the clocks yet.
 #[derive(Debug, Default)]
-pub(crate) struct Mailbox {
-    letters: Mutex<Letters>,
-    has_come: Condvar,
+pub(crate) struct Inbox {
+    contents: Mutex<Contents>,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Letters {
+struct Contents {
     /// Where to feed the time.
     feed: Option<Feed>,
-    said: Waiting<Said>,
+    messages: Waiting<Received>,
     publishers: Option<(Feed, usize)>,
     /// Whether the source is switched on.
-    is_wanted: bool,
+    is_enabled: bool,
     is_over: bool,
 }
 
+/// What a message says.
 #[derive(Clone, Copy, Debug)]
-enum Said {
+enum Received {
     Time(Time<Ros>),
     /// With the instant at which it was received.
     State(ClockState, Extrapolation, Time<Steady>),
@@ -92,9 +91,9 @@ enum Said {
 impl ClockSource {
     fn start_thread(&mut self) -> std::io::Result<()> {
         if !self.has_thread {
-            let mailbox = Arc::clone(&self.mailbox);
+            let inbox = Arc::clone(&self.inbox);
             let named = std::thread::Builder::new().name("ros-clock".to_owned());
-            named.spawn(move || mailbox.hand_on())?;
+            named.spawn(move || inbox.feed_clocks())?;
             self.has_thread = true;
         }
         Ok(())
@@ -105,12 +104,14 @@ impl TimeSource for ClockSource {
     fn attached(&mut self, feed: &Feed) {
         if let Err(error) = self.start_thread() {
             // `start` tries again and returns the error.
-            tracing::warn!("nobody counts the publishers of the clock: no thread: {error}");
+            tracing::warn!(
+                "publishers of the clock are not counted: the thread cannot be started: {error}"
+            );
         }
-        let (mailbox, feed) = (Arc::downgrade(&self.mailbox), feed.clone());
-        let tell = move |count| match mailbox.upgrade() {
-            Some(mailbox) => {
-                mailbox.put(|letters| letters.publishers = Some((feed.clone(), count)));
+        let (inbox, feed) = (Arc::downgrade(&self.inbox), feed.clone());
+        let counted = move |count| match inbox.upgrade() {
+            Some(inbox) => {
+                inbox.change(|contents| contents.publishers = Some((feed.clone(), count)));
                 true
             }
             None => false,
@@ -119,46 +120,48 @@ impl TimeSource for ClockSource {
             Follow::Clock => CLOCK,
             Follow::State(topic, _) => topic,
         };
-        self.graph.count_publishers(topic, Box::new(tell));
+        self.nodes.count_publishers(topic, Box::new(counted));
     }
 
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
         let fail = |source: zenoh::Error| SourceError::Failed(source);
         self.start_thread().map_err(|error| fail(error.into()))?;
-        self.mailbox
-            .put(|letters| letters.feed = Some(feed.clone()));
-        let (mailbox, feed, follow) =
-            (Arc::clone(&self.mailbox), feed.clone(), self.follow.clone());
-        let hear = move |sample: Sample| {
+        self.inbox
+            .change(|contents| contents.feed = Some(feed.clone()));
+        let (inbox, feed, follow) = (Arc::clone(&self.inbox), feed.clone(), self.follow.clone());
+        let receive = move |sample: Sample| {
             let since = feed.stopwatch();
             match read(&follow, &sample.payload().to_bytes(), since) {
-                Some(said) => mailbox.put(|letters| letters.said.put(said)),
+                Some(received) => inbox.change(|contents| contents.messages.put(received)),
                 None => feed.malformed(),
             }
         };
-        let subscriber = self.zenoh.declare_subscriber(self.key.clone());
-        let subscriber = subscriber.callback(hear).wait().map_err(fail)?;
-        let token = self.zenoh.liveliness().declare_token(self.token.clone());
-        self.heard = Some(Heard {
+        let subscriber = self.zenoh.declare_subscriber(self.topic.key.clone());
+        let subscriber = subscriber.callback(receive).wait().map_err(fail)?;
+        let token = self
+            .zenoh
+            .liveliness()
+            .declare_token(self.topic.token.clone());
+        self.subscription = Some(Subscription {
             _token: token.wait().map_err(fail)?,
             _subscriber: subscriber,
         });
-        self.mailbox.put(|letters| letters.is_wanted = true);
+        self.inbox.change(|contents| contents.is_enabled = true);
         Ok(())
     }
 
     fn stop(&mut self) {
-        self.heard = None;
-        self.mailbox.put(|letters| {
-            (letters.said, letters.is_wanted) = (Waiting::default(), false);
+        self.subscription = None;
+        self.inbox.change(|contents| {
+            (contents.messages, contents.is_enabled) = (Waiting::default(), false);
         });
     }
 }
 
 /// The time or state in a message; `None` if it cannot be read.
-fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Said> {
+fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Received> {
     match follow {
-        Follow::Clock => decode_clock(payload).map(Said::Time),
+        Follow::Clock => decode_clock(payload).map(Received::Time),
         Follow::State(_, how) => {
             let message = ClockStateMessage::decode(payload)?;
             let state = ClockState {
@@ -168,12 +171,12 @@ fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Said> {
                 generation: message.generation,
                 sent: (message.system_nanos > 0).then(|| Time::from_nanos(message.system_nanos)),
             };
-            Some(Said::State(state, *how, since))
+            Some(Received::State(state, *how, since))
         }
     }
 }
 
-impl Letter for Said {
+impl Letter for Received {
     fn said(&self) -> Option<mailbox::Said> {
         Some(match *self {
             Self::Time(time) => mailbox::Said::Time(time),
@@ -182,52 +185,52 @@ impl Letter for Said {
     }
 }
 
-impl Mailbox {
-    fn letters(&self) -> MutexGuard<'_, Letters> {
-        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+impl Inbox {
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, change: impl FnOnce(&mut Letters)) {
-        change(&mut self.letters());
-        self.has_come.notify_one();
+    fn change(&self, change: impl FnOnce(&mut Contents)) {
+        change(&mut self.contents());
+        self.changed.notify_one();
     }
 
     /// Feeds what arrives, until the source is dropped.
-    fn hand_on(&self) {
+    fn feed_clocks(&self) {
         let begun = steady();
-        let mut letters = self.letters();
+        let mut contents = self.contents();
         loop {
             // A publisher while the source is off causes a warning, so the count waits until the source is on
             // or the grace is over.
             let grace = GRACE.saturating_sub(steady().saturating_duration_since(begun));
-            let is_due = letters.is_wanted || grace.is_zero();
-            let publishers = letters.publishers.take_if(|_| is_due);
-            let (said, feed) = (letters.said.take(), letters.feed.clone());
-            if letters.is_over {
+            let is_due = contents.is_enabled || grace.is_zero();
+            let publishers = contents.publishers.take_if(|_| is_due);
+            let (received, feed) = (contents.messages.take(), contents.feed.clone());
+            if contents.is_over {
                 return;
             }
-            if said.is_none() && publishers.is_none() {
-                let patience = if letters.publishers.is_some() {
+            if received.is_none() && publishers.is_none() {
+                let patience = if contents.publishers.is_some() {
                     grace
                 } else {
                     Duration::MAX
                 };
-                let waited = self.has_come.wait_timeout(letters, patience);
-                (letters, _) = waited.unwrap_or_else(PoisonError::into_inner);
+                let waited = self.changed.wait_timeout(contents, patience);
+                (contents, _) = waited.unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            drop(letters);
+            drop(contents);
             if let Some((feed, count)) = publishers {
                 feed.publishers(count);
             }
-            match (said, feed) {
-                (Some(Said::Time(time)), Some(feed)) => feed.time(time),
-                (Some(Said::State(state, how, since)), Some(feed)) => {
+            match (received, feed) {
+                (Some(Received::Time(time)), Some(feed)) => feed.time(time),
+                (Some(Received::State(state, how, since)), Some(feed)) => {
                     feed.state_since(state, how, since);
                 }
                 _ => {}
             }
-            letters = self.letters();
+            contents = self.contents();
         }
     }
 }
@@ -235,6 +238,6 @@ impl Mailbox {
 impl Drop for ClockSource {
     fn drop(&mut self) {
         // The thread is not joined: it may be the one that drops this, in a jump handler.
-        self.mailbox.put(|letters| letters.is_over = true);
+        self.inbox.change(|contents| contents.is_over = true);
     }
 }

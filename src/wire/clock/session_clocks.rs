@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use zenoh::qos::Priority;
+
 use crate::player::Transport;
 use crate::ros::Qos;
 use crate::time;
@@ -10,47 +12,35 @@ use crate::time;
 use super::follow::{ClockSource, Follow};
 use super::state_message;
 use super::state_topic::StateTopic;
+use crate::wire::dialect::interface::Nodes;
+use crate::wire::dialect::plan::{CLOCK, clock_qos};
 use crate::wire::error::WireError;
-use crate::wire::publish::publisher::{Spec, TopicPublisher};
-use crate::wire::rmw_zenoh::advertise::Planned;
-use crate::wire::rmw_zenoh::graph::Ours;
-use crate::wire::rmw_zenoh::token::{ANY_HASH, EntityKind, NO_HASH, Token};
-use crate::wire::rmw_zenoh::type_hash::Flavour;
-use crate::wire::session::{CLOCK_HASH, Session, clock_topic};
+use crate::wire::publish::publisher::{PutRules, TopicPublisher};
+use crate::wire::rmw_zenoh::node::{CLOCK_MESSAGE, OwnType};
+use crate::wire::session::Session;
 
 impl Session {
     /// The time of a clock server on this network, for a [`SimTime`](crate::clock::SimTime). It drives clocks
     /// as long as this session is open.
     pub fn clock_source(&self, follow: Follow) -> ClockSource {
-        if let Err(error) = self.show_node() {
-            self.events.warn(error.to_string());
+        if let Err(error) = self.node.announce() {
+            self.connection.events.warn(error.to_string());
         }
-        let flavour = self.flavour();
-        let is_humble = flavour == Flavour::Humble;
-        let mut topic = clock_topic(if is_humble { NO_HASH } else { CLOCK_HASH });
-        if let Follow::State(name, _) = &follow {
-            let computed = state_message::hash().ok().filter(|_| !is_humble);
-            topic = Planned {
-                name: name.clone(),
-                dds_type: state_message::DDS_TYPE.to_owned(),
-                hash: computed.unwrap_or_else(|| NO_HASH.to_owned()),
-                qos: Qos::default(),
-                ..topic
-            };
-        }
-        let spec = self.ros_spec(&topic, ANY_HASH);
-        let token = spec.token.map(|token| Token {
-            kind: EntityKind::Subscription,
-            ..token
-        });
+        let hash = state_message::hash().ok();
+        let topic = match &follow {
+            Follow::Clock => self.node.subscription(CLOCK, CLOCK_MESSAGE, clock_qos()),
+            Follow::State(name, _) => {
+                let state_type = state_type(hash.as_deref());
+                self.node.subscription(name, state_type, Qos::default())
+            }
+        };
         ClockSource {
-            zenoh: self.zenoh.clone(),
-            graph: self.graph.clone(),
+            zenoh: self.connection.zenoh.clone(),
+            nodes: Nodes::RosGraph(self.graph()),
             follow,
-            key: spec.key,
-            token: token.map(|token| token.to_string()).unwrap_or_default(),
-            mailbox: Arc::default(),
-            heard: None,
+            topic,
+            inbox: Arc::default(),
+            subscription: None,
             has_thread: false,
         }
     }
@@ -62,37 +52,32 @@ impl Session {
         transport: &Transport,
         shift: time::Duration,
     ) -> Result<StateTopic, WireError> {
-        self.show_node()?;
-        let flavour = self.flavour();
+        self.node.announce()?;
         // The definition is part of this program, and a test computes its hash.
-        let computed = state_message::hash().ok();
-        let hash = computed.filter(|_| flavour != Flavour::Humble);
-        let hash = hash.unwrap_or_else(|| NO_HASH.to_owned());
-        let key_hash = if flavour == Flavour::Any {
-            ANY_HASH
-        } else {
-            &hash
-        };
-        let topic = Planned {
-            ids: Vec::new(),
-            name: format!("{}/clock_state", self.node.node_path()),
-            dds_type: state_message::DDS_TYPE.to_owned(),
-            hash: hash.clone(),
-            qos: Qos::default(),
-        };
+        let hash = state_message::hash().ok();
+        let state_type = state_type(hash.as_deref());
+        let name = format!("{}/clock_state", self.node_name());
+        let (topic, ours) = self.node.own_publisher(&name, state_type, Qos::default());
         // A stuck subscriber must not keep others from receiving the state.
-        let spec = Spec {
+        let rules = PutRules {
+            congestion: self.connection.congestion(),
+            priority: Priority::Data,
             waits: false,
-            ..self.ros_spec(&topic, key_hash)
         };
-        let publisher = TopicPublisher::declare(&self.lanes(false)?, &spec, &self.events, None)?;
+        let (sessions, events) = (
+            self.connection.put_sessions(false)?,
+            &self.connection.events,
+        );
+        let publisher = TopicPublisher::declare(&sessions, &topic, rules, events, None)?;
         let served = StateTopic::start(publisher, transport.clone(), shift)?;
-        let ours = Ours {
-            name: topic.name,
-            dds_type: topic.dds_type,
-            hash: key_hash.to_owned(),
-        };
-        self.graph.publish_also(ours, served.waker());
+        self.node.graph.publish_also(ours, served.waker());
         Ok(served)
+    }
+}
+
+fn state_type(hash: Option<&str>) -> OwnType<'_> {
+    OwnType {
+        dds_type: state_message::DDS_TYPE,
+        hash,
     }
 }

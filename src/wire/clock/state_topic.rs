@@ -22,13 +22,13 @@ use crate::wire::publish::publisher::TopicPublisher;
 const EVERY: Duration = Duration::from_secs(1);
 
 /// How long changes are collected after the state was published.
-const WINK: Duration = Duration::from_millis(5);
+const COLLECT_FOR: Duration = Duration::from_millis(5);
 
 /// What the thread is asked to do.
 #[derive(Clone, Copy, Debug)]
 enum Request {
     /// Publish the state.
-    Say,
+    Publish,
     /// The clock ends.
     End,
 }
@@ -56,7 +56,7 @@ impl StateTopic {
         transport: Transport,
         shift: time::Duration,
     ) -> Result<Self, WireError> {
-        let (requests, asked) = bounded(1);
+        let (requests, received) = bounded(1);
         transport.on_change(waker(&requests));
         let work = Work {
             publisher,
@@ -65,7 +65,7 @@ impl StateTopic {
             first: unix_nanos().unsigned_abs(),
         };
         let named = thread::Builder::new().name("clock-state".to_owned());
-        let thread = named.spawn(move || work.run(&asked));
+        let thread = named.spawn(move || work.run(&received));
         Ok(Self {
             requests,
             thread: Some(thread.map_err(WireError::Thread)?),
@@ -82,12 +82,12 @@ fn waker(requests: &Sender<Request>) -> Arc<dyn Fn() + Send + Sync> {
     let requests = requests.clone();
     // A request that already waits has the same effect.
     Arc::new(move || {
-        let _ = requests.try_send(Request::Say);
+        let _ = requests.try_send(Request::Publish);
     })
 }
 
 impl Work {
-    fn run(mut self, asked: &Receiver<Request>) {
+    fn run(mut self, requests: &Receiver<Request>) {
         let is_over = |request| {
             matches!(
                 request,
@@ -95,25 +95,25 @@ impl Work {
             )
         };
         loop {
-            self.say();
+            self.publish();
             // Changes that follow at once are published together.
-            let first = asked.recv_timeout(WINK);
+            let first = requests.recv_timeout(COLLECT_FOR);
             if is_over(first) {
                 break;
             }
-            if first.is_err() && is_over(asked.recv_timeout(EVERY)) {
+            if first.is_err() && is_over(requests.recv_timeout(EVERY)) {
                 break;
             }
-            if first.is_ok() && is_over(asked.recv_timeout(WINK)) {
+            if first.is_ok() && is_over(requests.recv_timeout(COLLECT_FOR)) {
                 break;
             }
         }
         // The last message: the clock has ended.
-        self.say();
+        self.publish();
         self.publisher.undeclare_token();
     }
 
-    fn say(&mut self) {
+    fn publish(&mut self) {
         let Some(status) = self.transport.status() else {
             return;
         };

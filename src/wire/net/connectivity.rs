@@ -5,8 +5,16 @@
 //! was a loss before.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::config::WhatAmI;
+use zenoh::sample::SampleKind;
+use zenoh::session::{TransportEvent, TransportEventsListener};
+
+use crate::wire::error::WireError;
+use crate::wire::event::{Events, WireEvent};
 
 /// Whether there is a connection over which puts can leave.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -20,7 +28,7 @@ pub struct PathState {
 
 /// The links of this process's sessions, and whether they connect it to the network.
 #[derive(Default, Debug)]
-pub(crate) struct Path {
+pub(crate) struct Connectivity {
     links: Mutex<Links>,
     changed: Condvar,
 }
@@ -66,12 +74,12 @@ impl Links {
 
 /// What is at the other end of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Far {
+pub(crate) enum RemoteKind {
     Router,
     Other,
 }
 
-impl Path {
+impl Connectivity {
     /// Adds the session `zid` of this process. Call it before its links are watched, and before another session
     /// of this process can link to it. The state is down until the session has a link; that does not count as a
     /// loss.
@@ -87,7 +95,7 @@ impl Path {
     }
 
     /// A link from session `near` of this process to session `zid` opened. Returns whether the state changed.
-    pub(crate) fn opened(&self, near: &str, zid: &str, far: Far) -> bool {
+    pub(crate) fn opened(&self, near: &str, zid: &str, kind: RemoteKind) -> bool {
         self.change(|links| {
             if links.sessions.contains_key(zid) {
                 return;
@@ -95,11 +103,11 @@ impl Path {
             let Some(session) = links.sessions.get_mut(near) else {
                 return;
             };
-            match far {
-                Far::Router => session.routers.insert(zid.to_owned()),
-                Far::Other => session.others.insert(zid.to_owned()),
+            match kind {
+                RemoteKind::Router => session.routers.insert(zid.to_owned()),
+                RemoteKind::Other => session.others.insert(zid.to_owned()),
             };
-            session.needs_router |= far == Far::Router;
+            session.needs_router |= kind == RemoteKind::Router;
         })
     }
 
@@ -178,6 +186,46 @@ impl Path {
     }
 }
 
+/// Reports the links of `session` to `connectivity`, to which the session was added before, and changes of the
+/// connection to `events`.
+pub(crate) fn watch_links(
+    session: &zenoh::Session,
+    events: &Events,
+    connectivity: &Arc<Connectivity>,
+) -> Result<TransportEventsListener<()>, WireError> {
+    let (events, connectivity) = (events.clone(), Arc::clone(connectivity));
+    let near = session.zid().to_string();
+    let listener = session
+        .info()
+        .transport_events_listener()
+        .history(true)
+        .callback(move |event| changed(&near, &event, &events, &connectivity))
+        .wait();
+    listener.map_err(|source| WireError::Declare {
+        what: "a listener for links".to_owned(),
+        source,
+    })
+}
+
+fn changed(near: &str, event: &TransportEvent, events: &Events, connectivity: &Connectivity) {
+    let zid = event.transport().zid().to_string();
+    let is_change = match event.kind() {
+        SampleKind::Put => {
+            let is_router = event.transport().whatami() == WhatAmI::Router;
+            let kind = if is_router {
+                RemoteKind::Router
+            } else {
+                RemoteKind::Other
+            };
+            connectivity.opened(near, &zid, kind)
+        }
+        SampleKind::Delete => connectivity.closed(near, &zid),
+    };
+    if is_change {
+        events.send(WireEvent::PathChanged);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,13 +233,13 @@ mod tests {
     const MAIN: &str = "a";
     const SECOND: &str = "b";
 
-    fn path() -> Path {
-        let path = Path::default();
+    fn path() -> Connectivity {
+        let path = Connectivity::default();
         path.add(MAIN);
         path
     }
 
-    fn state(path: &Path) -> (bool, u64) {
+    fn state(path: &Connectivity) -> (bool, u64) {
         let PathState { is_up, losses } = path.state();
         (is_up, losses)
     }
@@ -200,23 +248,23 @@ mod tests {
     fn the_last_router_takes_the_path_with_it() {
         let path = path();
         assert_eq!(state(&path), (false, 0));
-        assert!(path.opened(MAIN, "r1", Far::Router));
-        assert!(!path.opened(MAIN, "r2", Far::Router));
-        assert!(!path.opened(MAIN, "p", Far::Other));
+        assert!(path.opened(MAIN, "r1", RemoteKind::Router));
+        assert!(!path.opened(MAIN, "r2", RemoteKind::Router));
+        assert!(!path.opened(MAIN, "p", RemoteKind::Other));
         assert!(!path.closed(MAIN, "r1"));
         assert!(path.closed(MAIN, "r2"));
         assert_eq!(state(&path), (false, 1));
-        assert!(path.opened(MAIN, "r3", Far::Router));
+        assert!(path.opened(MAIN, "r3", RemoteKind::Router));
         assert_eq!(state(&path), (true, 1));
     }
 
     #[test]
     fn a_loss_shows_to_who_looks_when_it_is_over() {
         let path = path();
-        path.opened(MAIN, "r", Far::Router);
+        path.opened(MAIN, "r", RemoteKind::Router);
         let before = path.state();
         path.closed(MAIN, "r");
-        path.opened(MAIN, "r", Far::Router);
+        path.opened(MAIN, "r", RemoteKind::Router);
         let after = path.state();
         assert!(before.is_up && after.is_up && after.losses > before.losses);
     }
@@ -224,20 +272,20 @@ mod tests {
     #[test]
     fn each_session_needs_a_way_out_and_each_loss_counts() {
         let path = path();
-        path.opened(MAIN, "r", Far::Router);
+        path.opened(MAIN, "r", RemoteKind::Router);
         path.add(SECOND);
         // A session without any link so far has lost nothing.
         assert_eq!(state(&path), (false, 0));
-        assert!(path.opened(SECOND, "r", Far::Router));
+        assert!(path.opened(SECOND, "r", RemoteKind::Router));
         assert_eq!(state(&path), (true, 0));
         assert!(path.closed(MAIN, "r"));
-        assert!(path.opened(MAIN, "r", Far::Router));
+        assert!(path.opened(MAIN, "r", RemoteKind::Router));
         assert!(path.closed(SECOND, "r"));
         assert_eq!(state(&path), (false, 2));
         // One loss for both sessions: there was no connection in between.
         assert!(!path.closed(MAIN, "r"));
-        assert!(!path.opened(MAIN, "r", Far::Router));
-        assert!(path.opened(SECOND, "r", Far::Router));
+        assert!(!path.opened(MAIN, "r", RemoteKind::Router));
+        assert!(path.opened(SECOND, "r", RemoteKind::Router));
         assert_eq!(state(&path), (true, 2));
     }
 
@@ -245,7 +293,10 @@ mod tests {
     fn a_link_between_our_sessions_is_no_way_out_and_no_loss() {
         let path = path();
         path.add(SECOND);
-        assert!(!path.opened(MAIN, SECOND, Far::Other) && !path.opened(SECOND, MAIN, Far::Other));
+        assert!(
+            !path.opened(MAIN, SECOND, RemoteKind::Other)
+                && !path.opened(SECOND, MAIN, RemoteKind::Other)
+        );
         assert!(!path.closed(MAIN, SECOND) && !path.closed(SECOND, MAIN));
         assert_eq!(state(&path), (false, 0));
     }
@@ -253,7 +304,7 @@ mod tests {
     #[test]
     fn a_session_that_could_not_be_opened_is_not_waited_for() {
         let path = path();
-        path.opened(MAIN, "r", Far::Router);
+        path.opened(MAIN, "r", RemoteKind::Router);
         path.add(SECOND);
         path.remove(SECOND);
         path.wait(Duration::MAX);
@@ -263,7 +314,7 @@ mod tests {
     #[test]
     fn without_any_router_a_peer_will_do() {
         let path = path();
-        assert!(path.opened(MAIN, "p", Far::Other));
+        assert!(path.opened(MAIN, "p", RemoteKind::Other));
         assert!(path.closed(MAIN, "p"));
         assert_eq!(state(&path), (false, 1));
     }
@@ -272,11 +323,11 @@ mod tests {
     fn a_router_is_lost_for_so_long_as_it_does_not_come_back() {
         let path = path();
         assert!(!path.stays_lost(Duration::ZERO), "there was none");
-        path.opened(MAIN, "r", Far::Router);
+        path.opened(MAIN, "r", RemoteKind::Router);
         path.closed(MAIN, "r");
         assert!(path.wait_for_loss());
         assert!(path.stays_lost(Duration::ZERO));
-        path.opened(MAIN, "r", Far::Router);
+        path.opened(MAIN, "r", RemoteKind::Router);
         assert!(!path.stays_lost(Duration::MAX));
         path.closed(MAIN, "r");
         path.close();
@@ -288,7 +339,7 @@ mod tests {
         let path = path();
         path.add(SECOND);
         for session in [MAIN, SECOND] {
-            path.opened(session, "r", Far::Router);
+            path.opened(session, "r", RemoteKind::Router);
         }
         path.closed(MAIN, "r");
         assert!(!path.stays_lost(Duration::MAX));

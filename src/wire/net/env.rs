@@ -25,7 +25,7 @@ pub(crate) struct Environment {
     pub(crate) overrides: Vec<(String, String)>,
     pub(crate) router_check: RouterCheck,
     /// Messages about values that could not be used.
-    pub(crate) complaints: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Environment {
@@ -88,7 +88,7 @@ impl Environment {
             Some((0, _)) => RouterCheck::Forever,
             Some((times, _)) => u32::try_from(times).map_or(RouterCheck::Skip, RouterCheck::Times),
         };
-        let (mut overrides, mut complaints) = (Vec::new(), Vec::new());
+        let (mut overrides, mut warnings) = (Vec::new(), Vec::new());
         let pairs = get("ZENOH_CONFIG_OVERRIDE").unwrap_or_default();
         for pair in pairs
             .split(';')
@@ -99,7 +99,7 @@ impl Environment {
                 Some((key, value)) => {
                     overrides.push((key.trim().to_owned(), value.trim().to_owned()));
                 }
-                None => complaints.push(format!(
+                None => warnings.push(format!(
                     "ZENOH_CONFIG_OVERRIDE: `{pair}` is not key=value and is ignored"
                 )),
             }
@@ -109,7 +109,7 @@ impl Environment {
             config_file: get("ZENOH_SESSION_CONFIG_URI").map(PathBuf::from),
             overrides,
             router_check,
-            complaints,
+            warnings,
         })
     }
 }
@@ -169,6 +169,6 @@ mod tests {
             environment.overrides,
             expected.map(|(key, value)| (key.to_owned(), value.to_owned()))
         );
-        assert_eq!(environment.complaints.len(), 1);
+        assert_eq!(environment.warnings.len(), 1);
     }
 }

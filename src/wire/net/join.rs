@@ -9,7 +9,7 @@ use super::endpoint::{Use, any_port, check, is_loopback};
 use super::env::{Environment, RouterCheck};
 use super::probe::{answers, has_router, router_listeners};
 use super::router::{Router, RouterSlot};
-use super::takeover::Heir;
+use super::takeover::Successor;
 use super::zenoh_config::{Role, beside, built_in, from_file, is_router, set};
 use crate::untrusted::Foreign;
 use crate::wire::error::WireError;
@@ -32,21 +32,21 @@ pub(crate) struct Joined {
     /// The router of this process, if no other router was there.
     pub(crate) router: RouterSlot,
     /// How to become the router later; `None` if this process must not.
-    pub(crate) heir: Option<Heir>,
+    pub(crate) successor: Option<Successor>,
     pub(crate) description: String,
     /// Whether an endpoint to link to accepts connections.
     pub(crate) is_answered: bool,
 }
 
-/// The place of this session among the others.
+/// How this session joins the others.
 #[derive(Debug)]
-enum Place {
+enum JoinAs {
     /// Beside a router of this process.
     OwnRouter { listen: Vec<String> },
     /// Beside the router of this host; this process becomes the router if that one is gone.
-    Heir(Role),
+    Successor(Role),
     /// Anywhere else, without becoming the router.
-    At(Role),
+    Only(Role),
 }
 
 /// Opens the session that options and environment describe.
@@ -55,8 +55,8 @@ pub(crate) fn join(
     environment: &Environment,
     events: &Events,
 ) -> Result<Joined, WireError> {
-    for complaint in &environment.complaints {
-        events.warn(complaint.clone());
+    for warning in &environment.warnings {
+        events.warn(warning.clone());
     }
     for endpoint in &options.connect {
         check(endpoint, Use::Connect)?;
@@ -73,13 +73,13 @@ pub(crate) fn join(
         });
     }
     if let Some((mut config, by)) = configured(options, environment)? {
-        for complaint in environment.override_in(&mut config) {
-            events.warn(complaint);
+        for warning in environment.override_in(&mut config) {
+            events.warn(warning);
         }
         return open_configured(config, &by, options.stall_timeout);
     }
-    let (role, is_heir) = match choose(options, environment.router_check)? {
-        Place::OwnRouter { listen } => {
+    let (role, is_successor) = match choose(options, environment.router_check)? {
+        JoinAs::OwnRouter { listen } => {
             match Router::open(
                 router_config(&listen, options.stall_timeout, environment)?,
                 None,
@@ -96,8 +96,8 @@ pub(crate) fn join(
                 Err(error) => return Err(error),
             }
         }
-        Place::Heir(role) => (role, true),
-        Place::At(role) => (role, false),
+        JoinAs::Successor(role) => (role, true),
+        JoinAs::Only(role) => (role, false),
     };
     if let Some(connect) = role.unanswered() {
         let who = connect.join(", ");
@@ -110,7 +110,7 @@ pub(crate) fn join(
         zenoh,
         config,
         router: RouterSlot::default(),
-        heir: is_heir.then(|| heir(options, environment)),
+        successor: is_successor.then(|| successor(options, environment)),
         description: role.describe(),
         is_answered: role.unanswered().is_none(),
     })
@@ -169,7 +169,7 @@ fn open_configured(
         zenoh,
         config,
         router: RouterSlot::new(router),
-        heir: None,
+        successor: None,
         description,
         is_answered: true,
     })
@@ -194,7 +194,7 @@ fn open_beside(
         config,
         description: role.describe(),
         router: RouterSlot::new(Some(router)),
-        heir: None,
+        successor: None,
         is_answered: true,
     })
 }
@@ -223,10 +223,10 @@ fn router_config(
 }
 
 /// How this process becomes the router of this host.
-fn heir(options: &WireOptions, environment: &Environment) -> Heir {
+fn successor(options: &WireOptions, environment: &Environment) -> Successor {
     let (port, stall_timeout) = (options.router_port, options.stall_timeout);
     let environment = environment.clone();
-    Heir {
+    Successor {
         endpoint: local(options),
         open: Box::new(move || {
             let listen = router_listeners(port);
@@ -236,20 +236,20 @@ fn heir(options: &WireOptions, environment: &Environment) -> Heir {
     }
 }
 
-fn choose(options: &WireOptions, check: RouterCheck) -> Result<Place, WireError> {
+fn choose(options: &WireOptions, check: RouterCheck) -> Result<JoinAs, WireError> {
     let (connect, listen) = (options.connect.clone(), options.listen.clone());
     if connect.is_empty() {
         let is_there = |check| has_router(check, &local(options));
         return Ok(match (listen.is_empty(), check) {
-            (false, _) => Place::OwnRouter { listen },
+            (false, _) => JoinAs::OwnRouter { listen },
             (true, RouterCheck::Skip) => {
-                Place::At(beside_router(options, is_there(RouterCheck::Times(1))))
+                JoinAs::Only(beside_router(options, is_there(RouterCheck::Times(1))))
             }
-            (true, RouterCheck::Forever) => Place::At(beside_router(options, is_there(check))),
+            (true, RouterCheck::Forever) => JoinAs::Only(beside_router(options, is_there(check))),
             (true, RouterCheck::Times(_)) if is_there(check) => {
-                Place::Heir(beside_router(options, true))
+                JoinAs::Successor(beside_router(options, true))
             }
-            (true, RouterCheck::Times(_)) => Place::OwnRouter {
+            (true, RouterCheck::Times(_)) => JoinAs::OwnRouter {
                 listen: router_listeners(options.router_port),
             },
         });
@@ -263,7 +263,7 @@ fn choose(options: &WireOptions, check: RouterCheck) -> Result<Place, WireError>
         } else {
             listen
         };
-        return Ok(Place::At(Role::Peer {
+        return Ok(JoinAs::Only(Role::Peer {
             connect,
             listen,
             is_answered,
@@ -273,7 +273,7 @@ fn choose(options: &WireOptions, check: RouterCheck) -> Result<Place, WireError>
     let mut refused = None;
     for endpoint in &connect {
         match answers(endpoint, REMOTE_PATIENCE) {
-            Ok(()) => return Ok(Place::At(Role::Client { connect })),
+            Ok(()) => return Ok(JoinAs::Only(Role::Client { connect })),
             Err(source) => {
                 refused = Some(WireError::Unreachable {
                     endpoint: endpoint.clone(),
@@ -317,8 +317,8 @@ fn open(
     events: &Events,
 ) -> Result<(zenoh::Session, zenoh::Config), WireError> {
     let mut config = built_in(role, options.stall_timeout)?;
-    for complaint in environment.override_in(&mut config) {
-        events.warn(complaint);
+    for warning in environment.override_in(&mut config) {
+        events.warn(warning);
     }
     open_session(config, &role.describe())
 }
@@ -339,7 +339,7 @@ fn open_session(
 mod tests {
     use super::*;
 
-    fn place(connect: &[&str], listen: &[&str]) -> Result<Place, WireError> {
+    fn join_as(connect: &[&str], listen: &[&str]) -> Result<JoinAs, WireError> {
         let own = |endpoints: &[&str]| {
             endpoints
                 .iter()
@@ -363,33 +363,39 @@ mod tests {
             format!("tcp/127.0.0.1:{port}"),
             format!("tcp/0.0.0.0:{port}"),
         );
-        assert!(matches!(place(&[], &[&here]), Ok(Place::OwnRouter { .. })));
-        // With `RouterCheck::Skip` a router is assumed, so this process does not become it.
-        assert!(matches!(place(&[], &[]), Ok(Place::At(Role::Peer { .. }))));
         assert!(matches!(
-            place(&[&here], &[]),
-            Ok(Place::At(Role::Peer {
+            join_as(&[], &[&here]),
+            Ok(JoinAs::OwnRouter { .. })
+        ));
+        // With `RouterCheck::Skip` a router is assumed, so this process does not become it.
+        assert!(matches!(
+            join_as(&[], &[]),
+            Ok(JoinAs::Only(Role::Peer { .. }))
+        ));
+        assert!(matches!(
+            join_as(&[&here], &[]),
+            Ok(JoinAs::Only(Role::Peer {
                 is_answered: true,
                 ..
             }))
         ));
         assert!(matches!(
-            place(&[&elsewhere], &[&here]),
-            Ok(Place::At(Role::Peer { .. }))
+            join_as(&[&elsewhere], &[&here]),
+            Ok(JoinAs::Only(Role::Peer { .. }))
         ));
         assert!(matches!(
-            place(&[&elsewhere], &[]),
-            Ok(Place::At(Role::Client { .. }))
+            join_as(&[&elsewhere], &[]),
+            Ok(JoinAs::Only(Role::Client { .. }))
         ));
         drop(taken);
         assert!(matches!(
-            place(&[&here], &[]),
-            Ok(Place::At(Role::Peer {
+            join_as(&[&here], &[]),
+            Ok(JoinAs::Only(Role::Peer {
                 is_answered: false,
                 ..
             }))
         ));
-        let error = place(&[&elsewhere], &[]).unwrap_err();
+        let error = join_as(&[&elsewhere], &[]).unwrap_err();
         assert!(error.to_string().contains(&elsewhere), "{error}");
     }
 }

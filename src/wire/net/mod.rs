@@ -1,6 +1,7 @@
 //! The connection to the network: configuration, roles, session, router, and the state of the connection.
 
 pub(super) mod blocking_session;
+pub(super) mod connection;
 pub(super) mod connectivity;
 pub(super) mod endpoint;
 pub(super) mod env;

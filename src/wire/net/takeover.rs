@@ -1,4 +1,4 @@
-//! [`Succession`]: becoming the router of this host when its router is gone.
+//! [`RouterTakeover`]: becoming the router of this host when its router is gone.
 //!
 //! ROS 2 nodes keep looking for a router at the same endpoint. Only new nodes and nodes that lost their links
 //! need a router, but without one they find no other node. Several players may lose their router at once: the
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::connectivity::Path;
+use super::connectivity::Connectivity;
 use super::env::RouterCheck;
 use super::probe::has_router;
 use super::router::{Router, RouterSlot};
@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// What is needed to become the router.
-pub(crate) struct Heir {
+pub(crate) struct Successor {
     /// The endpoint of the router.
     pub(crate) endpoint: String,
     /// Opens a router of this process there.
@@ -31,56 +31,61 @@ pub(crate) struct Heir {
 
 /// The thread that waits for the loss of the router. Dropping this ends it.
 #[derive(Debug)]
-pub(crate) struct Succession {
-    path: Arc<Path>,
+pub(crate) struct RouterTakeover {
+    connectivity: Arc<Connectivity>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Succession {
-    /// Starts to watch `path`; a router that is opened goes to `slot`.
+impl RouterTakeover {
+    /// Starts to watch `connectivity`; a router that is opened goes to `slot`.
     pub(crate) fn start(
-        heir: Heir,
-        path: Arc<Path>,
+        successor: Successor,
+        connectivity: Arc<Connectivity>,
         slot: RouterSlot,
         events: Events,
     ) -> Result<Self, WireError> {
-        let watched = Arc::clone(&path);
+        let watched = Arc::clone(&connectivity);
         let thread = thread::Builder::new()
-            .name("succession".to_owned())
-            .spawn(move || succeed(&heir, &watched, &slot, &events))
-            .map_err(WireError::Succession)?;
+            .name("router-takeover".to_owned())
+            .spawn(move || take_over(&successor, &watched, &slot, &events))
+            .map_err(WireError::TakeoverThread)?;
         Ok(Self {
-            path,
+            connectivity,
             thread: Some(thread),
         })
     }
 }
 
 /// Returns when this process is the router, or when the session closes.
-fn succeed(heir: &Heir, path: &Path, slot: &RouterSlot, events: &Events) {
-    while path.wait_for_loss() {
+fn take_over(
+    successor: &Successor,
+    connectivity: &Connectivity,
+    slot: &RouterSlot,
+    events: &Events,
+) {
+    while connectivity.wait_for_loss() {
         let mut patience = GRACE;
-        while path.stays_lost(patience) {
+        while connectivity.stays_lost(patience) {
             patience = AGAIN;
-            if has_router(RouterCheck::Times(1), &heir.endpoint) {
+            if has_router(RouterCheck::Times(1), &successor.endpoint) {
                 continue;
             }
-            match (heir.open)() {
+            match (successor.open)() {
                 Ok(router) => {
                     let listen = router.listen().to_vec();
                     slot.put(router);
-                    events.tell(WireEvent::BecameRouter { listen });
+                    events.send(WireEvent::BecameRouter { listen });
                     return;
                 }
-                Err(error) => tracing::debug!("the place of the router is taken: {error}"),
+                Err(error) => tracing::debug!("another process is the router now: {error}"),
             }
         }
     }
 }
 
-impl Drop for Succession {
+impl Drop for RouterTakeover {
     fn drop(&mut self) {
-        self.path.close();
+        self.connectivity.close();
         if let Some(thread) = self.thread.take() {
             // The thread has reported its panic itself.
             let _ = thread.join();

@@ -196,7 +196,7 @@ pub(crate) fn beside(
 
 /// The configuration of the session for blocking puts, beside the session that has `config`. `None` for a
 /// client: its router would drop at once whatever its nodes have no room for.
-pub(crate) fn patient(
+pub(crate) fn blocking(
     mut config: Config,
     stall_timeout: Duration,
 ) -> Result<Option<Config>, WireError> {
@@ -403,7 +403,7 @@ mod tests {
                     config
                 };
                 assert_eq!(waits(&main), short, "{role:?}");
-                let second = patient(main, TIMEOUT).unwrap();
+                let second = blocking(main, TIMEOUT).unwrap();
                 assert_eq!(second.is_none(), matches!(role, Role::Client { .. }));
                 assert!(second.is_none_or(|second| waits(&second) == long));
             }

@@ -1,4 +1,4 @@
-//! [`Departures`]: links that close after their receiver took nothing, and how many messages that may have
+//! [`ClosedLinks`]: links that close after their receiver took nothing, and how many messages that may have
 //! lost.
 //!
 //! The system's buffers hold what is sent to a process that is stopped. While they have room, no put waits.
@@ -12,27 +12,27 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::monitor::Row;
+use super::monitor::TopicCounts;
 use super::sockets::QUEUE;
+use crate::wire::dialect::interface::Nodes;
 use crate::wire::event::{Events, WireEvent};
-use crate::wire::rmw_zenoh::graph::Graph;
 
 /// A receiver that has taken nothing for this long is not just between two reads.
 const A_WHILE: Duration = Duration::from_secs(1);
 
-/// The links of a session at the last look.
+/// The links of a session in the last sample.
 #[derive(Debug)]
-pub(super) struct Departures {
-    graph: Graph,
+pub(super) struct ClosedLinks {
+    nodes: Nodes,
     events: Events,
     /// By the id of the session at the other end.
     links: BTreeMap<String, Link>,
-    /// Links that had closed at the last look, and how long they had taken nothing. They are counted at the
-    /// next look, when puts that waited for them have ended.
-    closed: Vec<(Link, Duration)>,
-    /// By row: how many messages had been put at the last look.
+    /// Links that had closed in the last sample, and how long they had taken nothing. They are counted in the
+    /// next sample, when puts that waited for them have ended.
+    pending: Vec<(Link, Duration)>,
+    /// By topic: how many messages had been put in the last sample.
     put: Vec<u64>,
-    /// By row: the messages already counted, so that no message is counted twice when two links close.
+    /// By topic: the messages already counted, so that no message is counted twice when two links close.
     counted: Vec<Range<u64>>,
 }
 
@@ -43,9 +43,9 @@ struct Link {
     moved_at: Instant,
     /// The subscriber at that time. Its tokens may disappear with another link before this link closes.
     subscriber: Subscriber,
-    /// By row: how many of the messages put are known to have been taken.
+    /// By topic: how many of the messages put are known to have been taken.
     taken: Vec<u64>,
-    /// By row: how many messages will be known to have been taken once `ahead` more bytes have left.
+    /// By topic: how many messages will be known to have been taken once `ahead` more bytes have left.
     next: Vec<u64>,
     ahead: u64,
 }
@@ -53,47 +53,47 @@ struct Link {
 #[derive(Debug)]
 struct Subscriber {
     nodes: Vec<String>,
-    /// By row: whether the session subscribes.
+    /// By topic: whether the session subscribes.
     topics: Vec<bool>,
 }
 
-impl Departures {
-    pub(super) fn new(graph: Graph, events: Events) -> Self {
+impl ClosedLinks {
+    pub(super) fn new(nodes: Nodes, events: Events) -> Self {
         Self {
-            graph,
+            nodes,
             events,
             links: BTreeMap::new(),
-            closed: Vec::new(),
+            pending: Vec::new(),
             put: Vec::new(),
             counted: Vec::new(),
         }
     }
 
     /// Whether a link has closed that has not been counted yet.
-    pub(super) fn has_closed(&self) -> bool {
-        !self.closed.is_empty()
+    pub(super) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
     }
 
-    /// Takes in how many bytes each session has not taken `now`. The rows must be the same in every call.
-    pub(super) fn look(
+    /// Takes in how many bytes each session has not read `now`. The topics must be the same in every call.
+    pub(super) fn update(
         &mut self,
-        rows: &[Arc<Row>],
-        untaken: &BTreeMap<String, u64>,
+        topics: &[Arc<TopicCounts>],
+        unread: &BTreeMap<String, u64>,
         now: Instant,
     ) {
-        let sent = |row: &Arc<Row>| row.sent.load(Ordering::Relaxed);
-        let put: Vec<u64> = rows.iter().map(sent).collect();
-        // Messages put since the last look may not have reached the buffers yet.
+        let sent = |topic: &Arc<TopicCounts>| topic.sent.load(Ordering::Relaxed);
+        let put: Vec<u64> = topics.iter().map(sent).collect();
+        // Messages put since the last sample may not have reached the buffers yet.
         let before = std::mem::replace(&mut self.put, put);
         let before = if before.is_empty() {
-            vec![0; rows.len()]
+            vec![0; topics.len()]
         } else {
             before
         };
-        for (link, away) in std::mem::take(&mut self.closed) {
-            self.count(rows, &link, away);
+        for (link, away) in std::mem::take(&mut self.pending) {
+            self.count(topics, &link, away);
         }
-        let is_open = |zid: &String| untaken.contains_key(zid);
+        let is_open = |zid: &String| unread.contains_key(zid);
         let (open, closed): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut self.links)
             .into_iter()
             .partition(|(zid, _)| is_open(zid));
@@ -101,15 +101,15 @@ impl Departures {
         for link in closed.into_values() {
             let away = now.saturating_duration_since(link.moved_at);
             if link.bytes > 0 && away >= A_WHILE {
-                self.closed.push((link, away));
+                self.pending.push((link, away));
             }
         }
-        for (zid, &bytes) in untaken {
+        for (zid, &bytes) in unread {
             let subscriber = || Subscriber {
-                nodes: self.graph.nodes_of(zid),
-                topics: rows
+                nodes: self.nodes.of_session(zid),
+                topics: topics
                     .iter()
-                    .map(|row| self.graph.subscribes(zid, &row.name))
+                    .map(|topic| self.nodes.subscribes(zid, &topic.name))
                     .collect(),
             };
             if let Some(link) = self.links.get_mut(zid) {
@@ -128,19 +128,19 @@ impl Departures {
         }
     }
 
-    fn count(&mut self, rows: &[Arc<Row>], link: &Link, away: Duration) {
-        self.counted.resize(rows.len(), 0..0);
+    fn count(&mut self, topics: &[Arc<TopicCounts>], link: &Link, away: Duration) {
+        self.counted.resize(topics.len(), 0..0);
         let mut possibly_lost = 0;
-        for (at, row) in rows.iter().enumerate() {
+        for (at, topic) in topics.iter().enumerate() {
             if link.subscriber.topics[at] {
                 let messages = link.taken[at]..self.put[at];
                 possibly_lost += messages.end - messages.start;
                 let more = extend(&mut self.counted[at], messages);
-                row.possibly_lost.fetch_add(more, Ordering::Relaxed);
+                topic.possibly_lost.fetch_add(more, Ordering::Relaxed);
             }
         }
         if possibly_lost > 0 {
-            self.events.tell(WireEvent::Gone {
+            self.events.send(WireEvent::Gone {
                 nodes: link.subscriber.nodes.clone(),
                 away,
                 possibly_lost,
@@ -151,7 +151,7 @@ impl Departures {
 
 impl Link {
     /// Takes in that the buffer holds `bytes` at `now`; `before` is how many messages had been put at the
-    /// previous look.
+    /// previous sample.
     fn update(
         &mut self,
         bytes: u64,
@@ -197,17 +197,17 @@ mod tests {
     use crossbeam_channel::{Receiver, bounded};
 
     use super::*;
-    use crate::ros::Qos;
     use crate::wire::net::now::steady;
-    use crate::wire::rmw_zenoh::graph::Ours;
+    use crate::wire::rmw_zenoh::graph::{Graph, Ours};
 
     const ZID: &str = "b1";
     const TOKEN: &str = "@ros2_lv/0/b1/0/1/MS/%/%/listener/%image/type/hash/::,10:,:,:,,";
 
     struct Bench {
-        departures: Departures,
-        rows: Vec<Arc<Row>>,
-        told: Receiver<WireEvent>,
+        links: ClosedLinks,
+        graph: Graph,
+        topics: Vec<Arc<TopicCounts>>,
+        events: Receiver<WireEvent>,
         start: Instant,
     }
 
@@ -221,60 +221,60 @@ mod tests {
             };
             graph.publish(vec![ours], None);
             graph.appeared(TOKEN);
-            let (tell, told) = bounded(10);
-            let events = Events::new(move |event| drop(tell.send(event)));
-            let row = Row::ros(Vec::new(), "/image".to_owned(), Qos::default());
+            let (send, received) = bounded(10);
+            let events = Events::new(move |event| drop(send.send(event)));
             Self {
-                departures: Departures::new(graph, events),
-                rows: vec![Arc::new(row)],
-                told,
+                links: ClosedLinks::new(Nodes::RosGraph(graph.clone()), events),
+                graph,
+                topics: vec![Arc::new(TopicCounts::named("/image"))],
+                events: received,
                 start: steady(),
             }
         }
 
-        /// A look after `at` milliseconds, with `sent` messages sent and the bytes not taken of each open link.
-        fn look(&mut self, at: u64, sent: u64, links: &[(&str, u64)]) {
-            self.rows[0].sent.store(sent, Ordering::Relaxed);
-            let untaken = links.iter().map(|(zid, bytes)| ((*zid).to_owned(), *bytes));
+        /// A sample after `at` milliseconds, with `sent` messages sent and the unread bytes of each open link.
+        fn sample(&mut self, at: u64, sent: u64, links: &[(&str, u64)]) {
+            self.topics[0].sent.store(sent, Ordering::Relaxed);
+            let unread = links.iter().map(|(zid, bytes)| ((*zid).to_owned(), *bytes));
             let now = self.start + Duration::from_millis(at);
-            self.departures.look(&self.rows, &untaken.collect(), now);
+            self.links.update(&self.topics, &unread.collect(), now);
         }
 
         fn possibly_lost(&self) -> u64 {
-            self.rows[0].possibly_lost.load(Ordering::Relaxed)
+            self.topics[0].possibly_lost.load(Ordering::Relaxed)
         }
     }
 
     #[test]
     fn what_was_put_since_the_buffer_was_empty_may_be_lost_with_the_link() {
         let mut bench = Bench::new();
-        bench.look(0, 10, &[(ZID, 0)]);
-        bench.look(250, 20, &[(ZID, 0)]);
-        bench.look(500, 30, &[(ZID, 1000)]);
+        bench.sample(0, 10, &[(ZID, 0)]);
+        bench.sample(250, 20, &[(ZID, 0)]);
+        bench.sample(500, 30, &[(ZID, 1000)]);
         // Its tokens disappear with another link.
-        bench.departures.graph.vanished(TOKEN);
-        bench.look(2000, 90, &[(ZID, 7000)]);
-        bench.look(2250, 100, &[]);
+        bench.graph.vanished(TOKEN);
+        bench.sample(2000, 90, &[(ZID, 7000)]);
+        bench.sample(2250, 100, &[]);
         assert_eq!(bench.possibly_lost(), 0);
         // A put that waited has ended.
-        bench.look(2300, 101, &[]);
+        bench.sample(2300, 101, &[]);
         assert_eq!(bench.possibly_lost(), 91);
-        let gone = bench.told.try_recv().unwrap();
+        let gone = bench.events.try_recv().unwrap();
         assert_eq!(
             gone.to_string(),
             "/listener took nothing for 2.0 s, then its link closed: it may have lost up to 91 messages"
         );
-        assert!(bench.told.try_recv().is_err());
+        assert!(bench.events.try_recv().is_err());
     }
 
     #[test]
     fn who_took_something_a_moment_ago_leaves_in_order() {
         for last in [(ZID, 0), (ZID, 900)] {
             let mut bench = Bench::new();
-            bench.look(0, 10, &[(ZID, 1000)]);
-            bench.look(2000, 20, &[last]);
-            bench.look(2250, 30, &[]);
-            bench.look(2300, 30, &[]);
+            bench.sample(0, 10, &[(ZID, 1000)]);
+            bench.sample(2000, 20, &[last]);
+            bench.sample(2250, 30, &[]);
+            bench.sample(2300, 30, &[]);
             assert_eq!(bench.possibly_lost(), 0, "{last:?}");
         }
     }
@@ -282,27 +282,27 @@ mod tests {
     #[test]
     fn what_is_still_in_the_buffer_when_some_of_it_is_taken_is_not_taken() {
         let mut bench = Bench::new();
-        bench.look(0, 0, &[(ZID, 0)]);
-        bench.look(250, 10, &[(ZID, 0)]);
-        bench.look(500, 20, &[(ZID, QUEUE)]);
+        bench.sample(0, 0, &[(ZID, 0)]);
+        bench.sample(250, 10, &[(ZID, 0)]);
+        bench.sample(500, 20, &[(ZID, QUEUE)]);
         // Some bytes have left, but fewer than zenoh may have had in its queue.
-        bench.look(750, 30, &[(ZID, 1000)]);
-        bench.look(1000, 40, &[(ZID, QUEUE + 1000)]);
-        bench.look(2250, 50, &[]);
-        bench.look(2300, 50, &[]);
+        bench.sample(750, 30, &[(ZID, 1000)]);
+        bench.sample(1000, 40, &[(ZID, QUEUE + 1000)]);
+        bench.sample(2250, 50, &[]);
+        bench.sample(2300, 50, &[]);
         assert_eq!(bench.possibly_lost(), 50);
         let mut bench = Bench::new();
-        bench.look(0, 0, &[(ZID, 0)]);
-        bench.look(250, 10, &[(ZID, 0)]);
-        bench.look(500, 20, &[(ZID, 0)]);
-        bench.look(750, 30, &[(ZID, 2 * QUEUE)]);
+        bench.sample(0, 0, &[(ZID, 0)]);
+        bench.sample(250, 10, &[(ZID, 0)]);
+        bench.sample(500, 20, &[(ZID, 0)]);
+        bench.sample(750, 30, &[(ZID, 2 * QUEUE)]);
         // As many bytes have left as could be in the queue when ten messages were put and the buffer was empty.
-        bench.look(1000, 40, &[(ZID, QUEUE)]);
-        bench.look(1250, 50, &[(ZID, 3 * QUEUE)]);
+        bench.sample(1000, 40, &[(ZID, QUEUE)]);
+        bench.sample(1250, 50, &[(ZID, 3 * QUEUE)]);
         // As many bytes again: those in the buffer and the queue when thirty messages were put.
-        bench.look(1500, 60, &[(ZID, QUEUE)]);
-        bench.look(2750, 70, &[]);
-        bench.look(2800, 70, &[]);
+        bench.sample(1500, 60, &[(ZID, QUEUE)]);
+        bench.sample(2750, 70, &[]);
+        bench.sample(2800, 70, &[]);
         assert_eq!(bench.possibly_lost(), 40);
     }
 
@@ -310,17 +310,17 @@ mod tests {
     fn a_message_that_two_subscribers_may_have_lost_counts_once() {
         let mut bench = Bench::new();
         let other = TOKEN.replace(ZID, "b2");
-        bench.departures.graph.appeared(&other);
-        bench.look(0, 10, &[(ZID, 0), ("b2", 0)]);
-        bench.look(250, 10, &[(ZID, 0), ("b2", 0)]);
-        bench.look(500, 20, &[(ZID, 500), ("b2", 500)]);
-        bench.look(2000, 30, &[(ZID, 900), ("b2", 900)]);
-        bench.look(2250, 40, &[("b2", 1300)]);
-        bench.look(2300, 40, &[("b2", 1300)]);
+        bench.graph.appeared(&other);
+        bench.sample(0, 10, &[(ZID, 0), ("b2", 0)]);
+        bench.sample(250, 10, &[(ZID, 0), ("b2", 0)]);
+        bench.sample(500, 20, &[(ZID, 500), ("b2", 500)]);
+        bench.sample(2000, 30, &[(ZID, 900), ("b2", 900)]);
+        bench.sample(2250, 40, &[("b2", 1300)]);
+        bench.sample(2300, 40, &[("b2", 1300)]);
         assert_eq!(bench.possibly_lost(), 30);
-        bench.look(2550, 60, &[]);
-        bench.look(2600, 60, &[]);
+        bench.sample(2550, 60, &[]);
+        bench.sample(2600, 60, &[]);
         assert_eq!(bench.possibly_lost(), 50);
-        assert_eq!(bench.told.try_iter().count(), 2);
+        assert_eq!(bench.events.try_iter().count(), 2);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::bag::TopicId;
 use crate::ros::Qos;
 
-use crate::wire::rmw_zenoh::graph::Graph;
+use crate::wire::dialect::interface::{Nodes, TopicSpec};
 
 /// The present state of one topic.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub struct TopicState {
     pub ids: Vec<TopicId>,
     /// The name on the wire.
     pub name: String,
-    /// The profile with which it is offered; `None` on plain keys.
+    /// The profile that subscribers see; `None` on plain keys.
     pub qos: Option<Qos>,
     /// Messages handed to zenoh, refills included.
     pub sent: u64,
@@ -49,9 +49,8 @@ pub struct Missed {
 
 /// The counts of one topic: one writer, many readers; different counts may be from different moments.
 #[derive(Debug, Default)]
-pub(crate) struct Row {
-    /// The profile of a ROS topic, whose subscribers have tokens; `None` on plain keys, where only routes are
-    /// known.
+pub(crate) struct TopicCounts {
+    /// The profile that subscribers see; `None` if they see none.
     pub(crate) qos: Option<Qos>,
     pub(crate) ids: Vec<TopicId>,
     pub(crate) name: String,
@@ -66,20 +65,20 @@ pub(crate) struct Row {
     pub(crate) has_match: AtomicBool,
 }
 
-impl Row {
-    /// A row of a ROS topic.
-    pub(crate) fn ros(ids: Vec<TopicId>, name: String, qos: Qos) -> Self {
+impl TopicCounts {
+    /// The counts of a topic that nothing has been put on.
+    pub(crate) fn of(topic: &TopicSpec) -> Self {
         Self {
-            qos: Some(qos),
-            ..Self::plain(ids, name)
+            qos: topic.offered,
+            ids: topic.ids.clone(),
+            ..Self::named(&topic.name)
         }
     }
 
-    /// A row of a plain key.
-    pub(crate) fn plain(ids: Vec<TopicId>, name: String) -> Self {
+    /// Counts that belong to no recorded topic.
+    pub(crate) fn named(name: &str) -> Self {
         Self {
-            ids,
-            name,
+            name: name.to_owned(),
             ..Self::default()
         }
     }
@@ -101,64 +100,75 @@ impl Row {
 /// A view of the published topics. Cheap to clone; valid after the output is dropped.
 #[derive(Clone, Debug)]
 pub struct Monitor {
-    rows: Arc<[Arc<Row>]>,
-    clock: Option<Arc<Row>>,
-    graph: Graph,
+    topics: Arc<[Arc<TopicCounts>]>,
+    clock: Option<Arc<TopicCounts>>,
+    nodes: Nodes,
 }
 
 impl Monitor {
-    pub(crate) fn new(rows: Vec<Arc<Row>>, clock: Option<Arc<Row>>, graph: Graph) -> Self {
+    pub(crate) fn new(
+        topics: Vec<Arc<TopicCounts>>,
+        clock: Option<Arc<TopicCounts>>,
+        nodes: Nodes,
+    ) -> Self {
         Self {
-            rows: rows.into(),
+            topics: topics.into(),
             clock,
-            graph,
+            nodes,
         }
     }
 
     /// All topics on the wire, in the order in which they were requested, without `/clock`.
     pub fn topics(&self) -> Vec<TopicState> {
-        self.rows.iter().map(|row| self.state(row)).collect()
+        self.topics.iter().map(|topic| self.state(topic)).collect()
     }
 
     /// The topic on the wire that publishes a recorded topic; `None` if it is skipped.
     pub fn topic(&self, id: TopicId) -> Option<TopicState> {
-        let row = self.rows.iter().find(|row| row.ids.contains(&id))?;
-        Some(self.state(row))
+        self.counts(id).map(|topic| self.state(topic))
     }
 
     /// What subscribers of the clock missed; `None` if no clock is served.
     pub fn clock(&self) -> Option<Missed> {
-        self.clock.as_ref().map(|row| row.missed())
+        self.clock.as_ref().map(|clock| clock.missed())
     }
 
     /// The recorded topics with a route to a subscriber.
     pub fn matched(&self) -> Vec<TopicId> {
-        let has_match = |row: &&Arc<Row>| row.has_match.load(Ordering::Relaxed);
-        let rows = self.rows.iter().filter(has_match);
-        rows.flat_map(|row| row.ids.iter().copied()).collect()
+        let has_match = |topic: &&Arc<TopicCounts>| topic.has_match.load(Ordering::Relaxed);
+        let matched = self.topics.iter().filter(has_match);
+        matched
+            .flat_map(|topic| topic.ids.iter().copied())
+            .collect()
     }
 
-    /// Whether messages of a recorded topic can reach a subscriber: there is a route, and on ROS topics also a
-    /// subscriber's token.
+    /// Whether messages of a recorded topic can reach a subscriber: there is a route, and if subscribers announce
+    /// themselves, one has done so.
     pub fn is_ready(&self, id: TopicId) -> bool {
-        let row = self.rows.iter().find(|row| row.ids.contains(&id));
-        row.is_some_and(|row| {
-            let state = self.state(row);
-            state.has_match && (state.subscribers > 0 || row.qos.is_none())
+        self.counts(id).is_some_and(|topic| {
+            let subscriptions = self.nodes.subscriptions(&topic.name);
+            topic.has_match.load(Ordering::Relaxed) && subscriptions != Some(0)
         })
     }
 
-    fn state(&self, row: &Row) -> TopicState {
+    fn counts(&self, id: TopicId) -> Option<&TopicCounts> {
+        let mut topics = self.topics.iter();
+        topics
+            .find(|topic| topic.ids.contains(&id))
+            .map(Arc::as_ref)
+    }
+
+    fn state(&self, topic: &TopicCounts) -> TopicState {
         TopicState {
-            ids: row.ids.clone(),
-            name: row.name.clone(),
-            qos: row.qos,
-            sent: row.sent.load(Ordering::Relaxed),
-            bytes: row.bytes.load(Ordering::Relaxed),
-            dropped: row.dropped.load(Ordering::Relaxed),
-            missed: row.missed(),
-            has_match: row.has_match.load(Ordering::Relaxed),
-            subscribers: self.graph.reached(&row.name),
+            ids: topic.ids.clone(),
+            name: topic.name.clone(),
+            qos: topic.qos,
+            sent: topic.sent.load(Ordering::Relaxed),
+            bytes: topic.bytes.load(Ordering::Relaxed),
+            dropped: topic.dropped.load(Ordering::Relaxed),
+            missed: topic.missed(),
+            has_match: topic.has_match.load(Ordering::Relaxed),
+            subscribers: self.nodes.subscriptions(&topic.name).unwrap_or(0),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! [`TopicPublisher`]: one topic on the wire, as `rmw_zenoh` publishes it.
+//! [`TopicPublisher`]: one topic on the wire, declared as its dialect says.
 //!
 //! It declares the zenoh entity before the liveliness token and drops the token first. Sequence numbers start
 //! at 1 and continue through every jump, because subscribers count any step other than 1 as lost messages. Only
@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use bytes::Bytes;
 use zenoh::Wait;
@@ -18,31 +17,19 @@ use zenoh::pubsub::Publisher;
 use zenoh::qos::{CongestionControl, Priority, Reliability as ZenohReliability};
 use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, MissDetectionConfig};
 
-use crate::ros::{Durability, History, Qos, Reliability};
+use crate::ros::Reliability;
 
-use super::monitor::Row;
+use super::monitor::TopicCounts;
+use crate::wire::dialect::interface::{Attachment, MessageForm, TopicSpec};
 use crate::wire::error::WireError;
 use crate::wire::event::{Events, WireEvent};
-use crate::wire::net::blocking_session::Lanes;
+use crate::wire::net::blocking_session::PutSessions;
 use crate::wire::net::now::unix_nanos;
 use crate::wire::options::Congestion;
-use crate::wire::rmw_zenoh::attachment::attachment;
-use crate::wire::rmw_zenoh::gid::Gid;
-use crate::wire::rmw_zenoh::token::Token;
 
-/// How often a latched publisher sends its last sequence number again, if it has changed.
-const HEARTBEAT: Duration = Duration::from_millis(500);
-/// How many samples a `keep_all` publisher keeps for late joiners; the number must be limited.
-const KEEP_ALL_CACHE: usize = 1000;
-
-/// The properties of a publisher to declare.
-#[derive(Clone, Debug)]
-pub(crate) struct Spec {
-    /// The key to put on.
-    pub(crate) key: String,
-    /// The token, whose key also gives the GID; `None` on plain keys, where puts carry no attachment.
-    pub(crate) token: Option<Token>,
-    pub(crate) qos: Qos,
+/// How messages share the links with others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PutRules {
     pub(crate) congestion: Congestion,
     pub(crate) priority: Priority,
     /// Whether messages wait for room, as `congestion` says; otherwise they are dropped at once.
@@ -55,7 +42,7 @@ pub(crate) struct TopicPublisher {
     // Fields drop in this order: the token before the entity.
     token: Option<LivelinessToken>,
     sink: Sink,
-    gid: Option<Gid>,
+    form: MessageForm,
     sequence: i64,
 }
 
@@ -66,49 +53,49 @@ enum Sink {
 }
 
 impl TopicPublisher {
-    /// Declares a publisher. `row` and `events` are updated when its messages get or lose a route to a
+    /// Declares a publisher. `counts` and `events` are updated when its messages get or lose a route to a
     /// subscriber.
     pub(crate) fn declare(
-        lanes: &Lanes,
-        spec: &Spec,
+        sessions: &PutSessions,
+        topic: &TopicSpec,
+        rules: PutRules,
         events: &Events,
-        row: Option<&Arc<Row>>,
+        counts: Option<&Arc<TopicCounts>>,
     ) -> Result<Self, WireError> {
         let fail = |source| WireError::Declare {
-            what: spec.key.clone(),
+            what: topic.key.clone(),
             source,
         };
-        let key = KeyExpr::try_from(spec.key.clone()).map_err(fail)?;
-        let patient = lanes.patient_for(spec.waits);
-        let builder = patient
-            .unwrap_or(&lanes.main)
+        let key = KeyExpr::try_from(topic.key.clone()).map_err(fail)?;
+        let blocking = sessions.blocking_for(rules.waits);
+        let builder = blocking
+            .unwrap_or(&sessions.main)
             .declare_publisher(key)
-            .reliability(match spec.qos.reliability {
+            .reliability(match topic.reliability {
                 Reliability::Reliable => ZenohReliability::Reliable,
                 Reliability::BestEffort => ZenohReliability::BestEffort,
             })
-            .congestion_control(congestion_control(spec, patient.is_some()))
-            .priority(spec.priority);
-        let sink = if spec.qos.durability == Durability::TransientLocal {
+            .congestion_control(congestion_control(rules, blocking.is_some()))
+            .priority(rules.priority);
+        let sink = if let Some(latched) = topic.latched {
             let mut builder = builder
-                .cache(CacheConfig::default().max_samples(cache_size(&spec.qos)))
+                .cache(CacheConfig::default().max_samples(latched.samples))
                 .publisher_detection();
-            if spec.qos.reliability == Reliability::Reliable {
+            if let Some(heartbeat) = latched.heartbeat {
                 builder = builder.sample_miss_detection(
-                    MissDetectionConfig::default().sporadic_heartbeat(HEARTBEAT),
+                    MissDetectionConfig::default().sporadic_heartbeat(heartbeat),
                 );
             }
             Sink::Latched(Box::new(builder.wait().map_err(fail)?))
         } else {
             Sink::Volatile(builder.wait().map_err(fail)?)
         };
-        if let Some(row) = row {
-            sink.watch(row, events).map_err(fail)?;
+        if let Some(counts) = counts {
+            sink.watch(counts, events).map_err(fail)?;
         }
-        let key = spec.token.as_ref().map(Token::to_string);
-        let token = match &key {
+        let token = match &topic.token {
             Some(key) => Some(
-                lanes
+                sessions
                     .main
                     .liveliness()
                     .declare_token(key.clone())
@@ -117,45 +104,51 @@ impl TopicPublisher {
             ),
             None => None,
         };
-        let gid = key.as_deref().map(Gid::of);
         Ok(Self {
             token,
             sink,
-            gid,
+            form: topic.form,
             sequence: 0,
         })
+    }
+
+    /// The form of its messages.
+    pub(crate) fn form(&self) -> MessageForm {
+        self.form
     }
 
     /// Puts a payload. Blocks as long as congestion control requires. An error means that the session is
     /// closed.
     pub(crate) fn put(&mut self, payload: &Bytes) -> zenoh::Result<()> {
-        let stamp = self.stamp();
-        self.put_stamped(payload, stamp)
+        let attachment = self.next_attachment();
+        self.put_with(payload, attachment)
     }
 
     /// The next attachment. Separate from the put, so that two entities of one topic can share the sequence
     /// numbers.
-    pub(crate) fn stamp(&mut self) -> Option<[u8; crate::wire::rmw_zenoh::attachment::LENGTH]> {
+    pub(crate) fn next_attachment(&mut self) -> Option<Attachment> {
         self.sequence += 1;
-        self.gid
-            .map(|gid| attachment(self.sequence, unix_nanos(), gid))
+        self.form.attachment(self.sequence, unix_nanos())
     }
 
-    /// Puts a payload with an attachment from [`TopicPublisher::stamp`].
-    pub(crate) fn put_stamped(
+    /// Puts a payload with an attachment from [`TopicPublisher::next_attachment`].
+    pub(crate) fn put_with(
         &self,
         payload: &Bytes,
-        stamp: Option<[u8; crate::wire::rmw_zenoh::attachment::LENGTH]>,
+        attachment: Option<Attachment>,
     ) -> zenoh::Result<()> {
-        let stamp = stamp.map(|stamp| ZBytes::from(stamp.to_vec()));
+        let attachment = attachment.map(|bytes| ZBytes::from(bytes.to_vec()));
         match &self.sink {
             // No copy: the slice keeps its chunk in memory until it is sent.
-            Sink::Volatile(publisher) => publisher.put(payload.clone()).attachment(stamp).wait(),
+            Sink::Volatile(publisher) => {
+                let put = publisher.put(payload.clone());
+                put.attachment(attachment).wait()
+            }
             // A copy: the cache keeps the payload as long as the publisher exists, and a slice would keep its
             // whole chunk.
             Sink::Latched(publisher) => publisher
                 .put(Bytes::copy_from_slice(payload))
-                .attachment(stamp)
+                .attachment(attachment)
                 .wait(),
         }
     }
@@ -179,21 +172,21 @@ impl TopicPublisher {
 }
 
 impl Sink {
-    fn watch(&self, row: &Arc<Row>, events: &Events) -> zenoh::Result<()> {
-        let (seen, events) = (Arc::clone(row), events.clone());
+    fn watch(&self, counts: &Arc<TopicCounts>, events: &Events) -> zenoh::Result<()> {
+        let (counts, events) = (Arc::clone(counts), events.clone());
         self.listen(move |matched| {
-            if seen.has_match.swap(matched, Ordering::Relaxed) != matched {
-                events.tell(WireEvent::Matching {
-                    topic: seen.name.clone(),
+            if counts.has_match.swap(matched, Ordering::Relaxed) != matched {
+                events.send(WireEvent::Matching {
+                    topic: counts.name.clone(),
                     matched,
                 });
             }
         })
     }
 
-    /// Calls `tell` with whether there is a route to a subscriber, now and at every change.
-    fn listen(&self, tell: impl Fn(bool) + Clone + Send + Sync + 'static) -> zenoh::Result<()> {
-        let on_change = tell.clone();
+    /// Calls `notify` with whether there is a route to a subscriber, now and at every change.
+    fn listen(&self, notify: impl Fn(bool) + Clone + Send + Sync + 'static) -> zenoh::Result<()> {
+        let on_change = notify.clone();
         let on_change = move |status: MatchingStatus| on_change(status.matching());
         let now = match self {
             Self::Volatile(publisher) => {
@@ -207,24 +200,16 @@ impl Sink {
                 publisher.matching_status().wait()?
             }
         };
-        tell(now.matching());
+        notify(now.matching());
         Ok(())
     }
 }
 
-fn congestion_control(spec: &Spec, is_patient: bool) -> CongestionControl {
-    match spec.congestion {
-        Congestion::Block if spec.waits && !is_patient => CongestionControl::Block,
-        Congestion::BlockFirst if spec.waits => CongestionControl::BlockFirst,
+fn congestion_control(rules: PutRules, has_blocking_session: bool) -> CongestionControl {
+    match rules.congestion {
+        Congestion::Block if rules.waits && !has_blocking_session => CongestionControl::Block,
+        Congestion::BlockFirst if rules.waits => CongestionControl::BlockFirst,
         // The session for blocking puts waits before it drops.
         Congestion::Block | Congestion::BlockFirst | Congestion::Drop => CongestionControl::Drop,
-    }
-}
-
-fn cache_size(qos: &Qos) -> usize {
-    match qos.history {
-        History::KeepLast(0) => crate::wire::rmw_zenoh::qos_chunk::DEFAULT_DEPTH as usize,
-        History::KeepLast(depth) => depth as usize,
-        History::KeepAll => KEEP_ALL_CACHE,
     }
 }

@@ -165,8 +165,8 @@ fn is_thread_at_work(stat: &str, kind: &str) -> bool {
     })
 }
 
-/// The bytes that each session linked to this one has not taken yet; empty if the system does not report them.
-pub(crate) fn untaken(zenoh: &zenoh::Session) -> BTreeMap<String, u64> {
+/// The bytes that each session linked to this one has not read yet; empty if the system does not report them.
+pub(crate) fn unread_by_session(zenoh: &zenoh::Session) -> BTreeMap<String, u64> {
     let links: Vec<_> = zenoh.info().links().wait().collect();
     let of_links = unsent(links.iter().filter_map(ends));
     let mut by_session = BTreeMap::new();
@@ -185,40 +185,41 @@ fn unsent(sockets: impl Iterator<Item = (SocketAddr, SocketAddr)>) -> BTreeMap<P
     let mut ours: BTreeMap<Ports, Option<u64>> = sockets
         .map(|(near, far)| ((near.port(), far.port()), None))
         .collect();
-    for row in tables
+    for socket in tables
         .iter()
         .flat_map(|table| table.lines())
-        .filter_map(row)
+        .filter_map(socket)
     {
-        let (local, remote) = row.ports;
+        let (local, remote) = socket.ports;
         // Added, because links to two hosts may have the same ports.
         if let Some(bytes) = ours.get_mut(&(local, remote)) {
-            *bytes = Some(bytes.unwrap_or(0) + row.unsent);
+            *bytes = Some(bytes.unwrap_or(0) + socket.unsent);
         }
         if let Some(bytes) = ours.get_mut(&(remote, local)) {
-            *bytes = Some(bytes.unwrap_or(0) + row.unread);
+            *bytes = Some(bytes.unwrap_or(0) + socket.unread);
         }
     }
-    let told = ours.into_iter();
-    told.filter_map(|(ports, bytes)| Some((ports, bytes?)))
+    let reported = ours.into_iter();
+    reported
+        .filter_map(|(ports, bytes)| Some((ports, bytes?)))
         .collect()
 }
 
-/// A line of the table: one end of a connection.
+/// An entry of the table: one end of a connection.
 #[derive(PartialEq, Eq, Debug)]
-struct Row {
+struct Socket {
     ports: Ports,
     unsent: u64,
     unread: u64,
 }
 
-fn row(line: &str) -> Option<Row> {
+fn socket(line: &str) -> Option<Socket> {
     let mut columns = line.split_ascii_whitespace().skip(1);
     let port = |address: &str| u16::from_str_radix(address.rsplit(':').next()?, 16).ok();
     let ports = (port(columns.next()?)?, port(columns.next()?)?);
     let (unsent, unread) = columns.nth(1)?.split_once(':')?;
     let number = |hex| u64::from_str_radix(hex, 16).ok();
-    Some(Row {
+    Some(Socket {
         ports,
         unsent: number(unsent)?,
         unread: number(unread)?,
@@ -233,13 +234,13 @@ mod tests {
     #[test]
     fn a_line_of_the_socket_table_is_read() {
         let line = "   1: 0100007F:1D17 0100007F:A2F0 01 00000A10:00000002 02:000A 00000000     0        0 1 2 0";
-        let expected = Row {
+        let expected = Socket {
             ports: (7447, 41_712),
             unsent: 0xa10,
             unread: 2,
         };
-        assert_eq!(row(line), Some(expected));
-        assert_eq!(row("  sl  local_address rem_address"), None);
+        assert_eq!(socket(line), Some(expected));
+        assert_eq!(socket("  sl  local_address rem_address"), None);
     }
 
     const STUCK: Ports = (7447, 1);

@@ -2,10 +2,10 @@
 //!
 //! zenoh does not report what it drops. After a put has waited for the whole stall timeout at a link, zenoh
 //! drops at once everything put for that link until the link takes something again. So while a put takes long,
-//! a thread looks at the buffers of the links. A link is away if its buffer has not moved for the stall timeout
+//! a thread samples the buffers of the links. A link is away if its buffer has not moved for the stall timeout
 //! and a put waited in vain meanwhile: messages put from then until the buffer moves are counted as lost to it.
 //! A link that takes little at a time is waited for, loses nothing and is never away. For links that close, the
-//! same thread runs [`Departures`].
+//! same thread runs [`ClosedLinks`].
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,17 +15,17 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use super::closed_links::Departures;
-use super::monitor::Row;
-use super::sockets::untaken;
+use super::closed_links::ClosedLinks;
+use super::monitor::TopicCounts;
+use super::sockets::unread_by_session;
+use crate::wire::dialect::interface::Nodes;
 use crate::wire::event::{Events, WireEvent};
 use crate::wire::net::now::steady;
-use crate::wire::rmw_zenoh::graph::Graph;
 
-/// How often the thread looks at the buffers.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// If nothing is stuck, the buffers are read at every fifth of these looks, for links that close.
-const DEPARTURES_EVERY: u64 = 5;
+/// How often the thread samples the counts of puts.
+const SAMPLE_EVERY: Duration = Duration::from_millis(50);
+/// If nothing is stuck, the buffers are read at every fifth sample, for links that close.
+const BUFFERS_EVERY: u64 = 5;
 /// A buffer that does not move but holds less than this may have room.
 const FULL: u64 = 4096;
 
@@ -39,11 +39,11 @@ pub(crate) struct Stalls {
 
 #[derive(Debug)]
 struct Shared {
-    graph: Graph,
+    nodes: Nodes,
     events: Events,
     timeout: Duration,
-    /// The rows of the topics sent by the session for blocking puts.
-    rows: OnceLock<Vec<Arc<Row>>>,
+    /// The topics sent by the session for blocking puts.
+    topics: OnceLock<Vec<Arc<TopicCounts>>>,
     /// Puts that have begun, have ended, and have waited in vain, including those of the clock.
     begun: AtomicU64,
     ended: AtomicU64,
@@ -51,29 +51,31 @@ struct Shared {
 }
 
 impl Stalls {
-    /// `patient` is the session whose puts wait and are then dropped; `None` if zenoh closes the link instead.
+    /// `blocking` is the session whose puts wait and are then dropped; `None` if zenoh closes the link instead.
     pub(crate) fn new(
-        graph: Graph,
+        nodes: Nodes,
         events: Events,
         timeout: Duration,
-        patient: Option<zenoh::Session>,
+        blocking: Option<zenoh::Session>,
     ) -> Self {
         let shared = Arc::new(Shared {
-            graph,
+            nodes,
             events,
             timeout,
-            rows: OnceLock::new(),
+            topics: OnceLock::new(),
             begun: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             stalled: AtomicU64::new(0),
         });
         let (alive, over) = bounded(0);
-        if let Some(patient) = patient {
-            let looked_at = Arc::clone(&shared);
+        if let Some(blocking) = blocking {
+            let counted = Arc::clone(&shared);
             let named = thread::Builder::new().name("stalls".to_owned());
-            let look = move || looked_at.look(&over, || untaken(&patient));
-            if let Err(error) = named.spawn(look) {
-                tracing::debug!("what is lost is not counted: no thread: {error}");
+            let count = move || counted.run(&over, || unread_by_session(&blocking));
+            if let Err(error) = named.spawn(count) {
+                tracing::debug!(
+                    "lost messages are not counted: the thread cannot be started: {error}"
+                );
             }
         }
         Self {
@@ -82,10 +84,10 @@ impl Stalls {
         }
     }
 
-    /// Sets the rows of the topics whose puts wait. Called once, before the first put.
-    pub(crate) fn watch(&self, rows: Vec<Arc<Row>>) {
+    /// Sets the topics whose puts wait. Called once, before the first put.
+    pub(crate) fn watch(&self, topics: Vec<Arc<TopicCounts>>) {
         // An error means that they were set before.
-        let _ = self.shared.rows.set(rows);
+        let _ = self.shared.topics.set(topics);
     }
 
     /// Makes a put; returns its result and how long it took.
@@ -97,70 +99,73 @@ impl Stalls {
         (done, steady().saturating_duration_since(before))
     }
 
-    /// Records that a put on the topic of `row` took `waited`.
-    pub(crate) fn put_took(&self, row: &Row, waited: Duration) {
+    /// Records that a put on `topic` took `waited`.
+    pub(crate) fn put_took(&self, topic: &TopicCounts, waited: Duration) {
         let shared = &self.shared;
         // zenoh gives up slightly before or after the full time.
         if waited < shared.timeout.mul_f64(0.9) {
-            row.prompt.fetch_add(1, Ordering::Relaxed);
+            topic.prompt.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        row.stalled.fetch_add(1, Ordering::Relaxed);
-        row.lost.fetch_add(1, Ordering::Relaxed);
+        topic.stalled.fetch_add(1, Ordering::Relaxed);
+        topic.lost.fetch_add(1, Ordering::Relaxed);
         shared.stalled.fetch_add(1, Ordering::Relaxed);
-        shared.events.tell(WireEvent::Stalled {
-            topic: row.name.clone(),
+        shared.events.send(WireEvent::Stalled {
+            topic: topic.name.clone(),
             waited,
-            nodes: shared.graph.subscriber_nodes(&row.name),
+            nodes: shared.nodes.subscribers(&topic.name),
         });
     }
 }
 
-/// Counts of puts, as read at one look.
+/// Counts of puts, as read in one sample.
 #[derive(Clone, Default, Debug)]
-struct Counts {
-    /// By row: puts that did not wait for the whole stall timeout.
+struct PutCounts {
+    /// By topic: puts that did not wait for the whole stall timeout.
     prompt: Vec<u64>,
-    /// By row: puts that waited for it in vain.
+    /// By topic: puts that waited for it in vain.
     stalled: Vec<u64>,
     /// All puts that waited for it in vain, including those of the clock.
     all_stalled: u64,
 }
 
-/// The buffer of the link to one session, since it last moved.
+/// A link whose buffer has not moved since a sample.
 #[derive(Debug)]
-struct Standing {
+struct StuckLink {
     bytes: u64,
     since: Instant,
-    /// The counts at the look before it stopped moving.
-    before: Counts,
+    /// The counts in the sample before it stopped moving.
+    before: PutCounts,
     /// How many messages the link has lost, if it is away.
     lost: Option<u64>,
 }
 
 impl Shared {
-    fn counts(&self) -> Counts {
-        let rows = self.rows.get().map_or(&[][..], Vec::as_slice);
-        let all = |count: fn(&Row) -> &AtomicU64| {
-            let count = |row: &Arc<Row>| count(row).load(Ordering::Relaxed);
-            rows.iter().map(count).collect()
+    fn topics(&self) -> &[Arc<TopicCounts>] {
+        self.topics.get().map_or(&[][..], Vec::as_slice)
+    }
+
+    fn counts(&self) -> PutCounts {
+        let all = |count: fn(&TopicCounts) -> &AtomicU64| {
+            let count = |topic: &Arc<TopicCounts>| count(topic).load(Ordering::Relaxed);
+            self.topics().iter().map(count).collect()
         };
-        Counts {
+        PutCounts {
             all_stalled: self.stalled.load(Ordering::Relaxed),
-            stalled: all(|row| &row.stalled),
-            prompt: all(|row| &row.prompt),
+            stalled: all(|topic| &topic.stalled),
+            prompt: all(|topic| &topic.prompt),
         }
     }
 
-    /// Runs until the output is dropped. Reads the buffers at every look while a put takes long or a link is
-    /// away, otherwise four times per second.
-    fn look(&self, over: &Receiver<()>, untaken: impl Fn() -> BTreeMap<String, u64>) {
-        let mut links: BTreeMap<String, Standing> = BTreeMap::new();
+    /// Runs until the output is dropped. Reads the buffers (`unread`) at every sample while a put takes long or a
+    /// link is away, otherwise four times per second.
+    fn run(&self, over: &Receiver<()>, unread: impl Fn() -> BTreeMap<String, u64>) {
+        let mut links: BTreeMap<String, StuckLink> = BTreeMap::new();
         let mut counts = self.counts();
         let mut ended_before = None;
-        let mut departures = Departures::new(self.graph.clone(), self.events.clone());
-        let mut looks: u64 = 0;
-        while over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let mut closed_links = ClosedLinks::new(self.nodes.clone(), self.events.clone());
+        let mut samples: u64 = 0;
+        while over.recv_timeout(SAMPLE_EVERY) == Err(RecvTimeoutError::Timeout) {
             let ended = self.ended.load(Ordering::Relaxed);
             let is_putting = self.begun.load(Ordering::Relaxed) > ended;
             let takes_long = is_putting && ended_before == Some(ended);
@@ -168,55 +173,55 @@ impl Shared {
             let now = self.counts();
             let is_stalled =
                 takes_long || now.all_stalled > counts.all_stalled || !links.is_empty();
-            looks += 1;
-            let is_turn = looks.is_multiple_of(DEPARTURES_EVERY) || departures.has_closed();
-            let seen = (is_stalled || is_turn).then(|| (untaken(), steady()));
+            samples += 1;
+            let is_turn = samples.is_multiple_of(BUFFERS_EVERY) || closed_links.has_pending();
+            let seen = (is_stalled || is_turn).then(|| (unread(), steady()));
             if let (Some((bytes, at)), true) = (&seen, is_stalled) {
                 self.update(&mut links, bytes, &counts, &now, *at);
-                let is_stuck = |link: &Standing| link.waits_in_vain(&now);
+                let is_stuck = |link: &StuckLink| link.waits_in_vain(&now);
                 if !takes_long && !links.values().any(is_stuck) {
                     links.clear();
                 }
             }
-            if let (Some((bytes, at)), Some(rows), true) = (&seen, self.rows.get(), is_turn) {
-                departures.look(rows, bytes, *at);
+            if let (Some((bytes, at)), Some(topics), true) = (&seen, self.topics.get(), is_turn) {
+                closed_links.update(topics, bytes, *at);
             }
             counts = now;
         }
     }
 
-    /// Takes in `bytes`, the buffers `at` a look; `from` and `to` are the counts at the previous look and at
-    /// this one.
+    /// Takes in `bytes`, the buffers in the sample made `at`; `from` and `to` are the counts in the previous sample
+    /// and in this one.
     fn update(
         &self,
-        links: &mut BTreeMap<String, Standing>,
+        links: &mut BTreeMap<String, StuckLink>,
         bytes: &BTreeMap<String, u64>,
-        from: &Counts,
-        to: &Counts,
+        from: &PutCounts,
+        to: &PutCounts,
         at: Instant,
     ) {
         links.retain(|zid, link| {
             let now = bytes.get(zid).copied();
-            let stands = now == Some(link.bytes);
-            if let (false, Some(lost), Some(_)) = (stands, link.lost, now) {
-                self.events.tell(WireEvent::Back {
-                    nodes: self.graph.nodes_of(zid),
+            let is_unmoved = now == Some(link.bytes);
+            if let (false, Some(lost), Some(_)) = (is_unmoved, link.lost, now) {
+                self.events.send(WireEvent::Back {
+                    nodes: self.nodes.of_session(zid),
                     away: at.saturating_duration_since(link.since),
                     lost,
                 });
             }
-            stands
+            is_unmoved
         });
         self.count(links, from, to);
         for (zid, link) in links.iter_mut().filter(|(_, link)| link.lost.is_none()) {
-            let stood = at.saturating_duration_since(link.since);
-            if stood >= self.timeout && link.waits_in_vain(to) {
+            let unmoved_for = at.saturating_duration_since(link.since);
+            if unmoved_for >= self.timeout && link.waits_in_vain(to) {
                 // Includes the puts that waited in vain before it was known that the link is away.
                 link.lost = Some(self.stalled_for(zid, &link.before, to));
             }
         }
         for (zid, &bytes) in bytes.iter().filter(|(_, bytes)| **bytes >= FULL) {
-            links.entry(zid.clone()).or_insert_with(|| Standing {
+            links.entry(zid.clone()).or_insert_with(|| StuckLink {
                 bytes,
                 since: at,
                 before: from.clone(),
@@ -225,10 +230,9 @@ impl Shared {
         }
     }
 
-    /// Counts what was put between two looks as lost to the links that are away.
-    fn count(&self, links: &mut BTreeMap<String, Standing>, from: &Counts, to: &Counts) {
-        let rows = self.rows.get().map_or(&[][..], Vec::as_slice);
-        for (at, row) in rows.iter().enumerate() {
+    /// Counts what was put between two samples as lost to the links that are away.
+    fn count(&self, links: &mut BTreeMap<String, StuckLink>, from: &PutCounts, to: &PutCounts) {
+        for (at, topic) in self.topics().iter().enumerate() {
             let (prompt, stalled) = (
                 increase(&from.prompt, &to.prompt, at),
                 increase(&from.stalled, &to.stalled, at),
@@ -236,7 +240,7 @@ impl Shared {
             let mut is_lost = false;
             for (zid, link) in links.iter_mut() {
                 if let Some(lost) = &mut link.lost
-                    && self.graph.subscribes(zid, &row.name)
+                    && self.nodes.subscribes(zid, &topic.name)
                 {
                     *lost += prompt + stalled;
                     is_lost = true;
@@ -244,29 +248,28 @@ impl Shared {
             }
             if is_lost {
                 // Puts that waited in vain are counted already.
-                row.lost.fetch_add(prompt, Ordering::Relaxed);
+                topic.lost.fetch_add(prompt, Ordering::Relaxed);
             }
         }
     }
 
     /// How many puts waited in vain on topics to which a session subscribes.
-    fn stalled_for(&self, zid: &str, from: &Counts, to: &Counts) -> u64 {
-        let rows = self.rows.get().map_or(&[][..], Vec::as_slice);
-        let of_session = rows.iter().enumerate();
-        let of_session = of_session.filter(|(_, row)| self.graph.subscribes(zid, &row.name));
+    fn stalled_for(&self, zid: &str, from: &PutCounts, to: &PutCounts) -> u64 {
+        let of_session = self.topics().iter().enumerate();
+        let of_session = of_session.filter(|(_, topic)| self.nodes.subscribes(zid, &topic.name));
         let stalled = of_session.map(|(at, _)| increase(&from.stalled, &to.stalled, at));
         stalled.sum()
     }
 }
 
-impl Standing {
+impl StuckLink {
     /// Whether a put has waited in vain since the buffer last moved.
-    fn waits_in_vain(&self, now: &Counts) -> bool {
+    fn waits_in_vain(&self, now: &PutCounts) -> bool {
         now.all_stalled > self.before.all_stalled
     }
 }
 
-/// The rows may have been set between the two looks.
+/// The topics may have been set between the two samples.
 fn increase(from: &[u64], to: &[u64], at: usize) -> u64 {
     let count = |counts: &[u64]| counts.get(at).copied().unwrap_or(0);
     count(to).saturating_sub(count(from))

@@ -1,114 +1,49 @@
-//! Plans what to declare for recorded topics: names, types, hashes, profiles; and which topics are skipped,
-//! with reasons.
+//! Plans the topics to publish for ROS 2 nodes: names, types, type hashes and profiles.
 
 use crate::bag::TopicId;
-use crate::ros::{Durability, History, Qos, dds_type, is_tf_static};
+use crate::ros::{Qos, dds_type};
 
-use super::graph::{CLOCK, Graph};
-use super::names::{check_name, normal_name};
-use super::type_hash::{Flavour, resolve};
-use crate::wire::dialect::adapt::{Adapted, Samples, adapt, latched_depth};
+use super::graph::Graph;
+use super::type_hash::{HashForm, resolve};
+use crate::wire::dialect::plan::{OwnClock, group};
 use crate::wire::error::WireError;
-use crate::wire::event::{Events, WireEvent};
+use crate::wire::event::Events;
 use crate::wire::options::{Played, SkipReason, Skipped};
 
-/// One topic to declare. Recorded topics that get the same name and type share it.
+/// One topic to publish. Recorded topics that get the same name and type share it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Planned {
     pub(crate) ids: Vec<TopicId>,
     pub(crate) name: String,
     pub(crate) dds_type: String,
-    /// Empty on plain keys.
     pub(crate) hash: String,
     pub(crate) qos: Qos,
 }
 
-/// Whether this session serves a clock; if it does, a recorded `/clock` is skipped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OwnClock {
-    Served,
-    NotServed,
-}
-
-/// Plans for ROS 2: CDR topics that have a type and a name that is valid as a key.
-pub(crate) fn plan_ros(
+/// Plans CDR topics that have a type and a name that is valid as a key.
+pub(crate) fn plan(
     played: &[Played],
     clock: OwnClock,
-    flavour: Flavour,
+    form: HashForm,
     graph: &Graph,
     events: &Events,
 ) -> Result<(Vec<Planned>, Vec<Skipped>), WireError> {
-    let (mut kept, mut skipped) = (Vec::new(), Vec::new());
-    for one in played {
-        // The type is checked first: a name does not matter if the topic cannot be played anyway.
-        match ros_type_of(one).and_then(|dds_type| Ok((name_of(one, clock)?, dds_type))) {
-            Ok((name, dds_type)) => kept.push((name, dds_type, one)),
-            Err(reason) => skipped.push(skip(one, reason)),
-        }
-    }
-    if kept.is_empty() {
-        blame_name(played.iter().filter(|one| ros_type_of(one).is_ok()), clock)?;
-    }
-    let planned = group(&kept, events, |name, dds_type, one| {
-        let resolved = resolve(flavour, graph, name, dds_type, &one.topic);
+    let (groups, skipped) = group(played, clock, ros_type_of)?;
+    let planned = groups.into_iter().map(|group| {
+        let topic = &group.first.topic;
+        let resolved = resolve(form, graph, &group.name, &group.type_name, topic);
         if let Some(warning) = resolved.warning {
-            events.tell(warning);
+            events.send(warning);
         }
-        resolved.hash
+        Planned {
+            ids: group.ids(),
+            qos: group.qos(events),
+            hash: resolved.hash,
+            name: group.name,
+            dds_type: group.type_name,
+        }
     });
-    Ok((planned, skipped))
-}
-
-/// Plans for plain keys: all topics whose name is valid as a key.
-pub(crate) fn plan_raw(
-    played: &[Played],
-    clock: OwnClock,
-    events: &Events,
-) -> Result<(Vec<Planned>, Vec<Skipped>), WireError> {
-    let (mut kept, mut skipped) = (Vec::new(), Vec::new());
-    for one in played {
-        match name_of(one, clock) {
-            Ok(name) => kept.push((name, String::new(), one)),
-            Err(reason) => skipped.push(skip(one, reason)),
-        }
-    }
-    if kept.is_empty() {
-        blame_name(played, clock)?;
-    }
-    Ok((group(&kept, events, |_, _, _| String::new()), skipped))
-}
-
-fn skip(one: &Played, reason: SkipReason) -> Skipped {
-    Skipped {
-        id: one.id,
-        topic: one.topic.name.clone(),
-        reason,
-    }
-}
-
-/// If no topic is left because of invalid names, that is an error that gives the first such name; unless a
-/// clock is served.
-fn blame_name<'a>(
-    playable: impl IntoIterator<Item = &'a Played>,
-    clock: OwnClock,
-) -> Result<(), WireError> {
-    if clock == OwnClock::Served {
-        return Ok(());
-    }
-    let mut playable = playable.into_iter();
-    playable.try_for_each(|one| check_name(&one.name).map(drop))
-}
-
-/// The name on the wire, or the reason why the topic is skipped.
-fn name_of(one: &Played, clock: OwnClock) -> Result<String, SkipReason> {
-    let name = normal_name(&one.name).map_err(SkipReason::Name)?;
-    // The command's plan already leaves out a recorded clock and reports it. The rule is repeated here because
-    // it must always hold: callers of the library may have no such plan, and a name may be written another way
-    // (`clock/`). A debug assertion would let a second clock through in release builds.
-    if clock == OwnClock::Served && name == CLOCK {
-        return Err(SkipReason::OwnClock);
-    }
-    Ok(name)
+    Ok((planned.collect(), skipped))
 }
 
 fn ros_type_of(one: &Played) -> Result<String, SkipReason> {
@@ -120,72 +55,13 @@ fn ros_type_of(one: &Played) -> Result<String, SkipReason> {
     dds_type(recorded).ok_or_else(|| SkipReason::Type(recorded.to_owned()))
 }
 
-fn group(
-    kept: &[(String, String, &Played)],
-    events: &Events,
-    hash: impl Fn(&str, &str, &Played) -> String,
-) -> Vec<Planned> {
-    let mut planned: Vec<Planned> = Vec::new();
-    for (index, (name, dds_type, one)) in kept.iter().enumerate() {
-        let is_same = |other: &(String, String, &Played)| other.0 == *name && other.1 == *dds_type;
-        if kept[..index].iter().any(is_same) {
-            continue;
-        }
-        let all: Vec<&Played> = kept
-            .iter()
-            .filter(|other| is_same(other))
-            .map(|other| other.2)
-            .collect();
-        planned.push(Planned {
-            ids: all.iter().map(|one| one.id).collect(),
-            name: name.clone(),
-            dds_type: dds_type.clone(),
-            hash: hash(name, dds_type, one),
-            qos: profile(name, &all, events),
-        });
-    }
-    planned
-}
-
-/// The profile of one topic: the first override, otherwise one adapted from the recorded offers.
-fn profile(name: &str, all: &[&Played], events: &Events) -> Qos {
-    if let Some(qos) = all.iter().find_map(|one| one.qos) {
-        return qos;
-    }
-    let offers: Vec<Qos> = all
-        .iter()
-        .flat_map(|one| one.topic.offered_qos.iter().copied())
-        .collect();
-    let Adapted { mut qos, is_mixed } = adapt(&offers);
-    if all.iter().any(|one| one.topic.is_latched) {
-        qos.durability = Durability::TransientLocal;
-    }
-    if qos.durability == Durability::TransientLocal {
-        let count = all
-            .iter()
-            .try_fold(0_u64, |sum, one| sum.checked_add(one.topic.message_count?));
-        // By the recorded names: all samples of `/tf_static` count even if it was renamed.
-        let samples = if all.iter().any(|one| is_tf_static(&one.topic.name)) {
-            Samples::AllCount
-        } else {
-            Samples::LastCounts
-        };
-        qos.history = History::KeepLast(latched_depth(samples, &offers, count));
-    }
-    if is_mixed {
-        let topic = name.to_owned();
-        events.tell(WireEvent::MixedProfiles { topic, qos });
-    }
-    qos
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
     use crate::bag::{Schema, Topic};
-    use crate::ros::Reliability;
+    use crate::ros::{Durability, History, Reliability};
 
     fn played(id: u32, name: &str, ros_type: Option<&str>, encoding: &str) -> Played {
         Played {
@@ -214,7 +90,7 @@ mod tests {
         let events = Events::new(move |_| *count.lock().unwrap() += 1);
         let graph = Graph::new("me".to_owned(), "/me".to_owned());
         let (planned, skipped) =
-            plan_ros(played, OwnClock::Served, Flavour::Rihs01, &graph, &events).unwrap();
+            super::plan(played, OwnClock::Served, HashForm::Rihs01, &graph, &events).unwrap();
         let told = *told.lock().unwrap();
         (planned, skipped, told)
     }
@@ -298,28 +174,6 @@ mod tests {
         assert_eq!(skipped[0].topic, "/b");
         assert!(matches!(skipped[0].reason, SkipReason::Name(_)));
         assert_eq!(skipped[1].reason, SkipReason::Encoding("json".into()));
-    }
-
-    #[test]
-    fn nothing_left_for_the_sake_of_a_name_is_an_error() {
-        let events = Events::new(|_| ());
-        let bad = [played(0, "/a*", None, "json")];
-        let error = plan_raw(&bad, OwnClock::NotServed, &events).unwrap_err();
-        assert!(error.to_string().contains("/a*"));
-        let (planned, skipped) = plan_raw(&bad, OwnClock::Served, &events).unwrap();
-        assert_eq!((planned.len(), skipped.len()), (0, 1));
-    }
-
-    #[test]
-    fn a_clock_beside_ours_is_skipped_however_it_is_written() {
-        let events = Events::new(|_| ());
-        for name in ["/clock", "clock", "/clock/"] {
-            let recorded = [played(0, name, None, "cdr")];
-            let (planned, skipped) = plan_raw(&recorded, OwnClock::Served, &events).unwrap();
-            assert_eq!((planned.len(), skipped.len()), (0, 1), "{name}");
-            let (planned, _) = plan_raw(&recorded, OwnClock::NotServed, &events).unwrap();
-            assert_eq!(planned.len(), 1, "{name}");
-        }
     }
 
     #[test]

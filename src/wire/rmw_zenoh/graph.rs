@@ -11,16 +11,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, QueueDepth, Token};
 use crate::ros::{dds_type, ros_type};
+use crate::wire::dialect::plan::CLOCK;
 use crate::wire::event::WireEvent;
 
-/// The topic of the clock.
-pub(crate) const CLOCK: &str = "/clock";
-
 /// Called when a new subscriber of a topic appears.
-type Wake = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// Called with the number of publishers of a topic; returns `false` when it is no longer needed.
-type Count = Box<dyn Fn(usize) -> bool + Send + Sync>;
+pub(crate) type Count = Box<dyn Fn(usize) -> bool + Send + Sync>;
 
 /// A topic that this session publishes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,12 +35,12 @@ impl Ours {
     }
 }
 
-/// The ROS graph as this session sees it. Cheap to clone; all clones share one state.
+/// The ROS graph as this session sees it. Cheap to clone; all clones share one tables.
 #[derive(Clone)]
-pub struct Graph(Arc<Mutex<State>>);
+pub struct Graph(Arc<Mutex<Tables>>);
 
 #[derive(Default)]
-struct State {
+struct Tables {
     zid: String,
     node: String,
     /// Whether this session's node has a token on the graph.
@@ -59,14 +57,14 @@ struct State {
 impl Graph {
     /// The graph as session `zid` with the node `node` sees it.
     pub(crate) fn new(zid: String, node: String) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(Tables {
             zid,
             node,
-            ..State::default()
+            ..Tables::default()
         })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn tables(&self) -> MutexGuard<'_, Tables> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,8 +74,8 @@ impl Graph {
         let Some(dds) = dds_type(ros_type) else {
             return 0;
         };
-        let state = self.state();
-        state
+        let tables = self.tables();
+        tables
             .endpoints(EntityKind::Subscription, topic)
             .filter(|(_, end)| end.dds_type == dds)
             .count()
@@ -85,7 +83,7 @@ impl Graph {
 
     /// The number of subscriptions that receive what this session publishes on a topic: type and hash match.
     pub fn reached(&self, topic: &str) -> usize {
-        self.state().reached(topic).count()
+        self.tables().reached(topic).count()
     }
 
     /// A node of another session that publishes `/clock`; `None` if there is none.
@@ -95,8 +93,8 @@ impl Graph {
 
     /// A node of another session that publishes a topic; `None` if there is none.
     pub fn publisher(&self, topic: &str) -> Option<String> {
-        let state = self.state();
-        state
+        let tables = self.tables();
+        tables
             .endpoints(EntityKind::Publisher, topic)
             .map(|(token, _)| token.node_path())
             .min()
@@ -104,28 +102,33 @@ impl Graph {
 
     /// The id of another session with a node of the same name as this one; `None` if there is none.
     pub fn same_node_name(&self) -> Option<String> {
-        let state = self.state();
-        let mut others = state.tokens.values();
+        let tables = self.tables();
+        let mut others = tables.tokens.values();
         others
-            .find(|token| token.node_path() == state.node)
+            .find(|token| token.node_path() == tables.node)
             .map(|token| token.zid.clone())
     }
 
     /// The names of all nodes of other sessions, sorted.
     pub fn nodes(&self) -> Vec<String> {
-        let names: BTreeSet<String> = self.state().tokens.values().map(Token::node_path).collect();
+        let names: BTreeSet<String> = self
+            .tables()
+            .tokens
+            .values()
+            .map(Token::node_path)
+            .collect();
         names.into_iter().collect()
     }
 
     /// The present tokens of all other sessions.
     pub fn tokens(&self) -> Vec<Token> {
-        self.state().tokens.values().cloned().collect()
+        self.tables().tokens.values().cloned().collect()
     }
 
     /// Whether all endpoints on the graph have hashes in Humble's form; `false` if there are no endpoints.
     pub(crate) fn is_humble(&self) -> bool {
-        let state = self.state();
-        let mut hashes = state
+        let tables = self.tables();
+        let mut hashes = tables
             .tokens
             .values()
             .filter_map(|token| token.endpoint.as_ref())
@@ -137,8 +140,8 @@ impl Graph {
 
     /// The hash of a present subscription to a topic with a type.
     pub(crate) fn wanted_hash(&self, topic: &str, dds_type: &str) -> Option<String> {
-        let state = self.state();
-        let wanted = state.endpoints(EntityKind::Subscription, topic);
+        let tables = self.tables();
+        let wanted = tables.endpoints(EntityKind::Subscription, topic);
         wanted
             .filter(|(_, end)| end.dds_type == dds_type && end.hash != NO_HASH)
             .map(|(_, end)| end.hash.clone())
@@ -147,20 +150,20 @@ impl Graph {
 
     /// The nodes whose subscriptions receive what this session publishes on a topic, sorted.
     pub(crate) fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
-        let state = self.state();
-        let names: BTreeSet<String> = state.reached(topic).map(Token::node_path).collect();
+        let tables = self.tables();
+        let names: BTreeSet<String> = tables.reached(topic).map(Token::node_path).collect();
         names.into_iter().collect()
     }
 
     /// Records that this session's node is on the graph. Returns events about nodes with the same name that are
     /// there already.
     pub(crate) fn show_node(&self) -> Vec<WireEvent> {
-        let mut state = self.state();
-        state.is_shown = true;
-        let same = state
+        let mut tables = self.tables();
+        tables.is_shown = true;
+        let same = tables
             .tokens
             .values()
-            .filter(|token| state.has_our_name(token));
+            .filter(|token| tables.has_our_name(token));
         same.map(|token| WireEvent::SameNodeName {
             node: token.node_path(),
             zid: token.zid.clone(),
@@ -170,8 +173,8 @@ impl Graph {
 
     /// The queues of the subscriptions with `keep_last` history that receive what this session publishes on a topic.
     pub fn depths(&self, topic: &str) -> Vec<QueueDepth> {
-        let state = self.state();
-        state
+        let tables = self.tables();
+        tables
             .reached(topic)
             .filter_map(Token::queue_depth)
             .collect()
@@ -179,60 +182,60 @@ impl Graph {
 
     /// Whether session `zid` has a subscription that receives what this session publishes on a topic.
     pub(crate) fn subscribes(&self, zid: &str, topic: &str) -> bool {
-        self.state().reached(topic).any(|token| token.zid == zid)
+        self.tables().reached(topic).any(|token| token.zid == zid)
     }
 
     /// The names of a session's nodes, sorted.
     pub(crate) fn nodes_of(&self, zid: &str) -> Vec<String> {
-        let state = self.state();
-        let tokens = state.tokens.values().filter(|token| token.zid == zid);
+        let tables = self.tables();
+        let tokens = tables.tokens.values().filter(|token| token.zid == zid);
         let names: BTreeSet<String> = tokens.map(Token::node_path).collect();
         names.into_iter().collect()
     }
 
     /// Sets the topics that this session publishes. Returns events about endpoints that are there already.
     pub(crate) fn publish(&self, ours: Vec<Ours>, clock: Option<Wake>) -> Vec<WireEvent> {
-        let mut state = self.state();
-        state.serves_clock = clock.is_some();
-        state.wakes = clock
+        let mut tables = self.tables();
+        tables.serves_clock = clock.is_some();
+        tables.wakes = clock
             .map(|wake| (CLOCK.to_owned(), wake))
             .into_iter()
             .collect();
-        state.ours = ours;
-        let events = state
+        tables.ours = ours;
+        let events = tables
             .tokens
             .values()
-            .flat_map(|token| state.about_endpoint(token, true))
+            .flat_map(|token| tables.about_endpoint(token, true))
             .collect();
-        drop(state);
+        drop(tables);
         events
     }
 
-    /// Calls `tell` with the number of publishers of a topic in other sessions, now and whenever it may have
-    /// changed. `tell` is called under the lock: it must not block or call the graph.
-    pub(crate) fn count_publishers(&self, topic: &str, tell: Count) {
-        let mut state = self.state();
+    /// Calls `count` with the number of publishers of a topic in other sessions, now and whenever it may have
+    /// changed. `count` is called under the lock: it must not block or call the graph.
+    pub(crate) fn count_publishers(&self, topic: &str, count: Count) {
+        let mut tables = self.tables();
         // Calls every counter, so that those no longer needed are removed; on a quiet network they would
         // accumulate.
-        state.recount(|_| true);
-        if tell(state.endpoints(EntityKind::Publisher, topic).count()) {
-            state.counts.push((topic.to_owned(), tell));
+        tables.recount(|_| true);
+        if count(tables.endpoints(EntityKind::Publisher, topic).count()) {
+            tables.counts.push((topic.to_owned(), count));
         }
     }
 
     /// Adds a topic that this session publishes; `wake` is called for each new subscriber.
     pub(crate) fn publish_also(&self, ours: Ours, wake: Wake) {
-        let mut state = self.state();
-        state.wakes.push((ours.name.clone(), wake));
-        state.ours.push(ours);
+        let mut tables = self.tables();
+        tables.wakes.push((ours.name.clone(), wake));
+        tables.ours.push(ours);
     }
 
     /// This session no longer publishes any topic.
     pub(crate) fn retire(&self) {
-        let mut state = self.state();
-        state.ours.clear();
-        state.serves_clock = false;
-        state.wakes.clear();
+        let mut tables = self.tables();
+        tables.ours.clear();
+        tables.serves_clock = false;
+        tables.wakes.clear();
     }
 
     /// A token appeared. Returns the events to send.
@@ -240,15 +243,15 @@ impl Graph {
         let Some(token) = Token::parse(key) else {
             return Vec::new();
         };
-        let mut state = self.state();
-        if token.zid == state.zid || state.tokens.contains_key(key) {
+        let mut tables = self.tables();
+        if token.zid == tables.zid || tables.tokens.contains_key(key) {
             return Vec::new();
         }
-        let events = state.about(&token, true);
+        let events = tables.about(&token, true);
         let publishes = token.published().map(str::to_owned);
-        state.tokens.insert(key.to_owned(), token);
+        tables.tokens.insert(key.to_owned(), token);
         if let Some(topic) = publishes {
-            state.recount(|changed| changed == topic);
+            tables.recount(|changed| changed == topic);
         }
         let follows = |topic: &str| {
             events.iter().any(|event| match event {
@@ -257,9 +260,9 @@ impl Graph {
                 _ => false,
             })
         };
-        let wakes = state.wakes.iter().filter(|(topic, _)| follows(topic));
+        let wakes = tables.wakes.iter().filter(|(topic, _)| follows(topic));
         let wakes: Vec<Wake> = wakes.map(|(_, wake)| Arc::clone(wake)).collect();
-        drop(state);
+        drop(tables);
         for wake in wakes {
             wake();
         }
@@ -268,18 +271,18 @@ impl Graph {
 
     /// A token disappeared. Returns the events to send.
     pub(crate) fn vanished(&self, key: &str) -> Vec<WireEvent> {
-        let mut state = self.state();
-        let Some(token) = state.tokens.remove(key) else {
+        let mut tables = self.tables();
+        let Some(token) = tables.tokens.remove(key) else {
             return Vec::new();
         };
         if let Some(topic) = token.published() {
-            state.recount(|changed| changed == topic);
+            tables.recount(|changed| changed == topic);
         }
-        state.about(&token, false)
+        tables.about(&token, false)
     }
 }
 
-impl State {
+impl Tables {
     fn endpoints<'a>(
         &'a self,
         kind: EntityKind,
@@ -294,9 +297,9 @@ impl State {
     /// Calls the counters of the topics for which `concerns` is true, and removes those no longer needed.
     fn recount(&mut self, concerns: impl Fn(&str) -> bool) {
         let mut counts = std::mem::take(&mut self.counts);
-        counts.retain(|(topic, tell)| {
-            let count = || self.endpoints(EntityKind::Publisher, topic).count();
-            !concerns(topic) || tell(count())
+        counts.retain(|(topic, count)| {
+            let publishers = || self.endpoints(EntityKind::Publisher, topic).count();
+            !concerns(topic) || count(publishers())
         });
         self.counts = counts;
     }
@@ -381,12 +384,12 @@ fn type_and_hash(dds_type: &str, hash: &str) -> String {
 
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.state();
+        let tables = self.tables();
         f.debug_struct("Graph")
-            .field("zid", &state.zid)
-            .field("node", &state.node)
-            .field("tokens", &state.tokens.len())
-            .field("ours", &state.ours)
+            .field("zid", &tables.zid)
+            .field("node", &tables.node)
+            .field("tokens", &tables.tokens.len())
+            .field("ours", &tables.ours)
             .finish_non_exhaustive()
     }
 }
@@ -495,8 +498,8 @@ mod tests {
         // No warning about the name while this session's node is not on the graph.
         let events = graph.appeared("@ros2_lv/0/third/0/0/NN/%/%/player");
         assert_eq!(events, []);
-        let told = graph.show_node();
-        assert!(matches!(&told[..], [WireEvent::SameNodeName { zid, .. }] if zid == "third"));
+        let events = graph.show_node();
+        assert!(matches!(&events[..], [WireEvent::SameNodeName { zid, .. }] if zid == "third"));
         graph.vanished("@ros2_lv/0/third/0/0/NN/%/%/player");
         let events = graph.appeared("@ros2_lv/0/other/0/0/NN/%/%/player");
         assert!(matches!(&events[..], [WireEvent::SameNodeName { zid, .. }] if zid == "other"));
@@ -509,9 +512,9 @@ mod tests {
         for _ in 0..3 {
             let wanted = Arc::new(());
             let asked = Arc::downgrade(&wanted);
-            let tell = move |_| asked.upgrade().is_some();
-            graph.count_publishers(CLOCK, Box::new(tell));
-            assert_eq!(graph.state().counts.len(), 1);
+            let count = move |_| asked.upgrade().is_some();
+            graph.count_publishers(CLOCK, Box::new(count));
+            assert_eq!(graph.tables().counts.len(), 1);
         }
     }
 

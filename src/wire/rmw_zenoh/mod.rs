@@ -5,6 +5,7 @@ pub(super) mod attachment;
 pub(super) mod gid;
 pub(super) mod graph;
 pub(super) mod names;
+pub(super) mod node;
 pub(super) mod qos_chunk;
 pub(super) mod token;
 pub(super) mod type_hash;

@@ -11,7 +11,7 @@ use crate::wire::options::Distro;
 
 /// The form of type hashes on the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Flavour {
+pub(crate) enum HashForm {
     /// [`NO_HASH`] for all types.
     Humble,
     /// RIHS01.
@@ -20,7 +20,7 @@ pub(crate) enum Flavour {
     Any,
 }
 
-impl Flavour {
+impl HashForm {
     /// As the options say; otherwise as the nodes that are there use it.
     pub(crate) fn choose(distro: Distro, any_type_hash: bool, graph: &Graph) -> Self {
         match distro {
@@ -42,7 +42,7 @@ pub(crate) struct Resolved {
 /// The first of: the recorded hash; the hash computed from the schema's text; the hash that a present
 /// subscriber of the same topic and type uses; [`NO_HASH`], with a warning.
 pub(crate) fn resolve(
-    flavour: Flavour,
+    form: HashForm,
     graph: &Graph,
     name: &str,
     dds_type: &str,
@@ -52,7 +52,7 @@ pub(crate) fn resolve(
         hash,
         warning: None,
     };
-    if flavour == Flavour::Humble {
+    if form == HashForm::Humble {
         return plain(NO_HASH.to_owned());
     }
     if let Some(hash) = topic.type_hash.as_deref().filter(|hash| is_type_hash(hash)) {
@@ -128,23 +128,33 @@ mod tests {
         let string = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
         let ones = format!("RIHS01_{}", "1".repeat(64));
         let zeros = format!("RIHS01_{}", "0".repeat(64));
-        for (recorded, text, flavour, hash) in [
+        for (recorded, text, form, hash) in [
             (
                 Some(ones.as_str()),
                 "string data",
-                Flavour::Rihs01,
+                HashForm::Rihs01,
                 ones.as_str(),
             ),
-            (Some(zeros.as_str()), "string data", Flavour::Rihs01, string),
-            (Some(""), "string data", Flavour::Rihs01, string),
-            (Some("a/b"), "string data", Flavour::Rihs01, string),
-            (None, "string data", Flavour::Any, string),
-            (None, "", Flavour::Rihs01, NO_HASH),
-            (None, "q/Missing x", Flavour::Rihs01, NO_HASH),
-            (Some(ones.as_str()), "string data", Flavour::Humble, NO_HASH),
+            (
+                Some(zeros.as_str()),
+                "string data",
+                HashForm::Rihs01,
+                string,
+            ),
+            (Some(""), "string data", HashForm::Rihs01, string),
+            (Some("a/b"), "string data", HashForm::Rihs01, string),
+            (None, "string data", HashForm::Any, string),
+            (None, "", HashForm::Rihs01, NO_HASH),
+            (None, "q/Missing x", HashForm::Rihs01, NO_HASH),
+            (
+                Some(ones.as_str()),
+                "string data",
+                HashForm::Humble,
+                NO_HASH,
+            ),
         ] {
             let resolved = resolve(
-                flavour,
+                form,
                 &graph,
                 "/t",
                 "std_msgs::msg::dds_::String_",
@@ -153,7 +163,7 @@ mod tests {
             assert_eq!(resolved.hash, hash, "{recorded:?} {text}");
             assert_eq!(
                 resolved.warning.is_some(),
-                hash == NO_HASH && flavour != Flavour::Humble
+                hash == NO_HASH && form != HashForm::Humble
             );
         }
     }

@@ -1,116 +1,43 @@
-//! Subscriptions to what zenoh reports: liveliness tokens that appear and disappear, links that open and close.
+//! The subscription to liveliness tokens, which keeps the graph up to date.
 //!
-//! The callbacks update a table and send events; they do not block.
+//! The callback updates a table and sends events; it does not block.
 
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use zenoh::Wait;
-use zenoh::config::WhatAmI;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::SampleKind;
-use zenoh::session::{TransportEvent, TransportEventsListener};
 
 use super::graph::Graph;
 use crate::wire::error::WireError;
-use crate::wire::event::{Events, WireEvent};
-use crate::wire::net::connectivity::{Far, Path};
+use crate::wire::event::Events;
 
-/// The subscriptions of a session; dropping this ends them.
-#[derive(Debug)]
-pub(crate) struct Watches {
-    _tokens: Subscriber<()>,
-    _links: TransportEventsListener<()>,
-}
-
-impl Watches {
-    pub(crate) fn declare(
-        session: &zenoh::Session,
-        domain: u32,
-        graph: &Graph,
-        events: &Events,
-        path: &Arc<Path>,
-    ) -> Result<Self, WireError> {
-        let key = format!("@ros2_lv/{domain}/**");
-        let seen = Tokens {
-            graph: graph.clone(),
-            events: events.clone(),
-        };
-        let tokens = session
-            .liveliness()
-            .declare_subscriber(key.clone())
-            .history(true)
-            .callback(move |sample| {
-                let key = sample.key_expr().as_str();
-                match sample.kind() {
-                    SampleKind::Put => seen.appeared(key),
-                    SampleKind::Delete => seen.vanished(key),
-                }
-            })
-            .wait()
-            .map_err(|source| WireError::Declare { what: key, source })?;
-        let links = watch_links(session, events, path)?;
-        Ok(Self {
-            _tokens: tokens,
-            _links: links,
-        })
-    }
-}
-
-/// Reports the links of `session` to `path`, to which the session was added before, and changes of the path to
-/// `events`.
-pub(crate) fn watch_links(
+/// Follows the tokens of a domain until the result is dropped.
+pub(crate) fn watch_tokens(
     session: &zenoh::Session,
+    domain: u32,
+    graph: &Graph,
     events: &Events,
-    path: &Arc<Path>,
-) -> Result<TransportEventsListener<()>, WireError> {
-    let (events, path) = (events.clone(), Arc::clone(path));
-    let near = session.zid().to_string();
-    let listener = session
-        .info()
-        .transport_events_listener()
+) -> Result<Subscriber<()>, WireError> {
+    let key = format!("@ros2_lv/{domain}/**");
+    let (graph, events) = (graph.clone(), events.clone());
+    let tokens = session
+        .liveliness()
+        .declare_subscriber(key.clone())
         .history(true)
-        .callback(move |event| changed(&near, &event, &events, &path))
+        .callback(move |sample| {
+            let key = sample.key_expr().as_str();
+            let changes = match sample.kind() {
+                SampleKind::Put => graph.appeared(key),
+                SampleKind::Delete => graph.vanished(key),
+            };
+            for event in changes {
+                events.send(event);
+            }
+        })
         .wait();
-    listener.map_err(|source| WireError::Declare {
-        what: "a watch of links".to_owned(),
-        source,
-    })
-}
-
-fn changed(near: &str, event: &TransportEvent, events: &Events, path: &Path) {
-    let zid = event.transport().zid().to_string();
-    let is_change = match event.kind() {
-        SampleKind::Put => {
-            let is_router = event.transport().whatami() == WhatAmI::Router;
-            let far = if is_router { Far::Router } else { Far::Other };
-            path.opened(near, &zid, far)
-        }
-        SampleKind::Delete => path.closed(near, &zid),
-    };
-    if is_change {
-        events.tell(WireEvent::PathChanged);
-    }
-}
-
-struct Tokens {
-    graph: Graph,
-    events: Events,
-}
-
-impl Tokens {
-    fn appeared(&self, key: &str) {
-        for event in self.graph.appeared(key) {
-            self.events.tell(event);
-        }
-    }
-
-    fn vanished(&self, key: &str) {
-        for event in self.graph.vanished(key) {
-            self.events.tell(event);
-        }
-    }
+    tokens.map_err(|source| WireError::Declare { what: key, source })
 }
 
 /// Waits a moment for the present tokens to arrive, because decisions made directly afterwards (Humble or not)
@@ -128,7 +55,7 @@ pub(crate) fn settle(session: &zenoh::Session, domain: u32) {
     if get.is_ok() {
         // Nothing is ever sent: the channel closes after the last answer.
         if done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            tracing::debug!("not everybody has told of its nodes yet");
+            tracing::debug!("some sessions have not sent their liveliness tokens yet");
         }
     }
 }

@@ -1,0 +1,62 @@
+//! [`Dialect`]: the ways to put ROS topics on zenoh.
+//!
+//! A dialect decides everything that subscribers see: key expressions, liveliness tokens, the reliability and
+//! history of puts, the form of messages, and who counts as a subscriber. A new dialect is a variant here and in
+//! the enums of `interface.rs`; the compiler names every place that has to decide.
+
+use super::interface::{Nodes, Plan};
+use super::plan::OwnClock;
+use crate::wire::error::WireError;
+use crate::wire::event::Events;
+use crate::wire::options::Played;
+use crate::wire::plain;
+use crate::wire::rmw_zenoh::graph::{Ours, Wake};
+use crate::wire::rmw_zenoh::node::Node;
+
+/// A dialect, as this session speaks it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Dialect<'a> {
+    /// That of ROS 2 nodes with `rmw_zenoh`.
+    RmwZenoh(&'a Node),
+    /// Plain keys, for subscribers that are not ROS 2 nodes.
+    Plain,
+}
+
+impl Dialect<'_> {
+    /// Announces this session to the others, unless it is announced already.
+    pub(crate) fn announce(self) -> Result<(), WireError> {
+        match self {
+            Self::RmwZenoh(node) => node.announce(),
+            Self::Plain => Ok(()),
+        }
+    }
+
+    /// What to declare for recorded topics, and for the clock if one is served.
+    pub(crate) fn plan(
+        self,
+        played: &[Played],
+        clock: OwnClock,
+        events: &Events,
+    ) -> Result<Plan, WireError> {
+        match self {
+            Self::RmwZenoh(node) => node.plan(played, clock),
+            Self::Plain => plain::plan(played, clock, events),
+        }
+    }
+
+    /// The other nodes.
+    pub(crate) fn nodes(self) -> Nodes {
+        match self {
+            Self::RmwZenoh(node) => Nodes::RosGraph(node.graph.clone()),
+            Self::Plain => Nodes::Unannounced,
+        }
+    }
+
+    /// This session now publishes `ours` and nothing else; `clock` is called for each new subscriber of the clock.
+    pub(crate) fn publishes(self, ours: Vec<Ours>, clock: Option<Wake>) {
+        match self {
+            Self::RmwZenoh(node) => node.publishes(ours, clock),
+            Self::Plain => {}
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! [`Connection`]: the zenoh sessions of this process, and whether they are linked to the network.
+//!
+//! Opening chooses the role (a peer of the nodes on this host, or a client of a router elsewhere) and never
+//! waits for a router or node that is not there. If there is no router on this host, a router is opened first
+//! as a session of its own, and this process's session joins it as it would join any router.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::session::TransportEventsListener;
+
+use super::blocking_session::{BlockingSession, PutSessions};
+use super::connectivity::{Connectivity, PathState, watch_links};
+use super::env::Environment;
+use super::join::{Joined, join};
+use super::router::RouterSlot;
+use super::takeover::RouterTakeover;
+use super::zenoh_config;
+use crate::wire::error::WireError;
+use crate::wire::event::Events;
+use crate::wire::options::{Congestion, WireOptions};
+
+/// How long a router that accepts connections may take to complete a zenoh link.
+const LINK_PATIENCE: Duration = Duration::from_millis(500);
+
+/// The zenoh sessions of this process. Closed by [`Connection::close`].
+#[derive(Debug)]
+pub(crate) struct Connection {
+    description: String,
+    pub(crate) events: Events,
+    connectivity: Arc<Connectivity>,
+    congestion: Congestion,
+    pub(crate) stall_timeout: Duration,
+    // Closing takes the fields in this order.
+    links: Option<TransportEventsListener<()>>,
+    takeover: Option<RouterTakeover>,
+    pub(crate) zenoh: zenoh::Session,
+    blocking: Mutex<Option<BlockingSession>>,
+    pub(crate) router: RouterSlot,
+    config: zenoh::Config,
+    is_answered: bool,
+}
+
+impl Connection {
+    /// Joins the network. If a router accepts connections, waits a moment for the link to it.
+    pub(crate) fn open(
+        options: &WireOptions,
+        environment: &Environment,
+        events: &Events,
+    ) -> Result<Self, WireError> {
+        let Joined {
+            zenoh,
+            config,
+            router,
+            successor,
+            description,
+            is_answered,
+        } = join(options, environment, events)?;
+        let connectivity = Arc::new(Connectivity::default());
+        connectivity.add(&zenoh.zid().to_string());
+        let links = watch_links(&zenoh, events, &connectivity)?;
+        if is_answered {
+            connectivity.wait(LINK_PATIENCE);
+        }
+        let watch = |successor| {
+            let (connectivity, router) = (Arc::clone(&connectivity), router.clone());
+            RouterTakeover::start(successor, connectivity, router, events.clone())
+        };
+        let takeover = successor.map(watch).transpose()?;
+        Ok(Self {
+            description,
+            events: events.clone(),
+            connectivity,
+            congestion: options.congestion,
+            stall_timeout: options.stall_timeout,
+            links: Some(links),
+            takeover,
+            zenoh,
+            blocking: Mutex::default(),
+            router,
+            config,
+            is_answered,
+        })
+    }
+
+    /// The role on the network, as text for the user.
+    pub(crate) fn describe(&self) -> String {
+        let router = self.router.describe();
+        router.unwrap_or_else(|| self.description.clone())
+    }
+
+    /// Whether there is a connection over which puts can leave, and how often it was lost.
+    pub(crate) fn path(&self) -> PathState {
+        self.connectivity.state()
+    }
+
+    /// Whether somebody may have sent tokens already.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.is_answered
+    }
+
+    /// The zenoh sessions for messages. The session for blocking puts is opened when a topic first needs it.
+    pub(crate) fn put_sessions(&self, waits: bool) -> Result<PutSessions, WireError> {
+        let mut blocking = self.blocking();
+        if waits
+            && blocking.is_none()
+            && self.congestion == Congestion::Block
+            && let Some(config) = zenoh_config::blocking(self.config.clone(), self.stall_timeout)?
+        {
+            let (connectivity, events) = (&self.connectivity, &self.events);
+            let patience = self.is_answered.then_some(LINK_PATIENCE);
+            *blocking = Some(BlockingSession::open(
+                config,
+                connectivity,
+                events,
+                patience,
+            )?);
+        }
+        let blocking = blocking.as_ref().map(|blocking| blocking.zenoh.clone());
+        Ok(PutSessions {
+            main: self.zenoh.clone(),
+            blocking: blocking.filter(|_| waits),
+        })
+    }
+
+    /// All zenoh sessions of this process, except that of its router.
+    pub(crate) fn sessions(&self) -> Vec<zenoh::Session> {
+        let second = self.blocking().as_ref().map(|one| one.zenoh.clone());
+        std::iter::once(self.zenoh.clone()).chain(second).collect()
+    }
+
+    /// What happens to messages of reliable topics when a link has no room.
+    pub(crate) fn congestion(&self) -> Congestion {
+        self.congestion
+    }
+
+    /// Closes all links, also if messages have not left yet. Only the first call has an effect.
+    pub(crate) fn close(&mut self) {
+        if self.links.take().is_none() {
+            return;
+        }
+        self.takeover = None;
+        let patience = self.stall_timeout.max(Duration::from_millis(100));
+        let second = self.blocking().take();
+        let second = second.map(|second| second.zenoh.close().timeout(patience).wait());
+        let main = self.zenoh.close().timeout(patience).wait();
+        // The router is closed last, because other sessions are reached through it.
+        let closed = [second.unwrap_or(Ok(())), main, self.router.close(patience)];
+        for error in closed.into_iter().filter_map(Result::err) {
+            self.events.warn(format!(
+                "not everything was sent when the session closed: {error}"
+            ));
+        }
+    }
+
+    fn blocking(&self) -> MutexGuard<'_, Option<BlockingSession>> {
+        self.blocking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,88 @@
+//! Plain keys: the recorded bytes, for subscribers that are not ROS 2 nodes.
+//!
+//! The key is the topic's name without its first slash. There are no liveliness tokens, no attachments and no types,
+//! so nobody is known to subscribe until zenoh reports a route. The clock, if served, is CDR on the key `clock`.
+
+use super::dialect::interface::{Latched, MessageForm, Plan, TopicSpec};
+use super::dialect::plan::{CLOCK, OwnClock, clock_qos, group};
+use super::error::WireError;
+use super::event::Events;
+use super::options::Played;
+use crate::bag::TopicId;
+use crate::ros::Qos;
+
+/// How many samples a latched topic keeps if its profile leaves the depth open.
+const DEFAULT_DEPTH: u32 = 42;
+
+/// Plans all topics whose name is valid as a key.
+pub(crate) fn plan(played: &[Played], clock: OwnClock, events: &Events) -> Result<Plan, WireError> {
+    let (groups, skipped) = group(played, clock, |_| Ok(String::new()))?;
+    let topics = groups.into_iter();
+    let topics = topics.map(|group| topic(group.ids(), group.qos(events), group.name));
+    Ok(Plan {
+        topics: topics.collect(),
+        clock: (clock == OwnClock::Served)
+            .then(|| topic(Vec::new(), clock_qos(), CLOCK.to_owned())),
+        skipped,
+        ours: Vec::new(),
+    })
+}
+
+fn topic(ids: Vec<TopicId>, qos: Qos, name: String) -> TopicSpec {
+    TopicSpec {
+        ids,
+        key: name.trim_start_matches('/').to_owned(),
+        name,
+        token: None,
+        offered: None,
+        reliability: qos.reliability,
+        latched: Latched::of(&qos, DEFAULT_DEPTH),
+        form: MessageForm::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bag::Topic;
+
+    fn played(name: &str, encoding: &str) -> Played {
+        Played {
+            id: TopicId(0),
+            name: name.to_owned(),
+            topic: Topic {
+                name: name.to_owned(),
+                schema: None,
+                encoding: encoding.to_owned(),
+                offered_qos: Vec::new(),
+                type_hash: None,
+                is_latched: false,
+                message_count: Some(3),
+            },
+            qos: None,
+        }
+    }
+
+    fn plan(played: &[Played], clock: OwnClock) -> Result<(usize, usize), WireError> {
+        let plan = super::plan(played, clock, &Events::new(|_| ()))?;
+        Ok((plan.topics.len(), plan.skipped.len()))
+    }
+
+    #[test]
+    fn nothing_left_because_of_a_name_is_an_error() {
+        let bad = [played("/a*", "json")];
+        let error = plan(&bad, OwnClock::NotServed).unwrap_err();
+        assert!(error.to_string().contains("/a*"));
+        assert_eq!(plan(&bad, OwnClock::Served).unwrap(), (0, 1));
+    }
+
+    #[test]
+    fn a_recorded_clock_is_skipped_beside_ours_however_it_is_written() {
+        for name in ["/clock", "clock", "/clock/"] {
+            let recorded = [played(name, "cdr")];
+            assert_eq!(plan(&recorded, OwnClock::Served).unwrap(), (0, 1), "{name}");
+            let (planned, _) = plan(&recorded, OwnClock::NotServed).unwrap();
+            assert_eq!(planned, 1, "{name}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! [`Node`]: this session as a node on the ROS graph: its tokens, the topics it publishes, the other nodes.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use zenoh::Wait;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::Subscriber;
+
+use crate::ros::Qos;
+
+use super::advertise::{self, Planned};
+use super::gid::Gid;
+use super::graph::{Graph, Ours, Wake};
+use super::names::{split_node, topic_key};
+use super::qos_chunk::DEFAULT_DEPTH;
+use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
+use super::type_hash::HashForm;
+use super::watch::{settle, watch_tokens};
+use crate::wire::dialect::interface::{Latched, MessageForm, Plan, SubscriptionSpec, TopicSpec};
+use crate::wire::dialect::plan::{CLOCK, OwnClock, clock_qos};
+use crate::wire::error::WireError;
+use crate::wire::event::Events;
+use crate::wire::options::{Distro, Played, WireOptions};
+
+const CLOCK_TYPE: &str = "rosgraph_msgs::msg::dds_::Clock_";
+const CLOCK_HASH: &str = "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
+
+/// A type that this program publishes or follows itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnType<'a> {
+    pub(crate) dds_type: &'a str,
+    /// `None` if the hash is unknown.
+    pub(crate) hash: Option<&'a str>,
+}
+
+/// The type of `/clock`.
+pub(crate) const CLOCK_MESSAGE: OwnType<'_> = OwnType {
+    dds_type: CLOCK_TYPE,
+    hash: Some(CLOCK_HASH),
+};
+
+/// The name of a node, checked before anything is opened.
+#[derive(Debug)]
+pub(crate) struct NodeName {
+    namespace: String,
+    name: String,
+}
+
+impl NodeName {
+    /// From `name`, `/name` or `/a/b/name`.
+    pub(crate) fn parse(full: &str) -> Result<Self, WireError> {
+        let (namespace, name) = split_node(full)?;
+        Ok(Self { namespace, name })
+    }
+}
+
+/// This session as a node. It is on the ROS graph once it is announced.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) token: Token,
+    pub(crate) graph: Graph,
+    events: Events,
+    next_id: AtomicU32,
+    distro: Distro,
+    any_type_hash: bool,
+    announced: Mutex<Option<LivelinessToken>>,
+    tokens: Option<Subscriber<()>>,
+    zenoh: zenoh::Session,
+}
+
+impl Node {
+    /// Begins to follow the graph.
+    pub(crate) fn new(
+        zenoh: &zenoh::Session,
+        domain: u32,
+        NodeName { namespace, name }: NodeName,
+        options: &WireOptions,
+        events: &Events,
+    ) -> Result<Self, WireError> {
+        let token = Token {
+            domain,
+            zid: zenoh.zid().to_string(),
+            node_id: 0,
+            entity_id: 0,
+            kind: EntityKind::Node,
+            enclave: "/".to_owned(),
+            namespace,
+            node: name,
+            endpoint: None,
+        };
+        let graph = Graph::new(token.zid.clone(), token.node_path());
+        let tokens = watch_tokens(zenoh, domain, &graph, events)?;
+        Ok(Self {
+            token,
+            graph,
+            events: events.clone(),
+            next_id: AtomicU32::new(1),
+            distro: options.distro,
+            any_type_hash: options.any_type_hash,
+            announced: Mutex::default(),
+            tokens: Some(tokens),
+            zenoh: zenoh.clone(),
+        })
+    }
+
+    /// Waits a moment for the tokens that are there already.
+    pub(crate) fn settle(&self) {
+        settle(&self.zenoh, self.token.domain);
+    }
+
+    /// Puts this node on the ROS graph, unless it is there already.
+    pub(crate) fn announce(&self) -> Result<(), WireError> {
+        let mut announced = self
+            .announced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if announced.is_some() {
+            return Ok(());
+        }
+        let key = self.token.to_string();
+        let token = self.zenoh.liveliness().declare_token(key.clone()).wait();
+        *announced = Some(token.map_err(|source| WireError::Declare { what: key, source })?);
+        drop(announced);
+        for event in self.graph.show_node() {
+            self.events.send(event);
+        }
+        Ok(())
+    }
+
+    /// Takes this node off the ROS graph.
+    pub(crate) fn withdraw(&mut self) {
+        let announced = self
+            .announced
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = announced.take() {
+            // An error means that the session is already closed.
+            drop(token.undeclare().wait());
+        }
+        self.tokens = None;
+    }
+
+    /// What to declare for recorded topics, and for the clock if one is served.
+    pub(crate) fn plan(&self, played: &[Played], clock: OwnClock) -> Result<Plan, WireError> {
+        let form = self.hash_form();
+        let (planned, skipped) = advertise::plan(played, clock, form, &self.graph, &self.events)?;
+        let (topics, mut ours): (Vec<_>, Vec<_>) = planned
+            .into_iter()
+            .map(|one| self.publisher(form, one))
+            .unzip();
+        let clock = (clock == OwnClock::Served).then(|| {
+            let planned = own(CLOCK, CLOCK_MESSAGE, form, clock_qos());
+            let (clock, same) = self.publisher(form, planned);
+            ours.push(same);
+            clock
+        });
+        Ok(Plan {
+            topics,
+            clock,
+            skipped,
+            ours,
+        })
+    }
+
+    /// What to declare for a topic of this program, and what subscribers have to name.
+    pub(crate) fn own_publisher(
+        &self,
+        name: &str,
+        own: OwnType<'_>,
+        qos: Qos,
+    ) -> (TopicSpec, Ours) {
+        let form = self.hash_form();
+        self.publisher(form, self::own(name, own, form, qos))
+    }
+
+    /// What to declare to follow a topic, whatever the type hash of its publisher.
+    pub(crate) fn subscription(&self, name: &str, own: OwnType<'_>, qos: Qos) -> SubscriptionSpec {
+        let planned = self::own(name, own, self.hash_form(), qos);
+        SubscriptionSpec {
+            key: topic_key(self.token.domain, name, own.dds_type, ANY_HASH),
+            token: self.endpoint_token(EntityKind::Subscription, planned),
+        }
+    }
+
+    /// This session now publishes `ours` and nothing else; `clock` is called for each new subscriber of the clock.
+    pub(crate) fn publishes(&self, ours: Vec<Ours>, clock: Option<Wake>) {
+        for event in self.graph.publish(ours, clock) {
+            self.events.send(event);
+        }
+    }
+
+    fn hash_form(&self) -> HashForm {
+        HashForm::choose(self.distro, self.any_type_hash, &self.graph)
+    }
+
+    fn publisher(&self, form: HashForm, planned: Planned) -> (TopicSpec, Ours) {
+        let key_hash = if form == HashForm::Any {
+            ANY_HASH
+        } else {
+            &planned.hash
+        };
+        let (name, qos) = (planned.name.clone(), planned.qos);
+        let ours = Ours {
+            name: name.clone(),
+            dds_type: planned.dds_type.clone(),
+            hash: key_hash.to_owned(),
+        };
+        let key = topic_key(self.token.domain, &name, &planned.dds_type, key_hash);
+        let ids = planned.ids.clone();
+        let token = self.endpoint_token(EntityKind::Publisher, planned);
+        let spec = TopicSpec {
+            ids,
+            name,
+            key,
+            form: MessageForm::RmwZenoh(Gid::of(&token)),
+            token: Some(token),
+            offered: Some(qos),
+            reliability: qos.reliability,
+            latched: Latched::of(&qos, DEFAULT_DEPTH),
+        };
+        (spec, ours)
+    }
+
+    /// The token of a new endpoint of this node.
+    fn endpoint_token(&self, kind: EntityKind, planned: Planned) -> String {
+        let token = Token {
+            entity_id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            kind,
+            endpoint: Some(Endpoint {
+                name: planned.name,
+                dds_type: planned.dds_type,
+                hash: planned.hash,
+                qos: planned.qos,
+            }),
+            ..self.token.clone()
+        };
+        token.to_string()
+    }
+}
+
+/// A topic of this program.
+fn own(name: &str, own: OwnType<'_>, form: HashForm, qos: Qos) -> Planned {
+    let hash = own.hash.filter(|_| form != HashForm::Humble);
+    Planned {
+        ids: Vec::new(),
+        name: name.to_owned(),
+        dds_type: own.dds_type.to_owned(),
+        hash: hash.unwrap_or(NO_HASH).to_owned(),
+        qos,
+    }
+}
