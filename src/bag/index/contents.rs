@@ -154,6 +154,8 @@ pub(crate) struct Contents {
     pub(crate) reverse: Order,
     pub(crate) damage: Vec<Damage>,
     pub(crate) notes: Vec<Note>,
+    /// Whether a user has been told that no temporary file can be used.
+    pub(crate) is_spill_error_told: AtomicBool,
 }
 
 impl Contents {

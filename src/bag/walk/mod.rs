@@ -4,6 +4,8 @@ pub(crate) mod cursor;
 pub(crate) mod decompressors;
 pub(crate) mod entries;
 pub(crate) mod head;
+pub(crate) mod loader;
 pub(crate) mod open_chunk;
 pub(crate) mod selection;
+pub(crate) mod spill;
 pub(crate) mod upcoming;

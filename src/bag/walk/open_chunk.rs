@@ -1,9 +1,10 @@
 //! [`OpenChunk`]: what a cursor keeps of one chunk: the whole chunk, a share, or only its next key.
 //!
 //! A *share* is a compact copy of the next few messages. It is taken when the whole chunk would not fit into the bound
-//! of the cursor; when it is used up, the chunk is decompressed again. If not even one message fits, the chunk is
-//! *parked*: its next key is known, and the message is loaded when it is due.
+//! of the cursor; when it is used up, the next one is read from the [`Spill`] of the cursor. If not even one message
+//! fits, the chunk is *parked*: its next key is known, and the message is loaded when it is due.
 
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use bytes::Bytes;
 
 use super::entries::{Entry, Scan, message, record_length, scan};
 use super::selection::{Bounds, Direction, Selection};
+use super::spill::{Spill, SpillError, Spilled, Window};
+use crate::bag::damage::Fault;
 use crate::bag::decompress::budget::{Meter, Owned, Permit};
 use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::message::{Key, Message};
@@ -20,10 +23,15 @@ use crate::bag::message::{Key, Message};
 pub(crate) enum Keep {
     /// The whole chunk.
     Whole,
-    /// A copy of the next messages, up to this many bytes.
-    Share(u64),
-    /// The same, but at least one message.
-    ShareOfOne(u64),
+    /// A copy of the next messages.
+    Share(Share),
+}
+
+/// How many messages a share has: at most what fits into `most` bytes, but at least `least`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Share {
+    pub(crate) most: u64,
+    pub(crate) least: usize,
 }
 
 /// What is needed to list the messages of a chunk.
@@ -47,6 +55,8 @@ pub(crate) struct OpenChunk {
     ahead: Range<usize>,
     /// Whether the chunk has messages beyond `ahead`.
     has_more: bool,
+    /// Where these messages are, unless the chunk has to be decompressed again for them.
+    spilled: Option<Spilled>,
     /// The size of bytes and entries. The permit is for the entries.
     cost: u64,
     _permit: Permit,
@@ -60,19 +70,56 @@ impl OpenChunk {
         owned: Owned,
         bounds: Bounds,
         keep: Keep,
-    ) -> (Self, Scan) {
-        let chunk = view.contents.chunk(id);
-        let mut found = scan(view.contents, chunk, view.selection, owned.as_ref());
-        let entries = std::mem::take(&mut found.entries);
-        let low = entries.partition_point(|entry| bounds.starts_after(entry.key(chunk)));
-        let high = entries.partition_point(|entry| !bounds.ends_before(entry.key(chunk)));
-        let ahead = low..high.max(low);
+    ) -> (Self, Vec<Fault>) {
+        let (found, ahead) = list(view, id, &owned, bounds);
+        let Scan { entries, faults } = found;
         let open = match keep {
             Keep::Whole => Self::whole(view.meter, id, owned, (entries, ahead)),
-            Keep::Share(bytes) => Self::share(view, id, &owned, (&entries, ahead), (bytes, 0)),
-            Keep::ShareOfOne(bytes) => Self::share(view, id, &owned, (&entries, ahead), (bytes, 1)),
+            Keep::Share(share) => Self::share(view, id, &owned, (&entries, ahead), share),
         };
-        (open, found)
+        (open, faults)
+    }
+
+    /// Writes the messages of a decompressed chunk within `bounds` to the file. `None` if the meter was closed meanwhile.
+    pub(crate) fn spill(
+        view: View<'_>,
+        id: u32,
+        owned: &Owned,
+        bounds: Bounds,
+        spill: &mut Spill,
+    ) -> Result<Option<Spilled>, SpillError> {
+        let (found, ahead) = list(view, id, owned, bounds);
+        let entries = found.entries.get(ahead).unwrap_or_default().iter();
+        match view.direction {
+            Direction::Forward => spill.write(&owned.bytes, &entries, view.meter),
+            Direction::Reverse => spill.write(&owned.bytes, &entries.rev(), view.meter),
+        }
+    }
+
+    /// Reads the next share from the file.
+    pub(crate) fn spilled(
+        view: View<'_>,
+        id: u32,
+        mut spilled: Spilled,
+        share: Share,
+    ) -> io::Result<Self> {
+        let window = spilled.read((share.most, share.least), view.meter)?;
+        let Window { bytes, mut entries } = window;
+        if view.direction == Direction::Reverse {
+            entries.reverse();
+        }
+        let permit = view.meter.permit(size_of_entries(&entries));
+        let of_bytes = bytes.as_ref().map_or(0, |bytes| bytes.permit.bytes());
+        Ok(Self {
+            id,
+            cost: permit.bytes() + of_bytes,
+            has_more: bytes.is_none() || !spilled.is_empty(),
+            bytes: bytes.map(Bytes::from_owner),
+            ahead: 0..entries.len(),
+            entries,
+            spilled: Some(spilled),
+            _permit: permit,
+        })
     }
 
     fn whole(
@@ -89,17 +136,18 @@ impl OpenChunk {
             entries,
             ahead,
             has_more: false,
+            spilled: None,
             _permit: permit,
         }
     }
 
-    /// Copies the next messages out of the chunk: at least `least` messages, at most what fits into `most` bytes.
+    /// Copies the next messages out of the chunk.
     fn share(
         view: View<'_>,
         id: u32,
         owned: &Owned,
         (all, ahead): (&[Entry], Range<usize>),
-        (most, least): (u64, usize),
+        Share { most, least }: Share,
     ) -> Self {
         let window = all.get(ahead).unwrap_or_default();
         let in_order: &mut dyn Iterator<Item = &Entry> = match view.direction {
@@ -141,6 +189,7 @@ impl OpenChunk {
             }),
             ahead: 0..entries.len(),
             has_more: entries.len() < window.len() || is_parked,
+            spilled: None,
             entries,
             _permit: permit,
         }
@@ -159,6 +208,22 @@ impl OpenChunk {
     /// Whether its next message is known but must be loaded first.
     pub(crate) fn is_parked(&self) -> bool {
         self.bytes.is_none() && !self.ahead.is_empty()
+    }
+
+    /// How many bytes the next share takes; `None` if the chunk has to be decompressed for it.
+    pub(crate) fn cost_of_next(&self, share: Share) -> Option<u64> {
+        let spilled = self.spilled.as_ref()?;
+        Some(spilled.cost((share.most, share.least)))
+    }
+
+    /// Whether the messages beyond the share are in the file.
+    pub(crate) fn is_spilled(&self) -> bool {
+        self.spilled.is_some()
+    }
+
+    /// The messages beyond the share, if they are in the file. What is in memory is dropped.
+    pub(crate) fn into_spilled(self) -> Option<Spilled> {
+        self.spilled
     }
 
     /// Whether the chunk has messages beyond those at hand.
@@ -190,6 +255,16 @@ impl OpenChunk {
             entry,
         )
     }
+}
+
+/// The messages of a decompressed chunk, and which of them lie within `bounds`.
+fn list(view: View<'_>, id: u32, owned: &Owned, bounds: Bounds) -> (Scan, Range<usize>) {
+    let chunk = view.contents.chunk(id);
+    let found = scan(view.contents, chunk, view.selection, owned.as_ref());
+    let entries = &found.entries;
+    let low = entries.partition_point(|entry| bounds.starts_after(entry.key(chunk)));
+    let high = entries.partition_point(|entry| !bounds.ends_before(entry.key(chunk)));
+    (found, low..high.max(low))
 }
 
 fn size_of_entries(entries: &Vec<Entry>) -> u64 {

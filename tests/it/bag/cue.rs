@@ -635,8 +635,9 @@ fn static_of(seed: u64, size: usize) -> Vec<u8> {
     (0..size / 8).flat_map(word).collect()
 }
 
+/// Each chunk is decompressed when it is opened, and once more for the temporary file.
 #[test]
-fn overlapping_giants_stay_within_the_bound_and_two_chunks() {
+fn overlapping_giants_stay_within_the_bound_and_two_chunks_and_are_decompressed_twice() {
     let chunk = |i: u64| {
         let note = |n: u64| Note::new(0, 10 * n + i, static_of(10 * n + i, 7 << 20));
         (0..3).map(note).collect()
@@ -677,7 +678,61 @@ fn overlapping_giants_stay_within_the_bound_and_two_chunks() {
                 let usage = cues.usage();
                 let chunk = (21 << 20) + 1000;
                 assert!(usage.peak_bytes <= bound + 2 * chunk, "{usage:?}");
+                assert!(usage.decompressions <= 2 * 4, "{usage:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn the_work_for_overlapping_giants_does_not_depend_on_the_bound() {
+    let chunk = |i: u64| {
+        let note = |n: u64| Note::new(0, 10 * n + i, static_of(10 * n + i, 8 << (n % 12)));
+        (0..400).map(note).collect()
+    };
+    let spec = Spec::new((0..6).map(chunk).collect()).compression(Some(Compression::Zstd));
+    let bytes = spec.write();
+    let bag = bag(&bytes);
+    let [file] = bag.files() else {
+        panic!("{bag:?}");
+    };
+    for bound in [1, 1 << 10, 10 << 10, 100 << 10] {
+        assert!(bound < file.uncompressed_bytes / 6);
+        for (direction, from) in [
+            (Direction::Forward, 0),
+            (Direction::Forward, 1234),
+            (Direction::Reverse, 1234),
+            (Direction::Reverse, 5000),
+        ] {
+            let (wake, rung) = bell();
+            let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
+            let mut cue = cues.start(CueAt {
+                from: StartAt::At(at(from)),
+                ..whole(direction)
+            });
+            let times: Vec<u64> = messages(&mut cue, &rung)
+                .iter()
+                .map(|message| {
+                    let time = message.log_time.to_mcap();
+                    assert!(
+                        message.payload == static_of(time, 8 << (time / 10 % 12)),
+                        "{time}"
+                    );
+                    time
+                })
+                .collect();
+            let is_ahead = |time: &u64| match direction {
+                Direction::Forward => *time >= from,
+                Direction::Reverse => *time <= from,
+            };
+            let due = (0..4000).filter(|time| time % 10 < 6).filter(is_ahead);
+            let mut due: Vec<u64> = due.collect();
+            if direction == Direction::Reverse {
+                due.reverse();
+            }
+            assert!(times == due, "{bound} {direction:?} {from}");
+            let usage = cues.usage();
+            assert!(usage.decompressions <= 2 * 6, "{bound}: {usage:?}");
         }
     }
 }

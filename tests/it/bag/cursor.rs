@@ -1,13 +1,13 @@
 //! The cursor, compared with a plain sort, in both directions, from any start.
 
-use bagplay::bag::{Bag, Cursor, Direction, Key, Message, Selection, StartAt, TopicId};
+use bagplay::bag::{Bag, Damage, Direction, Key, Message, Selection, StartAt, TopicId};
 use bagplay::time::Time;
 use mcap::Compression;
 use proptest::prelude::*;
 
 use crate::support::mcaps::{Files, Note, Spec, all, at, bag, texts};
 
-fn walk(cursor: Cursor) -> Vec<Message> {
+fn walk(cursor: impl Iterator<Item = Result<Message, Damage>>) -> Vec<Message> {
     cursor.map(|item| item.expect("no damage")).collect()
 }
 
@@ -123,6 +123,7 @@ proptest! {
             spec.options(|o| o.emit_message_indexes(has_message_indexes)).write()
         };
         let bag = Files::of(files.into_iter().map(write)).bag();
+        let chunks: usize = bag.files().iter().map(|file| file.chunks).sum();
         let topics = if only < 3 {
             let wanted = format!("/t{only}");
             let ids = (0..).map(TopicId).zip(bag.topics());
@@ -132,7 +133,13 @@ proptest! {
             all(&bag)
         };
         let sorted: Vec<&Note> = sorted.iter().filter(|n| only == 3 || n.topic == only as usize).collect();
-        let walk = |from, direction| walk(bag.cursor(&topics, from, direction).holding(held));
+        let walk = |from, direction| {
+            let mut cursor = bag.cursor(&topics, from, direction).holding(held);
+            let messages = walk(cursor.by_ref());
+            let usage = cursor.usage();
+            assert!(usage.decompressions <= 2 * chunks as u64, "{usage:?}");
+            messages
+        };
         let (forwards, reverse) = (Direction::Forward, Direction::Reverse);
 
         let whole = walk(StartAt::At(Time::MIN), forwards);

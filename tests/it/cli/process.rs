@@ -8,7 +8,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 
 use crate::bag::hostile::{base, put};
-use crate::support::mcaps::{Files, make_pipe, place};
+use crate::support::mcaps::{Files, Note, Spec, make_pipe, place};
 use crate::support::network::free_endpoint;
 use crate::support::patience::PATIENCE;
 
@@ -802,4 +802,54 @@ fn a_pipe_in_a_directory_is_reported_as_damage_without_waiting() {
     strict.stderr(contains(said.clone()));
     let checked = play().args(["info", "--check", &bag]).assert().code(3);
     checked.stdout(contains(said));
+}
+
+/// Chunks that overlap and do not fit into the read-ahead are kept in a temporary file. Without one they are played all
+/// the same, and the reason is told once.
+#[test]
+fn without_room_for_a_temporary_file_overlapping_chunks_play_all_the_same() {
+    let chunk = |i: u8| {
+        let note = |n: u64| Note::new(0, 1_000 + 10 * n + u64::from(i), vec![i; 10_000]);
+        (0..20).map(note).collect()
+    };
+    let files = Files::of([Spec::new((0..4).map(chunk).collect()).write()]);
+    let run = |dir: Option<&str>| {
+        let mut play = play();
+        play.arg(&files.paths[0]).args([
+            "--wire",
+            "null",
+            "--rate",
+            "max",
+            "--read-ahead",
+            "50000",
+            "--format",
+            "json",
+        ]);
+        if let Some(dir) = dir {
+            play.env("TMPDIR", dir);
+        }
+        let done = play.output().unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert!(done.status.success(), "{said}");
+        let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(summary["messages_sent"], 80, "{summary}");
+        (summary["digest"].clone(), said)
+    };
+    let (digest, said) = run(None);
+    assert!(!said.contains("TMPDIR"), "{said}");
+    let mut without = vec![("/nowhere", "No such file or directory")];
+    if cfg!(target_os = "linux") && std::path::Path::new("/dev/shm").is_dir() {
+        without.push(("/dev/shm", "temporary files are in memory there"));
+    }
+    for (dir, why) in without {
+        let (other, said) = run(Some(dir));
+        assert_eq!(other, digest);
+        let told = said
+            .matches("let TMPDIR name a directory on a disk")
+            .count();
+        assert!(
+            told == 1 && said.contains(why) && said.contains(dir),
+            "{said}"
+        );
+    }
 }
