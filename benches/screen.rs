@@ -19,7 +19,8 @@ use bagplay::bag::Bag;
 use bagplay::player::{Gates, Pace, State, Status, TopicCounts};
 use bagplay::time::{AtEnd, Segment, Speed, Time};
 use bagplay::tui::{
-    Bindings, Event, Facts, Glyphs, Lane, Look, Model, Row, Size, ThemeName, TimeFormat, draw,
+    Appearance, Bindings, Event, Facts, Glyphs, Lane, Model, Size, ThemeName, TimeFormat, TopicRow,
+    draw,
 };
 use bagplay::wire::{Session, WireOptions};
 use jiff::Timestamp;
@@ -111,16 +112,16 @@ fn model(size: Size) -> Result<Model> {
         clock_shift: bagplay::time::Duration::ZERO,
         clock: Some("40 Hz".into()),
         topics: bag.topics().to_vec(),
-        read_time: |_, range| Ok(range.start()),
+        parse_time: |_, range| Ok(range.start()),
         zone: TimeZone::UTC,
     };
-    let look = Look {
+    let appearance = Appearance {
         bindings: Bindings::default(),
         glyphs: Glyphs::UNICODE,
         theme: ThemeName::Dark.theme(None),
-        face: TimeFormat::Local,
+        time_format: TimeFormat::Local,
     };
-    let row = |(topic, id): (&bagplay::bag::Topic, u32)| Row {
+    let row = |(topic, id): (&bagplay::bag::Topic, u32)| TopicRow {
         id: bagplay::bag::TopicId(id),
         name: topic.name.clone(),
         left_out: None,
@@ -128,13 +129,13 @@ fn model(size: Size) -> Result<Model> {
         is_muted: false,
     };
     let rows = bag.topics().iter().zip(0..).map(row).collect();
-    let mut model = Model::new(facts, look, rows, Vec::new(), size);
+    let mut model = Model::new(facts, appearance, rows, Vec::new(), size);
     let lane = Lane {
         range,
         outline: bag.outline(480),
         is_whole: true,
     };
-    model.take(Event::Lane(lane), Timestamp::UNIX_EPOCH);
+    model.handle(Event::Lane(lane), Timestamp::UNIX_EPOCH);
     Ok(model)
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use bagplay::cli::Exit;
 #[cfg(feature = "tui")]
-use bagplay::tui::give_back_for_good;
+use bagplay::tui::restore_for_good;
 #[cfg(feature = "tui")]
 use crossbeam_channel::TrySendError;
 use crossbeam_channel::{Receiver, bounded};
@@ -57,7 +57,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                 if has_asked || sender.send(exit).is_err() {
                     let exit = *AT_ONCE.get_or_init(|| exit);
                     #[cfg(feature = "tui")]
-                    give_back_for_good();
+                    restore_for_good();
                     log::flush(log::AN_INSTANT);
                     std::process::exit(exit.code().into());
                 }
@@ -144,7 +144,7 @@ pub(crate) fn jobs() -> io::Result<Jobs> {
         .spawn(move || {
             for signal in &mut signals {
                 if DEADLY.contains(&signal) {
-                    give_back_for_good();
+                    restore_for_good();
                     log::flush(log::AN_INSTANT);
                     die_of(signal);
                 }

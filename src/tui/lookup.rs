@@ -1,5 +1,5 @@
-//! [`Lookup`]: what is read from the recording for the screen alone, on a thread of its own: densities from the index,
-//! and the message of a topic at or before a time.
+//! [`Lookup`]: reads from the recording for the screen, on a thread of its own: densities from the index, and the
+//! message of a topic at or before a time.
 //!
 //! Of each kind only the newest request is answered, and the read for an older one is cancelled. A message is read
 //! before a density continues. When the lookup is dropped, no new read begins. The thread is not joined: it owns
@@ -17,18 +17,18 @@ use crate::bag::{Bag, Direction, Selection, StartAt, TopicId, step_back};
 use crate::decode::{Decoder, Limits};
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::lane::Lane;
-use crate::tui::model::layers::{Found, Peeked};
+use crate::tui::model::layers::{LookupOutcome, LookupResult};
 
-/// The number of parts of a density: more than screens have columns.
-const PARTS: usize = 480;
-/// The limit of parts of all topics together, whatever number of topics a file declares.
-const CELLS: usize = 1 << 21;
+/// The most parts of a density: more than screens have columns.
+const MAX_PARTS: usize = 480;
+/// The most parts of all topics together, whatever number of topics a file declares.
+const MAX_PARTS_OF_ALL: usize = 1 << 21;
 
 /// The shortest interval between reports of a growing density: with hundreds of topics one is megabytes.
-const APART: Duration = Duration::from_millis(50);
+const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How many bytes the search for a message may hold open, besides the chunk that it opens.
-const HELD: u64 = 16 << 20;
+const MAX_OPEN_BYTES: u64 = 16 << 20;
 
 /// Arrays of up to nine elements are shown in full: matrices of three by three.
 const LIMITS: Limits = Limits {
@@ -36,92 +36,92 @@ const LIMITS: Limits = Limits {
     ..Limits::SCREENS
 };
 
-/// Where answers go.
-pub type Tell = Arc<dyn Fn(Event) + Send + Sync>;
+/// Receives the answers, as events.
+pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
 #[derive(Clone, Copy, Debug)]
-enum Question {
+enum LookupRequest {
     Outline(TimeRange),
-    Peek(TopicId, Time<Ros>),
+    Message(TopicId, Time<Ros>),
 }
 
 /// Sends requests; the answers come as events.
 #[derive(Debug)]
 pub struct Lookup {
-    questions: Sender<Question>,
+    requests: Sender<LookupRequest>,
 }
 
 impl Lookup {
-    /// Starts a thread that reads `bag` and sends what it found through `tell`.
-    pub fn start(bag: Bag, tell: Tell) -> std::io::Result<Self> {
+    /// Starts a thread that reads `bag` and sends what it found through `sink`.
+    pub fn start(bag: Bag, sink: EventSink) -> std::io::Result<Self> {
         #[expect(
             clippy::disallowed_methods,
             reason = "the screen asks a few times a second at most, and the newest counts"
         )]
-        let (send, questions) = unbounded();
+        let (send, requests) = unbounded();
         std::thread::Builder::new()
             .name("lookup".into())
-            .spawn(move || answer(&bag, &questions, &tell))?;
-        Ok(Self { questions: send })
+            .spawn(move || run(&bag, &requests, &sink))?;
+        Ok(Self { requests: send })
     }
 
     /// Requests the density of a range.
     pub fn outline(&self, range: TimeRange) {
-        self.ask(Question::Outline(range));
+        self.send(LookupRequest::Outline(range));
     }
 
     /// Requests the message of a topic at or before a time.
-    pub fn peek(&self, topic: TopicId, at: Time<Ros>) {
-        self.ask(Question::Peek(topic, at));
+    pub fn find_message(&self, topic: TopicId, at: Time<Ros>) {
+        self.send(LookupRequest::Message(topic, at));
     }
 
-    fn ask(&self, question: Question) {
+    fn send(&self, request: LookupRequest) {
         // A thread that has panicked has printed its message.
-        let _ = self.questions.send(question);
+        let _ = self.requests.send(request);
     }
 }
 
 /// The requests that have not been answered.
-struct Open<'a> {
+struct PendingRequests<'a> {
     bag: &'a Bag,
-    questions: &'a Receiver<Question>,
-    tell: &'a Tell,
+    requests: &'a Receiver<LookupRequest>,
+    sink: &'a EventSink,
     decoder: Option<(TopicId, Decoder)>,
     outline: Option<TimeRange>,
-    peek: Option<(TopicId, Time<Ros>)>,
+    message: Option<(TopicId, Time<Ros>)>,
     is_over: bool,
 }
 
-fn answer(bag: &Bag, questions: &Receiver<Question>, tell: &Tell) {
+fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
     step_back();
-    let mut open = Open {
+    let mut pending = PendingRequests {
         bag,
-        questions,
-        tell,
+        requests,
+        sink,
         decoder: None,
         outline: None,
-        peek: None,
+        message: None,
         is_over: false,
     };
-    while let Ok(question) = questions.recv() {
-        open.note(question);
-        while open.catch_up() && open.outline() {}
+    while let Ok(request) = requests.recv() {
+        pending.add(request);
+        while pending.answer_messages() && pending.outline() {}
     }
 }
 
-impl Open<'_> {
-    fn note(&mut self, question: Question) {
-        match question {
-            Question::Outline(range) => self.outline = Some(range),
-            Question::Peek(topic, at) => self.peek = Some((topic, at)),
+impl PendingRequests<'_> {
+    fn add(&mut self, request: LookupRequest) {
+        match request {
+            LookupRequest::Outline(range) => self.outline = Some(range),
+            LookupRequest::Message(topic, at) => self.message = Some((topic, at)),
         }
     }
 
     /// Takes new requests.
-    fn listen(&mut self) {
+    fn receive(&mut self) {
         loop {
-            match self.questions.try_recv() {
-                Ok(question) => self.note(question),
+            match self.requests.try_recv() {
+                Ok(request) => self.add(request),
                 Err(TryRecvError::Empty) => return,
                 Err(TryRecvError::Disconnected) => {
                     self.is_over = true;
@@ -132,24 +132,24 @@ impl Open<'_> {
     }
 
     /// Takes new requests and answers one for a message at once; false if the lookup was dropped.
-    fn catch_up(&mut self) -> bool {
-        self.listen();
-        while let Some((topic, at)) = self.peek.take().filter(|_| !self.is_over) {
+    fn answer_messages(&mut self) -> bool {
+        self.receive();
+        while let Some((topic, at)) = self.message.take().filter(|_| !self.is_over) {
             let mut decoder = self.decoder.take();
             let bag = self.bag;
             let mut is_wanted = || {
-                self.listen();
-                !self.is_over && self.peek.is_none()
+                self.receive();
+                !self.is_over && self.message.is_none()
             };
-            let read = || peek(bag, topic, at, &mut decoder, &mut is_wanted);
-            let found = catch_unwind(AssertUnwindSafe(read));
+            let read = || find_message(bag, topic, at, &mut decoder, &mut is_wanted);
+            let outcome = catch_unwind(AssertUnwindSafe(read));
             self.decoder = decoder;
-            let found =
-                found.unwrap_or_else(|_| Found::Damaged("through a defect of this program".into()));
+            let outcome = outcome
+                .unwrap_or_else(|_| LookupOutcome::Damaged("an error in this program".into()));
             // A cancelled search may have found nothing, or the wrong message.
-            self.listen();
-            if !self.is_over && self.peek.is_none() {
-                (self.tell)(Event::Peeked(Peeked { topic, at, found }));
+            self.receive();
+            if !self.is_over && self.message.is_none() {
+                (self.sink)(Event::Lookup(LookupResult { topic, at, outcome }));
             }
         }
         !self.is_over
@@ -161,9 +161,9 @@ impl Open<'_> {
             return false;
         };
         let bag = self.bag;
-        let (mut last, mut told) = (None, None);
+        let (mut last, mut reported) = (None, None);
         bag.outline_within(range, parts(bag.topics().len()), &mut |outline| {
-            if !self.catch_up() || self.outline.is_some() {
+            if !self.answer_messages() || self.outline.is_some() {
                 last = None;
                 return ControlFlow::Break(());
             }
@@ -173,15 +173,15 @@ impl Open<'_> {
                 is_whole,
             };
             let now = now();
-            if told.is_none_or(|told| now - told >= APART) {
-                (self.tell)(Event::Lane(lane(false)));
-                told = Some(now);
+            if reported.is_none_or(|reported| now - reported >= REPORT_INTERVAL) {
+                (self.sink)(Event::Lane(lane(false)));
+                reported = Some(now);
             }
             last = Some(lane(true));
             ControlFlow::Continue(())
         });
         if let Some(lane) = last {
-            (self.tell)(Event::Lane(lane));
+            (self.sink)(Event::Lane(lane));
         }
         true
     }
@@ -189,26 +189,26 @@ impl Open<'_> {
 
 /// The number of parts of each density for so many topics.
 fn parts(topics: usize) -> usize {
-    (CELLS / topics.max(1)).clamp(16, PARTS)
+    (MAX_PARTS_OF_ALL / topics.max(1)).clamp(16, MAX_PARTS)
 }
 
-#[expect(clippy::disallowed_methods, reason = "pictures are drawn in wall time")]
+#[expect(clippy::disallowed_methods, reason = "frames are drawn in wall time")]
 fn now() -> Instant {
     Instant::now()
 }
 
-fn peek(
+fn find_message(
     bag: &Bag,
     topic: TopicId,
     at: Time<Ros>,
     decoder: &mut Option<(TopicId, Decoder)>,
     is_wanted: &mut dyn FnMut() -> bool,
-) -> Found {
+) -> LookupOutcome {
     let only = Selection::of([topic], bag);
     let cursor = bag.cursor(&only, StartAt::At(at), Direction::Reverse);
-    let message = match cursor.holding(HELD).next_while(is_wanted) {
-        None => return Found::Nothing,
-        Some(Err(damage)) => return Found::Damaged(damage.to_string()),
+    let message = match cursor.holding(MAX_OPEN_BYTES).next_while(is_wanted) {
+        None => return LookupOutcome::NoMessage,
+        Some(Err(damage)) => return LookupOutcome::Damaged(damage.to_string()),
         Some(Ok(message)) => message,
     };
     if decoder.as_ref().is_none_or(|(of, _)| *of != topic) {
@@ -216,13 +216,13 @@ fn peek(
         *decoder = known.map(|known| (topic, Decoder::new(known)));
     }
     let Some((_, decoder)) = decoder else {
-        return Found::Nothing;
+        return LookupOutcome::NoMessage;
     };
-    Found::Message {
+    LookupOutcome::Message {
         log_time: message.log_time,
         publish_time: message.publish_time,
         bytes: message.payload.len(),
-        said: decoder.decode(&message.payload, LIMITS),
+        decoded: decoder.decode(&message.payload, LIMITS),
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_search_ends_when_nobody_wants_the_message_any_more() {
+    fn a_search_ends_when_its_message_is_no_longer_wanted() {
         let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
         let bag = Bag::open(&[demo]).unwrap();
         let end = bag.range().unwrap().stop();
@@ -242,14 +242,14 @@ mod tests {
                 asked += 1;
                 asked <= patience
             };
-            let found = peek(&bag, TopicId(2), end, &mut None, &mut is_wanted);
-            assert_eq!(found == Found::Nothing, patience == 0);
+            let outcome = find_message(&bag, TopicId(2), end, &mut None, &mut is_wanted);
+            assert_eq!(outcome == LookupOutcome::NoMessage, patience == 0);
             assert_eq!(asked, 1);
         }
     }
 
     #[test]
-    fn many_topics_are_known_in_fewer_parts() {
+    fn the_density_of_many_topics_has_fewer_parts() {
         for (topics, expected) in [(0, 480), (500, 480), (4369, 480), (5000, 419), (65_535, 32)] {
             assert_eq!(parts(topics), expected, "{topics} topics");
         }

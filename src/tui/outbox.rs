@@ -12,7 +12,7 @@ use crate::time::{Duration, Ros, Steady, Time};
 pub(super) const FRAME: Duration = Duration::from_millis(33);
 
 /// How many answers are waited for.
-const MOST_PENDING: usize = 256;
+const MAX_PENDING: usize = 256;
 
 /// Commands on their way to the player.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ pub(super) struct Outbox {
     pending: VecDeque<(u64, PendingAnswer)>,
     /// How many commands were sent.
     sent: u64,
-    /// What became of commands that was not taken yet; equal neighbours once.
+    /// The outcomes that were not taken yet; of equal successive ones the first.
     outcomes: Vec<Outcome>,
-    sought_at: Time<Steady>,
+    last_seek_at: Time<Steady>,
 }
 
 impl Outbox {
@@ -37,7 +37,7 @@ impl Outbox {
             pending: VecDeque::new(),
             sent: 0,
             outcomes: Vec::new(),
-            sought_at: Time::MIN,
+            last_seek_at: Time::MIN,
         }
     }
 
@@ -77,7 +77,7 @@ impl Outbox {
         !self.pending.is_empty()
     }
 
-    /// What became of commands since the last call.
+    /// The outcomes of commands since the last call.
     pub(super) fn outcomes(&mut self) -> Vec<Outcome> {
         self.collect();
         std::mem::take(&mut self.outcomes)
@@ -96,13 +96,13 @@ impl Outbox {
 
     /// Sends what the player accepts at `now`; returns the targets of the seeks that were sent, in order.
     pub(super) fn send(&mut self, now: Time<Steady>) -> Vec<Time<Ros>> {
-        let mut sought = Vec::new();
+        let mut sent_seeks = Vec::new();
         let Some(unsent) = &mut self.unsent else {
-            return sought;
+            return sent_seeks;
         };
         let has_seek = unsent.iter().any(|it| matches!(it, Command::Seek(_)));
-        if has_seek && now < self.sought_at.saturating_add(FRAME) {
-            return sought;
+        if has_seek && now < self.last_seek_at.saturating_add(FRAME) {
+            return sent_seeks;
         }
         while let Some(command) = unsent.front() {
             match self.transport.try_send(*command) {
@@ -110,24 +110,24 @@ impl Outbox {
                     self.sent += 1;
                     self.pending.push_back((self.sent, answer));
                     // A player that takes commands without an answer for so long: the oldest are ignored.
-                    if self.pending.len() > MOST_PENDING {
+                    if self.pending.len() > MAX_PENDING {
                         self.pending.pop_front();
                     }
                 }
                 Ok(None) => break,
-                // The player has stopped; the loop is about to notice.
+                // The player has stopped, and the main loop ends.
                 Err(_) => {
                     unsent.clear();
                     break;
                 }
             }
             if let Command::Seek(to) = *command {
-                self.sought_at = now;
-                sought.push(to);
+                self.last_seek_at = now;
+                sent_seeks.push(to);
             }
             unsent.pop_front();
         }
-        sought
+        sent_seeks
     }
 }
 
@@ -141,6 +141,13 @@ mod tests {
 
     fn at(nanos: i64) -> Time<Ros> {
         Time::from_nanos(nanos)
+    }
+
+    fn set_up() -> (Player, Transport, Outbox) {
+        let player = Player::new();
+        let transport = player.transport();
+        let outbox = Outbox::new(transport.clone());
+        (player, transport, outbox)
     }
 
     /// The number of seeks that a player carries out when it finds all these commands at its start.
@@ -159,10 +166,8 @@ mod tests {
     }
 
     #[test]
-    fn of_seeks_in_a_row_the_last_one_a_picture_is_sent() {
-        let player = Player::new();
-        let transport = player.transport();
-        let mut outbox = Outbox::new(transport.clone());
+    fn of_successive_seeks_the_last_one_per_frame_is_sent() {
+        let (player, transport, mut outbox) = set_up();
         let now = Time::from_nanos(0);
         outbox.push(Command::Seek(at(1)));
         outbox.push(Command::Seek(at(2)));
@@ -177,10 +182,8 @@ mod tests {
     }
 
     #[test]
-    fn once_the_end_was_asked_for_nothing_is_sent() {
-        let player = Player::new();
-        let transport = player.transport();
-        let mut outbox = Outbox::new(transport.clone());
+    fn nothing_is_sent_after_a_quit() {
+        let (player, transport, mut outbox) = set_up();
         let now = Time::from_nanos(0);
         outbox.push(Command::Seek(at(1)));
         assert_eq!(outbox.send(now), [at(1)]);

@@ -8,7 +8,7 @@ use std::io;
 use jiff::Timestamp;
 use rustix::process::Signal;
 
-use super::lookup::{Lookup, Tell};
+use super::lookup::{EventSink, Lookup};
 use super::model::Model;
 use super::outbox::{FRAME, Outbox};
 use super::terminal::Terminal;
@@ -21,14 +21,14 @@ use crate::tui::model::parts::Effect;
 use crate::tui::terminal::job_control::has_shell;
 use crate::tui::terminal::writer;
 
-/// How long after the last event the read-ahead and the rates are drawn once more.
-const SETTLED: Duration = Duration::from_millis(250);
+/// How long after the last event the screen is drawn once more, with the final read-ahead and rates.
+const SETTLE_DELAY: Duration = Duration::from_millis(250);
 /// The shortest interval at which the message of a topic is read while playing.
-const PEEK: Duration = Duration::from_millis(200);
+const MESSAGE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What the main loop has to do.
+/// What the screen asks the main loop to do.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Wish {
+pub enum ScreenRequest {
     /// Save a mark.
     AddMark(Mark),
     /// Delete the mark at this time.
@@ -53,23 +53,23 @@ pub struct Screen {
     settle_at: Option<Time<Steady>>,
     read_to: Option<Time<Ros>>,
     /// The last request for a message that has not been answered.
-    peeking: Option<(TopicId, Time<Steady>)>,
+    pending_message: Option<(TopicId, Time<Steady>)>,
     /// When the last message arrived, and how long reading it took.
-    peeked: Option<(Time<Steady>, Duration)>,
+    last_message: Option<(Time<Steady>, Duration)>,
 }
 
 impl Screen {
-    /// A screen on `terminal`; results of look-ups come back through `tell` as events.
+    /// A screen on `terminal`; results of look-ups come back through `sink` as events.
     pub fn new(
         mut model: Model,
         terminal: Terminal,
         transport: Transport,
         reach: Reach,
         bag: Bag,
-        tell: Tell,
+        sink: EventSink,
     ) -> io::Result<Self> {
         let recording = model.facts.recording;
-        let lookup = Lookup::start(bag, tell)?;
+        let lookup = Lookup::start(bag, sink)?;
         lookup.outline(recording);
         model.size = terminal.size()?;
         Ok(Self {
@@ -84,56 +84,56 @@ impl Screen {
             drawn_at: Time::MIN,
             settle_at: None,
             read_to: None,
-            peeking: None,
-            peeked: None,
+            pending_message: None,
+            last_message: None,
         })
     }
 
-    /// Handles all events that are there and carries out their effects; returns those that the loop has to carry out.
-    pub fn take(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<Wish> {
+    /// Handles events and carries out their effects; returns the effects that the loop has to carry out.
+    pub fn handle(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<ScreenRequest> {
         self.observe();
         let stamp = Timestamp::now();
         for event in events {
-            if let Event::Peeked(peeked) = &event {
-                self.has_peeked(peeked.topic);
+            if let Event::Lookup(result) = &event {
+                self.message_found(result.topic);
             }
             if matches!(event, Event::Resized(_)) {
                 // The size may be the same again, but what was cut off meanwhile is lost.
-                self.terminal.forget();
+                self.terminal.invalidate();
             }
-            self.model.take(event, stamp);
+            self.model.handle(event, stamp);
             self.is_stale = true;
         }
-        let mut wishes = Vec::new();
+        let mut requests = Vec::new();
         for effect in self.model.take_effects() {
-            wishes.extend(self.perform(effect));
+            requests.extend(self.carry_out(effect));
         }
         self.send();
         if self.is_stale {
-            self.settle_at = Some(self.transport.now().saturating_add(SETTLED));
+            self.settle_at = Some(self.transport.now().saturating_add(SETTLE_DELAY));
         }
-        wishes
+        requests
     }
 
-    /// The way in which playback moves has changed.
-    pub fn has_changed(&mut self) {
+    /// Reports that the motion of playback has changed.
+    pub fn motion_changed(&mut self) {
         self.is_stale = true;
-        self.settle_at = Some(self.transport.now().saturating_add(SETTLED));
+        self.settle_at = Some(self.transport.now().saturating_add(SETTLE_DELAY));
     }
 
-    /// Gives the terminal back temporarily.
-    pub fn give_back(&mut self) {
-        self.terminal.give_back();
+    /// Restores the terminal until [`Screen::reenter_terminal`].
+    pub fn restore_terminal(&mut self) {
+        self.terminal.restore();
     }
 
-    /// Takes the terminal again after the process was stopped; other programs may have changed its state.
-    pub fn take_again(&mut self) {
+    /// Sets up the terminal again after the process was stopped; other programs may have changed its state.
+    pub fn reenter_terminal(&mut self) {
         self.is_stale = true;
-        let done = self.terminal.take_again();
-        self.note(done);
+        let done = self.terminal.reenter();
+        self.keep_failure(done);
     }
 
-    fn note(&mut self, done: io::Result<()>) {
+    fn keep_failure(&mut self, done: io::Result<()>) {
         if let Err(error) = done {
             self.failure = Some(error);
         }
@@ -168,23 +168,24 @@ impl Screen {
         // A stopped process is not informed of a new terminal size.
         let size = self.terminal.size()?;
         if size != self.model.size {
-            self.model.take(Event::Resized(size), Timestamp::now());
-            self.terminal.forget();
+            self.model.handle(Event::Resized(size), Timestamp::now());
+            self.terminal.invalidate();
         }
         self.observe();
         self.send();
         for effect in self.model.take_effects() {
-            // Drawing requests nothing but densities.
-            let _ = self.perform(effect);
+            // Before a frame the model requests densities only.
+            let _ = self.carry_out(effect);
         }
-        self.peek(now);
+        self.request_message(now);
         let is_drawn = self.terminal.draw(&self.model)?;
         (self.is_stale, self.drawn_at) = (!is_drawn, now);
         // The read-ahead grows for a while after playback is paused.
         let read_to = self.reach.get();
         if read_to != self.read_to {
             self.read_to = read_to;
-            self.settle_at.get_or_insert(now.saturating_add(SETTLED));
+            self.settle_at
+                .get_or_insert(now.saturating_add(SETTLE_DELAY));
         }
         Ok(())
     }
@@ -195,63 +196,69 @@ impl Screen {
         }
         let status = self.transport.status();
         let counts = self.transport.topic_counts();
-        // What was requested is shown at once; the player's older state does not undo it.
+        // A requested change is shown at once; the player's older state does not undo it.
         if self.outbox.is_settled() {
-            self.model.hear(|topic| self.transport.is_muted(topic));
+            self.model.set_muted(|topic| self.transport.is_muted(topic));
         }
         self.model
             .observe(self.transport.now(), status, counts, self.reach.get());
     }
 
-    /// Requests the message that is to be shown; not again for the same topic before the answer. While playing this
+    /// Requests the message that is to be shown; not again for the same topic before the answer. While playing, reading
     /// takes a tenth of the time at most.
-    fn peek(&mut self, now: Time<Steady>) {
-        let Some((topic, at)) = self.model.wants_message() else {
+    fn request_message(&mut self, now: Time<Steady>) {
+        let Some((topic, at)) = self.model.wanted_message() else {
             return;
         };
-        if self.peeking.is_some_and(|(asked, _)| asked == topic) {
+        if self
+            .pending_message
+            .is_some_and(|(requested, _)| requested == topic)
+        {
             return;
         }
-        let rest = match self.peeked {
-            Some((came, cost)) if self.model.is_moving() => {
-                came.saturating_add(cost.saturating_mul(9).max(PEEK))
+        let next = match self.last_message {
+            Some((arrived, cost)) if self.model.is_moving() => {
+                arrived.saturating_add(cost.saturating_mul(9).max(MESSAGE_INTERVAL))
             }
             _ => now,
         };
-        if rest <= now {
-            self.lookup.peek(topic, at);
-            self.peeking = Some((topic, now));
+        if next <= now {
+            self.lookup.find_message(topic, at);
+            self.pending_message = Some((topic, now));
         } else {
-            self.settle_at = Some(self.settle_at.map_or(rest, |at| at.min(rest)));
+            self.settle_at = Some(self.settle_at.map_or(next, |at| at.min(next)));
         }
     }
 
-    fn has_peeked(&mut self, topic: TopicId) {
+    fn message_found(&mut self, topic: TopicId) {
         let now = self.transport.now();
-        if let Some((_, since)) = self.peeking.take_if(|(asked, _)| *asked == topic) {
-            self.peeked = Some((now, now.saturating_since(since)));
+        if let Some((_, since)) = self
+            .pending_message
+            .take_if(|(requested, _)| *requested == topic)
+        {
+            self.last_message = Some((now, now.saturating_since(since)));
         }
     }
 
-    fn perform(&mut self, effect: Effect) -> Option<Wish> {
+    fn carry_out(&mut self, effect: Effect) -> Option<ScreenRequest> {
         match effect {
             Effect::Command(command) => self.outbox.push(command),
             Effect::Outline(range) => self.lookup.outline(range),
-            Effect::Redraw => self.terminal.forget(),
+            Effect::Redraw => self.terminal.invalidate(),
             // Signals the whole process group, as the terminal does for ctrl-Z; this process receives it like
             // any other. A parent may stop before this process, and then the shell resumes: it needs the terminal restored.
             Effect::Suspend => {
                 if has_shell() {
-                    self.terminal.give_back();
+                    self.terminal.restore();
                 }
                 let done = rustix::process::kill_current_process_group(Signal::TSTP);
-                self.note(done.map_err(io::Error::from));
+                self.keep_failure(done.map_err(io::Error::from));
             }
-            Effect::AddMark(mark) => return Some(Wish::AddMark(mark)),
-            Effect::RemoveMark(time) => return Some(Wish::RemoveMark(time)),
+            Effect::AddMark(mark) => return Some(ScreenRequest::AddMark(mark)),
+            Effect::RemoveMark(time) => return Some(ScreenRequest::RemoveMark(time)),
             Effect::Quit => {
                 self.outbox.close();
-                return Some(Wish::Quit);
+                return Some(ScreenRequest::Quit);
             }
         }
         None
@@ -259,7 +266,7 @@ impl Screen {
 
     fn send(&mut self) {
         for to in self.outbox.send(self.transport.now()) {
-            self.model.has_sought(to);
+            self.model.seek_sent(to);
         }
     }
 }

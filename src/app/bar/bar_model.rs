@@ -4,14 +4,14 @@ use bagplay::bag::{Bag, TopicId};
 use bagplay::cli::{Unreadable, When};
 use bagplay::marks::Marks;
 use bagplay::time::{AtEnd, Ros, Time, TimeRange};
-use bagplay::tui::{Audience, Brackets, Event, Facts, Look, Model, Row, Size};
+use bagplay::tui::{AbLoop, Appearance, Event, Facts, Model, Size, Subscribers, TopicRow};
 use jiff::tz::TimeZone;
 
 use crate::app::supervise::Run;
 
 /// The present subscribers of each topic.
-pub(crate) fn audience(run: &Run<'_>, bag: &Bag) -> Event {
-    let mut audience = Audience {
+pub(crate) fn subscribers(run: &Run<'_>, bag: &Bag) -> Event {
+    let mut subscribers = Subscribers {
         topics: vec![None; bag.topics().len()],
         clock: run
             .network
@@ -26,16 +26,21 @@ pub(crate) fn audience(run: &Run<'_>, bag: &Bag) -> Event {
             usize::from(topic.has_match)
         };
         for id in topic.ids {
-            if let Some(slot) = audience.topics.get_mut(id.index()) {
+            if let Some(slot) = subscribers.topics.get_mut(id.index()) {
                 *slot = Some(count);
             }
         }
     }
-    Event::Audience(audience)
+    Event::Subscribers(subscribers)
 }
 
 /// The model before any event.
-pub(crate) fn model(run: &Run<'_>, bag: &Bag, look: Look, marks: Option<&Marks>) -> Model {
+pub(crate) fn model(
+    run: &Run<'_>,
+    bag: &Bag,
+    appearance: Appearance,
+    marks: Option<&Marks>,
+) -> Model {
     let options = &run.plan.options;
     let is_looped = options.at_end == AtEnd::Loop;
     let is_part_looped = run.args.time.loop_range.is_some();
@@ -49,13 +54,13 @@ pub(crate) fn model(run: &Run<'_>, bag: &Bag, look: Look, marks: Option<&Marks>)
         clock_shift: options.clock.shift,
         clock: clock(run),
         topics: bag.topics().to_vec(),
-        read_time,
+        parse_time,
         zone: TimeZone::system(),
     };
-    let brackets = if is_part_looped {
-        Brackets::Ab(options.range)
+    let ab_loop = if is_part_looped {
+        AbLoop::Ab(options.range)
     } else {
-        Brackets::None
+        AbLoop::None
     };
     let marks = marks.map_or_else(Vec::new, |marks| marks.list().to_vec());
     // Drawing asks the terminal for its size.
@@ -63,8 +68,8 @@ pub(crate) fn model(run: &Run<'_>, bag: &Bag, look: Look, marks: Option<&Marks>)
         width: 80,
         height: 24,
     };
-    Model::new(facts, look, rows(run, bag), marks, size)
-        .looping(brackets, is_looped && !is_part_looped)
+    Model::new(facts, appearance, rows(run, bag), marks, size)
+        .with_loop(ab_loop, is_looped && !is_part_looped)
 }
 
 /// How the clock is served, in a word or two.
@@ -77,13 +82,13 @@ fn clock(run: &Run<'_>) -> Option<String> {
 }
 
 /// The topics that are played, then those that are not.
-fn rows(run: &Run<'_>, bag: &Bag) -> Vec<Row> {
+fn rows(run: &Run<'_>, bag: &Bag) -> Vec<TopicRow> {
     let on_the_wire = run.network.topics();
     let played = run.plan.chosen.iter().map(|chosen| {
         let topic = on_the_wire
             .iter()
             .find(|topic| topic.ids.contains(&chosen.id));
-        Row {
+        TopicRow {
             id: chosen.id,
             name: chosen.name.clone(),
             left_out: None,
@@ -91,13 +96,13 @@ fn rows(run: &Run<'_>, bag: &Bag) -> Vec<Row> {
             is_muted: false,
         }
     });
-    let mut rows: Vec<Row> = played.collect();
+    let mut rows: Vec<TopicRow> = played.collect();
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     for left_out in &run.plan.left_out {
         let known = bag.topics().iter().zip(0..).find(|(topic, id)| {
             topic.name == left_out.topic && rows.iter().all(|row| row.id.0 != *id)
         });
-        rows.extend(known.map(|(topic, id)| Row {
+        rows.extend(known.map(|(topic, id)| TopicRow {
             id: TopicId(id),
             name: topic.name.clone(),
             left_out: Some(left_out.reason.clone()),
@@ -108,7 +113,7 @@ fn rows(run: &Run<'_>, bag: &Bag) -> Vec<Row> {
     rows
 }
 
-fn read_time(text: &str, range: TimeRange) -> Result<Time<Ros>, String> {
+fn parse_time(text: &str, range: TimeRange) -> Result<Time<Ros>, String> {
     let when: When = text
         .parse()
         .map_err(|error: Unreadable| error.to_string())?;

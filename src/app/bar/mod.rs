@@ -18,7 +18,8 @@ use bagplay::marks::Marks;
 use bagplay::player::Running;
 use bagplay::tui;
 use bagplay::tui::{
-    Config, Event, Glyphs, Line, Look, Screen, Severity, Terminal, ThemeName, Wish,
+    Appearance, Config, Event, Glyphs, LogLine, Screen, ScreenRequest, Severity, Terminal,
+    ThemeName,
 };
 use bagplay::untrusted::Foreign;
 use bagplay::wire::WireEvent;
@@ -47,7 +48,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// What was decided before the run: whether there is a bar, and how it looks.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    look: Look,
+    appearance: Appearance,
     /// `None` if the existing file of marks cannot be read: then it is not changed.
     marks: Option<Marks>,
 }
@@ -59,7 +60,7 @@ pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, F
     if no_tui || args.ros.disable_keyboard_controls || (is_ci && !tui) {
         return Ok(None);
     }
-    if !tui::is_there() {
+    if !tui::has_usable_terminal() {
         if tui {
             tracing::warn!("--tui: no terminal to draw on and to read keys from; playing without");
         }
@@ -76,7 +77,7 @@ pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, F
     } else {
         config.theme
     };
-    let look = Look {
+    let appearance = Appearance {
         bindings: config.bindings,
         glyphs: if ascii || config.ascii || is_plain_text() {
             Glyphs::ASCII
@@ -84,10 +85,10 @@ pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, F
             Glyphs::UNICODE
         },
         theme: theme.theme(background.as_deref()),
-        face: config.face,
+        time_format: config.time_format,
     };
     let marks = marks.ok();
-    Ok(Some(Setup { look, marks }))
+    Ok(Some(Setup { appearance, marks }))
 }
 
 /// Whether the locale explicitly allows nothing but ASCII.
@@ -131,7 +132,7 @@ pub(crate) fn watch<O>(
     // Nothing is written any more where the screen will be, and earlier lines have been written.
     run.log_target.log.divert(Box::new(lines_to(told.clone())));
     log::flush(log::A_WHILE);
-    let terminal = Terminal::take(&format!("play {name}")).or_exit(Exit::Failed);
+    let terminal = Terminal::enter(&format!("play {name}")).or_exit(Exit::Failed);
     let terminal = terminal.inspect_err(|_| run.log_target.log.bring_back())?;
     let done = show(run, running, bag, reach, setup, terminal, (told, &news));
     if tui::is_stuck() {
@@ -149,7 +150,7 @@ fn show<O>(
     running: &Running<O>,
     bag: &Bag,
     reach: Reach,
-    Setup { look, marks }: Setup,
+    Setup { appearance, marks }: Setup,
     terminal: Terminal,
     (told, news): (Sender<Event>, &Receiver<Event>),
 ) -> anyhow::Result<Ended> {
@@ -158,35 +159,35 @@ fn show<O>(
         // One waiting wake-up is enough.
         let _ = wake.try_send(());
     }));
-    let tell = Arc::new(move |event| {
+    let sink = Arc::new(move |event| {
         // The receiver is gone once the screen is gone.
         let _ = told.send(event);
     });
-    let model = bar_model::model(run, bag, look, marks.as_ref());
+    let model = bar_model::model(run, bag, appearance, marks.as_ref());
     let transport = run.transport.clone();
     let mut supervisor = Supervisor::new(run);
     // The screen is dropped before these, so that the user does not look at it while they are waited for.
     let mut mark_writer = MarkWriter::start(marks)?;
     let jobs = signals::jobs()?;
-    let mut screen = Screen::new(model, terminal, transport, reach, bag.clone(), tell)?;
-    let mut keys = tui::listen()?;
-    let mut hang_up = tui::hang_up()?;
+    let mut screen = Screen::new(model, terminal, transport, reach, bag.clone(), sink)?;
+    let mut keys = tui::input_events()?;
+    let mut hang_up = tui::terminal_hang_up()?;
     let events = run.network.events();
-    screen.take([bar_model::audience(run, bag)]);
+    screen.handle([bar_model::subscribers(run, bag)]);
     let mut is_drawn = true;
     loop {
         if is_drawn && let Err(error) = screen.draw() {
             has_gone(run, &mut supervisor, error.into())?;
             is_drawn = false;
         }
-        let wishes = select! {
+        let requests = select! {
             recv(running.done()) -> _ => break,
             recv(run.signals) -> signal => {
                 supervisor.interrupt(signal.unwrap_or(Exit::Interrupted));
                 Vec::new()
             }
             recv(keys) -> key => if let Ok(key) = key {
-                screen.take(std::iter::once(key).chain(keys.try_iter()))
+                screen.handle(std::iter::once(key).chain(keys.try_iter()))
             } else {
                 has_gone(run, &mut supervisor, anyhow::anyhow!("nothing can be read from it"))?;
                 (keys, is_drawn) = (never(), false);
@@ -201,12 +202,12 @@ fn show<O>(
                 let happened: Vec<WireEvent> = event.into_iter().chain(events.try_iter()).collect();
                 supervisor.take(&happened);
                 let joins = happened.iter().filter_map(joined);
-                let seen: Vec<Event> = joins.chain([bar_model::audience(run, bag)]).collect();
-                screen.take(seen)
+                let seen: Vec<Event> = joins.chain([bar_model::subscribers(run, bag)]).collect();
+                screen.handle(seen)
             }
-            recv(news) -> event => screen.take(event.into_iter().chain(news.try_iter())),
+            recv(news) -> event => screen.handle(event.into_iter().chain(news.try_iter())),
             recv(moved) -> _ => {
-                screen.has_changed();
+                screen.motion_changed();
                 supervisor.has_moved();
                 Vec::new()
             }
@@ -224,19 +225,19 @@ fn show<O>(
         {
             supervisor.look();
         }
-        for wish in wishes {
-            match wish {
-                Wish::AddMark(mark) => mark_writer.add(mark),
-                Wish::RemoveMark(time) => mark_writer.remove(time),
+        for request in requests {
+            match request {
+                ScreenRequest::AddMark(mark) => mark_writer.add(mark),
+                ScreenRequest::RemoveMark(time) => mark_writer.remove(time),
                 // A second quit after some time is deliberate: a send is stuck. Before that, it was one key press too
                 // many.
-                Wish::Quit if supervisor.is_late() => {
-                    tui::give_back_for_good();
+                ScreenRequest::Quit if supervisor.is_late() => {
+                    tui::restore_for_good();
                     mark_writer.finish(PATIENCE);
                     log::flush(log::AN_INSTANT);
                     std::process::exit(signals::decide(Exit::Interrupted).code().into());
                 }
-                Wish::Quit => supervisor.leave(),
+                ScreenRequest::Quit => supervisor.leave(),
             }
         }
     }
@@ -267,11 +268,11 @@ fn stand_by(
     let is_asked = job == Job::Stop && jobs.is_to_stop();
     let mut stops = is_asked && tui::has_shell();
     if stops {
-        screen.give_back();
+        screen.restore_terminal();
         // Our parent stops as well, and the shell may have taken the terminal and given it back by now.
-        let is_late = !tui::is_in_front();
+        let is_late = !tui::is_in_foreground();
         let _ = jobs.told.recv_timeout(A_MOMENT);
-        stops = jobs.is_to_stop() && !(is_late && tui::is_in_front());
+        stops = jobs.is_to_stop() && !(is_late && tui::is_in_foreground());
     } else if is_asked {
         tracing::info!("not stopped: there is no shell to let it go on");
     }
@@ -280,7 +281,7 @@ fn stand_by(
             signals::stop();
         }
         if tui::may_use_terminal() {
-            break screen.take_again();
+            break screen.reenter_terminal();
         }
         if supervisor.is_ending() {
             break;
@@ -333,7 +334,7 @@ fn joined(event: &WireEvent) -> Option<Event> {
     match event {
         WireEvent::SubscriberJoined { .. }
         | WireEvent::SubscriberLeft { .. }
-        | WireEvent::ClockSubscriber { .. } => Some(Event::Said(Line {
+        | WireEvent::ClockSubscriber { .. } => Some(Event::Log(LogLine {
             at: Timestamp::now(),
             severity: Severity::Info,
             text: event.to_string(),
@@ -351,7 +352,7 @@ fn lines_to(told: Sender<Event>) -> impl Fn(Said) + Send {
             Level::DEBUG | Level::TRACE => Severity::Debug,
         };
         // The channel is full only if more is logged than anybody can read.
-        let _ = told.try_send(Event::Said(Line {
+        let _ = told.try_send(Event::Log(LogLine {
             at: said.at,
             severity,
             text: said.text,

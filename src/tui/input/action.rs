@@ -5,7 +5,7 @@
 
 use super::key::{Key, Keys};
 
-/// Something that a key does.
+/// What a key does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Action {
     /// Play or pause; at the end, play again.
@@ -55,7 +55,7 @@ pub enum Action {
     /// Mute or unmute the selected topic.
     Mute,
     /// Switch between local time, UTC and seconds.
-    TimeFace,
+    TimeFormat,
     /// Zoom the time line in or out.
     Zoom(i8),
     /// Show all keys.
@@ -68,7 +68,7 @@ pub enum Action {
     Redraw,
     /// Suspend the process, as ctrl-Z does.
     Suspend,
-    /// Stop playback and leave.
+    /// Stop playback and quit.
     Quit,
 }
 
@@ -113,7 +113,7 @@ pub const BINDINGS: &[Group] = &[
     ("Playing", &[
         row("play-pause", Action::PlayPause, "space p", Some("play/pause"), "play or pause; at the end, play again"),
         row("step-back", Action::Step(-1), ",", Some("step"), "back to the previous message, and publish it"),
-        row("step-forward", Action::Step(1), ".", Some("step"), "publish the next message, the way it plays"),
+        row("step-forward", Action::Step(1), ".", Some("step"), "publish the next message in the playing direction"),
         row("topic-back", Action::StepTopic(-1), "<", None, "back to the selected topic's previous message"),
         row("topic-forward", Action::StepTopic(1), ">", None, "on to the selected topic's next message"),
         row("slower", Action::Rate(90), "[", Some("rate"), "rate × 0.9"),
@@ -121,7 +121,7 @@ pub const BINDINGS: &[Group] = &[
         row("half-rate", Action::Rate(50), "{", None, "half the rate"),
         row("double-rate", Action::Rate(200), "}", None, "twice the rate"),
         row("normal-rate", Action::NormalRate, "backspace =", None, "rate back to 1×"),
-        row("reverse", Action::Reverse, "r", None, "play the other way"),
+        row("reverse", Action::Reverse, "r", None, "reverse the playing direction"),
     ]),
     ("Seeking", &[
         row("seek-back", Action::SeekBy(-5_000), "left", Some("seek"), "back 5 s"),
@@ -143,7 +143,7 @@ pub const BINDINGS: &[Group] = &[
         row("tenth-8", Action::Tenth(8), "8", None, "to 80 %"),
         row("tenth-9", Action::Tenth(9), "9", None, "to 90 %"),
         row("go-to", Action::GoTo, "g", Some("go to"), "type a time to go to"),
-        row("undo-seek", Action::Undo, "u", None, "back to where the last seek came from"),
+        row("undo-seek", Action::Undo, "u", None, "undo the last seek"),
     ]),
     ("Loop and marks", &[
         row("loop", Action::Loop, "l", Some("loop"), "set A, then B, then clear the loop"),
@@ -160,18 +160,18 @@ pub const BINDINGS: &[Group] = &[
         row("page-down", Action::Page(1), "pagedown", None, "a page down"),
         row("show-topic", Action::Show, "enter", Some("topic"), "show the topic: type, QoS, last message"),
         row("mute", Action::Mute, "t", Some("mute"), "mute the topic, or publish it again"),
-        row("filter", Action::Filter, "/", Some("filter"), "show the topics whose names have a text in them"),
+        row("filter", Action::Filter, "/", Some("filter"), "show only topics with a text in their names"),
     ]),
     ("Screen", &[
-        row("time-face", Action::TimeFace, "T", None, "local time, UTC, or seconds"),
-        row("zoom-in", Action::Zoom(1), "z", None, "a closer look around the playhead"),
-        row("zoom-out", Action::Zoom(-1), "Z", None, "a wider look"),
+        row("time-face", Action::TimeFormat, "T", None, "local time, UTC, or seconds"),
+        row("zoom-in", Action::Zoom(1), "z", None, "zoom in around the playhead"),
+        row("zoom-out", Action::Zoom(-1), "Z", None, "zoom out"),
         row("log", Action::Log, "e", None, "show or hide all events"),
         row("help", Action::Help, "? f1", Some("help"), "show or hide this help"),
-        row("back", Action::Back, "esc", None, "close what is open, or drop the filter"),
-        row("redraw", Action::Redraw, "ctrl+l", None, "draw everything anew"),
-        row("suspend", Action::Suspend, "ctrl+z", None, "to the shell; fg comes back"),
-        row("quit", Action::Quit, "q ctrl+c", Some("quit"), "stop playing and leave"),
+        row("back", Action::Back, "esc", None, "close the overlay, or clear the filter"),
+        row("redraw", Action::Redraw, "ctrl+l", None, "redraw the screen"),
+        row("suspend", Action::Suspend, "ctrl+z", None, "suspend; fg in the shell continues"),
+        row("quit", Action::Quit, "q ctrl+c", Some("quit"), "stop playing and quit"),
     ]),
 ];
 
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_action_or_key_stands_twice() {
+    fn no_name_action_or_key_occurs_twice() {
         let (mut names, mut actions, mut keys) = (HashSet::new(), HashSet::new(), HashSet::new());
         for row in rows() {
             assert!(names.insert(row.name), "{}", row.name);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_needs_ctrl_or_shift_has_a_plain_key_too() {
+    fn every_action_has_a_key_without_ctrl_or_shift() {
         let without = ["redraw", "suspend"];
         for row in rows().filter(|row| !without.contains(&row.name)) {
             let keys = Keys::parse(row.keys).unwrap();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_bound_anew_leaves_its_old_action() {
+    fn a_key_that_is_rebound_loses_its_old_action() {
         let bindings = Bindings::default().rebound(Action::Quit, &Keys::parse("x m").unwrap());
         let does = |key: &str| bindings.action(Keys::parse(key).unwrap().first().unwrap());
         assert_eq!(does("x"), Some(Action::Quit));

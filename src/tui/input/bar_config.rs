@@ -23,13 +23,13 @@ use crate::tui::model::theme::ThemeName;
 use crate::tui::model::time_format::TimeFormat;
 use crate::untrusted::Foreign;
 
-/// The settings of the file; what it does not set has its default.
+/// The settings of the file; missing settings have their defaults.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Config {
     /// The key bindings.
     pub bindings: Bindings,
     /// How times are shown at first.
-    pub face: TimeFormat,
+    pub time_format: TimeFormat,
     /// Whether only ASCII characters are drawn.
     pub ascii: bool,
     /// The colours.
@@ -47,14 +47,14 @@ pub struct ConfigError {
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct File {
-    tui: Look,
+struct ConfigFile {
+    tui: TuiSection,
     keys: BTreeMap<Spanned<String>, Spanned<OneOrMore>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Look {
+struct TuiSection {
     time: TimeFormat,
     theme: ThemeName,
     ascii: bool,
@@ -75,15 +75,15 @@ impl Config {
             line: 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count(),
             text: what,
         };
-        let file: File = toml::from_str(text).map_err(|error| {
+        let file: ConfigFile = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             wrong(at, error.message().trim_end().to_owned())
         })?;
         let mut asked: Vec<(usize, Action, Keys)> = Vec::new();
         for (name, keys) in &file.keys {
             let Some(row) = rows().find(|row| row.name == name.as_ref()) else {
-                let said = unknown_action(name.as_ref());
-                return Err(wrong(name.span().start, said));
+                let message = unknown_action(name.as_ref());
+                return Err(wrong(name.span().start, message));
             };
             let at = keys.span().start;
             let keys = read(keys.as_ref()).map_err(|what| wrong(at, what))?;
@@ -102,12 +102,12 @@ impl Config {
                 bindings.rebound(action, &keys)
             });
         if bindings.keys(Action::Quit).first().is_none() {
-            let what = "nothing is left to quit with; hint: quit = \"q\"";
+            let what = "no key is bound to `quit`; hint: quit = \"q\"";
             return Err(wrong(text.len(), what.to_owned()));
         }
         Ok(Self {
             bindings,
-            face: file.tui.time,
+            time_format: file.tui.time,
             ascii: file.tui.ascii,
             theme: file.tui.theme,
         })
@@ -136,7 +136,7 @@ fn unknown_action(name: &str) -> String {
         alike.count()
     });
     let nearest = nearest.map_or("quit", |row| row.name);
-    format!("`{name}` is no action; hint: {nearest}? The help (?) and the user guide list all")
+    format!("`{name}` is not an action; hint: {nearest}? The help (?) and the user guide list all")
 }
 
 #[cfg(test)]
@@ -153,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_done() {
+    fn the_settings_of_the_file_are_used() {
         let config = parse(
             "[tui]\ntime = \"utc\"\ntheme = \"light\"\nascii = true\n[keys]\nquit = [\"x\", \"ctrl+c\"]\nmark = \"q\"\n",
         )
         .unwrap();
-        assert_eq!((config.face, config.ascii), (TimeFormat::Utc, true));
+        assert_eq!((config.time_format, config.ascii), (TimeFormat::Utc, true));
         assert_eq!(config.theme, ThemeName::Light);
         let twice = parse("[keys]\nquit = [\"x\", \"x\"]\n").unwrap();
         assert_eq!(twice.bindings.keys(Action::Quit).to_string(), "x");
@@ -170,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn errors_point_at_the_line() {
-        for (text, said) in [
+    fn errors_name_the_line() {
+        for (text, message) in [
             (
                 "[tui]\n\ntime = \"noon\"\n",
                 "config.toml:3: unknown variant",
@@ -182,15 +182,15 @@ mod tests {
             ),
             (
                 "[keys]\nquit = \"q\"\nplay-paus = \"x\"\n",
-                "config.toml:3: `play-paus` is no action; hint: play-pause?",
+                "config.toml:3: `play-paus` is not an action; hint: play-pause?",
             ),
             (
                 "[keys]\nquit = \"hyper+q\"\n",
-                "config.toml:2: `hyper+q` is no key",
+                "config.toml:2: `hyper+q` is not a key",
             ),
             (
                 "[keys]\nquit = \"shift+1\"\n",
-                "config.toml:2: `shift+1` is told by no terminal; hint: ",
+                "config.toml:2: `shift+1` is not reported by terminals; hint: ",
             ),
             ("[keys]\nquit = 7\n", "config.toml:2: "),
             (
@@ -199,12 +199,12 @@ mod tests {
             ),
             (
                 "[keys]\nmark = [\"q\", \"ctrl+c\"]\n",
-                "config.toml:3: nothing is left to quit with",
+                "config.toml:3: no key is bound to `quit`",
             ),
             ("[keys\n", "config.toml:1: "),
         ] {
             let error = parse(text).unwrap_err();
-            assert!(error.starts_with(said), "{text:?}: {error}");
+            assert!(error.starts_with(message), "{text:?}: {error}");
         }
     }
 }

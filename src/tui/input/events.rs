@@ -17,11 +17,11 @@ const WAITING: usize = 1024;
 
 /// Keys, mouse events and sizes. The channel is disconnected when nothing can be read any more. The thread ends with
 /// the process: it blocks on input.
-pub fn listen() -> io::Result<Receiver<Event>> {
+pub fn input_events() -> io::Result<Receiver<Event>> {
     let (send, events) = bounded(WAITING);
-    let listen = move || {
-        while let Ok(told) = event::read() {
-            if let Some(event) = translate(told)
+    let read = move || {
+        while let Ok(read) = event::read() {
+            if let Some(event) = translate(read)
                 && send.send(event).is_err()
             {
                 return;
@@ -30,26 +30,26 @@ pub fn listen() -> io::Result<Receiver<Event>> {
     };
     std::thread::Builder::new()
         .name("keys".into())
-        .spawn(listen)?;
+        .spawn(read)?;
     Ok(events)
 }
 
 /// A channel that is disconnected when the terminal is gone. SIGHUP does not reach a process that ignores it or that
 /// has another controlling terminal, and reading would never end. The thread ends with the process: it blocks until
 /// then.
-pub fn hang_up() -> io::Result<Receiver<Infallible>> {
+pub fn terminal_hang_up() -> io::Result<Receiver<Infallible>> {
     let (there, gone) = bounded(0);
     let watch = move || {
         let terminal = io::stdin();
         let mut fds = [PollFd::new(&terminal, PollFlags::empty())];
         // Hang-up and errors are reported even if not requested.
-        let told = loop {
+        let polled = loop {
             match poll(&mut fds, None) {
                 Err(rustix::io::Errno::INTR) => {}
-                told => break told,
+                polled => break polled,
             }
         };
-        let is_gone = told.is_ok() && fds[0].revents().contains(PollFlags::HUP);
+        let is_gone = polled.is_ok() && fds[0].revents().contains(PollFlags::HUP);
         if !is_gone {
             // A terminal that cannot be polled is assumed to be there.
             std::mem::forget(there);
@@ -61,13 +61,13 @@ pub fn hang_up() -> io::Result<Receiver<Infallible>> {
     Ok(gone)
 }
 
-fn translate(told: event::Event) -> Option<Event> {
-    match told {
+fn translate(event: event::Event) -> Option<Event> {
+    match event {
         event::Event::Key(key) => Key::pressed(key).map(Event::Key),
         event::Event::Mouse(mouse) => Mouse::of(mouse).map(Event::Mouse),
         event::Event::Paste(text) => Some(Event::Paste(text)),
         event::Event::Resize(width, height) => {
-            Some(Event::Resized(Size::on_a_terminal(width, height)))
+            Some(Event::Resized(Size::of_terminal(width, height)))
         }
         event::Event::FocusGained | event::Event::FocusLost => None,
     }

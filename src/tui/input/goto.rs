@@ -7,53 +7,56 @@ use jiff::tz::TimeZone;
 use crate::time::{Duration, Ros, Time, TimeRange};
 
 /// Parses a time: absolute, or relative to a recording that covers the range.
-pub type ReadTime = fn(&str, TimeRange) -> Result<Time<Ros>, String>;
+pub type ParseTime = fn(&str, TimeRange) -> Result<Time<Ros>, String>;
 
-/// What can be typed.
+/// Examples of what can be typed.
 pub(crate) const TIMES: &str =
     "+5s, -1m, 50%, 1:30, 14:32:07.184, 2026-01-31T12:00:00Z, nanoseconds";
 
 /// What a typed time is relative to.
 #[derive(Clone, Debug)]
-pub(crate) struct Whence {
+pub(crate) struct TimeContext {
     /// The playhead.
-    pub here: Time<Ros>,
+    pub playhead: Time<Ros>,
     /// The range of the recording.
     pub recording: TimeRange,
     /// The zone of times of day.
     pub zone: TimeZone,
     /// How much later times of day are shown than they were recorded.
-    pub shift: Duration,
+    pub clock_shift: Duration,
     /// The parser for all other times.
-    pub read: ReadTime,
+    pub parse_time: ParseTime,
 }
 
 /// The time that `text` means. `+5s` and `-1m` are relative to the playhead, limited to the recording. `14:32:07.184`
 /// is the nearest such time of day in the recording. Everything else is parsed as on the command line, and `12`, `1:30`
 /// and `1m30s` are relative to the start if they are no time within the recording otherwise. A time outside of the
 /// recording is an error.
-pub(crate) fn read_target(text: &str, whence: &Whence) -> Result<Time<Ros>, String> {
-    let Whence {
-        here, recording, ..
-    } = whence;
+pub(crate) fn parse_target(text: &str, context: &TimeContext) -> Result<Time<Ros>, String> {
+    let TimeContext {
+        playhead,
+        recording,
+        ..
+    } = context;
     let read = |text: &str| {
-        (whence.read)(text, *recording)
-            .map_err(|_| format!("`{text}` is no time; hint: +5s, 50%, 1:30, 14:32:07, RFC 3339"))
+        (context.parse_time)(text, *recording).map_err(|_| {
+            format!("`{text}` is not a time; hint: +5s, 50%, 1:30, 14:32:07, RFC 3339")
+        })
     };
     if text.starts_with('+') {
         // On the command line these are relative to the start.
         let span = read(text)?.saturating_since(recording.start());
-        return Ok(recording.clamp(here.saturating_add(span)));
+        return Ok(recording.clamp(playhead.saturating_add(span)));
     }
     if text.starts_with('-') {
         let span = recording.stop().saturating_since(read(text)?);
-        return Ok(recording.clamp(here.saturating_sub(span)));
+        return Ok(recording.clamp(playhead.saturating_sub(span)));
     }
     let time_of_day = text
         .parse::<TimeOfDay>()
         .ok()
         .filter(|_| is_digits(text) && text.contains(':'));
-    if let Some(to) = time_of_day.and_then(|time| nearest(time, whence)) {
+    if let Some(to) = time_of_day.and_then(|time| nearest_time_of_day(time, context)) {
         return Ok(to);
     }
     let from_start = || {
@@ -64,22 +67,22 @@ pub(crate) fn read_target(text: &str, whence: &Whence) -> Result<Time<Ros>, Stri
     };
     let absolute = read(text);
     // It may be a time as shown, where shown and recorded times differ.
-    let shown = |to: &Time<Ros>| to.saturating_sub(whence.shift);
+    let shown = |to: &Time<Ros>| to.saturating_sub(context.clock_shift);
     let meant = absolute.iter().copied().chain(absolute.iter().map(shown));
     if let Some(to) = meant.chain(from_start()).find(|to| recording.contains(*to)) {
         return Ok(to);
     }
     if time_of_day.is_some() {
-        return Err(format!("it was not {text} while this was recorded"));
+        return Err(format!("{text} is not a time of day in the recording"));
     }
     match absolute {
-        Err(error) if from_start().is_none() && !is_too_much(text) => Err(error),
+        Err(error) if from_start().is_none() && !is_above_100_percent(text) => Err(error),
         _ => Err(format!("{text} lies outside the recording")),
     }
 }
 
 /// Whether it is longer than the whole recording.
-fn is_too_much(text: &str) -> bool {
+fn is_above_100_percent(text: &str) -> bool {
     let percent = text.strip_suffix('%').map(str::trim_end);
     percent
         .and_then(|percent| percent.parse::<f64>().ok())
@@ -100,22 +103,22 @@ fn elapsed(text: &str, recording: TimeRange) -> Option<Time<Ros>> {
 }
 
 /// Of the candidates within the recording, the nearest to the playhead.
-fn nearest(time: TimeOfDay, whence: &Whence) -> Option<Time<Ros>> {
+fn nearest_time_of_day(time: TimeOfDay, context: &TimeContext) -> Option<Time<Ros>> {
     let at = |date: Date| {
-        let stamp = date.to_datetime(time).to_zoned(whence.zone.clone()).ok()?;
+        let stamp = date.to_datetime(time).to_zoned(context.zone.clone()).ok()?;
         let nanos = i64::try_from(stamp.timestamp().as_nanosecond()).ok()?;
-        let recorded = Time::from_nanos(nanos).saturating_sub(whence.shift);
-        whence.recording.contains(recorded).then_some(recorded)
+        let recorded = Time::from_nanos(nanos).saturating_sub(context.clock_shift);
+        context.recording.contains(recorded).then_some(recorded)
     };
     let day = |time: Time<Ros>| {
-        let shown = time.saturating_add(whence.shift);
+        let shown = time.saturating_add(context.clock_shift);
         let stamp = Timestamp::from_nanosecond(shown.as_nanos().into()).ok()?;
-        Some(stamp.to_zoned(whence.zone.clone()).date())
+        Some(stamp.to_zoned(context.zone.clone()).date())
     };
     let (first, today, last) = (
-        day(whence.recording.start())?,
-        day(whence.here)?,
-        day(whence.recording.stop())?,
+        day(context.recording.start())?,
+        day(context.playhead)?,
+        day(context.recording.stop())?,
     );
     let days = [
         today.yesterday().ok(),
@@ -127,25 +130,25 @@ fn nearest(time: TimeOfDay, whence: &Whence) -> Option<Time<Ros>> {
     days.into_iter()
         .flatten()
         .filter_map(at)
-        .min_by_key(|time| time.saturating_since(whence.here).saturating_abs())
+        .min_by_key(|time| time.saturating_since(context.playhead).saturating_abs())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn whence() -> Whence {
+    fn context() -> TimeContext {
         let at = |text: &str| {
             let stamp: Timestamp = text.parse().unwrap();
             Time::from_nanos(i64::try_from(stamp.as_nanosecond()).unwrap())
         };
-        Whence {
-            here: at("2026-03-01T23:59:30Z"),
+        TimeContext {
+            playhead: at("2026-03-01T23:59:30Z"),
             recording: TimeRange::between(at("2026-03-01T23:50:00Z"), at("2026-03-02T00:10:00Z")),
             zone: TimeZone::UTC,
-            shift: Duration::ZERO,
-            // A short version of the command line's parser.
-            read: |text, range| {
+            clock_shift: Duration::ZERO,
+            // A short version of the parser of the command line.
+            parse_time: |text, range| {
                 let seconds = |text: &str| {
                     text.trim_end_matches('s')
                         .parse()
@@ -168,34 +171,38 @@ mod tests {
 
     #[test]
     fn times_mean_what_they_say() {
-        let whence = whence();
-        let from_here = |seconds| whence.here.saturating_add(Duration::from_secs(seconds));
+        let context = context();
+        let from_here = |seconds| {
+            context
+                .playhead
+                .saturating_add(Duration::from_secs(seconds))
+        };
         let from_start = |seconds| {
-            let start = whence.recording.start();
+            let start = context.recording.start();
             start.saturating_add(Duration::from_secs(seconds))
         };
         for (text, to) in [
             ("+5s", from_here(5)),
             ("-60s", from_here(-60)),
-            ("+9999s", whence.recording.stop()),
-            ("-9999s", whence.recording.start()),
+            ("+9999s", context.recording.stop()),
+            ("-9999s", context.recording.start()),
             ("23:59:31", from_here(1)),
             ("23:52", from_here(-450)),
             (
                 "12",
-                whence
+                context
                     .recording
                     .start()
                     .saturating_add(Duration::from_secs(12)),
             ),
             (
                 "1:30.5",
-                whence
+                context
                     .recording
                     .start()
                     .saturating_add(Duration::from_millis(90_500)),
             ),
-            ("0:19:60", whence.recording.stop()),
+            ("0:19:60", context.recording.stop()),
             ("12s", from_start(12)),
             // The recording ends before a quarter past midnight.
             ("00:15", from_start(15)),
@@ -205,30 +212,30 @@ mod tests {
                 from_here(30).saturating_add(Duration::from_millis(500)),
             ),
         ] {
-            assert_eq!(read_target(text, &whence), Ok(to), "{text}");
+            assert_eq!(parse_target(text, &context), Ok(to), "{text}");
         }
-        let later = Whence {
-            shift: Duration::from_secs(3600),
-            ..whence.clone()
+        let later = TimeContext {
+            clock_shift: Duration::from_secs(3600),
+            ..context.clone()
         };
-        assert_eq!(read_target("00:59:31", &later), Ok(from_here(1)));
+        assert_eq!(parse_target("00:59:31", &later), Ok(from_here(1)));
         let shown = from_here(3601).as_nanos() / 1_000_000_000;
-        assert_eq!(read_target(&shown.to_string(), &later), Ok(from_here(1)));
+        assert_eq!(parse_target(&shown.to_string(), &later), Ok(from_here(1)));
         for (text, said) in [
-            ("20:01", "it was not 20:01 while this was recorded"),
+            ("20:01", "20:01 is not a time of day in the recording"),
             ("24:00", "24:00 lies outside the recording"),
             ("1:30:00", "1:30:00 lies outside the recording"),
             ("5000", "5000 lies outside the recording"),
             ("5000s", "5000s lies outside the recording"),
             ("150%", "150% lies outside the recording"),
-            ("", "`` is no time; hint: "),
-            ("+", "`+` is no time; hint: "),
-            ("x:y", "`x:y` is no time; hint: "),
-            ("5x", "`5x` is no time; hint: "),
-            ("x%", "`x%` is no time; hint: "),
-            ("23:52+02:00", "`23:52+02:00` is no time; hint: "),
+            ("", "`` is not a time; hint: "),
+            ("+", "`+` is not a time; hint: "),
+            ("x:y", "`x:y` is not a time; hint: "),
+            ("5x", "`5x` is not a time; hint: "),
+            ("x%", "`x%` is not a time; hint: "),
+            ("23:52+02:00", "`23:52+02:00` is not a time; hint: "),
         ] {
-            let error = read_target(text, &whence).unwrap_err();
+            let error = parse_target(text, &context).unwrap_err();
             assert!(error.starts_with(said), "{text}: {error}");
         }
     }

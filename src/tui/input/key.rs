@@ -13,17 +13,17 @@ pub struct Key {
     modifiers: KeyModifiers,
 }
 
-/// A text that names no key.
+/// Why a text is not a key.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnknownKey {
     /// There is no such key.
     #[error(
-        "`{0}` is no key; hint: a character, space, enter, esc, tab, backspace, delete, left, right, up, down, home, end, pageup, pagedown, f1 to f12, each after ctrl+, alt+ or shift+"
+        "`{0}` is not a key; hint: a character, space, enter, esc, tab, backspace, delete, left, right, up, down, home, end, pageup, pagedown, f1 to f12, each after ctrl+, alt+ or shift+"
     )]
     None(String),
     /// Terminals report the resulting character, without shift.
     #[error(
-        "`{0}` is told by no terminal; hint: the character that comes of it, as in `!` or `alt+A`"
+        "`{0}` is not reported by terminals; hint: the resulting character, as in `!` or `alt+A`"
     )]
     Shifted(String),
 }
@@ -50,7 +50,7 @@ const NAMED: [(&str, KeyCode); 19] = [
     ("pagedown", KeyCode::PageDown),
 ];
 
-const HELD: [(&str, KeyModifiers); 3] = [
+const MODIFIERS: [(&str, KeyModifiers); 3] = [
     ("ctrl", KeyModifiers::CONTROL),
     ("alt", KeyModifiers::ALT),
     ("shift", KeyModifiers::SHIFT),
@@ -132,10 +132,12 @@ impl FromStr for Key {
     fn from_str(text: &str) -> Result<Self, UnknownKey> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
-        while let Some((held, key)) = rest.split_once('+').filter(|(_, key)| !key.is_empty()) {
-            let known = HELD
+        while let Some((modifier_name, key)) =
+            rest.split_once('+').filter(|(_, key)| !key.is_empty())
+        {
+            let known = MODIFIERS
                 .iter()
-                .find(|(name, _)| held.eq_ignore_ascii_case(name));
+                .find(|(name, _)| modifier_name.eq_ignore_ascii_case(name));
             let (_, modifier) = known.ok_or_else(|| UnknownKey::None(text.to_owned()))?;
             (modifiers, rest) = (modifiers | *modifier, key);
         }
@@ -163,7 +165,7 @@ impl FromStr for Key {
 /// As shown to users: `←`, `shift+←`, `space`, `ctrl+c`; with `#` in ASCII: `left`.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, modifier) in HELD {
+        for (name, modifier) in MODIFIERS {
             if self.modifiers.contains(modifier) {
                 write!(f, "{name}+")?;
             }
@@ -246,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_read_and_shown() {
+    fn keys_are_parsed_and_shown() {
         for (text, shown) in [
             ("q", "q"),
             ("L", "L"),
@@ -282,28 +284,32 @@ mod tests {
         }
         for text in ["shift+1", "shift+ß", "shift+space", "ctrl+shift+a"] {
             let error = text.parse::<Key>().unwrap_err().to_string();
-            assert!(error.contains("is told by no terminal"), "{error}");
+            assert!(error.contains("is not reported by terminals"), "{error}");
         }
     }
 
     #[test]
-    fn back_tab_is_tab_with_shift_however_it_is_told() {
-        let told = |code, modifiers| Key::pressed(KeyEvent::new(code, modifiers));
+    fn back_tab_is_tab_with_shift_however_it_is_reported() {
+        let pressed = |code, modifiers| Key::pressed(KeyEvent::new(code, modifiers));
         for name in ["backtab", "shift+tab", "shift+backtab"] {
             let key = name.parse().ok();
-            assert_eq!(told(KeyCode::BackTab, KeyModifiers::SHIFT), key, "{name}");
-            assert_eq!(told(KeyCode::BackTab, KeyModifiers::NONE), key, "{name}");
-            assert_eq!(told(KeyCode::Tab, KeyModifiers::SHIFT), key, "{name}");
-            assert_ne!(told(KeyCode::Tab, KeyModifiers::NONE), key, "{name}");
+            assert_eq!(
+                pressed(KeyCode::BackTab, KeyModifiers::SHIFT),
+                key,
+                "{name}"
+            );
+            assert_eq!(pressed(KeyCode::BackTab, KeyModifiers::NONE), key, "{name}");
+            assert_eq!(pressed(KeyCode::Tab, KeyModifiers::SHIFT), key, "{name}");
+            assert_ne!(pressed(KeyCode::Tab, KeyModifiers::NONE), key, "{name}");
         }
     }
 
     #[test]
-    fn terminals_may_tell_shift_of_a_letter_or_not() {
-        let told = |code, modifiers| Key::pressed(KeyEvent::new(code, modifiers));
+    fn a_capital_letter_is_the_same_key_with_and_without_shift() {
+        let pressed = |code, modifiers| Key::pressed(KeyEvent::new(code, modifiers));
         let key = "L".parse().ok();
-        assert_eq!(told(KeyCode::Char('L'), KeyModifiers::SHIFT), key);
-        assert_eq!(told(KeyCode::Char('L'), KeyModifiers::NONE), key);
-        assert_ne!(told(KeyCode::Char('l'), KeyModifiers::NONE), key);
+        assert_eq!(pressed(KeyCode::Char('L'), KeyModifiers::SHIFT), key);
+        assert_eq!(pressed(KeyCode::Char('L'), KeyModifiers::NONE), key);
+        assert_ne!(pressed(KeyCode::Char('l'), KeyModifiers::NONE), key);
     }
 }

@@ -1,4 +1,4 @@
-//! [`Axis`]: a closed range of time mapped to columns. [`Window`]: the part of the recording that the bar shows.
+//! [`Axis`]: a closed range of time mapped to columns. [`ZoomWindow`]: the part of the recording that the bar shows.
 
 use crate::time::{Duration, Ros, Time, TimeRange};
 
@@ -60,18 +60,18 @@ impl Axis {
 
 /// The part of the recording that the bar shows: all of it, or less when zoomed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Window {
+pub(crate) struct ZoomWindow {
     all: TimeRange,
     shown: TimeRange,
     /// The number of zoom steps.
     level: u32,
 }
 
-impl Window {
+impl ZoomWindow {
     /// The factor of one zoom step.
     const STEP: i64 = 4;
     /// The minimum length of a window: a shorter one is played faster than its index is read.
-    const CLOSEST: Duration = Duration::from_millis(100);
+    const MIN_DURATION: Duration = Duration::from_millis(100);
 
     /// The whole recording.
     pub(crate) const fn new(all: TimeRange) -> Self {
@@ -101,7 +101,7 @@ impl Window {
         for _ in 0..steps.unsigned_abs() {
             if steps < 0 {
                 level = level.saturating_sub(1);
-            } else if span(level + 1) >= Self::CLOSEST.as_nanos() {
+            } else if span(level + 1) >= Self::MIN_DURATION.as_nanos() {
                 level += 1;
             }
         }
@@ -181,12 +181,12 @@ mod tests {
         }
 
         #[test]
-        fn a_window_stays_within_and_keeps_what_it_is_about(from in any::<i32>(), span in 1_i64..1 << 50,
+        fn a_zoom_window_stays_within_the_recording_and_contains_its_time(from in any::<i32>(), span in 1_i64..1 << 50,
                                                             at in 0.0_f64..1.0, steps in -3_i8..6, is_reverse: bool) {
             let all = range(i64::from(from), i64::from(from) + span);
             #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any place will do")]
             let time = all.start().saturating_add(Duration::from_nanos((span as f64 * at) as i64));
-            let window = Window::new(all).zoomed(steps, time);
+            let window = ZoomWindow::new(all).zoomed(steps, time);
             prop_assert!(window.range().contains(time));
             prop_assert!(all.contains(window.range().start()) && all.contains(window.range().stop()));
             for playhead in [all.start(), all.stop(), time] {
@@ -196,7 +196,7 @@ mod tests {
             }
             prop_assert!(!window.zoomed(-10, time).is_zoomed());
             prop_assert!(steps <= 0 || !window.zoomed(-steps, time).is_zoomed());
-            prop_assert!(!window.is_zoomed() || window.range().duration() >= Window::CLOSEST);
+            prop_assert!(!window.is_zoomed() || window.range().duration() >= ZoomWindow::MIN_DURATION);
             let next = window.with_next(is_reverse);
             prop_assert!(all.contains(next.start()) && all.contains(next.stop()));
             prop_assert_eq!(next.intersection(window.range()), Some(window.range()));

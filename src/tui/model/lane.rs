@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_stay_empty_and_the_least_is_seen() {
+    fn gaps_are_empty_and_the_lowest_density_is_visible() {
         assert_eq!(levels(&[64.0, 0.0, 16.0, 0.001], 4), [8, 0, 4, 1]);
         assert_eq!(levels(&[0.0, 0.0], 2), [0, 0]);
         assert_eq!(levels(&[], 2), [0, 0]);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_range_shows_its_own_parts() {
+    fn a_part_of_the_range_shows_the_density_of_that_part() {
         let range = |from, to| TimeRange::between(Time::from_nanos(from), Time::from_nanos(to));
         let topic = TopicOutline {
             density: vec![4.0, 0.0, 1.0, 16.0],
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_joined_and_spread() {
+    fn parts_are_combined_into_fewer_columns_and_spread_over_more() {
         assert_eq!(levels(&[1.0, 1.0, 0.0, 0.0, 8.0, 8.0], 3), [3, 0, 8]);
         assert_eq!(levels(&[1.0, 0.0, 1.0], 6), [8, 8, 0, 0, 8, 8]);
     }

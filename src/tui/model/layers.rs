@@ -7,7 +7,7 @@ use crate::decode::Decoded;
 use crate::time::{Ros, Time};
 use crate::tui::input::goto::TIMES;
 
-/// What is shown over the screen.
+/// The layer over the screen.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Layer {
     /// Nothing.
@@ -28,13 +28,13 @@ pub(crate) enum Layer {
 pub(crate) struct Scroll(pub usize);
 
 impl Scroll {
-    /// Scrolls by some lines; at most to `furthest`, so that scrolling back takes effect at once.
-    pub(crate) fn moved(self, lines: isize, furthest: usize) -> Self {
+    /// Scrolls by some lines; at most to `max_scroll`, so that scrolling back takes effect at once.
+    pub(crate) fn moved(self, lines: isize, max_scroll: usize) -> Self {
         Self(
             self.0
-                .min(furthest)
+                .min(max_scroll)
                 .saturating_add_signed(lines)
-                .min(furthest),
+                .min(max_scroll),
         )
     }
 
@@ -50,25 +50,25 @@ pub(crate) struct Card {
     /// The topic.
     pub topic: TopicId,
     /// Its message at or before the playhead, once it has been read.
-    pub message: Option<Peeked>,
+    pub message: Option<LookupResult>,
 }
 
 /// The message of a topic at or before a time.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Peeked {
+pub struct LookupResult {
     /// The topic.
     pub topic: TopicId,
     /// The time that was requested.
     pub at: Time<Ros>,
     /// The result.
-    pub found: Found,
+    pub outcome: LookupOutcome,
 }
 
 /// The result of a look-up at or before a time.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Found {
+pub enum LookupOutcome {
     /// No message.
-    Nothing,
+    NoMessage,
     /// The message is in a damaged part of the recording.
     Damaged(String),
     /// A message.
@@ -80,13 +80,13 @@ pub enum Found {
         /// How many bytes it has.
         bytes: usize,
         /// Its contents.
-        said: Decoded,
+        decoded: Decoded,
     },
 }
 
-/// What an input line asks for.
+/// What the text of an input line is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Question {
+pub(crate) enum PromptKind {
     /// A time to jump to.
     GoTo,
     /// A part of the names to show.
@@ -99,7 +99,7 @@ pub(crate) enum Question {
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
     /// Its purpose.
-    pub question: Question,
+    pub kind: PromptKind,
     /// The text.
     pub input: Input,
     /// The error in the text.
@@ -107,9 +107,9 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    pub(crate) fn new(question: Question, text: &str) -> Self {
+    pub(crate) fn new(kind: PromptKind, text: &str) -> Self {
         Self {
-            question,
+            kind,
             input: Input::from(text),
             error: None,
         }
@@ -117,19 +117,19 @@ impl Prompt {
 
     /// The label before the line.
     pub(crate) const fn label(&self) -> &'static str {
-        match self.question {
-            Question::GoTo => "go to",
-            Question::Filter => "filter",
-            Question::MarkName(_) => "name of the mark",
+        match self.kind {
+            PromptKind::GoTo => "go to",
+            PromptKind::Filter => "filter",
+            PromptKind::MarkName(_) => "name of the mark",
         }
     }
 
     /// The hint that is shown while the line is empty.
     pub(crate) const fn hint(&self) -> &'static str {
-        match self.question {
-            Question::GoTo => TIMES,
-            Question::Filter => "a part of a topic's name",
-            Question::MarkName(_) => "enter keeps it, also without a name; esc does not",
+        match self.kind {
+            PromptKind::GoTo => TIMES,
+            PromptKind::Filter => "a part of a topic's name",
+            PromptKind::MarkName(_) => "enter saves the mark, also without a name; esc cancels",
         }
     }
 }

@@ -13,14 +13,14 @@ pub struct Size {
 
 /// The limit of columns and of rows: a terminal that reports more is no usable screen, and its cells would fill the
 /// memory.
-const MOST: u16 = 1_000;
+const MAX_SIDE: u16 = 1_000;
 
 impl Size {
     /// The size to draw on a terminal of so many columns and rows.
-    pub(crate) fn on_a_terminal(columns: u16, rows: u16) -> Self {
+    pub(crate) fn of_terminal(columns: u16, rows: u16) -> Self {
         Self {
-            width: columns.min(MOST),
-            height: rows.min(MOST),
+            width: columns.min(MAX_SIDE),
+            height: rows.min(MAX_SIDE),
         }
     }
 }
@@ -75,9 +75,9 @@ impl Layout {
             14..=27 => 4,
             _ => 6,
         };
-        let air = u16::from(rest >= 10);
+        let margin = u16::from(rest >= 10);
         let titles = u16::from(rest >= 5);
-        let table = rest.saturating_sub(log + titles + 2 * air);
+        let table = rest.saturating_sub(log + titles + 2 * margin);
         let mut top = 0;
         let mut take = |rows: u16| {
             let place = Rect::new(0, top, width, rows);
@@ -85,9 +85,9 @@ impl Layout {
             place
         };
         let (header, overview, lane, bar) = (take(header), take(overview), take(lane), take(bar));
-        take(air);
+        take(margin);
         let (titles, table) = (take(titles), take(table));
-        take(air);
+        take(margin);
         let (log, footer) = (take(log), take(footer));
         Self {
             header,
@@ -107,20 +107,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_terminal_is_larger_than_anybody_looks_at() {
-        for (said, drawn) in [
+    fn the_size_of_a_terminal_is_limited() {
+        for (reported, drawn) in [
             ((0, 0), (0, 0)),
             ((200, 50), (200, 50)),
             ((65_535, 50), (1_000, 50)),
             ((80, 65_535), (80, 1_000)),
         ] {
-            let size = Size::on_a_terminal(said.0, said.1);
+            let size = Size::of_terminal(reported.0, reported.1);
             assert_eq!((size.width, size.height), drawn);
         }
     }
 
     #[test]
-    fn whatever_the_size_nothing_overlaps_and_all_rows_are_used() {
+    fn areas_do_not_overlap_and_use_all_rows_at_any_size() {
         for height in 0..80 {
             for width in [1, 20, 40, 80, 99, 100, 200] {
                 for is_zoomed in [false, true] {

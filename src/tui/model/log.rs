@@ -1,13 +1,13 @@
-//! [`Log`]: the last lines of the event log, from the screen and from the rest of the program.
+//! [`EventLog`]: the last lines of the event log, from the screen and from the rest of the program.
 
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
 /// How many lines are kept.
-const KEPT: usize = 500;
+const MAX_LINES: usize = 500;
 /// The limit of characters per line: names on a network have no limit.
-const LONGEST: usize = 1000;
+const MAX_CHARACTERS: usize = 1000;
 
 /// The level of a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -24,7 +24,7 @@ pub enum Severity {
 
 /// A line of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
+pub struct LogLine {
     /// When it was logged.
     pub at: Timestamp,
     /// Its level.
@@ -35,14 +35,14 @@ pub struct Line {
 
 /// The last lines, oldest first; successive equal lines are counted as one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Log {
-    lines: VecDeque<(Line, u32)>,
+pub(crate) struct EventLog {
+    lines: VecDeque<(LogLine, u32)>,
 }
 
-impl Log {
+impl EventLog {
     /// Adds a line.
-    pub(crate) fn push(&mut self, mut line: Line) {
-        if let Some((end, _)) = line.text.char_indices().nth(LONGEST) {
+    pub(crate) fn push(&mut self, mut line: LogLine) {
+        if let Some((end, _)) = line.text.char_indices().nth(MAX_CHARACTERS) {
             line.text.truncate(end);
             line.text.push('…');
         }
@@ -52,7 +52,7 @@ impl Log {
                 *times = times.saturating_add(1);
             }
             _ => {
-                if self.lines.len() == KEPT {
+                if self.lines.len() == MAX_LINES {
                     self.lines.pop_front();
                 }
                 self.lines.push_back((line, 1));
@@ -61,7 +61,7 @@ impl Log {
     }
 
     /// The lines with their counts, newest first.
-    pub(crate) fn newest(&self) -> impl Iterator<Item = &(Line, u32)> {
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &(LogLine, u32)> {
         self.lines.iter().rev()
     }
 }
@@ -71,9 +71,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeats_are_counted_and_the_oldest_go() {
-        let mut log = Log::default();
-        let line = |text: String| Line {
+    fn repeated_lines_are_counted_and_the_oldest_lines_are_dropped() {
+        let mut log = EventLog::default();
+        let line = |text: String| LogLine {
             at: Timestamp::UNIX_EPOCH,
             severity: Severity::Info,
             text,
@@ -85,10 +85,10 @@ mod tests {
             log.newest().map(|(_, times)| *times).collect::<Vec<_>>(),
             [3]
         );
-        for n in 0..KEPT {
+        for n in 0..MAX_LINES {
             log.push(line(n.to_string()));
         }
-        assert_eq!(log.newest().count(), KEPT);
+        assert_eq!(log.newest().count(), MAX_LINES);
         assert_eq!(log.newest().last().unwrap().0.text, "0");
         log.push(line("ü".repeat(1001)));
         let (last, _) = log.newest().next().unwrap();

@@ -8,16 +8,16 @@ use crate::player::TopicCounts;
 use crate::time::{Duration, Ros, Steady, Time};
 
 /// The interval over which messages are counted: long enough for slow topics.
-const OVER: Duration = Duration::from_secs(3);
+const COUNT_INTERVAL: Duration = Duration::from_secs(3);
 /// The interval over which the playback rate is measured.
-const RATE_OVER: Duration = Duration::from_millis(1500);
+const RATE_INTERVAL: Duration = Duration::from_millis(1500);
 /// The shortest interval between samples; others are not kept.
-const APART: Duration = Duration::from_millis(90);
-/// How long after a message a topic counts as active.
-const LIVE: Duration = Duration::from_millis(300);
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(90);
+/// How long a topic counts as active after a message.
+const ACTIVE_FOR: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Debug)]
-struct Sample {
+struct CountSample {
     at: Time<Steady>,
     generation: u64,
     position: Time<Ros>,
@@ -26,19 +26,19 @@ struct Sample {
 
 /// The rates of one topic.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(crate) struct Flow {
+pub(crate) struct TopicRate {
     /// Messages per second.
     pub hz: f64,
     /// Payload bytes per second.
     pub bytes: f64,
     /// Whether a message was sent recently.
-    pub is_live: bool,
+    pub is_active: bool,
 }
 
 /// The recent samples.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meters {
-    samples: VecDeque<Sample>,
+    samples: VecDeque<CountSample>,
 }
 
 impl Meters {
@@ -50,14 +50,18 @@ impl Meters {
         position: Time<Ros>,
         counts: &[TopicCounts],
     ) {
-        let since = |sample: &Sample| at.saturating_since(sample.at);
-        if self.samples.back().is_some_and(|last| since(last) < APART) {
+        let since = |sample: &CountSample| at.saturating_since(sample.at);
+        if self
+            .samples
+            .back()
+            .is_some_and(|last| since(last) < SAMPLE_INTERVAL)
+        {
             return;
         }
-        while self.samples.len() > 1 && since(&self.samples[1]) > OVER {
+        while self.samples.len() > 1 && since(&self.samples[1]) > COUNT_INTERVAL {
             self.samples.pop_front();
         }
-        self.samples.push_back(Sample {
+        self.samples.push_back(CountSample {
             at,
             generation,
             position,
@@ -71,10 +75,11 @@ impl Meters {
     }
 
     /// Log time per wall time since the last jump; negative backwards. `None` while there are too few samples.
-    pub(crate) fn rate(&self) -> Option<f64> {
+    pub(crate) fn playback_rate(&self) -> Option<f64> {
         let last = self.samples.back()?;
-        let is_of_now = |sample: &&Sample| {
-            sample.generation == last.generation && last.at.saturating_since(sample.at) <= RATE_OVER
+        let is_of_now = |sample: &&CountSample| {
+            sample.generation == last.generation
+                && last.at.saturating_since(sample.at) <= RATE_INTERVAL
         };
         let first = self.samples.iter().find(is_of_now)?;
         let wall = last.at.saturating_since(first.at);
@@ -84,29 +89,29 @@ impl Meters {
     }
 
     /// The rates of a topic; `None` while there are too few samples.
-    pub(crate) fn flow(&self, topic: usize) -> Option<Flow> {
+    pub(crate) fn topic_rate(&self, topic: usize) -> Option<TopicRate> {
         let (first, last) = (self.samples.front()?, self.samples.back()?);
         let (before, after) = (first.counts.get(topic)?, last.counts.get(topic)?);
         let wall = last.at.saturating_since(first.at).as_secs_f64();
         let recent = self
             .samples
             .iter()
-            .rfind(|sample| last.at.saturating_since(sample.at) >= LIVE)
+            .rfind(|sample| last.at.saturating_since(sample.at) >= ACTIVE_FOR)
             .unwrap_or(first);
-        let is_live = recent
+        let is_active = recent
             .counts
             .get(topic)
             .is_some_and(|was| was.sent < after.sent);
-        (wall > 0.3).then(|| Flow {
-            hz: precise(after.sent.saturating_sub(before.sent)) / wall,
-            bytes: precise(after.bytes.saturating_sub(before.bytes)) / wall,
-            is_live,
+        (wall > 0.3).then(|| TopicRate {
+            hz: as_f64(after.sent.saturating_sub(before.sent)) / wall,
+            bytes: as_f64(after.bytes.saturating_sub(before.bytes)) / wall,
+            is_active,
         })
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn precise(count: u64) -> f64 {
+fn as_f64(count: u64) -> f64 {
     count as f64
 }
 
@@ -127,9 +132,9 @@ mod tests {
     }
 
     #[test]
-    fn the_last_seconds_count() {
+    fn rates_are_measured_over_the_last_seconds() {
         let mut meters = Meters::default();
-        assert_eq!((meters.rate(), meters.flow(0)), (None, None));
+        assert_eq!((meters.playback_rate(), meters.topic_rate(0)), (None, None));
         // Half a second at twice the rate, then two seconds at half of it.
         for step in 0..=40 {
             let wall = step * 100;
@@ -146,16 +151,16 @@ mod tests {
                 &counts(sent),
             );
         }
-        assert!((meters.rate().unwrap() - 0.5).abs() < 1e-9);
-        let flow = meters.flow(0).unwrap();
-        assert!((flow.hz - 50.0).abs() < 1.0, "{flow:?}");
-        assert!((flow.bytes - 5000.0).abs() < 100.0, "{flow:?}");
-        assert!(flow.is_live);
-        assert_eq!(meters.flow(1), None);
+        assert!((meters.playback_rate().unwrap() - 0.5).abs() < 1e-9);
+        let rate = meters.topic_rate(0).unwrap();
+        assert!((rate.hz - 50.0).abs() < 1.0, "{rate:?}");
+        assert!((rate.bytes - 5000.0).abs() < 100.0, "{rate:?}");
+        assert!(rate.is_active);
+        assert_eq!(meters.topic_rate(1), None);
     }
 
     #[test]
-    fn a_jump_begins_the_rate_anew_and_silence_is_seen() {
+    fn a_jump_restarts_the_rate_and_a_silent_topic_is_not_active() {
         let mut meters = Meters::default();
         for step in 0..10 {
             let generation = u64::from(step >= 5);
@@ -163,7 +168,7 @@ mod tests {
                 Time::from_nanos(step * 100_000_000 + i64::from(step >= 5) * 1_000_000_000_000);
             meters.sample(at(step * 100), generation, position, &counts(7));
         }
-        assert!((meters.rate().unwrap() - 1.0).abs() < 1e-9);
-        assert!(!meters.flow(0).unwrap().is_live);
+        assert!((meters.playback_rate().unwrap() - 1.0).abs() < 1e-9);
+        assert!(!meters.topic_rate(0).unwrap().is_active);
     }
 }

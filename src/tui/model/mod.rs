@@ -1,7 +1,7 @@
 //! [`Model`]: everything that the screen shows, as plain values.
 //!
-//! `update/` changes it when input arrives and returns what is to be done ([`Effect`]); `view/` draws it. Neither uses
-//! a terminal or reads a clock.
+//! `update/` changes it when input arrives and returns the effects to carry out ([`Effect`]); `view/` draws it. Neither
+//! uses a terminal or reads a clock.
 
 pub(super) mod axis;
 pub(super) mod glyphs;
@@ -21,49 +21,49 @@ use crate::bag::{Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, State, Status, TopicCounts};
 use crate::time::{Duration, Ros, Steady, Time, TimeRange};
-use axis::{Axis, Window};
+use axis::{Axis, ZoomWindow};
 use lane::Lane;
 use layers::Layer;
 use layout::{Layout, Size};
-use log::Log;
+use log::EventLog;
 use meters::Meters;
-use parts::{Audience, Brackets, Drag, Effect, Facts, Look, Row, Target};
+use parts::{AbLoop, Appearance, Drag, Effect, Facts, Subscribers, Target, TopicRow};
 
-/// A player that has not answered for longer than this may be asked again.
-const ANSWER: Duration = Duration::from_secs(10);
+/// If the player has not answered for longer than this, its present pace is shown again.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Everything that is shown.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(super) facts: Facts,
-    pub(super) look: Look,
+    pub(super) appearance: Appearance,
     pub(super) size: Size,
     pub(super) now: Time<Steady>,
     pub(super) status: Option<Status>,
     pub(super) ahead: Option<Time<Ros>>,
     pub(super) counts: Vec<TopicCounts>,
     pub(super) meters: Meters,
-    pub(super) audience: Audience,
-    pub(super) rows: Vec<Row>,
+    pub(super) subscribers: Subscribers,
+    pub(super) rows: Vec<TopicRow>,
     pub(super) filter: String,
     /// The selected row among the rows that are shown, and the first row on the screen.
     pub(super) selected: usize,
     pub(super) top: usize,
-    pub(super) log: Log,
+    pub(super) log: EventLog,
     pub(super) marks: Vec<Mark>,
-    pub(super) window: Window,
+    pub(super) window: ZoomWindow,
     pub(super) overview: Option<Lane>,
     /// The density of a close-up, and the range that was requested last.
     pub(super) close_up: Option<Lane>,
-    pub(super) asked_close_up: Option<TimeRange>,
-    pub(super) brackets: Brackets,
-    /// What is played when no A–B loop is set.
+    pub(super) requested_close_up: Option<TimeRange>,
+    pub(super) ab_loop: AbLoop,
+    /// The range that is played when no A–B loop is set.
     pub(super) played: TimeRange,
-    pub(super) is_loop_wanted: bool,
+    pub(super) is_whole_looped: bool,
     pub(super) target: Option<Target>,
-    pub(super) last_ticket: u64,
+    pub(super) last_seek_number: u64,
     /// The pace that the player was asked for, and when; `None` once the player has it.
-    pub(super) asked_pace: Option<(Pace, Time<Steady>)>,
+    pub(super) requested_pace: Option<(Pace, Time<Steady>)>,
     pub(super) history: Vec<Time<Ros>>,
     pub(super) last_seek: Option<Timestamp>,
     pub(super) drag: Option<Drag>,
@@ -73,34 +73,40 @@ pub struct Model {
 
 impl Model {
     /// A model before any event.
-    pub fn new(facts: Facts, look: Look, rows: Vec<Row>, marks: Vec<Mark>, size: Size) -> Self {
+    pub fn new(
+        facts: Facts,
+        appearance: Appearance,
+        rows: Vec<TopicRow>,
+        marks: Vec<Mark>,
+        size: Size,
+    ) -> Self {
         let (whole, played) = (facts.recording, facts.played);
         Self {
             facts,
-            look,
+            appearance,
             size,
             now: Time::MIN,
             status: None,
             ahead: None,
             counts: Vec::new(),
             meters: Meters::default(),
-            audience: Audience::default(),
+            subscribers: Subscribers::default(),
             rows,
             filter: String::new(),
             selected: 0,
             top: 0,
-            log: Log::default(),
+            log: EventLog::default(),
             marks,
-            window: Window::new(whole),
+            window: ZoomWindow::new(whole),
             overview: None,
             close_up: None,
-            asked_close_up: None,
-            brackets: Brackets::None,
+            requested_close_up: None,
+            ab_loop: AbLoop::None,
             played,
-            is_loop_wanted: false,
+            is_whole_looped: false,
             target: None,
-            last_ticket: 0,
-            asked_pace: None,
+            last_seek_number: 0,
+            requested_pace: None,
             history: Vec::new(),
             last_seek: None,
             drag: None,
@@ -109,17 +115,17 @@ impl Model {
         }
     }
 
-    /// As `new`, with a loop that is set from the start.
+    /// Sets a loop from the start.
     #[must_use]
-    pub fn looping(self, brackets: Brackets, is_loop_wanted: bool) -> Self {
+    pub fn with_loop(self, ab_loop: AbLoop, is_whole_looped: bool) -> Self {
         Self {
-            brackets,
-            is_loop_wanted,
+            ab_loop,
+            is_whole_looped,
             ..self
         }
     }
 
-    /// Takes the present values of the player, its counts and its read-ahead.
+    /// Updates the state of the player, its counts and its read-ahead.
     pub fn observe(
         &mut self,
         now: Time<Steady>,
@@ -131,15 +137,17 @@ impl Model {
         let Some(status) = status else {
             return;
         };
-        self.target = self
-            .target
-            .filter(|target| target.ticket.is_none_or(|ticket| status.seeks < ticket));
-        if !self.is_part_looped() {
-            self.played = self.widened_by(status.segment.range());
+        self.target = self.target.filter(|target| {
+            target
+                .seek_number
+                .is_none_or(|seek_number| status.seeks < seek_number)
+        });
+        if !self.has_ab_loop() {
+            self.played = self.played_range_widened_by(status.segment.range());
         }
-        self.asked_pace = self
-            .asked_pace
-            .filter(|(pace, since)| status.pace != *pace && now.saturating_since(*since) < ANSWER);
+        self.requested_pace = self.requested_pace.filter(|(pace, since)| {
+            status.pace != *pace && now.saturating_since(*since) < ANSWER_TIMEOUT
+        });
         // Until a seek has been processed, the read-ahead is still at the old position.
         self.ahead = ahead.filter(|_| self.target.is_none());
         if self.state() == State::Playing {
@@ -151,26 +159,26 @@ impl Model {
         }
         let window = self
             .window
-            .following(self.here(), status.segment.speed().is_reverse());
+            .following(self.playhead(), status.segment.speed().is_reverse());
         self.show_window(window);
     }
 
-    /// Which topics are muted now, by any client.
-    pub fn hear(&mut self, is_muted: impl Fn(TopicId) -> bool) {
+    /// Updates which topics are muted, by any client.
+    pub fn set_muted(&mut self, is_muted: impl Fn(TopicId) -> bool) {
         for row in &mut self.rows {
             row.is_muted = is_muted(row.id);
         }
     }
 
-    /// The player was asked to seek to `to`.
-    pub fn has_sought(&mut self, to: Time<Ros>) {
+    /// Reports that a seek to `to` was sent to the player.
+    pub fn seek_sent(&mut self, to: Time<Ros>) {
         let taken = self.status.map_or(0, |status| status.seeks);
-        self.last_ticket = self.last_ticket.max(taken).saturating_add(1);
-        if !self.is_part_looped() {
-            self.played = self.played_with(to);
+        self.last_seek_number = self.last_seek_number.max(taken).saturating_add(1);
+        if !self.has_ab_loop() {
+            self.played = self.played_range_with(to);
         }
         if let Some(target) = self.target.as_mut().filter(|target| target.to == to) {
-            target.ticket = Some(self.last_ticket);
+            target.seek_number = Some(self.last_seek_number);
         }
     }
 
@@ -180,7 +188,7 @@ impl Model {
     }
 
     /// The playback position, or the target of the last seek.
-    pub fn here(&self) -> Time<Ros> {
+    pub fn playhead(&self) -> Time<Ros> {
         match (self.target, &self.status) {
             (Some(target), _) => target.to,
             (None, Some(status)) => status.segment.position(self.now),
@@ -195,8 +203,8 @@ impl Model {
     }
 
     /// Whether it loops from A to B.
-    pub(super) fn is_part_looped(&self) -> bool {
-        matches!(self.brackets, Brackets::Ab(_))
+    pub(super) fn has_ab_loop(&self) -> bool {
+        matches!(self.ab_loop, AbLoop::Ab(_))
     }
 
     /// The state of playback.
@@ -217,7 +225,7 @@ impl Model {
     }
 
     /// The rows whose names contain the filter's text.
-    pub(super) fn shown_rows(&self) -> impl Iterator<Item = &Row> {
+    pub(super) fn shown_rows(&self) -> impl Iterator<Item = &TopicRow> {
         let filter = self.filter.to_lowercase();
         self.rows
             .iter()
@@ -225,17 +233,17 @@ impl Model {
     }
 
     /// The selected row.
-    pub(super) fn selected_row(&self) -> Option<&Row> {
+    pub(super) fn selected_row(&self) -> Option<&TopicRow> {
         self.shown_rows().nth(self.selected)
     }
 
-    /// The loop range, or the one that would be set if the mouse button were released here.
-    pub(super) fn shown_brackets(&self) -> Brackets {
+    /// The loop, or the one that a release of the mouse button would set now.
+    pub(super) fn shown_ab_loop(&self) -> AbLoop {
         match self.drag {
             Some(Drag::Range { from, to, .. }) if from != to => {
-                Brackets::Ab(TimeRange::between(from, to))
+                AbLoop::Ab(TimeRange::between(from, to))
             }
-            _ => self.brackets,
+            _ => self.ab_loop,
         }
     }
 
@@ -266,15 +274,15 @@ impl Model {
     }
 
     /// The bar shows another range; requests its density.
-    pub(super) fn show_window(&mut self, window: Window) {
+    pub(super) fn show_window(&mut self, window: ZoomWindow) {
         if window == self.window {
             return;
         }
         self.window = window;
-        self.asked_close_up = window
+        self.requested_close_up = window
             .is_zoomed()
             .then(|| window.with_next(self.is_reverse()));
-        match self.asked_close_up {
+        match self.requested_close_up {
             Some(range) => self.outline(range),
             None if self.is_overview_whole() => self.close_up = None,
             None => self.outline(window.range()),
@@ -302,11 +310,11 @@ impl Model {
         self.overview.as_ref().is_some_and(|lane| lane.is_whole)
     }
 
-    /// Takes a density, of the whole recording or of the window.
+    /// Stores a density, of the whole recording or of the window.
     pub(super) fn take_lane(&mut self, lane: Lane) {
         if lane.range == self.facts.recording {
             self.overview = Some(lane);
-        } else if Some(lane.range) == self.asked_close_up {
+        } else if Some(lane.range) == self.requested_close_up {
             if lane.is_whole && !self.is_overview_whole() {
                 // The request for the close-up has cancelled it.
                 self.outline(self.facts.recording);

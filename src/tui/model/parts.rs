@@ -12,9 +12,9 @@ use crate::player::Command;
 use crate::ros::Qos;
 use crate::time::{Duration, Ros, Time, TimeRange};
 use crate::tui::input::action::Bindings;
-use crate::tui::input::goto::ReadTime;
+use crate::tui::input::goto::ParseTime;
 
-/// What does not change during playback.
+/// Facts that do not change during playback.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The range of the recording.
@@ -28,14 +28,14 @@ pub struct Facts {
     /// The topics, by id.
     pub topics: Vec<Topic>,
     /// How typed times are parsed.
-    pub read_time: ReadTime,
+    pub parse_time: ParseTime,
     /// The zone of this machine.
     pub zone: TimeZone,
 }
 
 /// A row of the table.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Row {
+pub struct TopicRow {
     /// The topic.
     pub id: TopicId,
     /// Its name on the network.
@@ -50,7 +50,7 @@ pub struct Row {
 
 /// The subscribers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Audience {
+pub struct Subscribers {
     /// How many subscribe, by topic id; `None` where this cannot be known.
     pub topics: Vec<Option<usize>>,
     /// How many follow `/clock`.
@@ -59,7 +59,7 @@ pub struct Audience {
 
 /// The appearance of the screen.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Look {
+pub struct Appearance {
     /// The key bindings.
     pub bindings: Bindings,
     /// The characters.
@@ -67,12 +67,12 @@ pub struct Look {
     /// The colours.
     pub theme: Theme,
     /// How times are shown.
-    pub face: TimeFormat,
+    pub time_format: TimeFormat,
 }
 
-/// The loop that is set.
+/// The A–B loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Brackets {
+pub enum AbLoop {
     /// No A–B loop.
     #[default]
     None,
@@ -87,10 +87,10 @@ pub enum Brackets {
 pub(crate) struct Target {
     pub(crate) to: Time<Ros>,
     /// The player's count of seeks once it has taken this one; `None` before it was sent.
-    pub(crate) ticket: Option<u64>,
+    pub(crate) seek_number: Option<u64>,
 }
 
-/// What a pressed mouse button has begun.
+/// A drag of the mouse.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Drag {
     /// Scrubbing on this axis.

@@ -22,19 +22,19 @@ pub enum ThemeName {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Theme {
     /// Playing; messages are sent.
-    pub go: Style,
+    pub playing: Style,
     /// Paused by a user.
-    pub stand: Style,
+    pub paused: Style,
     /// Held, or otherwise not playing as it should.
-    pub hold: Style,
+    pub held: Style,
     /// An error.
-    pub bad: Style,
+    pub error: Style,
     /// The playhead, the selection's edge, keys.
     pub accent: Style,
     /// The read-ahead.
-    pub ahead: Style,
+    pub read_ahead: Style,
     /// The A–B loop.
-    pub range: Style,
+    pub ab_loop: Style,
     /// Marks.
     pub mark: Style,
     /// The lane.
@@ -56,7 +56,7 @@ impl ThemeName {
             Self::None => Theme::PLAIN,
             Self::Auto => {
                 let colour =
-                    background.and_then(|said| said.rsplit(';').next()?.parse::<u8>().ok());
+                    background.and_then(|value| value.rsplit(';').next()?.parse::<u8>().ok());
                 match colour {
                     Some(7 | 9..=15) => Theme::LIGHT,
                     _ => Theme::DARK,
@@ -77,13 +77,13 @@ const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 impl Theme {
     /// Bold, dim and reversed only.
     pub const PLAIN: Self = Self {
-        go: BOLD,
-        stand: BOLD,
-        hold: BOLD,
-        bad: BOLD,
+        playing: BOLD,
+        paused: BOLD,
+        held: BOLD,
+        error: BOLD,
         accent: BOLD,
-        ahead: Style::new(),
-        range: BOLD,
+        read_ahead: Style::new(),
+        ab_loop: BOLD,
         mark: BOLD,
         lane: Style::new(),
         dim: DIM,
@@ -92,26 +92,26 @@ impl Theme {
     };
 
     const DARK: Self = Self {
-        go: fg(Color::LightGreen).add_modifier(Modifier::BOLD),
-        stand: fg(Color::LightYellow).add_modifier(Modifier::BOLD),
-        hold: fg(Color::LightMagenta).add_modifier(Modifier::BOLD),
-        bad: fg(Color::LightRed).add_modifier(Modifier::BOLD),
+        playing: fg(Color::LightGreen).add_modifier(Modifier::BOLD),
+        paused: fg(Color::LightYellow).add_modifier(Modifier::BOLD),
+        held: fg(Color::LightMagenta).add_modifier(Modifier::BOLD),
+        error: fg(Color::LightRed).add_modifier(Modifier::BOLD),
         accent: fg(Color::LightCyan).add_modifier(Modifier::BOLD),
-        ahead: fg(Color::LightBlue),
-        range: fg(Color::LightYellow).add_modifier(Modifier::BOLD),
+        read_ahead: fg(Color::LightBlue),
+        ab_loop: fg(Color::LightYellow).add_modifier(Modifier::BOLD),
         mark: fg(Color::LightMagenta),
         lane: fg(Color::Cyan),
         ..Self::PLAIN
     };
 
     const LIGHT: Self = Self {
-        go: fg(Color::Green).add_modifier(Modifier::BOLD),
-        stand: fg(Color::Blue).add_modifier(Modifier::BOLD),
-        hold: fg(Color::Magenta).add_modifier(Modifier::BOLD),
-        bad: fg(Color::Red).add_modifier(Modifier::BOLD),
+        playing: fg(Color::Green).add_modifier(Modifier::BOLD),
+        paused: fg(Color::Blue).add_modifier(Modifier::BOLD),
+        held: fg(Color::Magenta).add_modifier(Modifier::BOLD),
+        error: fg(Color::Red).add_modifier(Modifier::BOLD),
         accent: fg(Color::Blue).add_modifier(Modifier::BOLD),
-        ahead: fg(Color::Blue),
-        range: fg(Color::Magenta).add_modifier(Modifier::BOLD),
+        read_ahead: fg(Color::Blue),
+        ab_loop: fg(Color::Magenta).add_modifier(Modifier::BOLD),
         mark: fg(Color::Magenta),
         lane: fg(Color::Blue),
         ..Self::PLAIN
@@ -123,8 +123,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_terminal_says_whether_it_is_light() {
-        let auto = |said| ThemeName::Auto.theme(said);
+    fn the_theme_follows_colorfgbg() {
+        let auto = |value| ThemeName::Auto.theme(value);
         assert_eq!(auto(None), Theme::DARK);
         assert_eq!(auto(Some("15;0")), Theme::DARK);
         assert_eq!(auto(Some("0;15")), Theme::LIGHT);

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_are_shown_in_each_face() {
+    fn points_are_shown_in_each_format() {
         let time = Time::from_nanos(1_700_000_000_184_999_999);
         let berlin = TimeZone::get("Europe/Berlin").unwrap_or(TimeZone::UTC);
         assert_eq!(TimeFormat::Utc.show(time, &berlin), "22:13:20.184 UTC");
@@ -106,15 +106,15 @@ mod tests {
         assert_eq!(TimeFormat::Seconds.show(time, &berlin), "1700000000.184 s");
         let fixed = TimeZone::fixed(jiff::tz::offset(2));
         assert_eq!(TimeFormat::Local.show(time, &fixed), "00:13:20.184 +02");
-        for face in [TimeFormat::Local, TimeFormat::Utc, TimeFormat::Seconds] {
+        for time_format in [TimeFormat::Local, TimeFormat::Utc, TimeFormat::Seconds] {
             for time in [Time::MIN, Time::MAX, Time::ZERO] {
-                assert!(!face.show(time, &fixed).is_empty());
+                assert!(!time_format.show(time, &fixed).is_empty());
             }
         }
     }
 
     #[test]
-    fn spans_grow_hours() {
+    fn spans_of_an_hour_show_hours() {
         for (nanos, text) in [
             (12_184_999_999, "00:12.184"),
             (3_723_004_000_000, "1:02:03.004"),

@@ -11,15 +11,15 @@ use std::io::{self, IsTerminal};
     clippy::disallowed_methods,
     reason = "it is asked what it is; nothing is written"
 )]
-pub fn is_there() -> bool {
+pub fn has_usable_terminal() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb && is_in_front()
+    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb && is_in_foreground()
 }
 
 /// Whether this process is in the foreground of the terminal: a background process that uses it is stopped.
-pub fn is_in_front() -> bool {
+pub fn is_in_foreground() -> bool {
     match rustix::termios::tcgetpgrp(io::stdin()) {
-        Ok(_) => Standing::of("self").is_none_or(|own| own.group == own.in_front),
+        Ok(_) => ProcessStat::of("self").is_none_or(|own| own.group == own.foreground),
         Err(_) => true,
     }
 }
@@ -27,25 +27,25 @@ pub fn is_in_front() -> bool {
 /// Whether a shell would continue a stopped process: one in the same session and of another group. The system ignores
 /// ctrl-Z if there is none.
 pub fn has_shell() -> bool {
-    Standing::of("self").is_none_or(|own| own.has_shell(|pid| Standing::of(&pid.to_string())))
+    ProcessStat::of("self").is_none_or(|own| own.has_shell(|pid| ProcessStat::of(&pid.to_string())))
 }
 
 /// Whether using the terminal does not stop this process: it is in the foreground, or no shell would continue it.
 pub fn may_use_terminal() -> bool {
-    is_in_front() || !has_shell()
+    is_in_foreground() || !has_shell()
 }
 
 /// The relations of a process to others, by their numbers; 0 for those outside of this namespace.
 #[derive(Clone, Copy, Debug)]
-struct Standing {
+struct ProcessStat {
     parent: i32,
     group: i32,
     session: i32,
     /// The foreground group of the terminal; -1 without a terminal.
-    in_front: i32,
+    foreground: i32,
 }
 
-impl Standing {
+impl ProcessStat {
     /// `None` if there is no such process, or it cannot be read.
     fn of(pid: &str) -> Option<Self> {
         Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
@@ -56,13 +56,13 @@ impl Standing {
         // These fields and the state follow the name, which may contain any character.
         let (_, rest) = stat.rsplit_once(") ")?;
         let mut numbers = rest.split(' ').skip(1).map(str::parse);
-        let [parent, group, session, _terminal, in_front] =
+        let [parent, group, session, _terminal, foreground] =
             std::array::from_fn(|_| numbers.next()?.ok());
         Some(Self {
             parent: parent?,
             group: group?,
             session: session?,
-            in_front: in_front?,
+            foreground: foreground?,
         })
     }
 
@@ -85,13 +85,13 @@ impl Standing {
 
 #[cfg(test)]
 mod tests {
-    use super::Standing;
+    use super::ProcessStat;
 
     #[test]
-    fn a_stat_line_is_read_after_the_name() {
+    fn a_stat_line_is_parsed_after_the_name() {
         let line = "71 (a ) S 9) R 63 64 65 34817 66 4194304 99 0";
-        let read = Standing::parse(line).unwrap();
-        let numbers = (read.parent, read.group, read.session, read.in_front);
+        let read = ProcessStat::parse(line).unwrap();
+        let numbers = (read.parent, read.group, read.session, read.foreground);
         assert_eq!(numbers, (63, 64, 65, 66));
         for broken in [
             "",
@@ -99,7 +99,7 @@ mod tests {
             "71 (play) R 1 2 3",
             "71 (play) R 1 x 3 4 5",
         ] {
-            assert!(Standing::parse(broken).is_none(), "{broken}");
+            assert!(ProcessStat::parse(broken).is_none(), "{broken}");
         }
     }
 
@@ -146,11 +146,11 @@ mod tests {
         for (case, processes, expected) in table {
             let of = |pid| {
                 let &(_, parent, group, session) = processes.iter().find(|it| it.0 == pid)?;
-                Some(Standing {
+                Some(ProcessStat {
                     parent,
                     group,
                     session,
-                    in_front: group,
+                    foreground: group,
                 })
             };
             let own = of(processes.last().unwrap().0).unwrap();

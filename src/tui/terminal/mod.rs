@@ -1,7 +1,7 @@
-//! [`Terminal`]: the terminal while we have the screen, restored in every case.
+//! [`Terminal`]: the terminal while the transport bar uses it, restored in every case.
 //!
 //! It is restored, unless another job has it by then, when it is dropped, when the main thread panics, before the
-//! process is stopped by ctrl-Z, and by [`give_back_for_good`](writer::give_back_for_good) before an exit from another
+//! process is stopped by ctrl-Z, and by [`restore_for_good`](writer::restore_for_good) before an exit from another
 //! thread.
 
 pub(super) mod job_control;
@@ -22,49 +22,49 @@ use ratatui::{TerminalOptions, Viewport};
 use super::model::Model;
 use super::view;
 use crate::tui::model::layout::Size;
-use job_control::{has_shell, is_in_front};
+use job_control::{has_shell, is_in_foreground};
 
-/// The terminal while we have the screen.
+/// The terminal while the transport bar uses it.
 #[derive(Debug)]
 pub struct Terminal {
-    inner: ratatui::Terminal<CrosstermBackend<Sheet>>,
-    sheet: Sheet,
+    inner: ratatui::Terminal<CrosstermBackend<FrameBuffer>>,
+    buffer: FrameBuffer,
     /// Of the last frame; `None` if the contents of the screen are unknown.
     size: Option<Size>,
     /// The title of the window.
     title: String,
-    _held: Held,
+    _restore: RestoreOnDrop,
 }
 
 impl Terminal {
-    /// Takes the screen. From here on a panic of the calling thread restores it first.
-    pub fn take(title: &str) -> io::Result<Self> {
-        give_back_before_panics();
+    /// Sets up the terminal. From here on a panic of the calling thread restores it first.
+    pub fn enter(title: &str) -> io::Result<Self> {
+        restore_before_panics();
         let title: String = title
             .chars()
             .filter(|letter| !letter.is_control())
             .collect();
-        writer::take(&title)?;
-        let held = Held;
-        let sheet = Sheet::default();
+        writer::enter(&title)?;
+        let restore = RestoreOnDrop;
+        let buffer = FrameBuffer::default();
         let viewport = Viewport::Fixed(Rect::ZERO);
         let inner = ratatui::Terminal::with_options(
-            CrosstermBackend::new(sheet.clone()),
+            CrosstermBackend::new(buffer.clone()),
             TerminalOptions { viewport },
         )?;
         Ok(Self {
             inner,
-            sheet,
+            buffer,
             size: None,
             title,
-            _held: held,
+            _restore: restore,
         })
     }
 
     /// The size of the terminal.
     pub fn size(&self) -> io::Result<Size> {
         let (width, height) = crossterm::terminal::size()?;
-        Ok(Size::on_a_terminal(width, height))
+        Ok(Size::of_terminal(width, height))
     }
 
     /// Draws the model; only changed cells are written. `false` if that has to wait: for the previous frame, or until
@@ -73,47 +73,47 @@ impl Terminal {
         if writer::is_busy() {
             return Ok(false);
         }
-        if !is_in_front() {
+        if !is_in_foreground() {
             return if has_shell() {
                 Ok(false)
             } else {
                 Err(io::Error::other("another job has it"))
             };
         }
-        queue!(self.sheet, BeginSynchronizedUpdate)?;
+        queue!(self.buffer, BeginSynchronizedUpdate)?;
         let size = self.size()?;
         if self.size.replace(size) != Some(size) {
             self.inner
                 .resize(Rect::new(0, 0, size.width, size.height))?;
         }
         self.inner.draw(|frame| view::draw(model, frame))?;
-        queue!(self.sheet, EndSynchronizedUpdate)?;
-        writer::draw(self.sheet.0.take());
+        queue!(self.buffer, EndSynchronizedUpdate)?;
+        writer::draw(self.buffer.0.take());
         Ok(true)
     }
 
     /// The next frame is written in full.
-    pub fn forget(&mut self) {
+    pub fn invalidate(&mut self) {
         self.size = None;
     }
 
-    /// Gives the screen back temporarily.
-    pub fn give_back(&mut self) {
-        writer::give_back();
+    /// Restores the terminal until [`Terminal::reenter`].
+    pub fn restore(&mut self) {
+        writer::restore();
     }
 
-    /// Takes the screen again after the process was stopped; other programs may have changed its state.
-    pub fn take_again(&mut self) -> io::Result<()> {
-        self.forget();
-        writer::take(&self.title)
+    /// Sets up the terminal again after the process was stopped; other programs may have changed its state.
+    pub fn reenter(&mut self) -> io::Result<()> {
+        self.invalidate();
+        writer::enter(&self.title)
     }
 }
 
 /// The buffer in which a frame is composed.
 #[derive(Clone, Debug, Default)]
-struct Sheet(Rc<RefCell<Vec<u8>>>);
+struct FrameBuffer(Rc<RefCell<Vec<u8>>>);
 
-impl Write for Sheet {
+impl Write for FrameBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.borrow_mut().write(bytes)
     }
@@ -123,19 +123,19 @@ impl Write for Sheet {
     }
 }
 
-/// Gives the screen back when it is dropped.
+/// Restores the terminal when it is dropped.
 #[derive(Debug)]
-struct Held;
+struct RestoreOnDrop;
 
-impl Drop for Held {
+impl Drop for RestoreOnDrop {
     fn drop(&mut self) {
         writer::close();
     }
 }
 
-/// A panic message must be visible: if the thread that draws panics, the screen is given back first. Panics of other
+/// A panic message must be visible: if the thread that draws panics, the terminal is restored first. Panics of other
 /// threads are reported by those who join them.
-fn give_back_before_panics() {
+fn restore_before_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let drawing = std::thread::current().id();
@@ -143,7 +143,7 @@ fn give_back_before_panics() {
         panic::set_hook(Box::new(move |info| {
             if std::thread::current().id() == drawing {
                 writer::close();
-            } else if writer::is_ours() {
+            } else if writer::has_screen() {
                 tracing::error!("{info}");
                 return;
             }

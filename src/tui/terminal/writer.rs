@@ -1,8 +1,8 @@
 //! Writes to the terminal on a thread of its own, so that a terminal that takes no output holds up no other thread.
 //!
-//! Only this thread knows whether we have the screen. It processes jobs in order, so no frame is written after the
-//! screen was given back. Raw mode, the alternate screen, the mouse (mode 1002: buttons and drags, not every move) and
-//! bracketed paste are switched on together and off together; switching off twice does nothing.
+//! Only this thread knows whether the screen is set up. It processes commands in order, so no frame is written after
+//! the terminal was restored. Raw mode, the alternate screen, the mouse (mode 1002: buttons and drags, not every move)
+//! and bracketed paste are switched on together and off together; switching off twice does nothing.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,65 +22,65 @@ use crossterm::terminal::{
 use super::job_control::may_use_terminal;
 
 /// How long any thread waits for a terminal that takes no output.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many jobs may wait: a frame, and requests to give the screen back.
-const WAITING: usize = 8;
+/// How many commands may wait: a frame, and requests to restore the terminal.
+const QUEUE_LENGTH: usize = 8;
 
 /// Saves the window's title, and restores it.
-const TITLE_KEPT: &str = "\x1b[22;0t";
-const TITLE_BACK: &str = "\x1b[23;0t";
+const SAVE_TITLE: &str = "\x1b[22;0t";
+const RESTORE_TITLE: &str = "\x1b[23;0t";
 
 /// Buttons and drags, in coordinates of any size.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// The channel to the thread, once there is one.
-static ORDERS: OnceLock<Sender<Order>> = OnceLock::new();
-/// Whether we have the screen now.
-static IS_OURS: AtomicBool = AtomicBool::new(false);
+static COMMANDS: OnceLock<Sender<WriterCommand>> = OnceLock::new();
+/// Whether the screen is set up.
+static HAS_SCREEN: AtomicBool = AtomicBool::new(false);
 /// Whether a frame is still to be written.
 static IS_BUSY: AtomicBool = AtomicBool::new(false);
-/// Whether giving it back last timed out.
+/// Whether the last attempt to restore the terminal timed out.
 static IS_STUCK: AtomicBool = AtomicBool::new(false);
-/// Why the last frame could not be written, or the screen could not be taken.
+/// Why the last frame could not be written, or the screen could not be set up.
 static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
 
-enum Order {
-    Take(String, Sender<io::Result<()>>),
+enum WriterCommand {
+    Enter(String, Sender<io::Result<()>>),
     Draw(Vec<u8>),
-    GiveBack(Until, Sender<()>),
+    Restore(RestorePeriod, Sender<()>),
 }
 
-/// For how long the screen is given back.
+/// For how long the terminal is restored.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
-    Taken,
-    Ever,
+enum RestorePeriod {
+    UntilEntered,
+    ForGood,
 }
 
-/// Takes the screen, for a window with this title. Returns when this is done, or earlier if the terminal takes no
+/// Sets up the screen, in a window with this title. Returns when this is done, or earlier if the terminal takes no
 /// output; then [`failure`] reports errors.
-pub(crate) fn take(title: &str) -> io::Result<()> {
-    if ORDERS.get().is_none() {
-        let (send, asked) = bounded(WAITING);
+pub(crate) fn enter(title: &str) -> io::Result<()> {
+    if COMMANDS.get().is_none() {
+        let (sender, commands) = bounded(QUEUE_LENGTH);
         std::thread::Builder::new()
             .name("screen".into())
-            .spawn(move || work(&asked))?;
+            .spawn(move || run(&commands))?;
         // Only the main thread calls this.
-        let _ = ORDERS.set(send);
+        let _ = COMMANDS.set(sender);
     }
     let (done, is_done) = bounded(1);
-    if !ask(Order::Take(title.to_owned(), done)) {
-        return Err(io::Error::other("it takes nothing"));
+    if !send(WriterCommand::Enter(title.to_owned(), done)) {
+        return Err(io::Error::other("it takes no output"));
     }
-    is_done.recv_timeout(PATIENCE).unwrap_or(Ok(()))
+    is_done.recv_timeout(TIMEOUT).unwrap_or(Ok(()))
 }
 
-/// Writes a frame, if we have the screen when the job's turn comes.
-pub(crate) fn draw(picture: Vec<u8>) {
+/// Writes a frame, if the screen is set up when the command is processed.
+pub(crate) fn draw(frame: Vec<u8>) {
     IS_BUSY.store(true, Ordering::Release);
-    if !ask(Order::Draw(picture)) {
+    if !send(WriterCommand::Draw(frame)) {
         IS_BUSY.store(false, Ordering::Release);
     }
 }
@@ -90,8 +90,8 @@ pub(crate) fn is_busy() -> bool {
     IS_BUSY.load(Ordering::Acquire)
 }
 
-/// Why the last frame could not be written, or why the screen could not be taken after the caller stopped waiting. Each
-/// error is returned once.
+/// Why the last frame could not be written, or why the screen could not be set up after the caller stopped waiting.
+/// Each error is returned once.
 pub(crate) fn failure() -> Option<io::Error> {
     FAILURE
         .lock()
@@ -99,84 +99,88 @@ pub(crate) fn failure() -> Option<io::Error> {
         .take()
 }
 
-pub(crate) fn is_ours() -> bool {
-    IS_OURS.load(Ordering::Acquire)
+pub(crate) fn has_screen() -> bool {
+    HAS_SCREEN.load(Ordering::Acquire)
 }
 
-/// Whether the last attempt to give the screen back was abandoned because the terminal took no output for two seconds.
+/// Whether the last attempt to restore the terminal was abandoned because it took no output for two seconds.
 pub fn is_stuck() -> bool {
     IS_STUCK.load(Ordering::Acquire)
 }
 
-/// Restores the terminal. Does nothing if we do not have it. A terminal that is gone is no error, and one that takes no
+/// Restores the terminal. Does nothing if it is not set up. A terminal that is gone is no error, and one that takes no
 /// output is left as it is.
-pub(crate) fn give_back() {
-    leave(Until::Taken);
+pub(crate) fn restore() {
+    request_restore(RestorePeriod::UntilEntered);
 }
 
-/// The same at the end of the screen: a terminal that another job has meanwhile is left alone.
+/// The same at the end of the screen: a terminal that another job uses by then is not touched.
 pub(crate) fn close() {
     if may_use_terminal() {
-        leave(Until::Taken);
+        request_restore(RestorePeriod::UntilEntered);
     }
 }
 
-/// Restores the terminal, unless another job has it, and prevents that it is taken again: for a thread that is about to
-/// end the process. Waits two seconds at most.
-pub fn give_back_for_good() {
+/// Restores the terminal, unless another job uses it, and prevents that it is set up again: for a thread that is about
+/// to end the process. Waits two seconds at most.
+pub fn restore_for_good() {
     if may_use_terminal() {
-        leave(Until::Ever);
+        request_restore(RestorePeriod::ForGood);
     }
 }
 
-fn leave(until: Until) {
-    if ORDERS.get().is_none() {
+fn request_restore(period: RestorePeriod) {
+    if COMMANDS.get().is_none() {
         return;
     }
-    // First what works even if the terminal takes no output.
+    // This works even if the terminal takes no output.
     let _ = disable_raw_mode();
     let (done, is_done) = bounded(1);
-    ask(Order::GiveBack(until, done));
-    let is_stuck = is_done.recv_timeout(PATIENCE).is_err();
+    send(WriterCommand::Restore(period, done));
+    let is_stuck = is_done.recv_timeout(TIMEOUT).is_err();
     IS_STUCK.store(is_stuck, Ordering::Release);
 }
 
 /// Never waits; `false` if the queue is full.
-fn ask(order: Order) -> bool {
-    ORDERS
+fn send(command: WriterCommand) -> bool {
+    COMMANDS
         .get()
-        .is_some_and(|orders| orders.try_send(order).is_ok())
+        .is_some_and(|commands| commands.try_send(command).is_ok())
 }
 
-fn work(asked: &Receiver<Order>) {
+fn run(commands: &Receiver<WriterCommand>) {
     let mut is_over = false;
-    for order in asked {
-        match order {
-            Order::Take(title, done) => {
-                let taken = if is_over { Ok(()) } else { enter(&title) };
+    for command in commands {
+        match command {
+            WriterCommand::Enter(title, done) => {
+                let taken = if is_over {
+                    Ok(())
+                } else {
+                    enter_screen(&title)
+                };
                 // The caller may have stopped waiting.
                 if let Err(SendError(Err(error))) = done.send(taken) {
-                    fail(error);
+                    keep_failure(error);
                 }
             }
-            Order::Draw(picture) => {
-                if is_ours()
-                    && let Err(error) = put(&picture)
+            WriterCommand::Draw(frame) => {
+                if has_screen()
+                    && let Err(error) = write_frame(&frame)
                 {
-                    fail(error);
+                    keep_failure(error);
                 }
                 IS_BUSY.store(false, Ordering::Release);
             }
-            Order::GiveBack(until, done) => {
-                is_over |= until == Until::Ever;
-                restore();
+            WriterCommand::Restore(period, done) => {
+                is_over |= period == RestorePeriod::ForGood;
+                leave_screen();
                 let _ = done.send(());
             }
         }
     }
 }
 
-fn fail(error: io::Error) {
+fn keep_failure(error: io::Error) {
     *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
 }
 
@@ -188,20 +192,20 @@ fn stdout() -> io::Stdout {
     io::stdout()
 }
 
-fn put(picture: &[u8]) -> io::Result<()> {
+fn write_frame(frame: &[u8]) -> io::Result<()> {
     let mut out = stdout().lock();
-    out.write_all(picture)?;
+    out.write_all(frame)?;
     out.flush()
 }
 
-fn enter(title: &str) -> io::Result<()> {
+fn enter_screen(title: &str) -> io::Result<()> {
     // Modes that are already on would not be switched on again, but a shell may have changed them. If this fails, the
     // screen belongs to another job.
     disable_raw_mode().and_then(|()| enable_raw_mode())?;
-    let was_ours = IS_OURS.swap(true, Ordering::AcqRel);
+    let had_screen = HAS_SCREEN.swap(true, Ordering::AcqRel);
     let entered = execute!(
         stdout(),
-        Print(if was_ours { "" } else { TITLE_KEPT }),
+        Print(if had_screen { "" } else { SAVE_TITLE }),
         SetTitle(title),
         EnterAlternateScreen,
         Hide,
@@ -209,13 +213,13 @@ fn enter(title: &str) -> io::Result<()> {
         Print(MOUSE_ON)
     );
     if entered.is_err() {
-        restore();
+        leave_screen();
     }
     entered
 }
 
-fn restore() {
-    if IS_OURS.swap(false, Ordering::AcqRel) {
+fn leave_screen() {
+    if HAS_SCREEN.swap(false, Ordering::AcqRel) {
         let _ = disable_raw_mode();
         let _ = execute!(
             stdout(),
@@ -224,7 +228,7 @@ fn restore() {
             DisableBracketedPaste,
             LeaveAlternateScreen,
             Show,
-            Print(TITLE_BACK)
+            Print(RESTORE_TITLE)
         );
     }
 }

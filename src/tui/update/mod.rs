@@ -13,10 +13,10 @@ use crate::tui::input::action::Action;
 use crate::tui::input::key::Key;
 use crate::tui::input::mouse::Mouse;
 use crate::tui::model::lane::Lane;
-use crate::tui::model::layers::{Card, Layer, Peeked, Prompt, Question, Scroll};
+use crate::tui::model::layers::{Card, Layer, LookupResult, Prompt, PromptKind, Scroll};
 use crate::tui::model::layout::Size;
-use crate::tui::model::log::{Line, Severity};
-use crate::tui::model::parts::{Audience, Effect};
+use crate::tui::model::log::{LogLine, Severity};
+use crate::tui::model::parts::{Effect, Subscribers};
 
 /// An event for the model.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,65 +30,65 @@ pub enum Event {
     /// The size of the screen has changed.
     Resized(Size),
     /// A line for the event log.
-    Said(Line),
+    Log(LogLine),
     /// The subscribers have changed.
-    Audience(Audience),
+    Subscribers(Subscribers),
     /// A density, complete or in part.
     Lane(Lane),
     /// A message was read.
-    Peeked(Peeked),
+    Lookup(LookupResult),
 }
 
 impl Model {
     /// Handles an event that arrived at `stamp`, the date of this machine.
-    pub fn take(&mut self, event: Event, stamp: Timestamp) {
+    pub fn handle(&mut self, event: Event, stamp: Timestamp) {
         match event {
-            Event::Key(key) => self.press(key, stamp),
+            Event::Key(key) => self.handle_key(key, stamp),
             Event::Paste(text) => self.paste(&text),
-            Event::Mouse(mouse) => self.point(mouse, stamp),
+            Event::Mouse(mouse) => self.handle_mouse(mouse, stamp),
             Event::Resized(size) => {
                 self.size = size;
-                self.keep_selection_in_sight();
+                self.scroll_to_selection();
             }
-            Event::Said(line) => self.log.push(line),
-            Event::Audience(audience) => self.audience = audience,
+            Event::Log(line) => self.log.push(line),
+            Event::Subscribers(subscribers) => self.subscribers = subscribers,
             Event::Lane(lane) => self.take_lane(lane),
-            Event::Peeked(peeked) => self.take_peeked(peeked),
+            Event::Lookup(result) => self.show_lookup_result(result),
         }
     }
 
-    fn take_peeked(&mut self, peeked: Peeked) {
+    fn show_lookup_result(&mut self, result: LookupResult) {
         if let Layer::Topic(card, _) = &mut self.layer
-            && card.topic == peeked.topic
+            && card.topic == result.topic
         {
-            card.message = Some(peeked);
+            card.message = Some(result);
         }
     }
 
     /// Adds a line to the event log.
-    pub(super) fn say(&mut self, text: impl Into<String>, at: Timestamp) {
-        self.log.push(Line {
+    pub(super) fn log_info(&mut self, text: impl Into<String>, at: Timestamp) {
+        self.log.push(LogLine {
             at,
             severity: Severity::Info,
             text: text.into(),
         });
     }
 
-    fn press(&mut self, key: Key, stamp: Timestamp) {
-        let action = self.look.bindings.action(key);
+    fn handle_key(&mut self, key: Key, stamp: Timestamp) {
+        let action = self.appearance.bindings.action(key);
         if matches!(self.layer, Layer::Prompt(_)) {
-            // Some actions work everywhere, by keys that have no meaning in a line of text.
+            // Some actions also work in a prompt, by keys that do not edit text.
             match action.filter(|_| !key.is_plain() && !key.edits_text()) {
                 _ if key.is_interrupt() => self.effects.push(Effect::Quit),
                 Some(action @ (Action::Quit | Action::Suspend | Action::Redraw)) => {
-                    self.act(action, stamp);
+                    self.perform(action, stamp);
                 }
                 _ => self.type_key(key, stamp),
             }
             return;
         }
         match action {
-            Some(action) => self.act(action, stamp),
+            Some(action) => self.perform(action, stamp),
             // Ctrl-C ends the program even if the configuration has unbound it.
             None if key.is_interrupt() => self.effects.push(Effect::Quit),
             None => {}
@@ -96,7 +96,7 @@ impl Model {
     }
 
     /// Carries out an action.
-    pub fn act(&mut self, action: Action, stamp: Timestamp) {
+    pub fn perform(&mut self, action: Action, stamp: Timestamp) {
         match action {
             Action::PlayPause => self.play_or_pause(stamp),
             Action::SeekBy(millis) => self.seek_by(millis, stamp),
@@ -108,9 +108,9 @@ impl Model {
             Action::StepTopic(n) => self.step_topic(n, stamp),
             Action::Rate(percent) => self.change_rate(percent, stamp),
             Action::NormalRate => self.set_normal_rate(),
-            Action::Reverse => self.turn_around(stamp),
-            Action::Loop => self.set_bracket(stamp),
-            Action::LoopAll => self.loop_all_or_once(stamp),
+            Action::Reverse => self.reverse_direction(stamp),
+            Action::Loop => self.advance_ab_loop(stamp),
+            Action::LoopAll => self.toggle_whole_loop(stamp),
             Action::Mark => self.toggle_mark(stamp),
             Action::NameMark => self.ask_for_mark_name(),
             Action::NextMark => self.go_to_next_mark(stamp),
@@ -119,17 +119,17 @@ impl Model {
             Action::Page(by) => self.page(by.into()),
             Action::Show => self.show_topic(),
             Action::Mute => self.mute(stamp),
-            Action::GoTo => self.layer = Layer::Prompt(Prompt::new(Question::GoTo, "")),
+            Action::GoTo => self.layer = Layer::Prompt(Prompt::new(PromptKind::GoTo, "")),
             Action::Filter => {
                 let text = self.filter.clone();
-                self.layer = Layer::Prompt(Prompt::new(Question::Filter, &text));
+                self.layer = Layer::Prompt(Prompt::new(PromptKind::Filter, &text));
             }
             Action::Help if matches!(self.layer, Layer::Help(_)) => self.layer = Layer::None,
             Action::Help => self.layer = Layer::Help(Scroll::default()),
             Action::Log if matches!(self.layer, Layer::Log(_)) => self.layer = Layer::None,
             Action::Log => self.layer = Layer::Log(Scroll::default()),
             Action::Back => self.back(),
-            Action::TimeFace => self.look.face = self.look.face.next(),
+            Action::TimeFormat => self.appearance.time_format = self.appearance.time_format.next(),
             Action::Zoom(by) => self.zoom(by, stamp),
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
@@ -139,9 +139,9 @@ impl Model {
 
     fn zoom(&mut self, steps: i8, stamp: Timestamp) {
         let span = self.window.range().duration();
-        self.show_window(self.window.zoomed(steps, self.here()));
+        self.show_window(self.window.zoomed(steps, self.playhead()));
         if steps > 0 && self.window.range().duration() == span {
-            self.say("this is the closest look", stamp);
+            self.log_info("this is the largest zoom", stamp);
         }
     }
 
@@ -153,15 +153,15 @@ impl Model {
     }
 
     fn move_by(&mut self, by: isize) {
-        let furthest = view::furthest(self);
+        let max_scroll = view::max_scroll(self);
         match &mut self.layer {
             Layer::Help(scroll) | Layer::Log(scroll) | Layer::Topic(_, scroll) => {
-                *scroll = scroll.moved(by, furthest);
+                *scroll = scroll.moved(by, max_scroll);
             }
             Layer::None | Layer::Prompt(_) => {
                 let last = self.shown_rows().count().saturating_sub(1);
                 self.selected = self.selected.saturating_add_signed(by).min(last);
-                self.keep_selection_in_sight();
+                self.scroll_to_selection();
             }
         }
     }
@@ -170,13 +170,13 @@ impl Model {
         let page = match self.layer {
             Layer::None => self.layout().table.height,
             // Without its frame.
-            _ => view::over(self).height.saturating_sub(2),
+            _ => view::overlay_area(self).height.saturating_sub(2),
         };
         self.move_by(by * isize::try_from(page.max(2) - 1).unwrap_or(1));
     }
 
     /// Scrolls the table so that the selected row is visible.
-    pub(super) fn keep_selection_in_sight(&mut self) {
+    pub(super) fn scroll_to_selection(&mut self) {
         let (shown, height) = (
             self.shown_rows().count(),
             usize::from(self.layout().table.height),
@@ -200,11 +200,11 @@ impl Model {
         self.layer = Layer::Topic(card, Scroll::default());
     }
 
-    /// The topic whose message is wanted, and the time at or before which it was recorded.
-    pub fn wants_message(&self) -> Option<(crate::bag::TopicId, Time<Ros>)> {
+    /// The topic whose message is to be shown, and the time at or before which the message was recorded.
+    pub fn wanted_message(&self) -> Option<(crate::bag::TopicId, Time<Ros>)> {
         match &self.layer {
             Layer::Topic(card, _) => {
-                let here = self.here();
+                let here = self.playhead();
                 let is_known = card.message.as_ref().is_some_and(|known| known.at == here);
                 (!is_known).then_some((card.topic, here))
             }
@@ -223,7 +223,7 @@ impl Model {
         };
         if row.left_out.is_some() {
             let text = format!("{} is not played", row.name);
-            self.say(text, stamp);
+            self.log_info(text, stamp);
             return;
         }
         row.is_muted = !row.is_muted;
@@ -235,8 +235,8 @@ impl Model {
                 Command::Unmute(row.id),
             )
         };
-        self.ask(command);
-        self.say(text, stamp);
+        self.send_command(command);
+        self.log_info(text, stamp);
     }
 
     fn set_filter(&mut self, text: &str) {
@@ -244,7 +244,7 @@ impl Model {
         text.clone_into(&mut self.filter);
         let again = self.shown_rows().position(|row| Some(row.id) == selected);
         self.selected = again.unwrap_or(0);
-        self.keep_selection_in_sight();
+        self.scroll_to_selection();
     }
 
     fn paste(&mut self, text: &str) {
@@ -270,7 +270,7 @@ impl Model {
         match event.code {
             KeyCode::Enter => self.submit(stamp),
             KeyCode::Esc => {
-                if prompt.question == Question::Filter {
+                if prompt.kind == PromptKind::Filter {
                     self.set_filter("");
                 }
                 self.layer = Layer::None;
@@ -287,7 +287,7 @@ impl Model {
 
     fn filter_as_typed(&mut self) {
         if let Layer::Prompt(prompt) = &self.layer
-            && prompt.question == Question::Filter
+            && prompt.kind == PromptKind::Filter
         {
             let text = prompt.input.value().to_owned();
             self.set_filter(&text);
@@ -299,11 +299,11 @@ impl Model {
             return;
         };
         let text = prompt.input.value().trim().to_owned();
-        match prompt.question {
-            Question::Filter => {}
-            Question::MarkName(at) => self.set_mark(at, &text, stamp),
-            Question::GoTo if text.is_empty() => {}
-            Question::GoTo => match self.read_target(&text) {
+        match prompt.kind {
+            PromptKind::Filter => {}
+            PromptKind::MarkName(at) => self.set_mark(at, &text, stamp),
+            PromptKind::GoTo if text.is_empty() => {}
+            PromptKind::GoTo => match self.parse_target(&text) {
                 Ok(to) => self.seek(to, stamp),
                 Err(error) => {
                     if let Layer::Prompt(prompt) = &mut self.layer {

@@ -17,7 +17,7 @@ use crate::tui::view;
 const WHEEL: Duration = Duration::from_secs(1);
 
 impl Model {
-    pub(crate) fn point(&mut self, mouse: Mouse, stamp: Timestamp) {
+    pub(crate) fn handle_mouse(&mut self, mouse: Mouse, stamp: Timestamp) {
         match (mouse.gesture, self.drag) {
             (Gesture::Drag, Some(Drag::Scrub(axis))) => self.jump(axis.time(mouse.column), stamp),
             (Gesture::Drag, Some(Drag::Range { axis, from, .. })) => {
@@ -65,7 +65,7 @@ impl Model {
                 return;
             }
             if row == self.selected {
-                self.act(Action::Show, stamp);
+                self.perform(Action::Show, stamp);
             }
             self.selected = row;
         }
@@ -73,18 +73,18 @@ impl Model {
 
     fn wheel(&mut self, turn: i8, mouse: Mouse, stamp: Timestamp) {
         if self.is_covered(mouse) || is_in(self.layout().table, mouse) {
-            self.act(Action::Move(turn), stamp);
+            self.perform(Action::Move(turn), stamp);
             return;
         }
         let by = WHEEL.saturating_mul(turn.into());
-        self.seek(self.here().saturating_add(by), stamp);
+        self.seek(self.playhead().saturating_add(by), stamp);
     }
 
     fn end_range(&mut self, from: Time<Ros>, to: Time<Ros>, stamp: Timestamp) {
         if from != to {
             self.loop_between(from, to, stamp);
-        } else if self.is_part_looped() {
-            self.clear_brackets(self.here(), stamp);
+        } else if self.has_ab_loop() {
+            self.clear_ab_loop(self.playhead(), stamp);
         }
     }
 
@@ -93,7 +93,9 @@ impl Model {
         match self.layer {
             Layer::None => false,
             Layer::Prompt(_) => true,
-            Layer::Help(_) | Layer::Log(_) | Layer::Topic(..) => is_in(view::over(self), mouse),
+            Layer::Help(_) | Layer::Log(_) | Layer::Topic(..) => {
+                is_in(view::overlay_area(self), mouse)
+            }
         }
     }
 

@@ -4,20 +4,20 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::overlay::Sheet;
+use super::overlay::Overlay;
 use super::words;
 use crate::bag::Topic;
 use crate::decode::{Decoded, PayloadFormat};
 use crate::ros::Qos;
 use crate::time::{Ros, Time};
-use crate::tui::model::layers::{Card, Found};
+use crate::tui::model::layers::{Card, LookupOutcome};
 use crate::tui::model::{Model, time_format};
 
-pub(super) fn sheet(model: &Model, card: &Card, place: Rect) -> Option<Sheet<'static>> {
+pub(super) fn overlay(model: &Model, card: &Card, place: Rect) -> Option<Overlay<'static>> {
     let topic = model.topic(card.topic)?;
-    let mut lines = about(model, card, topic);
+    let mut lines = topic_lines(model, card, topic);
     let width = place.width.saturating_sub(20).min(100);
-    lines.extend(span(model, card, topic.is_latched, width));
+    lines.extend(density_line(model, card, topic.is_latched, width));
     lines.push(Line::default());
     lines.extend(message(model, card));
     lines.push(Line::default());
@@ -25,23 +25,23 @@ pub(super) fn sheet(model: &Model, card: &Card, place: Rect) -> Option<Sheet<'st
     let title = words::fit_ends(
         &topic.name,
         usize::from(place.width).saturating_sub(6),
-        model.look.glyphs.dots,
+        model.appearance.glyphs.dots,
     );
-    Some(Sheet {
+    Some(Overlay {
         title,
         lines,
-        hang: 15,
+        hanging_indent: 15,
     })
 }
 
 fn field(model: &Model, name: &str, value: impl Into<String>) -> Line<'static> {
     Line::from(vec![
-        Span::styled(format!(" {name:<14}"), model.look.theme.title),
+        Span::styled(format!(" {name:<14}"), model.appearance.theme.title),
         Span::raw(value.into()),
     ])
 }
 
-fn about(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> {
+fn topic_lines(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let or_none = |text: &str| {
         if text.is_empty() {
@@ -58,7 +58,7 @@ fn about(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> {
         lines.push(field(model, "hash", hash.clone()));
     }
     for (qos, times) in profiles(topic) {
-        let many = format!("  {}{times}", model.look.glyphs.times);
+        let many = format!("  {}{times}", model.appearance.glyphs.times);
         let many = if times > 1 { many.as_str() } else { "" };
         lines.push(field(model, "recorded QoS", profile(qos) + many));
     }
@@ -97,23 +97,24 @@ fn about(model: &Model, card: &Card, topic: &Topic) -> Vec<Line<'static>> {
     lines
 }
 
-/// Where its messages lie in the recording; for a latched topic also where the last one is.
-fn span(model: &Model, card: &Card, is_latched: bool, width: u16) -> Option<Line<'static>> {
-    let glyphs = &model.look.glyphs;
+/// The density of the topic's messages; for a latched topic a line after the first message, as the last one stays
+/// valid.
+fn density_line(model: &Model, card: &Card, is_latched: bool, width: u16) -> Option<Line<'static>> {
+    let glyphs = &model.appearance.glyphs;
     let lane = model.overview.as_ref()?;
-    let mut stands = false;
+    let mut is_latched_before = false;
     let levels = lane.levels(lane.range, width, 1, |topic| topic == card.topic.index());
     let glyph = |level: u16| {
-        stands |= is_latched && level > 0;
+        is_latched_before |= is_latched && level > 0;
         match level {
-            0 if stands => glyphs.bar,
+            0 if is_latched_before => glyphs.bar,
             level => glyphs.levels[usize::from(level.min(8))],
         }
     };
-    let lies: String = levels.into_iter().map(glyph).collect();
+    let density: String = levels.into_iter().map(glyph).collect();
     Some(Line::from(vec![
-        Span::styled(format!(" {:<14}", "lies at"), model.look.theme.title),
-        Span::styled(lies, model.look.theme.lane),
+        Span::styled(format!(" {:<14}", "lies at"), model.appearance.theme.title),
+        Span::styled(density, model.appearance.theme.lane),
     ]))
 }
 
@@ -134,49 +135,52 @@ fn profile(qos: &Qos) -> String {
 }
 
 fn message(model: &Model, card: &Card) -> Vec<Line<'static>> {
-    let said = |text: String| vec![field(model, "message", text)];
-    let Some(peeked) = &card.message else {
-        return said("is being read".into());
+    let message_line = |text: String| vec![field(model, "message", text)];
+    let Some(result) = &card.message else {
+        return message_line("reading".into());
     };
-    match &peeked.found {
-        Found::Nothing => said("none up to here".into()),
-        Found::Damaged(damage) => said(format!("cannot be read: {damage}")),
-        Found::Message {
+    match &result.outcome {
+        LookupOutcome::NoMessage => message_line("none up to here".into()),
+        LookupOutcome::Damaged(damage) => message_line(format!("cannot be read: {damage}")),
+        LookupOutcome::Message {
             log_time,
             publish_time,
             bytes,
-            said,
+            decoded,
         } => {
             // In the time of the header's clock.
             let shown = |time: Time<Ros>| {
                 let time = time.saturating_add(model.facts.clock_shift);
-                model.look.face.show_date(time, &model.facts.zone)
+                model
+                    .appearance
+                    .time_format
+                    .show_date(time, &model.facts.zone)
             };
-            let age = time_format::span(peeked.at.saturating_since(*log_time));
+            let age = time_format::span(result.at.saturating_since(*log_time));
             let s = if *bytes == 1 { "" } else { "s" };
             let received = format!("{}, {age} ago, {bytes} byte{s}", shown(*log_time));
             let mut lines = vec![
                 field(model, "message", received),
                 field(model, "published", shown(*publish_time)),
             ];
-            lines.extend(said_lines(model, said));
+            lines.extend(decoded_lines(model, decoded));
             lines
         }
     }
 }
 
-fn said_lines(model: &Model, said: &Decoded) -> Vec<Line<'static>> {
-    let theme = &model.look.theme;
+fn decoded_lines(model: &Model, decoded: &Decoded) -> Vec<Line<'static>> {
+    let theme = &model.appearance.theme;
     let mut lines = Vec::new();
-    if let Some(problem) = &said.problem {
+    if let Some(problem) = &decoded.problem {
         lines.push(Line::from(Span::styled(
             format!("   {problem}"),
-            theme.hold,
+            theme.held,
         )));
     }
-    for line in &said.lines {
+    for line in &decoded.lines {
         let indent = " ".repeat(3 + 2 * line.depth);
-        let name = match said.format {
+        let name = match decoded.format {
             _ if line.name.is_empty() => String::new(),
             PayloadFormat::Hex => format!("{}  ", line.name),
             PayloadFormat::Cdr | PayloadFormat::Ros1 | PayloadFormat::Json => {
@@ -188,9 +192,9 @@ fn said_lines(model: &Model, said: &Decoded) -> Vec<Line<'static>> {
             Span::raw(line.value.clone()),
         ]));
     }
-    if said.is_cut {
+    if decoded.is_cut {
         lines.push(Line::from(Span::styled(
-            format!("   {}", model.look.glyphs.dots),
+            format!("   {}", model.appearance.glyphs.dots),
             theme.dim,
         )));
     }
@@ -199,8 +203,8 @@ fn said_lines(model: &Model, said: &Decoded) -> Vec<Line<'static>> {
 
 /// The recorded definition, if it is text.
 fn schema(model: &Model, topic: &Topic) -> Vec<Line<'static>> {
-    /// The limit of what is shown; nobody reads more here.
-    const MOST: usize = 2000;
+    /// The most lines of a definition that are shown.
+    const MAX_LINES: usize = 2000;
     let Some(schema) = &topic.schema else {
         return Vec::new();
     };
@@ -208,8 +212,8 @@ fn schema(model: &Model, topic: &Topic) -> Vec<Line<'static>> {
     if text.trim().is_empty() {
         return Vec::new();
     }
-    let heading = Line::from(Span::styled(" definition", model.look.theme.title));
-    let lines = text.lines().take(MOST).map(|line| {
+    let heading = Line::from(Span::styled(" definition", model.appearance.theme.title));
+    let lines = text.lines().take(MAX_LINES).map(|line| {
         let line: String = line.replace('\t', "    ").chars().take(500).collect();
         Line::from(Span::styled(format!("   {line}"), Style::new()))
     });

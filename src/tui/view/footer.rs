@@ -9,7 +9,7 @@ use super::words;
 use crate::tui::input::action::{Action, rows};
 use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, Prompt};
-use crate::tui::model::parts::Row;
+use crate::tui::model::parts::TopicRow;
 
 pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     if place.height == 0 {
@@ -17,7 +17,7 @@ pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     }
     let hints = match model.layer {
         Layer::None => hints(model),
-        _ => hints_over(model),
+        _ => overlay_hints(model),
     };
     // Help and quit are the last to be left out; a group that does not fit is left out whole.
     let width = |(keys, word): &(String, &str)| Span::raw(keys).width() + 1 + word.len() + 2;
@@ -30,13 +30,13 @@ pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
     }
     let mut spans = vec![Span::raw(" ")];
     for (keys, word) in shown {
-        spans.push(Span::styled(keys, model.look.theme.accent));
+        spans.push(Span::styled(keys, model.appearance.theme.accent));
         spans.push(Span::raw(format!(" {word}  ")));
     }
     out.set_line(place.x, place.y, &Line::from(spans), place.width);
 }
 
-/// Keys and a word, from the table.
+/// Keys with their words, from the table of bindings.
 fn hints(model: &Model) -> Vec<(String, &'static str)> {
     let mut hints: Vec<(Vec<Action>, &'static str)> = Vec::new();
     if !model.filter.is_empty() {
@@ -56,12 +56,12 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         .collect()
 }
 
-/// The same with an overlay, which has keys for scrolling; a message can also be followed as it changes.
-fn hints_over(model: &Model) -> Vec<(String, &'static str)> {
+/// The same with an overlay, which has keys for scrolling; with a topic also those that change its message.
+fn overlay_hints(model: &Model) -> Vec<(String, &'static str)> {
     let mut hints: Vec<(&[Action], &str)> = Vec::new();
     if let Layer::Topic(card, _) = &model.layer {
         let steps = &[Action::StepTopic(-1), Action::StepTopic(1)];
-        let is_played = |row: &Row| row.id == card.topic && row.left_out.is_none();
+        let is_played = |row: &TopicRow| row.id == card.topic && row.left_out.is_none();
         hints.push((&[Action::PlayPause], "play/pause"));
         if model.rows.iter().any(is_played) {
             hints.push((steps, "previous, next message"));
@@ -74,9 +74,9 @@ fn hints_over(model: &Model) -> Vec<(String, &'static str)> {
 }
 
 fn keys(model: &Model, actions: &[Action]) -> String {
-    let first = |action: &Action| model.look.bindings.keys(*action).first();
+    let first = |action: &Action| model.appearance.bindings.keys(*action).first();
     let keys = actions.iter().filter_map(first).map(|key| {
-        if model.look.glyphs.is_ascii {
+        if model.appearance.glyphs.is_ascii {
             format!("{key:#}")
         } else {
             key.to_string()
@@ -95,7 +95,7 @@ pub(super) fn draw_prompt(
     if place.height == 0 || place.width == 0 {
         return None;
     }
-    let theme = &model.look.theme;
+    let theme = &model.appearance.theme;
     for column in place.x..place.right() {
         out[(column, place.y)].reset();
     }
@@ -113,7 +113,7 @@ pub(super) fn draw_prompt(
     let visible = from.map_or("", |(at, _)| &value[at..]);
     let (end, _) = out.set_stringn(after, place.y, visible, room, ratatui::style::Style::new());
     let note = match &prompt.error {
-        Some(error) => Some((error.as_str(), theme.bad)),
+        Some(error) => Some((error.as_str(), theme.error)),
         None if value.is_empty() => Some((prompt.hint(), theme.dim)),
         None => None,
     };

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use super::{timeline, words};
 use crate::player::{Gate, Pace, State};
 use crate::time::Speed;
-use crate::tui::model::parts::Brackets;
+use crate::tui::model::parts::AbLoop;
 use crate::tui::model::{Model, time_format};
 
 /// A part of the header. Of parts that do not fit, those with the highest rank are left out; important parts are
@@ -31,7 +31,7 @@ impl Part {
         }
     }
 
-    fn or(self, short: impl Into<String>) -> Self {
+    fn or_short(self, short: impl Into<String>) -> Self {
         Self {
             short: Some(short.into()),
             ..self
@@ -68,7 +68,7 @@ pub(super) fn draw_line(model: &Model, place: Rect, out: &mut Buffer) {
     let mut parts = state_parts(model);
     parts.extend(time_parts(model));
     parts.retain(|part| part.rank <= NEEDED);
-    let text = fitting(parts, place.width);
+    let text = fitting_line(parts, place.width);
     let width = u16::try_from(text.width())
         .unwrap_or(u16::MAX)
         .min(place.width);
@@ -84,11 +84,16 @@ pub(super) fn draw_line(model: &Model, place: Rect, out: &mut Buffer) {
 }
 
 fn line(parts: Vec<Part>, place: Rect, out: &mut Buffer) {
-    out.set_line(place.x, place.y, &fitting(parts, place.width), place.width);
+    out.set_line(
+        place.x,
+        place.y,
+        &fitting_line(parts, place.width),
+        place.width,
+    );
 }
 
 /// The parts that fit, separated by two blanks.
-fn fitting(mut parts: Vec<Part>, width: u16) -> Line<'static> {
+fn fitting_line(mut parts: Vec<Part>, width: u16) -> Line<'static> {
     let length = |parts: &[Part]| -> usize {
         let words = parts.iter().map(|part| Span::raw(&part.text).width());
         1 + words.sum::<usize>() + 2 * parts.len().saturating_sub(1)
@@ -118,86 +123,82 @@ fn fitting(mut parts: Vec<Part>, width: u16) -> Line<'static> {
 }
 
 /// A lost connection is shown in every state of playback: messages of steps reach nobody either.
-fn lost(model: &Model) -> Option<&'static str> {
+fn connection_notice(model: &Model) -> Option<&'static str> {
     let status = model.status?;
     let is_said = model.state() == State::Gated;
     (status.gates.is_closed(Gate::Path) && !is_said).then_some("no connection")
 }
 
 fn state_parts(model: &Model) -> Vec<Part> {
-    let theme = &model.look.theme;
+    let theme = &model.appearance.theme;
     let (glyph, words, style) = words::state(model);
     let first = words.split(' ').next().unwrap_or_default();
     let short = if words.len() > 13 { first } else { &words };
     let mut parts =
-        vec![Part::new(0, format!("{glyph} {words}"), style).or(format!("{glyph} {short}"))];
+        vec![Part::new(0, format!("{glyph} {words}"), style).or_short(format!("{glyph} {short}"))];
     if let Some(pace) = model.status.map(|_| model.pace()) {
         let style = if pace == Pace::At(Speed::NORMAL) {
             Style::new()
         } else {
             theme.accent
         };
-        let asked = words::pace(model, pace);
+        let requested = words::pace(model, pace);
         let measured = model
             .meters
-            .rate()
+            .playback_rate()
             .filter(|_| model.state() == State::Playing);
         parts.push(match measured {
             Some(rate) => {
-                let (times, rate) = (model.look.glyphs.times, words::factor(model, rate));
-                Part::new(1, format!("{asked} ({times}{rate})"), style).or(asked)
+                let (times, rate) = (model.appearance.glyphs.times, words::factor(model, rate));
+                Part::new(1, format!("{requested} ({times}{rate})"), style).or_short(requested)
             }
-            None => Part::new(1, asked, style),
+            None => Part::new(1, requested, style),
         });
     }
-    if let Some(text) = lost(model) {
-        parts.push(Part::new(2, text, theme.bad));
+    if let Some(text) = connection_notice(model) {
+        parts.push(Part::new(2, text, theme.error));
     }
-    let (all, part) = match model.brackets {
-        Brackets::Ab(_) => (None, Some("loop A-B")),
-        Brackets::A(_) => (Some("loop"), Some("A set")),
-        Brackets::None => (Some("loop"), None),
+    let (all, part) = match model.ab_loop {
+        AbLoop::Ab(_) => (None, Some("loop A-B")),
+        AbLoop::A(_) => (Some("loop"), Some("A set")),
+        AbLoop::None => (Some("loop"), None),
     };
-    let looped = [all.filter(|_| model.is_loop_wanted), part];
+    let looped = [all.filter(|_| model.is_whole_looped), part];
     let looped = looped.into_iter().flatten();
-    parts.extend(looped.map(|text| Part::new(4, text, theme.range)));
+    parts.extend(looped.map(|text| Part::new(4, text, theme.ab_loop)));
     if model.window.is_zoomed() {
         let shown = time_format::span(model.window.range().duration());
         parts.push(Part::new(7, format!("zoom {shown}"), theme.dim));
     }
     let laps = model.status.map_or(0, |status| status.laps);
-    if laps > 0 && (model.is_loop_wanted || model.is_part_looped()) {
+    if laps > 0 && (model.is_whole_looped || model.has_ab_loop()) {
         parts.push(Part::new(8, format!("lap {}", laps + 1), theme.dim));
     }
     parts
 }
 
 fn clock_parts(model: &Model) -> Vec<Part> {
-    let theme = &model.look.theme;
+    let theme = &model.appearance.theme;
     let mut parts = vec![match &model.facts.clock {
         Some(hz) => Part::new(6, format!("/clock {hz}"), Style::new()),
         None => Part::new(9, "no /clock", theme.dim),
     }];
-    let audience = &model.audience;
-    let known: Vec<usize> = audience
+    let subscribers = &model.subscribers;
+    let known: Vec<usize> = subscribers
         .topics
         .iter()
         .copied()
-        .chain([audience.clock])
+        .chain([subscribers.clock])
         .flatten()
         .collect();
     if !known.is_empty() {
-        let subscribers: usize = known.iter().sum();
-        let s = if subscribers == 1 { "" } else { "s" };
-        let style = if subscribers == 0 {
-            theme.dim
-        } else {
-            Style::new()
-        };
-        parts.push(Part::new(5, format!("{subscribers} subscriber{s}"), style));
+        let total: usize = known.iter().sum();
+        let s = if total == 1 { "" } else { "s" };
+        let style = if total == 0 { theme.dim } else { Style::new() };
+        parts.push(Part::new(5, format!("{total} subscriber{s}"), style));
     }
     let count = |rank, count: u64, what: &str| {
-        (count > 0).then(|| Part::new(rank, format!("{count} {what}"), theme.bad))
+        (count > 0).then(|| Part::new(rank, format!("{count} {what}"), theme.error))
     };
     if let Some(status) = model.status {
         parts.extend(count(7, status.late, "late"));
@@ -207,14 +208,14 @@ fn clock_parts(model: &Model) -> Vec<Part> {
 }
 
 fn time_parts(model: &Model) -> Vec<Part> {
-    let (here, all) = (model.here(), model.facts.recording);
-    let theme = &model.look.theme;
-    let (face, zone) = (model.look.face, &model.facts.zone);
+    let (here, all) = (model.playhead(), model.facts.recording);
+    let theme = &model.appearance.theme;
+    let (time_format, zone) = (model.appearance.time_format, &model.facts.zone);
     let shown = here.saturating_add(model.facts.clock_shift);
     let time = if model.size.width >= 150 {
-        face.show_date(shown, zone)
+        time_format.show_date(shown, zone)
     } else {
-        face.show(shown, zone)
+        time_format.show(shown, zone)
     };
     let elapsed = here.saturating_since(all.start());
     let left = if model.is_reverse() {
@@ -224,10 +225,14 @@ fn time_parts(model: &Model) -> Vec<Part> {
     };
     let elapsed = format!("+{}", time_format::span(elapsed));
     let of_all = format!("{elapsed} / {}", time_format::span(all.duration()));
-    let left = format!("{}{}", model.look.glyphs.minus, time_format::span(left));
+    let left = format!(
+        "{}{}",
+        model.appearance.glyphs.minus,
+        time_format::span(left)
+    );
     vec![
         Part::new(3, time, Style::new()),
-        Part::new(2, of_all, theme.accent).or(elapsed),
+        Part::new(2, of_all, theme.accent).or_short(elapsed),
         Part::new(4, left, Style::new()),
     ]
 }

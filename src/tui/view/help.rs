@@ -3,14 +3,14 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::overlay::Sheet;
+use super::overlay::Overlay;
 use crate::tui::input::action::{Action, BINDINGS, GESTURES, rows};
 use crate::tui::model::Model;
 
 /// The gap between two columns.
 const GAP: usize = 3;
 
-pub(super) fn sheet(model: &Model, place: Rect) -> Sheet<'static> {
+pub(super) fn overlay(model: &Model, place: Rect) -> Overlay<'static> {
     let keys = key_width(model);
     let (left, right) = halves(groups(model, keys));
     let widest = |lines: &[Line<'_>]| lines.iter().map(Line::width).max().unwrap_or(0);
@@ -20,17 +20,17 @@ pub(super) fn sheet(model: &Model, place: Rect) -> Sheet<'static> {
     } else {
         left.into_iter().chain(right).collect()
     };
-    Sheet {
+    Overlay {
         title: "keys".to_owned(),
         lines,
-        hang: keys + 3,
+        hanging_indent: keys + 3,
     }
 }
 
 /// The keys of an action as shown.
 fn keys(model: &Model, action: Action) -> String {
-    let keys = model.look.bindings.keys(action);
-    if model.look.glyphs.is_ascii {
+    let keys = model.appearance.bindings.keys(action);
+    if model.appearance.glyphs.is_ascii {
         format!("{keys:#}")
     } else {
         keys.to_string()
@@ -45,7 +45,7 @@ fn key_width(model: &Model) -> usize {
 
 /// Each group with its title, followed by a blank line.
 fn groups(model: &Model, width: usize) -> Vec<Vec<Line<'static>>> {
-    let theme = &model.look.theme;
+    let theme = &model.appearance.theme;
     let line = |keys: String, help: &str| {
         Line::from(vec![
             Span::styled(format!("  {keys:<width$}"), theme.accent),

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::overlay::Sheet;
+use super::overlay::Overlay;
 use super::words;
 use crate::tui::model::log::Severity;
 use crate::tui::model::{Model, log};
@@ -20,23 +20,23 @@ pub(super) fn draw(model: &Model, place: Rect, out: &mut Buffer) {
 }
 
 /// All lines, the newest first.
-pub(super) fn sheet(model: &Model) -> Sheet<'_> {
-    Sheet {
-        title: "events, the newest first".to_owned(),
+pub(super) fn overlay(model: &Model) -> Overlay<'_> {
+    Overlay {
+        title: "events, newest first".to_owned(),
         lines: model.log.newest().map(|line| shown(model, line)).collect(),
-        hang: 10,
+        hanging_indent: 10,
     }
 }
 
-fn shown<'a>(model: &Model, (line, times): &'a (log::Line, u32)) -> Line<'a> {
-    let theme = &model.look.theme;
-    let zone = model.look.face.zone(&model.facts.zone);
+fn shown<'a>(model: &Model, (line, times): &'a (log::LogLine, u32)) -> Line<'a> {
+    let theme = &model.appearance.theme;
+    let zone = model.appearance.time_format.zone(&model.facts.zone);
     let time = line.at.to_zoned(zone).strftime("%H:%M:%S").to_string();
     let (label, style) = match line.severity {
         Severity::Debug => ("", theme.dim),
         Severity::Info => ("", Style::new()),
-        Severity::Warning => ("warning: ", theme.hold),
-        Severity::Error => ("error: ", theme.bad),
+        Severity::Warning => ("warning: ", theme.held),
+        Severity::Error => ("error: ", theme.error),
     };
     let mut spans = vec![
         Span::raw(" "),
@@ -54,7 +54,7 @@ fn shown<'a>(model: &Model, (line, times): &'a (log::Line, u32)) -> Line<'a> {
     ];
     if *times > 1 {
         spans.push(Span::styled(
-            format!(" ({}{times})", model.look.glyphs.times),
+            format!(" ({}{times})", model.appearance.glyphs.times),
             theme.dim,
         ));
     }

@@ -16,7 +16,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::model::Model;
 use crate::tui::model::layers::{Layer, Scroll};
-use overlay::Sheet;
+use overlay::Overlay;
 
 /// Draws everything; returns where the cursor is in the input line, if there is one.
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
@@ -49,9 +49,9 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
     timeline::draw(model, &layout, out);
     topics::draw(model, &layout, out);
     log::draw(model, layout.log, out);
-    let over = place_over(model, area);
-    if let Some((sheet, scroll)) = sheet(model, over) {
-        sheet.draw(model, scroll, over, out);
+    let place = overlay_area_within(model, area);
+    if let Some((overlay, scroll)) = overlay(model, place) {
+        overlay.draw(model, scroll, place, out);
     }
     let mut cursor = None;
     if let Layer::Prompt(prompt) = &model.layer {
@@ -68,25 +68,25 @@ fn draw_on(model: &Model, area: Rect, out: &mut Buffer) -> Option<Position> {
     } else {
         footer::draw(model, layout.footer, out);
     }
-    if model.look.glyphs.is_ascii {
+    if model.appearance.glyphs.is_ascii {
         make_ascii(out, area);
     }
     cursor
 }
 
 /// The last scroll position of the overlay.
-pub(super) fn furthest(model: &Model) -> usize {
-    let over = over(model);
-    sheet(model, over).map_or(0, |(sheet, _)| sheet.furthest(over))
+pub(super) fn max_scroll(model: &Model) -> usize {
+    let place = overlay_area(model);
+    overlay(model, place).map_or(0, |(overlay, _)| overlay.max_scroll(place))
 }
 
 /// The area of the overlay, whether there is one or not.
-pub(super) fn over(model: &Model) -> Rect {
-    place_over(model, Rect::new(0, 0, model.size.width, model.size.height))
+pub(super) fn overlay_area(model: &Model) -> Rect {
+    overlay_area_within(model, Rect::new(0, 0, model.size.width, model.size.height))
 }
 
 /// Everything but the footer. If there is room, the times and the bar stay visible beside a message or the event log.
-fn place_over(model: &Model, area: Rect) -> Rect {
+fn overlay_area_within(model: &Model, area: Rect) -> Rect {
     /// The height that is enough for the overlay.
     const ROOM: u16 = 12;
     let layout = model.layout();
@@ -105,12 +105,12 @@ fn place_over(model: &Model, area: Rect) -> Rect {
 }
 
 /// The overlay and its scroll position.
-fn sheet(model: &Model, place: Rect) -> Option<(Sheet<'_>, Scroll)> {
+fn overlay(model: &Model, place: Rect) -> Option<(Overlay<'_>, Scroll)> {
     match &model.layer {
         Layer::None | Layer::Prompt(_) => None,
-        Layer::Help(scroll) => Some((help::sheet(model, place), *scroll)),
-        Layer::Log(scroll) => Some((log::sheet(model), *scroll)),
-        Layer::Topic(card, scroll) => Some((card::sheet(model, card, place)?, *scroll)),
+        Layer::Help(scroll) => Some((help::overlay(model, place), *scroll)),
+        Layer::Log(scroll) => Some((log::overlay(model), *scroll)),
+        Layer::Topic(card, scroll) => Some((card::overlay(model, card, place)?, *scroll)),
     }
 }
 

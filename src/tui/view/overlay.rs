@@ -23,13 +23,13 @@ const PLAIN: border::Set<'_> = border::Set {
 };
 
 /// The contents of an overlay.
-pub(super) struct Sheet<'a> {
+pub(super) struct Overlay<'a> {
     /// The title.
     pub title: String,
     /// The lines.
     pub lines: Vec<Line<'a>>,
     /// The indentation of wrapped lines.
-    pub hang: usize,
+    pub hanging_indent: usize,
 }
 
 /// The area for lines within `place`: if it is too small there is no frame.
@@ -41,9 +41,9 @@ fn inner(place: Rect) -> Rect {
     }
 }
 
-impl Sheet<'_> {
+impl Overlay<'_> {
     /// The last scroll position in this area.
-    pub(super) fn furthest(&self, place: Rect) -> usize {
+    pub(super) fn max_scroll(&self, place: Rect) -> usize {
         let inner = inner(place);
         self.wrapped(place)
             .len()
@@ -53,8 +53,8 @@ impl Sheet<'_> {
     fn wrapped(&self, place: Rect) -> Vec<Line<'_>> {
         let inner = inner(place);
         // A margin beside the frame makes text easier to read.
-        let air = u16::from(inner.x > place.x);
-        let wrap = |line| wrapped(line, self.hang, usize::from(inner.width - air));
+        let margin = u16::from(inner.x > place.x);
+        let wrap = |line| wrapped(line, self.hanging_indent, usize::from(inner.width - margin));
         self.lines.iter().flat_map(wrap).collect()
     }
 
@@ -66,14 +66,14 @@ impl Sheet<'_> {
         let height = usize::from(inner.height);
         let first = scroll.first(lines.len(), height);
         if inner != place {
-            let set = if model.look.glyphs.is_ascii {
+            let set = if model.appearance.glyphs.is_ascii {
                 PLAIN
             } else {
                 border::ROUNDED
             };
             let mut block = Block::bordered()
                 .border_set(set)
-                .border_style(model.look.theme.dim)
+                .border_style(model.appearance.theme.dim)
                 .title(format!(" {} ", self.title));
             if lines.len() > height {
                 let last = (first + height).min(lines.len());
@@ -88,11 +88,11 @@ impl Sheet<'_> {
 }
 
 /// The line, broken at blanks where possible, so that each part fits into `width` columns.
-fn wrapped<'a>(line: &Line<'a>, hang: usize, width: usize) -> Vec<Line<'a>> {
+fn wrapped<'a>(line: &Line<'a>, hanging_indent: usize, width: usize) -> Vec<Line<'a>> {
     if line.width() <= width || width == 0 {
         return vec![line.clone()];
     }
-    let hang = hang.min(width / 2);
+    let hanging_indent = hanging_indent.min(width / 2);
     let styled = |span: &Span<'_>| {
         let style = span.style;
         span.content
@@ -104,7 +104,7 @@ fn wrapped<'a>(line: &Line<'a>, hang: usize, width: usize) -> Vec<Line<'a>> {
     let mut parts = Vec::new();
     let mut rest = letters.as_slice();
     while !rest.is_empty() {
-        let lead = if parts.is_empty() { 0 } else { hang };
+        let lead = if parts.is_empty() { 0 } else { hanging_indent };
         let (part, below) = rest.split_at(fitting(rest, width - lead));
         parts.push(joined(lead, part));
         let blanks = below
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lines_go_on_below() {
-        for (text, hang, width, parts) in [
+    fn long_lines_are_wrapped() {
+        for (text, hanging_indent, width, parts) in [
             ("a bc def", 2, 8, &["a bc def"][..]),
             (
                 "12:00 it did not go well",
@@ -171,7 +171,7 @@ mod tests {
             ("aa b", 9, 2, &["aa", " b"]),
             ("ab", 0, 0, &["ab"]),
         ] {
-            let lines = wrapped(&Line::raw(text), hang, width);
+            let lines = wrapped(&Line::raw(text), hanging_indent, width);
             let shown: Vec<String> = lines
                 .iter()
                 .map(|line| line.to_string().trim_end().to_owned())

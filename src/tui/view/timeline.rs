@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::model::axis::Axis;
 use crate::tui::model::lane::Lane;
 use crate::tui::model::layout::Layout;
-use crate::tui::model::parts::Brackets;
+use crate::tui::model::parts::AbLoop;
 
 pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     if layout.overview.height > 0 {
@@ -20,7 +20,7 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     if layout.lane.height > 0 {
         let axis = model.window_axis(layout.lane);
         draw_lane(model, model.lane(), axis, layout.lane, out);
-        if let Brackets::Ab(range) = model.shown_brackets() {
+        if let AbLoop::Ab(range) = model.shown_ab_loop() {
             shade(model, axis, range, layout.lane, out);
         }
     }
@@ -31,7 +31,7 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
 
 /// One level per column, over as many rows as there are; the playhead's column is highlighted.
 fn draw_lane(model: &Model, lane: Option<&Lane>, axis: Axis, place: Rect, out: &mut Buffer) {
-    let (theme, glyphs) = (&model.look.theme, &model.look.glyphs);
+    let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
     let Some(lane) = lane else {
         out.set_stringn(
             axis.left,
@@ -49,7 +49,7 @@ fn draw_lane(model: &Model, lane: Option<&Lane>, axis: Axis, place: Rect, out: &
         }
     }
     let levels = lane.levels(axis.range, axis.width, place.height, |topic| shown[topic]);
-    let head = axis.column(model.here());
+    let head = axis.column(model.playhead());
     for (column, level) in (axis.left..).zip(levels) {
         for row in 0..place.height {
             let below = 8 * (place.height - 1 - row);
@@ -77,14 +77,14 @@ fn shade(model: &Model, axis: Axis, range: TimeRange, place: Rect, out: &mut Buf
             continue;
         }
         for row in place.y..place.bottom() {
-            out[(column, row)].set_style(Style::reset().patch(model.look.theme.dim));
+            out[(column, row)].set_style(Style::reset().patch(model.appearance.theme.dim));
         }
     }
 }
 
 /// The bar in the last row of `place`.
 pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
-    let (theme, glyphs) = (&model.look.theme, &model.look.glyphs);
+    let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
     let row = place.bottom() - 1;
     let axis = model.window_axis(place);
     if axis.width == 0 {
@@ -92,8 +92,12 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
     }
     let (window, all) = (axis.range, model.facts.recording);
     let ends = [
-        (place.x, glyphs.first, window.start() == all.start()),
-        (place.right() - 1, glyphs.last, window.stop() == all.stop()),
+        (place.x, glyphs.bar_start, window.start() == all.start()),
+        (
+            place.right() - 1,
+            glyphs.bar_end,
+            window.stop() == all.stop(),
+        ),
     ];
     for (column, glyph, is_the_end) in ends {
         let glyph = if is_the_end { glyph } else { glyphs.outside };
@@ -106,7 +110,7 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
         axis.nearest_column(played.start()),
         axis.nearest_column(played.stop()),
     );
-    let here = model.here();
+    let here = model.playhead();
     for column in axis.left..axis.left + axis.width {
         let is_within = played.intersection(window).is_some() && (from..=to).contains(&column);
         // The recording may be a single instant.
@@ -123,27 +127,34 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
         if let Some(read) = read.intersection(window) {
             for column in axis.nearest_column(read.start())..=axis.nearest_column(read.stop()) {
                 out[(column, row)]
-                    .set_symbol(glyphs.ahead)
-                    .set_style(theme.ahead);
+                    .set_symbol(glyphs.read_ahead)
+                    .set_style(theme.read_ahead);
             }
         }
     }
     for mark in &model.marks {
         put(axis, row, mark.time, glyphs.mark, theme.mark, out);
     }
-    match model.shown_brackets() {
-        Brackets::None => {}
-        Brackets::A(a) => put(axis, row, a, glyphs.a, theme.range, out),
-        Brackets::Ab(range) => {
-            put(axis, row, range.start(), glyphs.a, theme.range, out);
-            put(axis, row, range.stop(), glyphs.b, theme.range, out);
+    match model.shown_ab_loop() {
+        AbLoop::None => {}
+        AbLoop::A(a) => put(axis, row, a, glyphs.loop_start, theme.ab_loop, out),
+        AbLoop::Ab(range) => {
+            put(
+                axis,
+                row,
+                range.start(),
+                glyphs.loop_start,
+                theme.ab_loop,
+                out,
+            );
+            put(axis, row, range.stop(), glyphs.loop_end, theme.ab_loop, out);
         }
     }
     put(
         axis,
         row,
         here,
-        glyphs.head,
+        glyphs.playhead,
         theme.accent.add_modifier(Modifier::BOLD),
         out,
     );

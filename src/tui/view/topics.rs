@@ -9,8 +9,8 @@ use super::words;
 use crate::player::{State, TopicCounts};
 use crate::tui::model::Model;
 use crate::tui::model::layout::Layout;
-use crate::tui::model::meters::Flow;
-use crate::tui::model::parts::Row;
+use crate::tui::model::meters::TopicRate;
+use crate::tui::model::parts::TopicRow;
 
 /// The columns besides the name, in the order of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +24,7 @@ enum Column {
 }
 
 impl Column {
-    /// In the order of the screen.
+    /// All columns, in the order of the screen.
     const ALL: [Self; 6] = [
         Self::Type,
         Self::Hertz,
@@ -34,7 +34,7 @@ impl Column {
         Self::Late,
     ];
     /// The most important first.
-    const BY_NEED: [Self; 6] = [
+    const BY_IMPORTANCE: [Self; 6] = [
         Self::Hertz,
         Self::Sent,
         Self::Subscribers,
@@ -43,14 +43,14 @@ impl Column {
         Self::Type,
     ];
     /// The least width of the name when the type is shown.
-    const NAME: u16 = 28;
+    const WIDE_NAME: u16 = 28;
 
     /// How wide the name must be for this column to be shown.
-    const fn beside(self) -> u16 {
+    const fn min_name_width(self) -> u16 {
         match self {
             Self::Hertz | Self::Sent | Self::Subscribers => 18,
-            Self::Late => Self::NAME,
-            Self::Type | Self::Megabytes => Self::NAME + 6,
+            Self::Late => Self::WIDE_NAME,
+            Self::Type | Self::Megabytes => Self::WIDE_NAME + 6,
         }
     }
 
@@ -99,30 +99,30 @@ impl Columns {
         let place = layout.table;
         let mut room = place.width.saturating_sub(LEAD);
         let mut taken = Vec::new();
-        for column in Column::BY_NEED {
+        for column in Column::BY_IMPORTANCE {
             if layout.titles.height == 0 && column != Column::Hertz {
                 continue;
             }
-            if room > column.beside() + column.width() {
+            if room > column.min_name_width() + column.width() {
                 room -= column.width() + 1;
                 taken.push(column);
             }
         }
         // Whole names matter more than these columns; a topic's card has the type, too.
-        let longest = Longest::of(model);
+        let widest = WidestTexts::of(model);
         for column in [Column::Type, Column::Megabytes] {
-            if room < longest.name && taken.contains(&column) {
+            if room < widest.name && taken.contains(&column) {
                 taken.retain(|known| *known != column);
                 room += column.width() + 1;
             }
         }
         // No column is wider than necessary: the numbers of a row are easier to read close to its name.
         let (name, more) = if taken.contains(&Column::Type) {
-            let name = longest.name.clamp(Column::NAME, room);
-            let wanted = longest.type_name.saturating_sub(Column::Type.width());
+            let name = widest.name.clamp(Column::WIDE_NAME, room);
+            let wanted = widest.type_name.saturating_sub(Column::Type.width());
             let more = wanted.min(room - name);
             // Muting a topic moves no column, if there is room.
-            (longest.muted.clamp(name, room - more), more)
+            (widest.muted.clamp(name, room - more), more)
         } else {
             (room, 0)
         };
@@ -141,7 +141,7 @@ impl Columns {
 }
 
 /// The widths that the longest texts of each column need.
-struct Longest {
+struct WidestTexts {
     /// Names with their notes.
     name: u16,
     /// Names with their notes if all topics were muted.
@@ -149,23 +149,23 @@ struct Longest {
     type_name: u16,
 }
 
-impl Longest {
+impl WidestTexts {
     fn of(model: &Model) -> Self {
-        let widest = |width: &dyn Fn(&Row) -> usize| {
+        let widest = |width: &dyn Fn(&TopicRow) -> usize| {
             let widths = model.rows.iter().map(width);
             u16::try_from(widths.max().unwrap_or(0)).unwrap_or(u16::MAX)
         };
-        let noted = |row: &Row, note: &str| Span::raw(&row.name).width() + note.len();
+        let noted = |row: &TopicRow, note: &str| Span::raw(&row.name).width() + note.len();
         Self {
-            name: widest(&|row| noted(row, lasting_note(model, row))),
+            name: widest(&|row| noted(row, fixed_note(model, row))),
             muted: widest(&|row| noted(row, MUTED)),
             type_name: widest(&|row| Span::raw(shown_type(model, row)).width()),
         }
     }
 }
 
-/// The note after a name that does not depend on muting.
-fn lasting_note(model: &Model, row: &Row) -> &'static str {
+/// The note after a name, except for the note on muting.
+fn fixed_note(model: &Model, row: &TopicRow) -> &'static str {
     if row.left_out.is_some() {
         NOT_PLAYED
     } else if model.topic(row.id).is_some_and(|topic| topic.is_latched) {
@@ -175,7 +175,7 @@ fn lasting_note(model: &Model, row: &Row) -> &'static str {
     }
 }
 
-fn shown_type(model: &Model, row: &Row) -> String {
+fn shown_type(model: &Model, row: &TopicRow) -> String {
     let topic = model.topic(row.id);
     topic
         .map_or("", |topic| topic.type_name())
@@ -210,13 +210,13 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
             y,
             text,
             layout.table.width.saturating_sub(LEAD).into(),
-            model.look.theme.dim,
+            model.appearance.theme.dim,
         );
     }
 }
 
 fn draw_titles(model: &Model, columns: &Columns, layout: &Layout, out: &mut Buffer) {
-    let (style, place) = (model.look.theme.title, layout.titles);
+    let (style, place) = (model.appearance.theme.title, layout.titles);
     let (shown, all) = (model.shown_rows().count(), model.rows.len());
     let height = usize::from(layout.table.height);
     let name = if shown < all {
@@ -227,7 +227,7 @@ fn draw_titles(model: &Model, columns: &Columns, layout: &Layout, out: &mut Buff
     } else {
         "topic".to_owned()
     };
-    let name = words::fit(&name, columns.name.into(), model.look.glyphs.dots);
+    let name = words::fit(&name, columns.name.into(), model.appearance.glyphs.dots);
     out.set_stringn(
         place.x + LEAD.min(place.width),
         place.y,
@@ -251,31 +251,31 @@ fn cell(column: Column, text: &str, at: u16, width: u16, row: u16, style: Style,
 
 fn draw_row(
     model: &Model,
-    row: &Row,
+    row: &TopicRow,
     is_selected: bool,
     columns: &Columns,
     place: Rect,
     out: &mut Buffer,
 ) {
-    let (theme, glyphs) = (&model.look.theme, &model.look.glyphs);
-    let flow = model
+    let (theme, glyphs) = (&model.appearance.theme, &model.appearance.glyphs);
+    let rate = model
         .meters
-        .flow(row.id.index())
+        .topic_rate(row.id.index())
         .filter(|_| model.state() == State::Playing && row.left_out.is_none());
-    let is_live = flow.is_some_and(|flow| flow.is_live);
+    let is_active = rate.is_some_and(|rate| rate.is_active);
     let (dot, dot_style) = if row.left_out.is_some() {
         (glyphs.left_out, theme.dim)
     } else if row.is_muted {
-        (glyphs.muted, theme.hold)
-    } else if is_live {
-        (glyphs.live, theme.go)
+        (glyphs.muted, theme.held)
+    } else if is_active {
+        (glyphs.active, theme.playing)
     } else {
-        (glyphs.quiet, theme.dim)
+        (glyphs.idle, theme.dim)
     };
     let note = if row.is_muted && row.left_out.is_none() {
         MUTED
     } else {
-        lasting_note(model, row)
+        fixed_note(model, row)
     };
     let is_off = row.left_out.is_some() || row.is_muted;
     let style = if is_off { theme.dim } else { Style::new() };
@@ -314,9 +314,9 @@ fn draw_row(
         .copied()
         .unwrap_or_default();
     for (column, at, width) in &columns.others {
-        let text = value(model, row, *column, flow, counts, (*width).into());
+        let text = value(model, row, *column, rate, counts, (*width).into());
         let style = if *column == Column::Late && counts.late > 0 {
-            theme.bad.patch(style)
+            theme.error.patch(style)
         } else {
             style
         };
@@ -326,30 +326,35 @@ fn draw_row(
 
 fn value(
     model: &Model,
-    row: &Row,
+    row: &TopicRow,
     column: Column,
-    flow: Option<Flow>,
+    rate: Option<TopicRate>,
     counts: TopicCounts,
     width: usize,
 ) -> String {
-    let glyphs = &model.look.glyphs;
+    let glyphs = &model.appearance.glyphs;
     let dash = || glyphs.dash.to_owned();
     let topic = model.topic(row.id);
     match column {
         Column::Type => words::fit(&shown_type(model, row), width, glyphs.dots),
         Column::Hertz => {
-            let now = flow.map_or_else(dash, |flow| words::hertz(flow.hz));
+            let now = rate.map_or_else(dash, |rate| words::hertz(rate.hz));
             let recorded = recorded_hertz(model, row).map_or_else(dash, words::hertz);
             format!("{now:>6} / {recorded:>5}")
         }
-        Column::Megabytes => flow.map_or_else(dash, |flow| words::megabytes(flow.bytes)),
+        Column::Megabytes => rate.map_or_else(dash, |rate| words::megabytes(rate.bytes)),
         Column::Sent => {
             let total = topic.and_then(|topic| topic.message_count);
             let total = total.map_or_else(|| "?".to_owned(), |total| words::count(total, 7));
             format!("{:>7} / {total:>7}", words::count(counts.sent, 7))
         }
         Column::Subscribers => {
-            let known = model.audience.topics.get(row.id.index()).copied().flatten();
+            let known = model
+                .subscribers
+                .topics
+                .get(row.id.index())
+                .copied()
+                .flatten();
             known.map_or_else(dash, |count| count.to_string())
         }
         Column::Late => {
@@ -367,7 +372,7 @@ fn value(
 }
 
 /// The average rate of the topic in the recording; latched topics have no rate.
-fn recorded_hertz(model: &Model, row: &Row) -> Option<f64> {
+fn recorded_hertz(model: &Model, row: &TopicRow) -> Option<f64> {
     let topic = model.topic(row.id).filter(|topic| !topic.is_latched)?;
     let seconds = model.facts.recording.duration().as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]

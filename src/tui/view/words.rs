@@ -10,18 +10,18 @@ use crate::tui::model::Model;
 
 /// The state of playback: a glyph, words, and their style.
 pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
-    let (glyphs, theme) = (&model.look.glyphs, &model.look.theme);
+    let (glyphs, theme) = (&model.appearance.glyphs, &model.appearance.theme);
     let is_reverse = model.is_reverse();
     match model.state() {
-        State::Playing if is_reverse => (glyphs.reverse, "REVERSE".into(), theme.go),
-        State::Playing => (glyphs.playing, "PLAYING".into(), theme.go),
-        State::Paused => (glyphs.paused, "PAUSED".into(), theme.stand),
-        State::Starved => (glyphs.waiting, "READING".into(), theme.hold),
-        State::Gated => (glyphs.waiting, gated(model).into(), theme.hold),
-        State::Stalled => (glyphs.waiting, "STALLED".into(), theme.hold),
-        State::Ended if is_reverse => (glyphs.ended, "AT THE START".into(), theme.stand),
-        State::Ended => (glyphs.ended, "AT THE END".into(), theme.stand),
-        State::Stopped => (glyphs.ended, "STOPPED".into(), theme.stand),
+        State::Playing if is_reverse => (glyphs.reverse, "REVERSE".into(), theme.playing),
+        State::Playing => (glyphs.playing, "PLAYING".into(), theme.playing),
+        State::Paused => (glyphs.paused, "PAUSED".into(), theme.paused),
+        State::Starved => (glyphs.waiting, "READING".into(), theme.held),
+        State::Gated => (glyphs.waiting, gated(model).into(), theme.held),
+        State::Stalled => (glyphs.waiting, "STALLED".into(), theme.held),
+        State::Ended if is_reverse => (glyphs.ended, "AT THE START".into(), theme.paused),
+        State::Ended => (glyphs.ended, "AT THE END".into(), theme.paused),
+        State::Stopped => (glyphs.ended, "STOPPED".into(), theme.paused),
     }
 }
 
@@ -43,7 +43,7 @@ fn gated(model: &Model) -> &'static str {
 
 /// `×0.50`, `×−2.00`, `×max`.
 pub(super) fn pace(model: &Model, pace: Pace) -> String {
-    let times = model.look.glyphs.times;
+    let times = model.appearance.glyphs.times;
     match pace {
         Pace::At(speed) => format!("{times}{}", factor(model, speed.as_f64())),
         Pace::Max => format!("{times}max"),
@@ -53,7 +53,7 @@ pub(super) fn pace(model: &Model, pace: Pace) -> String {
 /// Two decimals; more for values below a hundredth.
 pub(super) fn factor(model: &Model, factor: f64) -> String {
     let sign = if factor < 0.0 {
-        model.look.glyphs.minus
+        model.appearance.glyphs.minus
     } else {
         ""
     };
@@ -121,10 +121,16 @@ pub(super) fn draw_line(
     out: &mut Buffer,
 ) {
     out.set_line(x, y, line, width);
-    let dots = model.look.glyphs.dots;
+    let dots = model.appearance.glyphs.dots;
     let room = u16::try_from(Span::raw(dots).width()).unwrap_or(0);
     if line.width() > width.into() && width > room {
-        out.set_stringn(x + width - room, y, dots, room.into(), model.look.theme.dim);
+        out.set_stringn(
+            x + width - room,
+            y,
+            dots,
+            room.into(),
+            model.appearance.theme.dim,
+        );
     }
 }
 

@@ -1,9 +1,8 @@
-//! [`Tape`]: the binary in a pseudo-terminal, with simulated keys and mouse and a parsed screen. [`Ear`]: an
-//! independent subscriber.
+//! [`TerminalSession`]: the binary in a pseudo-terminal, with simulated keys and mouse and a parsed screen.
+//! [`Listener`]: an independent subscriber.
 //!
-//! Nothing here waits for time to pass: every wait is for a frame or a message, with a deadline that is reached only on
-//! failure. Only complete frames are checked, and every frame since the last input is, so no test misses a frame that
-//! was soon replaced.
+//! Every wait is for a frame or a message, with a deadline that is reached only on failure. Complete frames alone are
+//! checked, and all frames since the last input are, so no test misses a frame that was soon replaced.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -22,7 +21,7 @@ use crate::support::patience::{Patience, look_again};
 
 pub(crate) use crate::support::patience::until;
 
-/// How a frame begins and ends.
+/// The sequences that begin and end a frame.
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
 
@@ -40,7 +39,7 @@ pub(crate) fn demo() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
 }
 
-/// What the demo covers.
+/// The range of the demo.
 pub(crate) fn demo_range() -> TimeRange {
     static RANGE: OnceLock<TimeRange> = OnceLock::new();
     *RANGE.get_or_init(|| Bag::open(&[demo()]).unwrap().range().unwrap())
@@ -51,7 +50,7 @@ pub(crate) fn since_start(nanos: i64) -> i64 {
     nanos - demo_range().start().as_nanos()
 }
 
-/// Where a click on a column of the bar goes, with the whole demo on 120 columns.
+/// The time of a click on a column of the bar, with the whole demo on 120 columns.
 pub(crate) fn clicked(column: u16) -> i64 {
     let span = demo_range().duration().as_nanos();
     let offset = i64::from(column) - 1;
@@ -63,7 +62,7 @@ pub(crate) fn clicked(column: u16) -> i64 {
 }
 
 /// A command before it runs.
-pub(crate) struct Setup {
+pub(crate) struct TerminalCommand {
     command: CommandBuilder,
     home: tempfile::TempDir,
     size: (u16, u16),
@@ -71,27 +70,27 @@ pub(crate) struct Setup {
 }
 
 /// `play` with these arguments.
-pub(crate) fn play(args: &[&str]) -> Setup {
-    Setup::of(&assert_cmd::cargo::cargo_bin("play"), args)
+pub(crate) fn play(args: &[&str]) -> TerminalCommand {
+    TerminalCommand::of(&assert_cmd::cargo::cargo_bin("play"), args)
 }
 
-/// `play` with the demo and these arguments, as the router of its own network; what is put on it, [`Tape::ear`]
+/// `play` with the demo and these arguments, as the router of its own network, which [`TerminalSession::listener`]
 /// hears.
-pub(crate) fn play_demo(args: &[&str]) -> Setup {
+pub(crate) fn play_demo(args: &[&str]) -> TerminalCommand {
     play_bag(&demo(), args)
 }
 
 /// The same with another recording.
-pub(crate) fn play_bag(bag: &Path, args: &[&str]) -> Setup {
+pub(crate) fn play_bag(bag: &Path, args: &[&str]) -> TerminalCommand {
     let endpoint = free_endpoint();
     let network = [bag.to_str().unwrap(), "--listen", &endpoint];
-    let mut setup = play(&[&network, args].concat());
-    setup.endpoint = Some(endpoint);
-    setup
+    let mut command = play(&[&network, args].concat());
+    command.endpoint = Some(endpoint);
+    command
 }
 
-impl Setup {
-    /// Any program, in a home of its own and at 120 × 30.
+impl TerminalCommand {
+    /// Any program, with a home directory of its own and 120 × 30 cells.
     pub(crate) fn of(program: &Path, args: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut command = CommandBuilder::new(program);
@@ -136,27 +135,27 @@ impl Setup {
         self
     }
 
-    pub(crate) fn run(self) -> Tape {
+    pub(crate) fn run(self) -> TerminalSession {
         let pair = native_pty_system().openpty(size(self.size)).unwrap();
         let before = termios(&*pair.master);
         let (columns, rows) = self.size;
-        let seen = Arc::new(Seen::new(columns, rows));
+        let output = Arc::new(Output::new(columns, rows));
         let mut out = pair.master.try_clone_reader().unwrap();
-        let eye = Arc::clone(&seen);
+        let shared = Arc::clone(&output);
         let reader = std::thread::spawn(move || {
             let mut buffer = [0; 8192];
             while let Ok(read @ 1..) = out.read(&mut buffer) {
-                eye.take(&buffer[..read]);
+                shared.append(&buffer[..read]);
             }
-            eye.end();
+            shared.end();
         });
         let child = pair.slave.spawn_command(self.command).unwrap();
-        Tape {
+        TerminalSession {
             writer: pair.master.take_writer().unwrap(),
             child,
             master: pair.master,
             slave: Some(pair.slave),
-            seen,
+            output,
             reader: Some(reader),
             before,
             code: None,
@@ -175,29 +174,29 @@ fn size((cols, rows): (u16, u16)) -> PtySize {
     }
 }
 
-/// All that the terminal is set to, as text that can be compared.
+/// All settings of the terminal, as text that can be compared.
 fn termios(master: &dyn MasterPty) -> String {
     format!("{:?}", master.get_termios().expect("a terminal"))
 }
 
-/// A frame, as a person sees it.
+/// A frame as text.
 #[derive(Clone, Debug)]
-pub(crate) struct Shot {
+pub(crate) struct Frame {
     pub(crate) rows: Vec<String>,
     pub(crate) is_alternate: bool,
 }
 
-impl Shot {
+impl Frame {
     pub(crate) fn has(&self, words: &str) -> bool {
         self.rows.iter().any(|row| row.contains(words))
     }
 
-    /// Whether it is the screen of the bar, with these words on it.
+    /// Whether it is a frame of the bar that contains these words.
     pub(crate) fn shows(&self, words: &str) -> bool {
         self.is_alternate && self.has(words)
     }
 
-    /// The row that has these words.
+    /// The row that contains these words.
     pub(crate) fn row(&self, words: &str) -> &str {
         let row = self.rows.iter().find(|row| row.contains(words));
         row.unwrap_or_else(|| panic!("no `{words}` in\n{self}"))
@@ -225,7 +224,7 @@ impl Shot {
     }
 }
 
-impl std::fmt::Display for Shot {
+impl std::fmt::Display for Frame {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let edge = "-".repeat(40);
         let which = if self.is_alternate {
@@ -241,25 +240,25 @@ impl std::fmt::Display for Shot {
     }
 }
 
-struct Seen {
-    now: Mutex<Now>,
+struct Output {
+    screen: Mutex<Screen>,
     changed: Condvar,
 }
 
-struct Now {
+struct Screen {
     parser: vt100::Parser,
-    /// Everything that was ever written.
+    /// All bytes that were written.
     bytes: Vec<u8>,
-    /// How much of it the parser has: what nobody has looked at yet waits.
+    /// How many of them were parsed; the others are parsed when a test looks for them.
     parsed: usize,
     has_ended: bool,
 }
 
-impl Seen {
+impl Output {
     fn new(columns: u16, rows: u16) -> Self {
         let of = |length| NonZeroU16::new(length).unwrap();
         Self {
-            now: Mutex::new(Now {
+            screen: Mutex::new(Screen {
                 parser: vt100::Parser::new(of(rows), of(columns), 1000),
                 bytes: Vec::new(),
                 parsed: 0,
@@ -269,20 +268,20 @@ impl Seen {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Now> {
-        self.now
+    fn lock(&self) -> MutexGuard<'_, Screen> {
+        self.screen
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// With the newest frame.
-    fn now(&self) -> MutexGuard<'_, Now> {
-        let mut now = self.lock();
-        while now.turn() {}
-        now
+    /// The screen, advanced to the newest frame.
+    fn newest(&self) -> MutexGuard<'_, Screen> {
+        let mut screen = self.lock();
+        while screen.advance() {}
+        screen
     }
 
-    fn take(&self, read: &[u8]) {
+    fn append(&self, read: &[u8]) {
         self.lock().bytes.extend_from_slice(read);
         self.changed.notify_all();
     }
@@ -293,48 +292,48 @@ impl Seen {
     }
 }
 
-/// How much of what ends no picture is none that has begun.
-fn begun(bytes: &[u8]) -> usize {
+/// How many of the bytes come before the start of the next frame.
+fn before_next_frame(bytes: &[u8]) -> usize {
     let begin = bytes.windows(BEGIN.len()).position(|part| part == BEGIN);
     begin.unwrap_or_else(|| {
-        // The beginning of a beginning may be the last that has come.
+        // The last bytes may be a part of the sequence that begins a frame.
         let is_part = |length: &usize| bytes.ends_with(&BEGIN[..*length]);
         bytes.len() - (1..BEGIN.len()).rev().find(is_part).unwrap_or(0)
     })
 }
 
-impl Now {
-    /// Moves on to the next complete frame; returns whether there was one.
-    fn turn(&mut self) -> bool {
+impl Screen {
+    /// Advances to the next complete frame; returns whether there was one.
+    fn advance(&mut self) -> bool {
         let new = &self.bytes[self.parsed..];
         let end = new.windows(END.len()).position(|part| part == END);
         let length = match end {
             Some(end) => end + END.len(),
             None if self.has_ended => new.len(),
-            None => begun(new),
+            None => before_next_frame(new),
         };
         self.parser.process(&new[..length]);
         self.parsed += length;
         length > 0
     }
 
-    fn shot(&self) -> Shot {
+    fn frame(&self) -> Frame {
         let screen = self.parser.screen();
         let (_, columns) = screen.size();
-        Shot {
+        Frame {
             rows: screen.rows(0, columns.get()).collect(),
             is_alternate: screen.alternate_screen(),
         }
     }
 }
 
-/// A program in a terminal. What is started is ended with it.
-pub(crate) struct Tape {
+/// A program in a terminal. It is killed when this is dropped.
+pub(crate) struct TerminalSession {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
     writer: Box<dyn Write + Send>,
     slave: Option<Box<dyn SlavePty + Send>>,
-    seen: Arc<Seen>,
+    output: Arc<Output>,
     reader: Option<std::thread::JoinHandle<()>>,
     before: String,
     code: Option<u32>,
@@ -342,10 +341,10 @@ pub(crate) struct Tape {
     endpoint: Option<String>,
 }
 
-impl Tape {
+impl TerminalSession {
     /// Presses keys, as their bytes.
     pub(crate) fn keys(&mut self, keys: &str) {
-        drop(self.seen.now());
+        drop(self.output.newest());
         self.writer.write_all(keys.as_bytes()).unwrap();
         self.writer.flush().unwrap();
     }
@@ -364,12 +363,12 @@ impl Tape {
         self.mouse(32, column, row, 'M');
     }
 
-    /// Lets the left button go.
+    /// Releases the left button.
     pub(crate) fn release(&mut self, column: u16, row: u16) {
         self.mouse(0, column, row, 'm');
     }
 
-    /// Presses and lets go.
+    /// Presses and releases the left button.
     pub(crate) fn click(&mut self, column: u16, row: u16) {
         self.press(column, row);
         self.release(column, row);
@@ -387,67 +386,67 @@ impl Tape {
         self.mouse(if turn < 0 { 64 } else { 65 }, column, row, 'M');
     }
 
-    /// Makes the terminal larger or smaller.
+    /// Resizes the terminal.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let of = |length| NonZeroU16::new(length).unwrap();
-        let mut now = self.seen.now();
-        now.parser.screen_mut().set_size(of(rows), of(columns));
+        let mut screen = self.output.newest();
+        screen.parser.screen_mut().set_size(of(rows), of(columns));
         self.master.resize(size((columns, rows))).unwrap();
     }
 
-    /// What is on the screen.
-    pub(crate) fn shot(&self) -> Shot {
-        self.seen.now().shot()
+    /// The newest frame.
+    pub(crate) fn frame(&self) -> Frame {
+        self.output.newest().frame()
     }
 
     /// The first frame that matches, of those since the last input or the last match.
     #[track_caller]
-    pub(crate) fn wait_for(&self, what: &str, is_it: impl Fn(&Shot) -> bool) -> Shot {
+    pub(crate) fn wait_for(&self, what: &str, mut is_it: impl FnMut(&Frame) -> bool) -> Frame {
         let mut patience = Patience::new();
-        let mut now = self.seen.lock();
+        let mut screen = self.output.lock();
         loop {
-            let shot = now.shot();
-            if is_it(&shot) {
-                return shot;
+            let frame = screen.frame();
+            if is_it(&frame) {
+                return frame;
             }
-            while !now.turn() {
-                let slice = patience.slice().filter(|_| !now.has_ended);
+            while !screen.advance() {
+                let slice = patience.slice().filter(|_| !screen.has_ended);
                 let Some(slice) = slice else {
-                    panic!("never saw {what}, but\n{shot}");
+                    panic!("never saw {what}, but\n{frame}");
                 };
-                let waited = self.seen.changed.wait_timeout(now, slice);
-                now = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+                let waited = self.output.changed.wait_timeout(screen, slice);
+                screen = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
             }
         }
     }
 
     /// The first frame of the bar that contains these words.
     #[track_caller]
-    pub(crate) fn wait_text(&self, words: &str) -> Shot {
-        self.wait_for(&format!("`{words}`"), |shot| shot.shows(words))
+    pub(crate) fn wait_text(&self, words: &str) -> Frame {
+        self.wait_for(&format!("`{words}`"), |frame| frame.shows(words))
     }
 
     /// The first frame of the bar with this time from the start, in milliseconds.
     #[track_caller]
-    pub(crate) fn wait_elapsed(&self, millis: i64) -> Shot {
-        self.wait_for(&format!("{millis} ms"), |shot| {
-            shot.elapsed() == Some(millis)
+    pub(crate) fn wait_elapsed(&self, millis: i64) -> Frame {
+        self.wait_for(&format!("{millis} ms"), |frame| {
+            frame.elapsed() == Some(millis)
         })
     }
 
-    /// What is on the screen, as it was written: with lines that go on over the edge.
+    /// The text on the screen, with lines that are wrapped at the edge as one.
     pub(crate) fn text(&self) -> String {
-        self.look(vt100::Screen::contents)
+        self.inspect_screen(vt100::Screen::contents)
     }
 
-    /// Everything that was written so far.
+    /// All bytes that were written so far.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.seen.now().bytes.clone()
+        self.output.newest().bytes.clone()
     }
 
-    /// Looks at the parser's own screen, for colours and modes.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
-        look(self.seen.now().parser.screen())
+    /// Inspects the parser's own screen, for colours and modes.
+    pub(crate) fn inspect_screen<T>(&self, inspect: impl FnOnce(&vt100::Screen) -> T) -> T {
+        inspect(self.output.newest().parser.screen())
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -456,29 +455,29 @@ impl Tape {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        drop(self.seen.now());
+        drop(self.output.newest());
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Waits until it is stopped, as ctrl-Z does it.
+    /// Waits until the program is stopped, as by ctrl-Z.
     #[track_caller]
     pub(crate) fn wait_stopped(&self) {
         let options = WaitOptions::UNTRACED | WaitOptions::NOHANG;
         until("a stopped process", || {
             let status = waitpid(Some(self.pid()), options).unwrap();
             status.is_some_and(|(_, status)| {
-                assert!(status.stopped(), "it has ended:\n{}", self.shot());
+                assert!(status.stopped(), "it has ended:\n{}", self.frame());
                 true
             })
         });
     }
 
-    /// What the terminal is set to.
+    /// The terminal, for its settings.
     pub(crate) fn terminal(&self) -> &dyn MasterPty {
         &*self.master
     }
 
-    /// The terminal is as it was before anything ran in it.
+    /// Checks that the terminal is as it was before the program.
     #[track_caller]
     pub(crate) fn assert_restored(&self) {
         let modes = |screen: &vt100::Screen| {
@@ -495,14 +494,14 @@ impl Tape {
             vt100::MouseProtocolMode::None,
             vt100::MouseProtocolEncoding::Default,
         );
-        assert_eq!(self.look(modes), usual, "modes are left on");
+        assert_eq!(self.inspect_screen(modes), usual, "modes are left on");
         let bytes = String::from_utf8_lossy(&self.bytes()).into_owned();
         let (kept, back) = (bytes.matches("\x1b[22;0t"), bytes.matches("\x1b[23;0t"));
         assert_eq!(kept.count(), back.count(), "the window keeps a title");
         assert_eq!(termios(&*self.master), self.before, "termios has changed");
     }
 
-    /// The bar has the terminal.
+    /// Checks that the terminal is set up for the bar.
     #[track_caller]
     pub(crate) fn assert_taken(&self) {
         let modes = |screen: &vt100::Screen| {
@@ -519,13 +518,13 @@ impl Tape {
             vt100::MouseProtocolMode::ButtonMotion,
             vt100::MouseProtocolEncoding::Sgr,
         );
-        assert_eq!(self.look(modes), taken);
+        assert_eq!(self.inspect_screen(modes), taken);
         assert_ne!(termios(&*self.master), self.before, "not in raw mode");
     }
 
     /// Waits for the end; returns the exit code and the last frame.
     #[track_caller]
-    pub(crate) fn wait_end(&mut self) -> (u32, Shot) {
+    pub(crate) fn wait_end(&mut self) -> (u32, Frame) {
         let mut patience = Patience::new();
         while self.code.is_none() {
             self.code = self
@@ -534,81 +533,81 @@ impl Tape {
                 .unwrap()
                 .map(|status| status.exit_code());
             let is_over = patience.slice().is_none();
-            assert!(!is_over, "it has not ended:\n{}", self.shot());
+            assert!(!is_over, "it has not ended:\n{}", self.frame());
             look_again();
         }
-        // Whatever it wrote is read once nobody holds the other end.
+        // The reader ends when the other end is closed; then all output has been read.
         let restored = termios(&*self.master);
         drop(self.slave.take());
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();
         }
         assert_eq!(restored, self.before, "termios has changed");
-        (self.code.unwrap(), self.shot())
+        (self.code.unwrap(), self.frame())
     }
 
     /// Quits by the key; returns the last frame.
     #[track_caller]
-    pub(crate) fn quit(mut self) -> Shot {
+    pub(crate) fn quit(mut self) -> Frame {
         self.keys("q");
-        let (code, shot) = self.wait_end();
-        assert_eq!(code, 0, "{shot}");
+        let (code, frame) = self.wait_end();
+        assert_eq!(code, 0, "{frame}");
         self.assert_restored();
-        shot
+        frame
     }
 
     /// A subscriber on the network, once it has received the clock.
     #[track_caller]
-    pub(crate) fn ear(&self) -> Ear {
-        let ear = Ear::on(self.endpoint.as_deref().expect("a router"), &self.seen);
-        ear.wait("a first clock", Heard::is_clock);
-        ear
+    pub(crate) fn listener(&self) -> Listener {
+        let listener = Listener::on(self.endpoint.as_deref().expect("a router"), &self.output);
+        listener.wait("a first clock", Received::is_clock);
+        listener
     }
 }
 
-impl Drop for Tape {
+impl Drop for TerminalSession {
     fn drop(&mut self) {
         if self.code.is_none() {
-            // Gone already is as good.
+            // It may have ended already.
             let _ = kill_process(self.pid(), Signal::KILL);
             let _ = self.child.wait();
         }
     }
 }
 
-/// A message, as it came.
+/// A message as it was received.
 #[derive(Clone, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct Received {
     pub(crate) topic: String,
     pub(crate) payload: Vec<u8>,
 }
 
-impl Heard {
+impl Received {
     pub(crate) fn is_clock(&self) -> bool {
         self.topic == "/clock"
     }
 
-    /// The stamp that it begins with: a clock's time, or that of a header.
+    /// The time at its start: that of a clock message, or of a header.
     pub(crate) fn stamp(&self) -> i64 {
         let word = |at: usize| u32::from_le_bytes(self.payload[at..at + 4].try_into().unwrap());
         i64::from(word(4)) * 1_000_000_000 + i64::from(word(8))
     }
 }
 
-/// A subscriber of everything, on a session of its own.
-pub(crate) struct Ear {
+/// A subscriber of all topics, on a session of its own.
+pub(crate) struct Listener {
     _subscriber: zenoh::pubsub::Subscriber<()>,
-    _session: zenoh::Session,
-    heard: Receiver<Heard>,
-    /// What is to be seen of whom it listens to.
-    screen: Arc<Seen>,
+    _network: zenoh::Session,
+    received: Receiver<Received>,
+    /// The output of the program, for error messages.
+    output: Arc<Output>,
 }
 
-impl Ear {
-    fn on(endpoint: &str, screen: &Arc<Seen>) -> Self {
-        let session = peer(endpoint);
-        let (tell, heard) = bounded(1_000_000);
-        let hear = move |sample: zenoh::sample::Sample| {
+impl Listener {
+    fn on(endpoint: &str, output: &Arc<Output>) -> Self {
+        let network = peer(endpoint);
+        let (sender, received) = bounded(1_000_000);
+        let forward = move |sample: zenoh::sample::Sample| {
             let key = sample.key_expr().as_str();
             // Domain, topic, type, hash.
             let topic = key.split_once('/').and_then(|(_, rest)| {
@@ -618,104 +617,114 @@ impl Ear {
             if let Some(topic) = topic {
                 let payload = sample.payload().to_bytes().into_owned();
                 let topic = format!("/{topic}");
-                let _ = tell.try_send(Heard { topic, payload });
+                let _ = sender.try_send(Received { topic, payload });
             }
         };
-        let subscriber = session.declare_subscriber("0/**").callback(hear);
+        let subscriber = network.declare_subscriber("0/**").callback(forward);
         Self {
             _subscriber: subscriber.wait().expect("a subscriber"),
-            _session: session,
-            heard,
-            screen: Arc::clone(screen),
+            _network: network,
+            received,
+            output: Arc::clone(output),
         }
     }
 
-    /// All that comes up to the first that is wanted, which is the last of them.
+    /// All messages up to the first that matches, including it.
     #[track_caller]
-    pub(crate) fn until(&self, what: &str, mut is_it: impl FnMut(&Heard) -> bool) -> Vec<Heard> {
+    pub(crate) fn until(
+        &self,
+        what: &str,
+        mut is_it: impl FnMut(&Received) -> bool,
+    ) -> Vec<Received> {
         let mut patience = Patience::new();
-        let mut all: Vec<Heard> = Vec::new();
+        let mut all: Vec<Received> = Vec::new();
         loop {
             let Some(slice) = patience.slice() else {
                 let last: Vec<_> = all
                     .iter()
                     .rev()
                     .take(5)
-                    .map(|heard| (&heard.topic, heard.stamp()))
+                    .map(|received| (&received.topic, received.stamp()))
                     .collect();
-                let shot = self.screen.now().shot();
+                let frame = self.output.newest().frame();
                 panic!(
-                    "never heard {what}; the last of {}: {last:?}\n{shot}",
+                    "never received {what}; the last of {}: {last:?}\n{frame}",
                     all.len()
                 );
             };
-            let Ok(heard) = self.heard.recv_timeout(slice) else {
+            let Ok(received) = self.received.recv_timeout(slice) else {
                 continue;
             };
-            let is_last = is_it(&heard);
-            all.push(heard);
+            let is_last = is_it(&received);
+            all.push(received);
             if is_last {
                 return all;
             }
         }
     }
 
-    /// The first that is wanted.
+    /// The first message that matches.
     #[track_caller]
-    pub(crate) fn wait(&self, what: &str, is_it: impl FnMut(&Heard) -> bool) -> Heard {
+    pub(crate) fn wait(&self, what: &str, is_it: impl FnMut(&Received) -> bool) -> Received {
         self.until(what, is_it).pop().unwrap()
     }
 
     /// The next message of this topic.
     #[track_caller]
-    pub(crate) fn next(&self, topic: &str) -> Heard {
-        self.wait(topic, |heard| heard.topic == topic)
+    pub(crate) fn next(&self, topic: &str) -> Received {
+        self.wait(topic, |received| received.topic == topic)
     }
 
-    /// All that comes until the clock has shown this time, since the recording's start, for `ticks` in a row: what
-    /// was sent before is here by then.
+    /// All messages until the clock has shown this time, since the recording's start, for `ticks` in a row: whatever
+    /// was sent before has been received by then.
     #[track_caller]
-    pub(crate) fn until_held(&self, nanos: i64, ticks: usize) -> Vec<Heard> {
+    pub(crate) fn until_held(&self, nanos: i64, ticks: usize) -> Vec<Received> {
         let mut held = 0;
         let mut last = 0;
         let what = format!("a clock that is held at {nanos}");
-        let all = self.until(&what, |heard| {
-            if heard.is_clock() {
-                last = since_start(heard.stamp());
+        let all = self.until(&what, |received| {
+            if received.is_clock() {
+                last = since_start(received.stamp());
                 held = if last == nanos { held + 1 } else { 0 };
             }
             held >= ticks
         });
-        all.into_iter().filter(|heard| !heard.is_clock()).collect()
+        all.into_iter()
+            .filter(|received| !received.is_clock())
+            .collect()
     }
 
-    /// Where the clock is held: the time since the recording's start that it shows for some ticks in a row.
+    /// The time since the recording's start that the clock shows for some ticks in a row.
     #[track_caller]
     pub(crate) fn held(&self) -> i64 {
         let (mut held, mut last) = (0, i64::MIN);
-        self.until("a clock that is held", |heard| {
-            if heard.is_clock() {
-                held = if heard.stamp() == last { held + 1 } else { 0 };
-                last = heard.stamp();
+        self.until("a clock that is held", |received| {
+            if received.is_clock() {
+                held = if received.stamp() == last {
+                    held + 1
+                } else {
+                    0
+                };
+                last = received.stamp();
             }
             held >= 4
         });
         since_start(last)
     }
 
-    /// What has come so far is no longer of interest.
-    pub(crate) fn forget(&self) {
-        self.heard.try_iter().for_each(drop);
+    /// Discards all messages that were received so far.
+    pub(crate) fn discard(&self) {
+        self.received.try_iter().for_each(drop);
     }
 }
 
-/// The demo's messages of some topics, as another reader finds them.
-pub(crate) struct Reel {
+/// The demo's messages of some topics, read by the `mcap` crate.
+pub(crate) struct Recorded {
     /// Topic, time since the start, payload; in order.
     messages: Vec<(String, i64, Vec<u8>)>,
 }
 
-impl Reel {
+impl Recorded {
     pub(crate) fn of(topics: &[&str]) -> Self {
         let bytes = std::fs::read(demo()).unwrap();
         let all = mcap::MessageStream::new(&bytes)
@@ -749,22 +758,22 @@ impl Reel {
         next.expect("a message").1
     }
 
-    /// When the received messages were recorded.
+    /// When a received message was recorded.
     #[track_caller]
-    pub(crate) fn time(&self, heard: &Heard) -> i64 {
+    pub(crate) fn time(&self, received: &Received) -> i64 {
         let is_it = |(topic, _, payload): &&(String, i64, Vec<u8>)| {
-            *topic == heard.topic && *payload == heard.payload
+            *topic == received.topic && *payload == received.payload
         };
         let found = self.messages.iter().find(is_it);
         found
-            .unwrap_or_else(|| panic!("{} was never recorded like this", heard.topic))
+            .unwrap_or_else(|| panic!("{} was never recorded like this", received.topic))
             .1
     }
 
     /// When the received messages of a topic were recorded.
     #[track_caller]
-    pub(crate) fn heard(&self, all: &[Heard], topic: &str) -> Vec<i64> {
-        let of_it = all.iter().filter(|heard| heard.topic == topic);
-        of_it.map(|heard| self.time(heard)).collect()
+    pub(crate) fn received(&self, all: &[Received], topic: &str) -> Vec<i64> {
+        let of_it = all.iter().filter(|received| received.topic == topic);
+        of_it.map(|received| self.time(received)).collect()
     }
 }

@@ -4,19 +4,19 @@ use bagplay::tui::{BINDINGS, GESTURES};
 use predicates::prelude::*;
 
 use crate::pty::terminal_session::{
-    DOWN, ENTER, ESC, Ear, Reel, Shot, Tape, UP, clicked, demo, demo_range, play_bag, play_demo,
-    until,
+    DOWN, ENTER, ESC, Frame, Listener, Recorded, TerminalSession, UP, clicked, demo, demo_range,
+    play_bag, play_demo, until,
 };
 
-fn paused(args: &[&str]) -> Tape {
-    let tape = play_demo(&[&["--clock", "--start-paused"], args].concat()).run();
-    tape.wait_text("PAUSED");
-    tape
+fn paused(args: &[&str]) -> TerminalSession {
+    let session = play_demo(&[&["--clock", "--start-paused"], args].concat()).run();
+    session.wait_text("PAUSED");
+    session
 }
 
 /// The rows of the table, from the name on.
-fn topics(shot: &Shot) -> Vec<&str> {
-    let rows = shot
+fn topics(frame: &Frame) -> Vec<&str> {
+    let rows = frame
         .rows
         .iter()
         .filter_map(|row| row.get(row.find(" /")? + 1..));
@@ -27,69 +27,75 @@ fn topics(shot: &Shot) -> Vec<&str> {
 
 #[test]
 fn a_filter_narrows_the_table_as_it_is_typed() {
-    let mut tape = paused(&[]);
-    assert!(topics(&tape.shot()).contains(&"/scan"));
-    tape.keys("/");
-    tape.wait_text("filter: ");
-    tape.keys("TF");
-    let shot = tape.wait_text("topic (2 of 9: TF)");
-    assert!(shot.has("/tf_static") && !shot.has("/imu"), "{shot}");
-    tape.keys("x");
-    tape.wait_text("no topic has `TFx` in its name");
-    tape.keys(&format!("\x7f{ENTER}"));
-    tape.wait_for("the footer", |shot| {
-        shot.shows("q quit") && shot.shows("(2 of 9: TF)")
+    let mut session = paused(&[]);
+    assert!(topics(&session.frame()).contains(&"/scan"));
+    session.keys("/");
+    session.wait_text("filter: ");
+    session.keys("TF");
+    let frame = session.wait_text("topic (2 of 9: TF)");
+    assert!(frame.has("/tf_static") && !frame.has("/imu"), "{frame}");
+    session.keys("x");
+    session.wait_text("no topic has `TFx` in its name");
+    session.keys(&format!("\x7f{ENTER}"));
+    session.wait_for("the footer", |frame| {
+        frame.shows("q quit") && frame.shows("(2 of 9: TF)")
     });
-    tape.keys(ESC);
-    tape.wait_for("all topics", |shot| {
-        shot.shows("/imu") && !shot.has("(2 of 9")
+    session.keys(ESC);
+    session.wait_for("all topics", |frame| {
+        frame.shows("/imu") && !frame.has("(2 of 9")
     });
-    tape.keys("/scan");
-    tape.wait_text("topic (1 of 9: scan)");
-    tape.keys(ESC);
-    tape.wait_for("all topics", |shot| shot.shows("/imu"));
+    session.keys("/scan");
+    session.wait_text("topic (1 of 9: scan)");
+    session.keys(ESC);
+    session.wait_for("all topics", |frame| frame.shows("/imu"));
 }
 
-/// Hears until there were so many of `/odom`, and says how many of `/imu` there were.
-fn imus(ear: &Ear, odoms: usize) -> usize {
+/// Receives until there were this many messages of `/odom`; returns the number of `/imu`.
+fn count_imu(listener: &Listener, odoms: usize) -> usize {
     let mut seen = 0;
-    let heard = ear.until("odometry", |heard| {
-        seen += usize::from(heard.topic == "/odom");
+    let received = listener.until("odometry", |received| {
+        seen += usize::from(received.topic == "/odom");
         seen == odoms
     });
-    heard.iter().filter(|heard| heard.topic == "/imu").count()
+    received
+        .iter()
+        .filter(|received| received.topic == "/imu")
+        .count()
 }
 
 #[test]
-fn a_muted_topic_is_silent_until_it_is_not() {
+fn a_muted_topic_is_not_sent_until_it_is_unmuted() {
     let args = ["--clock", "--loop", "--topics", "/imu", "/odom", "/clock"];
-    let mut tape = play_demo(&args).run();
-    tape.wait_text("PLAYING");
-    let ear = tape.ear();
-    assert!(imus(&ear, 5) > 0);
-    tape.keys("t");
-    let shot = tape.wait_text("/imu is muted");
-    assert!(shot.row("/imu  (muted)").starts_with("›×"), "{shot}");
-    until("silence", || imus(&ear, 3) == 0);
-    assert_eq!(imus(&ear, 20), 0);
-    tape.keys("t");
-    let shot = tape.wait_text("/imu is published again");
-    assert!(!shot.has("(muted)"), "{shot}");
-    until("the topic", || imus(&ear, 3) > 6);
-    // What is not played cannot be muted.
-    tape.keys(&format!("{DOWN}{DOWN}{DOWN}t"));
-    tape.wait_text("/clock is not played");
+    let mut session = play_demo(&args).run();
+    session.wait_text("PLAYING");
+    let listener = session.listener();
+    assert!(count_imu(&listener, 5) > 0);
+    session.keys("t");
+    let frame = session.wait_text("/imu is muted");
+    assert!(frame.row("/imu  (muted)").starts_with("›×"), "{frame}");
+    until("silence", || count_imu(&listener, 3) == 0);
+    assert_eq!(count_imu(&listener, 20), 0);
+    session.keys("t");
+    let frame = session.wait_text("/imu is published again");
+    assert!(!frame.has("(muted)"), "{frame}");
+    until("the topic", || count_imu(&listener, 3) > 6);
+    // A topic that is not played cannot be muted.
+    session.keys(&format!("{DOWN}{DOWN}{DOWN}t"));
+    session.wait_text("/clock is not played");
 }
 
 #[test]
 fn a_topic_is_shown_with_its_last_message() {
     let tall = play_demo(&["--clock", "--start-paused"]).size(120, 60);
-    let mut tape = tall.run();
-    tape.wait_text("PAUSED");
-    tape.keys(&format!("5{DOWN}{DOWN}{DOWN}{UP}{ENTER}"));
-    let shot = tape.wait_text("linear_acceleration:");
+    let mut session = tall.run();
+    session.wait_text("PAUSED");
+    session.keys(&format!("5{DOWN}{DOWN}{DOWN}{UP}{ENTER}"));
+    let frame = session.wait_text("linear_acceleration:");
     let half = demo_range().duration().as_nanos() / 2;
-    let last = *Reel::of(&["/imu"]).times("/imu", 0, half).last().unwrap();
+    let last = *Recorded::of(&["/imu"])
+        .times("/imu", 0, half)
+        .last()
+        .unwrap();
     let age = (half - last) / 1_000_000;
     for words in [
         " /imu ",
@@ -100,121 +106,122 @@ fn a_topic_is_shown_with_its_last_message() {
         &format!("{:02}.{:03} ago, 324 bytes", age / 1000, age % 1000),
         "frame_id: ",
     ] {
-        assert!(shot.has(words), "no `{words}` in\n{shot}");
+        assert!(frame.has(words), "no `{words}` in\n{frame}");
     }
-    // A step of the topic, and scrubbing, show another one.
-    tape.keys(">");
-    tape.wait_text("00:00.000 ago, 324 bytes");
-    let bar = shot.bar();
-    tape.press(60, bar);
-    tape.drag(30, bar);
-    tape.release(30, bar);
+    // A step of the topic shows another message, and so does scrubbing.
+    session.keys(">");
+    session.wait_text("00:00.000 ago, 324 bytes");
+    let bar = frame.bar();
+    session.press(60, bar);
+    session.drag(30, bar);
+    session.release(30, bar);
     let at = clicked(30);
-    let last = *Reel::of(&["/imu"]).times("/imu", 0, at).last().unwrap();
+    let last = *Recorded::of(&["/imu"]).times("/imu", 0, at).last().unwrap();
     let age = format!("00:00.{:03} ago, 324 bytes", (at - last) / 1_000_000);
-    tape.wait_for(&age, |shot| {
-        shot.shows(&age) && shot.elapsed() == Some(at / 1_000_000)
+    session.wait_for(&age, |frame| {
+        frame.shows(&age) && frame.elapsed() == Some(at / 1_000_000)
     });
-    // It follows the playhead, and everything else goes on beside it.
-    tape.keys("0");
-    tape.wait_for("the first message or none", |shot| {
-        shot.has("none up to here")
+    // The message follows the playhead, and playback keys work.
+    session.keys("0");
+    session.wait_for("the first message or none", |frame| {
+        frame.has("none up to here")
     });
-    tape.keys(" ");
-    tape.wait_text("linear_acceleration:");
-    tape.keys(" ");
-    tape.wait_text("PAUSED");
+    session.keys(" ");
+    session.wait_text("linear_acceleration:");
+    session.keys(" ");
+    session.wait_text("PAUSED");
     for _ in 0..4 {
-        tape.keys("\x1b[6~");
+        session.keys("\x1b[6~");
     }
-    tape.wait_text("MSG: geometry_msgs/Vector3");
-    tape.keys(ESC);
-    tape.wait_text("q quit");
+    session.wait_text("MSG: geometry_msgs/Vector3");
+    session.keys(ESC);
+    session.wait_text("q quit");
     // A click selects, another one shows.
-    let row = |shot: &Shot| {
-        shot.rows
+    let row = |frame: &Frame| {
+        frame
+            .rows
             .iter()
             .position(|row| row.contains("/odom"))
             .unwrap()
     };
-    let row = u16::try_from(row(&tape.shot())).unwrap();
-    tape.click(10, row);
-    tape.wait_for("a selection", |shot| shot.row("/odom").starts_with('›'));
-    tape.click(10, row);
-    tape.wait_text("nav_msgs/msg/Odometry");
+    let row = u16::try_from(row(&session.frame())).unwrap();
+    session.click(10, row);
+    session.wait_for("a selection", |frame| frame.row("/odom").starts_with('›'));
+    session.click(10, row);
+    session.wait_text("nav_msgs/msg/Odometry");
 }
 
 #[test]
-fn the_help_knows_every_key_and_gesture() {
+fn the_help_lists_every_key_and_gesture() {
     for (columns, rows) in [(140, 50), (120, 80), (80, 80)] {
-        let tape = play_demo(&["--start-paused"]).size(columns, rows).run();
-        tape.wait_text("PAUSED");
-        let mut tape = tape;
-        tape.keys("?");
-        let shot = tape.wait_text(" keys ");
+        let session = play_demo(&["--start-paused"]).size(columns, rows).run();
+        session.wait_text("PAUSED");
+        let mut session = session;
+        session.keys("?");
+        let frame = session.wait_text(" keys ");
         let rows = BINDINGS.iter().flat_map(|(_, rows)| *rows);
         let words = rows
             .map(|row| row.help)
             .chain(GESTURES.iter().map(|(_, words)| *words));
         for words in words {
-            assert!(shot.has(words), "no `{words}` in\n{shot}");
+            assert!(frame.has(words), "no `{words}` in\n{frame}");
         }
-        tape.keys("?");
-        tape.wait_text("q quit");
+        session.keys("?");
+        session.wait_text("q quit");
     }
 }
 
 #[test]
-fn times_are_shown_in_three_ways_and_typed_in_the_one_that_is_shown() {
-    let tape = play_demo(&["--start-paused"]).env("TZ", "EET-2").run();
-    tape.wait_text("10:53:20.000 EET");
-    let mut tape = tape;
-    tape.keys("T");
-    tape.wait_text("08:53:20.000 UTC");
-    tape.keys("T");
-    tape.wait_text("1760000000.000 s");
-    tape.keys("T");
-    tape.wait_text("10:53:20.000 EET");
-    tape.keys(&format!("g10:53:25{ENTER}"));
-    tape.wait_text("10:53:25.000 EET");
+fn times_are_shown_in_three_formats_and_typed_in_the_one_that_is_shown() {
+    let session = play_demo(&["--start-paused"]).env("TZ", "EET-2").run();
+    session.wait_text("10:53:20.000 EET");
+    let mut session = session;
+    session.keys("T");
+    session.wait_text("08:53:20.000 UTC");
+    session.keys("T");
+    session.wait_text("1760000000.000 s");
+    session.keys("T");
+    session.wait_text("10:53:20.000 EET");
+    session.keys(&format!("g10:53:25{ENTER}"));
+    session.wait_text("10:53:25.000 EET");
 }
 
 #[test]
-fn zooming_makes_the_bar_finer_around_the_playhead() {
-    let mut tape = paused(&[]);
-    let bar = tape.shot().bar();
-    tape.keys("5");
-    tape.wait_elapsed(14_998);
-    tape.keys("zz");
-    tape.wait_for("a row more", |shot| shot.bar() == bar + 1);
+fn zooming_shows_a_part_around_the_playhead() {
+    let mut session = paused(&[]);
+    let bar = session.frame().bar();
+    session.keys("5");
+    session.wait_elapsed(14_998);
+    session.keys("zz");
+    session.wait_for("a row more", |frame| frame.bar() == bar + 1);
     // A sixteenth of the whole: a column is 16 ms instead of 254.
-    tape.click(2, bar + 1);
-    let near = tape.wait_for("another time", |shot| {
-        shot.elapsed().is_some_and(|millis| millis != 14_998)
+    session.click(2, bar + 1);
+    let near = session.wait_for("another time", |frame| {
+        frame.elapsed().is_some_and(|millis| millis != 14_998)
     });
     let millis = near.elapsed().unwrap();
     assert!((14_998 - 940..14_998 - 900).contains(&millis), "{near}");
-    // The lane of everything is still there to go far.
-    tape.click(118, bar - 2);
-    tape.wait_elapsed(29_997);
-    tape.keys("ZZ");
-    tape.wait_for("a row less", |shot| shot.bar() == bar);
+    // The upper lane still shows the whole recording.
+    session.click(118, bar - 2);
+    session.wait_elapsed(29_997);
+    session.keys("ZZ");
+    session.wait_for("a row less", |frame| frame.bar() == bar);
 }
 
 #[test]
-fn it_fits_into_any_size_at_any_moment() {
-    let mut tape = play_demo(&["--clock", "--loop"]).run();
-    tape.wait_text("PLAYING");
-    let ear = tape.ear();
+fn the_bar_is_drawn_at_any_size() {
+    let mut session = play_demo(&["--clock", "--loop"]).run();
+    session.wait_text("PLAYING");
+    let listener = session.listener();
     for (layer, sign) in [
         ("", "q quit"),
         ("?", " keys "),
         ("\r", "definition"),
         ("/i", "filter: i"),
-        ("e", "events, the newest first"),
+        ("e", "events, newest first"),
     ] {
-        tape.keys(layer);
-        tape.wait_text(sign);
+        session.keys(layer);
+        session.wait_text(sign);
         for (columns, rows) in [
             (40, 8),
             (80, 1),
@@ -224,42 +231,45 @@ fn it_fits_into_any_size_at_any_moment() {
             (12, 5),
             (80, 24),
         ] {
-            tape.resize(columns, rows);
+            session.resize(columns, rows);
         }
-        tape.resize(40, 8);
+        session.resize(40, 8);
         if layer.is_empty() {
-            tape.wait_for("40 × 8", |shot| {
-                let rows = &shot.rows;
+            session.wait_for("40 × 8", |frame| {
+                let rows = &frame.rows;
                 rows[0].starts_with(" ▶ PLAYING")
                     && rows[1].contains("/ 00:29.997")
                     && rows[3].starts_with(['├', '●'])
                     && rows[7].contains("q quit")
             });
-            tape.resize(80, 1);
-            tape.wait_for("one line", |shot| {
-                let line = &shot.rows[0];
+            session.resize(80, 1);
+            session.wait_for("one line", |frame| {
+                let line = &frame.rows[0];
                 line.starts_with(" ▶ PLAYING") && line.contains("/ 00:29.997") && line.contains('├')
             });
-            tape.resize(20, 1);
-            tape.wait_for("a short line", |shot| shot.rows[0].contains("PLAYING"));
+            session.resize(20, 1);
+            session.wait_for("a short line", |frame| frame.rows[0].contains("PLAYING"));
         }
-        tape.resize(120, 30);
-        tape.keys(ESC);
-        tape.wait_for("all of it", |shot| {
-            shot.shows("PLAYING") && shot.has("q quit") && shot.has("/imu") && shot.rows.len() == 30
+        session.resize(120, 30);
+        session.keys(ESC);
+        session.wait_for("all of it", |frame| {
+            frame.shows("PLAYING")
+                && frame.has("q quit")
+                && frame.has("/imu")
+                && frame.rows.len() == 30
         });
     }
-    tape.keys("\x0c");
-    let from = ear.next("/clock").stamp();
-    ear.wait("that it plays on", |heard| {
-        heard.is_clock() && heard.stamp() != from
+    session.keys("\x0c");
+    let from = listener.next("/clock").stamp();
+    listener.wait("that it plays on", |received| {
+        received.is_clock() && received.stamp() != from
     });
-    tape.quit();
+    session.quit();
 }
 
 #[test]
-fn what_no_terminal_should_send_does_nothing() {
-    let mut tape = paused(&[]);
+fn invalid_mouse_sequences_do_nothing() {
+    let mut session = paused(&[]);
     for odd in [
         "\x1b[<0;0;5M",
         "\x1b[<0;5;0M",
@@ -268,71 +278,71 @@ fn what_no_terminal_should_send_does_nothing() {
         "\x1b[32;0;0M",
         "\x1b[M   ",
     ] {
-        tape.keys(odd);
+        session.keys(odd);
     }
-    tape.keys("TT");
-    tape.wait_for("times of another kind, and no other time", |shot| {
-        shot.shows("1760000000") && shot.elapsed() == Some(0)
+    session.keys("TT");
+    session.wait_for("times of another kind, and no other time", |frame| {
+        frame.shows("1760000000") && frame.elapsed() == Some(0)
     });
-    tape.quit();
+    session.quit();
 }
 
 #[test]
-fn ctrl_l_draws_what_something_else_has_written_over() {
-    let mut tape = paused(&[]);
-    let path = tape.terminal().tty_name().unwrap();
+fn ctrl_l_redraws_what_another_program_has_overwritten() {
+    let mut session = paused(&[]);
+    let path = session.terminal().tty_name().unwrap();
     let mut tty = std::fs::OpenOptions::new().write(true).open(path).unwrap();
     std::io::Write::write_all(&mut tty, b"\x1b[H\x1b[2Jrubbish").unwrap();
     drop(tty);
-    tape.wait_for("rubbish", |shot| shot.has("rubbish"));
-    tape.keys("\x0c");
-    tape.wait_for("the bar again", |shot| {
-        !shot.has("rubbish") && shot.has("PAUSED") && shot.has("/imu") && shot.has("q quit")
+    session.wait_for("rubbish", |frame| frame.has("rubbish"));
+    session.keys("\x0c");
+    session.wait_for("the bar again", |frame| {
+        !frame.has("rubbish") && frame.has("PAUSED") && frame.has("/imu") && frame.has("q quit")
     });
 }
 
 #[test]
-fn marks_are_set_named_jumped_to_kept_and_shown_again() {
+fn marks_are_saved_and_shown_again() {
     let folder = tempfile::tempdir().unwrap();
     let bag = folder.path().join("drive.mcap");
     std::fs::copy(demo(), &bag).unwrap();
     let start = || {
-        let tape = play_bag(&bag, &["--clock", "--start-paused"]).run();
-        tape.wait_text("PAUSED");
-        tape
+        let session = play_bag(&bag, &["--clock", "--start-paused"]).run();
+        session.wait_text("PAUSED");
+        session
     };
     let sidecar = folder.path().join("drive.mcap.marks.yaml");
     let kept = || std::fs::read_to_string(&sidecar).unwrap_or_default();
     let at = |tenth: i64| demo_range().duration().as_nanos() * tenth / 10;
     let entry = |tenth: i64| format!("time_ns: {}\n", demo_range().start().as_nanos() + at(tenth));
 
-    let mut tape = start();
-    let ear = tape.ear();
-    tape.keys("2m");
-    tape.wait_text("mark at +00:05.999");
-    tape.keys("7M");
-    tape.wait_text("name of the mark: ");
-    tape.keys(&format!("q brakes{ENTER}"));
-    tape.wait_text("mark at +00:20.998: q brakes");
+    let mut session = start();
+    let listener = session.listener();
+    session.keys("2m");
+    session.wait_text("mark at +00:05.999");
+    session.keys("7M");
+    session.wait_text("name of the mark: ");
+    session.keys(&format!("q brakes{ENTER}"));
+    session.wait_text("mark at +00:20.998: q brakes");
     until("the file", || {
         kept().contains(&entry(2)) && kept().contains("q brakes")
     });
     assert!(kept().contains(&entry(7)), "{}", kept());
-    tape.keys("N");
-    ear.until_held(at(2), 2);
-    tape.keys("N");
-    tape.wait_text("no mark before this");
-    tape.keys("n");
-    ear.until_held(at(7), 2);
-    tape.keys("n");
-    tape.wait_text("no mark further on");
-    tape.keys("5m");
-    tape.wait_text("mark at +00:14.998");
+    session.keys("N");
+    listener.until_held(at(2), 2);
+    session.keys("N");
+    session.wait_text("no earlier mark");
+    session.keys("n");
+    listener.until_held(at(7), 2);
+    session.keys("n");
+    session.wait_text("no later mark");
+    session.keys("5m");
+    session.wait_text("mark at +00:14.998");
     until("the file", || kept().contains(&entry(5)));
-    tape.keys("m");
-    tape.wait_text("the mark at +00:14.998 is gone");
+    session.keys("m");
+    session.wait_text("mark at +00:14.998 removed");
     until("the file", || !kept().contains(&entry(5)));
-    tape.quit();
+    session.quit();
 
     let info = assert_cmd::Command::cargo_bin("play")
         .unwrap()
@@ -342,17 +352,17 @@ fn marks_are_set_named_jumped_to_kept_and_shown_again() {
     let said = predicate::str::contains("marks     2\n").and(predicate::str::contains("q brakes"));
     info.code(0).stdout(said);
 
-    let mut tape = start();
-    tape.wait_for("both marks", |shot| marks(shot) == 2);
-    let ear = tape.ear();
-    tape.keys("nn");
-    ear.until_held(at(7), 2);
-    tape.wait_text("q brakes");
-    tape.keys("N");
-    ear.until_held(at(2), 2);
+    let mut session = start();
+    session.wait_for("both marks", |frame| marks(frame) == 2);
+    let listener = session.listener();
+    session.keys("nn");
+    listener.until_held(at(7), 2);
+    session.wait_text("q brakes");
+    session.keys("N");
+    listener.until_held(at(2), 2);
 }
 
 /// How many marks the bar shows.
-fn marks(shot: &Shot) -> usize {
-    shot.rows[usize::from(shot.bar())].matches('◆').count()
+fn marks(frame: &Frame) -> usize {
+    frame.rows[usize::from(frame.bar())].matches('◆').count()
 }

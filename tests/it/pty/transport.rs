@@ -3,8 +3,8 @@
 use bagplay::wire::ClockStateMessage;
 
 use crate::pty::terminal_session::{
-    BACKSPACE, END_KEY, ENTER, ESC, Ear, HOME, Heard, LEFT, RIGHT, Reel, Shot, Tape, clicked,
-    demo_range, play_demo, since_start,
+    BACKSPACE, END_KEY, ENTER, ESC, Frame, HOME, LEFT, Listener, RIGHT, Received, Recorded,
+    TerminalSession, clicked, demo_range, play_demo, since_start,
 };
 
 const SECOND: i64 = 1_000_000_000;
@@ -16,12 +16,12 @@ fn span() -> i64 {
     demo_range().duration().as_nanos()
 }
 
-/// The demo's two topics, standing at its start, and who listens.
-fn paused(args: &[&str]) -> (Tape, Ear, Reel) {
+/// The demo's two topics, paused at the start, and a listener.
+fn paused(args: &[&str]) -> (TerminalSession, Listener, Recorded) {
     paused_at(120, args)
 }
 
-fn paused_at(columns: u16, args: &[&str]) -> (Tape, Ear, Reel) {
+fn paused_at(columns: u16, args: &[&str]) -> (TerminalSession, Listener, Recorded) {
     let own = [
         "--clock",
         "--clock-state",
@@ -30,141 +30,142 @@ fn paused_at(columns: u16, args: &[&str]) -> (Tape, Ear, Reel) {
         "/imu",
         "/odom",
     ];
-    let tape = play_demo(&[&own, args].concat()).size(columns, 30).run();
-    tape.wait_text("PAUSED");
-    let ear = tape.ear();
-    (tape, ear, Reel::of(&TWO))
+    let session = play_demo(&[&own, args].concat()).size(columns, 30).run();
+    session.wait_text("PAUSED");
+    let listener = session.listener();
+    (session, listener, Recorded::of(&TWO))
 }
 
-/// The screen and the clock are paused there.
+/// Checks that the screen and the clock are paused at a time.
 #[track_caller]
-fn assert_at(tape: &Tape, ear: &Ear, nanos: i64) {
-    tape.wait_elapsed(nanos / MILLI);
-    ear.until_held(nanos, 2);
+fn assert_at(session: &TerminalSession, listener: &Listener, nanos: i64) {
+    session.wait_elapsed(nanos / MILLI);
+    listener.until_held(nanos, 2);
 }
 
-/// What comes up to the message of a time, which the clock may overtake.
+/// All messages up to the message of a time; the clock may be ahead of it.
 #[track_caller]
-fn heard_until(ear: &Ear, reel: &Reel, nanos: i64) -> Vec<Heard> {
-    ear.until("the message of a time", |heard| {
-        TWO.contains(&heard.topic.as_str()) && reel.time(heard) == nanos
+fn heard_until(listener: &Listener, recorded: &Recorded, nanos: i64) -> Vec<Received> {
+    listener.until("the message of a time", |received| {
+        TWO.contains(&received.topic.as_str()) && recorded.time(received) == nanos
     })
 }
 
 /// The same, and until the clock is held there.
 #[track_caller]
-fn held_after(ear: &Ear, reel: &Reel, nanos: i64) -> Vec<Heard> {
-    let mut all = heard_until(ear, reel, nanos);
-    all.extend(ear.until_held(nanos, 3));
+fn held_after(listener: &Listener, recorded: &Recorded, nanos: i64) -> Vec<Received> {
+    let mut all = heard_until(listener, recorded, nanos);
+    all.extend(listener.until_held(nanos, 3));
     all
 }
 
 /// The clock's next values.
-fn ticks(ear: &Ear, count: usize) -> Vec<i64> {
-    let next = || since_start(ear.next("/clock").stamp());
+fn ticks(listener: &Listener, count: usize) -> Vec<i64> {
+    let next = || since_start(listener.next("/clock").stamp());
     (0..count).map(|_| next()).collect()
 }
 
 #[test]
-fn it_opens_and_plays_and_space_holds_the_clock_which_ticks_on() {
-    let mut tape = play_demo(&["--clock", "--loop"]).run();
-    tape.wait_text("▶ PLAYING  ×1.00");
-    let ear = tape.ear();
-    ear.next("/imu");
-    let from = ear.next("/clock").stamp();
-    ear.wait("a clock that goes on", |heard| {
-        heard.is_clock() && heard.stamp() > from
+fn space_holds_the_clock_which_continues_to_tick() {
+    let mut session = play_demo(&["--clock", "--loop"]).run();
+    session.wait_text("▶ PLAYING  ×1.00");
+    let listener = session.listener();
+    listener.next("/imu");
+    let from = listener.next("/clock").stamp();
+    listener.wait("a clock that goes on", |received| {
+        received.is_clock() && received.stamp() > from
     });
-    tape.wait_text("×1.00 (×");
-    tape.keys(" ");
-    tape.wait_text("‖ PAUSED  ×1.00");
-    let shown = tape.shot().elapsed();
+    session.wait_text("×1.00 (×");
+    session.keys(" ");
+    session.wait_text("‖ PAUSED  ×1.00");
+    let shown = session.frame().elapsed();
     let at = loop {
-        // The clock may have stood for a moment before.
-        let at = ear.held();
+        // The clock may have repeated a time before the pause.
+        let at = listener.held();
         if Some(at / MILLI) == shown {
             break at;
         }
     };
-    let others: Vec<Heard> = ear.until_held(at, 8);
+    let others: Vec<Received> = listener.until_held(at, 8);
     assert!(
         others
             .iter()
-            .all(|heard| !TWO.contains(&heard.topic.as_str()))
+            .all(|received| !TWO.contains(&received.topic.as_str()))
     );
-    tape.keys(" ");
-    tape.wait_text("▶ PLAYING");
-    ear.wait("a clock that goes on", |heard| {
-        heard.is_clock() && since_start(heard.stamp()) > at
+    session.keys(" ");
+    session.wait_text("▶ PLAYING");
+    listener.wait("a clock that goes on", |received| {
+        received.is_clock() && since_start(received.stamp()) > at
     });
-    let shot = tape.quit();
+    let frame = session.quit();
     assert!(
-        !shot.is_alternate && shot.has("router on") && shot.has("stopped after"),
-        "{shot}"
+        !frame.is_alternate && frame.has("router on") && frame.has("stopped after"),
+        "{frame}"
     );
 }
 
 #[test]
 fn the_mouse_scrubs_on_the_bar_and_on_the_lane_and_the_wheel_seeks() {
-    let (mut tape, ear, reel) = paused(&[]);
-    let bar = tape.shot().bar();
-    tape.press(60, bar);
-    assert_at(&tape, &ear, clicked(60));
+    let (mut session, listener, recorded) = paused(&[]);
+    let bar = session.frame().bar();
+    session.press(60, bar);
+    assert_at(&session, &listener, clicked(60));
     for column in [80, 30, 1, 118] {
-        tape.drag(column, bar);
-        assert_at(&tape, &ear, clicked(column));
+        session.drag(column, bar);
+        assert_at(&session, &listener, clicked(column));
     }
-    // Off the bar it still scrubs, up to where the button is let go.
-    tape.drag(50, bar + 9);
-    assert_at(&tape, &ear, clicked(50));
-    tape.release(50, bar);
-    tape.drag(70, bar);
-    tape.click(20, bar - 1);
-    assert_at(&tape, &ear, clicked(20));
-    tape.wheel(1, 5, bar);
-    assert_at(&tape, &ear, clicked(20) + SECOND);
-    tape.wheel(-1, 5, bar);
-    assert_at(&tape, &ear, clicked(20));
+    // Outside of the bar it still scrubs, until the button is released.
+    session.drag(50, bar + 9);
+    assert_at(&session, &listener, clicked(50));
+    session.release(50, bar);
+    session.drag(70, bar);
+    session.click(20, bar - 1);
+    assert_at(&session, &listener, clicked(20));
+    session.wheel(1, 5, bar);
+    assert_at(&session, &listener, clicked(20) + SECOND);
+    session.wheel(-1, 5, bar);
+    assert_at(&session, &listener, clicked(20));
 
-    // What is played from there on follows, also when it plays already.
-    tape.keys(" ");
-    let heard = ear.next("/imu");
+    // Playback continues from there, also after a seek while playing.
+    session.keys(" ");
+    let received = listener.next("/imu");
     assert_eq!(
-        reel.time(&heard),
-        reel.times("/imu", clicked(20), span())[0]
+        recorded.time(&received),
+        recorded.times("/imu", clicked(20), span())[0]
     );
-    tape.click(100, bar);
-    ear.wait("the clock to jump", |heard| {
-        heard.is_clock() && since_start(heard.stamp()) == clicked(100)
+    session.click(100, bar);
+    listener.wait("the clock to jump", |received| {
+        received.is_clock() && since_start(received.stamp()) == clicked(100)
     });
-    let heard = ear.until("the next of both", |heard| heard.topic == "/odom");
-    let expected = reel.times("/odom", clicked(100), span())[0];
-    assert_eq!(reel.heard(&heard, "/odom"), [expected]);
-    let imus = reel.heard(&heard, "/imu");
+    let received = listener.until("the next of both", |received| received.topic == "/odom");
+    let expected = recorded.times("/odom", clicked(100), span())[0];
+    assert_eq!(recorded.received(&received, "/odom"), [expected]);
+    let imus = recorded.received(&received, "/imu");
     assert!(imus.iter().all(|time| *time >= clicked(100)), "{imus:?}");
-    tape.wait_for("the screen to follow", |shot| {
-        shot.elapsed()
+    session.wait_for("the screen to follow", |frame| {
+        frame
+            .elapsed()
             .is_some_and(|millis| millis * MILLI > clicked(100))
     });
 }
 
 #[test]
-fn a_drag_across_the_bar_ends_where_it_ends() {
-    let (mut tape, ear, _) = paused(&[]);
-    let bar = tape.shot().bar();
-    tape.press(2, bar);
+fn a_drag_across_the_bar_ends_at_its_last_position() {
+    let (mut session, listener, _) = paused(&[]);
+    let bar = session.frame().bar();
+    session.press(2, bar);
     for column in (3..118).chain((11..118).rev()) {
-        tape.drag(column, bar);
+        session.drag(column, bar);
     }
-    tape.release(11, bar);
-    assert_at(&tape, &ear, clicked(11));
-    tape.keys("u");
-    assert_at(&tape, &ear, 0);
+    session.release(11, bar);
+    assert_at(&session, &listener, clicked(11));
+    session.keys("u");
+    assert_at(&session, &listener, 0);
 }
 
 #[test]
 fn keys_seek() {
-    let (mut tape, ear, _) = paused(&[]);
+    let (mut session, listener, _) = paused(&[]);
     let half = span() / 2;
     for (keys, to) in [
         ("5", half),
@@ -181,22 +182,22 @@ fn keys_seek() {
         ("$", span()),
         ("0", 0),
     ] {
-        tape.keys(keys);
-        assert_at(&tape, &ear, to);
+        session.keys(keys);
+        assert_at(&session, &listener, to);
     }
     for tenth in 1..=9 {
-        tape.keys(&tenth.to_string());
+        session.keys(&tenth.to_string());
         assert_at(
-            &tape,
-            &ear,
+            &session,
+            &listener,
             i64::try_from(i128::from(span()) * tenth / 10).unwrap(),
         );
     }
 }
 
 #[test]
-fn a_time_can_be_typed_and_a_wrong_one_says_what_is_wrong() {
-    let (mut tape, ear, _) = paused(&[]);
+fn go_to_seeks_to_a_typed_time_and_reports_a_wrong_one() {
+    let (mut session, listener, _) = paused(&[]);
     let start = demo_range().start().as_nanos();
     let of_day = |seconds: i64| seconds * SECOND - start % (86_400 * SECOND);
     for (typed, to) in [
@@ -207,133 +208,133 @@ fn a_time_can_be_typed_and_a_wrong_one_says_what_is_wrong() {
         ("2025-10-09T08:53:21Z", of_day(8 * 3600 + 53 * 60 + 21)),
         ("1760000004000412377", 4 * SECOND),
     ] {
-        tape.keys("g");
-        tape.wait_text("go to: ");
-        tape.keys(&format!("{typed}{ENTER}"));
-        assert_at(&tape, &ear, to);
-        tape.wait_text("? help");
+        session.keys("g");
+        session.wait_text("go to: ");
+        session.keys(&format!("{typed}{ENTER}"));
+        assert_at(&session, &listener, to);
+        session.wait_text("? help");
     }
     for (typed, wrong) in [
-        ("soon", "`soon` is no time"),
-        ("09:30", "it was not 09:30 while this was recorded"),
+        ("soon", "`soon` is not a time"),
+        ("09:30", "09:30 is not a time of day in the recording"),
         ("99", "99 lies outside the recording"),
     ] {
-        tape.keys(&format!("g{typed}{ENTER}"));
-        let shot = tape.wait_text(wrong);
-        assert!(shot.has(&format!("go to: {typed}")), "{shot}");
-        // It can be put right.
-        tape.keys(BACKSPACE);
-        tape.wait_for("the error to go", |shot| !shot.has(wrong));
-        tape.keys(ESC);
-        tape.wait_text("? help");
+        session.keys(&format!("g{typed}{ENTER}"));
+        let frame = session.wait_text(wrong);
+        assert!(frame.has(&format!("go to: {typed}")), "{frame}");
+        // The text can be corrected.
+        session.keys(BACKSPACE);
+        session.wait_for("the error to go", |frame| !frame.has(wrong));
+        session.keys(ESC);
+        session.wait_text("? help");
     }
-    // Text that is pasted is typed too, and does nothing else.
-    tape.keys("\x1b[200~q9l\x1b[201~g");
-    tape.wait_text("go to: ");
-    tape.keys(&format!("\x1b[200~+1s\x1b[201~{ENTER}"));
-    assert_at(&tape, &ear, 5 * SECOND);
+    // Pasted text goes into the prompt, and has no effect elsewhere.
+    session.keys("\x1b[200~q9l\x1b[201~g");
+    session.wait_text("go to: ");
+    session.keys(&format!("\x1b[200~+1s\x1b[201~{ENTER}"));
+    assert_at(&session, &listener, 5 * SECOND);
 }
 
 #[test]
 fn each_step_publishes_one_message_and_no_other() {
-    let (mut tape, ear, reel) = paused(&[]);
-    tape.keys("5");
+    let (mut session, listener, recorded) = paused(&[]);
+    session.keys("5");
     let mut at = span() / 2;
-    assert_at(&tape, &ear, at);
+    assert_at(&session, &listener, at);
     let mut all = Vec::new();
     for _ in 0..12 {
-        let next = reel.after(at);
-        tape.keys(".");
-        tape.wait_elapsed(next / MILLI);
-        let heard = held_after(&ear, &reel, next);
-        let mut sent = reel.heard(&heard, "/imu");
-        sent.extend(reel.heard(&heard, "/odom"));
+        let next = recorded.after(at);
+        session.keys(".");
+        session.wait_elapsed(next / MILLI);
+        let received = held_after(&listener, &recorded, next);
+        let mut sent = recorded.received(&received, "/imu");
+        sent.extend(recorded.received(&received, "/odom"));
         assert_eq!(sent, [next]);
         all.push(next);
         at = next;
     }
     all.pop();
     while let Some(back) = all.pop() {
-        tape.keys(",");
-        tape.wait_elapsed(back / MILLI);
-        let heard = held_after(&ear, &reel, back);
-        let mut sent = reel.heard(&heard, "/imu");
-        sent.extend(reel.heard(&heard, "/odom"));
+        session.keys(",");
+        session.wait_elapsed(back / MILLI);
+        let received = held_after(&listener, &recorded, back);
+        let mut sent = recorded.received(&received, "/imu");
+        sent.extend(recorded.received(&received, "/odom"));
         assert_eq!(sent, [back]);
     }
-    tape.wait_text("PAUSED");
+    session.wait_text("PAUSED");
 }
 
 #[test]
 fn a_step_of_the_selected_topic_goes_to_its_messages() {
-    let (mut tape, ear, reel) = paused(&[]);
-    tape.keys("5j");
-    assert_at(&tape, &ear, span() / 2);
-    tape.wait_for("the second row selected", |shot| {
-        shot.row("/odom").starts_with('›')
+    let (mut session, listener, recorded) = paused(&[]);
+    session.keys("5j");
+    assert_at(&session, &listener, span() / 2);
+    session.wait_for("the second row selected", |frame| {
+        frame.row("/odom").starts_with('›')
     });
-    let odoms = reel.times("/odom", span() / 2, span());
+    let odoms = recorded.times("/odom", span() / 2, span());
     let mut from = span() / 2;
     for odom in &odoms[..3] {
-        tape.keys(">");
-        tape.wait_elapsed(odom / MILLI);
-        let heard = held_after(&ear, &reel, *odom);
-        assert_eq!(reel.heard(&heard, "/odom"), [*odom]);
-        let mut between = reel.times("/imu", from + 1, *odom);
-        // The one at the very time of the topic's message may be behind it.
+        session.keys(">");
+        session.wait_elapsed(odom / MILLI);
+        let received = held_after(&listener, &recorded, *odom);
+        assert_eq!(recorded.received(&received, "/odom"), [*odom]);
+        let mut between = recorded.times("/imu", from + 1, *odom);
+        // A message of the same time may come after that of the topic.
         between.retain(|time| *time < *odom);
-        let mut imus = reel.heard(&heard, "/imu");
+        let mut imus = recorded.received(&received, "/imu");
         imus.retain(|time| *time < *odom);
         assert_eq!(imus, between);
         from = *odom;
     }
-    tape.keys("<");
-    tape.wait_elapsed(odoms[1] / MILLI);
-    let heard = held_after(&ear, &reel, odoms[1]);
-    assert_eq!(reel.heard(&heard, "/odom"), [odoms[1]]);
-    assert_eq!(reel.heard(&heard, "/imu"), Vec::<i64>::new());
+    session.keys("<");
+    session.wait_elapsed(odoms[1] / MILLI);
+    let received = held_after(&listener, &recorded, odoms[1]);
+    assert_eq!(recorded.received(&received, "/odom"), [odoms[1]]);
+    assert_eq!(recorded.received(&received, "/imu"), Vec::<i64>::new());
 }
 
 #[test]
-fn a_step_that_finds_nothing_says_so() {
-    let (mut tape, ..) = paused(&[]);
-    let says = |tape: &Tape, said: &str| {
-        tape.wait_for(said, |shot| {
-            let newest = shot.rows.iter().rfind(|row| row.contains("no message"));
+fn a_step_without_a_message_is_logged() {
+    let (mut session, ..) = paused(&[]);
+    let says = |session: &TerminalSession, said: &str| {
+        session.wait_for(said, |frame| {
+            let newest = frame.rows.iter().rfind(|row| row.contains("no message"));
             newest.is_some_and(|row| row.contains(said))
         });
     };
-    tape.keys(",");
-    says(&tape, "further back");
-    tape.keys("<");
-    says(&tape, "further back (×2)");
-    // Some messages may lie at the very end.
+    session.keys(",");
+    says(&session, "further back");
+    session.keys("<");
+    says(&session, "further back (×2)");
+    // Some messages may be at the very end.
     for key in [">", "."] {
-        tape.keys("$");
-        tape.wait_elapsed(span() / MILLI);
-        tape.keys(&key.repeat(9));
-        says(&tape, "further on");
-        tape.keys("^");
-        tape.wait_elapsed(0);
-        tape.keys(",");
-        says(&tape, "further back");
+        session.keys("$");
+        session.wait_elapsed(span() / MILLI);
+        session.keys(&key.repeat(9));
+        says(&session, "further on");
+        session.keys("^");
+        session.wait_elapsed(0);
+        session.keys(",");
+        says(&session, "further back");
     }
-    tape.quit();
+    session.quit();
 }
 
-/// The rate that is reached, as the header shows it in brackets.
-fn achieved(shot: &Shot) -> Option<f64> {
-    let (_, rest) = shot.rows[0].split_once(" (×")?;
+/// The measured rate, which the header shows in brackets.
+fn achieved(frame: &Frame) -> Option<f64> {
+    let (_, rest) = frame.rows[0].split_once(" (×")?;
     rest.split_once(')')?.0.replace('−', "-").parse().ok()
 }
 
 #[test]
-fn the_rate_changes_and_what_is_reached_is_shown() {
-    let (mut tape, ear, _) = paused(&[]);
-    tape.keys("]");
-    tape.wait_text("PAUSED  ×1.10");
-    tape.keys("] ");
-    tape.wait_text("PLAYING  ×1.21");
+fn the_rate_changes_and_the_measured_rate_is_shown() {
+    let (mut session, listener, _) = paused(&[]);
+    session.keys("]");
+    session.wait_text("PAUSED  ×1.10");
+    session.keys("] ");
+    session.wait_text("PLAYING  ×1.21");
     for (keys, shown, rate) in [
         (BACKSPACE, "×1.00", 1.0),
         ("[", "×0.90", 0.9),
@@ -342,191 +343,201 @@ fn the_rate_changes_and_what_is_reached_is_shown() {
         ("}}", "×2.00", 2.0),
         ("=", "×1.00", 1.0),
     ] {
-        tape.keys(&format!("0{keys}"));
-        tape.wait_text(shown);
-        tape.wait_for("that it is reached", |shot| {
-            achieved(shot).is_some_and(|achieved| (achieved / rate - 1.0).abs() < 0.1)
+        session.keys(&format!("0{keys}"));
+        session.wait_text(shown);
+        session.wait_for("that it is reached", |frame| {
+            achieved(frame).is_some_and(|achieved| (achieved / rate - 1.0).abs() < 0.1)
         });
-        // Those who extrapolate are told.
-        ear.wait(&format!("a clock of factor {rate}"), |heard| {
-            let is_state = heard.topic == "/rosbag2_player/clock_state";
-            let said = is_state.then(|| ClockStateMessage::decode(&heard.payload).unwrap());
+        // The state of the clock has the new factor.
+        listener.wait(&format!("a clock of factor {rate}"), |received| {
+            let is_state = received.topic == "/rosbag2_player/clock_state";
+            let said = is_state.then(|| ClockStateMessage::decode(&received.payload).unwrap());
             said.is_some_and(|said| (said.real_time_factor - rate).abs() < 1e-9)
         });
     }
 }
 
 #[test]
-fn it_plays_backwards_in_the_reverse_order_and_turns_where_it_is() {
-    let (mut tape, ear, reel) = paused(&["--rate", "2"]);
-    tape.keys("4");
+fn r_plays_in_the_reverse_order_from_the_present_position() {
+    let (mut session, listener, recorded) = paused(&["--rate", "2"]);
+    session.keys("4");
     let from = span() * 4 / 10;
-    assert_at(&tape, &ear, from);
-    tape.keys("r ");
-    tape.wait_text("◀ REVERSE  ×−2.00");
+    assert_at(&session, &listener, from);
+    session.keys("r ");
+    session.wait_text("◀ REVERSE  ×−2.00");
     let mut clock = from;
-    let heard = ear.until("half a second of it", |heard| {
-        if heard.is_clock() {
-            let next = since_start(heard.stamp());
+    let received = listener.until("half a second of it", |received| {
+        if received.is_clock() {
+            let next = since_start(received.stamp());
             assert!(next <= clock, "the clock runs to {next} from {clock}");
             clock = next;
         }
         clock < from - SECOND / 2
     });
     for topic in TWO {
-        let times = reel.heard(&heard, topic);
-        let mut expected = reel.times(topic, 0, from);
+        let times = recorded.received(&received, topic);
+        let mut expected = recorded.times(topic, 0, from);
         expected.reverse();
         assert!(
             times.len() > 10 && times == expected[..times.len()],
             "{topic}: {times:?}"
         );
     }
-    tape.wait_for("the header to run backwards", |shot| {
-        shot.elapsed()
+    session.wait_for("the header to run backwards", |frame| {
+        frame
+            .elapsed()
             .is_some_and(|millis| millis * MILLI < from - SECOND / 2)
     });
-    tape.keys("r");
-    tape.wait_text("▶ PLAYING  ×2.00");
+    session.keys("r");
+    session.wait_text("▶ PLAYING  ×2.00");
     let mut last = i64::MAX;
-    ear.wait("the clock to turn", |heard| {
-        let has_turned = heard.is_clock() && heard.stamp() > last;
-        last = if heard.is_clock() {
-            heard.stamp()
+    listener.wait("the clock to turn", |received| {
+        let has_turned = received.is_clock() && received.stamp() > last;
+        last = if received.is_clock() {
+            received.stamp()
         } else {
             last
         };
         has_turned
     });
-    let ahead = ticks(&ear, 5);
+    let ahead = ticks(&listener, 5);
     assert!(ahead.is_sorted(), "{ahead:?}");
 }
 
-/// Two turns of a loop: the clock and the messages stay within it, and both come round.
+/// Checks two laps of a loop: the clock and the messages stay within it, and both go back to its start.
 #[track_caller]
-fn assert_loops(ear: &Ear, reel: &Reel, a: i64, b: i64) {
-    ear.forget();
-    ear.wait("a lap", {
+fn assert_loops(listener: &Listener, recorded: &Recorded, a: i64, b: i64) {
+    listener.discard();
+    listener.wait("a lap", {
         let mut last = 0;
-        move |heard| heard.is_clock() && std::mem::replace(&mut last, heard.stamp()) > heard.stamp()
+        move |received| {
+            received.is_clock() && std::mem::replace(&mut last, received.stamp()) > received.stamp()
+        }
     });
     let (mut last, mut laps) = (0, 0);
-    // Clock and messages come over sessions of their own: the messages of a lap may come after the clock of the next.
+    // The clock has a queue of its own: messages of a lap may arrive after the clock of the next lap.
     let (mut last_message, mut has_lapped) = (0, false);
-    let heard = ear.until("two more laps, of the messages too", |heard| {
-        if heard.topic == "/imu" {
-            has_lapped |= heard.stamp() < last_message;
-            last_message = heard.stamp();
+    let received = listener.until("two more laps, of the messages too", |received| {
+        if received.topic == "/imu" {
+            has_lapped |= received.stamp() < last_message;
+            last_message = received.stamp();
         }
-        if heard.is_clock() {
-            let now = since_start(heard.stamp());
+        if received.is_clock() {
+            let now = since_start(received.stamp());
             assert!((a..=b).contains(&now), "{now} is outside of {a} to {b}");
             laps += i32::from(now < last);
             last = now;
         }
         laps >= 2 && has_lapped
     });
-    let times = reel.heard(&heard, "/imu");
+    let times = recorded.received(&received, "/imu");
     assert!(times.iter().all(|time| (a..=b).contains(time)), "{times:?}");
     assert!(times.windows(2).any(|two| two[1] < two[0]), "{times:?}");
 }
 
 #[test]
-fn l_and_l_loop_from_a_to_b_and_once_more_plays_on() {
-    // On a wide screen the laps have room whatever else there is to say.
-    let (mut tape, ear, reel) = paused_at(180, &[]);
+fn l_sets_a_then_b_then_clears_the_loop() {
+    // A wide screen has room for the number of laps.
+    let (mut session, listener, recorded) = paused_at(180, &[]);
     let (a, b) = (span() * 3 / 10, span() * 3 / 10 + 3 * SECOND / 10);
-    tape.keys("3l");
-    tape.wait_text("A set");
-    tape.wait_text("A at +00:08.999; once more sets B");
-    tape.keys(")))l");
-    tape.wait_text("loop A-B");
-    tape.wait_text("loops from A +00:08.999 to B +00:09.299");
-    tape.keys(" ");
-    tape.wait_text("lap 3");
-    assert_loops(&ear, &reel, a, b);
-    tape.keys("l");
-    tape.wait_for("no loop", |shot| {
-        shot.shows("the loop is cleared") && !shot.has("A-B")
+    session.keys("3l");
+    session.wait_text("A set");
+    session.wait_text("A at +00:08.999; press again for B");
+    session.keys(")))l");
+    session.wait_text("loop A-B");
+    session.wait_text("loops from A +00:08.999 to B +00:09.299");
+    session.keys(" ");
+    session.wait_text("lap 3");
+    assert_loops(&listener, &recorded, a, b);
+    session.keys("l");
+    session.wait_for("no loop", |frame| {
+        frame.shows("the loop is cleared") && !frame.has("A-B")
     });
-    ear.wait("the clock to leave it", |heard| {
-        heard.is_clock() && since_start(heard.stamp()) > b
+    listener.wait("the clock to leave it", |received| {
+        received.is_clock() && since_start(received.stamp()) > b
     });
-    // The whole loops too: here its last tenth of a second and on from the start.
-    tape.keys("L$(");
-    tape.wait_for("all of it to loop", |shot| {
-        shot.shows("loop  ") && !shot.has("A-B")
+    // The whole recording loops, too: from its last tenth of a second to the start.
+    session.keys("L$(");
+    session.wait_for("all of it to loop", |frame| {
+        frame.shows("loop  ") && !frame.has("A-B")
     });
-    ear.wait("the end", |heard| {
-        heard.is_clock() && since_start(heard.stamp()) > span() - SECOND
+    listener.wait("the end", |received| {
+        received.is_clock() && since_start(received.stamp()) > span() - SECOND
     });
-    ear.wait("the start again", |heard| {
-        heard.is_clock() && since_start(heard.stamp()) < SECOND
+    listener.wait("the start again", |received| {
+        received.is_clock() && since_start(received.stamp()) < SECOND
     });
 }
 
 #[test]
 fn a_right_drag_loops_and_a_right_click_clears_it() {
-    let (mut tape, ear, reel) = paused(&["--rate", "4"]);
-    let bar = tape.shot().bar();
-    tape.right_drag(60, 56, bar);
-    tape.wait_text("loop A-B");
+    let (mut session, listener, recorded) = paused(&["--rate", "4"]);
+    let bar = session.frame().bar();
+    session.right_drag(60, 56, bar);
+    session.wait_text("loop A-B");
     let (a, b) = (clicked(56), clicked(60));
-    tape.wait_for("the playhead to be taken to A", |shot| {
-        let at = |column: usize| shot.rows[usize::from(bar)].chars().nth(column);
+    session.wait_for("the playhead to be taken to A", |frame| {
+        let at = |column: usize| frame.rows[usize::from(bar)].chars().nth(column);
         (at(56), at(60)) == (Some('●'), Some('⟩'))
     });
-    tape.keys(" ");
-    assert_loops(&ear, &reel, a, b);
-    // A seek out of it ends it.
-    tape.keys("1");
-    tape.wait_for("no loop", |shot| {
-        shot.shows("the loop is cleared") && !shot.has("A-B")
+    session.keys(" ");
+    assert_loops(&listener, &recorded, a, b);
+    // A seek out of the loop clears it.
+    session.keys("1");
+    session.wait_for("no loop", |frame| {
+        frame.shows("the loop is cleared") && !frame.has("A-B")
     });
     // With shift or ctrl the left button does it too.
-    tape.keys(&format!(
+    session.keys(&format!(
         "\x1b[<4;31;{0}M\x1b[<36;35;{0}M\x1b[<4;35;{0}m",
         bar + 1
     ));
-    tape.wait_text("loop A-B");
-    tape.right_drag(30, 30, bar);
-    tape.wait_for("no loop", |shot| !shot.has("A-B"));
+    session.wait_text("loop A-B");
+    session.right_drag(30, 30, bar);
+    session.wait_for("no loop", |frame| !frame.has("A-B"));
 }
 
 #[test]
-fn seeks_can_be_undone_those_in_a_row_at_once() {
-    let (mut tape, ear, _) = paused(&[]);
-    tape.keys("5");
-    assert_at(&tape, &ear, span() / 2);
-    tape.keys("u");
-    assert_at(&tape, &ear, 0);
-    tape.keys(&format!("{RIGHT}{RIGHT}{RIGHT}{LEFT}"));
-    assert_at(&tape, &ear, 10 * SECOND);
-    tape.keys("u");
-    assert_at(&tape, &ear, 0);
-    tape.keys("u");
-    tape.wait_text("no seek to undo");
+fn successive_seeks_are_undone_together() {
+    let (mut session, listener, _) = paused(&[]);
+    session.keys("5");
+    assert_at(&session, &listener, span() / 2);
+    session.keys("u");
+    assert_at(&session, &listener, 0);
+    session.keys(&format!("{RIGHT}{RIGHT}{RIGHT}{LEFT}"));
+    assert_at(&session, &listener, 10 * SECOND);
+    session.keys("u");
+    assert_at(&session, &listener, 0);
+    session.keys("u");
+    session.wait_text("no seek to undo");
 }
 
 #[test]
 fn at_the_end_it_holds_until_space_plays_again() {
-    let (mut tape, ear, reel) = paused(&[]);
-    tape.keys("$(((((");
+    let (mut session, listener, recorded) = paused(&[]);
+    session.keys("$(((((");
     let from = span() - SECOND / 2;
-    assert_at(&tape, &ear, from);
-    tape.keys(" ");
-    let shot = tape.wait_text("■ AT THE END");
-    assert_eq!(shot.elapsed(), Some(span() / MILLI), "{shot}");
-    let last = TWO.map(|topic| reel.times(topic, from, span()).pop());
-    let mut heard = heard_until(&ear, &reel, last.into_iter().flatten().max().unwrap());
-    heard.extend(ear.until_held(span(), 4));
+    assert_at(&session, &listener, from);
+    session.keys(" ");
+    let frame = session.wait_text("■ AT THE END");
+    assert_eq!(frame.elapsed(), Some(span() / MILLI), "{frame}");
+    let last = TWO.map(|topic| recorded.times(topic, from, span()).pop());
+    let mut received = heard_until(
+        &listener,
+        &recorded,
+        last.into_iter().flatten().max().unwrap(),
+    );
+    received.extend(listener.until_held(span(), 4));
     for topic in TWO {
-        assert_eq!(reel.heard(&heard, topic), reel.times(topic, from, span()));
+        assert_eq!(
+            recorded.received(&received, topic),
+            recorded.times(topic, from, span())
+        );
     }
-    tape.keys(" ");
-    tape.wait_text("PLAYING");
+    session.keys(" ");
+    session.wait_text("PLAYING");
     assert_eq!(
-        reel.time(&ear.next("/odom")),
-        reel.times("/odom", 0, span())[0]
+        recorded.time(&listener.next("/odom")),
+        recorded.times("/odom", 0, span())[0]
     );
 }

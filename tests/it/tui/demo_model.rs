@@ -7,8 +7,8 @@ use bagplay::player::{Gates, Pace, State, Status, TopicCounts};
 use bagplay::ros::{Durability, Qos, Reliability};
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bagplay::tui::{
-    Action, Audience, Bindings, Effect, Event, Facts, Gesture, Glyphs, Lane, Line, Look, Model,
-    Mouse, Row, Severity, Size, Theme, ThemeName, TimeFormat, draw,
+    Action, Appearance, Bindings, Effect, Event, Facts, Gesture, Glyphs, Lane, LogLine, Model,
+    Mouse, Severity, Size, Subscribers, Theme, ThemeName, TimeFormat, TopicRow, draw,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -69,21 +69,21 @@ pub(crate) const TOPICS: [(&str, &str, i64, u64); 13] = [
     ("/vehicle/status", "vendor_msgs/msg/VehicleStatus", 20, 64),
     ("/operator/notes", "", 0, 40),
 ];
-/// The one that is muted, and the one that is not played.
+/// The muted topic, and the topic that is not played.
 pub(crate) const MUTED: TopicId = TopicId(9);
 pub(crate) const LEFT_OUT: TopicId = TopicId(12);
 
-/// So many milliseconds into the recording.
+/// The time this many milliseconds after the start of the recording.
 pub(crate) fn at(millis: i64) -> Time<Ros> {
     Time::from_nanos(START + millis * 1_000_000)
 }
 
-/// So many milliseconds after the program's start.
+/// The wall time this many milliseconds after the start of the program.
 pub(crate) fn wall(millis: i64) -> Time<Steady> {
     Time::from_nanos(5_000_000_000 + millis * 1_000_000)
 }
 
-/// So many milliseconds after noon, on another day than the recording's.
+/// The date this many milliseconds after noon, on another day than the recording's.
 pub(crate) fn stamp(millis: i64) -> Timestamp {
     let noon: Timestamp = "2026-07-01T10:00:00Z".parse().unwrap();
     noon + std::time::Duration::from_millis(millis.unsigned_abs())
@@ -148,14 +148,14 @@ fn definition(type_name: &str) -> &'static str {
     }
 }
 
-/// As the command line reads times, in short: `50%`, `+5s` from the start, `-5s` from the end, seconds.
-fn read_time(text: &str, range: TimeRange) -> Result<Time<Ros>, String> {
+/// A short version of the parser of the command line: `50%`, `+5s` from the start, `-5s` from the end, seconds.
+fn parse_time(text: &str, range: TimeRange) -> Result<Time<Ros>, String> {
     let number = |text: &str| {
         let text = text.trim_end_matches('s');
         text.parse::<f64>()
             .ok()
             .and_then(Duration::from_secs_f64)
-            .ok_or_else(|| format!("`{text}` is no time; hint: +5s, 50%, 14:32:07"))
+            .ok_or_else(|| format!("`{text}` is not a time; hint: +5s, 50%, 14:32:07"))
     };
     if let Some(percent) = text.strip_suffix('%') {
         let into = range
@@ -179,13 +179,13 @@ pub(crate) fn facts() -> Facts {
         clock_shift: Duration::ZERO,
         clock: Some("40 Hz".to_owned()),
         topics: topics(),
-        read_time,
+        parse_time,
         zone: TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap(),
     }
 }
 
-pub(crate) fn rows() -> Vec<Row> {
-    let row = |((name, ..), id): ((&str, &str, i64, u64), u32)| Row {
+pub(crate) fn rows() -> Vec<TopicRow> {
+    let row = |((name, ..), id): ((&str, &str, i64, u64), u32)| TopicRow {
         id: TopicId(id),
         name: name.to_owned(),
         left_out: (TopicId(id) == LEFT_OUT).then(|| "it has no message type".to_owned()),
@@ -210,24 +210,27 @@ pub(crate) fn marks() -> Vec<Mark> {
 }
 
 /// Dark, in Unicode, local times.
-pub(crate) fn look() -> Look {
-    Look {
+pub(crate) fn appearance() -> Appearance {
+    Appearance {
         bindings: Bindings::default(),
         glyphs: Glyphs::UNICODE,
         theme: ThemeName::Dark.theme(None),
-        face: TimeFormat::Local,
+        time_format: TimeFormat::Local,
     }
 }
 
-pub(crate) fn ascii() -> Look {
-    Look {
+pub(crate) fn ascii() -> Appearance {
+    Appearance {
         glyphs: Glyphs::ASCII,
-        ..look()
+        ..appearance()
     }
 }
 
-pub(crate) fn themed(theme: Theme) -> Look {
-    Look { theme, ..look() }
+pub(crate) fn themed(theme: Theme) -> Appearance {
+    Appearance {
+        theme,
+        ..appearance()
+    }
 }
 
 pub(crate) fn size(width: u16, height: u16) -> Size {
@@ -235,27 +238,27 @@ pub(crate) fn size(width: u16, height: u16) -> Size {
 }
 
 /// Before any event: no status, no lane, no log lines.
-pub(crate) fn fresh(look: Look) -> Model {
-    Model::new(facts(), look, rows(), marks(), size(80, 24))
+pub(crate) fn fresh(appearance: Appearance) -> Model {
+    Model::new(facts(), appearance, rows(), marks(), size(80, 24))
 }
 
 /// With a lane, subscribers and some log lines; without a status of the player.
-pub(crate) fn told(look: Look) -> Model {
-    let mut model = fresh(look);
-    let mut heard = vec![Some(0); TOPICS.len()];
+pub(crate) fn with_events(appearance: Appearance) -> Model {
+    let mut model = fresh(appearance);
+    let mut counts = vec![Some(0); TOPICS.len()];
     for (topic, count) in [(0, 1), (1, 1), (4, 2), (5, 1), (9, 4), (10, 4)] {
-        heard[topic] = Some(count);
+        counts[topic] = Some(count);
     }
-    heard[LEFT_OUT.index()] = None;
-    let audience = Audience {
-        topics: heard,
+    counts[LEFT_OUT.index()] = None;
+    let subscribers = Subscribers {
+        topics: counts,
         clock: Some(3),
     };
     for event in [
         Event::Lane(lane(recording(), 480)),
-        Event::Audience(audience),
+        Event::Subscribers(subscribers),
     ] {
-        model.take(event, stamp(0));
+        model.handle(event, stamp(0));
     }
     for (millis, severity, text) in [
         (1_000, Severity::Debug, "router tcp/127.0.0.1:7447"),
@@ -279,28 +282,28 @@ pub(crate) fn told(look: Look) -> Model {
             Severity::Error,
             "the marks are not kept: drive.marks.yaml: permission denied",
         ),
-        (6_000, Severity::Info, "no mark further on"),
-        (6_200, Severity::Info, "no mark further on"),
-        (6_400, Severity::Info, "no mark further on"),
+        (6_000, Severity::Info, "no later mark"),
+        (6_200, Severity::Info, "no later mark"),
+        (6_400, Severity::Info, "no later mark"),
     ] {
-        let line = Line {
+        let line = LogLine {
             at: stamp(millis),
             severity,
             text: text.to_owned(),
         };
-        model.take(Event::Said(line), stamp(millis));
+        model.handle(Event::Log(line), stamp(millis));
     }
     model
 }
 
-/// Plays, 12.184 s in, at 1× since a while.
+/// Playing at 1× for 1.5 s, now at 12.184 s.
 pub(crate) fn playing() -> Model {
-    let mut model = told(look());
+    let mut model = with_events(appearance());
     play(&mut model, 12_184, speed(1_000_000));
     model
 }
 
-/// The density over a range: steady with a swell, nothing from 20 s to 26 s.
+/// The density over a range: rising and falling, no messages from 20 s to 26 s.
 pub(crate) fn lane(range: TimeRange, parts: usize) -> Lane {
     let span = range.duration().as_nanos();
     let density = |hz: i64| {
@@ -334,7 +337,7 @@ pub(crate) fn lane(range: TimeRange, parts: usize) -> Lane {
     }
 }
 
-/// What was sent up to a place; it goes on in later laps.
+/// The counts of messages sent up to a position; they continue in later laps.
 pub(crate) fn counts(millis: i64) -> Vec<TopicCounts> {
     let count = |((name, _, hz, bytes), id): ((&str, &str, i64, u64), u32)| {
         let sent = if is_latched(name) {
@@ -354,7 +357,7 @@ pub(crate) fn counts(millis: i64) -> Vec<TopicCounts> {
     TOPICS.into_iter().zip(0..).map(count).collect()
 }
 
-/// A player's status at rest at a place.
+/// The status of a player that is held at a position.
 pub(crate) fn status(state: State, millis: i64, pace: Pace) -> Status {
     let speed = match pace {
         Pace::At(speed) => speed,
@@ -374,8 +377,8 @@ pub(crate) fn status(state: State, millis: i64, pace: Pace) -> Status {
     }
 }
 
-/// The player says this; the read-ahead is 6 s on.
-pub(crate) fn show(model: &mut Model, status: Status) {
+/// Sets the status of the player; the read-ahead is 6 s ahead.
+pub(crate) fn set_status(model: &mut Model, status: Status) {
     let here = status.segment.position(wall(0));
     let millis = (here.as_nanos() - START) / 1_000_000;
     let ahead = if status.segment.speed().is_reverse() {
@@ -387,12 +390,12 @@ pub(crate) fn show(model: &mut Model, status: Status) {
     model.observe(wall(0), Some(status), counts(millis), Some(ahead));
 }
 
-/// Paused at a time.
-pub(crate) fn stand(model: &mut Model, state: State, millis: i64) {
-    show(model, status(state, millis, speed(1_000_000)));
+/// Sets the state of the player, held at a position.
+pub(crate) fn set_state(model: &mut Model, state: State, millis: i64) {
+    set_status(model, status(state, millis, speed(1_000_000)));
 }
 
-/// It has played for a second and a half up to a place.
+/// Playback of 1.5 s up to a position.
 pub(crate) fn play(model: &mut Model, millis: i64, pace: Pace) {
     play_with(model, millis, status(State::Playing, millis, pace));
 }
@@ -424,7 +427,7 @@ pub(crate) fn play_with(model: &mut Model, millis: i64, status: Status) {
 /// Presses keys, separated by blanks.
 pub(crate) fn press(model: &mut Model, keys: &str) {
     for key in keys.split_whitespace() {
-        model.take(Event::Key(key.parse().unwrap()), stamp(10_000));
+        model.handle(Event::Key(key.parse().unwrap()), stamp(10_000));
     }
 }
 
@@ -446,28 +449,30 @@ pub(crate) fn mouse(model: &mut Model, gesture: Gesture, column: u16, row: u16) 
         column,
         row,
     };
-    model.take(Event::Mouse(mouse), stamp(10_000));
+    model.handle(Event::Mouse(mouse), stamp(10_000));
 }
 
-/// The density that was asked for comes.
+/// Answers the request for a density.
 pub(crate) fn answer_outline(model: &mut Model) {
-    let asked = model
-        .take_effects()
-        .into_iter()
-        .find_map(|effect| match effect {
-            Effect::Outline(range) => Some(range),
-            _ => None,
-        });
-    let lane = lane(asked.expect("a density was asked for"), 480);
-    model.take(Event::Lane(lane), stamp(0));
+    let range = requested_outline(model).expect("a request for a density");
+    model.handle(Event::Lane(lane(range, 480)), stamp(0));
+}
+
+/// The range of the density that was requested, if there was one.
+pub(crate) fn requested_outline(model: &mut Model) -> Option<TimeRange> {
+    let effects = model.take_effects().into_iter();
+    effects.rev().find_map(|effect| match effect {
+        Effect::Outline(range) => Some(range),
+        _ => None,
+    })
 }
 
 /// The frame on a screen of a size, and the position of the cursor if it was set.
 pub(crate) fn drawn(model: &Model, size: Size) -> (Buffer, Option<Position>) {
     let mut model = model.clone();
-    model.take(Event::Resized(size), stamp(0));
+    model.handle(Event::Resized(size), stamp(0));
     let mut terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
-    // Set from outside the screen: where it stands then was set by the picture.
+    // A cursor outside of the screen: if it is elsewhere afterwards, the frame has set it.
     let nowhere = Position::new(u16::MAX, u16::MAX);
     terminal.set_cursor_position(nowhere).unwrap();
     terminal.draw(|frame| draw(&model, frame)).unwrap();
@@ -504,25 +509,25 @@ pub(crate) fn picture(model: &Model, size: Size) -> String {
 
 /// The topic that is selected, if there is one.
 pub(crate) fn selected(model: &Model) -> Option<TopicId> {
-    let mut model = uncovered(model);
-    model.act(Action::Show, stamp(0));
-    model.wants_message().map(|(topic, _)| topic)
+    let mut model = without_overlay(model);
+    model.perform(Action::Show, stamp(0));
+    model.wanted_message().map(|(topic, _)| topic)
 }
 
-/// The same with nothing over the screen.
-pub(crate) fn uncovered(model: &Model) -> Model {
+/// The same without an overlay.
+pub(crate) fn without_overlay(model: &Model) -> Model {
     let mut model = model.clone();
     for action in [Action::Log, Action::Help, Action::Help] {
-        model.act(action, stamp(0));
+        model.perform(action, stamp(0));
     }
     model
 }
 
 /// The last log line.
-pub(crate) fn said(model: &Model) -> String {
-    let mut model = uncovered(model);
-    model.act(Action::Log, stamp(0));
-    // So low that the list takes all of it.
+pub(crate) fn last_log_line(model: &Model) -> String {
+    let mut model = without_overlay(model);
+    model.perform(Action::Log, stamp(0));
+    // On a screen this low the log covers everything.
     let rows = text(&drawn(&model, size(160, 12)).0);
     let line = rows[1].trim_matches('│').trim();
     line.split_once(' ').map_or("", |(_, said)| said).to_owned()

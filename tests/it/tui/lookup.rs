@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bagplay::bag::{Bag, TopicId};
-use bagplay::tui::{Event, Found, Lane, Lookup, Peeked};
+use bagplay::tui::{Event, Lane, Lookup, LookupOutcome, LookupResult};
 use crossbeam_channel::{Receiver, bounded};
 
 use crate::support::mcaps::{Note, Spec, bag};
@@ -15,15 +15,15 @@ fn demo() -> Bag {
 
 /// A lookup of the demo, and its events; the channel is disconnected when its thread has ended.
 fn lookup() -> (Bag, Lookup, Receiver<Event>) {
-    let (send, told) = bounded(1000);
-    let tell = move |event| send.send(event).unwrap();
-    let lookup = Lookup::start(demo(), Arc::new(tell)).unwrap();
-    (demo(), lookup, told)
+    let (send, events) = bounded(1000);
+    let sink = move |event| send.send(event).unwrap();
+    let lookup = Lookup::start(demo(), Arc::new(sink)).unwrap();
+    (demo(), lookup, events)
 }
 
-fn next_whole(told: &Receiver<Event>) -> Lane {
+fn next_whole(events: &Receiver<Event>) -> Lane {
     loop {
-        match told.recv_timeout(PATIENCE).unwrap() {
+        match events.recv_timeout(PATIENCE).unwrap() {
             Event::Lane(lane) if lane.is_whole => return lane,
             Event::Lane(_) => {}
             other => panic!("{other:?}"),
@@ -33,10 +33,10 @@ fn next_whole(told: &Receiver<Event>) -> Lane {
 
 #[test]
 fn a_density_is_that_of_the_outline() {
-    let (bag, lookup, told) = lookup();
+    let (bag, lookup, events) = lookup();
     let range = bag.range().unwrap();
     lookup.outline(range);
-    let lane = next_whole(&told);
+    let lane = next_whole(&events);
     assert_eq!(lane.range, range);
     assert_eq!(
         lane.outline,
@@ -46,59 +46,61 @@ fn a_density_is_that_of_the_outline() {
 
 #[test]
 fn the_message_at_or_before_a_time_is_found_and_decoded() {
-    let (bag, lookup, told) = lookup();
+    let (bag, lookup, events) = lookup();
     let range = bag.range().unwrap();
     let imu = bag.topics().iter().position(|topic| topic.name == "/imu");
     let imu = TopicId(u32::try_from(imu.unwrap()).unwrap());
     for (at, is_there) in [(range.stop(), true), (range.start(), false)] {
-        lookup.peek(imu, at);
-        let Event::Peeked(Peeked {
+        lookup.find_message(imu, at);
+        let Event::Lookup(LookupResult {
             topic,
             at: asked,
-            found,
-        }) = told.recv_timeout(PATIENCE).unwrap()
+            outcome: found,
+        }) = events.recv_timeout(PATIENCE).unwrap()
         else {
             panic!("no message");
         };
         assert_eq!((topic, asked), (imu, at));
         match found {
-            Found::Message { log_time, said, .. } => {
+            LookupOutcome::Message {
+                log_time, decoded, ..
+            } => {
                 assert!(is_there && log_time <= at);
-                assert!(said.lines.iter().any(|line| line.name == "frame_id"));
+                assert!(decoded.lines.iter().any(|line| line.name == "frame_id"));
             }
-            Found::Nothing => assert!(!is_there),
-            Found::Damaged(damage) => panic!("{damage}"),
+            LookupOutcome::NoMessage => assert!(!is_there),
+            LookupOutcome::Damaged(damage) => panic!("{damage}"),
         }
     }
 }
 
 #[test]
-fn reading_ends_with_who_asks() {
-    let (send, told) = bounded(1000);
+fn no_answer_comes_after_the_lookup_is_dropped() {
+    let (send, events) = bounded(1000);
     let (open, gate) = bounded::<()>(0);
-    let tell = move |event| {
+    let sink = move |event| {
         send.send(event).unwrap();
-        // Nobody sends: the answer is on its way until the gate is gone.
+        // Nothing is sent: this call returns when the gate is dropped.
         let _ = gate.recv_timeout(PATIENCE);
     };
     let bag = demo();
-    let lookup = Lookup::start(bag.clone(), Arc::new(tell)).unwrap();
-    lookup.peek(TopicId(0), bag.range().unwrap().stop());
-    let first = told.recv_timeout(PATIENCE).unwrap();
-    assert!(matches!(first, Event::Peeked(_)));
+    let lookup = Lookup::start(bag.clone(), Arc::new(sink)).unwrap();
+    lookup.find_message(TopicId(0), bag.range().unwrap().stop());
+    let first = events.recv_timeout(PATIENCE).unwrap();
+    assert!(matches!(first, Event::Lookup(_)));
     for _ in 0..50 {
         lookup.outline(bag.range().unwrap());
-        lookup.peek(TopicId(0), bag.range().unwrap().stop());
+        lookup.find_message(TopicId(0), bag.range().unwrap().stop());
     }
     drop(lookup);
     drop(open);
-    let after: Vec<Event> = told.iter().collect();
+    let after: Vec<Event> = events.iter().collect();
     assert_eq!(after, []);
 }
 
-/// Also while the older one is looked for behind many chunks without an index.
+/// Also during the search for the older one in many chunks without an index.
 #[test]
-fn of_two_messages_that_are_asked_for_the_newer_one_is_told() {
+fn a_newer_request_for_a_message_cancels_the_older_one() {
     let note = |chunk: u64, i: u64| Note::new(1, 1 + 100 * chunk + i, vec![0; 60_000]);
     let mut chunks: Vec<Vec<Note>> = (0..80)
         .map(|chunk| (0..5).map(|i| note(chunk, i)).collect())
@@ -108,24 +110,27 @@ fn of_two_messages_that_are_asked_for_the_newer_one_is_told() {
     let bag = bag(&spec.write());
     let end = bag.range().unwrap().stop();
     let (rare, common) = (TopicId(0), TopicId(1));
-    let (send, told) = bounded(1000);
-    let tell = move |event| send.send(event).unwrap();
-    let lookup = Lookup::start(bag, Arc::new(tell)).unwrap();
-    let answer = || match told.recv_timeout(PATIENCE).unwrap() {
-        Event::Peeked(peeked) => (peeked.topic, matches!(peeked.found, Found::Message { .. })),
+    let (send, events) = bounded(1000);
+    let sink = move |event| send.send(event).unwrap();
+    let lookup = Lookup::start(bag, Arc::new(sink)).unwrap();
+    let answer = || match events.recv_timeout(PATIENCE).unwrap() {
+        Event::Lookup(peeked) => (
+            peeked.topic,
+            matches!(peeked.outcome, LookupOutcome::Message { .. }),
+        ),
         other => panic!("{other:?}"),
     };
-    // By itself it is found.
-    lookup.peek(rare, end);
+    // Without another request it is found.
+    lookup.find_message(rare, end);
     assert_eq!(answer(), (rare, true));
-    // Who asks at once again may still be too late for once.
-    let is_broken_off = || {
-        lookup.peek(rare, end);
-        lookup.peek(common, end);
+    // The newer request may come too late, after the search has ended.
+    let is_cancelled = || {
+        lookup.find_message(rare, end);
+        lookup.find_message(common, end);
         let first = answer();
         let last = if first.0 == rare { answer() } else { first };
         assert_eq!(last, (common, true));
         first.0 == common
     };
-    assert!((0..100).any(|_| is_broken_off()));
+    assert!((0..100).any(|_| is_cancelled()));
 }

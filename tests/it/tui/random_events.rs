@@ -7,8 +7,8 @@ use bagplay::decode::{Decoded, PayloadFormat};
 use bagplay::player::{Gate, Gates, Pace, State, Status};
 use bagplay::time::{AtEnd, Segment, Speed, TimeRange};
 use bagplay::tui::{
-    Audience, BINDINGS, Brackets, Event, Facts, Found, Gesture, Key, Keys, Line, Model, Mouse,
-    Peeked, Severity, Size, draw,
+    AbLoop, BINDINGS, Event, Facts, Gesture, Key, Keys, LogLine, LookupOutcome, LookupResult,
+    Model, Mouse, Severity, Size, Subscribers, draw,
 };
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -25,14 +25,14 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     keys.iter().copied().collect()
 });
 
-/// Something that comes in.
+/// An input of the model, or a frame.
 #[derive(Clone, Debug)]
-enum Doing {
-    Take(Event),
-    /// The player says something at this wall instant, with so much read ahead.
+enum Input {
+    Event(Event),
+    /// The status of the player at this wall time, in milliseconds, with this read-ahead.
     Observe(i64, Option<Status>, Option<i64>),
-    Sought,
-    Drawn(Size),
+    SeekSent,
+    Draw(Size),
 }
 
 fn any_key() -> impl Strategy<Value = Event> {
@@ -55,7 +55,7 @@ fn any_mouse() -> impl Strategy<Value = Event> {
         Just(Gesture::Release),
         any::<i8>().prop_map(Gesture::Wheel),
     ];
-    // Most of it on a screen of usual size, some anywhere.
+    // Most of them on a screen of usual size, some anywhere.
     let place = prop_oneof![4 => (0..90_u16, 0..26_u16), 1 => (any::<u16>(), any::<u16>())];
     (gesture, place).prop_map(|(gesture, (column, row))| {
         Event::Mouse(Mouse {
@@ -66,7 +66,7 @@ fn any_mouse() -> impl Strategy<Value = Event> {
     })
 }
 
-/// A place that may lie outside the recording.
+/// A position that may lie outside of the recording.
 fn any_millis() -> impl Strategy<Value = i64> {
     prop_oneof![4 => 0..=SECONDS * 1000, 1 => -100_000..200_000_i64]
 }
@@ -131,13 +131,13 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Severity::Error),
     ];
     let found = prop_oneof![
-        Just(Found::Nothing),
-        text.prop_map(Found::Damaged),
-        (any_millis(), text).prop_map(|(millis, text)| Found::Message {
+        Just(LookupOutcome::NoMessage),
+        text.prop_map(LookupOutcome::Damaged),
+        (any_millis(), text).prop_map(|(millis, text)| LookupOutcome::Message {
             log_time: at(millis),
             publish_time: at(millis),
             bytes: text.len(),
-            said: Decoded {
+            decoded: Decoded {
                 lines: Vec::new(),
                 format: PayloadFormat::Hex,
                 problem: Some(text),
@@ -150,59 +150,59 @@ fn any_event() -> impl Strategy<Value = Event> {
         4 => any_mouse(),
         2 => any_size().prop_map(Event::Resized),
         1 => text.prop_map(Event::Paste),
-        1 => (severity, text).prop_map(|(severity, text)| Event::Said(Line { at: stamp(0), severity, text })),
+        1 => (severity, text).prop_map(|(severity, text)| Event::Log(LogLine { at: stamp(0), severity, text })),
         1 => prop::collection::vec(prop::option::of(0..9_usize), 0..20)
-            .prop_map(|topics| Event::Audience(Audience { topics, clock: None })),
+            .prop_map(|topics| Event::Subscribers(Subscribers { topics, clock: None })),
         1 => (any_millis(), any_millis(), 0..500_usize)
             .prop_map(|(a, b, parts)| Event::Lane(lane(TimeRange::between(at(a), at(b)), parts.max(1)))),
         1 => (0..500_usize).prop_map(|parts| Event::Lane(lane(recording(), parts.max(1)))),
         1 => (0..20_u32, any_millis(), found)
-            .prop_map(|(topic, millis, found)| Event::Peeked(Peeked { topic: TopicId(topic), at: at(millis), found })),
+            .prop_map(|(topic, millis, found)| Event::Lookup(LookupResult { topic: TopicId(topic), at: at(millis), outcome: found })),
     ]
 }
 
-fn any_doing() -> impl Strategy<Value = Doing> {
+fn any_input() -> impl Strategy<Value = Input> {
     prop_oneof![
-        8 => any_event().prop_map(Doing::Take),
+        8 => any_event().prop_map(Input::Event),
         2 => (any_millis(), prop::option::weighted(0.9, any_status()), prop::option::of(any_millis()))
-            .prop_map(|(wall, status, ahead)| Doing::Observe(wall, status, ahead)),
-        1 => Just(Doing::Sought),
-        1 => any_size().prop_map(Doing::Drawn),
+            .prop_map(|(wall, status, ahead)| Input::Observe(wall, status, ahead)),
+        1 => Just(Input::SeekSent),
+        1 => any_size().prop_map(Input::Draw),
     ]
 }
 
-/// Draws on a screen of a size, whatever the model takes it to be.
+/// Draws on a screen of a size, which may differ from that of the model.
 fn drawn_on(model: &Model, size: Size) {
     let mut terminal = Terminal::new(TestBackend::new(size.width, size.height)).unwrap();
     terminal.draw(|frame| draw(model, frame)).unwrap();
 }
 
-/// Some row is selected, unless none is shown.
+/// Whether a row is selected, unless none is shown.
 fn is_within(model: &Model) -> bool {
-    let screen = uncovered(model);
+    let screen = without_overlay(model);
     let is_empty = picture(&screen, size(80, 24)).contains("no topic has ");
     selected(model).is_none() == is_empty
 }
 
-/// Does all of it; at each step what must hold is looked at.
-fn survives(mut model: Model, doings: Vec<Doing>) -> Result<(), TestCaseError> {
-    for (step, doing) in (0..).zip(doings) {
-        match doing {
-            Doing::Take(event) => model.take(event, stamp(step * 300)),
-            Doing::Observe(millis, status, ahead) => {
+/// Processes the inputs and checks what must hold after each.
+fn run(mut model: Model, inputs: Vec<Input>) -> Result<(), TestCaseError> {
+    for (step, input) in (0..).zip(inputs) {
+        match input {
+            Input::Event(event) => model.handle(event, stamp(step * 300)),
+            Input::Observe(millis, status, ahead) => {
                 let ahead = ahead.map(at);
                 model.observe(wall(millis), status, counts(millis.abs()), ahead);
             }
-            Doing::Sought => model.has_sought(model.here()),
-            Doing::Drawn(size) => drawn_on(&model, size),
+            Input::SeekSent => model.seek_sent(model.playhead()),
+            Input::Draw(size) => drawn_on(&model, size),
         }
-        prop_assert!(recording().contains(model.here()));
+        prop_assert!(recording().contains(model.playhead()));
         if step % 8 == 0 {
             prop_assert!(is_within(&model));
         }
         let _ = (
             model.is_moving(),
-            model.wants_message(),
+            model.wanted_message(),
             model.take_effects(),
         );
     }
@@ -215,29 +215,29 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_that_comes_in_breaks_it(doings in prop::collection::vec(any_doing(), 1..70), is_ascii: bool) {
-        survives(told(if is_ascii { ascii() } else { look() }), doings)?;
+    fn random_events_do_not_break_the_model(inputs in prop::collection::vec(any_input(), 1..70), is_ascii: bool) {
+        run(with_events(if is_ascii { ascii() } else { appearance() }), inputs)?;
     }
 
-    /// A recording of one instant, or one of nothing at all.
+    /// A recording of one instant, with topics or without.
     #[test]
-    fn nor_an_empty_recording(doings in prop::collection::vec(any_event(), 1..40), has_topics: bool) {
+    fn random_events_do_not_break_an_empty_recording(inputs in prop::collection::vec(any_event(), 1..40), has_topics: bool) {
         let point = TimeRange::between(at(0), at(0));
         let empty = Facts { recording: point, played: point, ..facts() };
         let (empty, rows) = if has_topics { (empty, rows()) } else { (Facts { topics: Vec::new(), ..empty }, Vec::new()) };
-        let mut model = Model::new(empty, look(), rows, Vec::new(), size(80, 24));
-        for event in doings {
-            model.take(event, stamp(0));
-            prop_assert_eq!(model.here(), at(0));
+        let mut model = Model::new(empty, appearance(), rows, Vec::new(), size(80, 24));
+        for event in inputs {
+            model.handle(event, stamp(0));
+            prop_assert_eq!(model.playhead(), at(0));
             drawn_on(&model, size(80, 24));
         }
     }
 }
 
-/// Everything that can lie over the screen, and what else changes where things are.
+/// A model for each overlay, and for other changes of the layout.
 fn layers() -> Vec<Model> {
     let mut base = playing();
-    base = base.looping(Brackets::A(at(15_000)), true);
+    base = base.with_loop(AbLoop::A(at(15_000)), true);
     let mut keys = vec![
         "",
         "?",
@@ -266,7 +266,7 @@ fn layers() -> Vec<Model> {
 #[test]
 fn every_size_can_be_drawn() {
     for (at, model) in layers().iter().enumerate() {
-        // All small ones; of the large ones others in each layer.
+        // All small sizes; of the large ones different ones for each model.
         let small = (0..=24).flat_map(|width| (0..=12).map(move |height| (width, height)));
         let first = u16::try_from(at).unwrap();
         let large = (0..=220).flat_map(|width| (0..=60).map(move |height| (width, height)));
@@ -274,10 +274,10 @@ fn every_size_can_be_drawn() {
         for (width, height) in small.chain(large) {
             let mut model = model.clone();
             let size = size(width, height);
-            model.take(Event::Resized(size), stamp(0));
+            model.handle(Event::Resized(size), stamp(0));
             drawn_on(&model, size);
         }
-        // The terminal may have another size than was last reported.
+        // The terminal may have another size than it reported last.
         for (width, height) in [
             (0, 0),
             (1, 1),

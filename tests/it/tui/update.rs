@@ -7,14 +7,13 @@ use bagplay::bag::{Outline, TopicId, TopicOutline};
 use bagplay::player::{Command, Gate, Gates, Pace, State, Status};
 use bagplay::time::{AtEnd, Ros, Time, TimeRange};
 use bagplay::tui::{
-    Action, BINDINGS, Binding, Effect, Event, Facts, Found, Gesture, Keys, Lane, Look, Model,
-    Peeked, Size,
+    Action, Appearance, BINDINGS, Binding, Effect, Event, Facts, Gesture, Keys, Lane,
+    LookupOutcome, LookupResult, Model, Size,
 };
 
 use super::demo_model::*;
 
-/// The screen that mouse events are meant for: lane in rows 2 and 3, bar in 4, topics from 7 on; the bar's
-/// columns are 1 to 78.
+/// The size for mouse events: lane in rows 2 and 3, bar in 4, topics from 7 on; the bar's columns are 1 to 78.
 const SCREEN: Size = Size {
     width: 80,
     height: 24,
@@ -26,15 +25,15 @@ fn paused() -> Model {
 }
 
 fn paused_at(millis: i64) -> Model {
-    let mut model = fresh(look());
-    model.take(Event::Resized(SCREEN), stamp(0));
-    stand(&mut model, State::Paused, millis);
+    let mut model = fresh(appearance());
+    model.handle(Event::Resized(SCREEN), stamp(0));
+    set_state(&mut model, State::Paused, millis);
     model
 }
 
 fn paced(pace: Pace) -> Model {
-    let mut model = fresh(look());
-    show(&mut model, status(State::Paused, 12_184, pace));
+    let mut model = fresh(appearance());
+    set_status(&mut model, status(State::Paused, 12_184, pace));
     model
 }
 
@@ -47,7 +46,7 @@ fn span(range: TimeRange) -> String {
     format!("{} to {}", millis(range.start()), millis(range.stop()))
 }
 
-fn told_command(command: Command) -> String {
+fn command_text(command: Command) -> String {
     let name = |id: bagplay::bag::TopicId| rows()[id.index()].name.clone();
     match command {
         Command::Seek(to) => format!("seek {}", millis(to)),
@@ -66,10 +65,10 @@ fn told_command(command: Command) -> String {
     }
 }
 
-/// What is to be done, in words.
+/// The effects, in words.
 fn effects(model: &mut Model) -> String {
     let told = |effect| match effect {
-        Effect::Command(command) => told_command(command),
+        Effect::Command(command) => command_text(command),
         Effect::AddMark(mark) if mark.name.is_empty() => format!("mark {}", millis(mark.time)),
         Effect::AddMark(mark) => format!("mark {}: {}", millis(mark.time), mark.name),
         Effect::RemoveMark(time) => format!("unmark {}", millis(time)),
@@ -83,19 +82,19 @@ fn effects(model: &mut Model) -> String {
 }
 
 /// Presses keys and returns the effects.
-fn does(model: &mut Model, keys: &str) -> String {
+fn effects_of(model: &mut Model, keys: &str) -> String {
     press(model, keys);
     effects(model)
 }
 
-/// Rows of (keys, what is to be done), one after the other on the same model.
+/// Rows of (keys, effects), one after the other on the same model.
 fn check(mut model: Model, rows: &[(&str, &str)]) {
     for (at, (keys, expected)) in rows.iter().enumerate() {
-        assert_eq!(does(&mut model, keys), *expected, "step {at}: {keys}");
+        assert_eq!(effects_of(&mut model, keys), *expected, "step {at}: {keys}");
     }
 }
 
-fn is_seen(model: &Model, text: &str) -> bool {
+fn is_shown(model: &Model, text: &str) -> bool {
     picture(model, size(120, 40)).contains(text)
 }
 
@@ -103,7 +102,7 @@ fn bindings() -> impl Iterator<Item = &'static Binding> {
     BINDINGS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
-/// Name, effects, log line, and what is on the screen afterwards.
+/// Action, effects, log line, and text on the screen afterwards.
 #[rustfmt::skip]
 const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("play-pause", "toggle", "", ""),
@@ -137,7 +136,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("tenth-9", "seek 54.000", "", ""),
     ("go-to", "", "", " go to: "),
     ("undo-seek", "", "no seek to undo", ""),
-    ("loop", "", "A at +00:12.184; once more sets B, or here clears A", "A set"),
+    ("loop", "", "A at +00:12.184; press again for B, or here to clear A", "A set"),
     ("loop-all", "loop", "all of it loops", "loop"),
     ("mark", "mark 12.184", "mark at +00:12.184", "◆"),
     ("name-mark", "", "", " name of the mark: "),
@@ -153,7 +152,7 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
     ("time-face", "", "", "12:32:19.184 UTC"),
     ("zoom-in", "outline 4.684 to 34.684", "", "zoom 00:15.000"),
     ("zoom-out", "", "", ""),
-    ("log", "", "", "events, the newest first"),
+    ("log", "", "", "events, newest first"),
     ("help", "", "", "play or pause; at the end, play again"),
     ("back", "", "", ""),
     ("redraw", "redraw", "", ""),
@@ -162,16 +161,16 @@ const ACTIONS: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn every_key_of_every_action_does_what_it_says() {
+fn every_key_has_the_effects_of_its_action() {
     for (name, expected, says, shows) in ACTIONS {
         let row = bindings().find(|row| row.name == *name);
-        let row = row.unwrap_or_else(|| panic!("{name} is no action any more"));
+        let row = row.unwrap_or_else(|| panic!("{name} is not an action any more"));
         for key in Keys::parse(row.keys).unwrap().iter() {
             let mut model = paused();
-            model.take(Event::Key(*key), stamp(10_000));
+            model.handle(Event::Key(*key), stamp(10_000));
             assert_eq!(effects(&mut model), *expected, "{name}");
-            assert_eq!(said(&model), *says, "{name}");
-            assert!(is_seen(&model, shows), "{name}: {shows}");
+            assert_eq!(last_log_line(&model), *says, "{name}");
+            assert!(is_shown(&model, shows), "{name}: {shows}");
         }
     }
     let tested: BTreeSet<&str> = ACTIONS.iter().map(|(name, ..)| *name).collect();
@@ -180,7 +179,7 @@ fn every_key_of_every_action_does_what_it_says() {
 }
 
 #[test]
-fn what_was_opened_closes_with_the_same_key_or_esc() {
+fn an_overlay_closes_with_its_own_key_or_esc() {
     for (open, close, shows) in [
         ("?", "?", "╭ keys"),
         ("?", "esc", "╭ keys"),
@@ -194,58 +193,61 @@ fn what_was_opened_closes_with_the_same_key_or_esc() {
         ("g", "enter", " go to: "),
     ] {
         let mut model = paused();
-        assert_eq!(does(&mut model, open), "", "{open}");
-        assert!(is_seen(&model, shows), "{open}");
-        assert_eq!(does(&mut model, close), "", "{open} {close}");
-        assert!(!is_seen(&model, shows), "{open} {close}");
+        assert_eq!(effects_of(&mut model, open), "", "{open}");
+        assert!(is_shown(&model, shows), "{open}");
+        assert_eq!(effects_of(&mut model, close), "", "{open} {close}");
+        assert!(!is_shown(&model, shows), "{open} {close}");
     }
 }
 
 #[test]
-fn what_quits_quits_from_everywhere_and_text_is_text() {
+fn quit_works_everywhere_and_prompts_take_text() {
     for open in ["", "?", "e", "enter", "g", "/", "M", "l", "z"] {
         let mut model = paused();
         press(&mut model, open);
         model.take_effects();
-        assert_eq!(does(&mut model, "ctrl+c"), "quit", "{open}");
+        assert_eq!(effects_of(&mut model, "ctrl+c"), "quit", "{open}");
     }
     for (open, label) in [("g", "go to"), ("/", "filter"), ("M", "name of the mark")] {
         let mut model = paused();
-        assert_eq!(does(&mut model, open), "");
+        assert_eq!(effects_of(&mut model, open), "");
         type_text(&mut model, "q ?gl");
         assert_eq!(effects(&mut model), "", "{open}");
-        assert!(is_seen(&model, &format!(" {label}: q ?gl")), "{open}");
+        assert!(is_shown(&model, &format!(" {label}: q ?gl")), "{open}");
     }
     for open in ["g", "/", "M"] {
         let mut model = paused();
         press(&mut model, open);
-        assert_eq!(does(&mut model, "ctrl+z"), "suspend", "{open}");
-        assert_eq!(does(&mut model, "ctrl+l"), "redraw", "{open}");
+        assert_eq!(effects_of(&mut model, "ctrl+z"), "suspend", "{open}");
+        assert_eq!(effects_of(&mut model, "ctrl+l"), "redraw", "{open}");
         type_text(&mut model, "a b");
-        assert_eq!(does(&mut model, "ctrl+w"), "", "{open}");
+        assert_eq!(effects_of(&mut model, "ctrl+w"), "", "{open}");
         assert!(
-            is_seen(&model, ": a") && !is_seen(&model, ": a b"),
+            is_shown(&model, ": a") && !is_shown(&model, ": a b"),
             "{open}"
         );
     }
     for open in ["?", "e", "enter"] {
         let mut model = paused();
         press(&mut model, open);
-        assert_eq!(does(&mut model, "q"), "quit", "{open}");
-        assert_eq!(does(&mut model, "space"), "toggle", "{open}");
+        assert_eq!(effects_of(&mut model, "q"), "quit", "{open}");
+        assert_eq!(effects_of(&mut model, "space"), "toggle", "{open}");
     }
 }
 
 #[test]
-fn other_keys_can_be_said() {
+fn keys_can_be_rebound() {
     let keys = |text| Keys::parse(text).unwrap();
-    let bindings = look()
+    let bindings = appearance()
         .bindings
         .rebound(Action::Quit, &keys("x ctrl+q"))
         .rebound(Action::Step(1), &keys("m"))
         .rebound(Action::Log, &Keys::parse("").unwrap());
-    let mut model = fresh(Look { bindings, ..look() });
-    stand(&mut model, State::Paused, 12_184);
+    let mut model = fresh(Appearance {
+        bindings,
+        ..appearance()
+    });
+    set_state(&mut model, State::Paused, 12_184);
     check(
         model,
         &[
@@ -263,21 +265,24 @@ fn other_keys_can_be_said() {
 }
 
 #[test]
-fn what_edits_a_line_of_text_does_so_whatever_else_it_does() {
+fn keys_that_edit_text_do_so_in_a_prompt_even_if_they_are_bound() {
     let keys = |text| Keys::parse(text).unwrap();
-    let bindings = look()
+    let bindings = appearance()
         .bindings
         .rebound(Action::Quit, &keys("ctrl+w ctrl+q"))
         .rebound(Action::Redraw, &keys("ctrl+u r f5"));
-    let mut model = fresh(Look { bindings, ..look() });
+    let mut model = fresh(Appearance {
+        bindings,
+        ..appearance()
+    });
     press(&mut model, "g");
     type_text(&mut model, "1 2r");
-    assert_eq!(does(&mut model, "ctrl+w"), "");
-    assert!(is_seen(&model, " go to: 1") && !is_seen(&model, "2r"));
-    assert_eq!(does(&mut model, "ctrl+u"), "");
-    assert!(is_seen(&model, "nanoseconds"));
-    assert_eq!(does(&mut model, "ctrl+q ctrl+c"), "quit, quit");
-    assert_eq!(does(&mut model, "esc ctrl+w ctrl+u"), "quit, redraw");
+    assert_eq!(effects_of(&mut model, "ctrl+w"), "");
+    assert!(is_shown(&model, " go to: 1") && !is_shown(&model, "2r"));
+    assert_eq!(effects_of(&mut model, "ctrl+u"), "");
+    assert!(is_shown(&model, "nanoseconds"));
+    assert_eq!(effects_of(&mut model, "ctrl+q ctrl+c"), "quit, quit");
+    assert_eq!(effects_of(&mut model, "esc ctrl+w ctrl+u"), "quit, redraw");
 }
 
 #[test]
@@ -309,25 +314,25 @@ fn the_filter_keeps_the_selected_topic() {
 }
 
 #[test]
-fn what_is_pasted_is_typed() {
+fn pasted_text_goes_into_the_prompt() {
     let mut model = paused();
-    let paste = |model: &mut Model, text: &str| model.take(Event::Paste(text.into()), stamp(0));
+    let paste = |model: &mut Model, text: &str| model.handle(Event::Paste(text.into()), stamp(0));
     paste(&mut model, "q");
     assert_eq!(effects(&mut model), "");
     press(&mut model, "/");
     paste(&mut model, "ti\n\u{1b}[31m");
-    assert!(is_seen(&model, "filter: ti[31m"));
+    assert!(is_shown(&model, "filter: ti[31m"));
     press(&mut model, "esc g");
     paste(&mut model, "+5s\r\n");
-    assert_eq!(does(&mut model, "enter"), "seek 17.184");
+    assert_eq!(effects_of(&mut model, "enter"), "seek 17.184");
     press(&mut model, "g x enter");
-    assert!(is_seen(&model, "is no time"));
+    assert!(is_shown(&model, "is not a time"));
     paste(&mut model, "y");
-    assert!(!is_seen(&model, "is no time"));
+    assert!(!is_shown(&model, "is not a time"));
 }
 
 #[test]
-fn times_to_go_to() {
+fn go_to_seeks_to_the_typed_time() {
     let mut model = paused();
     for (text, expected) in [
         ("50%", "seek 30.000"),
@@ -338,115 +343,133 @@ fn times_to_go_to() {
     ] {
         press(&mut model, "g");
         type_text(&mut model, text);
-        assert_eq!(does(&mut model, "enter"), expected, "{text}");
-        assert!(!is_seen(&model, " go to: "), "{text}");
+        assert_eq!(effects_of(&mut model, "enter"), expected, "{text}");
+        assert!(!is_shown(&model, " go to: "), "{text}");
     }
     for text in ["5s", "5", "0:05"] {
         press(&mut model, "g");
         type_text(&mut model, text);
-        assert_eq!(does(&mut model, "enter"), "seek 5.000", "{text}");
+        assert_eq!(effects_of(&mut model, "enter"), "seek 5.000", "{text}");
     }
     for text in ["1:30", "90s", "150%"] {
         press(&mut model, "g");
         type_text(&mut model, text);
-        assert_eq!(does(&mut model, "enter"), "", "{text}");
-        assert!(is_seen(&model, "lies outside the recording"), "{text}");
+        assert_eq!(effects_of(&mut model, "enter"), "", "{text}");
+        assert!(is_shown(&model, "lies outside the recording"), "{text}");
         press(&mut model, "esc");
     }
     press(&mut model, "g");
     type_text(&mut model, "12:00");
-    assert_eq!(does(&mut model, "enter"), "");
-    assert!(is_seen(&model, "it was not 12:00 while this was recorded"));
-    assert_eq!(does(&mut model, "backspace"), "");
-    assert!(is_seen(&model, " go to: 12:0") && !is_seen(&model, "it was not"));
+    assert_eq!(effects_of(&mut model, "enter"), "");
+    assert!(is_shown(
+        &model,
+        "12:00 is not a time of day in the recording"
+    ));
+    assert_eq!(effects_of(&mut model, "backspace"), "");
+    assert!(is_shown(&model, " go to: 12:0") && !is_shown(&model, "is not a time of day"));
     press(&mut model, "backspace backspace backspace backspace");
-    assert!(is_seen(&model, "nanoseconds"));
-    // Times of day are as they are shown.
+    assert!(is_shown(&model, "nanoseconds"));
+    // Times of day are typed in the zone in which they are shown.
     press(&mut model, "esc T g");
     type_text(&mut model, "12:32:17");
-    assert_eq!(does(&mut model, "enter"), "seek 10.000");
+    assert_eq!(effects_of(&mut model, "enter"), "seek 10.000");
 }
 
 #[test]
 fn seeks_add_up_before_the_player_has_answered() {
     let mut model = paused();
-    assert_eq!(does(&mut model, "right right right left"), "seek 22.184");
-    model.has_sought(at(22_184));
-    stand(&mut model, State::Paused, 12_184);
-    assert_eq!(model.here(), at(22_184), "the player has not jumped yet");
     assert_eq!(
-        does(&mut model, "right . right"),
+        effects_of(&mut model, "right right right left"),
+        "seek 22.184"
+    );
+    model.seek_sent(at(22_184));
+    set_state(&mut model, State::Paused, 12_184);
+    assert_eq!(
+        model.playhead(),
+        at(22_184),
+        "the player has not jumped yet"
+    );
+    assert_eq!(
+        effects_of(&mut model, "right . right"),
         "seek 27.184, step 1, seek 32.184"
     );
-    // The first of two more is asked for; whatever the player does meanwhile, the last one is meant.
-    model.has_sought(at(27_184));
+    // Two more seeks: until the player has carried out the last one, the playhead is at its target.
+    model.seek_sent(at(27_184));
     let jumped = |seeks, millis| Status {
         seeks,
         ..status(State::Paused, millis, speed(1_000_000))
     };
-    show(&mut model, jumped(2, 27_184));
-    assert_eq!(model.here(), at(32_184), "the last one was not asked for");
-    model.has_sought(at(32_184));
-    show(&mut model, jumped(2, 27_184));
-    assert_eq!(model.here(), at(32_184), "it was not taken");
-    show(&mut model, jumped(3, 32_500));
-    assert_eq!(model.here(), at(32_500), "it was");
-    assert_eq!(does(&mut model, "right"), "seek 37.500");
-    assert_eq!(does(&mut model, "end right right"), "seek 60.000");
+    set_status(&mut model, jumped(2, 27_184));
+    assert_eq!(model.playhead(), at(32_184), "the last seek was not sent");
+    model.seek_sent(at(32_184));
+    set_status(&mut model, jumped(2, 27_184));
+    assert_eq!(
+        model.playhead(),
+        at(32_184),
+        "the player has not carried it out"
+    );
+    set_status(&mut model, jumped(3, 32_500));
+    assert_eq!(
+        model.playhead(),
+        at(32_500),
+        "the player has carried it out"
+    );
+    assert_eq!(effects_of(&mut model, "right"), "seek 37.500");
+    assert_eq!(effects_of(&mut model, "end right right"), "seek 60.000");
 }
 
 #[test]
 fn rates_add_up_before_the_player_has_answered() {
     let mut model = paused();
-    assert_eq!(does(&mut model, "}"), "rate 2");
-    stand(&mut model, State::Paused, 12_184);
-    assert_eq!(does(&mut model, "}"), "rate 4");
-    stand(&mut model, State::Paused, 12_184);
-    assert_eq!(does(&mut model, "r"), "rate -4");
-    show(&mut model, status(State::Paused, 12_184, speed(-4_000_000)));
-    assert_eq!(does(&mut model, "{"), "rate -2");
+    assert_eq!(effects_of(&mut model, "}"), "rate 2");
+    set_state(&mut model, State::Paused, 12_184);
+    assert_eq!(effects_of(&mut model, "}"), "rate 4");
+    set_state(&mut model, State::Paused, 12_184);
+    assert_eq!(effects_of(&mut model, "r"), "rate -4");
+    set_status(&mut model, status(State::Paused, 12_184, speed(-4_000_000)));
+    assert_eq!(effects_of(&mut model, "{"), "rate -2");
 }
 
 #[test]
-fn topics_that_others_mute_are_seen() {
+fn a_topic_that_another_client_mutes_is_shown_as_muted() {
     let mut model = paused();
-    model.hear(|topic| topic == TopicId(0));
-    assert!(is_seen(&model, "(muted)"));
-    assert_eq!(does(&mut model, "home"), "seek 0.000");
-    model.hear(|_| false);
-    assert!(!is_seen(&model, "(muted)"));
+    model.set_muted(|topic| topic == TopicId(0));
+    assert!(is_shown(&model, "(muted)"));
+    assert_eq!(effects_of(&mut model, "home"), "seek 0.000");
+    model.set_muted(|_| false);
+    assert!(!is_shown(&model, "(muted)"));
 }
 
 #[test]
-fn what_stands_at_the_edge_it_plays_to_begins_again() {
+fn play_at_the_edge_starts_again_from_the_other_edge() {
     let mut model = paused();
-    stand(&mut model, State::Paused, SECONDS * 1000);
-    assert_eq!(does(&mut model, "space"), "seek 0.000, play");
+    set_state(&mut model, State::Paused, SECONDS * 1000);
+    assert_eq!(effects_of(&mut model, "space"), "seek 0.000, play");
     let mut model = paused();
-    show(&mut model, status(State::Paused, 0, speed(-1_000_000)));
-    assert_eq!(does(&mut model, "space"), "seek 60.000, play");
+    set_status(&mut model, status(State::Paused, 0, speed(-1_000_000)));
+    assert_eq!(effects_of(&mut model, "space"), "seek 60.000, play");
     let mut model = paused();
-    stand(&mut model, State::Paused, 0);
-    assert_eq!(does(&mut model, "space"), "toggle");
+    set_state(&mut model, State::Paused, 0);
+    assert_eq!(effects_of(&mut model, "space"), "toggle");
 }
 
 #[test]
-fn a_lost_connection_is_told_also_while_paused() {
+fn a_lost_connection_is_shown_also_while_paused() {
     let mut model = paused();
     let lost = |state| Status {
         gates: Gates::OPEN.close(Gate::Path),
         ..status(state, 12_184, speed(1_000_000))
     };
-    show(&mut model, lost(State::Paused));
-    assert!(is_seen(&model, "PAUSED") && is_seen(&model, "no connection"));
-    show(&mut model, lost(State::Gated));
-    assert!(is_seen(&model, "NO CONNECTION") && !is_seen(&model, "no connection"));
+    set_status(&mut model, lost(State::Paused));
+    assert!(is_shown(&model, "PAUSED") && is_shown(&model, "no connection"));
+    set_status(&mut model, lost(State::Gated));
+    assert!(is_shown(&model, "NO CONNECTION") && !is_shown(&model, "no connection"));
 }
 
 #[test]
-fn a_latched_topic_stands_from_its_first_message_on() {
+fn a_latched_topic_has_a_line_after_its_first_message() {
     let mut model = paused();
-    // In the third of four parts a message of every topic.
+    // Every topic has a message in the third of four parts.
     let topic = TopicOutline {
         density: vec![0.0, 0.0, 1.0, 0.0],
         bytes: None,
@@ -458,7 +481,7 @@ fn a_latched_topic_stands_from_its_first_message_on() {
         },
         is_whole: true,
     };
-    model.take(Event::Lane(lane), stamp(0));
+    model.handle(Event::Lane(lane), stamp(0));
     for (name, lies) in [("tf_static", "█────"), ("imu", "█    ")] {
         press(&mut model, "/");
         type_text(&mut model, name);
@@ -471,11 +494,11 @@ fn a_latched_topic_stands_from_its_first_message_on() {
 }
 
 #[test]
-fn as_fast_as_it_goes_is_playing_also_while_it_reads() {
+fn at_rate_max_reading_counts_as_playing() {
     let mut model = paused();
-    show(&mut model, status(State::Starved, 12_184, speed(1_000_000)));
+    set_status(&mut model, status(State::Starved, 12_184, speed(1_000_000)));
     assert!(!model.is_moving());
-    show(&mut model, status(State::Starved, 12_184, Pace::Max));
+    set_status(&mut model, status(State::Starved, 12_184, Pace::Max));
     assert!(model.is_moving());
 }
 
@@ -483,7 +506,7 @@ fn as_fast_as_it_goes_is_playing_also_while_it_reads() {
 fn seeks_that_follow_each_other_are_undone_together() {
     let mut model = paused();
     let mut press_at = |millis: i64, key: &str| {
-        model.take(Event::Key(key.parse().unwrap()), stamp(millis));
+        model.handle(Event::Key(key.parse().unwrap()), stamp(millis));
         effects(&mut model)
     };
     for (millis, key, expected) in [
@@ -496,7 +519,7 @@ fn seeks_that_follow_each_other_are_undone_together() {
         (7_100, "u", "seek 27.184"),
         (7_200, "u", "seek 12.184"),
         (7_300, "u", ""),
-        // What is sought right after an undo can be undone by itself.
+        // A seek right after an undo is undone by itself.
         (7_350, "right", "seek 17.184"),
         (9_000, "u", "seek 12.184"),
     ] {
@@ -533,52 +556,55 @@ fn rates_have_limits_and_keep_their_direction() {
         (500_000, "r r", "rate -0.5, rate 0.5", ""),
     ] {
         let mut model = paced(speed(millionths));
-        assert_eq!(does(&mut model, key), expected, "{millionths} {key}");
-        assert_eq!(said(&model), says, "{millionths} {key}");
+        assert_eq!(effects_of(&mut model, key), expected, "{millionths} {key}");
+        assert_eq!(last_log_line(&model), says, "{millionths} {key}");
     }
     for (key, expected, says) in [
         ("]", "", "the rate is max; backspace sets it to 1×"),
         ("{", "", "the rate is max; backspace sets it to 1×"),
-        ("r", "", "a rate of max goes forwards only"),
+        ("r", "", "a rate of max plays forwards only"),
         ("backspace", "rate 1", ""),
     ] {
         let mut model = paced(Pace::Max);
-        assert_eq!(does(&mut model, key), expected, "{key}");
-        assert_eq!(said(&model), says, "{key}");
+        assert_eq!(effects_of(&mut model, key), expected, "{key}");
+        assert_eq!(last_log_line(&model), says, "{key}");
     }
 }
 
 #[test]
 fn a_loop_by_keys() {
-    let to = |model: &mut Model, millis| stand(model, State::Paused, millis);
+    let to = |model: &mut Model, millis| set_state(model, State::Paused, millis);
     let mut model = paused();
     for says in [
-        "A at +00:12.184; once more sets B, or here clears A",
+        "A at +00:12.184; press again for B, or here to clear A",
         "A is cleared",
     ] {
-        assert_eq!(does(&mut model, "l"), "");
-        assert_eq!(said(&model), says);
+        assert_eq!(effects_of(&mut model, "l"), "");
+        assert_eq!(last_log_line(&model), says);
     }
-    assert!(!is_seen(&model, "A set"));
-    assert_eq!(does(&mut model, "l"), "");
+    assert!(!is_shown(&model, "A set"));
+    assert_eq!(effects_of(&mut model, "l"), "");
     to(&mut model, 5_000);
-    assert_eq!(does(&mut model, "l"), "range 5.000 to 12.184, loop");
-    assert_eq!(said(&model), "loops from A +00:05.000 to B +00:12.184");
-    // All of it loops only once the part does not.
-    assert_eq!(does(&mut model, "L"), "");
-    assert_eq!(does(&mut model, "l"), "range 0.000 to 60.000, loop");
-    assert_eq!(said(&model), "the loop is cleared");
-    assert_eq!(does(&mut model, "L"), "hold");
+    assert_eq!(effects_of(&mut model, "l"), "range 5.000 to 12.184, loop");
+    assert_eq!(
+        last_log_line(&model),
+        "loops from A +00:05.000 to B +00:12.184"
+    );
+    // The whole range loops only once the A–B loop is cleared.
+    assert_eq!(effects_of(&mut model, "L"), "");
+    assert_eq!(effects_of(&mut model, "l"), "range 0.000 to 60.000, loop");
+    assert_eq!(last_log_line(&model), "the loop is cleared");
+    assert_eq!(effects_of(&mut model, "L"), "hold");
 }
 
-/// With a player that plays from 10 s to 50 s and is paused there.
+/// A model of a player that plays from 10 s to 50 s and is paused.
 fn limited(millis: i64) -> Model {
     let part = Facts {
         played: TimeRange::between(at(10_000), at(50_000)),
         ..facts()
     };
-    let mut model = Model::new(part, look(), rows(), marks(), SCREEN);
-    show(&mut model, within(10_000, 50_000, millis));
+    let mut model = Model::new(part, appearance(), rows(), marks(), SCREEN);
+    set_status(&mut model, within(10_000, 50_000, millis));
     model
 }
 
@@ -593,137 +619,137 @@ fn within(from: i64, to: i64, millis: i64) -> Status {
 }
 
 #[test]
-fn a_cleared_loop_goes_back_to_what_was_played_before_it() {
+fn clearing_a_loop_restores_the_played_range() {
     let mut model = limited(20_000);
-    assert_eq!(does(&mut model, "l"), "");
-    show(&mut model, within(10_000, 50_000, 30_000));
-    assert_eq!(does(&mut model, "l"), "range 20.000 to 30.000, loop");
-    show(&mut model, within(20_000, 30_000, 25_000));
-    assert_eq!(does(&mut model, "l"), "range 10.000 to 50.000, hold");
+    assert_eq!(effects_of(&mut model, "l"), "");
+    set_status(&mut model, within(10_000, 50_000, 30_000));
+    assert_eq!(effects_of(&mut model, "l"), "range 20.000 to 30.000, loop");
+    set_status(&mut model, within(20_000, 30_000, 25_000));
+    assert_eq!(effects_of(&mut model, "l"), "range 10.000 to 50.000, hold");
     // The player has not processed it yet.
-    show(&mut model, within(20_000, 30_000, 25_000));
-    assert_eq!(does(&mut model, "home"), "seek 10.000");
+    set_status(&mut model, within(20_000, 30_000, 25_000));
+    assert_eq!(effects_of(&mut model, "home"), "seek 10.000");
 
-    // A seek has taken it out of its limits, where a loop is set.
+    // A seek has left the played range, and a loop is set there.
     let mut model = limited(20_000);
-    assert_eq!(does(&mut model, "0"), "seek 0.000");
-    model.has_sought(at(0));
+    assert_eq!(effects_of(&mut model, "0"), "seek 0.000");
+    model.seek_sent(at(0));
     let taken = Status {
         seeks: 1,
         ..within(0, 50_000, 2_000)
     };
-    show(&mut model, taken);
-    assert_eq!(does(&mut model, "l"), "");
-    show(&mut model, within(0, 50_000, 5_000));
-    assert_eq!(does(&mut model, "l"), "range 2.000 to 5.000, loop");
-    show(&mut model, within(2_000, 5_000, 4_000));
-    assert_eq!(does(&mut model, "l"), "range 0.000 to 50.000, hold");
+    set_status(&mut model, taken);
+    assert_eq!(effects_of(&mut model, "l"), "");
+    set_status(&mut model, within(0, 50_000, 5_000));
+    assert_eq!(effects_of(&mut model, "l"), "range 2.000 to 5.000, loop");
+    set_status(&mut model, within(2_000, 5_000, 4_000));
+    assert_eq!(effects_of(&mut model, "l"), "range 0.000 to 50.000, hold");
 
-    // The mouse has set one where nothing was played.
+    // The mouse has set a loop outside of the played range.
     let mut model = limited(20_000);
     mouse(&mut model, Gesture::RangePress, 70, 4);
     mouse(&mut model, Gesture::Release, 78, 4);
     assert_eq!(effects(&mut model), "range 53.076 to 60.000, loop");
-    show(&mut model, within(53_077, 60_000, 54_000));
-    assert_eq!(does(&mut model, "right"), "seek 59.000");
-    assert_eq!(does(&mut model, "l"), "range 10.000 to 60.000, hold");
+    set_status(&mut model, within(53_077, 60_000, 54_000));
+    assert_eq!(effects_of(&mut model, "right"), "seek 59.000");
+    assert_eq!(effects_of(&mut model, "l"), "range 10.000 to 60.000, hold");
 }
 
 #[test]
-fn a_seek_beyond_the_limits_lifts_them_and_says_so() {
+fn a_seek_beyond_the_played_range_extends_it_and_is_logged() {
     let mut model = limited(20_000);
     for (keys, expected, says) in [
         ("end", "seek 50.000", ""),
         (
             "9",
             "seek 54.000",
-            "it plays to the end of the recording from here on",
+            "from here on the end of the recording is played, too",
         ),
         (
             "end",
             "seek 60.000",
-            "it plays to the end of the recording from here on",
+            "from here on the end of the recording is played, too",
         ),
         (
             "home",
             "seek 10.000",
-            "it plays to the end of the recording from here on",
+            "from here on the end of the recording is played, too",
         ),
         (
             "0",
             "seek 0.000",
-            "the start of the recording is played, too, from here on",
+            "from here on the start of the recording is played, too",
         ),
         (
             "5",
             "seek 30.000",
-            "the start of the recording is played, too, from here on",
+            "from here on the start of the recording is played, too",
         ),
         (
             "home",
             "seek 0.000",
-            "the start of the recording is played, too, from here on",
+            "from here on the start of the recording is played, too",
         ),
     ] {
-        assert_eq!(does(&mut model, keys), expected, "{keys}");
-        model.has_sought(model.here());
-        assert_eq!(said(&model), says, "{keys}");
+        assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
+        model.seek_sent(model.playhead());
+        assert_eq!(last_log_line(&model), says, "{keys}");
     }
-    // What was sought on the way and never asked for lifts nothing.
+    // A seek that was replaced before it was sent extends nothing.
     let mut model = limited(20_000);
-    assert_eq!(does(&mut model, "9 3"), "seek 18.000");
-    model.has_sought(model.here());
-    assert_eq!(does(&mut model, "end"), "seek 50.000");
-    // Somebody else has sought.
+    assert_eq!(effects_of(&mut model, "9 3"), "seek 18.000");
+    model.seek_sent(model.playhead());
+    assert_eq!(effects_of(&mut model, "end"), "seek 50.000");
+    // Another client has seeked.
     let mut model = limited(20_000);
-    show(&mut model, within(10_000, 60_000, 55_000));
-    assert_eq!(does(&mut model, "end"), "seek 60.000");
+    set_status(&mut model, within(10_000, 60_000, 55_000));
+    assert_eq!(effects_of(&mut model, "end"), "seek 60.000");
 }
 
 #[test]
-fn what_stands_at_its_end_plays_after_a_seek_and_when_all_of_it_loops() {
+fn at_the_end_loop_all_starts_playing() {
     let ended = || {
         let mut model = paused();
-        stand(&mut model, State::Ended, SECONDS * 1000);
+        set_state(&mut model, State::Ended, SECONDS * 1000);
         model
     };
-    assert_eq!(does(&mut ended(), "left"), "seek 55.000");
-    assert_eq!(does(&mut ended(), "L"), "loop, play");
-    assert_eq!(does(&mut ended(), "L L"), "loop, play, hold");
-    assert_eq!(does(&mut ended(), "space"), "toggle");
+    assert_eq!(effects_of(&mut ended(), "left"), "seek 55.000");
+    assert_eq!(effects_of(&mut ended(), "L"), "loop, play");
+    assert_eq!(effects_of(&mut ended(), "L L"), "loop, play, hold");
+    assert_eq!(effects_of(&mut ended(), "space"), "toggle");
 }
 
 #[test]
-fn what_loops_is_told_as_long_as_it_does() {
+fn loops_and_laps_are_shown_while_they_last() {
     let mut model = paused();
     let lapped = Status {
         laps: 2,
         ..status(State::Paused, 18_000, speed(1_000_000))
     };
-    show(&mut model, lapped);
-    assert!(!is_seen(&model, "lap 3"));
+    set_status(&mut model, lapped);
+    assert!(!is_shown(&model, "lap 3"));
     press(&mut model, "L");
-    assert!(is_seen(&model, "loop  lap 3"));
+    assert!(is_shown(&model, "loop  lap 3"));
     press(&mut model, "l");
-    assert!(is_seen(&model, "loop  A set  lap 3"));
+    assert!(is_shown(&model, "loop  A set  lap 3"));
     press(&mut model, "l L");
-    assert!(!is_seen(&model, "lap 3"));
+    assert!(!is_shown(&model, "lap 3"));
 }
 
 #[test]
-fn a_loop_is_seen_while_it_is_dragged() {
+fn a_loop_is_shown_while_it_is_dragged() {
     let mut model = paused();
     mouse(&mut model, Gesture::RangePress, 14, 4);
-    assert!(!is_seen(&model, "⟩"));
+    assert!(!is_shown(&model, "⟩"));
     mouse(&mut model, Gesture::Drag, 40, 4);
-    assert!(is_seen(&model, "⟨") && is_seen(&model, "⟩"));
+    assert!(is_shown(&model, "⟨") && is_shown(&model, "⟩"));
     assert_eq!(effects(&mut model), "");
     mouse(&mut model, Gesture::Drag, 14, 4);
-    assert!(!is_seen(&model, "⟩"));
+    assert!(!is_shown(&model, "⟩"));
 }
 
 #[test]
-fn a_release_that_is_never_told_begins_nothing() {
+fn a_release_that_is_not_reported_sets_no_loop() {
     for begins in [Gesture::Press, Gesture::RangePress] {
         for presses in [Gesture::Press, Gesture::RangePress] {
             let mut model = paused();
@@ -735,7 +761,7 @@ fn a_release_that_is_never_told_begins_nothing() {
             assert_eq!(effects(&mut model), "", "{begins:?} {presses:?}");
         }
     }
-    // Nor where something lies over the screen.
+    // Nor under an overlay.
     let mut model = paused();
     mouse(&mut model, Gesture::RangePress, 40, 4);
     press(&mut model, "?");
@@ -745,12 +771,12 @@ fn a_release_that_is_never_told_begins_nothing() {
 }
 
 #[test]
-fn a_seek_out_of_the_loop_ends_it() {
+fn a_seek_out_of_the_loop_clears_it() {
     let looped = || {
         let mut model = paused();
         press(&mut model, "l");
-        stand(&mut model, State::Paused, 31_000);
-        assert_eq!(does(&mut model, "l"), "range 12.184 to 31.000, loop");
+        set_state(&mut model, State::Paused, 31_000);
+        assert_eq!(effects_of(&mut model, "l"), "range 12.184 to 31.000, loop");
         model
     };
     let cleared = "range 0.000 to 60.000, hold";
@@ -766,19 +792,19 @@ fn a_seek_out_of_the_loop_ends_it() {
             format!("seek 31.000, {cleared}, seek 31.000"),
         ),
     ] {
-        assert_eq!(does(&mut looped(), keys), expected, "{keys}");
+        assert_eq!(effects_of(&mut looped(), keys), expected, "{keys}");
     }
 }
 
 #[test]
 fn a_loop_by_the_mouse() {
     let mut model = paused();
-    let mut does = |gesture, column, row| {
+    let mut effects_of = |gesture, column, row| {
         mouse(&mut model, gesture, column, row);
         effects(&mut model)
     };
     for (gesture, column, row, expected) in [
-        // A click alone is nothing.
+        // A click alone has no effect.
         (Gesture::RangePress, 40, 4, ""),
         (Gesture::Release, 40, 4, ""),
         (Gesture::RangePress, 14, 2, ""),
@@ -789,14 +815,14 @@ fn a_loop_by_the_mouse() {
         // A click clears.
         (Gesture::RangePress, 70, 4, ""),
         (Gesture::Release, 70, 4, "range 0.000 to 60.000, hold"),
-        // Beyond the edges the edges are meant; over the table nothing is.
+        // A position beyond an edge counts as the edge; one over the table has no effect.
         (Gesture::RangePress, 0, 4, ""),
         (Gesture::Release, 500, 4, "range 0.000 to 60.000, loop"),
         (Gesture::RangePress, 40, 10, ""),
         (Gesture::Release, 50, 4, ""),
     ] {
         assert_eq!(
-            does(gesture, column, row),
+            effects_of(gesture, column, row),
             expected,
             "{gesture:?} {column} {row}"
         );
@@ -804,7 +830,7 @@ fn a_loop_by_the_mouse() {
 }
 
 #[test]
-fn the_mouse_scrubs() {
+fn the_left_button_scrubs_and_the_wheel_seeks() {
     let mut model = paused();
     for (gesture, column, row, expected) in [
         (Gesture::Drag, 30, 4, ""),
@@ -830,7 +856,7 @@ fn the_mouse_scrubs() {
         mouse(&mut model, gesture, column, row);
         assert_eq!(effects(&mut model), expected, "{gesture:?} {column} {row}");
     }
-    // A scrub is undone as one.
+    // All seeks of a drag are undone together.
     let mut model = paused();
     for (gesture, column) in [
         (Gesture::Press, 40),
@@ -840,7 +866,7 @@ fn the_mouse_scrubs() {
         mouse(&mut model, gesture, column, 4);
     }
     assert_eq!(effects(&mut model), "seek 45.384");
-    assert_eq!(does(&mut model, "u"), "seek 12.184");
+    assert_eq!(effects_of(&mut model, "u"), "seek 12.184");
 }
 
 #[test]
@@ -853,7 +879,7 @@ fn the_mouse_selects_topics_and_opens_them() {
         (Gesture::Press, 16, 9),
         (Gesture::Wheel(1), 10, 10),
         (Gesture::Wheel(1), 10, 11),
-        // The table has moved by one: its first row is the second topic.
+        // The table has scrolled by one: its first row is the second topic.
         (Gesture::Press, 7, 1),
         (Gesture::RangePress, 9, 1),
         (Gesture::Wheel(-1), 10, 0),
@@ -864,31 +890,35 @@ fn the_mouse_selects_topics_and_opens_them() {
     }
     assert_eq!(effects(&mut model), "");
     mouse(&mut model, Gesture::Press, 10, 9);
-    assert_eq!(model.wants_message(), None);
+    assert_eq!(model.wanted_message(), None);
     mouse(&mut model, Gesture::Press, 10, 9);
-    let wanted = model.wants_message().map(|(topic, at)| (topic.index(), at));
+    let wanted = model
+        .wanted_message()
+        .map(|(topic, at)| (topic.index(), at));
     assert_eq!(wanted, Some((2, at(12_184))));
-    // What lies over the screen takes the wheel, and no clicks; the bar above it takes both.
+    // An overlay takes the wheel and no clicks; the bar above it takes both.
     mouse(&mut model, Gesture::Press, 10, 12);
     mouse(&mut model, Gesture::Wheel(1), 10, 12);
     assert_eq!((effects(&mut model).as_str(), index(&model)), ("", Some(2)));
-    let place = model.here();
+    let place = model.playhead();
     mouse(&mut model, Gesture::Wheel(1), 40, 4);
     assert_eq!(effects(&mut model), "seek 13.184");
     mouse(&mut model, Gesture::Wheel(-1), 40, 4);
     assert_eq!(
-        (effects(&mut model).as_str(), model.here()),
+        (effects(&mut model).as_str(), model.playhead()),
         ("seek 12.184", place)
     );
     mouse(&mut model, Gesture::Press, 60, 4);
     assert_eq!(effects(&mut model), "seek 45.384");
     mouse(&mut model, Gesture::Drag, 40, 4);
     mouse(&mut model, Gesture::Release, 40, 4);
-    let dragged = model.here();
+    let dragged = model.playhead();
     assert!(dragged < at(45_384) && effects(&mut model).starts_with("seek "));
-    let wanted = model.wants_message().map(|(topic, at)| (topic.index(), at));
+    let wanted = model
+        .wanted_message()
+        .map(|(topic, at)| (topic.index(), at));
     assert_eq!(wanted, Some((2, dragged)));
-    // The help and a line to type in take all of it.
+    // The help and a prompt take all mouse events.
     for layer in ["?", "g"] {
         press(&mut model, layer);
         mouse(&mut model, Gesture::Press, 60, 4);
@@ -905,7 +935,7 @@ fn marks_are_set_named_and_gone_to() {
     let mut model = paused();
     for (keys, expected, says) in [
         ("m", "mark 12.184", "mark at +00:12.184"),
-        ("m", "unmark 12.184", "the mark at +00:12.184 is gone"),
+        ("m", "unmark 12.184", "mark at +00:12.184 removed"),
         (
             "M b u s enter",
             "mark 12.184: bus",
@@ -919,28 +949,28 @@ fn marks_are_set_named_and_gone_to() {
         ("M ! esc", "", "mark at +00:12.184: bus (×2)"),
         ("n", "seek 27.000", "mark at +00:12.184: bus (×2)"),
         ("n", "seek 48.250", "hard braking"),
-        ("n", "", "no mark further on"),
-        ("N", "seek 27.000", "no mark further on"),
+        ("n", "", "no later mark"),
+        ("N", "seek 27.000", "no later mark"),
         ("N", "seek 12.184", "bus"),
         ("N", "seek 9.500", "pedestrian"),
-        ("N", "", "no mark before this"),
+        ("N", "", "no earlier mark"),
         (
             "n m",
             "seek 12.184, unmark 12.184",
-            "the mark at +00:12.184 is gone",
+            "mark at +00:12.184 removed",
         ),
     ] {
-        assert_eq!(does(&mut model, keys), expected, "{keys}");
-        assert_eq!(said(&model), says, "{keys}");
+        assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
+        assert_eq!(last_log_line(&model), says, "{keys}");
     }
 }
 
 #[test]
-fn a_mark_is_named_where_it_was_asked_for() {
+fn a_mark_is_set_where_its_prompt_was_opened() {
     let mut model = paused();
     press(&mut model, "M");
-    stand(&mut model, State::Playing, 14_000);
-    assert_eq!(does(&mut model, "x enter"), "mark 12.184: x");
+    set_state(&mut model, State::Playing, 14_000);
+    assert_eq!(effects_of(&mut model, "x enter"), "mark 12.184: x");
 }
 
 #[test]
@@ -956,10 +986,10 @@ fn a_mark_just_passed_is_not_the_next_one() {
         (State::Paused, 26_800, -1_000_000, "n", "seek 27.000"),
         (State::Playing, 27_300, -1_000_000, "N", "seek 27.000"),
     ] {
-        let mut model = fresh(look());
-        show(&mut model, status(state, millis, speed(millionths)));
+        let mut model = fresh(appearance());
+        set_status(&mut model, status(state, millis, speed(millionths)));
         assert_eq!(
-            does(&mut model, key),
+            effects_of(&mut model, key),
             expected,
             "{state:?} {millis} {millionths} {key}"
         );
@@ -999,8 +1029,8 @@ fn topics_are_muted_and_published_again() {
         ("<", "", "this topic is not played"),
         (">", "", "this topic is not played (×2)"),
     ] {
-        assert_eq!(does(&mut model, keys), expected, "{keys}");
-        assert_eq!(said(&model), says, "{keys}");
+        assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
+        assert_eq!(last_log_line(&model), says, "{keys}");
     }
 }
 
@@ -1008,31 +1038,35 @@ fn topics_are_muted_and_published_again() {
 fn a_card_asks_for_its_message_wherever_the_playhead_is() {
     let mut model = paused();
     press(&mut model, "enter");
-    let (topic, wanted) = model.wants_message().unwrap();
+    let (topic, wanted) = model.wanted_message().unwrap();
     let peeked = |topic, at| {
-        let found = Found::Nothing;
-        Event::Peeked(Peeked { topic, at, found })
+        let found = LookupOutcome::NoMessage;
+        Event::Lookup(LookupResult {
+            topic,
+            at,
+            outcome: found,
+        })
     };
-    model.take(peeked(bagplay::bag::TopicId(7), wanted), stamp(0));
+    model.handle(peeked(bagplay::bag::TopicId(7), wanted), stamp(0));
     assert_eq!(
-        model.wants_message(),
+        model.wanted_message(),
         Some((topic, wanted)),
-        "it is another topic's"
+        "the answer is for another topic"
     );
-    model.take(peeked(topic, wanted), stamp(0));
-    assert_eq!(model.wants_message(), None);
+    model.handle(peeked(topic, wanted), stamp(0));
+    assert_eq!(model.wanted_message(), None);
     press(&mut model, "right");
-    assert_eq!(model.wants_message(), Some((topic, at(17_184))));
+    assert_eq!(model.wanted_message(), Some((topic, at(17_184))));
     press(&mut model, "esc");
-    assert_eq!(model.wants_message(), None);
-    model.take(peeked(topic, wanted), stamp(0));
-    assert_eq!(model.wants_message(), None);
+    assert_eq!(model.wanted_message(), None);
+    model.handle(peeked(topic, wanted), stamp(0));
+    assert_eq!(model.wanted_message(), None);
 }
 
 #[test]
 fn the_window_follows_the_playhead() {
-    let mut model = told(look());
-    stand(&mut model, State::Paused, 12_184);
+    let mut model = with_events(appearance());
+    set_state(&mut model, State::Paused, 12_184);
     check(
         model.clone(),
         &[
@@ -1045,7 +1079,7 @@ fn the_window_follows_the_playhead() {
             ("z", ""),
         ],
     );
-    assert_eq!(does(&mut model, "z"), "outline 4.684 to 34.684");
+    assert_eq!(effects_of(&mut model, "z"), "outline 4.684 to 34.684");
     for (millis, millionths, expected) in [
         (18_000, 1_000_000, ""),
         (20_000, 1_000_000, "outline 18.500 to 48.500"),
@@ -1054,7 +1088,7 @@ fn the_window_follows_the_playhead() {
         (44_000, -1_000_000, "outline 15.500 to 45.500"),
         (4_000, -1_000_000, "outline 0.000 to 15.000"),
     ] {
-        show(
+        set_status(
             &mut model,
             status(State::Playing, millis, speed(millionths)),
         );
@@ -1063,14 +1097,17 @@ fn the_window_follows_the_playhead() {
 }
 
 #[test]
-fn the_closest_look_is_said() {
+fn the_largest_zoom_is_logged() {
     let mut model = paused();
-    assert_eq!(does(&mut model, "z z z z"), "outline 12.066 to 12.535");
-    assert_eq!(said(&model), "");
-    assert!(is_seen(&model, "zoom 00:00.234"));
-    assert_eq!(does(&mut model, "z"), "");
-    assert_eq!(said(&model), "this is the closest look");
-    assert!(is_seen(&model, "zoom 00:00.234"));
+    assert_eq!(
+        effects_of(&mut model, "z z z z"),
+        "outline 12.066 to 12.535"
+    );
+    assert_eq!(last_log_line(&model), "");
+    assert!(is_shown(&model, "zoom 00:00.234"));
+    assert_eq!(effects_of(&mut model, "z"), "");
+    assert_eq!(last_log_line(&model), "this is the largest zoom");
+    assert!(is_shown(&model, "zoom 00:00.234"));
 }
 
 /// The upper row of the lane, as it is drawn.
@@ -1079,7 +1116,7 @@ fn lane_row(model: &Model) -> String {
     shown.lines().nth(3).unwrap_or_default().to_owned()
 }
 
-/// With a lane of one height, and nothing in it that is read more closely.
+/// A lane of constant density.
 fn flat(range: TimeRange, is_whole: bool) -> Event {
     let lane = lane(range, 480);
     let part = TopicOutline {
@@ -1096,73 +1133,66 @@ fn flat(range: TimeRange, is_whole: bool) -> Event {
 }
 
 #[test]
-fn what_is_known_of_a_part_is_shown_until_more_is() {
+fn the_overview_is_shown_until_the_close_up_is_complete() {
     let mut model = paused();
-    assert_eq!(does(&mut model, "z"), "outline 4.684 to 34.684");
-    assert!(is_seen(&model, "reading the index"));
-    model.take(Event::Lane(lane(recording(), 480)), stamp(0));
+    assert_eq!(effects_of(&mut model, "z"), "outline 4.684 to 34.684");
+    assert!(is_shown(&model, "reading the index"));
+    model.handle(Event::Lane(lane(recording(), 480)), stamp(0));
     let overview = lane_row(&model);
-    assert!(!is_seen(&model, "reading the index"));
-    // Half of a close-up is not better, nor is that of another part.
+    assert!(!is_shown(&model, "reading the index"));
+    // Neither an incomplete close-up nor one of another part replaces the overview.
     let asked = asked_at(&mut model, 12_184);
-    model.take(flat(asked, false), stamp(0));
-    model.take(flat(TimeRange::between(at(0), at(30_000)), true), stamp(0));
+    model.handle(flat(asked, false), stamp(0));
+    model.handle(flat(TimeRange::between(at(0), at(30_000)), true), stamp(0));
     assert_eq!(lane_row(&model), overview);
-    model.take(flat(asked, true), stamp(0));
+    model.handle(flat(asked, true), stamp(0));
     let close = lane_row(&model);
     assert_ne!(close, overview);
-    // The next page is known before it is turned to.
-    stand(&mut model, State::Playing, 20_000);
+    // The next page was read with the close-up.
+    set_state(&mut model, State::Playing, 20_000);
     assert_eq!(effects(&mut model), "outline 18.500 to 48.500");
     let next = lane_row(&model);
     assert!(next.contains(close.trim()), "{next}");
-    // Elsewhere the overview does again.
-    stand(&mut model, State::Playing, 55_000);
+    // Elsewhere the overview is shown again.
+    set_state(&mut model, State::Playing, 55_000);
     assert_ne!(lane_row(&model), close);
-    assert!(!is_seen(&model, "reading the index"));
+    assert!(!is_shown(&model, "reading the index"));
 }
 
-/// The range of the close-up that zooming in at a place asks for.
+/// The range of the close-up that is requested when zooming in at a position.
 fn asked_at(model: &mut Model, millis: i64) -> TimeRange {
     press(model, "Z");
-    stand(model, State::Paused, millis);
+    set_state(model, State::Paused, millis);
     model.take_effects();
     press(model, "z");
-    let asked = model
-        .take_effects()
-        .into_iter()
-        .find_map(|effect| match effect {
-            Effect::Outline(range) => Some(range),
-            _ => None,
-        });
-    asked.unwrap()
+    requested_outline(model).unwrap()
 }
 
-/// Of densities only the newest that was asked for is read.
+/// Only the density that was requested last is read.
 #[test]
-fn an_overview_that_zooming_broke_off_is_asked_for_again() {
+fn an_overview_that_zooming_cancelled_is_requested_again() {
     let part = |range, is_whole| {
         let lane = lane(range, 480);
         Event::Lane(bagplay::tui::Lane { is_whole, ..lane })
     };
     let close_up = TimeRange::between(at(4_684), at(34_684));
     let mut model = paused();
-    model.take(part(recording(), false), stamp(0));
-    assert_eq!(does(&mut model, "z"), "outline 4.684 to 34.684");
-    model.take(part(close_up, false), stamp(0));
+    model.handle(part(recording(), false), stamp(0));
+    assert_eq!(effects_of(&mut model, "z"), "outline 4.684 to 34.684");
+    model.handle(part(close_up, false), stamp(0));
     assert_eq!(effects(&mut model), "");
-    model.take(part(close_up, true), stamp(0));
+    model.handle(part(close_up, true), stamp(0));
     assert_eq!(effects(&mut model), "outline 0.000 to 60.000");
-    model.take(part(recording(), false), stamp(0));
-    assert_eq!(does(&mut model, "Z"), "outline 0.000 to 60.000");
-    model.take(part(recording(), true), stamp(0));
-    assert_eq!(does(&mut model, "z"), "outline 4.684 to 34.684");
-    model.take(part(close_up, true), stamp(0));
-    assert_eq!(does(&mut model, "Z"), "");
+    model.handle(part(recording(), false), stamp(0));
+    assert_eq!(effects_of(&mut model, "Z"), "outline 0.000 to 60.000");
+    model.handle(part(recording(), true), stamp(0));
+    assert_eq!(effects_of(&mut model, "z"), "outline 4.684 to 34.684");
+    model.handle(part(close_up, true), stamp(0));
+    assert_eq!(effects_of(&mut model, "Z"), "");
 }
 
 #[test]
-fn zoomed_in_the_overview_is_all_and_the_bar_a_part() {
+fn when_zoomed_the_overview_spans_the_recording_and_the_bar_a_part() {
     let mut model = paused();
     press(&mut model, "z");
     model.take_effects();
@@ -1179,16 +1209,16 @@ fn zoomed_in_the_overview_is_all_and_the_bar_a_part() {
 }
 
 #[test]
-fn any_size_and_back() {
+fn the_selection_survives_any_resize() {
     let mut model = paused();
     press(&mut model, "pagedown down");
     let before = selected(&model);
     for (width, height) in [(0, 0), (1, 1), (0, 50), (200, 0), (80, 24)] {
-        model.take(Event::Resized(size(width, height)), stamp(0));
+        model.handle(Event::Resized(size(width, height)), stamp(0));
         assert_eq!(selected(&model), before, "{width}x{height}");
     }
     assert!(picture(&model, SCREEN).contains("›○ /vehicle/status"));
-    model.take(Event::Resized(size(0, 0)), stamp(0));
+    model.handle(Event::Resized(size(0, 0)), stamp(0));
     for gesture in [
         Gesture::Press,
         Gesture::RangePress,
@@ -1202,9 +1232,9 @@ fn any_size_and_back() {
 }
 
 #[test]
-fn what_is_turned_back_at_its_end_moves_at_once() {
+fn scrolling_back_from_the_end_takes_effect_at_once() {
     let mut model = paused();
-    model.take(Event::Resized(size(80, 12)), stamp(0));
+    model.handle(Event::Resized(size(80, 12)), stamp(0));
     press(&mut model, "?");
     press(&mut model, &"pagedown ".repeat(50));
     let end = picture(&model, size(80, 12));
@@ -1215,13 +1245,13 @@ fn what_is_turned_back_at_its_end_moves_at_once() {
 }
 
 #[test]
-fn start_and_end_are_those_of_what_is_played() {
+fn start_and_end_are_the_edges_of_the_played_range() {
     let part = Facts {
         played: TimeRange::between(at(10_000), at(50_000)),
         ..facts()
     };
-    let model = Model::new(part, look(), rows(), marks(), SCREEN);
-    assert_eq!(model.here(), at(10_000));
+    let model = Model::new(part, appearance(), rows(), marks(), SCREEN);
+    assert_eq!(model.playhead(), at(10_000));
     check(
         limited(20_000),
         &[
