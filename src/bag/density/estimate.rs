@@ -360,8 +360,8 @@ mod tests {
         assert!(few < all * 3 / 4, "{few} of {all}");
         for (some, whole) in some.topics.iter().zip(&whole.topics) {
             let count: f64 = whole.density.iter().sum();
-            let told: f64 = some.density.iter().sum();
-            assert!((told - count).abs() < 1e-6, "{told} for {count}");
+            let estimate: f64 = some.density.iter().sum();
+            assert!((estimate - count).abs() < 1e-6, "{estimate} for {count}");
             for (some, whole) in some.density.iter().zip(&whole.density) {
                 assert!((some - whole).abs() <= count / 20.0, "{some} for {whole}");
             }

@@ -153,7 +153,7 @@ mod tests {
         let open = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             let file = pool.open(&path).unwrap();
-            // This closes it.
+            // The pool closes the first file when it opens another one.
             let other = dir.path().join("b");
             std::fs::write(&other, b"other").unwrap();
             let other = pool.open(&other).unwrap();

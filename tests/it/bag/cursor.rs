@@ -69,7 +69,7 @@ fn a_negative_time_sorts_before_zero() {
     assert_eq!((range.start(), range.stop()), (at(minus), at(9)));
 }
 
-/// Chunks of messages over few stamps, so that many are equal and chunks overlap.
+/// Chunks of messages at few different times, so that many times are equal and chunks overlap.
 fn chunks() -> impl Strategy<Value = Vec<Vec<Note>>> {
     let note = (0..3_usize, 0..40_u64, 0..200_usize);
     let note = note.prop_map(|(topic, time, size)| Note::new(topic, time, vec![7; size]));
@@ -84,7 +84,7 @@ fn compression() -> impl Strategy<Value = Option<Compression>> {
     ]
 }
 
-/// Numbers the payloads, so that each is unique, and sorts as the law says.
+/// Numbers the payloads, so that each is unique, and sorts the messages by time.
 fn number_and_sort(files: &mut [Vec<Vec<Note>>]) -> Vec<Note> {
     let mut sorted = Vec::new();
     for (number, note) in (0_u32..).zip(files.iter_mut().flatten().flatten()) {
@@ -168,7 +168,7 @@ proptest! {
 
 #[test]
 fn a_walk_interrupted_before_a_chunk_can_be_resumed() {
-    // Too much to be opened when the file is: only what stands at the ends of the recording is known then.
+    // Too large for all chunks to be read when the file is opened: only those at its ends are known then.
     let large = vec![0; 5 << 20];
     let note = |c: u64| vec![Note::new(1, 10 + c, large.clone())];
     let mut chunks: Vec<Vec<Note>> = (0..8).map(note).collect();
@@ -179,12 +179,12 @@ fn a_walk_interrupted_before_a_chunk_can_be_resumed() {
     let rare = Selection::of([TopicId(0)], &bag);
     let end = StartAt::At(bag.range().unwrap().stop());
     let mut cursor = bag.cursor(&rare, end, Direction::Reverse);
-    let mut asked = 0;
-    let broken_off = cursor.next_while(|| {
-        asked += 1;
-        asked <= 2
+    let mut calls = 0;
+    let interrupted = cursor.next_while(|| {
+        calls += 1;
+        calls <= 2
     });
-    assert!(broken_off.is_none() && asked == 3);
+    assert!(interrupted.is_none() && calls == 3);
     assert_eq!(cursor.usage().decompressions, 2);
     let found = cursor.next_while(|| true).unwrap().unwrap();
     assert_eq!(&found.payload[..], b"rare");

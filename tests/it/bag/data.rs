@@ -43,7 +43,7 @@ fn walk(bag: &Bag, direction: Direction) -> Vec<Message> {
     cursor.map(|item| item.expect("no damage")).collect()
 }
 
-/// What the recordings' own list says of a file.
+/// A row of the list of recordings: the facts of one file.
 struct Row {
     path: String,
     messages: usize,
@@ -54,7 +54,7 @@ struct Row {
     is_finished: bool,
 }
 
-/// The rows of the list that describe single files; folders of several have no counts there.
+/// The rows that describe single files; those of folders with several files have no counts.
 fn listed(data: &Path) -> Vec<Row> {
     let list = fs::read_to_string(data.join("README.md")).unwrap();
     let row = |line: &str| {
@@ -114,7 +114,7 @@ fn every_message_equals_that_of_the_reference_reader() {
         let options = options.into_iter().collect();
         let reference = mcap::MessageStream::new_with_options(&bytes, options).unwrap();
         let mut reference: Vec<_> = reference.map_while(Result::ok).collect();
-        // Of a chunk that was cut off it gives what can be decompressed; we give nothing unchecked.
+        // Of a cut chunk the reference reader returns what can be decompressed, ours nothing without a checksum.
         let is_cut = bag
             .damage()
             .iter()

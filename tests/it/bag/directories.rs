@@ -5,7 +5,7 @@ use bagplay::time::Time;
 
 use crate::support::mcaps::{Note, Spec, all, texts};
 
-/// A directory of these files, each with a message, and perhaps what it says of itself.
+/// A directory of these files, each with one message, and with this `metadata.yaml` if given.
 fn split(files: &[(&str, &str)], metadata: Option<&str>) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (i, (name, payload)) in (1..).zip(files) {
@@ -118,10 +118,10 @@ fn a_message_count_that_differs_from_the_metadata_is_a_note() {
         let bag = Bag::open(&[dir.path()]).unwrap();
         assert_eq!(bag.notes().len(), notes);
         for note in bag.notes() {
-            let said = note.to_string();
+            let text = note.to_string();
             assert!(
-                said.ends_with("counts 2 messages, and 1 are there"),
-                "{said}"
+                text.ends_with("counts 2 messages, and 1 are there"),
+                "{text}"
             );
         }
     }

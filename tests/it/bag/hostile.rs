@@ -8,7 +8,7 @@ use mcap::records::op;
 
 use crate::support::mcaps::{Files, Note, Spec, TopicSpec, all, bag, place, texts};
 
-/// Five chunks of twenty messages, one a millisecond, without checksums that would hide the fault.
+/// Five chunks of twenty messages, one per millisecond. Without checksums, which would report every change first.
 pub(crate) fn base(compression: Option<Compression>) -> Spec {
     let message = |i: u64| Note::new(usize::from(i.is_multiple_of(2)), i * 1_000_000, vec![1; 40]);
     let chunk = |c: u64| (c * 20..c * 20 + 20).map(message).collect();
@@ -43,7 +43,7 @@ pub(crate) fn play(bag: &Bag, direction: Direction) -> (Vec<Message>, Vec<Damage
 
 pub(crate) type Change = fn(&mut Vec<u8>);
 
-/// Plays on with so many messages, in order, and this damage.
+/// Asserts that the changed file plays so many messages, in order, with damage of these kinds.
 #[track_caller]
 pub(crate) fn plays(name: &str, spec: &Spec, change: Change, count: usize, kinds: &[DamageKind]) {
     let mut bytes = spec.write();
@@ -77,7 +77,7 @@ pub(crate) fn put(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
-/// Where a chunk's declared sizes and its data are, for the compression `none` or `zstd`.
+/// The offset in the file of byte `field` of the nth chunk's body.
 pub(crate) fn chunk_field(bytes: &[u8], n: usize, field: usize) -> usize {
     place(bytes, op::CHUNK, n).at + 9 + field
 }
@@ -183,7 +183,7 @@ fn each_damaged_chunk_is_reported_once_and_skipped() {
         80,
         &[Framing],
     );
-    // Too short for the chunk, or so long that only its own header tells where it ends.
+    // A record length that is too short, or so long that only the chunk's own header shows where it ends.
     for (length, due) in [
         (0, (80, vec![Framing])),
         (5, (80, vec![Framing])),
@@ -197,7 +197,7 @@ fn each_damaged_chunk_is_reported_once_and_skipped() {
         let (messages, damage) = play(&bag(&bytes), Direction::Forward);
         assert_eq!((messages.len(), damage), due, "{length}");
     }
-    // In an uncompressed chunk: the third record's length, its opcode, its channel.
+    // The third message of an uncompressed chunk: its length, its opcode, its channel.
     let long: Change = |b| {
         let at = chunk_field(b, 2, 40 + 2 * 71 + 1);
         put(b, at, u64::MAX - 3);
@@ -242,7 +242,7 @@ fn wrong_fields_of_the_index_alone_lose_no_message() {
 #[test]
 fn a_chunk_with_wrong_times_loses_no_message_and_stays_within_the_range() {
     let millis = 1_000_000;
-    // The start and end that the index gives for the fourth chunk, of 60 to 79 ms.
+    // The start and end that the index gives for the fourth chunk, which has messages from 60 to 79 ms.
     let times = [
         (70, 79),
         (60, 65),
@@ -257,7 +257,7 @@ fn a_chunk_with_wrong_times_loses_no_message_and_stays_within_the_range() {
         let spec = base(Some(Compression::Zstd));
         let mut bytes = spec.options(|o| o.emit_message_indexes(is_indexed)).write();
         let at = place(&bytes, op::CHUNK_INDEX, 3).at + 9;
-        // The chunk itself tells the same lie: only its messages tell otherwise, and their index if there is one.
+        // The chunk's header has the same wrong times: only its messages have the right ones, and their index if any.
         for at in [at, place(&bytes, op::CHUNK, 3).at + 9] {
             put(&mut bytes, at, start * millis);
             put(&mut bytes, at + 8, end * millis);
@@ -322,7 +322,7 @@ fn an_index_that_names_a_message_of_another_topic_does_not_latch_it() {
         ..Spec::new(vec![notes])
     }
     .write();
-    // The only entry of the second channel in place of that of the first.
+    // The only entry of the first channel is replaced by that of the second.
     let entry = |n| place(&bytes, op::MESSAGE_INDEX, n).at + 9 + 2 + 4;
     let (to, from) = (entry(0), entry(1));
     bytes.copy_within(from..from + 16, to);
@@ -372,7 +372,7 @@ fn a_flipped_byte_leaves_walks_bounded_and_consistent() {
             if let Ok(bag) = Bag::open(&files.paths) {
                 let (messages, _) = play(&bag, Direction::Reverse);
                 assert!(messages.len() <= 100);
-                // What opening every chunk has found a walk over one topic finds, too.
+                // The walks over single topics find the same messages as the walk over all.
                 for id in (0..).map(TopicId).take(bag.topics().len()) {
                     let topics = Selection::of([id], &bag);
                     let walk = bag.cursor(&topics, StartAt::At(Time::MIN), Direction::Forward);
@@ -388,7 +388,7 @@ fn a_flipped_byte_leaves_walks_bounded_and_consistent() {
     }
 }
 
-/// Crate mcap leaves the data of chunks out of the sum if it writes them without checksums.
+/// Crate mcap leaves the data of chunks out of this checksum if it writes chunks without checksums.
 #[test]
 fn the_checksum_of_a_data_section_is_checked_as_its_writer_computed_it() {
     for (compression, has_checksums) in [

@@ -7,7 +7,8 @@ use bagplay::ros::Durability;
 use bagplay::time::TimeRange;
 use mcap::Compression;
 
-use crate::support::mcaps::{Note, Spec, TopicSpec, all, at, bag, places, texts};
+use crate::support::mcaps::{Note, Spec, TopicSpec, all, at, bag, places, texts, topic_id};
+use crate::support::patience::until;
 
 const LOCAL: &str = "- durability: transient_local\n";
 const VOLATILE: &str = "- durability: volatile\n";
@@ -48,7 +49,7 @@ fn found(bag: &Bag, time: u64) -> Vec<String> {
     texts(&messages)
 }
 
-/// What was copied for one jump is not taken for another message by a later one.
+/// The copy of a message that one jump made is not returned by a later jump for another message.
 #[test]
 fn latched_messages_outside_chunks_are_not_confused_between_jumps() {
     let bag = bag(&spec().options(|o| o.use_chunks(false)).write());
@@ -111,7 +112,7 @@ fn a_wrong_message_index_is_damage() {
         .iter()
         .rfind(|it| it.opcode == mcap::records::op::MESSAGE_INDEX);
     let index = index.unwrap();
-    // The offset of the only entry, of the last map: one byte off.
+    // The offset in the only entry, that of the last map.
     bytes[index.at + 9 + 2 + 4 + 8] ^= 1;
     let bag = bag(&bytes);
     let (_, damage) = bag.latched(&all(&bag), at(1000));
@@ -193,22 +194,27 @@ fn a_large_latched_message_does_not_displace_a_small_one() {
     }
 }
 
-/// What is decompressed until a jump to `time` has given all that is due there, messages of that time included.
-struct Seeks {
+/// Jumps, with the number of decompressions that each needs.
+struct Jumps {
     cues: Cues,
-    done: u64,
+    /// Decompressions so far.
+    decompressions: u64,
 }
 
-impl Seeks {
+impl Jumps {
     fn new(bag: &Bag) -> Self {
         Self::of(bag, all(bag))
     }
 
     fn of(bag: &Bag, topics: Selection) -> Self {
         let cues = Cues::new(bag.clone(), topics, 64 << 20, std::sync::Arc::new(|| {}));
-        Self { cues, done: 0 }
+        Self {
+            cues,
+            decompressions: 0,
+        }
     }
 
+    /// Jumps to `time`: the refills, and the decompressions until they and the messages of that time were read.
     fn to(&mut self, time: u64, only: Option<TopicId>) -> (Vec<String>, u64) {
         let mut cue = self.cues.start(CueAt {
             from: StartAt::At(at(time)),
@@ -227,9 +233,9 @@ impl Seeks {
                 CuePoll::End => break,
             }
         }
-        let before = self.done;
-        self.done = self.cues.usage().decompressions;
-        (texts(&refilled), self.done - before)
+        let before = self.decompressions;
+        self.decompressions = self.cues.usage().decompressions;
+        (texts(&refilled), self.decompressions - before)
     }
 }
 
@@ -247,8 +253,8 @@ fn long_spec(chunks: u64, has_message_indexes: bool) -> Spec {
         let mut notes: Vec<Note> = (0..10)
             .map(|n| Note::new(2, i * 100 + n * 10, odom.clone()))
             .collect();
-        let said = if i.is_multiple_of(2) { "even" } else { "odd" };
-        notes.insert(1, Note::new(0, i * 100 + 1, said));
+        let transform = if i.is_multiple_of(2) { "even" } else { "odd" };
+        notes.insert(1, Note::new(0, i * 100 + 1, transform));
         if i == 0 {
             notes.insert(1, Note::new(1, 1, "map"));
         }
@@ -265,33 +271,31 @@ fn long_spec(chunks: u64, has_message_indexes: bool) -> Spec {
     spec.options(|o| o.emit_message_indexes(has_message_indexes))
 }
 
-/// After some time at the beginning, the first jump is as cheap as later ones.
+/// Once the look-up has ended, the first jump needs as few decompressions as later ones.
 #[test]
 fn latched_messages_are_looked_up_in_the_background_before_the_first_jump() {
     for has_message_indexes in [true, false] {
         for chunks in [20, 400] {
             let bag = long(chunks, has_message_indexes);
-            let mut seeks = Seeks::new(&bag);
-            assert_eq!(seeks.to(0, None).0, [""; 0]);
-            while seeks.cues.is_learning() {
-                std::thread::yield_now();
-            }
-            assert_eq!(seeks.cues.usage().live_bytes, 0);
-            let (state, cost) = seeks.to(chunks * 100 - 50, None);
+            let mut jumps = Jumps::new(&bag);
+            assert_eq!(jumps.to(0, None).0, [""; 0]);
+            until("the end of the look-up", || !jumps.cues.is_learning());
+            assert_eq!(jumps.cues.usage().live_bytes, 0);
+            let (state, cost) = jumps.to(chunks * 100 - 50, None);
             assert_eq!(state, ["map", "even", "odd"]);
-            // The chunk that is walked, and those of the map and the two transforms.
+            // The chunk at the position, and those of the map and the two transforms.
             assert!(cost <= 4, "{cost} of {chunks}");
         }
     }
 }
 
-/// Of uncompressed chunks only the messages themselves are read, so that the very first jump opens no more either.
+/// Of uncompressed chunks only single messages are read, so that the first jump opens no more chunks than later ones.
 #[test]
 fn the_first_jump_reads_single_messages_of_uncompressed_chunks() {
     for chunks in [20, 400] {
         let spec = long_spec(chunks, true).options(|o| o.calculate_chunk_crcs(false));
-        let mut seeks = Seeks::new(&bag(&spec.write()));
-        let (state, cost) = seeks.to(chunks * 100 - 50, None);
+        let mut jumps = Jumps::new(&bag(&spec.write()));
+        let (state, cost) = jumps.to(chunks * 100 - 50, None);
         assert_eq!(state, ["map", "even", "odd"]);
         assert!(cost <= 4, "{cost} of {chunks}");
     }
@@ -302,28 +306,28 @@ fn a_seek_opens_as_many_chunks_in_a_long_recording_as_in_a_short_one() {
     for has_message_indexes in [true, false] {
         for chunks in [20, 400] {
             let bag = long(chunks, has_message_indexes);
-            let mut seeks = Seeks::new(&bag);
-            let (state, first) = seeks.to(chunks * 100 - 50, None);
+            let mut jumps = Jumps::new(&bag);
+            let (state, first) = jumps.to(chunks * 100 - 50, None);
             assert_eq!(state, ["map", "even", "odd"]);
             assert!(first <= chunks + 4, "{first} of {chunks}");
             let places = [10, 3, 19, 11, 4].map(|n| n * chunks * 5 + 20);
             let mut costs = Vec::new();
             for place in places {
-                let (state, cost) = seeks.to(place, None);
+                let (state, cost) = jumps.to(place, None);
                 assert_eq!(state.len(), 3, "{place}: {state:?}");
                 costs.push(cost);
             }
-            // The one that is walked, and those of the two transforms, if they are others.
+            // The chunk at the position, and those of the two transforms, if they are in other chunks.
             assert!(costs.iter().all(|cost| *cost <= 3), "{costs:?}");
-            // Once more: what was copied is still there.
+            // The copies that the first jumps made are still there.
             for place in places {
-                assert_eq!(seeks.to(place, None).1, 1);
+                assert_eq!(jumps.to(place, None).1, 1);
             }
         }
     }
 }
 
-/// With more than 300,000 latched messages, what one jump found out serves the next one too.
+/// With more than 300,000 latched messages, a jump uses what earlier jumps have found.
 #[test]
 fn very_many_latched_messages_are_not_searched_again_at_each_jump() {
     let chunk = |c: u64| {
@@ -335,31 +339,25 @@ fn very_many_latched_messages_are_not_searched_again_at_each_jump() {
         ..Spec::new((0..310).map(chunk).collect()).compression(Some(Compression::Zstd))
     };
     let bag = bag(&spec.write());
-    let topic = bag
-        .topics()
-        .iter()
-        .position(|topic| topic.name == "/a/tf_static");
-    let topic = TopicId(u32::try_from(topic.unwrap()).unwrap());
-    let mut seeks = Seeks::of(&bag, Selection::of([topic], &bag));
+    let topic = topic_id(&bag, "/a/tf_static");
+    let mut jumps = Jumps::of(&bag, Selection::of([topic], &bag));
     for time in [309_500, 309_500, 200_500, 309_500] {
-        let before = seeks.done;
-        let (state, cost) = seeks.to(time, None);
+        let before = jumps.decompressions;
+        let (state, cost) = jumps.to(time, None);
         assert_eq!(state.len() as u64, time / 1000 + 1, "{time}");
         assert!(before == 0 || cost <= 2, "{cost} at {time}");
-        while seeks.cues.is_learning() {
-            std::thread::yield_now();
-        }
-        seeks.done = seeks.cues.usage().decompressions;
+        until("the end of the look-up", || !jumps.cues.is_learning());
+        jumps.decompressions = jumps.cues.usage().decompressions;
     }
 }
 
-/// Once a chunk was seen to hold messages that its index leaves out, other chunks are not passed over either.
+/// Once a chunk was found to hold messages that its index leaves out, no chunk is skipped because of its index.
 #[test]
 fn an_index_known_to_be_wrong_is_not_used_for_latched_messages() {
     for compression in [None, Some(Compression::Zstd)] {
-        for is_met_before in [false, true] {
-            if compression.is_none() && !is_met_before {
-                // No chunk would be opened, so nothing would show it.
+        for is_known_before in [false, true] {
+            if compression.is_none() && !is_known_before {
+                // No chunk would be opened, so the error would not be found.
                 continue;
             }
             // Without statistics and message indexes, only opening a chunk shows what the chunk index leaves out.
@@ -401,10 +399,9 @@ fn an_index_known_to_be_wrong_is_not_used_for_latched_messages() {
             let bag = bag(&bytes);
             assert_eq!(bag.damage(), []);
             let due = ["map4", "tf0", "tf1", "tf2", "tf3", "tf4"];
-            if is_met_before {
-                // What is asked before is answered by the index.
-                let map = bag.topics().iter().position(|topic| topic.name == "/map");
-                let map = TopicId(u32::try_from(map.unwrap()).unwrap());
+            if is_known_before {
+                // Until then the index is used.
+                let map = topic_id(&bag, "/map");
                 let (messages, _) = bag.latched(&Selection::of([map], &bag), at(45));
                 assert_eq!(texts(&messages), ["map0"]);
                 let walk = bag.cursor(&all(&bag), StartAt::At(at(0)), Direction::Forward);
@@ -413,7 +410,7 @@ fn an_index_known_to_be_wrong_is_not_used_for_latched_messages() {
             let (messages, _) = bag.latched(&all(&bag), at(45));
             let mut state = texts(&messages);
             state.sort_unstable();
-            assert_eq!(state, due, "{compression:?} {is_met_before}");
+            assert_eq!(state, due, "{compression:?} {is_known_before}");
         }
     }
 }
@@ -421,14 +418,13 @@ fn an_index_known_to_be_wrong_is_not_used_for_latched_messages() {
 #[test]
 fn a_topic_absent_from_a_chunk_is_not_searched_there_again() {
     let bag = long(50, false);
-    let map = bag.topics().iter().position(|topic| topic.name == "/map");
-    let map = map.map(|place| TopicId(u32::try_from(place).unwrap()));
-    let mut seeks = Seeks::new(&bag);
-    // Whether the chunk has the topic is only seen in it, and then known.
-    assert_eq!(seeks.to(3000, map).1, 1);
-    assert_eq!(seeks.to(3000, map).1, 0);
-    assert_eq!(seeks.to(1, map).1, 1);
-    assert_eq!(seeks.to(1, map).1, 1);
+    let map = Some(topic_id(&bag, "/map"));
+    let mut jumps = Jumps::new(&bag);
+    // The chunk has to be opened to find that it lacks the topic; after that this is known.
+    assert_eq!(jumps.to(3000, map).1, 1);
+    assert_eq!(jumps.to(3000, map).1, 0);
+    assert_eq!(jumps.to(1, map).1, 1);
+    assert_eq!(jumps.to(1, map).1, 1);
 }
 
 mod model {
@@ -436,7 +432,7 @@ mod model {
 
     use super::*;
 
-    /// What is due at a time: of the transforms the last of each, of the rest the last so many.
+    /// The latched messages at a time: the last transform of each frame, of other topics as many as their depth.
     fn due(notes: &[Note], depths: &[usize], time: u64) -> Vec<String> {
         let mut kept: Vec<&Note> = Vec::new();
         let mut counts = vec![0; depths.len()];

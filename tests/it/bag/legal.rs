@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::support::mcap_features::{Features, Note, write};
 
-/// Three chunks that overlap, with stamps out of order, equal, and zero; the last channel is used in the last
+/// Three chunks that overlap, with times out of order, equal, and zero; the last channel is used in the last
 /// chunk only.
 const CHUNKS: [&[Note]; 3] = [
     &[(1, 3, 2, "c"), (1, 0, 9, "a"), (2, 0, 0, "b")],
@@ -14,7 +14,7 @@ const CHUNKS: [&[Note]; 3] = [
     &[(9, 5, 5, "f"), (1, 7, 7, "h"), (9, 8, 8, "i")],
 ];
 
-/// Stamps where signed and unsigned numbers part: 2^63 - 1 is the last time there is, 2^63 the first.
+/// Times at the limit of signed numbers: 2^63 - 1 is the last time there is, 2^63 the first.
 const FAR: [&[Note]; 2] = [
     &[(1, (1 << 63) - 1, (1 << 63) - 1, "z"), (2, 0, 1 << 63, "m")],
     &[(1, 1 << 63, 0, "a"), (2, u64::MAX, 5, "l"), (9, 1, 6, "n")],
@@ -115,7 +115,7 @@ fn every_combination_of_features_plays_whole() {
             &CHUNKS,
             MessageOrder::Received,
         );
-        // The rest does not depend on what stands between the messages.
+        // The records between messages make no difference to the other cases.
         if !features.attachment && !features.metadata && !features.summary_offsets {
             let empty: [&[&[Note]]; 3] = [&[], &[&[]], &FAR];
             for chunks in empty {

@@ -111,7 +111,7 @@ fn marks_of_several_recordings_are_merged_and_new_ones_go_to_the_first() {
     assert_eq!(marks.save().unwrap(), beside(&files.paths[0]));
     assert_eq!(names(&files.paths[..1], None), ["m1", "new"]);
     assert_eq!(names(&files.paths[1..], None), ["m2", "m3"]);
-    // One of another recording is removed where it is, or it would be back.
+    // A mark of another recording is removed from the file of that recording, or it would return.
     marks.remove(at(3));
     assert_eq!(marks.save().unwrap(), beside(&files.paths[2]));
     assert_eq!(names(&files.paths, None), ["m1", "m2", "new"]);
@@ -133,7 +133,7 @@ fn a_new_mark_replaces_the_mark_at_its_time_in_whichever_file_has_it() {
     assert_eq!(marks.list(), all);
     assert_eq!(names(&files.paths[..1], None), ["uno"]);
     assert_eq!(names(&files.paths[1..], None), ["three", "x"]);
-    // In the file by then too, and where several have one, one keeps it.
+    // Marks that the file got meanwhile are replaced, too; where several files have a mark at a time, one keeps it.
     let first = "marks: [{time_ns: 1, name: eins}, {time_ns: 4, name: y}]";
     fs::write(beside(&files.paths[0]), first).unwrap();
     marks.add(mark(1, "un"));
@@ -145,7 +145,7 @@ fn a_new_mark_replaces_the_mark_at_its_time_in_whichever_file_has_it() {
     assert_eq!(names(&files.paths[1..], None), ["three"]);
 }
 
-/// Another name of a directory, so long that files in it can be read, but none made to replace them.
+/// Another path of a directory, so long that files in it can be read, but no temporary file can be created beside them.
 #[cfg(target_os = "linux")]
 fn read_only(dir: &Path) -> PathBuf {
     const LONGEST_PATH: usize = 4095;
@@ -175,7 +175,7 @@ fn a_mark_removed_from_a_file_that_cannot_be_written_stays_removed() {
     assert!(away.starts_with(&state), "{}", away.to_string_lossy());
     assert_eq!(names(&paths, Some(&state)), ["renamed", "mine"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
-    // What is changed there by somebody else counts all the same.
+    // What others change in the file is read all the same.
     let text = "marks: [{time_ns: 1, name: one}, {time_ns: 4, name: theirs}]";
     fs::write(&file, text).unwrap();
     assert_eq!(names(&paths, Some(&state)), ["renamed", "mine", "theirs"]);
@@ -183,7 +183,7 @@ fn a_mark_removed_from_a_file_that_cannot_be_written_stays_removed() {
     marks.remove(at(2));
     marks.save().unwrap();
     assert_eq!(names(&paths, Some(&state)), ["mine", "theirs"]);
-    // Once it can be written, it is.
+    // Once the file can be written, marks are saved in it.
     let mut marks = Marks::read(&[&folder], Some(&state)).unwrap();
     marks.remove(at(3));
     assert_eq!(marks.save().unwrap(), file);
@@ -195,7 +195,7 @@ fn a_mark_removed_from_a_file_that_cannot_be_written_stays_removed() {
 fn marks_go_to_the_state_directory_if_none_can_be_written_beside_the_recording() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
-    // Nobody, root neither, can make a file below a file.
+    // Not even root can create a file below a file.
     let file = dir.path().join("plain");
     fs::write(&file, "x").unwrap();
     let paths = [file.join("drive\u{1b} one.mcap")];
@@ -207,7 +207,7 @@ fn marks_go_to_the_state_directory_if_none_can_be_written_beside_the_recording()
     assert!(name.starts_with("drive__one.mcap-"), "{name}");
     assert_eq!(path.extension().unwrap(), "yaml");
     assert_eq!(names(&paths, Some(&state)), ["kept"]);
-    // Not those of a recording of the same name elsewhere.
+    // A recording of the same name elsewhere does not have them.
     let other = [dir.path().join("other").join("drive\u{1b} one.mcap")];
     assert_eq!(names(&other, Some(&state)), [""; 0]);
     let refused = Marks::read(&paths, None).and_then(|mut marks| {
@@ -226,7 +226,7 @@ fn marks_go_to_the_state_directory_if_none_can_be_written_beside_the_recording()
 fn a_recording_name_too_long_for_a_marks_file_loses_no_mark() {
     let files = recordings(2);
     let state = tempfile::tempdir().unwrap();
-    // Nothing can be added to this name.
+    // So long that no file name can be made by adding to it.
     let long = files.paths[0].with_file_name(format!("{}.mcap", "x".repeat(245)));
     fs::rename(&files.paths[0], &long).unwrap();
     let paths = [long, files.paths[1].clone()];
@@ -242,7 +242,7 @@ fn a_recording_name_too_long_for_a_marks_file_loses_no_mark() {
             None => assert!(matches!(saved, Err(MarksError::Unwritable { .. }))),
         }
     }
-    // What belongs to another recording is written all the same, and what was not is still a change.
+    // Marks of the other recording are written all the same; those that were not are still unsaved.
     let mut other = Marks::read(&paths[1..], None).unwrap();
     other.add(mark(9, "b"));
     other.save().unwrap();
@@ -286,7 +286,7 @@ fn marks_of_a_directory_are_inside_it_and_do_not_affect_its_recording() {
     assert_eq!(bag.message_count(), Some(1));
     assert_eq!((bag.damage().len(), bag.notes().len()), (0, 0));
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
-    assert_eq!(left.len(), 2, "nothing half-written stays: {left:?}");
+    assert_eq!(left.len(), 2, "no temporary file is left: {left:?}");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn an_invalid_marks_file_is_an_error_with_its_line_and_is_never_overwritten() {
         let mut marks = Marks::read(&files.paths, None).unwrap();
         marks.add(mark(1, "a"));
         fs::write(&path, broken).unwrap();
-        // Neither read at first, nor when it became so meanwhile.
+        // The file is invalid when it is read first, or became so before the marks are saved.
         for error in [
             Marks::read(&files.paths, None).unwrap_err(),
             marks.save().unwrap_err(),

@@ -11,7 +11,7 @@ use bagplay::bag::{Bag, Directory, DirectoryError, Note, spool};
 use crate::bag::data::data;
 use crate::support::mcaps::make_pipe;
 
-/// A directory with these files (empty ones: they are not opened), gone with it.
+/// A directory that is removed when this is dropped. Its files are empty, because they are not opened.
 struct Dir(tempfile::TempDir);
 
 impl Dir {
@@ -25,10 +25,10 @@ impl Dir {
         dir
     }
 
-    /// The same with a `metadata.yaml` that lists these files and says this besides.
-    fn listing(self, listed: &[&str], besides: &str) -> Self {
+    /// The same with a `metadata.yaml` that lists these files and has these further lines.
+    fn listing(self, listed: &[&str], lines: &str) -> Self {
         let text = format!(
-            "rosbag2_bagfile_information:\n  version: 9\n  relative_file_paths: {listed:?}\n{besides}"
+            "rosbag2_bagfile_information:\n  version: 9\n  relative_file_paths: {listed:?}\n{lines}"
         );
         fs::write(self.path("metadata.yaml"), text).unwrap();
         self
@@ -86,7 +86,7 @@ fn listed_files_keep_their_order_and_are_found_under_other_names() {
             &["b_0.mcap.zstd"],
         ),
         (&["b_0.mcap", "b_0.mcap.zstd"], &["b_0.mcap"], &["b_0.mcap"]),
-        // Twice in the list is once in the recording.
+        // A file that is listed twice is used once.
         (
             &["b_0.mcap"],
             &["b_0.mcap", "b_0.mcap", "b/b_0.mcap", "b_0"],
@@ -148,8 +148,8 @@ fn files_missing_in_the_metadata_follow_the_listed_ones() {
     );
     let notes = dir.resolve().unwrap().notes;
     assert_eq!(notes.len(), 1);
-    let said = "not in metadata.yaml, taken all the same: b_9.mcap, b_10.mcap";
-    assert!(notes[0].to_string().ends_with(said), "{}", notes[0]);
+    let text = "not in metadata.yaml, taken all the same: b_9.mcap, b_10.mcap";
+    assert!(notes[0].to_string().ends_with(text), "{}", notes[0]);
     let names: Vec<String> = (0..9).map(|n| format!("{n}.mcap")).collect();
     let many = Note::Unlisted {
         dir: "bag".into(),
@@ -173,7 +173,7 @@ fn without_metadata_files_are_ordered_by_their_numbers() {
             &["b_2.mcap.zstd", "b_10.mcap", "b_1.mcap"],
             &["b_1.mcap", "b_2.mcap.zstd", "b_10.mcap"],
         ),
-        // Both of one: the recorder was killed while it packed.
+        // Both forms of one file: the recorder was killed while it compressed it.
         (
             &["b_0.mcap", "b_0.mcap.zstd", "b_1.mcap.zstd"],
             &["b_0.mcap", "b_1.mcap.zstd"],
@@ -195,7 +195,7 @@ fn without_metadata_files_are_ordered_by_their_numbers() {
         assert_eq!(dir.names(), found, "{on_disk:?}");
         let directory = dir.resolve().unwrap();
         assert!(directory.notes.is_empty() && directory.metadata.is_none());
-        // One that lists nothing is as good as none.
+        // Metadata that lists no files changes nothing.
         assert_eq!(dir.listing(&[], "").names(), found, "{on_disk:?}");
     }
 }
@@ -222,10 +222,10 @@ fn entries_named_like_recordings_that_are_no_files_are_reported() {
     fs::create_dir(dir.path("b_2.mcap")).unwrap();
     fs::create_dir(dir.path("b_2")).unwrap();
     symlink("/nowhere/b_3.mcap", dir.path("b_3.mcap")).unwrap();
-    // Of these the recording is there.
+    // The recordings of these names exist in another form.
     symlink("/nowhere/b_4.mcap", dir.path("b_4.mcap")).unwrap();
     symlink("b_0.mcap", dir.path("b_5.mcap")).unwrap();
-    let told = |directory: &Directory| -> Vec<String> {
+    let reported = |directory: &Directory| -> Vec<String> {
         let missing = directory.missing.iter();
         let name = |gone: &bagplay::bag::Missing| dir.below(std::slice::from_ref(&gone.path));
         missing
@@ -236,11 +236,11 @@ fn entries_named_like_recordings_that_are_no_files_are_reported() {
     assert_eq!(dir.below(&by_name.files), ["b_0.mcap", "b_4.mcap.zstd"]);
     let (no_file, gone) = ("not a file", "no such file");
     assert_eq!(
-        told(&by_name),
+        reported(&by_name),
         ["b_2.mcap", no_file, "b_3.mcap", gone, "b_10.mcap", no_file]
     );
 
-    // A list says what the parts are.
+    // With metadata, the listed files are the parts.
     let listed = dir.listing(&["b_0.mcap", "b_2.mcap"], "");
     let missing = listed.resolve().unwrap().missing;
     assert_eq!(missing.len(), 1);
@@ -283,9 +283,9 @@ fn broken_metadata_is_reported_and_files_are_ordered_by_name() {
 
 #[test]
 fn unsupported_directories_are_refused_with_a_hint() {
-    let with = |listed: &[&str], besides: &str| Dir::with(&["b_0.mcap"]).listing(listed, besides);
+    let with = |listed: &[&str], lines: &str| Dir::with(&["b_0.mcap"]).listing(listed, lines);
     let files = &["b_0.mcap"][..];
-    for (listed, besides, said) in [
+    for (listed, lines, message) in [
         (
             files,
             "  storage_identifier: sqlite3\n",
@@ -306,8 +306,8 @@ fn unsupported_directories_are_refused_with_a_hint() {
         (&["b_0.mcap", "x/../../b_0.mcap"], "", "leads out"),
         (&["/etc/passwd"], "", "`/etc/passwd` leads out"),
     ] {
-        let error = with(listed, besides).error();
-        assert!(error.contains(said), "{said}: {error}");
+        let error = with(listed, lines).error();
+        assert!(error.contains(message), "{message}: {error}");
         assert!(
             error.contains("metadata.yaml: ") && error.contains("; hint: "),
             "{error}"
@@ -388,25 +388,30 @@ fn real_directories_hold_the_files_that_they_list() {
             .iter()
             .map(|topic| topic.message_count.unwrap());
         assert_eq!(Some(counts.sum::<u64>()), metadata.message_count, "{name}");
-        // What metadata says of a topic is what its channels say, where both are written.
+        // Metadata and channels agree on a topic where both describe it.
         let plain = |path: &PathBuf| path.extension().is_some_and(|it| it == "mcap");
         if !directory.files.iter().all(plain) {
             continue;
         }
         let bag = Bag::open(&directory.files).unwrap();
         for topic in bag.topics() {
-            let said = metadata.topics.iter().find(|said| said.name == topic.name);
-            let said = said.unwrap_or_else(|| panic!("{name}: {}", topic.name));
-            assert_eq!(said.type_name, topic.type_name(), "{name}: {}", topic.name);
-            if !said.offered_qos.is_empty() && !topic.offered_qos.is_empty() {
+            let listed = metadata.topics.iter().find(|it| it.name == topic.name);
+            let listed = listed.unwrap_or_else(|| panic!("{name}: {}", topic.name));
+            assert_eq!(
+                listed.type_name,
+                topic.type_name(),
+                "{name}: {}",
+                topic.name
+            );
+            if !listed.offered_qos.is_empty() && !topic.offered_qos.is_empty() {
                 assert_eq!(
-                    said.offered_qos, topic.offered_qos,
+                    listed.offered_qos, topic.offered_qos,
                     "{name}: {}",
                     topic.name
                 );
             }
-            if let (Some(said), Some(hash)) = (&said.type_hash, &topic.type_hash) {
-                assert_eq!(said, hash, "{name}: {}", topic.name);
+            if let (Some(listed), Some(hash)) = (&listed.type_hash, &topic.type_hash) {
+                assert_eq!(listed, hash, "{name}: {}", topic.name);
             }
         }
     }

@@ -14,8 +14,8 @@ use crate::support::mcaps::{Files, Note, Spec, all, at, bag, place, places, text
 
 const ZSTD: Option<Compression> = Some(Compression::Zstd);
 
-/// Without a summary, which is what most of these cases have lost.
-fn bare(compression: Option<Compression>) -> Spec {
+/// The same file without a summary.
+fn without_summary(compression: Option<Compression>) -> Spec {
     let spec = base(compression);
     spec.options(|o| {
         o.emit_statistics(false)
@@ -47,7 +47,13 @@ fn finished_files_without_an_index_play_without_damage() {
         for (name, less) in less {
             plays(name, &base(compression).options(less), |_| {}, 100, &[]);
         }
-        plays("no summary", &bare(compression), |_| {}, 100, &[]);
+        plays(
+            "no summary",
+            &without_summary(compression),
+            |_| {},
+            100,
+            &[],
+        );
         let zeroed: Change = |b| {
             let at = b.len() - 28;
             put(b, at, 0);
@@ -66,7 +72,7 @@ fn a_scan_finds_what_a_summary_says() {
             |o| o.use_chunks(false),
         ];
         for change in options {
-            let scanned = bag(&bare(compression).options(change).write());
+            let scanned = bag(&without_summary(compression).options(change).write());
             assert_eq!(scanned.files()[0].origin, IndexOrigin::Scan);
             assert_eq!(indexed.files()[0].origin, IndexOrigin::Summary);
             assert_eq!(scanned.range(), indexed.range());
@@ -137,7 +143,7 @@ fn a_cut_file_plays_up_to_the_cut() {
         40,
         &[Truncated],
     );
-    // Records of 71 bytes behind the chunk's header of 40: seven whole ones and a bit.
+    // Records of 71 bytes follow the chunk's header of 40 bytes: seven whole ones and a part of one.
     let inside: Change = |b| {
         let at = chunk_field(b, 2, 40 + 7 * 71 + 30);
         b.truncate(at);
@@ -275,7 +281,10 @@ fn a_wrong_end_of_a_file_loses_no_message() {
 
 #[test]
 fn a_scan_finds_the_next_record_after_damaged_bytes() {
-    for (spec, rest) in [(bare(ZSTD), 80), (bare(Some(Compression::Lz4)), 80)] {
+    for (spec, rest) in [
+        (without_summary(ZSTD), 80),
+        (without_summary(Some(Compression::Lz4)), 80),
+    ] {
         let header: Change = |b| {
             let at = place(b, op::CHUNK, 1).at;
             b[at..at + 40].fill(0);
@@ -287,14 +296,20 @@ fn a_scan_finds_the_next_record_after_damaged_bytes() {
         };
         plays("record length", &spec, length, rest, &[Framing]);
     }
-    // In a plain chunk its own records are found again, all of them.
+    // All records of an uncompressed chunk are found.
     let header: Change = |b| {
         let at = place(b, op::CHUNK, 1).at;
         b[at..at + 40].fill(0);
     };
-    plays("plain chunk header", &bare(None), header, 100, &[Framing]);
-    // An unlisted sort of damage: text over half of a loose message.
-    let loose = bare(None).options(|o| o.use_chunks(false));
+    plays(
+        "plain chunk header",
+        &without_summary(None),
+        header,
+        100,
+        &[Framing],
+    );
+    // Text over half of a message outside chunks.
+    let loose = without_summary(None).options(|o| o.use_chunks(false));
     let text: Change = |b| {
         let at = place(b, op::MESSAGE, 50).at;
         b[at..at + 35].fill(b'x');
@@ -304,7 +319,11 @@ fn a_scan_finds_the_next_record_after_damaged_bytes() {
 
 #[test]
 fn chunks_with_impossible_sizes_are_skipped_without_an_index_too() {
-    for spec in [bare(None), bare(ZSTD), bare(Some(Compression::Lz4))] {
+    for spec in [
+        without_summary(None),
+        without_summary(ZSTD),
+        without_summary(Some(Compression::Lz4)),
+    ] {
         for size in [1_u64 << 40, 1 << 63, u64::MAX] {
             let mut bytes = spec.write();
             let field = chunk_field(&bytes, 3, UNCOMPRESSED);
@@ -317,10 +336,10 @@ fn chunks_with_impossible_sizes_are_skipped_without_an_index_too() {
         let at = chunk_field(b, 1, 45);
         b[at..at + 20].fill(0xee);
     };
-    plays("garbled", &bare(ZSTD), garble, 80, &[Codec]);
-    // A quarter of a gigabyte of zeros in eight kilobytes.
+    plays("garbled", &without_summary(ZSTD), garble, 80, &[Codec]);
+    // 256 MiB of zeros, compressed to eight kilobytes.
     let bomb = zstd::encode_all(std::io::repeat(0).take(256 << 20), 3).unwrap();
-    let mut bytes = bare(ZSTD).write();
+    let mut bytes = without_summary(ZSTD).write();
     let at = place(&bytes, op::CHUNK, 2).at;
     let mut chunk = vec![op::CHUNK];
     chunk.extend((44 + bomb.len() as u64).to_le_bytes());
@@ -336,7 +355,7 @@ fn chunks_with_impossible_sizes_are_skipped_without_an_index_too() {
     assert_eq!((messages.len(), damage), (100, vec![TooLarge]));
 }
 
-/// Appends loose messages between the chunks and the end of the data, where the summary knows of none.
+/// Inserts messages after the chunks, which the summary does not list.
 fn with_loose(mut bytes: Vec<u8>, count: u64) -> Vec<u8> {
     let mut loose = Vec::new();
     for i in 0..count {
@@ -370,7 +389,7 @@ fn messages_missing_in_the_index_are_found() {
         }
         assert!(keys.is_sorted());
     }
-    // The entry of one chunk becomes one of a private kind.
+    // The index of one chunk becomes a private record.
     let entry = place(&bytes, op::CHUNK_INDEX, 2).at;
     bytes[entry] = 0x90;
     let (messages, damage) = play(&bag(&bytes), Direction::Forward);
@@ -393,10 +412,10 @@ fn wrong_times_in_the_index_are_corrected() {
 
 #[test]
 fn the_order_by_publish_time_is_exact_over_the_whole_recording() {
-    // Sent in the opposite order of arrival, over all chunks.
+    // Sent in the opposite order of arrival, across all chunks.
     let sent = |i: u64| 1_000 - i;
     let plain = base(None).write();
-    // Publish times are patched in plain chunks, then nothing has to be compressed again.
+    // Publish times are changed in uncompressed chunks, so that nothing has to be compressed again.
     let mut patched = plain.clone();
     let chunks: Vec<_> = places(&plain)
         .into_iter()
@@ -477,7 +496,7 @@ fn a_chunk_that_the_index_declares_empty_is_read() {
     let mut bytes = base(ZSTD)
         .options(|o| o.emit_message_indexes(false))
         .write();
-    // The last field of the record; the index tells no channels either.
+    // The last field of the record; the index names no channels either.
     let index = place(&bytes, op::CHUNK_INDEX, 1);
     put(&mut bytes, index.at + 9 + index.body - 8, 0);
     let (messages, damage) = play(&bag(&bytes), Direction::Forward);
@@ -486,7 +505,7 @@ fn a_chunk_that_the_index_declares_empty_is_read() {
 
 #[test]
 fn a_chunk_broken_from_its_first_record_is_reported() {
-    let spec = bare(None).options(|o| o.emit_message_indexes(false));
+    let spec = without_summary(None).options(|o| o.emit_message_indexes(false));
     let zeros: Change = |b| {
         let at = chunk_field(b, 2, 40);
         b[at..at + 9].fill(0);
@@ -494,8 +513,8 @@ fn a_chunk_broken_from_its_first_record_is_reported() {
     plays("zeros at a chunk's start", &spec, zeros, 80, &[Framing]);
 }
 
-/// Makes the frame of a chunk say that it ends where the chunk two further on does.
-fn swallow(bytes: &mut [u8]) {
+/// Sets the length of the second chunk so that it ends where the fourth chunk does.
+fn lengthen(bytes: &mut [u8]) {
     let (first, last) = (place(bytes, op::CHUNK, 1), place(bytes, op::CHUNK, 3));
     let length = last.at + 9 + last.body - first.at - 9;
     put(bytes, first.at + 1, length as u64);
@@ -503,14 +522,19 @@ fn swallow(bytes: &mut [u8]) {
 
 #[test]
 fn a_wrong_length_of_a_chunk_hides_no_others() {
-    plays("no index", &bare(ZSTD), |b| swallow(b), 100, &[Framing]);
-    // The index is the same lie, and lists nothing of what it swallows.
+    plays(
+        "no index",
+        &without_summary(ZSTD),
+        |b| lengthen(b),
+        100,
+        &[Framing],
+    );
+    // The index has the same wrong length, and does not list the chunks within it.
     for field in [24, 0] {
         let mut bytes = base(ZSTD).write();
         let end = place(&bytes, op::DATA_END, 0).at;
-        for n in 2..5 {
+        for _ in 2..5 {
             let entry = place(&bytes, op::CHUNK_INDEX, 2);
-            assert!(n >= 2 && entry.opcode == op::CHUNK_INDEX);
             bytes[entry.at] = 0x90;
         }
         let entry = place(&bytes, op::CHUNK_INDEX, 1);
@@ -531,7 +555,7 @@ fn a_wrong_length_of_a_chunk_hides_no_others() {
 fn a_channel_that_no_chunk_index_lists_is_found() {
     let mut bytes = base(ZSTD).write();
     for n in 0..5 {
-        // Of the two channels in the map only the first one stays, twice.
+        // The map has the first channel twice instead of both.
         let map = place(&bytes, op::CHUNK_INDEX, n).at + 45;
         let first: [u8; 10] = bytes[map..map + 10].try_into().unwrap();
         bytes[map + 10..map + 20].copy_from_slice(&first);
@@ -547,16 +571,16 @@ fn a_channel_that_no_chunk_index_lists_is_found() {
 
 #[test]
 fn a_channel_defined_twice_is_reported() {
-    let loose = bare(None).options(|o| o.use_chunks(false));
+    let loose = without_summary(None).options(|o| o.use_chunks(false));
     let mut bytes = loose.write();
     let again = place(&bytes, op::CHANNEL, 0);
     let mut other = bytes[again.at..again.at + 9 + again.body].to_vec();
-    // Its topic is one letter: /t0 becomes /x0.
+    // The topic changes: /t0 becomes /x0.
     other[9 + 8 + 1] = b'x';
     let at = place(&bytes, op::MESSAGE, 40).at;
     bytes.splice(at..at, other);
     let (messages, damage) = play(&bag(&bytes), Direction::Forward);
-    // When it is found and when it is walked over.
+    // Reported by the scan and by the walk.
     assert_eq!(
         (messages.len(), damage),
         (100, vec![DamageKind::ChannelConflict; 2])
@@ -566,13 +590,13 @@ fn a_channel_defined_twice_is_reported() {
 #[test]
 fn a_channel_is_taken_from_a_later_chunk_if_its_first_is_broken() {
     let define = |n: u64| vec![Note::new(0, n, "a"), Note::new(1, n, "b")];
-    let spec = bare(None).options(|o| o.calculate_chunk_crcs(true));
+    let spec = without_summary(None).options(|o| o.calculate_chunk_crcs(true));
     let spec = Spec {
         chunks: (0..3).map(define).collect(),
         ..spec
     };
     let mut bytes = spec.write();
-    // The writer defines a channel once; here each later chunk does too.
+    // The writer defines each channel once; here the second chunk defines them, too.
     let first = place(&bytes, op::CHUNK, 0);
     let records = bytes[first.at + 9 + 40..first.at + 9 + first.body].to_vec();
     let definitions = records.len() - 2 * (9 + 22 + 1);

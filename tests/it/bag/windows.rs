@@ -11,29 +11,14 @@ use zstd::stream::Encoder;
 use crate::support::mcap_features::MAGIC;
 #[cfg(feature = "cli")]
 use crate::support::mcaps::Files;
-use crate::support::mcaps::{all, at, bag};
+use crate::support::mcaps::{all, at, bag, incompressible, record};
 
-/// More than is held of a chunk's compressed bytes at once.
+/// More compressed bytes than are read of a chunk at once.
 const LARGE: usize = 17 << 20;
 
-/// Bytes that do not compress.
-fn noise(length: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()
-    };
-    let words = std::iter::repeat_with(next).take(length / 8);
-    words.flatten().collect()
-}
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-fn record(opcode: u8, body: &[u8]) -> Vec<u8> {
-    [&[opcode], &(body.len() as u64).to_le_bytes()[..], body].concat()
-}
-
-/// The records of a chunk with one message of such a payload.
+/// The records of a chunk with one message of this payload.
 fn records(payload: &[u8]) -> Vec<u8> {
     let head = [0; 2 + 4 + 8 + 8];
     record(op::MESSAGE, &[&head, payload].concat())
@@ -91,8 +76,8 @@ fn play(bag: &Bag) -> (Vec<Message>, Vec<DamageKind>) {
 
 #[test]
 fn a_large_chunk_with_a_large_window_plays() {
-    let part = noise(LARGE);
-    // The second part is told by the first, 145 MiB before it.
+    let part = incompressible(SEED, LARGE);
+    // The second part repeats the first, 145 MiB before it.
     let payload = [&part[..], &vec![0; 128 << 20], &part].concat();
     let records = records(&payload);
     for is_sized in [true, false] {
@@ -106,11 +91,11 @@ fn a_large_chunk_with_a_large_window_plays() {
     }
 }
 
-/// A frame that says it has a window of 2 GiB is legal, and needs no more memory than another one.
+/// A frame that declares a window of 2 GiB is valid, and needs no more memory than others.
 #[cfg(feature = "cli")]
 #[test]
 fn a_window_that_is_declared_and_not_used_takes_no_memory() {
-    let records = records(&noise(LARGE));
+    let records = records(&incompressible(SEED, LARGE));
     let mut data = frame(&records, 20, false);
     // Magic, descriptor, window.
     data[5] = (31 - 10) << 3;
@@ -129,15 +114,15 @@ fn a_window_that_is_declared_and_not_used_takes_no_memory() {
         shell.arg(env!("CARGO_BIN_EXE_play"));
         shell.args(["info", "--check"]).args(&files.paths);
         let output = shell.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
+        let result = String::from_utf8_lossy(&output.stdout);
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}{errors}");
+        assert!(output.status.success(), "{result}{errors}");
     }
 }
 
 #[test]
 fn large_frames_that_are_cut_or_too_long_are_damage() {
-    let records = records(&noise(LARGE));
+    let records = records(&incompressible(SEED, LARGE));
     let data = frame(&records, 28, false);
     let longer = [&data[..], &frame(b"more", 20, true)].concat();
     let rubbish = [&data[..], b"rubbish"].concat();

@@ -7,7 +7,7 @@ use mcap::Compression;
 use mcap::records::op;
 
 use crate::bag::hostile::{base, play, put};
-use crate::support::mcaps::{Note, Place, Spec, at, bag, place, places};
+use crate::support::mcaps::{Note, Place, Spec, at, bag, place, places, record};
 
 const MILLI: u64 = 1_000_000;
 
@@ -16,39 +16,39 @@ fn all_of(bytes: &[u8], opcode: u8) -> Vec<Place> {
     all.filter(|place| place.opcode == opcode).collect()
 }
 
-/// How many messages of a topic there are, both ways, and what is said on the way.
+/// How many messages of a topic are read forwards and backwards, and the kinds of damage that are reported.
 fn only(bag: &Bag, topic: u32) -> (usize, usize, Vec<DamageKind>) {
     let topics = Selection::of([TopicId(topic)], bag);
     let mut damage = Vec::new();
     let mut count = |from, direction| {
         let walk = bag.cursor(&topics, StartAt::At(from), direction);
-        let (found, said): (Vec<_>, Vec<_>) = walk.partition(Result::is_ok);
-        damage.extend(said.into_iter().map(|it| it.unwrap_err().kind));
+        let (found, damaged): (Vec<_>, Vec<_>) = walk.partition(Result::is_ok);
+        damage.extend(damaged.into_iter().map(|it| it.unwrap_err().kind));
         found.len()
     };
-    let there = count(Time::MIN, Direction::Forward);
-    let back = count(Time::MAX, Direction::Reverse);
-    (there, back, damage)
+    let forwards = count(Time::MIN, Direction::Forward);
+    let backwards = count(Time::MAX, Direction::Reverse);
+    (forwards, backwards, damage)
 }
 
 #[test]
 fn wrong_times_of_chunks_change_neither_messages_nor_order() {
-    let (first, one) = (0..5, 2..3);
+    let (all, one) = (0..5, 2..3);
     for is_indexed in [true, false] {
         for has_statistics in [true, false] {
             let spec = base(Some(Compression::Zstd)).options(|o| {
                 o.emit_message_indexes(is_indexed)
                     .emit_statistics(has_statistics)
             });
-            for (start, end, liars) in [
-                (50, 50, first.clone()),
-                (0, 0, first.clone()),
+            for (start, end, chunks) in [
+                (50, 50, all.clone()),
+                (0, 0, all.clone()),
                 (0, 0, one.clone()),
                 (0, 1_000_000, one.clone()),
                 (45, 45, one.clone()),
             ] {
                 let mut bytes = spec.write();
-                for n in liars {
+                for n in chunks {
                     for opcode in [op::CHUNK, op::CHUNK_INDEX] {
                         let at = place(&bytes, opcode, n).at + 9;
                         put(&mut bytes, at, start * MILLI);
@@ -83,7 +83,7 @@ fn wrong_times_of_chunks_change_neither_messages_nor_order() {
 
 #[test]
 fn a_message_outside_the_declared_times_is_played_at_its_own_time() {
-    // One message of the third chunk was received in 1970, and another one at the end of time.
+    // One message of the third chunk was received in 1970, or centuries later than the others.
     for (index, time) in [(40, 0), (59, 9_000_000_000_000_000_000)] {
         for is_indexed in [true, false] {
             let note = |i: u64| {
@@ -101,7 +101,7 @@ fn a_message_outside_the_declared_times_is_played_at_its_own_time() {
                     .calculate_summary_section_crc(false)
             });
             let mut bytes = spec.write();
-            // The headers know nothing of it.
+            // The headers give the times of the other messages.
             for opcode in [op::CHUNK, op::CHUNK_INDEX] {
                 let at = place(&bytes, opcode, 2).at + 9;
                 put(&mut bytes, at, 1_041 * MILLI);
@@ -122,10 +122,10 @@ fn a_message_outside_the_declared_times_is_played_at_its_own_time() {
     }
 }
 
-/// A recording whose chunks after the first do not tell of the second channel: not in the map of the chunk index,
-/// nor, if so wanted, by a message index.
+/// A recording in which the chunk indexes after the first leave out the second channel. Without `has_records`, its
+/// message indexes are missing, too.
 fn without_second_channel(has_statistics: bool, has_records: bool) -> Vec<u8> {
-    // In no chunk first or last, so that times do not tell.
+    // In no chunk first or last, so that the times of the chunks are the same without it.
     let note = |i: u64| Note::new(usize::from(i % 20 % 2 == 1 && i % 20 < 19), i * MILLI, "x");
     let mut spec = base(None).options(|o| o.emit_statistics(has_statistics));
     spec.chunks = (0..5)
@@ -170,7 +170,7 @@ fn wrong_statistics_of_a_file_without_chunks_are_damage() {
     let spec = base(None).options(|o| o.use_chunks(false));
     let message = place(&spec.write(), op::MESSAGE, 33).at;
     let channel = spec.write()[message + 9];
-    // The record of a message turns into one of a private kind, or its channel into the other one.
+    // A message becomes a private record, or a message of the other channel.
     for (at, value, counts) in [
         (message, 0x85, (50, 49)),
         (message + 9, 3 - channel, (51, 49)),
@@ -193,8 +193,8 @@ fn wrong_statistics_of_a_file_without_chunks_are_damage() {
     }
 }
 
-/// A recording of 3,000 chunks with two channels. The map of one chunk index that is in no sample leaves the second
-/// channel out; so does the length of the message indexes if `is_consistent`.
+/// A recording of 3,000 chunks with two channels. The map of one chunk index that is in no sample leaves out the second
+/// channel. If `is_consistent`, the declared length of the message indexes leaves it out, too.
 fn one_map_without_second_channel(is_consistent: bool) -> Vec<u8> {
     let note = |i: u64| Note::new(usize::from(i % 4 == 1), i * MILLI, "x");
     let chunk = |c: u64| (c * 4..c * 4 + 4).map(note).collect();
@@ -237,9 +237,9 @@ fn a_wrong_index_that_only_chunks_reveal_is_reported_when_they_are_read_or_check
     assert_eq!(kinds, [DamageKind::Index; 4]);
     let (messages, damage) = play(&bag, Direction::Forward);
     assert_eq!((messages.len(), damage), (100, vec![DamageKind::Index; 4]));
-    // Since then the index is not asked what a chunk holds.
-    let (there, back, damage) = only(&bag, 1);
-    assert_eq!((there, back, damage.len()), (45, 45, 8));
+    // From now on the index is not used to skip chunks.
+    let (forwards, backwards, damage) = only(&bag, 1);
+    assert_eq!((forwards, backwards, damage.len()), (45, 45, 8));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn an_index_with_wrong_channels_loses_no_message() {
         for topic in [0, 1] {
             assert_eq!(only(&found, topic), (50, 50, vec![]), "{other}");
         }
-        // The chunk index says so too.
+        // The chunk index has the wrong channel, too.
         for index in all_of(&bytes, op::CHUNK_INDEX) {
             for entry in [index.at + 45, index.at + 55] {
                 bytes[entry..entry + 2].copy_from_slice(&other.to_le_bytes());
@@ -270,15 +270,9 @@ fn an_index_with_wrong_channels_loses_no_message() {
     }
 }
 
-/// A record of a file.
-fn record(opcode: u8, body: &[u8]) -> Vec<u8> {
-    let length = (body.len() as u64).to_le_bytes();
-    [&[opcode], &length[..], body].concat()
-}
-
 #[test]
 fn messages_after_the_data_end_record_are_played_and_reported() {
-    // Of a file with a summary and of one without.
+    // In a file with a summary and in one without.
     for has_summary in [true, false] {
         let mut bytes = base(None).write();
         let end = place(&bytes, op::DATA_END, 0);
@@ -315,7 +309,7 @@ fn a_schema_defined_twice_with_different_text_is_reported() {
     put(&mut bytes, foot, summary + other.len() as u64);
     let kinds: Vec<_> = bag(&bytes).damage().iter().map(|it| it.kind).collect();
     assert_eq!(kinds, [DamageKind::ChannelConflict]);
-    // In a chunk, where the summary says otherwise.
+    // In a chunk, which differs from the summary.
     let mut bytes = base(None).write();
     let data = place(&bytes, op::CHUNK, 0).at + 9 + 40;
     assert_eq!(bytes[data], op::SCHEMA);

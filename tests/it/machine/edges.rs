@@ -1,4 +1,4 @@
-//! Transcripts of the machine at the edges: the end, closed gates, wrong times, late ticks.
+//! Transcripts of the machine in special cases: the end, closed gates, wrong times, late ticks.
 
 use bagplay::bag::{Cue, CueAt, Cued, Message, TopicId};
 use bagplay::output::{Event, Recording};
@@ -6,14 +6,14 @@ use bagplay::player::{
     Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Pace, Source, State,
     Wait, WhenDone,
 };
-use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
+use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 use proptest::prelude::*;
 
 use crate::machine::transcript::{
-    NAMES, check_all, cue, line, messages, options, pace, quiet, ros, span, wall,
+    NAMES, check_all, cue, messages, options, pace, playing, quiet, ros, settle, span, wall,
 };
 
-/// One command after the other, each kind once.
+/// One command of each kind.
 fn every_command() -> impl Iterator<Item = Command> {
     std::iter::successors(Some(Command::Play), |command| {
         Some(match command {
@@ -39,28 +39,10 @@ fn every_command() -> impl Iterator<Item = Command> {
     })
 }
 
-fn playing(options: Options, all: Vec<Message>) -> Machine {
-    Machine::new(
-        options,
-        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
-    )
-}
-
-/// Does all there is to do at `now`; what was said, and what it waits for then.
-fn settle(machine: &mut Machine, now: Time<Steady>) -> (Vec<String>, Wait) {
-    let mut seen = Vec::new();
-    loop {
-        let wait = machine.advance(now, &mut Recording(|event| seen.push(line(&event))));
-        if wait != Wait::Now {
-            return (seen, wait);
-        }
-    }
-}
-
 #[test]
 fn no_command_resumes_a_stopped_machine() {
     let paced = Pace::At(Speed::NORMAL);
-    // In the middle, at the exit edge, and before the first message without a schedule.
+    // In the middle, at the end, and unpaced before the first message.
     for (pace, at, position) in [
         (paced, 300, 1300),
         (paced, 1500, 2000),
@@ -82,11 +64,11 @@ fn no_command_resumes_a_stopped_machine() {
             }
             machine.apply(Command::Stop, now);
             machine.apply(command, now);
-            let (said, wait) = settle(&mut machine, now);
+            let (seen, wait) = settle(&mut machine, now);
             let last = format!("gen 0 held {position}");
             assert!(
-                said.iter().all(|said| *said == last),
-                "{command:?}: {said:?}"
+                seen.iter().all(|line| *line == last),
+                "{command:?}: {seen:?}"
             );
             assert_eq!(wait, Wait::Over, "{command:?}");
             machine.apply(command, now);
@@ -141,15 +123,15 @@ fn the_clock_is_published_at_the_start_in_every_mode_and_before_refills() {
             unpaced,
         ] {
             let mut machine = playing(waits, messages(&[1000, 1900]));
-            let (said, _) = settle(&mut machine, wall(0));
-            assert_eq!(said, ["gen 0 held 1500", "clock 1500"]);
+            let (seen, _) = settle(&mut machine, wall(0));
+            assert_eq!(seen, ["gen 0 held 1500", "clock 1500"]);
         }
         for plays in [start, paused] {
             let mut machine = playing(plays, messages(&[1000, 1900]));
-            let (said, _) = settle(&mut machine, wall(0));
-            let begins = ["gen 0 held 1500", "clock 1500", "refill 1000"];
-            assert_eq!(said[..3], begins);
-            assert!(!said[3..].iter().any(|said| said.starts_with("clock")));
+            let (seen, _) = settle(&mut machine, wall(0));
+            let first = ["gen 0 held 1500", "clock 1500", "refill 1000"];
+            assert_eq!(seen[..3], first);
+            assert!(!seen[3..].iter().any(|line| line.starts_with("clock")));
         }
     }
 }
@@ -170,8 +152,8 @@ fn the_clock_is_published_first_when_the_path_opens() {
     let mut machine = playing(lost, messages(&[1000, 1900]));
     settle(&mut machine, wall(0));
     machine.apply(Command::OpenGate(Gate::Path), wall(10));
-    let (said, _) = settle(&mut machine, wall(10));
-    assert_eq!(said, ["clock 1500", "refill 1000", "gen 0 rolls 1500 ×1"]);
+    let (seen, _) = settle(&mut machine, wall(10));
+    assert_eq!(seen, ["clock 1500", "refill 1000", "gen 0 rolls 1500 ×1"]);
     machine.apply(Command::OpenGate(Gate::Path), wall(20));
     assert_eq!(settle(&mut machine, wall(20)).0, [""; 0]);
 }
@@ -205,7 +187,7 @@ fn steps_ignore_the_delay_and_the_wait_for_subscribers_but_not_a_lost_path() {
         let status = machine.status();
         assert_eq!(settle(&mut machine, wall(1)).0, [""; 0], "{step:?}");
         assert_eq!((machine.status(), status.sent), (status, 1));
-        // Nor does it go out when the path is back.
+        // Nor is it sent once the path is open again.
         machine.apply(Command::OpenGate(Gate::Path), wall(2));
         assert_eq!(settle(&mut machine, wall(2)).0, [""; 0], "{step:?}");
         machine.apply(Command::Step(1), wall(3));
@@ -244,7 +226,7 @@ fn remaining_steps_are_cancelled_when_the_path_is_lost() {
         assert_eq!(settle(&mut machine, wall(0)).0, [""; 0]);
         assert_eq!(machine.report().sent, 2);
     }
-    // A look that has found nothing yet.
+    // A search that has found nothing yet.
     let (_feed, walk) = Cue::channel();
     let mut cues = vec![walk, Cue::hand_fed([])];
     let source = Source::new(NAMES, move |_| cues.pop().unwrap());
@@ -265,30 +247,30 @@ fn a_message_of_a_topic_without_a_name_is_given_to_the_output_and_not_counted() 
     let all = messages(&[1000]);
     let source = move |at: CueAt| Cue::hand_fed(cue(&all, at));
     let mut machine = Machine::new(digest, Source::new([""; 0], source));
-    let (said, _) = settle(&mut machine, wall(0));
-    assert_eq!(said.last().map(String::as_str), Some("msg 1000"));
+    let (seen, _) = settle(&mut machine, wall(0));
+    assert_eq!(seen.last().map(String::as_str), Some("msg 1000"));
     assert_eq!(machine.report().sent, 0);
 }
 
-/// As from chunks whose indexes lie about their times: in the order of the file.
-fn lying(times: &[i64]) -> Source {
+/// Messages in this order, as from chunks whose indexes have wrong times.
+fn unordered(times: &[i64]) -> Source {
     let items: Vec<Cued> = messages(times).into_iter().map(Cued::Message).collect();
     Source::new(NAMES, move |_| Cue::hand_fed(items.clone()))
 }
 
 #[test]
 fn a_message_out_of_order_is_sent_at_once_and_counts_neither_as_late_nor_as_a_stall() {
-    let mut machine = Machine::new(quiet(), lying(&[1000, 1900, 1200, 1950]));
+    let mut machine = Machine::new(quiet(), unordered(&[1000, 1900, 1200, 1950]));
     let mut now = wall(0);
     let mut all = Vec::new();
-    while let (said, Wait::Until(deadline)) = settle(&mut machine, now) {
-        all.extend(said.into_iter().map(|said| format!("{now} {said}")));
+    while let (seen, Wait::Until(deadline)) = settle(&mut machine, now) {
+        all.extend(seen.into_iter().map(|line| format!("{now} {line}")));
         now = deadline;
     }
     let sent: Vec<&str> = all
         .iter()
         .map(String::as_str)
-        .filter(|said| said.contains("msg"))
+        .filter(|line| line.contains("msg"))
         .collect();
     assert_eq!(
         sent,
@@ -312,7 +294,7 @@ fn a_command_between_messages_out_of_order_does_not_move_the_position_back() {
         Command::PlayUntil(ros(1950)),
         Command::PlayFor(span(10)),
     ] {
-        let mut machine = Machine::new(quiet(), lying(&[1000, 1900, 1200, 1950]));
+        let mut machine = Machine::new(quiet(), unordered(&[1000, 1900, 1200, 1950]));
         let mut out = Recording(|_| ());
         settle(&mut machine, wall(0));
         while machine.report().sent < 2 {
@@ -326,7 +308,7 @@ fn a_command_between_messages_out_of_order_does_not_move_the_position_back() {
     }
 }
 
-/// What an observer may see of a position: each generation's goes one way only.
+/// Asserts that a position moves in one direction only, within each generation.
 #[derive(Default)]
 struct Observer {
     seen: Option<(u64, Time<Ros>)>,
@@ -346,7 +328,7 @@ impl Observer {
     }
 }
 
-fn retimes() -> impl Strategy<Value = Command> {
+fn timing_commands() -> impl Strategy<Value = Command> {
     prop_oneof![
         Just(Command::Play),
         Just(Command::Pause),
@@ -367,12 +349,11 @@ fn retimes() -> impl Strategy<Value = Command> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever a file says of its times, law 1 holds for who looks at the segment and for the clock, and
-    /// every message of a run without jumps goes out.
+    /// Whatever times a file declares, neither the position of the segment nor the clock moves back within a generation.
     #[test]
     fn wrong_times_never_move_position_or_clock_back_within_a_generation(
         times in proptest::collection::vec(1000..2000_i64, 1..12),
-        script in proptest::collection::vec((0..1500_i64, retimes()), 0..12),
+        script in proptest::collection::vec((0..1500_i64, timing_commands()), 0..12),
     ) {
         let mut script = script;
         script.sort_by_key(|(at, _)| *at);
@@ -386,7 +367,7 @@ proptest! {
             when_done: WhenDone::Stay,
             ..options()
         };
-        let mut machine = Machine::new(served, lying(&times));
+        let mut machine = Machine::new(served, unordered(&times));
         let mut now = wall(0);
         let (mut positions, mut clocks) = (Observer::default(), Observer::default());
         for _ in 0..500 {
@@ -395,13 +376,13 @@ proptest! {
                 let segment = machine.status().segment;
                 positions.sees(segment, segment.position(now));
             }
-            let mut told = machine.status().segment;
+            let mut current = machine.status().segment;
             let wait = machine.advance(now, &mut Recording(|event| match event {
                 Event::Segment(segment) => {
-                    told = segment;
+                    current = segment;
                     positions.sees(segment, segment.position(now));
                 }
-                Event::Clock(time) => clocks.sees(told, time),
+                Event::Clock(time) => clocks.sees(current, time),
                 Event::Message(..) => {}
             }));
             let segment = machine.status().segment;
@@ -421,8 +402,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// However late the machine is woken and whatever retimes it, the clock lies between what is out and
-    /// what is not, and never runs backwards.
+    /// However late the machine is woken and whichever commands it gets, the clock is neither before a message that was
+    /// sent nor past one that was not, and never runs backwards.
     #[test]
     fn the_clock_stays_between_sent_and_unsent_messages_however_late_the_machine_wakes(
         times in proptest::collection::vec(1000..2000_i64, 1..30),
@@ -465,7 +446,7 @@ proptest! {
                 }
                 Event::Segment(_) => {}
             }));
-            // Half of the times it is woken in time, else up to 170 ms late.
+            // About a third of the times it is woken in time, else up to 170 ms late.
             let lag = late.next().map_or(0, |late| (late - 80).max(0));
             let next = script.peek().map(|(at, _)| wall(*at));
             now = match (wait, next) {
@@ -480,9 +461,9 @@ proptest! {
     }
 }
 
-/// The clocks that a machine shows that is woken at these instants, in microseconds, at ten times the speed with
-/// a tick every 10 ms.
-fn clocks(times: Vec<Message>, woken: &[i64]) -> Vec<String> {
+/// The clocks and messages of a machine that plays at ten times the speed with a tick every 10 ms, and is woken at these
+/// instants in microseconds.
+fn clocks(all: Vec<Message>, woken: &[i64]) -> Vec<String> {
     let fast = Options {
         pace: Pace::At(Speed::from_f64(10.0).unwrap()),
         clock: ClockOptions {
@@ -491,13 +472,13 @@ fn clocks(times: Vec<Message>, woken: &[i64]) -> Vec<String> {
         },
         ..quiet()
     };
-    let mut machine = playing(fast, times);
-    let mut said = Vec::new();
+    let mut machine = playing(fast, all);
+    let mut seen = Vec::new();
     for micros in woken {
-        said.extend(settle(&mut machine, Time::from_nanos(micros * 1000)).0);
+        seen.extend(settle(&mut machine, Time::from_nanos(micros * 1000)).0);
     }
-    said.retain(|said| !said.starts_with("gen"));
-    said
+    seen.retain(|line| !line.starts_with("gen"));
+    seen
 }
 
 #[test]
@@ -515,12 +496,12 @@ fn a_late_tick_shows_the_time_at_which_it_was_due() {
             "clock 1500"
         ]
     );
-    // With messages on both sides of it that are late as well.
+    // Between messages that are late as well.
     assert_eq!(
         clocks(messages(&[1099, 1101]), &[0, 10_900]),
         ["clock 1000", "msg 1099", "clock 1100", "msg 1101"]
     );
-    // At its very time the clock goes first.
+    // Before a message at the same time.
     assert_eq!(
         clocks(messages(&[1100]), &[0, 10_900]),
         ["clock 1000", "clock 1100", "msg 1100"]
@@ -545,9 +526,9 @@ fn a_tick_due_during_a_stall_shows_the_position_of_the_stall() {
     for now in [0, 200] {
         settle(&mut machine, wall(now));
     }
-    // The tick of 250 is the next to do; nobody ran this until now.
-    let (said, _) = settle(&mut machine, wall(900));
-    assert_eq!(said, ["gen 0 rolls 1000 ×1", "clock 1250"]);
+    // The tick of 250 was due next; the machine did not run until now.
+    let (seen, _) = settle(&mut machine, wall(900));
+    assert_eq!(seen, ["gen 0 rolls 1000 ×1", "clock 1250"]);
     assert_eq!(machine.report().held.stalled, span(650));
 }
 

@@ -4,11 +4,13 @@ use bagplay::bag::{Cue, CueFeed, Cued, Message, TopicId};
 use bagplay::output::Recording;
 use bagplay::player::{
     Answer, Command, Gate, Gates, Intent, Machine, Options, Outcome, Player, Refusal, Short,
-    Source, State, Ticket, Wait, WhenDone,
+    Source, State, Ticket, WhenDone,
 };
 use bagplay::time::{AtEnd, TimeRange};
 
-use crate::machine::transcript::{NAMES, cue, messages, pace, quiet, ros, span, wall};
+use crate::machine::transcript::{
+    NAMES, cue, messages, pace, playing, quiet, ros, settle, span, wall,
+};
 use crate::support::patience::until;
 
 const B: TopicId = TopicId(1);
@@ -28,17 +30,6 @@ fn in_turn(times: &[i64]) -> Vec<Message> {
         message.topic = TopicId(topic);
     }
     all
-}
-
-fn machine(options: Options, all: Vec<Message>) -> Machine {
-    Machine::new(
-        options,
-        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
-    )
-}
-
-fn settle(machine: &mut Machine, now: i64) {
-    while machine.advance(wall(now), &mut Recording(|_| ())) == Wait::Now {}
 }
 
 fn answers(machine: &mut Machine) -> Vec<(u64, Outcome)> {
@@ -146,12 +137,12 @@ fn every_command_has_its_outcome() {
         (C::Stop, C::Step(1), Refused(Refusal::Over)),
     ];
     for (before, command, outcome) in table {
-        let mut machine = machine(paused(), in_turn(&[1000, 1100, 1200, 1300]));
-        settle(&mut machine, 0);
+        let mut machine = playing(paused(), in_turn(&[1000, 1100, 1200, 1300]));
+        settle(&mut machine, wall(0));
         machine.apply(before, wall(0));
-        settle(&mut machine, 0);
+        settle(&mut machine, wall(0));
         machine.ask(command, Ticket(7), wall(0));
-        settle(&mut machine, 0);
+        settle(&mut machine, wall(0));
         assert_eq!(
             answers(&mut machine),
             [(7, outcome)],
@@ -166,9 +157,9 @@ fn playing_to_a_time_is_refused_at_the_end() {
         when_done: WhenDone::Stay,
         ..quiet()
     };
-    let mut machine = machine(stays, messages(&[1000]));
+    let mut machine = playing(stays, messages(&[1000]));
     for now in [0, 1000] {
-        settle(&mut machine, now);
+        settle(&mut machine, wall(now));
     }
     assert_eq!(machine.state(), State::Ended);
     machine.ask(Command::PlayUntil(ros(1500)), Ticket(1), wall(1001));
@@ -178,11 +169,11 @@ fn playing_to_a_time_is_refused_at_the_end() {
 
 #[test]
 fn steps_that_wait_together_are_counted_for_each_command() {
-    let mut machine = machine(paused(), messages(&[1000, 1100, 1200, 1300]));
+    let mut machine = playing(paused(), messages(&[1000, 1100, 1200, 1300]));
     for (ticket, n) in [(1, 1), (2, 2), (3, 5), (4, 1)] {
         machine.ask(Command::Step(n), Ticket(ticket), wall(0));
     }
-    settle(&mut machine, 0);
+    settle(&mut machine, wall(0));
     let expected = [
         (1, stepped(1)),
         (2, stepped(2)),
@@ -192,12 +183,12 @@ fn steps_that_wait_together_are_counted_for_each_command() {
     assert_eq!(answers(&mut machine), expected);
     // A command between them whose outcome nobody wants.
     let times: Vec<i64> = (1000..1010).collect();
-    let mut machine = self::machine(paused(), messages(&times));
+    let mut machine = playing(paused(), messages(&times));
     machine.ask(Command::Step(1), Ticket(1), wall(0));
     machine.apply(Command::Step(2), wall(0));
     machine.apply(Command::Step(2), wall(0));
     machine.ask(Command::Step(3), Ticket(2), wall(0));
-    settle(&mut machine, 0);
+    settle(&mut machine, wall(0));
     assert_eq!(answers(&mut machine), [(1, stepped(1)), (2, stepped(3))]);
     assert_eq!(machine.report().sent, 8);
 }
@@ -213,14 +204,14 @@ fn steps_that_are_cancelled_say_how_many_were_made_and_why_no_more() {
         (Command::CloseGate(Gate::Path), Short::NoPath),
         (Command::Stop, Short::Over),
     ] {
-        let mut machine = machine(paused(), messages(&[1000, 1100, 1200, 1300]));
+        let mut machine = playing(paused(), messages(&[1000, 1100, 1200, 1300]));
         machine.ask(Command::Step(3), Ticket(1), wall(0));
         while machine.report().sent < 2 {
             machine.advance(wall(0), &mut Recording(|_| ()));
         }
         assert_eq!(answers(&mut machine), []);
         machine.apply(cancel, wall(0));
-        settle(&mut machine, 0);
+        settle(&mut machine, wall(0));
         let expected = [(1, fell_short(2, why))];
         assert_eq!(answers(&mut machine), expected, "{cancel:?}");
     }
@@ -240,20 +231,20 @@ fn fed(options: Options) -> (Machine, std::sync::mpsc::Receiver<CueFeed>) {
 #[test]
 fn a_seek_is_answered_when_it_is_known_what_follows() {
     let (mut machine, feeds) = fed(paused());
-    settle(&mut machine, 0);
+    settle(&mut machine, wall(0));
     machine.ask(Command::Seek(ros(1200)), Ticket(1), wall(0));
-    settle(&mut machine, 0);
+    settle(&mut machine, wall(0));
     // Another jump comes before the cue has anything.
     machine.ask(Command::Seek(ros(1300)), Ticket(2), wall(0));
-    settle(&mut machine, 0);
+    settle(&mut machine, wall(0));
     let replaced = (1, Outcome::Refused(Refusal::Replaced));
     assert_eq!(answers(&mut machine), [replaced]);
     let feed = feeds.try_iter().last().unwrap();
     feed.push(Cued::Refill(messages(&[1200]).remove(0)));
-    settle(&mut machine, 1);
+    settle(&mut machine, wall(1));
     assert_eq!(answers(&mut machine), []);
     feed.push(Cued::Message(messages(&[1400]).remove(0)));
-    settle(&mut machine, 2);
+    settle(&mut machine, wall(2));
     assert_eq!(answers(&mut machine), [(2, Outcome::Landed(ros(1300)))]);
     machine.ask(Command::Seek(ros(1500)), Ticket(3), wall(3));
     machine.apply(Command::Stop, wall(3));
@@ -264,7 +255,7 @@ fn a_seek_is_answered_when_it_is_known_what_follows() {
 #[test]
 fn steps_by_topic_that_are_combined_are_answered_together() {
     let (mut machine, feeds) = fed(paused());
-    settle(&mut machine, 0);
+    settle(&mut machine, wall(0));
     let all = in_turn(&[1000, 1100, 1200, 1300]);
     let played = feeds.try_recv().unwrap();
     for message in all.clone() {
@@ -275,10 +266,10 @@ fn steps_by_topic_that_are_combined_are_answered_together() {
     }
     let search = feeds.try_recv().unwrap();
     search.push(Cued::Message(all[1].clone()));
-    settle(&mut machine, 0);
+    settle(&mut machine, wall(0));
     assert_eq!(answers(&mut machine), []);
     search.push(Cued::Message(all[3].clone()));
-    settle(&mut machine, 0);
+    settle(&mut machine, wall(0));
     assert_eq!(answers(&mut machine), [(1, stepped(4)), (2, stepped(4))]);
 }
 

@@ -1,4 +1,4 @@
-//! The player's thread and its handles: what can be read of a player while it runs.
+//! The player's thread: commands and their answers, and what can be read of a player while it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,24 +12,25 @@ use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender};
 
-use crate::support::mcaps::{Note, Spec, bag};
+use crate::support::mcaps::{Note, Spec, bag, topic_id};
 use crate::support::patience::{PATIENCE, until};
+use crate::support::waker;
 
 fn at(nanos: i64) -> Time<Ros> {
     Time::from_nanos(nanos)
 }
 
-/// An output in which each message tells that it is there and waits until it may leave.
-fn door() -> (impl Output + Send + 'static, Receiver<()>, Sender<()>) {
-    let (entered, enter) = crossbeam_channel::bounded(1);
-    let (leave, left) = crossbeam_channel::bounded(1);
+/// An output that reports each message, and does not return from it until the test says so.
+fn blocking_output() -> (impl Output + Send + 'static, Receiver<()>, Sender<()>) {
+    let (begin, begun) = crossbeam_channel::bounded(1);
+    let (release, released) = crossbeam_channel::bounded(1);
     let out = Recording(move |event| {
         if let Event::Message(..) = event {
-            entered.send(()).unwrap();
-            left.recv_timeout(PATIENCE).unwrap();
+            begin.send(()).unwrap();
+            released.recv_timeout(PATIENCE).unwrap();
         }
     });
-    (out, enter, leave)
+    (out, begun, release)
 }
 
 fn message(n: u32, topic: u32) -> Message {
@@ -89,7 +90,7 @@ fn topic_counts_can_be_read_during_a_send() {
     let reader = player.transport();
     let seen = Arc::new(AtomicU64::new(0));
     let told = Arc::clone(&seen);
-    // The output reads them in the middle of a send: a lock held by the player would never be free.
+    // The output reads the counts during a send: a lock that the player held then would never be free.
     let out = Recording(move |event| {
         if let Event::Message(..) = event {
             let sent = reader.topic_counts()[0].sent;
@@ -109,16 +110,16 @@ fn topic_counts_can_be_read_during_a_send() {
 fn a_command_is_answered_after_it_took_effect() {
     let player = Player::new();
     let transport = player.transport();
-    let (out, enter, leave) = door();
+    let (out, begun, release) = blocking_output();
     let items = [Cued::Message(message(1, 0))];
     let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
     let running = player.start(paused(), source, out).unwrap();
     transport.send(Command::Step(1)).unwrap();
-    enter.recv_timeout(PATIENCE).unwrap();
+    begun.recv_timeout(PATIENCE).unwrap();
     let answer = transport.try_send(Command::Mute(TopicId(0))).unwrap();
     let answer = answer.expect("there is room");
     assert!(!answer.has_come() && !transport.is_muted(TopicId(0)));
-    leave.send(()).unwrap();
+    release.send(()).unwrap();
     transport.ask(Command::Pause).unwrap();
     assert!(answer.has_come() && transport.is_muted(TopicId(0)));
     let last = transport.try_send(Command::Stop).unwrap();
@@ -131,22 +132,22 @@ fn other_commands_are_answered_while_a_step_is_searched_for() {
     let player = Player::new();
     let transport = player.transport();
     let waker = player.waker();
-    // What is played ends at once; the look for a step back is fed when the test says so.
-    let (feed, look) = Cue::channel();
-    let mut cues = vec![look, Cue::hand_fed([])];
+    // Playback has no messages; the test feeds the search for a step back.
+    let (feed, search) = Cue::channel();
+    let mut cues = vec![search, Cue::hand_fed([])];
     let source = Source::new(["/a"], move |_| cues.pop().unwrap());
     let running = player.start(paused(), source, Null).unwrap();
     transport.ask(Command::Query).unwrap();
     let step = transport.try_send(Command::Step(-1)).unwrap().unwrap();
     for command in [Command::Query, Command::Mute(TopicId(0))] {
         let answer = transport.try_send(command).unwrap().unwrap();
-        until("an answer beside the look", || answer.has_come());
+        until("an answer during the search", || answer.has_come());
     }
     assert!(transport.is_muted(TopicId(0)) && !step.has_come());
     feed.end();
     waker();
     until("the answer to the step", || step.has_come());
-    // A stop answers all, those who wait for steps too.
+    // A stop answers all commands, also steps that are searched for.
     let step = transport.try_send(Command::Step(1)).unwrap().unwrap();
     let stopped = transport.ask(Command::Stop);
     assert!(stopped.is_err() || stopped.is_ok_and(|it| it.status.state == State::Stopped));
@@ -158,7 +159,7 @@ fn other_commands_are_answered_while_a_step_is_searched_for() {
 fn commands_queued_with_a_stop_are_answered_and_have_no_effect() {
     let player = Player::new();
     let transport = player.transport();
-    // Nobody takes them before all are there.
+    // The player is started after all commands are in the channel.
     let looped = Options {
         at_end: AtEnd::Loop,
         ..paused()
@@ -184,10 +185,10 @@ fn commands_queued_with_a_stop_are_answered_and_have_no_effect() {
 fn a_stop_answers_a_step_that_is_searched_for() {
     let player = Player::new();
     let transport = player.transport();
-    let asking = player.transport();
-    // What is played ends at once; the look for a step back is never fed.
-    let (_feed, look) = Cue::channel();
-    let mut cues = vec![look, Cue::hand_fed([])];
+    let other = player.transport();
+    // Playback has no messages; the search for a step back is never fed.
+    let (_feed, search) = Cue::channel();
+    let mut cues = vec![search, Cue::hand_fed([])];
     let (tell, opened) = crossbeam_channel::bounded(2);
     let source = Source::new(["/a"], move |_| {
         tell.send(()).unwrap();
@@ -195,7 +196,7 @@ fn a_stop_answers_a_step_that_is_searched_for() {
     });
     let running = player.start(paused(), source, Null).unwrap();
     transport.ask(Command::Query).unwrap();
-    let step = std::thread::spawn(move || asking.ask(Command::Step(-1)));
+    let step = std::thread::spawn(move || other.ask(Command::Step(-1)));
     for _ in 0..2 {
         opened.recv_timeout(PATIENCE).unwrap();
     }
@@ -210,25 +211,25 @@ fn a_stop_answers_a_step_that_is_searched_for() {
 fn the_position_stands_still_while_a_send_blocks() {
     let player = Player::new();
     let transport = player.transport();
-    let (out, enter, leave) = door();
+    let (out, begun, release) = blocking_output();
     let items = [Cued::Message(message(1, 0))];
     let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
     let hour = TimeRange::between(at(0), at(3_600_000_000_000));
     let options = Options::new(hour);
     let running = player.start(options, source, out).unwrap();
-    enter.recv_timeout(PATIENCE).unwrap();
+    begun.recv_timeout(PATIENCE).unwrap();
     let status = || transport.status().unwrap();
-    until("stalled", || status().state == State::Stalled);
+    until("a stall", || status().state == State::Stalled);
     let (seen, now) = (status().segment, transport.now());
-    let stands = seen.position(now);
-    assert!(!seen.is_rolling() && stands < at(1_000_000_000), "{stands}");
-    assert_eq!(seen.position(now + Duration::from_secs(60)), stands);
-    leave.send(()).unwrap();
+    let held = seen.position(now);
+    assert!(!seen.is_rolling() && held < at(1_000_000_000), "{held}");
+    assert_eq!(seen.position(now + Duration::from_secs(60)), held);
+    release.send(()).unwrap();
     let playing = transport.ask(Command::Query).unwrap().status;
     assert_eq!(playing.state, State::Playing);
-    // What it stood is not made up for.
-    until("playing on", || {
-        status().segment.position(transport.now()) > stands
+    // The time of the stall is not made up for.
+    until("a later position", || {
+        status().segment.position(transport.now()) > held
     });
     assert_eq!(status().segment.generation(), seen.generation());
     transport.send(Command::Stop).unwrap();
@@ -236,19 +237,16 @@ fn the_position_stands_still_while_a_send_blocks() {
     assert!(report.held.stalled > Duration::from_millis(90));
 }
 
-/// Every chunk is larger than the read-ahead, so that no cue gets to its end by itself.
+/// Every chunk is larger than the read-ahead, so that no cue reads to its end before its messages are taken.
 #[test]
 fn the_reach_is_that_of_the_current_lap() {
     let note = |c: u64, i: u64| Note::new(0, 10 * c + i, vec![0; 50_000]);
     let chunk = |c| (0..4).map(|i| note(c, i)).collect();
     let spec = Spec::new((0..5).map(chunk).collect());
     let bag = bag(&spec.write());
-    // The range goes on where there are no messages: time in which the next lap is read already.
+    // The range extends beyond the last message; meanwhile the next lap is read.
     let range = TimeRange::between(at(0), at(1_000_000));
-    let (ring, bell) = crossbeam_channel::bounded(1);
-    let wake = Arc::new(move || {
-        let _ = ring.try_send(());
-    });
+    let (wake, woken) = waker();
     let cues = Cues::new(bag.clone(), Selection::all(&bag), 1000, wake);
     let reach = cues.reach();
     let looped = Options {
@@ -263,24 +261,24 @@ fn the_reach_is_that_of_the_current_lap() {
         match machine.advance(now, &mut Null) {
             Wait::Now => {}
             Wait::Until(wall) => {
-                // All has been sent, and what comes is the end.
+                // All messages have been sent; the end comes next.
                 if wall.saturating_since(now) > Duration::from_nanos(500_000) {
                     assert_eq!(reach.get(), Some(range.stop()));
                     has_waited = true;
                 }
                 now = wall;
             }
-            _ => bell.recv().unwrap(),
+            _ => woken.recv().unwrap(),
         }
     }
     assert!(has_waited);
-    // Of the lap that has begun not even half is read.
+    // Less than half of the new lap has been read.
     assert_ne!(reach.get(), Some(range.stop()));
     machine.apply(Command::Seek(range.stop()), now);
     assert_eq!(reach.get(), None);
 }
 
-/// Every chunk is larger than the read-ahead, all of which the cue that is played has taken.
+/// Every chunk is larger than the read-ahead, which the cue of playback has filled.
 #[test]
 fn a_step_search_over_several_chunks_ends_while_the_read_ahead_is_full() {
     let note = |topic, time| Note::new(topic, time, vec![0; 50_000]);
@@ -297,10 +295,7 @@ fn a_step_search_over_several_chunks_ends_while_the_read_ahead_is_full() {
         (-1.0, Command::Step(-5), 60),
         (-1.0, Command::Step(-99), 81),
     ] {
-        let (ring, bell) = crossbeam_channel::bounded(1);
-        let wake = Arc::new(move || {
-            let _ = ring.try_send(());
-        });
+        let (wake, woken) = waker();
         let cues = Cues::new(bag.clone(), Selection::all(&bag), 1000, wake);
         let reach = cues.reach();
         let source = Source::of(cues);
@@ -322,8 +317,8 @@ fn a_step_search_over_several_chunks_ends_while_the_read_ahead_is_full() {
                     return;
                 }
                 if wait != Wait::Now {
-                    let told = bell.recv_timeout(PATIENCE);
-                    told.unwrap_or_else(|_| panic!("{step:?} at {speed} waits for ever"));
+                    let woken = woken.recv_timeout(PATIENCE);
+                    woken.unwrap_or_else(|_| panic!("{step:?} at {speed} waits for ever"));
                 }
             }
         };
@@ -338,11 +333,7 @@ fn a_step_search_over_several_chunks_ends_while_the_read_ahead_is_full() {
 fn a_step_by_topic_plays_muted_topics_and_unmuting_refills_them() {
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
     let bag = Bag::open(&[demo]).unwrap();
-    let id = |name: &str| {
-        let at = bag.topics().iter().position(|topic| topic.name == name);
-        TopicId(u32::try_from(at.unwrap()).unwrap())
-    };
-    let (tf, imu) = (id("/tf_static"), id("/imu"));
+    let (tf, imu) = (topic_id(&bag, "/tf_static"), topic_id(&bag, "/imu"));
     let player = Player::new();
     let transport = player.transport();
     let cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
@@ -356,7 +347,7 @@ fn a_step_by_topic_plays_muted_topics_and_unmuting_refills_them() {
     let count = |topic: TopicId| transport.topic_counts()[topic.index()];
     transport.ask(Command::Mute(tf)).unwrap();
     assert!(transport.is_muted(tf));
-    // Answered when it is done: all up to there has been played, what is muted too.
+    // Answered when the step has ended: all messages before it have been played, muted ones included.
     transport.ask(Command::StepTopic(imu, 500)).unwrap();
     assert_eq!(count(imu).sent, 500);
     let muted = count(tf).muted;
@@ -368,7 +359,7 @@ fn a_step_by_topic_plays_muted_topics_and_unmuting_refills_them() {
     assert!(back.segment.position(transport.now()) < there.segment.position(transport.now()));
     assert_eq!(count(imu).sent, 501);
     transport.ask(Command::Unmute(tf)).unwrap();
-    // A step waits for it.
+    // A step waits for the refill.
     transport.ask(Command::Step(1)).unwrap();
     assert_eq!(count(tf).refilled, muted);
     assert_eq!(count(tf).sent, 0);

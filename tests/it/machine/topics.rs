@@ -9,7 +9,7 @@ use bagplay::player::{
 use bagplay::time::{AtEnd, Ros, Segment, Speed, Time, TimeRange};
 
 use crate::machine::transcript::{
-    NAMES, check_all, cue, line, messages, options, pace, quiet, ros, wall,
+    NAMES, check_all, line, messages, options, pace, playing, quiet, ros, wall,
 };
 
 const A: TopicId = TopicId(0);
@@ -77,11 +77,11 @@ fn a_muted_topic_is_played_and_not_sent() {
         (machine.report().sent, machine.report().lateness.len()),
         (2, 2)
     );
-    let mut heard = Digest::default();
-    heard.add("/a", &all[1]);
-    heard.add("/a", &all[3]);
+    let mut sent = Digest::default();
+    sent.add("/a", &all[1]);
+    sent.add("/a", &all[3]);
     let digest = machine.report().digest.as_ref().map(Digest::hex);
-    assert_eq!(digest, Some(heard.hex()));
+    assert_eq!(digest, Some(sent.hex()));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn an_unmuted_topic_is_refilled_as_for_a_late_joiner() {
         40 gen 0 held 1500
         40 msg 1500 b",
     );
-    // Backwards this is the message before the position in time, as after a jump.
+    // Backwards this is the last message before the position by time, as after a jump.
     check_all(
         Options {
             pace: Pace::At(Speed::from_f64(-1.0).unwrap()),
@@ -224,7 +224,7 @@ fn nothing_is_sent_before_the_refill_of_an_unmuted_topic() {
     assert_eq!(player.advance(10), [""; 0]);
     assert_eq!(player.apply(15, Command::Unmute(B)), ["gen 0 held 1015"]);
     assert_eq!(player.machine.state(), State::Starved);
-    let (at, look) = player.asked();
+    let (at, refill) = player.asked();
     assert_eq!(
         (at.from, at.direction, at.refill, at.only),
         (
@@ -235,11 +235,11 @@ fn nothing_is_sent_before_the_refill_of_an_unmuted_topic() {
         )
     );
     assert!(at.range.stop() < at.from.time());
-    // The next message was due long ago.
+    // The next message is overdue.
     assert_eq!(player.advance(40), [""; 0]);
-    look.push(Cued::Refill(all[1].clone()));
+    refill.push(Cued::Refill(all[1].clone()));
     assert_eq!(player.advance(41), ["refill 1010 b"]);
-    look.end();
+    refill.end();
     assert_eq!(player.advance(50), ["gen 0 rolls 1015 ×1"]);
     assert_eq!(player.advance(55), ["msg 1020 b"]);
 }
@@ -252,10 +252,10 @@ fn steps_and_the_end_wait_for_the_refill_of_an_unmuted_topic() {
     let (_, feed) = player.asked();
     feed.push(Cued::Message(first.clone()));
     player.apply(0, Command::Unmute(B));
-    let (_, look) = player.asked();
+    let (_, refill) = player.asked();
     assert_eq!(player.apply(1, Command::Step(1)), [""; 0]);
-    look.push(Cued::Refill(second));
-    look.end();
+    refill.push(Cued::Refill(second));
+    refill.end();
     assert_eq!(player.advance(2), ["refill 1100 b", "msg 1000"]);
 
     let unpaced = Options {
@@ -266,12 +266,12 @@ fn steps_and_the_end_wait_for_the_refill_of_an_unmuted_topic() {
     player.apply(0, Command::Mute(B));
     let (_, feed) = player.asked();
     player.apply(0, Command::Unmute(B));
-    let (_, look) = player.asked();
+    let (_, refill) = player.asked();
     feed.end();
     assert_eq!(player.advance(1), [""; 0]);
     assert_ne!(player.machine.state(), State::Stopped);
-    look.push(Cued::Refill(first));
-    look.end();
+    refill.push(Cued::Refill(first));
+    refill.end();
     assert_eq!(player.advance(2), ["refill 1000", "gen 0 held 2000"]);
     assert_eq!(player.machine.state(), State::Stopped);
 }
@@ -286,10 +286,10 @@ fn a_jump_cancels_or_restarts_the_refill_of_an_unmuted_topic() {
     player.apply(0, Command::Mute(B));
     let (_, _feed) = player.asked();
     player.apply(0, Command::Unmute(B));
-    let (_, look) = player.asked();
+    let (_, refill) = player.asked();
     player.machine.apply(Command::Seek(ros(1500)), wall(1));
     // Nothing of the old cue can arrive any more.
-    assert!(!look.push(Cued::Refill(messages(&[1000]).remove(0))));
+    assert!(!refill.push(Cued::Refill(messages(&[1000]).remove(0))));
     assert_eq!(player.advance(1), ["gen 1 held 1500"]);
     let (at, _feed) = player.asked();
     assert_eq!(
@@ -300,22 +300,22 @@ fn a_jump_cancels_or_restarts_the_refill_of_an_unmuted_topic() {
     // Reversing sends no refills.
     player.apply(2, Command::Mute(B));
     player.apply(2, Command::Unmute(B));
-    let (_, look) = player.asked();
+    let (_, refill) = player.asked();
     player.apply(3, pace(-1.0));
-    assert!(!look.push(Cued::Refill(messages(&[1000]).remove(0))));
+    assert!(!refill.push(Cued::Refill(messages(&[1000]).remove(0))));
     let (at, _feed) = player.asked();
     assert_eq!(
         (at.direction, at.refill, at.only),
         (Direction::Reverse, false, None)
     );
-    let (at, look) = player.asked();
+    let (at, refill) = player.asked();
     assert_eq!(
         (at.from, at.refill, at.only),
         (StartAt::At(ros(1500)), true, Some(B))
     );
     // Muted again before the refill was sent.
     player.apply(4, Command::Mute(B));
-    assert!(!look.push(Cued::Refill(messages(&[1000]).remove(0))));
+    assert!(!refill.push(Cued::Refill(messages(&[1000]).remove(0))));
 }
 
 #[test]
@@ -332,10 +332,10 @@ fn unmuted_topics_are_refilled_one_at_a_time_after_the_gates_open() {
     let (_, _feed) = player.asked();
     assert!(player.cues.try_recv().is_err());
     player.apply(1, Command::OpenGate(Gate::Subscribers));
-    let (at, look) = player.asked();
+    let (at, refill) = player.asked();
     assert_eq!(at.only, Some(A));
     assert!(player.cues.try_recv().is_err());
-    look.end();
+    refill.end();
     player.advance(2);
     assert_eq!(player.asked().0.only, Some(B));
 }
@@ -385,7 +385,7 @@ fn a_step_back_goes_before_the_last_message_that_was_sent() {
         &[
             (10, Command::Step(2)),
             (20, Command::Mute(B)),
-            // Through muted topics, up to the stop on the way.
+            // Past muted messages, up to the time of `PlayUntil`.
             (30, Command::PlayUntil(ros(1250))),
             (300, Command::Step(-1)),
             (310, Command::Stop),
@@ -499,7 +499,7 @@ fn a_step_by_topic_does_not_pass_the_time_of_play_until() {
         &[
             (0, Command::PlayUntil(ros(1250))),
             (10, Command::StepTopic(B, 1)),
-            // There is no message on this side of the stop.
+            // No message of the topic is left before the time of `PlayUntil`.
             (20, Command::StepTopic(B, 1)),
         ],
         "
@@ -523,20 +523,20 @@ fn nothing_is_sent_until_a_step_by_topic_has_found_its_message() {
     }
     assert_eq!(player.apply(1, Command::StepTopic(B, 1)), [""; 0]);
     assert!(player.machine.is_stepping());
-    let (at, look) = player.asked();
+    let (at, search) = player.asked();
     assert_eq!(
         (at.from, at.direction, at.refill, at.only),
         (StartAt::At(ros(1000)), Direction::Forward, false, Some(B))
     );
-    // Requested again meanwhile: one step further, without another look-up.
+    // Requested again meanwhile: one step further, without another search.
     assert_eq!(player.apply(2, Command::StepTopic(B, 1)), [""; 0]);
     assert!(player.cues.try_recv().is_err());
-    look.push(Cued::Message(all[1].clone()));
+    search.push(Cued::Message(all[1].clone()));
     assert_eq!(player.advance(3), [""; 0]);
-    // A command that does not affect the look-up does not cancel it.
+    // A command that does not affect the search does not cancel it.
     player.apply(3, Command::Query);
     player.apply(3, Command::Mute(TopicId(2)));
-    assert!(look.push(Cued::Message(all[3].clone())));
+    assert!(search.push(Cued::Message(all[3].clone())));
     let sent = player.advance(4);
     assert_eq!(sent.last().map(String::as_str), Some("msg 1300 b"));
     assert!(!player.machine.is_stepping());
@@ -554,9 +554,9 @@ fn nothing_is_sent_until_a_step_by_topic_has_found_its_message() {
         player.advance(0);
         let _feed = player.asked();
         player.apply(0, Command::StepTopic(B, 1));
-        let (_, look) = player.asked();
+        let (_, search) = player.asked();
         player.machine.apply(cancel, wall(1));
-        assert!(!look.push(Cued::Message(all[1].clone())), "{cancel:?}");
+        assert!(!search.push(Cued::Message(all[1].clone())), "{cancel:?}");
         let is_other = matches!(cancel, Command::StepTopic(A, _));
         assert_eq!(player.machine.is_stepping(), is_other, "{cancel:?}");
     }
@@ -578,22 +578,22 @@ fn steps_back_requested_during_a_search_add_up() {
         }
         player.apply(0, Command::Step(5));
         player.apply(1, first);
-        let (at, look) = player.asked();
+        let (at, search) = player.asked();
         player.apply(2, second);
         assert!(player.cues.try_recv().is_err(), "{second:?}");
         let mut sent = Vec::new();
         for message in all[..4].iter().rev() {
             if at.only.is_none_or(|topic| message.topic == topic) {
-                look.push(Cued::Message(message.clone()));
+                search.push(Cued::Message(message.clone()));
                 sent.extend(player.advance(3));
             }
         }
-        let went_to = sent.iter().find(|line| line.starts_with("msg"));
-        let is_there = went_to.is_some_and(|line| line.contains(&expected.to_string()));
-        assert!(is_there, "{second:?}: {sent:?}");
+        let target = sent.iter().find(|line| line.starts_with("msg"));
+        let is_expected = target.is_some_and(|line| line.contains(&expected.to_string()));
+        assert!(is_expected, "{second:?}: {sent:?}");
         assert!(!player.machine.is_stepping());
     }
-    // Another topic, or all topics, starts another look-up; the other direction ends it.
+    // A step by another topic or of all topics starts another search, as does the other direction.
     for other in [
         Command::StepTopic(A, -1),
         Command::StepTopic(B, 1),
@@ -603,9 +603,9 @@ fn steps_back_requested_during_a_search_add_up() {
         player.advance(0);
         let _feed = player.asked();
         player.apply(0, Command::StepTopic(B, -1));
-        let (_, look) = player.asked();
+        let (_, search) = player.asked();
         player.apply(1, other);
-        assert!(!look.push(Cued::Message(all[0].clone())), "{other:?}");
+        assert!(!search.push(Cued::Message(all[0].clone())), "{other:?}");
         assert!(player.cues.try_recv().is_ok(), "{other:?}");
     }
 }
@@ -692,14 +692,14 @@ fn a_step_back_waits_for_the_refill_of_an_unmuted_topic() {
     }
     player.apply(0, Command::Step(2));
     player.apply(1, Command::Unmute(B));
-    let (_, rejoin) = player.asked();
+    let (_, refill) = player.asked();
     player.apply(2, Command::Step(-1));
-    let (_, look) = player.asked();
-    look.push(Cued::Message(all[1].clone()));
+    let (_, search) = player.asked();
+    search.push(Cued::Message(all[1].clone()));
     assert_eq!(player.advance(3), [""; 0]);
     assert!(player.machine.is_stepping());
-    rejoin.push(Cued::Refill(all[1].clone()));
-    rejoin.end();
+    refill.push(Cued::Refill(all[1].clone()));
+    refill.end();
     assert_eq!(
         player.advance(4),
         ["refill 1100 b", "gen 1 held 1100", "msg 1100 b"]
@@ -709,10 +709,7 @@ fn a_step_back_waits_for_the_refill_of_an_unmuted_topic() {
 #[test]
 fn a_step_by_topic_requested_during_another_continues_from_it() {
     let all = mixed(&[(1000, 0), (1100, 1), (1200, 0), (1300, 1), (1400, 1)]);
-    let mut machine = Machine::new(
-        paused(),
-        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
-    );
+    let mut machine = playing(paused(), all);
     let mut seen = Vec::new();
     let mut out = Recording(|event| seen.push(line(&event)));
     machine.apply(Command::StepTopic(B, 1), wall(0));
@@ -737,9 +734,7 @@ fn the_digest_includes_repeated_messages_and_excludes_landings() {
         digest: true,
         ..paused()
     };
-    let walked = all.clone();
-    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&walked, at)));
-    let mut machine = Machine::new(options, source);
+    let mut machine = playing(options, all.clone());
     machine.apply(Command::Mute(B), wall(0));
     for step in [3, -1, 1] {
         machine.apply(Command::Step(step), wall(0));
@@ -754,10 +749,10 @@ fn the_digest_includes_repeated_messages_and_excludes_landings() {
     assert_eq!(digest, Some(played.hex()));
 }
 
-/// A selection without topic 0.
-struct Picky(Vec<TopicId>);
+/// An output that drops every message; the topics of the messages that it was given.
+struct DropsAll(Vec<TopicId>);
 
-impl Output for Picky {
+impl Output for DropsAll {
     fn segment(&mut self, _: &Segment) {}
     fn clock(&mut self, _: Time<Ros>) {}
     fn message(&mut self, message: &Message, _: Occasion) -> Delivery {
@@ -769,13 +764,10 @@ impl Output for Picky {
 #[test]
 fn muted_messages_do_not_count_as_dropped() {
     let all = mixed(&[(1000, 0), (1000, 1)]);
-    let mut machine = Machine::new(
-        paused(),
-        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
-    );
+    let mut machine = playing(paused(), all);
     machine.apply(Command::Mute(B), wall(0));
     machine.apply(Command::Step(5), wall(0));
-    let mut out = Picky(Vec::new());
+    let mut out = DropsAll(Vec::new());
     while machine.advance(wall(0), &mut out) == Wait::Now {}
     let counts = machine.report().topics();
     assert_eq!((counts[0].dropped, counts[0].muted), (1, 0));
@@ -791,10 +783,7 @@ fn a_loop_goes_on_with_all_topics_muted() {
         range: TimeRange::between(ros(1000), ros(2000)),
         ..quiet()
     };
-    let mut machine = Machine::new(
-        looped,
-        Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at))),
-    );
+    let mut machine = playing(looped, all);
     machine.apply(Command::Mute(B), wall(0));
     for now in [0, 1000, 2000, 3000] {
         while machine.advance(wall(now), &mut Null) == Wait::Now {}

@@ -1,7 +1,8 @@
-//! The machine by its transcript: the input is a script of (instant, command), the output lines of (instant, effect).
+//! The machine, tested by its transcripts: the input is a script of (instant, command), the output lines of (instant,
+//! effect).
 //!
-//! No thread, no clock, no waiting. Times are milliseconds on both axes; the source of messages answers like a bag's
-//! read-ahead.
+//! There is no thread, no clock and no waiting. Wall times and times of messages are in milliseconds; the source of
+//! messages answers like the read-ahead of a bag.
 
 use bagplay::bag::{Cue, CueAt, Cued, Direction, Key, Message, StartAt, TopicId};
 use bagplay::output::{Event, Occasion, Recording};
@@ -47,7 +48,7 @@ pub(crate) fn messages(times: &[i64]) -> Vec<Message> {
     times.iter().enumerate().map(message).collect()
 }
 
-/// What a bag's cue would deliver, with the message before the start as refill.
+/// The items that a bag's cue would yield, with the last message before the start as refill.
 pub(crate) fn cue(all: &[Message], at: CueAt) -> Vec<Cued> {
     let is_asked = |m: &&Message| at.only.is_none_or(|topic| m.topic == topic);
     let mut walk: Vec<&Message> = all.iter().filter(is_asked).collect();
@@ -99,7 +100,7 @@ pub(crate) fn quiet() -> Options {
     }
 }
 
-/// No name for topic 0, which most tests use alone; then b, c.
+/// The name of a topic in transcripts: none for topic 0, which most tests use alone, then b and c.
 fn tag(topic: TopicId) -> &'static str {
     ["", " b", " c"][topic.index()]
 }
@@ -124,6 +125,33 @@ pub(crate) fn line(event: &Event) -> String {
             }
         },
     }
+}
+
+pub(crate) fn playing(options: Options, all: Vec<Message>) -> Machine {
+    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at)));
+    Machine::new(options, source)
+}
+
+/// Does everything that is due at `now`: the effects, and what the machine waits for then.
+pub(crate) fn settle(machine: &mut Machine, now: Time<Steady>) -> (Vec<String>, Wait) {
+    let mut seen = Vec::new();
+    loop {
+        let wait = machine.advance(now, &mut Recording(|event| seen.push(line(&event))));
+        if wait != Wait::Now {
+            return (seen, wait);
+        }
+    }
+}
+
+/// Wakes the machine at these instants: the messages that it sends, with a line `-- INSTANT` after those of each instant.
+fn woken(machine: &mut Machine, instants: &[i64]) -> Vec<String> {
+    let mut sent = Vec::new();
+    for now in instants {
+        let (seen, _) = settle(machine, wall(*now));
+        sent.extend(seen.into_iter().filter(|line| line.starts_with("msg")));
+        sent.push(format!("-- {now}"));
+    }
+    sent
 }
 
 /// Runs a machine over a script until the run is over, or until it waits and the script has ended; returns its
@@ -517,14 +545,7 @@ fn a_starved_machine_holds_at_the_last_message_and_resumes_there() {
     feed.push(Cued::Message(first));
     let mut cue = Some(cue);
     let mut machine = Machine::new(options(), Source::new(["/a"], move |_| cue.take().unwrap()));
-    let mut seen = Vec::new();
-    let mut advance = |machine: &mut Machine, now: i64| loop {
-        match machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event)))) {
-            Wait::Now => {}
-            wait => return (wait, seen.split_off(0)),
-        }
-    };
-    let (wait, seen) = advance(&mut machine, 0);
+    let (seen, wait) = settle(&mut machine, wall(0));
     assert_eq!(
         seen,
         [
@@ -539,19 +560,19 @@ fn a_starved_machine_holds_at_the_last_message_and_resumes_there() {
         (wait, machine.state()),
         (Wait::Until(wall(250)), State::Starved)
     );
-    // The clock is paused: the next message may have a stamp right after the last one.
-    assert_eq!(advance(&mut machine, 250).1, ["clock 1000"]);
+    // The clock stands still: the next message may be right after the last one.
+    assert_eq!(settle(&mut machine, wall(250)).0, ["clock 1000"]);
     feed.push(Cued::Message(second));
     assert_eq!(
-        advance(&mut machine, 400),
+        settle(&mut machine, wall(400)),
         (
-            Wait::Until(wall(500)),
-            vec!["gen 0 rolls 1000 ×1".to_owned()]
+            vec!["gen 0 rolls 1000 ×1".to_owned()],
+            Wait::Until(wall(500))
         )
     );
-    assert_eq!(advance(&mut machine, 500).1, ["clock 1100"]);
+    assert_eq!(settle(&mut machine, wall(500)).0, ["clock 1100"]);
     assert_eq!(
-        advance(&mut machine, 600).1,
+        settle(&mut machine, wall(600)).0,
         ["msg 1200", "gen 0 held 1200"]
     );
     assert_eq!(machine.report().held.starved, span(400));
@@ -728,30 +749,15 @@ fn play_at_the_end_starts_again() {
         1500 msg 1000
         1600 gen 1 held 1100",
     );
-    assert!(!machine.report().reached_end, "it has left the end");
+    assert!(!machine.report().reached_end, "playback has left the end");
 }
 
-/// Wakes the machine at instants that the test chooses, as a busy or suspended computer would.
+/// The machine is woken late, as by a busy or suspended computer.
 #[test]
 fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
-    let all = messages(&[1000, 1100, 1200, 1300]);
-    let mut machine = Machine::new(
-        quiet(),
-        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
-    );
-    let mut sent = Vec::new();
-    for now in [0, 100, 700, 740, 800] {
-        while machine.advance(wall(now), &mut Recording(|event| sent.push(line(&event))))
-            == Wait::Now
-        {}
-        sent.push(format!("-- {now}"));
-    }
-    let sent: Vec<&str> = sent
-        .iter()
-        .map(String::as_str)
-        .filter(|l| l.starts_with("msg") || l.starts_with("--"))
-        .collect();
-    // It was to be woken at 200 and was woken at 700: the schedule is 500 ms later from then on.
+    let mut machine = playing(quiet(), messages(&[1000, 1100, 1200, 1300]));
+    let sent = woken(&mut machine, &[0, 100, 700, 740, 800]);
+    // It should have been woken at 200 and was woken at 700: from then on the schedule is 500 ms later.
     assert_eq!(
         sent,
         [
@@ -762,18 +768,13 @@ fn a_stalled_player_holds_instead_of_catching_up_in_a_burst() {
     assert_eq!(machine.report().held.stalled, span(500));
 }
 
-/// Without a schedule the time that a send took is lost all the same.
 #[test]
 fn a_blocking_send_counts_as_a_stall_without_a_schedule_too() {
-    let all = messages(&[1000, 1100, 1200]);
     let unpaced = Options {
         pace: Pace::Max,
         ..quiet()
     };
-    let mut machine = Machine::new(
-        unpaced,
-        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
-    );
+    let mut machine = playing(unpaced, messages(&[1000, 1100, 1200]));
     while machine.report().sent < 2 {
         machine.advance(wall(0), &mut Recording(|_| ()));
     }
@@ -786,17 +787,9 @@ fn a_blocking_send_counts_as_a_stall_without_a_schedule_too() {
 
 #[test]
 fn a_slightly_late_message_is_sent_at_once_and_counted() {
-    let all = messages(&[1000, 1100]);
-    let mut machine = Machine::new(
-        options(),
-        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
-    );
-    let mut seen = Vec::new();
-    for now in [0, 160] {
-        while machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event))))
-            == Wait::Now
-        {}
-    }
+    let mut machine = playing(options(), messages(&[1000, 1100]));
+    settle(&mut machine, wall(0));
+    let (seen, _) = settle(&mut machine, wall(160));
     assert_eq!(machine.report().late, 1);
     assert!((59_000_000..61_000_000).contains(&machine.report().lateness.max()));
     assert_eq!(seen.last().map(String::as_str), Some("msg 1100"));
@@ -804,22 +797,14 @@ fn a_slightly_late_message_is_sent_at_once_and_counted() {
 
 #[test]
 fn the_clock_is_never_past_an_unpublished_message() {
-    let all = messages(&[1000, 1100]);
     let clock = ClockOptions {
         period: Some(span(90)),
         ..ClockOptions::default()
     };
-    let mut machine = Machine::new(
-        Options { clock, ..options() },
-        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
-    );
-    let mut seen = Vec::new();
-    // Woken at 115 for the tick of 90: the message of 100 has not gone out.
-    for now in [0, 115] {
-        while machine.advance(wall(now), &mut Recording(|event| seen.push(line(&event))))
-            == Wait::Now
-        {}
-    }
+    let mut machine = playing(Options { clock, ..options() }, messages(&[1000, 1100]));
+    settle(&mut machine, wall(0));
+    // Woken at 115 for the tick of 90: the message of 100 has not been sent.
+    let (seen, _) = settle(&mut machine, wall(115));
     assert_eq!(
         seen[seen.len() - 2..],
         ["clock 1090", "msg 1100"],
@@ -829,27 +814,11 @@ fn the_clock_is_never_past_an_unpublished_message() {
 
 #[test]
 fn a_command_after_a_stall_finds_the_position_held() {
-    let all = messages(&[1000, 1100, 1200]);
-    let mut machine = Machine::new(
-        quiet(),
-        Source::new(["/a"], move |at| Cue::hand_fed(cue(&all, at))),
-    );
-    let mut sent = Vec::new();
-    for now in [0, 100, 600, 640, 650] {
-        if now == 600 {
-            // The message of 1200 was due at 200; the machine did not run until now.
-            machine.apply(pace(2.0), wall(now));
-        }
-        while machine.advance(wall(now), &mut Recording(|event| sent.push(line(&event))))
-            == Wait::Now
-        {}
-        sent.push(format!("-- {now}"));
-    }
-    let sent: Vec<&str> = sent
-        .iter()
-        .map(String::as_str)
-        .filter(|l| l.starts_with("msg") || l.starts_with("--"))
-        .collect();
+    let mut machine = playing(quiet(), messages(&[1000, 1100, 1200]));
+    let mut sent = woken(&mut machine, &[0, 100]);
+    // The message of 1200 was due at 200; the machine did not run until now.
+    machine.apply(pace(2.0), wall(600));
+    sent.extend(woken(&mut machine, &[600, 640, 650]));
     assert_eq!(
         sent,
         [
@@ -941,7 +910,7 @@ fn a_loop_without_messages_ends_and_a_loop_of_one_instant_is_slowed_down() {
     );
 }
 
-/// As from a chunk whose index gives wrong times.
+/// Messages come in this order from a chunk whose index gives wrong times.
 #[test]
 fn messages_out_of_order_never_set_the_clock_back() {
     let times: Vec<Cued> = messages(&[1000, 1990, 1500])
@@ -966,7 +935,7 @@ fn messages_out_of_order_never_set_the_clock_back() {
         );
         let clocks: Vec<i64> = transcript
             .lines()
-            .filter_map(|l| l.split("clock ").nth(1)?.parse().ok())
+            .filter_map(|line| line.split("clock ").nth(1)?.parse().ok())
             .collect();
         assert!(
             clocks.is_sorted() && transcript.contains("msg 1500"),

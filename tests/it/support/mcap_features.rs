@@ -33,7 +33,7 @@ impl Features {
     /// The number of combinations.
     pub(crate) const COUNT: u32 = 1 << 12;
 
-    /// The nth combination; `None` if it makes no sense, as chunk indexes without chunks.
+    /// The nth combination; `None` if it is impossible, such as chunk indexes without chunks.
     pub(crate) fn nth(n: u32) -> Option<Self> {
         let bit = |i: u32| n >> i & 1 == 1;
         let features = Self {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use bagplay::bag::{Bag, Message, Selection};
+use bagplay::bag::{Bag, Message, Selection, TopicId};
 use bagplay::time::{Ros, Time};
 use mcap::records::MessageHeader;
 use mcap::{Compression, WriteOptions, Writer};
@@ -51,7 +51,7 @@ impl TopicSpec {
     }
 }
 
-/// The options of writing. A chunk ends after every `chunk` messages.
+/// A file to be written: its topics, the messages of each chunk, and the options of writing.
 #[derive(Clone)]
 pub(crate) struct Spec {
     pub(crate) topics: Vec<TopicSpec>,
@@ -142,7 +142,7 @@ impl Files {
     }
 }
 
-/// Opens one file's bytes; the directory must outlive the bag's use only until it is open.
+/// Opens a file with these bytes. The file is removed as soon as it is open.
 pub(crate) fn bag(bytes: &[u8]) -> Bag {
     Files::of([bytes]).bag()
 }
@@ -159,6 +159,30 @@ pub(crate) fn at(nanos: u64) -> Time<Ros> {
 pub(crate) fn texts(messages: &[Message]) -> Vec<String> {
     let text = |message: &Message| String::from_utf8_lossy(&message.payload).into_owned();
     messages.iter().map(text).collect()
+}
+
+/// The id of the topic of this name.
+pub(crate) fn topic_id(bag: &Bag, name: &str) -> TopicId {
+    let index = bag.topics().iter().position(|topic| topic.name == name);
+    TopicId(u32::try_from(index.unwrap()).unwrap())
+}
+
+/// Pseudo-random bytes that no codec makes smaller; `size` is a multiple of 8.
+pub(crate) fn incompressible(seed: u64, size: usize) -> Vec<u8> {
+    let mut state = seed | 1;
+    let word = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    (0..size / 8).flat_map(word).collect()
+}
+
+/// The bytes of a record.
+pub(crate) fn record(opcode: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u64).to_le_bytes();
+    [&[opcode], &length[..], body].concat()
 }
 
 /// A record in a file: opcode, position, length of its body.

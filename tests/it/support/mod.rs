@@ -1,7 +1,21 @@
-//! Helpers for the tests of several modules: written recordings, network nodes, time limits.
+//! Helpers for the tests of several modules: written recordings, network nodes, time limits, wakers.
+
+use std::sync::Arc;
+
+use bagplay::bag::Waker;
+use crossbeam_channel::{Receiver, bounded};
 
 pub(crate) mod mcap_features;
 pub(crate) mod mcaps;
 #[cfg(feature = "wire")]
 pub(crate) mod network;
 pub(crate) mod patience;
+
+/// A waker for a read-ahead, and the channel in which its calls arrive; calls that were not received yet count as one.
+pub(crate) fn waker() -> (Waker, Receiver<()>) {
+    let (wake, woken) = bounded(1);
+    let waker: Waker = Arc::new(move || {
+        let _ = wake.try_send(());
+    });
+    (waker, woken)
+}

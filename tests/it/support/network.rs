@@ -27,8 +27,8 @@ pub(crate) const CLOCK_HASH: &str =
     "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 pub(crate) const CLOCK_KEY: &str = "0/clock/rosgraph_msgs::msg::dds_::Clock_/RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564";
 
-/// An endpoint that nobody listens on, and that only the caller will use: outside of the range of ports that the system
-/// assigns, and never given twice. A session that lost its router keeps looking for it, and would otherwise find the
+/// An endpoint on which nobody listens and that only the caller will use: its port is outside the range that the system
+/// assigns, and is given out once. A session that lost its router keeps looking for it, and would otherwise find the
 /// router of another test.
 pub(crate) fn free_endpoint() -> String {
     /// Below the range of ports that Linux assigns.
@@ -42,7 +42,7 @@ pub(crate) fn free_endpoint() -> String {
     format!("tcp/127.0.0.1:{}", port.expect("a free port"))
 }
 
-/// Whoever listens there.
+/// A listener at an endpoint.
 fn listener(endpoint: &str) -> TcpListener {
     TcpListener::bind(endpoint.trim_start_matches("tcp/")).expect("a free port")
 }
@@ -241,19 +241,19 @@ pub(crate) fn token(
     format!("@ros2_lv/0/{zid}/0/1/{kind}/%/%/listener/{topic}/{dds_type}/{hash}/::,10:,:,:,,")
 }
 
-/// Where a node reaches sessions of players directly that have joined the router at `endpoint`. Read from their admin
-/// spaces, which plain sessions of tests do not have.
+/// The endpoints of the players that have joined the router at `endpoint`. Read from their admin spaces, which plain
+/// sessions of tests do not have.
 fn players(endpoint: &str) -> Vec<String> {
-    let asking = node("\"client\"", endpoint, &[]);
+    let client = node("\"client\"", endpoint, &[]);
     let mut found = Vec::new();
     until("a player", || {
-        let replies = asking.get("@/*/peer").wait().expect("a query");
+        let replies = client.get("@/*/peer").wait().expect("a query");
         found = replies
             .iter()
             .filter_map(|reply| {
                 let payload = reply.result().ok()?.payload().to_bytes();
-                let told: serde_json::Value = serde_json::from_slice(&payload).ok()?;
-                Some(told["locators"][0].as_str()?.to_owned())
+                let described: serde_json::Value = serde_json::from_slice(&payload).ok()?;
+                Some(described["locators"][0].as_str()?.to_owned())
             })
             .collect();
         !found.is_empty()

@@ -11,22 +11,22 @@ const SLICE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Patience {
     left: Duration,
-    looked: Instant,
+    checked: Instant,
 }
 
 impl Patience {
     pub(crate) fn new() -> Self {
         Self {
             left: PATIENCE,
-            looked: instant(),
+            checked: instant(),
         }
     }
 
     /// How long to wait before the next check; `None` when the time is up.
     pub(crate) fn slice(&mut self) -> Option<Duration> {
         let now = instant();
-        let gone = now.saturating_duration_since(self.looked).min(SLICE);
-        (self.left, self.looked) = (self.left.saturating_sub(gone), now);
+        let passed = now.saturating_duration_since(self.checked).min(SLICE);
+        (self.left, self.checked) = (self.left.saturating_sub(passed), now);
         (!self.left.is_zero()).then_some(SLICE.min(self.left))
     }
 }
@@ -36,20 +36,20 @@ impl Patience {
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let mut patience = Patience::new();
     while !is_so() {
-        assert!(patience.slice().is_some(), "never came to {what}");
+        assert!(patience.slice().is_some(), "timed out waiting for {what}");
         look_again();
     }
 }
 
 /// The interval of polling.
 pub(crate) fn look_again() {
-    // Nothing is sent: the time-out ends this.
+    // Nothing is ever sent: this ends by its time-out.
     let _ = crossbeam_channel::never::<()>().recv_timeout(Duration::from_millis(5));
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a deadline for what should have come long before"
+    reason = "the time limit of a wait, which no passing test reaches"
 )]
 fn instant() -> Instant {
     Instant::now()
