@@ -1,27 +1,14 @@
-//! Command lines as people and scripts write them.
+//! Command lines as users and scripts write them.
 
-use std::path::PathBuf;
+use std::process::Stdio;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 use zenoh::Wait;
 
 use crate::bag::hostile::base;
+use crate::cli::{demo, json, play, play_process};
 use crate::support::mcaps::{Files, Note, Spec, TopicSpec, place};
 use crate::support::network::{STRING, STRING_HASH, free_endpoint, hearing, node, token};
-use crate::support::patience::PATIENCE;
-
-fn play() -> Command {
-    let mut play = Command::cargo_bin("play").unwrap();
-    play.env_remove("RUST_LOG")
-        .env_remove("ROS_DOMAIN_ID")
-        .timeout(3 * PATIENCE);
-    play
-}
-
-fn demo() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
-}
 
 #[test]
 fn global_flags_may_precede_a_subcommand() {
@@ -44,41 +31,41 @@ fn a_hint_names_the_recorded_topic_and_not_the_published_one() {
         other.liveliness().declare_token(key).wait().unwrap()
     };
     let _imu = publish("/robot1/imu");
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"))
+    let mut child = play_process()
         .arg(demo())
         .args(["--clock", "--clock-state", "--prefix", "robot1"])
         .args(["--rate", "0.01"])
         .args(["--connect", &endpoint])
-        .stderr(std::process::Stdio::piped())
+        .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut hear = hearing(&mut child);
-    hear(
+    let mut wait_for = hearing(&mut child);
+    wait_for(
         "/robot1/imu too: subscribers get both; hint: stop it, --exclude-topics /imu, or --remap /imu:=/other",
     );
     let _state = publish("/rosbag2_player/clock_state");
-    hear(
+    wait_for(
         "/clock_state too: subscribers get both; hint: stop it, or give this player another name with --node-name",
     );
     let _clock = publish("/clock");
-    hear("hint: stop it, or play without --clock");
+    wait_for("hint: stop it, or play without --clock");
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-/// What comes of a flag of `ros2 bag play`.
-enum Means {
+/// The effect of a flag of `ros2 bag play`.
+enum Effect {
     /// The run is the same as without it.
     Nothing,
     /// These of the recorded topics are played.
     Plays(&'static [&'static str]),
-    /// It ends with 2 and says this.
+    /// The command ends with 2 and prints this.
     Refused(&'static str),
 }
 
-/// One row a flag of `ros2 bag play`, Humble to Rolling, that `play` has for its sake alone.
-const ROS_FLAGS: [(&[&str], Means); 30] = {
-    use Means::{Nothing, Plays, Refused};
+/// The flags of `ros2 bag play`, Humble to Rolling, that `play` accepts only for compatibility.
+const ROS_FLAGS: [(&[&str], Effect); 30] = {
+    use Effect::{Nothing, Plays, Refused};
     const NO_SERVICE: &[&str] = &["/go/_action/feedback", "/imu", "/odom"];
     const NO_ACTION: &[&str] = &[
         "/get/_service_event",
@@ -176,24 +163,21 @@ fn flags_of_ros2_bag_play_are_accepted_mapped_or_refused() {
             .args(["--wire", "null", "--rate", "max", "--format", "json"]);
         play.output().unwrap()
     };
-    let summary = |done: &std::process::Output| -> serde_json::Value {
-        serde_json::from_slice(&done.stdout).unwrap()
-    };
-    let plain = summary(&run(&[]));
-    for (words, means) in ROS_FLAGS {
+    let plain = json(&run(&[]).stdout);
+    for (words, effect) in ROS_FLAGS {
         let done = run(words);
-        let said = String::from_utf8_lossy(&done.stderr);
-        if let Means::Refused(why) = means {
-            assert_eq!(done.status.code(), Some(2), "{words:?}: {said}");
+        let log = String::from_utf8_lossy(&done.stderr);
+        if let Effect::Refused(reason) = effect {
+            assert_eq!(done.status.code(), Some(2), "{words:?}: {log}");
             assert!(
-                said.contains(why) && done.stdout.is_empty(),
-                "{words:?}: {said}"
+                log.contains(reason) && done.stdout.is_empty(),
+                "{words:?}: {log}"
             );
             continue;
         }
-        assert_eq!(done.status.code(), Some(0), "{words:?}: {said}");
-        let ran = summary(&done);
-        if let Means::Plays(expected) = means {
+        assert_eq!(done.status.code(), Some(0), "{words:?}: {log}");
+        let ran = json(&done.stdout);
+        if let Effect::Plays(expected) = effect {
             let played = ran["topics"].as_array().unwrap();
             let mut played: Vec<_> = played
                 .iter()
@@ -243,7 +227,7 @@ fn inputs_are_accepted_with_and_without_a_storage() {
 
 #[test]
 fn the_log_level_limits_what_is_logged() {
-    let said = |level: &str| {
+    let logged = |level: &str| {
         let mut play = play();
         play.arg(demo()).args([
             "--wire",
@@ -255,15 +239,15 @@ fn the_log_level_limits_what_is_logged() {
             "0",
         ]);
         let done = play.args(["--log-level", level]).assert().code(0);
-        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        let log = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
         (
-            said.contains("warning: /clock goes down"),
-            said.contains("played 9,647 messages"),
+            log.contains("warning: /clock goes down"),
+            log.contains("played 9,647 messages"),
         )
     };
-    assert_eq!(said("info"), (true, true));
-    assert_eq!(said("warn"), (true, false));
-    assert_eq!(said("error"), (false, false));
+    assert_eq!(logged("info"), (true, true));
+    assert_eq!(logged("warn"), (true, false));
+    assert_eq!(logged("error"), (false, false));
 }
 
 #[test]
@@ -287,10 +271,10 @@ fn the_guide_lists_every_flag_of_ros2_bag_play() {
             table.contains(&format!("`{flag}`")),
             "{flag} is not in the guide"
         );
-        let is_tried = ROS_FLAGS
+        let is_tested = ROS_FLAGS
             .iter()
             .any(|(words, _)| words.contains(&flag.as_str()));
-        assert!(is_tried || flag == "--input", "{flag} has no row");
+        assert!(is_tested || flag == "--input", "{flag} has no row");
     }
 }
 

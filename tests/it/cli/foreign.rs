@@ -5,18 +5,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Output;
 
-use assert_cmd::Command;
-
 use crate::support::mcaps::{Note, Spec, TopicSpec};
-use crate::support::patience::PATIENCE;
 
-/// What a terminal obeys, or takes for the end of a line.
-const STEERING: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\r\n\u{202e}";
+/// Characters that control a terminal, or end a line.
+const CONTROL: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\r\n\u{202e}";
 
 fn play(args: &[&OsStr]) -> Output {
-    let mut play = Command::cargo_bin("play").unwrap();
-    play.env_remove("RUST_LOG").timeout(3 * PATIENCE);
-    play.args(args).output().unwrap()
+    crate::cli::play().args(args).output().unwrap()
 }
 
 /// Two chunks whose topic has that name; the second chunk fails its checksum.
@@ -31,20 +26,21 @@ fn recording(topic: &str) -> Vec<u8> {
     bytes
 }
 
-fn plain(said: &[u8]) -> String {
-    let said = std::str::from_utf8(said)
-        .expect("what is said is UTF-8")
+/// The output as text; asserts that nothing in it controls a terminal.
+fn plain(output: &[u8]) -> String {
+    let text = std::str::from_utf8(output)
+        .expect("output is UTF-8")
         .to_owned();
-    let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
-    assert!(!said.contains(steers), "{said:?}");
-    said
+    let is_control = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    assert!(!text.contains(is_control), "{text:?}");
+    text
 }
 
 #[test]
 fn names_of_files_and_topics_are_escaped_in_all_output() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join(format!("a{STEERING}.mcap"));
-    std::fs::write(&path, recording(&format!("/t{STEERING}"))).unwrap();
+    let path = dir.path().join(format!("a{CONTROL}.mcap"));
+    std::fs::write(&path, recording(&format!("/t{CONTROL}"))).unwrap();
     let [null, max] = [["--wire", "null"], ["--rate", "max"]];
     let info = [OsStr::new("info"), path.as_os_str()];
     let check = [info[0], OsStr::new("--check"), info[1]];
@@ -74,19 +70,19 @@ fn names_of_files_and_topics_are_escaped_in_all_output() {
 
 #[test]
 fn arguments_are_escaped_in_every_usage_error() {
-    let steering = OsStr::new(STEERING);
+    let control = OsStr::new(CONTROL);
     let after = |flag: &str| {
         let mut word = OsStr::new(flag).to_owned();
-        word.push(STEERING);
+        word.push(CONTROL);
         word
     };
     let demo = OsStr::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap"));
-    // An unknown flag, verb and shell; values that clap refuses, that our parsers refuse, and that are refused later.
+    // An unknown flag, subcommand and shell; values that clap, our parsers or later checks refuse.
     let mut rows = vec![
         vec![after("--unknown")],
-        vec!["completions".into(), steering.into()],
+        vec!["completions".into(), control.into()],
         vec!["info".into(), after("--check")],
-        vec![steering.into()],
+        vec![control.into()],
     ];
     for flag in [
         "--rate",
@@ -110,11 +106,11 @@ fn arguments_are_escaped_in_every_usage_error() {
         let done = play(&row);
         assert_ne!(done.status.code(), Some(0), "{row:?}");
         plain(&done.stdout);
-        let said = plain(&done.stderr);
-        assert!(said.contains("]0;owned\\"), "{row:?}: {said}");
+        let log = plain(&done.stderr);
+        assert!(log.contains("]0;owned\\"), "{row:?}: {log}");
         assert!(
-            !said.lines().any(|line| line.starts_with("\\u{202e}")),
-            "{said}"
+            !log.lines().any(|line| line.starts_with("\\u{202e}")),
+            "{log}"
         );
     }
 }
@@ -126,7 +122,7 @@ fn the_program_name_is_not_printed_unescaped() {
     for flag in ["--unknown", "--help"] {
         let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
         let done = play
-            .arg0(format!("play{STEERING}"))
+            .arg0(format!("play{CONTROL}"))
             .arg(flag)
             .output()
             .unwrap();
@@ -138,8 +134,8 @@ fn the_program_name_is_not_printed_unescaped() {
 #[test]
 fn json_has_only_printable_characters() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join(format!("a{STEERING}.mcap"));
-    let topic = format!("/t{STEERING}");
+    let path = dir.path().join(format!("a{CONTROL}.mcap"));
+    let topic = format!("/t{CONTROL}");
     std::fs::write(&path, recording(&topic)).unwrap();
     let json = ["--format", "json"].map(OsStr::new);
     let run = ["--wire", "null", "--rate", "max"].map(OsStr::new);
@@ -156,7 +152,7 @@ fn errors_of_the_library_are_printable() {
     use std::error::Error;
 
     let dir = tempfile::tempdir().unwrap();
-    let path = |name: &str| dir.path().join(format!("{name}{STEERING}"));
+    let path = |name: &str| dir.path().join(format!("{name}{CONTROL}"));
     std::fs::write(path("text.mcap"), "no recording").unwrap();
     std::fs::write(path("packed.mcap.zstd"), "no recording").unwrap();
     std::fs::create_dir(path("empty")).unwrap();
@@ -239,10 +235,10 @@ fn a_recording_with_compressed_messages_is_refused_with_a_hint() {
     for args in [&[&[path.as_os_str()], &run[..]].concat()[..], &info] {
         let done = play(args);
         assert_eq!(done.status.code(), Some(3));
-        let said = plain(&done.stderr);
+        let log = plain(&done.stderr);
         let name = path.to_string_lossy().into_owned();
         for word in [&name, "zstd", "MESSAGE", "hint: `ros2 bag convert`"] {
-            assert!(said.contains(word), "{said}");
+            assert!(log.contains(word), "{log}");
         }
     }
 }
@@ -263,13 +259,11 @@ fn twenty_thousand_missing_parts_are_reported_in_one_line_with_their_count() {
     std::fs::write(dir.path().join("metadata.yaml"), listing).unwrap();
     let run = ["--wire", "null", "--rate", "max", "--format", "json"].map(OsStr::new);
     let done = play(&[&[dir.path().as_os_str()], &run[..]].concat());
-    let said = plain(&done.stderr);
-    assert_eq!(said.matches("is missing").count(), 1, "{said}");
+    let log = plain(&done.stderr);
+    assert_eq!(log.matches("is missing").count(), 1, "{log}");
     assert!(
-        said.contains(
-            "r_1.mcap: a part of the recording is missing: no such file, and 19,998 more"
-        ),
-        "{said}"
+        log.contains("r_1.mcap: a part of the recording is missing: no such file, and 19,998 more"),
+        "{log}"
     );
     let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!(

@@ -2,99 +2,79 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command as Process, Output, Stdio};
+use std::path::Path;
+use std::process::Output;
 
-use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 
+use crate::cli::{demo, json, limited, play, play_process, signal};
 use crate::support::network::{free_endpoint, peer, subscribe, take};
-use crate::support::patience::PATIENCE;
-
-fn demo() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
-}
-
-fn play() -> Command {
-    let mut play = Command::cargo_bin("play").unwrap();
-    play.env_remove("RUST_LOG").timeout(3 * PATIENCE);
-    play
-}
+use crate::support::patience::until;
 
 #[test]
 fn an_unread_log_delays_no_message() {
     let endpoint = free_endpoint();
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+    let mut child = play_process()
         .arg(demo())
         .args(["--listen", &endpoint, "--loop", "--rate", "100"])
         .args(["--format", "json"])
-        // Many lines a message, of the thread that sends it among others.
+        // Many lines per message, also of the thread that sends it.
         .env("RUST_LOG", "trace")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let listener = loop {
-        // zenoh gives up on a connection that is refused.
-        if std::net::TcpStream::connect(endpoint.trim_start_matches("tcp/")).is_ok() {
-            break peer(&endpoint);
-        }
-        std::thread::yield_now();
-    };
+    // zenoh does not repeat a connection that was refused.
+    until("a listener", || {
+        std::net::TcpStream::connect(endpoint.trim_start_matches("tcp/")).is_ok()
+    });
+    let listener = peer(&endpoint);
     let (_imus, imus) = subscribe(&listener, "0/imu/**");
-    // Three laps: far more lines than a pipe holds, and than may wait.
+    // Three laps: far more lines than the pipe and the queue of the log hold.
     for _ in 0..15_600 {
         take(&imus);
     }
-    // Read at last, it tells what is missing, and goes on.
-    let said = BufReader::new(child.stderr.take().unwrap());
-    let mut said = said.split(b'\n').map(Result::unwrap);
-    let is_told = said.any(|line| {
+    // Once it is read, the log says how many lines are missing, and goes on.
+    let log = BufReader::new(child.stderr.take().unwrap());
+    let mut lines = log.split(b'\n').map(Result::unwrap);
+    let is_reported = lines.any(|line| {
         let line = String::from_utf8_lossy(&line).into_owned();
         line.starts_with("warning: ") && line.contains(" lines are missing here")
     });
-    assert!(is_told);
-    let reading = std::thread::spawn(move || said.count());
-    let kill = Process::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
+    assert!(is_reported);
+    let reading = std::thread::spawn(move || lines.count());
+    signal("-INT", &child);
     let done = child.wait_with_output().unwrap();
     reading.join().unwrap();
     assert_eq!(done.status.code(), Some(130));
-    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let summary = json(&done.stdout);
     assert!(summary["messages_sent"].as_u64().unwrap() > 0);
 }
 
 #[test]
 fn a_run_ends_although_nobody_reads_its_log() {
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+    let mut child = play_process()
         .arg(demo())
         .args(["--listen", "tcp/127.0.0.1:0", "--rate", "max"])
         .args(["--format", "json"])
         .env("RUST_LOG", "trace")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let unread = child.stderr.take();
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(0));
-    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(summary["ended"], "end");
+    assert_eq!(json(&done.stdout)["ended"], "end");
     drop(unread);
 }
 
 #[test]
 fn all_log_lines_are_written_before_the_end() {
-    // More than a pipe holds, all of it at once.
+    // More than a pipe holds, all at once.
     const FILES: usize = 700;
     let mut play = play();
     play.arg("info").args(std::iter::repeat_n(demo(), FILES));
     let done = play.assert().code(0);
-    let said = String::from_utf8_lossy(&done.get_output().stderr);
-    let twice = said.lines().filter(|line| line.contains("named twice"));
+    let log = String::from_utf8_lossy(&done.get_output().stderr);
+    let twice = log.lines().filter(|line| line.contains("named twice"));
     assert_eq!(twice.count(), FILES - 1);
 }
 
@@ -104,13 +84,17 @@ fn a_log_level_for_zenoh_keeps_our_own_lines() {
     let missing = dir.path().join("none.mcap");
     let demo = demo();
     let run: &[&OsStr] = &["--wire", "null", "--rate", "max"].map(OsStr::new);
-    let said = |asked: &str, args: &[&OsStr]| {
+    let log = |directives: &str, args: &[&OsStr]| {
         let mut play = play();
-        let done = play.env("RUST_LOG", asked).args(args).output().unwrap();
+        let done = play
+            .env("RUST_LOG", directives)
+            .args(args)
+            .output()
+            .unwrap();
         String::from_utf8(done.stderr).unwrap()
     };
     let played = [&[demo.as_os_str()], run].concat();
-    for asked in [
+    for directives in [
         "zenoh=warn",
         "zenoh=warn,zenoh_transport=error",
         " zenoh=warn",
@@ -118,29 +102,29 @@ fn a_log_level_for_zenoh_keeps_our_own_lines() {
         "=,=",
         "bagplay::bag=debug",
     ] {
-        let lines = said(asked, &[missing.as_os_str()]);
+        let lines = log(directives, &[missing.as_os_str()]);
         assert!(
             lines.contains("error: ") && lines.contains("none.mcap"),
-            "{asked}: {lines}"
+            "{directives}: {lines}"
         );
-        let lines = said(asked, &played);
-        assert!(lines.contains("messages"), "{asked}: {lines}");
+        let lines = log(directives, &played);
+        assert!(lines.contains("messages"), "{directives}: {lines}");
     }
-    // A directive for us, and one for everything, are obeyed.
-    for asked in ["play=off,bagplay=off", "off", "zenoh=warn,off", "play=warn"] {
-        let lines = said(asked, &played);
-        assert_eq!(lines, "", "{asked}");
+    // Directives for our own modules, and for all modules, apply.
+    for directives in ["play=off,bagplay=off", "off", "zenoh=warn,off", "play=warn"] {
+        let lines = log(directives, &played);
+        assert_eq!(lines, "", "{directives}");
     }
-    let lines = said("zenoh=warn,bagplay=trace", &played);
+    let lines = log("zenoh=warn,bagplay=trace", &played);
     assert!(lines.contains("messages"), "{lines}");
     let quiet = [&played[..], &[OsStr::new("-q")]].concat();
-    assert_eq!(said("zenoh=warn", &quiet), "");
+    assert_eq!(log("zenoh=warn", &quiet), "");
 }
 
-fn logged(file: &Path, args: &[&str]) -> Output {
+fn info_with_log(file: &Path) -> Output {
     let mut play = play();
     play.arg("info").arg(demo()).arg("--log-file").arg(file);
-    play.args(args).output().unwrap()
+    play.output().unwrap()
 }
 
 #[test]
@@ -163,17 +147,17 @@ fn a_file_that_is_no_log_of_play_is_not_overwritten() {
         ("bytes", &[0xff; 100]),
     ] {
         let path = file(name, content);
-        let done = logged(&path, &[]);
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert_eq!(done.status.code(), Some(2), "{name}: {said}");
+        let done = info_with_log(&path);
+        let error = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{name}: {error}");
         let start = format!("error: --log-file {}: ", path.to_string_lossy());
         assert!(
-            said.starts_with(&start) && said.contains("; hint: "),
-            "{said}"
+            error.starts_with(&start) && error.contains("; hint: "),
+            "{error}"
         );
         assert_eq!(std::fs::read(&path).unwrap(), content, "{name}");
     }
-    // The flag before the bag takes the bag: a recording that is there, and one that is not.
+    // A flag without a file takes the recording as its value: one that exists, and one that does not.
     for bag in [dir.path().join("drive.mcap"), dir.path().join("none.mcap")] {
         let mut play = play();
         let refused = play.arg("--log-file").arg(&bag).assert().code(2);
@@ -210,26 +194,19 @@ fn a_log_file_is_appended_to_even_after_it_was_emptied() {
     assert_eq!(runs(2).lines().count(), 3);
 }
 
-/// The binary where a file may have so few blocks.
-fn small(blocks: u32) -> Command {
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", &format!(r#"ulimit -f {blocks}; exec "$0" "$@""#)]);
-    shell.arg(assert_cmd::cargo::cargo_bin("play"));
-    shell.env_remove("RUST_LOG").timeout(3 * PATIENCE);
-    shell
-}
-
 #[test]
 fn a_file_beyond_the_size_limit_is_an_error_with_its_reason() {
+    // Files of at most two blocks.
+    let limit = "-f 2";
     let too_large = "File too large (os error 27)";
     let dir = tempfile::tempdir().unwrap();
-    // What is unpacked while it is opened.
+    // A recording that is unpacked when it is opened.
     let packed = dir.path().join("drive.mcap.zstd");
     let recording = std::fs::read(demo()).unwrap();
     std::fs::write(&packed, zstd::encode_all(&recording[..], 1).unwrap()).unwrap();
     for args in [&["info"][..], &["--wire", "null", "--rate", "max"]] {
-        let mut small = small(2);
-        let run = small.args(args).arg(&packed).env("TMPDIR", dir.path());
+        let mut limited = limited(limit);
+        let run = limited.args(args).arg(&packed).env("TMPDIR", dir.path());
         run.assert()
             .code(3)
             .stdout("")
@@ -240,12 +217,8 @@ fn a_file_beyond_the_size_limit_is_an_error_with_its_reason() {
     let line = "2026-01-31T12:00:00.000Z log of play 0.1.0\n";
     std::fs::write(&log, line.repeat(100)).unwrap();
     let missing = dir.path().join("none.mcap");
-    let mut small_log = small(2);
-    let run = small_log
-        .arg("info")
-        .arg(&missing)
-        .arg("--log-file")
-        .arg(&log);
+    let mut logged = limited(limit);
+    let run = logged.arg("info").arg(&missing).arg("--log-file").arg(&log);
     run.assert().code(3).stderr(
         contains(format!(
             "the log file cannot be written any more: {too_large}"
@@ -254,12 +227,12 @@ fn a_file_beyond_the_size_limit_is_an_error_with_its_reason() {
     );
     // A result.
     let result = std::fs::File::create(dir.path().join("result")).unwrap();
-    let mut info = Process::new("/bin/sh");
-    info.args(["-c", r#"ulimit -f 2; exec "$0" "$@""#]);
+    let mut info = std::process::Command::new("/bin/sh");
+    info.args(["-c", &format!(r#"ulimit {limit}; exec "$0" "$@""#)]);
     info.arg(assert_cmd::cargo::cargo_bin("play"));
     let info = info.args(["info", "--format", "json"]).arg(demo());
     let done = info.stdout(result).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(1), "{said}");
-    assert!(said.contains(too_large), "{said}");
+    let error = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{error}");
+    assert!(error.contains(too_large), "{error}");
 }

@@ -1,34 +1,22 @@
-//! The binary as a process: exit codes, and what it prints where.
+//! The binary as a process: exit codes, standard output and standard error.
 
-use std::path::PathBuf;
-use std::process::Output;
+use std::process::{Child, Command as Process, Output, Stdio};
 
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 
 use crate::bag::hostile::{base, put};
+use crate::cli::{demo, json, limited, play, play_process, signal};
 use crate::support::mcaps::{Files, Note, Spec, make_pipe, place};
-use crate::support::network::free_endpoint;
-use crate::support::patience::PATIENCE;
+use crate::support::network::{free_endpoint, peer, subscribe, take};
 
-fn play() -> Command {
-    let mut play = Command::cargo_bin("play").unwrap();
-    play.env_remove("RUST_LOG")
-        .env_remove("ROS_DOMAIN_ID")
-        .timeout(3 * PATIENCE);
-    play
-}
-
-fn demo() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
-}
-
-/// A summary of a run into nothing.
+/// The summary of a run of the demo without a network.
 fn summary(args: &[&str]) -> serde_json::Value {
     summary_of(&demo().to_string_lossy(), args)
 }
 
+/// The same of another recording.
 fn summary_of(bag: &str, args: &[&str]) -> serde_json::Value {
     let run: Output = play()
         .arg(bag)
@@ -47,7 +35,7 @@ fn summary_of(bag: &str, args: &[&str]) -> serde_json::Value {
         .filter(|line| !line.is_empty())
         .collect();
     assert_eq!(lines.len(), 1, "one JSON object on stdout");
-    serde_json::from_slice(lines[0]).unwrap()
+    json(lines[0])
 }
 
 #[test]
@@ -82,7 +70,7 @@ fn usage_errors_end_with_2_and_name_the_mistake() {
             "/no/such/folder/log",
         ),
     ];
-    for (args, said) in cases {
+    for (args, message) in cases {
         play()
             .arg(demo())
             .args(["--wire", "null"])
@@ -90,7 +78,7 @@ fn usage_errors_end_with_2_and_name_the_mistake() {
             .assert()
             .code(2)
             .stdout("")
-            .stderr(contains(said));
+            .stderr(contains(message));
     }
     play()
         .assert()
@@ -151,14 +139,17 @@ fn a_result_that_cannot_be_written_ends_with_1() {
         &["completions", "bash"],
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
-        let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
-        let done = play.args(args).stdout(full.unwrap()).output().unwrap();
+        let done = play_process()
+            .args(args)
+            .stdout(full.unwrap())
+            .output()
+            .unwrap();
         assert_eq!(done.status.code(), Some(1), "{args:?}");
-        let said = String::from_utf8_lossy(&done.stderr);
+        let error = String::from_utf8_lossy(&done.stderr);
         let end = "standard output: No space left on device (os error 28)\n";
         assert!(
-            said.starts_with("error: ") && said.ends_with(end),
-            "{args:?} {said}"
+            error.starts_with("error: ") && error.ends_with(end),
+            "{args:?} {error}"
         );
     }
 }
@@ -173,7 +164,7 @@ fn unpaced_playback_without_a_network_sends_every_message_once() {
     assert_eq!(summary["digest"], digest_of_the_file());
 }
 
-/// The digest as the documentation defines it, from the crate's reader.
+/// The digest as the documentation defines it, of what the reader of crate mcap returns.
 fn digest_of_the_file() -> String {
     let bytes = std::fs::read(demo()).unwrap();
     let mut messages: Vec<_> = mcap::MessageStream::new(&bytes)
@@ -277,12 +268,12 @@ fn info_shows_duration_topics_and_counts() {
             .and(contains("latched"))
             .and(contains("12,247")),
     );
-    let json = play()
+    let printed = play()
         .args(["info", "--format", "json"])
         .arg(demo())
         .output()
         .unwrap();
-    let info: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let info = json(&printed.stdout);
     assert_eq!(info["message_count"], 12_247);
     assert_eq!(info["topics"].as_array().unwrap().len(), 9);
 }
@@ -298,10 +289,7 @@ fn info_lists_marks_and_warns_of_an_invalid_marks_file() {
         play.env("XDG_STATE_HOME", dir.path().join("state"));
         play.assert().code(0)
     };
-    let json = |output: &std::process::Output| -> serde_json::Value {
-        serde_json::from_slice(&output.stdout).unwrap()
-    };
-    let shown = json(info("json").stderr("").get_output());
+    let shown = json(&info("json").stderr("").get_output().stdout);
     assert_eq!(shown["marks"], serde_json::json!([]));
     let start = shown["start_ns"].as_i64().unwrap();
     let sidecar = dir.path().join("drive.mcap.marks.yaml");
@@ -313,7 +301,7 @@ fn info_lists_marks_and_warns_of_an_invalid_marks_file() {
             .and(contains("+12.345 s  brakes\\u{1b}[2J"))
             .and(contains('\u{1b}').not()),
     );
-    let shown = json(info("json").get_output());
+    let shown = json(&info("json").get_output().stdout);
     let mark = &shown["marks"][0];
     assert_eq!(
         (mark["time_ns"].as_i64(), mark["name"].as_str()),
@@ -356,10 +344,9 @@ fn help_completions_and_manual_list_the_flags() {
 #[test]
 fn a_closed_standard_output_is_no_error() {
     for word in ["man", "--help", "--version"] {
-        let (gone, kept) = std::io::pipe().unwrap();
-        drop(gone);
-        let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
-        let done = play.arg(word).stdout(kept).output().unwrap();
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done = play_process().arg(word).stdout(writer).output().unwrap();
         assert_eq!(
             (
                 done.status.code(),
@@ -371,11 +358,11 @@ fn a_closed_standard_output_is_no_error() {
     }
 }
 
-/// Sends a signal as a shell would, once the run says that it plays.
+/// Sends a signal as a shell would, once the run has joined the network.
 fn signalled(name: &str, args: &[&str]) -> Output {
-    let (child, mut said) =
+    let (child, mut log) =
         started(&[args, &["--listen", "tcp/127.0.0.1:0", "--format", "json"]].concat());
-    let first = said.next().unwrap();
+    let first = log.next().unwrap();
     assert!(first.contains("router on"), "{first}");
     signal(name, &child);
     child.wait_with_output().unwrap()
@@ -390,8 +377,7 @@ fn a_signal_ends_the_run_at_once_with_its_own_code_and_a_summary() {
     ] {
         let done = signalled(signal, args);
         assert_eq!(done.status.code(), Some(code), "{signal} {args:?}");
-        let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-        assert_eq!(summary["ended"], "interrupted");
+        assert_eq!(json(&done.stdout)["ended"], "interrupted");
     }
 }
 
@@ -401,12 +387,12 @@ fn a_run_that_ignores_hang_ups_survives_one() {
         (r#"exec "$0" "$@""#, false),
         (r#"trap "" HUP; exec "$0" "$@""#, true),
     ] {
-        let mut shell = std::process::Command::new("/bin/sh");
+        let mut shell = Process::new("/bin/sh");
         shell.args(["-c", script]);
         shell.arg(assert_cmd::cargo::cargo_bin("play"));
         let network = ["--listen", "tcp/127.0.0.1:0", "--end", "+1s"];
-        let (child, mut said) = spoken(shell.arg(demo()).args(network));
-        let first = said.next().unwrap();
+        let (child, mut log) = with_log(shell.arg(demo()).args(network));
+        let first = log.next().unwrap();
         assert!(first.contains("router on"), "{first}");
         signal("-HUP", &child);
         let done = child.wait_with_output().unwrap();
@@ -463,7 +449,7 @@ fn a_zenoh_configuration_that_is_no_file_is_refused_by_name() {
     std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
     make_pipe(&pipe);
     for path in [&device, &pipe] {
-        let said = format!(
+        let error = format!(
             "zenoh configuration {} cannot be used: not a file",
             path.to_string_lossy()
         );
@@ -474,38 +460,36 @@ fn a_zenoh_configuration_that_is_no_file_is_refused_by_name() {
             .assert()
             .code(2)
             .stdout("")
-            .stderr(contains(said));
+            .stderr(contains(error));
     }
 }
 
-/// The binary where so few files may be open.
-fn allowed(files: u32) -> Command {
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", &format!(r#"ulimit -n {files}; exec "$0" "$@""#)]);
-    shell.arg(assert_cmd::cargo::cargo_bin("play")).arg(demo());
-    shell.env_remove("RUST_LOG").timeout(3 * PATIENCE);
-    shell
+/// A run of the demo that may have so many files open.
+fn with_open_files(files: u32) -> Command {
+    let mut play = limited(&format!("-n {files}"));
+    play.arg(demo());
+    play
 }
 
 #[test]
 fn too_few_file_descriptors_for_signals_are_an_error() {
-    let mut play = allowed(4);
+    let mut play = with_open_files(4);
     let run = play.args(["--wire", "null", "--rate", "max"]).assert();
-    let said = "error: signals cannot be listened for: Too many open files (os error 24)\n";
-    run.code(1).stdout("").stderr(said);
+    let error = "error: signals cannot be listened for: Too many open files (os error 24)\n";
+    run.code(1).stdout("").stderr(error);
 }
 
 #[test]
 fn too_few_file_descriptors_for_the_network_are_an_error() {
     let network = ["--listen", "tcp/127.0.0.1:0", "--end", "+0.1s"];
     for files in [6, 12, 16, 79] {
-        let said = format!(
+        let error = format!(
             "error: only {files} files may be open, and the network needs 80; hint: ulimit -n 1024\n"
         );
-        let run = allowed(files).args(network).assert();
-        run.code(1).stdout("").stderr(said);
+        let run = with_open_files(files).args(network).assert();
+        run.code(1).stdout("").stderr(error);
     }
-    allowed(80).args(network).assert().code(0);
+    with_open_files(80).args(network).assert().code(0);
 }
 
 #[test]
@@ -525,17 +509,16 @@ fn a_run_without_a_router_waits_ends_or_plays_as_configured() {
         .args(["--on-disconnect", "continue"])
         .assert()
         .code(0);
-    let (mut child, mut said) = started(&rest);
-    assert!(said.any(|line| line.contains("nobody to play to yet")));
+    let (mut child, mut log) = started(&rest);
+    assert!(log.any(|line| line.contains("nobody to play to yet")));
     signal("-INT", &child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]
 fn closed_output_pipes_do_not_end_a_run() {
-    use std::process::{Command as Process, Stdio};
     for (closes_stdout, closes_stderr) in [(false, true), (true, false), (true, true)] {
-        let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
+        let mut child = play_process()
             .arg(demo())
             .args([
                 "--wire",
@@ -549,8 +532,6 @@ fn closed_output_pipes_do_not_end_a_run() {
                 "--clock",
                 "-v",
             ])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         drop(child.stdout.take().filter(|_| closes_stdout));
@@ -578,7 +559,7 @@ fn damage_is_counted_and_ends_with_3_only_if_strict() {
     };
     let lenient = play(&[]);
     assert_eq!(lenient.status.code(), Some(0));
-    let summary: serde_json::Value = serde_json::from_slice(&lenient.stdout).unwrap();
+    let summary = json(&lenient.stdout);
     assert_eq!(
         (&summary["damaged"], &summary["damage"][0]["count"]),
         (&1.into(), &1.into()),
@@ -609,25 +590,26 @@ fn gaps_are_skipped_and_a_delay_is_waited_for() {
 
 #[test]
 fn a_loop_goes_on_until_a_signal_ends_it() {
-    let (mut child, mut said) = started(&[
+    let endpoint = free_endpoint();
+    let (mut child, mut log) = started(&[
         "--listen",
-        "tcp/127.0.0.1:0",
+        &endpoint,
         "--loop-range",
         "+1s..+1.05s",
         "--format",
         "json",
     ]);
-    assert!(said.next().unwrap().contains("router on"));
-    // The wait that the tool itself offers: nobody follows, so this returns when its time is up.
-    let other = play()
-        .arg(demo())
-        .args(["--wire", "null", "--end", "+0.5s"])
-        .assert();
-    other.code(0);
+    assert!(log.next().unwrap().contains("router on"));
+    let listener = peer(&endpoint);
+    let (_imus, imus) = subscribe(&listener, "0/imu/**");
+    // More than three laps have.
+    for _ in 0..40 {
+        take(&imus);
+    }
     signal("-INT", &child);
-    let mut out = String::new();
-    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();
-    let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let mut out = Vec::new();
+    std::io::Read::read_to_end(&mut child.stdout.take().unwrap(), &mut out).unwrap();
+    let summary = json(&out);
     let (laps, jumps) = (
         summary["laps"].as_u64().unwrap(),
         summary["jumps"].as_u64().unwrap(),
@@ -636,35 +618,24 @@ fn a_loop_goes_on_until_a_signal_ends_it() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
-/// A run with the lines that it says.
-fn started(args: &[&str]) -> (std::process::Child, impl Iterator<Item = String> + use<>) {
-    let mut play = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"));
-    spoken(play.arg(demo()).args(args))
+/// A run of the demo, and the lines of its log.
+fn started(args: &[&str]) -> (Child, impl Iterator<Item = String> + use<>) {
+    with_log(play_process().arg(demo()).args(args))
 }
 
 /// The same of any command.
-fn spoken(
-    command: &mut std::process::Command,
-) -> (std::process::Child, impl Iterator<Item = String> + use<>) {
+fn with_log(command: &mut Process) -> (Child, impl Iterator<Item = String> + use<>) {
     use std::io::{BufRead, BufReader};
-    use std::process::Stdio;
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let said = BufReader::new(child.stderr.take().unwrap())
+    let log = BufReader::new(child.stderr.take().unwrap())
         .lines()
         .map_while(Result::ok);
-    (child, said)
-}
-
-fn signal(signal: &str, child: &std::process::Child) {
-    let kill = std::process::Command::new("kill")
-        .args([signal, &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
+    (child, log)
 }
 
 #[test]
@@ -692,11 +663,11 @@ fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
         .stderr(contains("are no whole record"));
     let checked = play().args(["info", "--check", &cut]).assert().code(3);
     checked.stdout(contains("not everything is as it was written").and(contains("\ntruncated ")));
-    let json = play()
+    let printed = play()
         .args(["info", "--check", "--format", "json", &cut])
         .assert()
         .code(3);
-    let info: serde_json::Value = serde_json::from_slice(&json.get_output().stdout).unwrap();
+    let info = json(&printed.get_output().stdout);
     assert_eq!(info["files"][0]["indexed"], false);
     assert_eq!(
         info["check"]["messages"].as_u64(),
@@ -707,11 +678,11 @@ fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
 
 #[test]
 fn a_check_shows_counted_messages_instead_of_the_statistics() {
-    let info = |bytes: Vec<u8>, code: i32| -> serde_json::Value {
+    let info = |bytes: Vec<u8>, code: i32| {
         let files = Files::of([bytes]);
         let args = ["info", "--check", "--format", "json"];
-        let json = play().args(args).arg(&files.paths[0]).assert().code(code);
-        serde_json::from_slice(&json.get_output().stdout).unwrap()
+        let printed = play().args(args).arg(&files.paths[0]).assert().code(code);
+        json(&printed.get_output().stdout)
     };
     let without =
         base(None).options(|o| o.emit_statistics(false).calculate_data_section_crc(false));
@@ -740,28 +711,31 @@ fn a_check_of_a_sound_recording_counts_every_byte() {
         .assert()
         .code(0);
     text.stdout(contains("check     12,247 messages read, ").and(contains(": nothing is wrong")));
-    let info = |args: &[&str]| -> serde_json::Value {
-        let json = play().args(args).arg(demo()).assert().code(0);
-        serde_json::from_slice(&json.get_output().stdout).unwrap()
+    let info = |args: &[&str]| {
+        let printed = play().args(args).arg(demo()).assert().code(0);
+        json(&printed.get_output().stdout)
     };
-    let (told, read) = (
+    let (estimated, counted) = (
         info(&["info", "--format", "json"]),
         info(&["info", "--check", "--format", "json"]),
     );
     let topics = |info: &serde_json::Value| info["topics"].as_array().unwrap().clone();
-    for (told, read) in topics(&told).iter().zip(topics(&read)) {
+    for (estimated, counted) in topics(&estimated).iter().zip(topics(&counted)) {
         let (about, exact) = (
-            told["bytes"].as_f64().unwrap(),
-            read["bytes"].as_f64().unwrap(),
+            estimated["bytes"].as_f64().unwrap(),
+            counted["bytes"].as_f64().unwrap(),
         );
-        // Definitions that stand between messages are counted with those by the index.
-        assert!(about >= exact && about < exact * 1.1 + 10_000.0, "{told}");
-        let density = told["density"].as_array().unwrap();
+        // The estimate from the index includes definitions between messages.
+        assert!(
+            about >= exact && about < exact * 1.1 + 10_000.0,
+            "{estimated}"
+        );
+        let density = estimated["density"].as_array().unwrap();
         let sum: f64 = density.iter().map(|part| part.as_f64().unwrap()).sum();
-        assert!((sum - told["message_count"].as_f64().unwrap()).abs() < 1e-6);
+        assert!((sum - estimated["message_count"].as_f64().unwrap()).abs() < 1e-6);
     }
-    // The demo is silent for four of its thirty seconds.
-    let imu = topics(&told);
+    // For four of its thirty seconds the demo has no messages of /imu.
+    let imu = topics(&estimated);
     let imu = imu.iter().find(|topic| topic["name"] == "/imu").unwrap();
     let parts = imu["density"].as_array().unwrap();
     assert!(parts.iter().any(|part| part.as_f64() == Some(0.0)));
@@ -788,7 +762,7 @@ fn a_pipe_in_a_directory_is_reported_as_damage_without_waiting() {
     std::fs::copy(demo(), dir.path().join("demo_0.mcap")).unwrap();
     make_pipe(&dir.path().join("demo_1.mcap"));
     let bag = dir.path().to_string_lossy().into_owned();
-    let said = format!("{bag}/demo_1.mcap: a part of the recording is missing: not a file");
+    let missing = format!("{bag}/demo_1.mcap: a part of the recording is missing: not a file");
     let played = summary_of(&bag, &["--rate", "max"]);
     let damage = &played["damage"][0];
     assert_eq!(
@@ -799,9 +773,9 @@ fn a_pipe_in_a_directory_is_reported_as_damage_without_waiting() {
     assert_eq!(played["messages_sent"], 12_247);
     let strict = [&bag, "--wire", "null", "--rate", "max", "--strict"];
     let strict = play().args(strict).assert().code(3);
-    strict.stderr(contains(said.clone()));
+    strict.stderr(contains(missing.clone()));
     let checked = play().args(["info", "--check", &bag]).assert().code(3);
-    checked.stdout(contains(said));
+    checked.stdout(contains(missing));
 }
 
 /// Chunks that overlap and do not fit into the read-ahead are kept in a temporary file. Without one they are played all
@@ -829,27 +803,27 @@ fn without_room_for_a_temporary_file_overlapping_chunks_play_all_the_same() {
             play.env("TMPDIR", dir);
         }
         let done = play.output().unwrap();
-        let said = String::from_utf8(done.stderr).unwrap();
-        assert!(done.status.success(), "{said}");
-        let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        let log = String::from_utf8(done.stderr).unwrap();
+        assert!(done.status.success(), "{log}");
+        let summary = json(&done.stdout);
         assert_eq!(summary["messages_sent"], 80, "{summary}");
-        (summary["digest"].clone(), said)
+        (summary["digest"].clone(), log)
     };
-    let (digest, said) = run(None);
-    assert!(!said.contains("TMPDIR"), "{said}");
+    let (digest, log) = run(None);
+    assert!(!log.contains("TMPDIR"), "{log}");
     let mut without = vec![("/nowhere", "No such file or directory")];
     if cfg!(target_os = "linux") && std::path::Path::new("/dev/shm").is_dir() {
         without.push(("/dev/shm", "temporary files are in memory there"));
     }
     for (dir, why) in without {
-        let (other, said) = run(Some(dir));
+        let (other, log) = run(Some(dir));
         assert_eq!(other, digest);
-        let told = said
+        let told = log
             .matches("let TMPDIR name a directory on a disk")
             .count();
         assert!(
-            told == 1 && said.contains(why) && said.contains(dir),
-            "{said}"
+            told == 1 && log.contains(why) && log.contains(dir),
+            "{log}"
         );
     }
 }

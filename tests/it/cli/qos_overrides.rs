@@ -1,23 +1,19 @@
-//! Profiles as ROS 2 nodes see them: those of `--qos-profile-overrides-path`, recorded ones, and the adaptation of
-//! recorded ones that differ. Also files that are refused.
+//! QoS profiles as ROS 2 nodes see them: those of `--qos-profile-overrides-path`, recorded ones, and what becomes of
+//! recorded ones that differ. Also invalid files.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command as Process, Stdio};
+use std::path::Path;
+use std::process::{Child, Stdio};
 
-use assert_cmd::Command;
 use crossbeam_channel::bounded;
 use predicates::prelude::*;
 use predicates::str::contains;
 use zenoh::Wait;
 
+use crate::cli::{demo, play_process};
 use crate::support::mcaps::{Files, Note, Spec, TopicSpec};
 use crate::support::network::{free_endpoint, node};
 use crate::support::patience::PATIENCE;
-
-fn demo() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap")
-}
 
 /// A file with these profiles.
 fn file(text: &str) -> tempfile::NamedTempFile {
@@ -27,9 +23,9 @@ fn file(text: &str) -> tempfile::NamedTempFile {
 }
 
 /// Ends the process, also when the test fails.
-struct Ended(Child);
+struct Killed(Child);
 
-impl Drop for Ended {
+impl Drop for Killed {
     fn drop(&mut self) {
         drop((self.0.kill(), self.0.wait()));
     }
@@ -48,18 +44,17 @@ fn announced(bag: &Path, args: &[&str], topics: &[&str]) -> BTreeMap<String, Str
         .callback(move |sample| drop(tell.try_send(sample.key_expr().to_string())))
         .wait()
         .unwrap();
-    let playing = Process::new(assert_cmd::cargo::cargo_bin("play"))
+    let playing = play_process()
         .arg(bag)
         .args(["--connect", &endpoint, "--start-paused"])
         .args(args)
         .env_remove("RUST_LOG")
         .env_remove("ROS_DOMAIN_ID")
-        .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let _playing = Ended(playing);
+    let _playing = Killed(playing);
     let mut profiles = BTreeMap::new();
     while !topics.iter().all(|topic| profiles.contains_key(*topic)) {
         let token = tokens.recv_timeout(PATIENCE).expect("a token");
@@ -135,10 +130,7 @@ fn differing_publishers_become_one_that_is_compatible_with_each() {
 }
 
 fn play(args: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("play")
-        .unwrap()
-        .env_remove("RUST_LOG")
-        .timeout(PATIENCE)
+    crate::cli::play()
         .arg(demo())
         .args([
             "--wire",
@@ -160,10 +152,10 @@ fn an_invalid_overrides_file_ends_with_2_and_is_named() {
         dir.path().to_str().unwrap(),
         "/dev/zero",
     ] {
-        let said = format!("--qos-profile-overrides-path: {path}: ");
-        play(&[path]).code(2).stdout("").stderr(contains(said));
+        let message = format!("--qos-profile-overrides-path: {path}: ");
+        play(&[path]).code(2).stdout("").stderr(contains(message));
     }
-    for (text, said) in [
+    for (text, message) in [
         (
             "/imu:\n  reliability: maybe\n",
             "line 2: /imu: reliability: `maybe` is not a valid value",
@@ -179,8 +171,8 @@ fn an_invalid_overrides_file_ends_with_2_and_is_named() {
     ] {
         let file = file(text);
         let path = file.path().to_str().unwrap();
-        let told = contains(said).and(contains(path));
-        play(&[path]).code(2).stdout("").stderr(told);
+        let error = contains(message).and(contains(path));
+        play(&[path]).code(2).stdout("").stderr(error);
     }
 }
 
@@ -188,8 +180,10 @@ fn an_invalid_overrides_file_ends_with_2_and_is_named() {
 fn a_profile_of_a_topic_that_is_not_played_is_a_warning() {
     let file = file("/imu: {depth: 1}\nlidar: {depth: 1}\n/odom: {depth: 1}\n");
     let path = file.path().to_str().unwrap();
-    let idle = |name: &str| contains(format!("`{name}` has a profile and is not played"));
-    play(&[path, "--exclude-topics", "/odom"])
-        .code(0)
-        .stderr(idle("lidar").and(idle("/odom")).and(idle("/imu").not()));
+    let warning = |name: &str| contains(format!("`{name}` has a profile and is not played"));
+    play(&[path, "--exclude-topics", "/odom"]).code(0).stderr(
+        warning("lidar")
+            .and(warning("/odom"))
+            .and(warning("/imu").not()),
+    );
 }
