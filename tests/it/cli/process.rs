@@ -818,12 +818,7 @@ fn without_room_for_a_temporary_file_overlapping_chunks_play_all_the_same() {
     for (dir, why) in without {
         let (other, log) = run(Some(dir));
         assert_eq!(other, digest);
-        let told = log
-            .matches("let TMPDIR name a directory on a disk")
-            .count();
-        assert!(
-            told == 1 && log.contains(why) && log.contains(dir),
-            "{log}"
-        );
+        let told = log.matches("let TMPDIR name a directory on a disk").count();
+        assert!(told == 1 && log.contains(why) && log.contains(dir), "{log}");
     }
 }
