@@ -10,19 +10,19 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use super::sync;
 use super::sync::{Condvar, Mutex, MutexGuard, ThreadId};
-use super::wall_clock::{Rest, Resting, Wall};
+use super::wall_clock::{Wall, WallClock, WallObserver};
 use crate::clock::jump::handler::Handler;
-use crate::clock::jump::handler_rounds::{Gate, Running};
+use crate::clock::jump::handler_rounds::{HandlerRounds, RunningHandler};
 use crate::clock::jump::jump_event::{JumpEvent, JumpKind, Notice, Phase};
-use crate::clock::jump::thread_marks::{DeliveryId, Handlers, Serving};
-use crate::clock::source::time_queue::Mailbox;
-use crate::clock::state::change::{Change, Fallback, Outcome, State};
-use crate::clock::state::clock_motion::{Reading, Shown};
-use crate::clock::state::delivery_limit::Share;
+use crate::clock::jump::thread_marks::{DeliveryId, DeliveryMark, HandlerMark};
+use crate::clock::source::time_queue::TimeQueue;
+use crate::clock::state::change::{Change, Effect, Fallback, TimeState};
+use crate::clock::state::clock_motion::{ClockMotion, Shown};
+use crate::clock::state::delivery_limit::DeliveryLimit;
 use crate::clock::state::seqlock::SeqLock;
 use crate::clock::timers::timetable::Timetable;
 use crate::clock::waiting::wait_queue::WaitQueue;
-use crate::clock::waiting::waiters::Alarms;
+use crate::clock::waiting::waiters::Waiters;
 use crate::time::{Ros, Time};
 
 #[derive(Debug)]
@@ -31,24 +31,24 @@ pub(crate) struct Core {
     pub(crate) wall: Wall,
     state: Mutex<CoreState>,
     /// Woken when handlers that `now()` waits for have run.
-    pub(crate) settled: Arc<WaitQueue>,
-    /// Notified when the calls that waited for handlers have had the lock.
-    pub(crate) passed: Condvar,
+    pub(crate) handlers_done: Arc<WaitQueue>,
+    /// Notified when the calls that waited for a round of handlers have had the lock.
+    pub(crate) waiters_released: Condvar,
     /// The handler that is running.
-    pub(crate) running: Running,
+    pub(crate) running: RunningHandler,
     /// Notified when a thread begins to wait.
-    pub(crate) dozed_off: Condvar,
-    /// How many threads wait. For tests, which wait for this number instead of for some time.
-    pub(crate) asleep: Arc<AtomicUsize>,
-    /// How many threads wait for `dozed_off`.
-    pub(crate) onlookers: AtomicUsize,
+    pub(crate) wait_began: Condvar,
+    /// How many threads wait. Tests wait until it reaches a number.
+    pub(crate) waiting: Arc<AtomicUsize>,
+    /// How many threads wait for `wait_began`.
+    pub(crate) wait_began_observers: AtomicUsize,
 }
 
 /// Everything that is under the lock of a [`Core`].
 #[derive(Debug)]
 pub(crate) struct CoreState {
-    pub(crate) time: State,
-    pub(crate) alarms: Alarms,
+    pub(crate) time: TimeState,
+    pub(crate) waiters: Waiters,
     pub(crate) timers: Timetable,
     /// How often the clock has been attached to a source or detached from one.
     pub(crate) owner: u64,
@@ -56,19 +56,19 @@ pub(crate) struct CoreState {
     pub(crate) delivery: Option<DeliveryId>,
     pub(crate) handlers: Vec<Arc<Handler>>,
     /// Changes to make, in this order.
-    pub(crate) changes: Mailbox<Change>,
-    handling: Option<Handling>,
-    /// The calls that wait for handlers.
-    pub(crate) gate: Gate,
+    pub(crate) changes: TimeQueue<Change>,
+    handler_run: Option<HandlerRun>,
+    /// The rounds of handlers, and the calls that wait for them.
+    pub(crate) rounds: HandlerRounds,
     /// How often a waiter woke.
     pub(crate) wakeups: u64,
 }
 
 /// A thread that runs handlers.
 #[derive(Clone, Copy, Debug)]
-struct Handling {
+struct HandlerRun {
     thread: ThreadId,
-    is_gated: bool,
+    blocks_readers: bool,
 }
 
 pub(crate) type Locked<'a> = MutexGuard<'a, CoreState>;
@@ -80,9 +80,9 @@ impl CoreState {
 
     pub(crate) const fn shown(&self) -> Shown {
         Shown {
-            reading: self.time.reading,
+            motion: self.time.motion,
             is_active: self.time.is_active,
-            is_gated: self.is_gated(),
+            blocks_readers: self.blocks_readers(),
         }
     }
 
@@ -91,67 +91,73 @@ impl CoreState {
     }
 
     /// Whether this thread runs this clock's handlers.
-    pub(crate) fn is_handled_here(&self) -> bool {
-        self.handling
-            .is_some_and(|handling| handling.thread == sync::current().id())
+    pub(crate) fn runs_handlers_here(&self) -> bool {
+        self.handler_run
+            .is_some_and(|handler_run| handler_run.thread == sync::current().id())
     }
 
     /// Whether a wait in this thread would wait for itself: it runs handlers of this clock or of another clock with the
     /// same source.
-    pub(crate) fn is_fed_here(&self) -> bool {
-        self.is_handled_here() || self.delivery.is_some_and(Serving::is_here)
+    pub(crate) fn cannot_wait_here(&self) -> bool {
+        self.runs_handlers_here() || self.delivery.is_some_and(DeliveryMark::is_set)
     }
 
     /// Whether the clock shows a time that moves or that a source has fed.
     pub(crate) const fn has_time(&self) -> bool {
-        self.shown().is_started() || self.time.reading.moves()
+        self.shown().is_started() || self.time.motion.moves()
     }
 
     /// Whether handlers run that `now()` waits for.
-    pub(crate) const fn is_gated(&self) -> bool {
-        matches!(self.handling, Some(Handling { is_gated: true, .. }))
+    pub(crate) const fn blocks_readers(&self) -> bool {
+        matches!(
+            self.handler_run,
+            Some(HandlerRun {
+                blocks_readers: true,
+                ..
+            })
+        )
     }
 
-    fn who_wants(&self, notices: &[Notice]) -> Vec<(Arc<Handler>, Notice)> {
+    fn handlers_for(&self, notices: &[Notice]) -> Vec<(Arc<Handler>, Notice)> {
         let pairs = self
             .handlers
             .iter()
             .flat_map(|handler| notices.iter().map(move |notice| (handler, *notice)));
         pairs
-            .filter(|(handler, notice)| handler.wants(*notice))
+            .filter(|(handler, notice)| handler.is_called_for(*notice))
             .map(|(handler, notice)| (Arc::clone(handler), notice))
             .collect()
     }
 }
 
 impl Core {
-    pub(crate) fn new(wall: Wall, rest: Rest, fallback: Fallback) -> Arc<Self> {
+    pub(crate) fn new(wall: Wall, wall_clock: WallClock, fallback: Fallback) -> Arc<Self> {
         let state = CoreState {
-            time: State::new(rest, fallback),
-            alarms: Alarms::default(),
+            time: TimeState::new(wall_clock, fallback),
+            waiters: Waiters::default(),
             timers: Timetable::default(),
             owner: 0,
             delivery: None,
             handlers: Vec::new(),
-            changes: Mailbox::default(),
-            handling: None,
-            gate: Gate::default(),
+            changes: TimeQueue::default(),
+            handler_run: None,
+            rounds: HandlerRounds::default(),
             wakeups: 0,
         };
-        let asleep = Arc::default();
+        let waiting = Arc::default();
         let core = Arc::new(Self {
             shown: SeqLock::new(state.shown().to_words()),
             wall,
             state: Mutex::new(state),
-            settled: WaitQueue::new(&asleep),
-            passed: Condvar::new(),
-            running: Running::default(),
-            dozed_off: Condvar::new(),
-            asleep,
-            onlookers: AtomicUsize::new(0),
+            handlers_done: WaitQueue::new(&waiting),
+            waiters_released: Condvar::new(),
+            running: RunningHandler::default(),
+            wait_began: Condvar::new(),
+            waiting,
+            wait_began_observers: AtomicUsize::new(0),
         });
-        let resting: Weak<Self> = Arc::downgrade(&core);
-        core.wall.notify(resting);
+        let observer: Weak<Self> = Arc::downgrade(&core);
+        core.wall.add_observer(observer);
         core
     }
 
@@ -164,183 +170,188 @@ impl Core {
     }
 
     /// What readers see, evaluated while no thread writes, so that the time never runs back behind an earlier result.
-    pub(crate) fn look<T>(&self, make: impl Fn(Shown, &Wall) -> T) -> T {
+    pub(crate) fn read_shown<T>(&self, make: impl Fn(Shown, &Wall) -> T) -> T {
         self.shown
             .read(|words| make(Shown::from_words(words), &self.wall))
     }
 
-    pub(crate) fn add(&self, handler: Arc<Handler>) {
+    pub(crate) fn add_handler(&self, handler: Arc<Handler>) {
         self.lock().handlers.push(handler);
     }
 
-    pub(crate) fn remove(&self, handler: &Arc<Handler>) {
+    pub(crate) fn remove_handler(&self, handler: &Arc<Handler>) {
         self.lock()
             .handlers
             .retain(|known| !Arc::ptr_eq(known, handler));
     }
 
-    /// Makes a change and its share of those that wait, or leaves it to the thread that runs handlers now.
-    pub(crate) fn change(self: &Arc<Self>, change: Change, share: Share) {
+    /// Makes a change and, up to the limit, the changes that are queued. If a thread runs handlers now, that thread makes
+    /// them.
+    pub(crate) fn change(self: &Arc<Self>, change: Change, limit: DeliveryLimit) {
         let mut state = self.lock();
-        state.changes.put_in_order(change);
-        self.catch_up(state, share);
+        state.changes.put_by_kind(change);
+        self.make_queued(state, limit);
     }
 
-    /// Makes this share of the queued changes, or leaves it to the thread that runs handlers now. The calls that waited
-    /// for the handlers of the previous change go first: all that they need is the lock.
-    pub(crate) fn catch_up<'a>(self: &'a Arc<Self>, mut state: Locked<'a>, mut share: Share) {
-        while state.handling.is_none() && !state.changes.is_empty() {
-            if !state.gate.is_clear() {
-                state.gate.held_up += 1;
-                state = (self.passed.wait(state)).unwrap_or_else(PoisonError::into_inner);
-                state.gate.held_up -= 1;
+    /// Makes the queued changes, up to the limit. If a thread runs handlers now, that thread makes them. The calls that
+    /// waited for the handlers of the previous change get the lock first.
+    pub(crate) fn make_queued<'a>(
+        self: &'a Arc<Self>,
+        mut state: Locked<'a>,
+        mut limit: DeliveryLimit,
+    ) {
+        while state.handler_run.is_none() && !state.changes.is_empty() {
+            if !state.rounds.may_begin() {
+                state.rounds.waiting_to_begin += 1;
+                state = (self.waiters_released.wait(state)).unwrap_or_else(PoisonError::into_inner);
+                state.rounds.waiting_to_begin -= 1;
                 continue;
             }
-            if !share.takes_one(state.changes.len()) {
+            if !limit.allows_one(state.changes.len()) {
                 drop(state);
                 let core = Arc::clone(self);
                 // If a thread makes another change before this one starts, that thread also makes these.
                 sync::spawn("clock-changes", move || {
-                    core.catch_up(core.lock(), Share::ALL);
+                    core.make_queued(core.lock(), DeliveryLimit::NONE);
                 });
                 return;
             }
             if let Some(change) = state.changes.take()
-                && let Some(outcome) = state.time.outcome_of(change, &self.wall)
+                && let Some(effect) = state.time.effect_of(change, &self.wall)
             {
-                state = self.make(&outcome, state);
+                state = self.make_one(&effect, state);
             }
         }
     }
 
     /// Runs the before-handlers, makes the change, runs the after-handlers. The lock is released while handlers run,
     /// and this thread waits for no other thread's handlers. Panics of handlers are caught.
-    fn make<'a>(&'a self, outcome: &Outcome, mut state: Locked<'a>) -> Locked<'a> {
-        let called = state.who_wants(&outcome.notices);
+    fn make_one<'a>(&'a self, effect: &Effect, mut state: Locked<'a>) -> Locked<'a> {
+        let called = state.handlers_for(&effect.notices);
         if called.is_empty() {
-            self.commit(outcome, &mut state);
-            self.show(outcome, &mut state);
+            self.commit(effect, &mut state);
+            self.show(effect, &mut state);
             return state;
         }
         let is_jump = |notice: &Notice| !matches!(notice, Notice::Tick(_));
-        let is_gated = outcome.event.is_some_and(makes_others_wait)
+        let blocks_readers = effect.event.is_some_and(is_awaited_by_readers)
             && called.iter().any(|(_, notice)| is_jump(notice));
-        state.handling = Some(Handling {
+        state.handler_run = Some(HandlerRun {
             thread: sync::current().id(),
-            is_gated,
+            blocks_readers,
         });
-        if is_gated {
+        if blocks_readers {
             self.shown.write(|| state.shown().to_words());
         }
-        let handlers = Handlers::run();
+        let mark = HandlerMark::set();
         drop(state);
         for (handler, notice) in called.iter().filter(|(_, notice)| is_jump(notice)) {
-            self.running.set(Some(handler.place()));
+            self.running.set(Some(handler.registered_at()));
             handler.run(Phase::Before, *notice);
         }
         let mut state = self.lock();
-        self.commit(outcome, &mut state);
-        if !is_gated {
-            self.show(outcome, &mut state);
+        self.commit(effect, &mut state);
+        if !blocks_readers {
+            self.show(effect, &mut state);
         }
         drop(state);
         for (handler, notice) in &called {
-            self.running.set(Some(handler.place()));
+            self.running.set(Some(handler.registered_at()));
             handler.run(Phase::After, *notice);
         }
         self.running.set(None);
         // A handler that was dropped meanwhile may own something whose drop needs the lock.
         drop(called);
-        drop(handlers);
+        drop(mark);
         let mut state = self.lock();
-        state.handling = None;
-        if is_gated {
-            self.show(outcome, &mut state);
-            state.gate.open();
-            self.settled.ring();
+        state.handler_run = None;
+        if blocks_readers {
+            self.show(effect, &mut state);
+            state.rounds.finish();
+            self.handlers_done.wake();
         }
         state
     }
 
     /// Puts the state after the change in place; readers may not see it yet.
-    fn commit(&self, outcome: &Outcome, state: &mut CoreState) {
+    fn commit(&self, effect: &Effect, state: &mut CoreState) {
         let shown = state.now(&self.wall);
-        if state.time.reading.moves() {
+        if state.time.motion.moves() {
             // A time that was shown ends the sleeps until it, even if their threads have not checked it yet.
-            state.alarms.ring_due(shown);
+            state.waiters.wake_due(shown);
         }
-        state.time.commit(outcome, shown);
-        if let Some(event) = outcome.event {
-            state.alarms.jump(event);
+        state.time.commit(effect, shown);
+        if let Some(event) = effect.event {
+            state.waiters.jump(event);
             state.timers.jump(event);
         }
     }
 
-    /// Makes the change visible to readers. Wakes the waiters that are due, then those that have to check again: all of
-    /// them; but after a step forward none that is not due, and after a correction of a line at most the one that waits
-    /// for the nearest time.
-    fn show(&self, outcome: &Outcome, state: &mut CoreState) {
+    /// Makes the change visible to readers. Wakes the waiters that are due, then those that have to check again. After a
+    /// step forward that is none of the others, after a correction of extrapolated time at most the one that waits for
+    /// the nearest time, and after any other change all of them.
+    fn show(&self, effect: &Effect, state: &mut CoreState) {
         self.shown.write(|| {
-            // Once more, as a thread may have read the time since; no thread can read while this is written.
-            if let Some(heading) = outcome.continues {
-                let shown = outcome.was.at(&self.wall);
-                state.time.reading = state.time.reading.not_behind(shown, heading);
+            // Compared again, as a thread may have read a later time since the commit. No thread can read during the write.
+            if let Some(direction) = effect.continues {
+                let shown = effect.motion_before.at(&self.wall);
+                state.time.motion = state.time.motion.not_behind(shown, direction);
             }
             state.shown().to_words()
         });
         let now = state.now(&self.wall);
         // If time runs backwards, the time that the source fed has passed before any waiter checks.
-        let most = outcome.said.map_or(now, |said| said.max(now));
-        state.alarms.ring_due(most);
-        let is_step = outcome
+        let latest = effect.fed.map_or(now, |fed| fed.max(now));
+        state.waiters.wake_due(latest);
+        let is_step = effect
             .event
             .is_none_or(|event| event.kind == JumpKind::Forward);
-        if is_step && !outcome.is_shut {
-            self.tell_first(state);
+        if is_step && !effect.is_shut {
+            self.wake_first(state);
         } else {
-            state.alarms.ring_all();
+            state.waiters.wake_all();
         }
     }
 
-    /// Wakes the waiter with the nearest time if, on a line, that time comes before the waiter would check again by
-    /// itself. So a new line wakes one thread at most, however many wait.
-    pub(crate) fn tell_first(&self, state: &mut CoreState) {
-        if let Reading::Moving(_) = state.time.reading {
-            let reading = state.time.reading;
+    /// Wakes the waiter with the nearest time if the clock is extrapolated and that time comes before the waiter would
+    /// check again by itself. So a new extrapolation wakes one thread at most, however many wait.
+    pub(crate) fn wake_first(&self, state: &mut CoreState) {
+        if let ClockMotion::Extrapolated(_) = state.time.motion {
+            let motion = state.time.motion;
             state
-                .alarms
-                .ring_first(|at| reading.wall_at(at, &self.wall));
+                .waiters
+                .wake_first(|at| motion.wall_at(at, &self.wall));
         }
     }
 
-    /// Wakes the waiters whose time has come by itself.
-    pub(crate) fn ring_passed(&self, state: &mut CoreState) {
-        if state.time.reading.moves() && !state.is_gated() {
+    /// Wakes the waiters whose time has come on a clock that moves by itself.
+    pub(crate) fn wake_due(&self, state: &mut CoreState) {
+        if state.time.motion.moves() && !state.blocks_readers() {
             let now = state.now(&self.wall);
-            state.alarms.ring_due(now);
+            state.waiters.wake_due(now);
         }
     }
 }
 
-impl Resting for Core {
+impl WallObserver for Core {
     /// When a manual wall is moved, wakes the waiters whose time-out has come, as the machine's clock does. In a model
     /// that is all. Otherwise every waiter that is due is awake when this returns, so that a test can rely on it.
     fn wall_moved(&self) {
         let mut state = self.lock();
-        state.alarms.ring_dozers(self.wall.steady());
+        state.waiters.wake_timed_out(self.wall.steady());
         if cfg!(model) {
             return;
         }
-        self.ring_passed(&mut state);
-        if let Reading::Rest(_) = state.time.reading {
+        self.wake_due(&mut state);
+        if let ClockMotion::Wall(_) = state.time.motion {
             // The date may have been set.
-            state.alarms.ring_all();
+            state.waiters.wake_all();
         }
     }
 }
 
 /// Whether `now()` in other threads waits for the handlers of this jump: if it goes back, or changes the clock, where
 /// forward and backward mean nothing.
-const fn makes_others_wait(event: JumpEvent) -> bool {
+const fn is_awaited_by_readers(event: JumpEvent) -> bool {
     matches!(event.kind, JumpKind::Backward) || event.is_clock_change()
 }

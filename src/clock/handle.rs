@@ -10,8 +10,8 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Weak};
 
 use super::core::Core;
-use super::wall_clock::{Rest, Wall};
-use crate::clock::jump::handler::{Handler, Wanted};
+use super::wall_clock::{Wall, WallClock};
+use crate::clock::jump::handler::{CalledFor, Handler};
 use crate::clock::jump::jump_event::{JumpEvent, Notice, Phase, Reversal};
 use crate::clock::jump::jump_filter::{InvalidFilter, JumpFilter};
 use crate::clock::source::keep_alive::KeepAlive;
@@ -19,11 +19,14 @@ use crate::clock::state::change::Fallback;
 use crate::clock::state::extrapolate::ClockPace;
 use crate::clock::waiting::on_jump::SleepError;
 use crate::clock::waiting::sleep_options::SleepOptions;
-use crate::clock::waiting::waiters::Sleeper;
+use crate::clock::waiting::waiters::WaitTarget;
 use crate::time::{Duration, Kind, Ros, Steady, System, Time};
 
 /// A clock of kind `K`. Clones show the same time. The [`SimTime`](crate::clock::source::sim_time::SimTime) that it
 /// came from lives as long as there is a clone, or a timer, a rate or a registered handler of the clock.
+///
+/// A program that follows a clock server gets its ROS clock from a
+/// [`SimTime`](crate::clock::source::sim_time::SimTime); the module's documentation shows how.
 ///
 /// ```
 /// use bagplay::clock::Clock;
@@ -32,24 +35,24 @@ use crate::time::{Duration, Kind, Ros, Steady, System, Time};
 /// ```
 pub struct Clock<K: Kind = Ros> {
     pub(crate) core: Arc<Core>,
-    pub(crate) life: Arc<KeepAlive>,
+    pub(crate) keep_alive: Arc<KeepAlive>,
     kind: PhantomData<K>,
 }
 
 /// A source is active but has not fed a time yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
-#[error("the time source has not said anything yet")]
+#[error("the time source has not fed a time yet")]
 pub struct NotStarted;
 
 impl Clock<Ros> {
-    /// How its time moves, by the last state of its source. Does not wait for handlers.
+    /// How its time moves, as far as the last value of its source tells. Does not wait for handlers.
     pub fn pace(&self) -> ClockPace {
         self.core.lock().time.pace()
     }
 
-    /// Whether a source drives it.
+    /// Whether a source drives it. If not, it shows system time.
     pub fn is_active(&self) -> bool {
-        self.core.look(|shown, _| shown.is_active)
+        self.core.read_shown(|shown, _| shown.is_active)
     }
 }
 
@@ -61,7 +64,7 @@ impl Clock<System> {
     }
 
     pub(crate) fn system_on(wall: Wall) -> Self {
-        Self::of(Core::new(wall, Rest::System, Fallback::Zero))
+        Self::of(Core::new(wall, WallClock::System, Fallback::Zero))
     }
 }
 
@@ -72,7 +75,7 @@ impl Clock<Steady> {
     }
 
     pub(crate) fn steady_on(wall: Wall) -> Self {
-        Self::of(Core::new(wall, Rest::Steady, Fallback::Zero))
+        Self::of(Core::new(wall, WallClock::Steady, Fallback::Zero))
     }
 }
 
@@ -80,7 +83,7 @@ impl<K: Kind> Clock<K> {
     pub(crate) fn of(core: Arc<Core>) -> Self {
         Self {
             core,
-            life: Arc::default(),
+            keep_alive: Arc::default(),
             kind: PhantomData,
         }
     }
@@ -91,19 +94,26 @@ impl<K: Kind> Clock<K> {
     pub fn now(&self) -> Time<K> {
         let seen = self
             .core
-            .look(|shown, wall| (!shown.is_gated).then(|| shown.reading.at(wall)));
-        kinded(seen.unwrap_or_else(|| self.core.settled_now()))
+            .read_shown(|shown, wall| (!shown.blocks_readers).then(|| shown.motion.at(wall)));
+        to_kind(seen.unwrap_or_else(|| self.core.now_after_handlers()))
     }
 
     /// The time, without ever waiting for handlers: while they run it is the time before the jump, except to the thread
-    /// that runs them. Returns an error where [`Clock::now`] returns zero or the fallback.
+    /// that runs them.
+    ///
+    /// # Errors
+    /// If an active source has not fed a time yet, where [`Clock::now`] returns zero or the fallback.
     pub fn try_now(&self) -> Result<Time<K>, NotStarted> {
-        let (time, is_started, is_gated) = self
-            .core
-            .look(|shown, wall| (shown.reading.at(wall), shown.is_started(), shown.is_gated));
-        let (time, is_started) = if is_gated {
+        let (time, is_started, blocks_readers) = self.core.read_shown(|shown, wall| {
+            (
+                shown.motion.at(wall),
+                shown.is_started(),
+                shown.blocks_readers,
+            )
+        });
+        let (time, is_started) = if blocks_readers {
             let state = self.core.lock();
-            if state.is_handled_here() {
+            if state.runs_handlers_here() {
                 (state.now(self.core.wall()), state.shown().is_started())
             } else {
                 (time, is_started)
@@ -111,7 +121,7 @@ impl<K: Kind> Clock<K> {
         } else {
             (time, is_started)
         };
-        is_started.then_some(kinded(time)).ok_or(NotStarted)
+        is_started.then_some(to_kind(time)).ok_or(NotStarted)
     }
 
     /// Whether there is a time. Only a ROS clock whose active source has not fed one has none.
@@ -138,13 +148,23 @@ impl<K: Kind> Clock<K> {
 
     /// Blocks for a span of this clock's time; returns at once if the span is not positive. On a clock that is not
     /// started the span counts from its first time. Hold no lock that a handler takes.
+    ///
+    /// ```
+    /// use bagplay::clock::{Clock, OnJump};
+    /// use bagplay::time::Duration;
+    /// Clock::steady().sleep_for(Duration::from_millis(1), OnJump::Continue)?;
+    /// # Ok::<(), bagplay::clock::SleepError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Clock::sleep_until`].
     pub fn sleep_for(
         &self,
         span: Duration,
         options: impl Into<SleepOptions>,
     ) -> Result<(), SleepError> {
         let slept = self.core.sleep(&options.into(), |state, now| {
-            Sleeper::lasting(span, state, now)
+            WaitTarget::for_span(span, state, now)
         });
         slept.map(drop)
     }
@@ -159,6 +179,10 @@ impl<K: Kind> Clock<K> {
     /// clock.sleep_until(clock.now() + Duration::from_millis(1), OnJump::Continue)?;
     /// # Ok::<(), bagplay::clock::SleepError>(())
     /// ```
+    ///
+    /// # Errors
+    /// A change of the source, a shutdown of the clock, and a call in a jump handler of the same source end the sleep; a
+    /// jump, a cancellation and a time limit do so if `options` say so. [`SleepError`] tells which it was.
     pub fn sleep_until(
         &self,
         target: Time<K>,
@@ -167,17 +191,21 @@ impl<K: Kind> Clock<K> {
         let until = Time::from_nanos(target.as_nanos());
         let slept = self
             .core
-            .sleep(&options.into(), |_, _| Sleeper::until(until));
+            .sleep(&options.into(), |_, _| WaitTarget::until(until));
         slept.map(drop)
     }
 
     /// Calls `handler` before and after each jump that matches `filter`, until the handle is dropped. System and steady
     /// clocks have no source and never jump.
     ///
+    /// # Errors
+    /// If the filter has no condition, or a threshold that is not positive.
+    ///
+    /// # What a handler may do
     /// Handlers run on the thread that moves the time, one after another, in the order of registration. To them the
-    /// clock shows the time before, then the time after. While the handlers of a backward jump or of a change of source
-    /// run, [`Clock::now`], sleeps and the methods of timers wait in other threads; [`Clock::try_now`] does not, nor do
-    /// cancellations. So these rules apply:
+    /// clock first shows the time before the jump, then the time after it. While the handlers of a backward jump or of a
+    /// change of source run, [`Clock::now`], sleeps and the methods of timers wait in other threads; [`Clock::try_now`]
+    /// and cancellations do not. So these rules apply:
     ///
     /// - A caller that asks for the time or sleeps holds no lock that a handler takes: take the time, then the lock.
     /// - A handler does not wait for a thread that asks this clock for the time.
@@ -206,8 +234,8 @@ impl<K: Kind> Clock<K> {
         filter: JumpFilter,
         mut handler: impl FnMut(Phase, JumpEvent) + Send + 'static,
     ) -> Result<JumpHandle, InvalidFilter> {
-        let wanted = Wanted::Jumps(filter.check()?);
-        Ok(self.register(wanted, move |phase, notice| {
+        let called_for = CalledFor::Jumps(filter.check()?);
+        Ok(self.register(called_for, move |phase, notice| {
             if let Notice::Jump(event) = notice {
                 handler(phase, event);
             }
@@ -217,23 +245,50 @@ impl<K: Kind> Clock<K> {
     /// Calls `handler` before and after the source changes its direction, as [`Clock::on_jump`] describes. This needs a
     /// source that declares its factor in a [`ClockState`](crate::clock::state::extrapolate::ClockState). Plain
     /// `/clock` does not; each of its steps back is a jump.
+    ///
+    /// ```
+    /// use bagplay::clock::{ClockState, Extrapolation, Phase, TestClock};
+    /// use bagplay::time::{Duration, Speed, Time};
+    /// let test = TestClock::new(Time::from_secs(10));
+    /// let handle = test.ros().on_reverse(|phase, reversal| {
+    ///     if phase == Phase::After {
+    ///         println!("from {} on at factor {}", reversal.at, reversal.speed);
+    ///     }
+    /// });
+    /// let how = Extrapolation::for_at_most(Duration::from_secs(1));
+    /// let forwards = ClockState::new(Time::from_secs(10), Some(Speed::NORMAL));
+    /// test.writer().set_state(forwards, how);
+    /// let backwards = ClockState::new(Time::from_secs(10), Some(Speed::NORMAL.reversed()));
+    /// test.writer().set_state(backwards, how); // prints a line
+    /// # assert_eq!(handle.panics(), 0);
+    /// ```
     #[track_caller]
     pub fn on_reverse(
         &self,
         mut handler: impl FnMut(Phase, Reversal) + Send + 'static,
     ) -> JumpHandle {
-        self.register(Wanted::Reversals, move |phase, notice| {
+        self.register(CalledFor::Reversals, move |phase, notice| {
             if let Notice::Reversal(reversal) = notice {
                 handler(phase, reversal);
             }
         })
     }
 
-    /// Calls `handler` after each time that an active source feeds, even if it repeats the time before. Some of the
-    /// times that a source receives while handlers run may be dropped.
+    /// Calls `handler` after each time that an active source feeds, even if it repeats the time before. The clock shows
+    /// this time, or a later one if it is extrapolated. Times that wait while handlers run may be skipped (see
+    /// [`Feed::time`](crate::clock::source::time_source::Feed::time)). Other threads do not wait for this handler.
+    ///
+    /// ```
+    /// use bagplay::clock::TestClock;
+    /// use bagplay::time::Time;
+    /// let test = TestClock::new(Time::from_secs(10));
+    /// let handle = test.ros().on_tick(|time| println!("tick {time}"));
+    /// test.set(Time::from_secs(11)); // prints a line
+    /// # assert_eq!(handle.panics(), 0);
+    /// ```
     #[track_caller]
     pub fn on_tick(&self, mut handler: impl FnMut(Time<Ros>) + Send + 'static) -> JumpHandle {
-        self.register(Wanted::Ticks, move |_, notice| {
+        self.register(CalledFor::Ticks, move |_, notice| {
             if let Notice::Tick(time) = notice {
                 handler(time);
             }
@@ -243,27 +298,27 @@ impl<K: Kind> Clock<K> {
     #[track_caller]
     fn register(
         &self,
-        wanted: Wanted,
+        called_for: CalledFor,
         call: impl FnMut(Phase, Notice) + Send + 'static,
     ) -> JumpHandle {
-        let handler = Arc::new(Handler::new(wanted, Box::new(call)));
-        self.core.add(Arc::clone(&handler));
+        let handler = Arc::new(Handler::new(called_for, Box::new(call)));
+        self.core.add_handler(Arc::clone(&handler));
         JumpHandle {
             handler,
             core: Arc::downgrade(&self.core),
-            _life: Arc::clone(&self.life),
+            _keep_alive: Arc::clone(&self.keep_alive),
         }
     }
 }
 
-/// Keeps a handler registered and the clock's time source alive; dropping it ends both, without waiting for a call in
-/// progress. A handler that owns its own handle keeps itself and the source alive for ever.
+/// Keeps a handler registered and the clock's time source alive. Dropping it removes the handler without waiting for a
+/// call in progress. A handler that owns its own handle keeps itself and the source alive for ever.
 #[must_use = "dropping the handle removes the handler"]
 #[derive(Debug)]
 pub struct JumpHandle {
     handler: Arc<Handler>,
     core: Weak<Core>,
-    _life: Arc<KeepAlive>,
+    _keep_alive: Arc<KeepAlive>,
 }
 
 impl JumpHandle {
@@ -275,15 +330,15 @@ impl JumpHandle {
 
 impl Drop for JumpHandle {
     fn drop(&mut self) {
-        self.handler.retire();
+        self.handler.mark_removed();
         if let Some(core) = self.core.upgrade() {
-            core.remove(&self.handler);
+            core.remove_handler(&self.handler);
         }
     }
 }
 
 /// Converts an instant of [`Core`], where all kinds are stored alike, to its kind.
-pub(crate) const fn kinded<K: Kind>(at: Time<Ros>) -> Time<K> {
+pub(crate) const fn to_kind<K: Kind>(at: Time<Ros>) -> Time<K> {
     Time::from_nanos(at.as_nanos())
 }
 
@@ -291,7 +346,7 @@ impl<K: Kind> Clone for Clock<K> {
     fn clone(&self) -> Self {
         Self {
             core: Arc::clone(&self.core),
-            life: Arc::clone(&self.life),
+            keep_alive: Arc::clone(&self.keep_alive),
             kind: PhantomData,
         }
     }
@@ -299,7 +354,7 @@ impl<K: Kind> Clone for Clock<K> {
 
 impl<K: Kind> fmt::Debug for Clock<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.core.look(|shown, _| shown);
+        let shown = self.core.read_shown(|shown, _| shown);
         write!(f, "Clock<{}>({shown:?})", K::NAME)
     }
 }

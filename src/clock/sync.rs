@@ -20,24 +20,24 @@ pub(crate) use std::{
 #[cfg(not(model))]
 pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
     let work = std::sync::Arc::new(Mutex::new(Some(work)));
-    let run = |work: &Mutex<Option<_>>| {
+    let take = |work: &Mutex<Option<_>>| {
         let mut work = work
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         work.take()
     };
-    let theirs = std::sync::Arc::clone(&work);
+    let its_work = std::sync::Arc::clone(&work);
     let begin = move || {
-        if let Some(work) = run(&theirs) {
+        if let Some(work) = take(&its_work) {
             work();
         }
     };
     let named = std::thread::Builder::new().name(name.to_owned());
     if let Err(error) = named.spawn(begin) {
         tracing::warn!(
-            "the thread {name} of a clock cannot be made; another does its work: {error}"
+            "the thread {name} of a clock cannot be started; the calling thread does its work: {error}"
         );
-        if let Some(work) = run(&work) {
+        if let Some(work) = take(&work) {
             work();
         }
     }
@@ -48,16 +48,16 @@ pub(crate) fn spawn(_: &str, work: impl FnOnce() + Send + 'static) {
     loom::thread::spawn(work);
 }
 
-/// Waits while `is_too_early` returns true, for `patience` at most. Returns whether the condition came in time.
+/// Waits while `is_too_early` returns true, for `limit` at most. Returns whether it became false in time.
 #[cfg(not(model))]
 pub(crate) fn wait_while<T>(
     condvar: &Condvar,
     guard: MutexGuard<'_, T>,
-    patience: std::time::Duration,
+    limit: std::time::Duration,
     is_too_early: impl FnMut(&mut T) -> bool,
 ) -> bool {
     let (_guard, waited) = condvar
-        .wait_timeout_while(guard, patience, is_too_early)
+        .wait_timeout_while(guard, limit, is_too_early)
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     !waited.timed_out()
 }

@@ -84,13 +84,13 @@ impl TestClock {
         self.writer.set(time);
     }
 
-    /// Moves all clocks on by `span`; the ROS clock only if it is active and not paused. A ROS clock that is
-    /// extrapolated moves on by itself and is not set. Does nothing if the span is negative: [`TestClock::rewind`] goes
-    /// back.
+    /// Moves all clocks forward by `span`; the ROS clock only if it is active and not paused. A ROS clock that is
+    /// extrapolated moves by itself and is not set. Does nothing if the span is negative: [`TestClock::rewind`] sets the
+    /// time back.
     pub fn advance(&self, span: Duration) {
         let span = span.max(Duration::ZERO);
         let ros = self.ros();
-        let moves = ros.core.look(|shown, _| shown.reading.moves());
+        let moves = ros.core.read_shown(|shown, _| shown.motion.moves());
         self.pass(span);
         if !moves
             && !self.is_paused.load(Ordering::SeqCst)
@@ -115,7 +115,7 @@ impl TestClock {
         self.is_paused.store(false, Ordering::SeqCst);
     }
 
-    /// Moves the machine's own clocks on, while the source feeds nothing. Does nothing if the span is negative; a clock
+    /// Moves the machine's own clocks forward, while the source feeds nothing. Does nothing if the span is negative; a clock
     /// that reaches [`Time::MAX`] stops there.
     pub fn pass(&self, span: Duration) {
         self.manual.pass(span.max(Duration::ZERO));
@@ -127,13 +127,13 @@ impl TestClock {
     }
 
     /// Serves what is due, then advances by `span` from deadline to deadline, so that each tick is served exactly when
-    /// it is due; at least a nanosecond at a time, for ticks that were missed before. A timer with a period of zero is
-    /// due at every instant: it is served once at each of these stops.
+    /// it is due. Each step is a nanosecond or more, also while ticks are due that were missed before. A timer with a
+    /// period of zero is due at every instant; it is served once after each step.
     pub fn drive<K: Kind>(&self, timers: &mut Timers<K>, span: Duration) {
         let (mut left, least) = (span, Duration::from_nanos(1));
         timers.run_due();
         while left > Duration::ZERO {
-            let until = timers.time_until_stop().unwrap_or(left);
+            let until = timers.time_until_next_step().unwrap_or(left);
             let step = until.max(least).min(left);
             self.advance(step);
             left = left.saturating_sub(step);
@@ -150,7 +150,7 @@ impl TestClock {
         let came = clock
             .core
             .wait_asleep(count, Duration::from_secs(30).to_std());
-        assert!(came, "no {count} threads came to wait on {clock:?}");
+        assert!(came, "{count} threads did not come to wait on {clock:?}");
     }
 
     /// How often threads that waited on `clock` have been woken so far.

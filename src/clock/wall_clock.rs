@@ -1,8 +1,7 @@
 //! [`Wall`]: the clocks of the machine. No other file of the module `clock` reads them.
 //!
-//! A [`Clock`](super::handle::Clock) rests on a wall: system and steady clocks show it, and so do ROS clocks while no
-//! source is active. The wall of a [`TestClock`](super::test_clock::TestClock) is moved by hand and notifies the clocks
-//! that rest on it.
+//! Each [`Clock`](super::handle::Clock) has a wall. System and steady clocks show its time, and so do ROS clocks while no
+//! source is active. The wall of a [`TestClock`](super::test_clock::TestClock) is moved by hand and notifies its clocks.
 
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,20 +11,21 @@ use crate::time::{Duration, Ros, Steady, System, Time};
 
 /// Which of the machine's clocks a clock shows when no source drives it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rest {
+pub(crate) enum WallClock {
     /// The system clock, or the steady clock if there is none.
     System,
     Steady,
 }
 
+/// The system clock and the steady clock: those of the machine, or two that are moved by hand.
 #[derive(Clone, Debug)]
 pub(crate) enum Wall {
     Machine,
     Manual(Arc<Manual>),
 }
 
-/// Is notified when a manual wall has moved, and checks its waiters again.
-pub(crate) trait Resting: Send + Sync {
+/// A clock that is notified when its manual wall has moved.
+pub(crate) trait WallObserver: Send + Sync {
     fn wall_moved(&self);
 }
 
@@ -35,11 +35,12 @@ pub(crate) struct Manual {
     steady: AtomicI64,
     system: AtomicI64,
     lacks_system: AtomicBool,
-    resting: Mutex<Vec<Weak<dyn Resting>>>,
+    observers: Mutex<Vec<Weak<dyn WallObserver>>>,
 }
 
 impl Wall {
-    /// Never earlier than a previous result. Counts from the boot of the machine if the system provides that.
+    /// The steady clock: never earlier than a previous result. Counts from the boot of the machine if the system provides
+    /// that.
     pub(crate) fn steady(&self) -> Time<Steady> {
         match self {
             Self::Machine => since_boot(),
@@ -47,7 +48,7 @@ impl Wall {
         }
     }
 
-    /// `None` if there is no system clock: a date before 1970 means that it was never set.
+    /// The system clock; `None` if there is none. A date before 1970 means that it was never set.
     #[expect(
         clippy::disallowed_methods,
         reason = "here the instants of the time library come from"
@@ -63,13 +64,13 @@ impl Wall {
         }
     }
 
-    /// The time of a clock that rests on this wall.
-    pub(crate) fn read(&self, rest: Rest) -> Time<Ros> {
-        match (rest, self) {
-            (Rest::System, _) => self
+    /// The time of this clock, as ROS time.
+    pub(crate) fn read(&self, wall_clock: WallClock) -> Time<Ros> {
+        match (wall_clock, self) {
+            (WallClock::System, _) => self
                 .system()
-                .map_or_else(|| self.read(Rest::Steady), Time::assume_ros),
-            (Rest::Steady, _) => Time::from_nanos(self.steady().as_nanos()),
+                .map_or_else(|| self.read(WallClock::Steady), Time::assume_ros),
+            (WallClock::Steady, _) => Time::from_nanos(self.steady().as_nanos()),
         }
     }
 
@@ -78,10 +79,10 @@ impl Wall {
         matches!(self, Self::Manual(_))
     }
 
-    /// Registers `who`, which is notified whenever a manual wall has moved.
-    pub(crate) fn notify(&self, who: Weak<dyn Resting>) {
+    /// Registers an observer, which is notified whenever a manual wall has moved.
+    pub(crate) fn add_observer(&self, observer: Weak<dyn WallObserver>) {
         if let Self::Manual(manual) = self {
-            manual.lock().push(who);
+            manual.lock().push(observer);
         }
     }
 }
@@ -93,7 +94,7 @@ impl Manual {
             let later = |nanos: i64| Some(nanos.saturating_add(span.as_nanos()));
             let _before = clock.fetch_update(Ordering::SeqCst, Ordering::SeqCst, later);
         }
-        self.tell();
+        self.notify_observers();
     }
 
     /// Sets the system's date; `None` removes the system clock.
@@ -102,22 +103,24 @@ impl Manual {
             self.system.store(date.as_nanos(), Ordering::SeqCst);
         }
         self.lacks_system.store(date.is_none(), Ordering::SeqCst);
-        self.tell();
+        self.notify_observers();
     }
 
-    fn tell(&self) {
-        let resting: Vec<_> = {
+    fn notify_observers(&self) {
+        let observers: Vec<_> = {
             let mut all = self.lock();
-            all.retain(|who| who.strong_count() > 0);
+            all.retain(|observer| observer.strong_count() > 0);
             all.iter().filter_map(Weak::upgrade).collect()
         };
-        for who in resting {
-            who.wall_moved();
+        for observer in observers {
+            observer.wall_moved();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn Resting>>> {
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn WallObserver>>> {
+        self.observers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -137,7 +140,7 @@ fn since_boot() -> Time<Steady> {
     Time::from_nanos(at.tv_sec * 1_000_000_000 + at.tv_nsec)
 }
 
-/// The standard library does not say where its clock starts, so this counts from the first reading.
+/// The standard library does not say where its clock starts, so this counts from the first motion.
 #[cfg(not(unix))]
 #[expect(
     clippy::disallowed_methods,

@@ -1,6 +1,17 @@
 //! Values of time: points of three kinds, durations, ranges, the playback speed, and the [`Segment`].
 //!
 //! All arithmetic is on integer nanoseconds and checked. Nothing here reads a clock: instants are arguments.
+//!
+//! ```
+//! use bagplay::time::{Duration, Ros, Time};
+//! let start: Time<Ros> = Time::from_secs(1_700_000_000);
+//! let later = start + Duration::from_millis(1_500);
+//! assert_eq!(later - start, Duration::from_millis(1_500));
+//! assert_eq!(later.to_string(), "1700000001.500000000");
+//! assert_eq!(later.to_ros2()?, (1_700_000_001, 500_000_000)); // sec and nanosec of a message
+//! assert_eq!(Time::<Ros>::MAX.checked_add(Duration::from_nanos(1)), None); // `+` panics on overflow
+//! # Ok::<(), bagplay::time::DoesNotFit>(())
+//! ```
 
 mod decimal;
 mod duration;

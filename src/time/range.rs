@@ -4,6 +4,13 @@ use super::duration::Duration;
 use super::point::{Ros, Time};
 
 /// A closed range of log time: both ends belong to it.
+///
+/// ```
+/// use bagplay::time::{Duration, Time, TimeRange};
+/// let range = TimeRange::between(Time::from_secs(9), Time::from_secs(3)); // in either order
+/// assert_eq!((range.start(), range.duration()), (Time::from_secs(3), Duration::from_secs(6)));
+/// assert!(range.contains(Time::from_secs(9)));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TimeRange {
     start: Time<Ros>,

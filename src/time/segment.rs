@@ -48,7 +48,23 @@ pub enum AtEnd {
     Loop,
 }
 
-/// Where playback is, as a function of the wall instant. The module documentation has its laws.
+/// Where playback is, as a function of the wall instant: a range, a speed, and a motion that is held or rolling.
+///
+/// What changes only the timing (hold, roll, a speed with the same sign) leaves the position at `now` unchanged. A jump
+/// or a change of direction begins a new generation. Within a generation the position never runs against the direction
+/// of play.
+///
+/// ```
+/// use bagplay::time::{AtEnd, Duration, Segment, Speed, Time, TimeRange};
+/// let range = TimeRange::between(Time::from_secs(100), Time::from_secs(200));
+/// let now = Time::from_secs(5); // of the steady clock
+/// let rolling = Segment::new(range, Speed::from_f64(2.0)?, AtEnd::Hold).roll(now);
+/// let later = now + Duration::from_secs(10);
+/// assert_eq!(rolling.position(later), Time::from_secs(120));
+/// assert_eq!(rolling.wall_at(Time::from_secs(200)), Some(Time::from_secs(55)));
+/// assert_eq!(rolling.seek(Time::from_secs(150)).generation(), 1);
+/// # Ok::<(), bagplay::time::InvalidSpeed>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Segment {
     generation: u64,
@@ -401,7 +417,7 @@ mod tests {
         }
 
         #[test]
-        fn law_1_holding_back_takes_no_anchor_back((s, now) in rolling(), at in times()) {
+        fn law_1_hold_back_does_not_go_behind_the_anchor((s, now) in rolling(), at in times()) {
             let began = s.position(wall(i64::MIN));
             for (motion, since) in [(s, began), (s.hold(now), s.position(now))] {
                 let held = motion.hold_back(at, now);
@@ -412,7 +428,7 @@ mod tests {
         }
 
         #[test]
-        fn law_2_what_retimes_keeps_position_and_generation((s, now) in rolling(), speed in speeds()) {
+        fn law_2_changes_of_timing_keep_position_and_generation((s, now) in rolling(), speed in speeds()) {
             let speed = if speed.is_reverse() == s.speed().is_reverse() { speed } else { speed.reversed() };
             for moved in [s.hold(now), s.roll(now), s.with_speed(speed, now), s.hold(now).roll(now)] {
                 prop_assert_eq!(moved.position(now), s.position(now));
@@ -421,7 +437,7 @@ mod tests {
         }
 
         #[test]
-        fn law_2_what_rereads_starts_one_generation((s, now) in rolling(), t in times(), range in ranges()) {
+        fn law_2_jumps_and_turns_begin_one_generation((s, now) in rolling(), t in times(), range in ranges()) {
             let jumps = [s.seek(t), s.wrap(), s.with_range(range, now), s.with_speed(s.speed().reversed(), now)];
             for jumped in jumps {
                 prop_assert_eq!(jumped.generation(), s.generation() + 1);
@@ -463,7 +479,7 @@ mod tests {
         }
 
         #[test]
-        fn law_7_a_thousand_laps_drift_by_nothing(length in 1..DAY / 1_000, speed in speeds(), late in 0..100_000_i64) {
+        fn law_7_a_thousand_laps_do_not_drift(length in 1..DAY / 1_000, speed in speeds(), late in 0..100_000_i64) {
             let range = TimeRange::between(ros(EPOCH), ros(EPOCH + length));
             let mut lap = Segment::new(range, speed, AtEnd::Loop).roll(wall(0));
             let first = lap.ends_at().unwrap().as_nanos();

@@ -7,7 +7,7 @@ use std::fmt;
 use std::num::NonZeroI32;
 use std::str::FromStr;
 
-/// A playback factor in millionths, ±0.001 … ±1000; the sign is the direction.
+/// A playback factor in millionths, ±0.001 … ±1000, both ends included; the sign is the direction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Speed(NonZeroI32);
 
@@ -24,6 +24,9 @@ impl Speed {
     const MOST: i32 = Self::ONE * 1_000;
 
     /// A factor of `millionths`/1,000,000.
+    ///
+    /// # Errors
+    /// If it is not within ±0.001 … ±1000, both ends included.
     pub fn from_millionths(millionths: i32) -> Result<Self, InvalidSpeed> {
         let refuse = || InvalidSpeed((f64::from(millionths) / f64::from(Self::ONE)).to_string());
         if !(Self::LEAST..=Self::MOST).contains(&millionths.saturating_abs()) {
@@ -33,6 +36,17 @@ impl Speed {
     }
 
     /// The factor nearest to `factor`, in millionths.
+    ///
+    /// ```
+    /// use bagplay::time::Speed;
+    /// assert_eq!(Speed::from_f64(0.5)?.millionths(), 500_000);
+    /// assert!(Speed::from_f64(-2.0)?.is_reverse());
+    /// assert!(Speed::from_f64(0.0).is_err()); // a pause is no speed
+    /// # Ok::<(), bagplay::time::InvalidSpeed>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it is NaN or, when rounded, not within ±0.001 … ±1000, both ends included.
     pub fn from_f64(factor: f64) -> Result<Self, InvalidSpeed> {
         let millionths = (factor * f64::from(Self::ONE)).round();
         let most = f64::from(Self::MOST);

@@ -33,21 +33,28 @@ fn narrow<S: TryFrom<i64>>(nanos: i64, ends: &'static str) -> Result<(S, u32), D
 
 impl Time<Ros> {
     /// From `builtin_interfaces/Time`. Negative seconds are times before the epoch, as they occur in recordings.
+    /// Nanoseconds of a second and more are carried.
     pub const fn from_ros2(sec: i32, nanosec: u32) -> Self {
         Self::from_nanos(sec as i64 * NANOS_PER_SEC + nanosec as i64)
     }
 
-    /// As `builtin_interfaces/Time`; an error from 2038-01-19 on, when the seconds overflow.
+    /// The fields `sec` and `nanosec` (below 1e9) of `builtin_interfaces/Time`.
+    ///
+    /// # Errors
+    /// Before 1901-12-13 and from 2038-01-19 on, where the seconds do not fit into 32 bits.
     pub fn to_ros2(self) -> Result<(i32, u32), DoesNotFit> {
         narrow(self.as_nanos(), "2147483647 (in 2038)")
     }
 
-    /// From a ROS 1 `time`.
+    /// From a ROS 1 `time`. Nanoseconds of a second and more are carried.
     pub const fn from_ros1(sec: u32, nsec: u32) -> Self {
         Self::from_nanos(sec as i64 * NANOS_PER_SEC + nsec as i64)
     }
 
-    /// As a ROS 1 `time`; an error before 1970 and from 2106-02-07 on.
+    /// The fields `sec` and `nsec` (below 1e9) of a ROS 1 `time`.
+    ///
+    /// # Errors
+    /// Before 1970 and from 2106-02-07 on, where the seconds do not fit into 32 bits without a sign.
     pub fn to_ros1(self) -> Result<(u32, u32), DoesNotFit> {
         narrow(self.as_nanos(), "0 and 4294967295 (in 2106)")
     }
@@ -59,12 +66,15 @@ impl Duration {
         Self::from_nanos(sec as i64 * NANOS_PER_SEC + nanosec as i64)
     }
 
-    /// As `builtin_interfaces/Duration`; an error beyond 68 years.
+    /// The fields `sec` (rounded down) and `nanosec` (below 1e9) of `builtin_interfaces/Duration`.
+    ///
+    /// # Errors
+    /// If the seconds do not fit into 32 bits: beyond 68 years.
     pub fn to_ros2(self) -> Result<(i32, u32), DoesNotFit> {
         narrow(self.as_nanos(), "±2147483648")
     }
 
-    /// As `builtin_interfaces/Duration`, limited to its range: the nanoseconds are always less than a second.
+    /// As [`Duration::to_ros2`], limited to the range of the message: from (−2147483648, 0) to (2147483647, 999999999).
     pub fn to_ros2_saturating(self) -> (i32, u32) {
         self.to_ros2().unwrap_or(if self.is_negative() {
             (i32::MIN, 0)
@@ -78,7 +88,10 @@ impl Duration {
         Self::from_nanos(sec as i64 * NANOS_PER_SEC + nsec as i64)
     }
 
-    /// As a ROS 1 `duration`, rounded down to seconds: `0 ≤ nsec < 1e9`; an error beyond 68 years.
+    /// The fields `sec` (rounded down) and `nsec` (0 ≤ `nsec` < 1e9) of a ROS 1 `duration`.
+    ///
+    /// # Errors
+    /// If the seconds do not fit into 32 bits: beyond 68 years.
     pub fn to_ros1(self) -> Result<(i32, i32), DoesNotFit> {
         let (sec, nsec) = self.to_ros2()?;
         Ok((sec, i32::try_from(nsec).expect("below 1e9")))

@@ -1,4 +1,4 @@
-//! [`Handler`]: a registered handler, and what it is called for ([`Wanted`]).
+//! [`Handler`]: a registered handler, and what it is called for ([`CalledFor`]).
 //!
 //! [`Core`](crate::clock::core::Core) calls it before the jump and after it, in the order of registration, on the
 //! thread that moves the time, with no lock of the clock held. On a backward jump, `now()` in other threads waits until
@@ -9,30 +9,30 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 use std::{fmt, mem};
 
-use super::handler_rounds::Place;
+use super::handler_rounds::RegisteredAt;
 use super::jump_event::{Notice, Phase};
 use super::jump_filter::JumpFilter;
 use crate::clock::sync::{AtomicBool, AtomicU64, Mutex, Ordering};
 
 /// What a handler is called for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum CalledFor {
     Jumps(JumpFilter),
     Reversals,
     Ticks,
 }
 
 pub(crate) struct Handler {
-    wanted: Wanted,
-    place: Arc<Place>,
-    is_gone: AtomicBool,
+    called_for: CalledFor,
+    registered_at: Arc<RegisteredAt>,
+    is_removed: AtomicBool,
     panics: AtomicU64,
     call: Mutex<Box<dyn FnMut(Phase, Notice) + Send>>,
 }
 
 /// Runs user code; false if it panicked. The panic is caught, and so is a panic in the drop of the panic's
 /// payload.
-pub(crate) fn contained(call: impl FnOnce()) -> bool {
+pub(crate) fn catch_panic(call: impl FnOnce()) -> bool {
     let Err(panic) = catch_unwind(AssertUnwindSafe(call)) else {
         return true;
     };
@@ -44,24 +44,24 @@ pub(crate) fn contained(call: impl FnOnce()) -> bool {
 
 impl Handler {
     #[track_caller]
-    pub(crate) fn new(wanted: Wanted, call: Box<dyn FnMut(Phase, Notice) + Send>) -> Self {
+    pub(crate) fn new(called_for: CalledFor, call: Box<dyn FnMut(Phase, Notice) + Send>) -> Self {
         Self {
-            wanted,
-            place: Place::here(),
-            is_gone: AtomicBool::new(false),
+            called_for,
+            registered_at: RegisteredAt::here(),
+            is_removed: AtomicBool::new(false),
             panics: AtomicU64::new(0),
             call: Mutex::new(call),
         }
     }
 
     /// Where it was registered.
-    pub(crate) fn place(&self) -> Arc<Place> {
-        Arc::clone(&self.place)
+    pub(crate) fn registered_at(&self) -> Arc<RegisteredAt> {
+        Arc::clone(&self.registered_at)
     }
 
     /// From now on it is not called. A call in progress is not interrupted.
-    pub(crate) fn retire(&self) {
-        self.is_gone.store(true, Ordering::Release);
+    pub(crate) fn mark_removed(&self) {
+        self.is_removed.store(true, Ordering::Release);
     }
 
     /// How many calls have panicked.
@@ -69,25 +69,27 @@ impl Handler {
         self.panics.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn wants(&self, notice: Notice) -> bool {
-        match (self.wanted, notice) {
-            (Wanted::Jumps(filter), Notice::Jump(event)) => filter.matches(event),
-            (Wanted::Reversals, Notice::Reversal(_)) | (Wanted::Ticks, Notice::Tick(_)) => true,
+    pub(crate) fn is_called_for(&self, notice: Notice) -> bool {
+        match (self.called_for, notice) {
+            (CalledFor::Jumps(filter), Notice::Jump(event)) => filter.matches(event),
+            (CalledFor::Reversals, Notice::Reversal(_)) | (CalledFor::Ticks, Notice::Tick(_)) => {
+                true
+            }
             _ => false,
         }
     }
 
     pub(crate) fn run(&self, phase: Phase, notice: Notice) {
-        if self.is_gone.load(Ordering::Acquire) {
+        if self.is_removed.load(Ordering::Acquire) {
             return;
         }
         let mut call = self.call.lock().unwrap_or_else(PoisonError::into_inner);
-        let came_back = contained(|| call(phase, notice));
+        let returned = catch_panic(|| call(phase, notice));
         drop(call);
-        if !came_back {
+        if !returned {
             self.panics.fetch_add(1, Ordering::Relaxed);
             // A log subscriber is user code, too.
-            contained(|| {
+            catch_panic(|| {
                 tracing::error!(
                     "a handler of {notice:?} panicked; the others are called all the same"
                 );
@@ -101,14 +103,14 @@ impl Drop for Handler {
     fn drop(&mut self) {
         let call = self.call.get_mut().unwrap_or_else(PoisonError::into_inner);
         let call = mem::replace(call, Box::new(|_, _| {}));
-        contained(|| drop(call));
+        catch_panic(|| drop(call));
     }
 }
 
 impl fmt::Debug for Handler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handler")
-            .field("wanted", &self.wanted)
+            .field("called_for", &self.called_for)
             .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,5 @@
-//! [`Gate`]: the calls that wait until the handlers of a jump are done, round by round; [`Running`]: the handler that
-//! runs.
+//! [`HandlerRounds`]: the calls that wait until the handlers of a jump are done; [`RunningHandler`]: the handler that
+//! runs. A round is one run of the handlers that `now()` in other threads waits for.
 //!
 //! A call that waits for a round of handlers gets the lock before the next round begins, however fast the jumps follow
 //! each other.
@@ -11,94 +11,96 @@ use crate::clock::sync::{AtomicBool, Ordering};
 use crate::time::Duration;
 
 /// A call that waits longer than this logs which handler it waits for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const WARN_AFTER: Duration = Duration::from_secs(1);
 
+/// Counts the rounds of one clock and the calls that wait for them.
 #[derive(Debug, Default)]
-pub(crate) struct Gate {
+pub(crate) struct HandlerRounds {
     /// How many rounds are over.
-    rounds: u64,
+    finished: u64,
     /// How many calls wait for the current round.
     waiting: usize,
     /// How many calls waited for the last round and have not had the lock since.
-    passing: usize,
+    released: usize,
     /// How many threads wait to begin a round until those calls have had the lock.
-    pub(crate) held_up: usize,
+    pub(crate) waiting_to_begin: usize,
 }
 
 /// Identifies the round that a call waits for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticket(u64);
+pub(crate) struct Round(u64);
 
-impl Gate {
-    pub(crate) const fn join(&mut self) -> Ticket {
+impl HandlerRounds {
+    /// A call waits for the current round.
+    pub(crate) const fn begin_wait(&mut self) -> Round {
         self.waiting += 1;
-        Ticket(self.rounds)
+        Round(self.finished)
     }
 
-    /// Whether the round that it waits for is over.
-    pub(crate) const fn is_over(&self, ticket: Ticket) -> bool {
-        ticket.0 != self.rounds
+    /// Whether this round is over.
+    pub(crate) const fn is_over(&self, round: Round) -> bool {
+        round.0 != self.finished
     }
 
-    /// The call no longer waits.
-    pub(crate) const fn leave(&mut self, ticket: Ticket) {
-        if self.is_over(ticket) {
-            self.passing -= 1;
+    /// A call no longer waits for this round.
+    pub(crate) const fn end_wait(&mut self, round: Round) {
+        if self.is_over(round) {
+            self.released -= 1;
         } else {
             self.waiting -= 1;
         }
     }
 
-    /// The round is over.
-    pub(crate) const fn open(&mut self) {
-        self.rounds += 1;
-        self.passing += std::mem::replace(&mut self.waiting, 0);
+    /// The current round is over.
+    pub(crate) const fn finish(&mut self) {
+        self.finished += 1;
+        self.released += std::mem::replace(&mut self.waiting, 0);
     }
 
     /// Whether the next round may begin.
-    pub(crate) const fn is_clear(&self) -> bool {
-        self.passing == 0
+    pub(crate) const fn may_begin(&self) -> bool {
+        self.released == 0
     }
 }
 
 /// Where a handler was registered.
 #[derive(Debug)]
-pub(crate) struct Place {
-    at: &'static Location<'static>,
-    is_told: AtomicBool,
+pub(crate) struct RegisteredAt {
+    location: &'static Location<'static>,
+    is_warned: AtomicBool,
 }
 
-impl Place {
+impl RegisteredAt {
     #[track_caller]
     pub(crate) fn here() -> Arc<Self> {
         Arc::new(Self {
-            at: Location::caller(),
-            is_told: AtomicBool::new(false),
+            location: Location::caller(),
+            is_warned: AtomicBool::new(false),
         })
     }
 }
 
-/// The handler that other threads wait for. (It has a lock of its own; no other lock is taken under it.)
+/// The handler that other threads wait for. It has a lock of its own; no other lock is taken under that one.
 #[derive(Debug, Default)]
-pub(crate) struct Running(Mutex<Option<Arc<Place>>>);
+pub(crate) struct RunningHandler(Mutex<Option<Arc<RegisteredAt>>>);
 
-impl Running {
-    pub(crate) fn set(&self, place: Option<Arc<Place>>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = place;
+impl RunningHandler {
+    pub(crate) fn set(&self, registered_at: Option<Arc<RegisteredAt>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = registered_at;
     }
 
-    /// Logs that a call has waited long for this handler; once for each handler.
-    pub(crate) fn tell(&self) {
-        let place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(place) = place.clone() else {
+    /// Logs that a call has waited for [`WARN_AFTER`] for this handler; once for each handler.
+    pub(crate) fn warn_once(&self) {
+        let registered_at = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(registered_at) = registered_at.clone() else {
             return;
         };
-        if !place.is_told.swap(true, Ordering::Relaxed) {
+        if !registered_at.is_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "a call of a clock has waited for {PATIENCE} for the jump handler that was registered at {}; if the \
+                "a call of a clock has waited for {WARN_AFTER} for the jump handler that was registered at {}; if the \
                  handler needs a lock that this caller holds, neither goes on\nhint: ask for the time before taking \
                  the lock, or use try_now()",
-                place.at
+                registered_at.location
             );
         }
     }

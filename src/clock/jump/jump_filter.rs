@@ -8,9 +8,15 @@ use crate::time::Duration;
 /// Which jumps a handler is called for: once for each jump that meets at least one of its conditions.
 ///
 /// ```
-/// use bagplay::time::Duration;
-/// use bagplay::clock::JumpFilter;
-/// let filter = JumpFilter::new().min_backward(Duration::from_nanos(1)).clock_changes();
+/// use bagplay::clock::{JumpEvent, JumpFilter, JumpKind};
+/// use bagplay::time::{Duration, Time};
+/// let filter = JumpFilter::new().min_backward(Duration::from_secs(2)).clock_changes();
+/// let back_to = |secs| JumpEvent {
+///     kind: JumpKind::Backward,
+///     before: Time::from_secs(10),
+///     after: Time::from_secs(secs),
+/// };
+/// assert!(filter.matches(back_to(8)) && !filter.matches(back_to(9)));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct JumpFilter {
@@ -27,7 +33,7 @@ pub enum InvalidFilter {
     #[error("a jump threshold of {0} is not positive\nhint: leave it out to ignore that direction")]
     NotPositive(Duration),
     /// The filter has no condition.
-    #[error("the jump filter asks for nothing")]
+    #[error("the jump filter has no condition")]
     Empty,
 }
 
@@ -85,8 +91,9 @@ impl JumpFilter {
 
     /// Whether a handler with this filter is called for `event`.
     pub fn matches(self, event: JumpEvent) -> bool {
-        let reaches =
-            |least: Option<Duration>, way: Duration| least.is_some_and(|least| way >= least);
+        let reaches = |least: Option<Duration>, distance: Duration| {
+            least.is_some_and(|least| distance >= least)
+        };
         match event.kind {
             JumpKind::Started => self.start || (self.clock_changes && event.is_clock_change()),
             JumpKind::Forward => reaches(self.min_forward, event.delta()),

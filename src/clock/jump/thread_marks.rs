@@ -1,70 +1,70 @@
-//! Marks of the current thread: it runs handlers ([`Handlers`]), or it delivers to all clocks of a delivery ([`Serving`]). A
-//! marked thread does not wait for handlers or for the delivery, because it would wait for itself.
+//! Marks of the current thread: it runs handlers ([`HandlerMark`]), or it delivers to the clocks of a delivery
+//! ([`DeliveryMark`]). A marked thread does not wait for handlers or for the delivery, because it would wait for itself.
 
 use std::cell::{Cell, RefCell};
 
 #[cfg(not(model))]
 thread_local! {
-    static HANDLING: Cell<u32> = const { Cell::new(0) };
-    static SERVING: RefCell<Vec<DeliveryId>> = const { RefCell::new(Vec::new()) };
+    static HANDLER_DEPTH: Cell<u32> = const { Cell::new(0) };
+    static DELIVERIES: RefCell<Vec<DeliveryId>> = const { RefCell::new(Vec::new()) };
 }
 
 #[cfg(model)]
 loom::thread_local! {
-    static HANDLING: Cell<u32> = Cell::new(0);
-    static SERVING: RefCell<Vec<DeliveryId>> = RefCell::new(Vec::new());
+    static HANDLER_DEPTH: Cell<u32> = Cell::new(0);
+    static DELIVERIES: RefCell<Vec<DeliveryId>> = RefCell::new(Vec::new());
 }
 
 /// Distinguishes the deliveries of a process.
 pub(crate) type DeliveryId = u64;
 
-/// Marks this thread as delivering to all clocks of a delivery, until it is dropped.
+/// Marks this thread as delivering to the clocks of a delivery, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Serving(());
+pub(crate) struct DeliveryMark(());
 
-impl Serving {
-    pub(crate) fn of(delivery: DeliveryId) -> Self {
-        SERVING.with(|deliveries| deliveries.borrow_mut().push(delivery));
+impl DeliveryMark {
+    pub(crate) fn set(delivery: DeliveryId) -> Self {
+        DELIVERIES.with(|deliveries| deliveries.borrow_mut().push(delivery));
         Self(())
     }
 
     /// Whether this thread delivers for the delivery: a wait on one of its clocks would then never end.
-    pub(crate) fn is_here(delivery: DeliveryId) -> bool {
-        SERVING.with(|deliveries| deliveries.borrow().contains(&delivery))
+    pub(crate) fn is_set(delivery: DeliveryId) -> bool {
+        DELIVERIES.with(|deliveries| deliveries.borrow().contains(&delivery))
     }
 
-    /// As [`Serving::is_here`], but also true in a thread whose thread-local values are gone already.
-    pub(crate) fn may_be_here(delivery: DeliveryId) -> bool {
-        let is_here = SERVING.try_with(|deliveries| deliveries.borrow().contains(&delivery));
-        is_here.unwrap_or(true)
+    /// As [`DeliveryMark::is_set`], but also true in a thread whose thread-local values have been dropped already.
+    pub(crate) fn may_be_set(delivery: DeliveryId) -> bool {
+        let is_set = DELIVERIES.try_with(|deliveries| deliveries.borrow().contains(&delivery));
+        is_set.unwrap_or(true)
     }
 }
 
-impl Drop for Serving {
+impl Drop for DeliveryMark {
     fn drop(&mut self) {
-        SERVING.with(|deliveries| deliveries.borrow_mut().pop());
+        DELIVERIES.with(|deliveries| deliveries.borrow_mut().pop());
     }
 }
 
 /// Whether this thread runs handlers of any clock. It then does not wait for the handlers of any clock, so that
 /// handlers cannot wait for each other.
-pub(crate) fn is_handling() -> bool {
-    HANDLING.with(Cell::get) > 0
+pub(crate) fn runs_handlers() -> bool {
+    HANDLER_DEPTH.with(Cell::get) > 0
 }
 
 /// Marks this thread as running handlers, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Handlers(());
+pub(crate) struct HandlerMark(());
 
-impl Handlers {
-    pub(crate) fn run() -> Self {
-        HANDLING.with(|depth| depth.set(depth.get() + 1));
+impl HandlerMark {
+    pub(crate) fn set() -> Self {
+        HANDLER_DEPTH.with(|depth| depth.set(depth.get() + 1));
         Self(())
     }
 }
 
-impl Drop for Handlers {
+impl Drop for HandlerMark {
     fn drop(&mut self) {
-        HANDLING.with(|depth| depth.set(depth.get() - 1));
+        HANDLER_DEPTH.with(|depth| depth.set(depth.get() - 1));
     }
 }

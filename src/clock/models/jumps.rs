@@ -71,7 +71,7 @@ fn now_waits_for_one_round_of_handlers_where_another_follows() {
 }
 
 #[test]
-fn handlers_that_wait_for_who_tries_to_read_end() {
+fn a_handler_may_wait_for_a_thread_that_calls_try_now() {
     check(SOME, || {
         let test = TestClock::new(at(100));
         let clock = test.ros();
@@ -98,7 +98,7 @@ fn handlers_that_wait_for_who_tries_to_read_end() {
 }
 
 #[test]
-fn changes_that_come_while_handlers_run_are_made_in_order() {
+fn changes_during_handlers_are_made_in_order() {
     check(ALL, || {
         let test = Arc::new(TestClock::new(at(100)));
         let clock = test.ros();
@@ -174,10 +174,10 @@ fn a_handle_is_dropped_while_its_handler_is_called() {
     });
 }
 
-/// Reads the time when it is dropped.
-struct Reads(Clock);
+/// ReadsWhenDropped the time when it is dropped.
+struct ReadsWhenDropped(Clock);
 
-impl Drop for Reads {
+impl Drop for ReadsWhenDropped {
     fn drop(&mut self) {
         let now = self.0.now();
         assert!([at(50), at(100)].contains(&now), "{now:?}");
@@ -185,10 +185,10 @@ impl Drop for Reads {
 }
 
 #[test]
-fn what_a_handler_owns_reads_the_clock_whoever_drops_it() {
+fn a_value_that_a_handler_owns_may_read_the_clock_in_its_drop() {
     check(SOME, || {
         let test = TestClock::new(at(100));
-        let reads = Reads(test.ros());
+        let reads = ReadsWhenDropped(test.ros());
         let handle = test.ros().on_jump(back(), move |_, _| {
             let _owned = &reads;
         });
@@ -200,7 +200,7 @@ fn what_a_handler_owns_reads_the_clock_whoever_drops_it() {
 }
 
 #[test]
-fn extrapolated_time_never_turns_back_at_a_late_tick() {
+fn extrapolated_time_does_not_run_back_at_a_late_tick() {
     check(SOME, || {
         let test = Arc::new(TestClock::new(at(1)));
         let how = Extrapolation::for_at_most(ns(1_000));
@@ -209,13 +209,13 @@ fn extrapolated_time_never_turns_back_at_a_late_tick() {
         test.pass(ns(3));
         let (clock, machine) = (test.ros(), Arc::clone(&test));
         let passing = thread::spawn(move || machine.pass(ns(5)));
-        let reading = thread::spawn(move || {
+        let motion = thread::spawn(move || {
             let before = clock.now();
             let after = clock.now();
             assert!(after >= before, "{after:?} after {before:?}");
         });
         test.writer().set_state(tick(101), how);
         passing.join().unwrap();
-        reading.join().unwrap();
+        motion.join().unwrap();
     });
 }

@@ -55,7 +55,7 @@ pub(crate) const fn back() -> JumpFilter {
 }
 
 #[test]
-fn readers_see_whole_writes_and_none_before_what_they_saw() {
+fn readers_see_whole_writes_in_their_order() {
     check(SOME, || {
         let lock = Arc::new(SeqLock::new([0; 2]));
         let reader = Arc::clone(&lock);

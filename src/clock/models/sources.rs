@@ -3,8 +3,6 @@
 //!
 //! How they are checked: `mod.rs`.
 
-use std::sync::{Arc, Mutex};
-
 use loom::thread;
 
 use super::{ALL, SOME, at, back, check, ns};
@@ -18,40 +16,26 @@ use crate::clock::test_clock::TestClock;
 use crate::clock::waiting::on_jump::OnJump;
 use crate::time::Ros;
 
-/// A source that stores its feed for the test.
-struct Open(Arc<Mutex<Option<Feed>>>);
-
-impl TimeSource for Open {
-    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
-        *self.0.lock().unwrap() = Some(feed.clone());
-        Ok(())
-    }
-
-    fn stop(&mut self) {}
-}
-
 /// A [`SimTime`] that is on and whose source has fed `time`.
-fn on(test: &TestClock, time: i64) -> (SimTime, Feed) {
-    let feed = Arc::default();
-    let sim = SimTime::on_test_clock(test, Open(Arc::clone(&feed)));
+fn enabled(test: &TestClock, time: i64) -> (SimTime, Feed) {
+    let (sim, feed) = SimTime::fed_on_test_clock(test);
     sim.enable().unwrap();
-    let feed = feed.lock().unwrap().take().unwrap();
     feed.time(at(time));
     (sim, feed)
 }
 
-fn fed(feed: &Feed, time: i64) -> thread::JoinHandle<()> {
+fn feed_in_thread(feed: &Feed, time: i64) -> thread::JoinHandle<()> {
     let feed = feed.clone();
     thread::spawn(move || feed.time(at(time)))
 }
 
 #[test]
-fn sim_time_is_off_and_on_again_while_it_is_fed() {
+fn sim_time_is_switched_off_and_on_while_it_is_fed() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let (sim, feed) = on(&test, 10);
+        let (sim, feed) = enabled(&test, 10);
         let clock = sim.clock();
-        let other = fed(&feed, 20);
+        let other = feed_in_thread(&feed, 20);
         sim.disable();
         assert!(!sim.is_enabled());
         sim.enable().unwrap();
@@ -64,10 +48,10 @@ fn sim_time_is_off_and_on_again_while_it_is_fed() {
 }
 
 #[test]
-fn clocks_agree_with_the_switch_after_on_and_off_at_once() {
+fn clocks_agree_with_the_switch_after_enable_and_disable_at_once() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let (sim, _) = on(&test, 10);
+        let (sim, _) = enabled(&test, 10);
         let clock = sim.clock();
         let switch = sim.clone();
         let other = thread::spawn(move || switch.enable().unwrap());
@@ -79,7 +63,7 @@ fn clocks_agree_with_the_switch_after_on_and_off_at_once() {
 
 /// A clock that is not active yet, and a handler of it that feeds times up to `20`: more than the call that switches
 /// sim time on delivers. A new thread delivers the rest.
-fn feeds_on(test: &TestClock) -> (SimTime, Clock<Ros>, JumpHandle) {
+fn with_feeding_handler(test: &TestClock) -> (SimTime, Clock<Ros>, JumpHandle) {
     let (sim, feed) = SimTime::fed_on_test_clock(test);
     let clock = sim.clock();
     let handle = clock.on_jump(JumpFilter::any(), move |phase, jump| {
@@ -91,10 +75,10 @@ fn feeds_on(test: &TestClock) -> (SimTime, Clock<Ros>, JumpHandle) {
 }
 
 #[test]
-fn what_who_switches_on_leaves_is_handed_on_though_nothing_more_is_fed() {
+fn values_that_enable_leaves_are_delivered_without_another_feed() {
     check(SOME, || {
         let test = TestClock::new(at(1));
-        let (sim, clock, handle) = feeds_on(&test);
+        let (sim, clock, handle) = with_feeding_handler(&test);
         sim.enable().unwrap();
         assert!(clock.is_active());
         assert_eq!(clock.sleep_until(at(20), OnJump::Continue), Ok(()));
@@ -103,10 +87,10 @@ fn what_who_switches_on_leaves_is_handed_on_though_nothing_more_is_fed() {
 }
 
 #[test]
-fn who_switches_off_beside_a_thread_that_hands_on_the_rest_comes_back() {
+fn disable_returns_while_a_thread_delivers_the_rest() {
     check(SOME, || {
         let test = TestClock::new(at(1));
-        let (sim, clock, handle) = feeds_on(&test);
+        let (sim, clock, handle) = with_feeding_handler(&test);
         sim.enable().unwrap();
         sim.disable();
         assert!(!clock.is_active());
@@ -120,8 +104,8 @@ fn who_switches_off_beside_a_thread_that_hands_on_the_rest_comes_back() {
 fn a_clock_that_joins_while_it_is_fed_misses_nothing() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let (sim, feed) = on(&test, 10);
-        let other = fed(&feed, 20);
+        let (sim, feed) = enabled(&test, 10);
+        let other = feed_in_thread(&feed, 20);
         let clock = sim.clock();
         other.join().unwrap();
         assert_eq!(clock.now(), at(20));
@@ -132,9 +116,9 @@ fn a_clock_that_joins_while_it_is_fed_misses_nothing() {
 fn clocks_of_one_source_agree_when_two_feed_it() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let (sim, feed) = on(&test, 10);
+        let (sim, feed) = enabled(&test, 10);
         let clocks = [sim.clock(), sim.clock()];
-        let other = fed(&feed, 20);
+        let other = feed_in_thread(&feed, 20);
         feed.time(at(30));
         other.join().unwrap();
         assert_eq!(clocks[0].now(), clocks[1].now());
@@ -143,12 +127,12 @@ fn clocks_of_one_source_agree_when_two_feed_it() {
 }
 
 #[test]
-fn what_is_on_its_way_does_not_reach_a_clock_that_was_handed_over() {
+fn a_value_of_the_former_source_does_not_reach_a_clock_that_was_handed_over() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let ((from, feed), (to, _)) = (on(&test, 10), on(&test, 1_000));
+        let ((from, feed), (to, _)) = (enabled(&test, 10), enabled(&test, 1_000));
         let clock = from.clock();
-        let other = fed(&feed, 20);
+        let other = feed_in_thread(&feed, 20);
         from.hand_over(&clock, &to);
         assert_eq!(clock.now(), at(1_000));
         other.join().unwrap();
@@ -160,9 +144,9 @@ fn what_is_on_its_way_does_not_reach_a_clock_that_was_handed_over() {
 fn a_released_clock_shows_system_time_at_once_and_for_good() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let (sim, feed) = on(&test, 10);
+        let (sim, feed) = enabled(&test, 10);
         let clock = sim.clock();
-        let other = fed(&feed, 20);
+        let other = feed_in_thread(&feed, 20);
         sim.release(&clock);
         assert!(!clock.is_active());
         other.join().unwrap();
@@ -171,11 +155,11 @@ fn a_released_clock_shows_system_time_at_once_and_for_good() {
 }
 
 #[test]
-fn a_clock_that_two_hand_over_has_one_source() {
+fn a_clock_that_two_threads_hand_over_has_one_source() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let ((from, _), (to, feed)) = (on(&test, 10), on(&test, 1_000));
-        let (another, its_feed) = on(&test, 2_000);
+        let ((from, _), (to, feed)) = (enabled(&test, 10), enabled(&test, 1_000));
+        let (another, its_feed) = enabled(&test, 2_000);
         let clock = from.clock();
         let (mine, other) = (clock.clone(), from.clone());
         let other = thread::spawn(move || {
@@ -194,7 +178,7 @@ fn a_clock_that_two_hand_over_has_one_source() {
 fn a_handler_hands_its_clock_over_while_its_source_is_switched_off() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let ((from, feed), (to, _)) = (on(&test, 10), on(&test, 1_000));
+        let ((from, feed), (to, _)) = (enabled(&test, 10), enabled(&test, 1_000));
         let clock = from.clock();
         let (sim, own): (SimTime, Clock<Ros>) = (from.clone(), clock.clone());
         let _handle = clock.on_jump(back(), move |phase, _| {
@@ -202,7 +186,7 @@ fn a_handler_hands_its_clock_over_while_its_source_is_switched_off() {
                 sim.hand_over(&own, &to);
             }
         });
-        let other = fed(&feed, 5);
+        let other = feed_in_thread(&feed, 5);
         from.disable();
         other.join().unwrap();
         // The step was ignored, or it was handled and the clock was handed over.
@@ -211,9 +195,9 @@ fn a_handler_hands_its_clock_over_while_its_source_is_switched_off() {
 }
 
 /// A source that feeds `1_000` when it starts.
-struct Talks;
+struct FeedsAtStart;
 
-impl TimeSource for Talks {
+impl TimeSource for FeedsAtStart {
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
         feed.time(at(1_000));
         Ok(())
@@ -223,13 +207,13 @@ impl TimeSource for Talks {
 }
 
 #[test]
-fn nothing_of_a_source_that_was_replaced_comes_after_the_new_ones_time() {
+fn no_value_of_a_replaced_source_arrives_after_one_of_the_new_source() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let (sim, feed) = on(&test, 10);
+        let (sim, feed) = enabled(&test, 10);
         let clock = sim.clock();
-        let other = fed(&feed, 20);
-        sim.replace_source(Talks).unwrap();
+        let other = feed_in_thread(&feed, 20);
+        sim.replace_source(FeedsAtStart).unwrap();
         other.join().unwrap();
         feed.time(at(30));
         assert_eq!(clock.now(), at(1_000));
@@ -237,12 +221,12 @@ fn nothing_of_a_source_that_was_replaced_comes_after_the_new_ones_time() {
 }
 
 #[test]
-fn a_clock_goes_back_and_forth_while_both_sources_feed() {
+fn a_clock_is_handed_over_and_back_while_both_sources_feed() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let ((one, feed), (two, its_feed)) = (on(&test, 10), on(&test, 1_000));
+        let ((one, feed), (two, its_feed)) = (enabled(&test, 10), enabled(&test, 1_000));
         let clock = one.clock();
-        let others = [fed(&feed, 20), fed(&its_feed, 2_000)];
+        let others = [feed_in_thread(&feed, 20), feed_in_thread(&its_feed, 2_000)];
         one.hand_over(&clock, &two);
         two.hand_over(&clock, &one);
         for other in others {
@@ -253,10 +237,10 @@ fn a_clock_goes_back_and_forth_while_both_sources_feed() {
 }
 
 #[test]
-fn a_clock_is_made_and_another_released_while_sim_time_goes_off() {
+fn a_clock_is_made_and_another_released_during_disable() {
     check(ALL, || {
         let test = TestClock::new(at(1));
-        let (sim, feed) = on(&test, 10);
+        let (sim, feed) = enabled(&test, 10);
         let (leaves, stays) = (sim.clock(), sim.clock());
         let (from, gone) = (sim.clone(), leaves.clone());
         let releasing = thread::spawn(move || from.release(&gone));

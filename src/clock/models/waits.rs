@@ -51,7 +51,7 @@ fn two_sleepers_wake_when_the_machines_time_comes() {
 }
 
 #[test]
-fn a_sleeper_is_cancelled_or_done() {
+fn a_cancellation_ends_a_sleep() {
     check(ALL, || {
         let (test, cancel) = (TestClock::new(at(1)), Cancel::new());
         let sleeper = asleep(test.ros(), 10, &cancel);
@@ -61,7 +61,7 @@ fn a_sleeper_is_cancelled_or_done() {
 }
 
 #[test]
-fn a_sleeper_ends_with_its_clock() {
+fn the_shutdown_of_a_clock_ends_a_sleep() {
     check(ALL, || {
         let test = TestClock::new(at(1));
         let sleeper = asleep(test.ros(), 10, &Cancel::new());
@@ -71,7 +71,7 @@ fn a_sleeper_ends_with_its_clock() {
 }
 
 #[test]
-fn a_sleeper_hears_of_a_change_of_source() {
+fn a_change_of_source_ends_a_sleep() {
     check(ALL, || {
         let test = TestClock::new(at(1));
         let clock = test.ros();
@@ -83,7 +83,7 @@ fn a_sleeper_hears_of_a_change_of_source() {
 }
 
 #[test]
-fn who_waits_for_a_timer_has_it_after_ticks_and_resets() {
+fn a_wait_for_a_timer_ends_after_ticks_and_a_reset() {
     check(ALL, || {
         let test = TestClock::new(at(100));
         let timer = Timer::new(&test.ros(), ns(10)).unwrap();
@@ -115,7 +115,7 @@ fn a_set_of_timers_runs_what_is_due_until_it_is_cancelled() {
 }
 
 #[test]
-fn a_sleeper_wakes_on_a_line_that_reaches_its_time() {
+fn a_sleeper_wakes_when_extrapolated_time_reaches_its_time() {
     check(ALL, || {
         let test = TestClock::new(at(1));
         let how = Extrapolation::for_at_most(ns(1_000));
@@ -130,7 +130,7 @@ fn a_sleeper_wakes_on_a_line_that_reaches_its_time() {
 }
 
 #[test]
-fn a_sleeper_is_cancelled_while_the_time_turns_back_under_handlers() {
+fn a_sleep_is_cancelled_during_a_backward_jump_with_handlers() {
     check(ALL, || {
         let (test, cancel) = (TestClock::new(at(5)), Cancel::new());
         let _handle = test.ros().on_jump(back(), |_, _| {});
@@ -143,7 +143,7 @@ fn a_sleeper_is_cancelled_while_the_time_turns_back_under_handlers() {
 }
 
 #[test]
-fn who_waits_for_the_first_time_hears_of_it() {
+fn waits_for_the_first_time_end_when_it_comes() {
     check(ALL, || {
         let test = TestClock::new(Time::ZERO);
         let (clock, sleeping) = (test.ros(), test.ros());
@@ -159,7 +159,7 @@ fn who_waits_for_the_first_time_hears_of_it() {
 }
 
 #[test]
-fn a_timer_that_is_set_to_an_earlier_time_wakes_who_waits_for_it() {
+fn a_timer_that_is_reset_to_an_earlier_time_wakes_its_waiter() {
     check(ALL, || {
         let test = TestClock::new(at(100));
         let timer = Timer::new(&test.ros(), ns(1_000)).unwrap();
@@ -186,7 +186,7 @@ fn a_sleeper_wakes_when_the_writer_is_dropped() {
 }
 
 #[test]
-fn a_sleeper_whose_time_was_shown_wakes_whatever_is_shown_next() {
+fn a_sleep_whose_time_was_shown_ends_well_before_a_step_back() {
     check(ALL, || {
         let test = TestClock::new(at(1));
         let clock = test.ros();
@@ -199,7 +199,7 @@ fn a_sleeper_whose_time_was_shown_wakes_whatever_is_shown_next() {
 }
 
 #[test]
-fn a_sleeper_whose_time_was_the_first_wakes_whatever_is_shown_next() {
+fn a_sleep_whose_time_was_the_first_ends_well_before_a_step_back() {
     check(ALL, || {
         let test = TestClock::new(Time::ZERO);
         let sleeper = asleep(test.ros(), 10, &Cancel::new());
@@ -211,7 +211,7 @@ fn a_sleeper_whose_time_was_the_first_wakes_whatever_is_shown_next() {
 }
 
 #[test]
-fn a_sleeper_whose_time_a_line_began_with_wakes_where_it_runs_backwards() {
+fn a_sleep_ends_when_an_extrapolation_begins_at_its_time_and_runs_backwards() {
     check(ALL, || {
         let test = TestClock::new(at(1));
         let how = Extrapolation::for_at_most(ns(1_000));
@@ -225,9 +225,9 @@ fn a_sleeper_whose_time_a_line_began_with_wakes_where_it_runs_backwards() {
     });
 }
 
-/// A line that is set ahead wakes only the waiter with the nearest time; when it leaves, it wakes the next one.
+/// An extrapolation that is set ahead wakes only the waiter with the nearest time; when it leaves, it wakes the next one.
 #[test]
-fn sleepers_on_a_line_that_is_set_ahead_wake_one_after_the_other() {
+fn sleepers_wake_one_after_the_other_when_extrapolated_time_is_set_ahead() {
     check(SOME, || {
         let test = TestClock::new(at(1));
         let how = Extrapolation::for_at_most(ns(1_000));
@@ -245,7 +245,7 @@ fn sleepers_on_a_line_that_is_set_ahead_wake_one_after_the_other() {
 
 /// The waiter with the nearest time is cancelled, so it leaves before that time.
 #[test]
-fn the_next_sleeper_on_a_line_wakes_when_the_first_is_cancelled() {
+fn the_next_sleeper_wakes_on_extrapolated_time_when_the_first_is_cancelled() {
     check(SOME, || {
         let (test, cancel) = (TestClock::new(at(1)), Cancel::new());
         let how = Extrapolation::for_at_most(ns(1_000));
@@ -266,7 +266,7 @@ fn the_next_sleeper_on_a_line_wakes_when_the_first_is_cancelled() {
 }
 
 #[test]
-fn no_callback_is_called_before_its_time_beside_a_reset() {
+fn a_reset_causes_no_callback_before_its_time() {
     check(ALL, || {
         let test = TestClock::new(at(100));
         let mut timers = Timers::new(&test.ros());
@@ -287,7 +287,7 @@ fn no_callback_is_called_before_its_time_beside_a_reset() {
 }
 
 #[test]
-fn a_rate_that_is_set_back_wakes_a_period_later() {
+fn a_rate_sleeps_for_one_period_after_the_time_was_set_back() {
     check(ALL, || {
         let test = TestClock::new(at(100));
         let mut rate = Rate::new(&test.ros(), ns(10)).unwrap();
@@ -301,7 +301,7 @@ fn a_rate_that_is_set_back_wakes_a_period_later() {
 }
 
 #[test]
-fn every_tick_is_served_by_who_was_waited_for() {
+fn wait_asleep_returns_after_the_tick_before_was_served() {
     check(ALL, || {
         let test = TestClock::new(at(100));
         let (clock, timer) = (test.ros(), Timer::new(&test.ros(), ns(10)).unwrap());

@@ -22,18 +22,18 @@ impl Complaint {
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::SeveralPublishers => {
-                "several publish the time; their clocks will jump to and fro"
+                "the time has several publishers; clocks that follow it will jump between their times"
             }
             Self::Malformed => {
-                "a message of the time cannot be read and is passed over: not a clock's, or a nanosecond field of a \
-                 second or more"
+                "a message of the time cannot be read and is ignored: it is no clock message, or its nanosecond field \
+                 is a second or more"
             }
             Self::Stale => {
-                "states of the time are too old to go on from when they come, so time stands between them; compare \
-                 the system clocks of the two machines, or raise max_age"
+                "states of the time are too old to be extrapolated when they arrive, so time stands still between \
+                 them; compare the system clocks of the two machines, or raise max_age"
             }
             Self::Ignored => {
-                "somebody publishes the time, but use_sim_time is off: system time is shown"
+                "there is a publisher of the time, but use_sim_time is off: clocks show system time"
             }
         }
     }

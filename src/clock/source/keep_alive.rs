@@ -1,4 +1,4 @@
-//! [`KeepAlive`]: what must exist as long as a clock has a handle.
+//! [`KeepAlive`]: keeps a clock's time source alive as long as the clock has a handle.
 //!
 //! All handles of a clock share one: clocks, writers, timers, registrations of handlers. The source's
 //! reference to the clock does not count, so that the source is dropped with the last handle.
@@ -40,6 +40,6 @@ impl KeepAlive {
 
 impl fmt::Debug for KeepAlive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Life")
+        f.write_str("KeepAlive")
     }
 }

@@ -10,9 +10,9 @@ use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::complaint::Complaint;
 use super::keep_alive::Kept;
-use super::switch::{Ran, Switch};
-use super::time_source::{ByHand, Feed, NoSource, SourceError, TimeSource};
-use super::writer::{Attached, ClockWriter};
+use super::switch::{Caught, Switch};
+use super::time_source::{FedByHand, Feed, NoSource, SourceError, TimeSource};
+use super::writer::{AttachedClock, ClockWriter};
 use crate::clock::handle::Clock;
 use crate::clock::jump::thread_marks;
 use crate::clock::state::change::Fallback;
@@ -22,6 +22,23 @@ use crate::clock::wall_clock::Wall;
 use crate::time::Ros;
 
 /// A time source and its clocks.
+///
+/// ```no_run
+/// # #[cfg(feature = "wire")]
+/// # fn follow() -> Result<(), Box<dyn std::error::Error>> {
+/// use bagplay::clock::{OnJump, SimTime};
+/// use bagplay::wire::{Follow, Session, WireOptions};
+/// let session = Session::open(&WireOptions::default(), |_| ())?;
+/// let sim = SimTime::new(session.clock_source(Follow::Clock));
+/// let clock = sim.clock();
+/// sim.enable()?; // like `use_sim_time` of a ROS node
+/// clock.wait_started(OnJump::Continue)?;
+/// println!("it is {}", clock.now());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`SimTime::fed`] is for a time that the program itself feeds.
 ///
 /// Jump handlers run in the thread that feeds, enables, disables or replaces the source; hold no lock in these calls
 /// that a handler takes. A thread that feeds also delivers what others feed meanwhile, until the queue is empty. The
@@ -40,7 +57,7 @@ pub struct SimTime {
     switch: Arc<SourceOwner>,
 }
 
-/// Lives as long as a clock of the delivery has a handle, or a [`SimTime`] exists that can make one.
+/// Lives as long as a clock of the delivery has a handle, or a [`SimTime`] exists.
 #[derive(Debug)]
 struct SourceOwner(Arc<Switch>);
 
@@ -60,12 +77,12 @@ impl Drop for SourceOwner {
         let switch = Arc::clone(&self.0);
         let close = move || {
             let stopped = switch.switch_off();
-            let gone = switch.exchange(Box::new(NoSource)).map(drop);
-            if stopped.and(gone).is_err() {
+            let dropped = switch.replace_without_wait(Box::new(NoSource)).map(drop);
+            if stopped.and(dropped).is_err() {
                 tracing::error!("a time source panicked as it was stopped or dropped");
             }
         };
-        if thread_marks::is_handling() || self.0.delivery.may_be_served_here() {
+        if thread_marks::runs_handlers() || self.0.delivery.may_deliver_here() {
             sync::spawn("clock-close", close);
         } else {
             close();
@@ -115,7 +132,7 @@ impl SimTime {
 
     fn fed_on(wall: Wall) -> (Self, Feed) {
         let slot = Arc::default();
-        let sim = Self::on(wall, Box::new(ByHand(Arc::clone(&slot))));
+        let sim = Self::on(wall, Box::new(FedByHand(Arc::clone(&slot))));
         let feed = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
         (
             sim,
@@ -126,7 +143,7 @@ impl SimTime {
     fn on(wall: Wall, source: Box<dyn TimeSource>) -> Self {
         let (switch, attached) = Switch::new(wall, source);
         let switch = Arc::new(SourceOwner(switch));
-        come_of(attached);
+        or_resume_panic(attached);
         Self { switch }
     }
 
@@ -145,26 +162,26 @@ impl SimTime {
     /// The source drives this clock, too, beginning with the last time that it fed; what the clock showed before is
     /// forgotten. (Clocks of other kinds have no writer.)
     pub fn attach(&self, writer: ClockWriter) {
-        self.attach_in_hand(&Attached::new(writer));
+        self.attach_clock(&AttachedClock::new(writer));
     }
 
-    fn attach_in_hand(&self, clock: &Attached) {
+    fn attach_clock(&self, clock: &AttachedClock) {
         let keeper: Kept = Arc::<SourceOwner>::clone(&self.switch);
         drop(self.switch.delivery.attach(clock, keeper));
     }
 
     /// Detaches the clock: it shows system time from now on. Does nothing if the clock is not attached here.
     pub fn release(&self, clock: &Clock<Ros>) {
-        if let Some(clock) = self.switch.delivery.take(clock) {
-            let kept = clock.leaves();
-            drop((clock.changes_hands(), kept));
+        if let Some(clock) = self.switch.delivery.detach(clock) {
+            let kept = clock.release_keeper();
+            drop((clock.detached(), kept));
         }
     }
 
     /// Attaches this clock to another source. Does nothing if the clock is not attached here.
     pub fn hand_over(&self, clock: &Clock<Ros>, to: &Self) {
-        if let Some(clock) = self.switch.delivery.take(clock) {
-            to.attach_in_hand(&clock.changes_hands());
+        if let Some(clock) = self.switch.delivery.detach(clock) {
+            to.attach_clock(&clock.detached());
         }
     }
 
@@ -174,14 +191,14 @@ impl SimTime {
     /// # Errors
     /// If the source cannot start; sim time is then off.
     pub fn enable(&self) -> Result<(), SourceError> {
-        come_of(self.switch.enable())
+        or_resume_panic(self.switch.enable())
     }
 
     /// Switches sim time off: the clocks show system time. Does nothing if it is off. The clocks have changed when this
     /// returns, even if another thread is running their handlers: the call waits for that thread, so those handlers
     /// must not wait for the caller. If it is called in a jump handler, the clocks change right after the handlers.
     pub fn disable(&self) {
-        come_of(self.switch.disable());
+        or_resume_panic(self.switch.disable());
     }
 
     /// Whether sim time is on. A source's own code may call this; within its `start` the answer is no.
@@ -195,7 +212,7 @@ impl SimTime {
     /// # Errors
     /// If the new source cannot start; sim time is then off.
     pub fn replace_source(&self, source: impl TimeSource + 'static) -> Result<(), SourceError> {
-        come_of(self.switch.replace(Box::new(source)))
+        or_resume_panic(self.switch.replace(Box::new(source)))
     }
 
     /// Ends all sleeps on these clocks with
@@ -223,6 +240,6 @@ impl SimTime {
 }
 
 /// Resumes a panic of the source in the caller.
-fn come_of<T>(ran: Ran<T>) -> T {
+fn or_resume_panic<T>(ran: Caught<T>) -> T {
     ran.unwrap_or_else(|panic| resume_unwind(panic))
 }

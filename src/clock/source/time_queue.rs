@@ -1,11 +1,11 @@
-//! [`Mailbox`]: a queue of times that have not been delivered yet, with the one rule for which of them may be dropped.
+//! [`TimeQueue`]: a queue of times that have not been delivered yet, and the one rule for which of them may be dropped.
 //!
 //! The newest time counts. When another one arrives, the one before it is dropped if nothing but a tick is lost: never
-//! where the time changes its direction or the source jumps. No more than [`MOST`] times wait, however slow the
+//! where the time changes its direction or the source jumps. No more than [`LIMIT`] times wait, however slow the
 //! handlers are.
 //!
 //! The changes of one clock are not only times. When twice as many wait, only the newest of each kind is kept
-//! ([`Kinds`]): the clock is then on or off as the last of them says, and has the newest time.
+//! ([`HasKind`]): the clock is then on or off as the last of them says, and has the newest time.
 
 use std::collections::VecDeque;
 
@@ -13,23 +13,24 @@ use crate::clock::state::extrapolate::ClockState;
 use crate::time::{Ros, Time};
 
 /// When this many times wait, a new one replaces the last one, even where the time changes its direction.
-pub(crate) const MOST: usize = 64;
+pub(crate) const LIMIT: usize = 64;
 
 /// What the rule compares.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Said {
+pub(crate) enum TimeValue {
     Time(Time<Ros>),
     State(ClockState),
 }
 
-/// What can be queued. [`Mailbox::put`] drops nothing that carries no time, nor a time because of one that comes after
-/// that.
-pub(crate) trait Letter {
-    fn said(&self) -> Option<Said>;
+/// What can be queued. [`TimeQueue::put`] drops an item only if it carries a time and the item directly behind it does,
+/// too.
+pub(crate) trait QueueItem {
+    /// The time that it carries, if it carries one.
+    fn value(&self) -> Option<TimeValue>;
 }
 
-/// Letters of which only the newest of each kind, in their order, lead to the same state as all of them.
-pub(crate) trait Kinds: Letter {
+/// Items of kinds: the newest item of each kind, in their order, leads to the same state as all items.
+pub(crate) trait HasKind: QueueItem {
     /// One of a small number of kinds.
     type Kind: PartialEq;
 
@@ -37,50 +38,51 @@ pub(crate) trait Kinds: Letter {
 }
 
 #[derive(Debug)]
-pub(crate) struct Mailbox<T> {
+pub(crate) struct TimeQueue<T> {
     all: VecDeque<T>,
-    /// What was taken last, if it carried a time.
-    taken: Option<Said>,
+    /// The item that was taken last, if it carried a time.
+    last_taken: Option<TimeValue>,
 }
 
-impl<T> Default for Mailbox<T> {
+impl<T> Default for TimeQueue<T> {
     fn default() -> Self {
         Self {
             all: VecDeque::new(),
-            taken: None,
+            last_taken: None,
         }
     }
 }
 
-impl<T: Letter> Mailbox<T> {
-    pub(crate) fn put(&mut self, letter: T) {
-        self.put_behind(0, letter);
+impl<T: QueueItem> TimeQueue<T> {
+    /// Adds an item, and drops the one before it if the rule allows that.
+    pub(crate) fn put(&mut self, item: T) {
+        self.put_behind(0, item);
     }
 
-    /// As [`Mailbox::put`], but leaves the first `kept` letters alone.
-    pub(crate) fn put_behind(&mut self, kept: usize, letter: T) {
+    /// As [`TimeQueue::put`], but neither drops nor reads the first `kept` items.
+    pub(crate) fn put_behind(&mut self, kept: usize, item: T) {
         let count = self.all.len();
         let before = match count.checked_sub(2) {
-            Some(at) if at >= kept => self.all[at].said(),
-            None if kept == 0 => self.taken,
+            Some(at) if at >= kept => self.all[at].value(),
+            None if kept == 0 => self.last_taken,
             _ => None,
         };
         match self.all.back_mut() {
             Some(last)
                 if count > kept
-                    && let (Some(this), Some(after)) = (last.said(), letter.said())
-                    && (count - kept >= MOST || this.is_on_the_way(before, after)) =>
+                    && let (Some(this), Some(after)) = (last.value(), item.value())
+                    && (count - kept >= LIMIT || this.may_be_skipped(before, after)) =>
             {
-                *last = letter;
+                *last = item;
             }
-            _ => self.all.push_back(letter),
+            _ => self.all.push_back(item),
         }
     }
 
     pub(crate) fn take(&mut self) -> Option<T> {
-        let letter = self.all.pop_front()?;
-        self.taken = letter.said();
-        Some(letter)
+        let item = self.all.pop_front()?;
+        self.last_taken = item.value();
+        Some(item)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -91,34 +93,34 @@ impl<T: Letter> Mailbox<T> {
         self.all.is_empty()
     }
 
-    pub(crate) const fn letters(&mut self) -> &mut VecDeque<T> {
+    pub(crate) const fn items(&mut self) -> &mut VecDeque<T> {
         &mut self.all
     }
 }
 
-impl<T: Kinds> Mailbox<T> {
-    /// Drops nothing while fewer than [`MOST`] letters wait: handlers that move the time see each step. Then the rule
-    /// of [`Mailbox::put`] applies to what is queued behind these. Behind `2 * MOST - 1` letters, only the newest
-    /// letter of each kind is kept.
-    pub(crate) fn put_in_order(&mut self, letter: T) {
+impl<T: HasKind> TimeQueue<T> {
+    /// Drops nothing while fewer than [`LIMIT`] items wait, so handlers that move the time see each step. The rule of
+    /// [`TimeQueue::put`] applies to the items behind these. Behind the first `2 * LIMIT - 1` items, only the newest item
+    /// of each kind is kept.
+    pub(crate) fn put_by_kind(&mut self, item: T) {
         let count = self.all.len();
-        if count < MOST {
-            self.all.push_back(letter);
-        } else if count < 2 * MOST {
-            self.put_behind(MOST - 1, letter);
+        if count < LIMIT {
+            self.all.push_back(item);
+        } else if count < 2 * LIMIT {
+            self.put_behind(LIMIT - 1, item);
         } else {
-            let kind = letter.kind();
-            let mut newest = self.all.split_off(2 * MOST - 1);
+            let kind = item.kind();
+            let mut newest = self.all.split_off(2 * LIMIT - 1);
             newest.retain(|older| older.kind() != kind);
             self.all.append(&mut newest);
-            self.all.push_back(letter);
+            self.all.push_back(item);
         }
     }
 }
 
-impl Said {
+impl TimeValue {
     /// Whether only a tick is lost without this value, which lies between `before` and `after`.
-    fn is_on_the_way(self, before: Option<Self>, after: Self) -> bool {
+    fn may_be_skipped(self, before: Option<Self>, after: Self) -> bool {
         match (before, self, after) {
             (Some(Self::Time(before)), Self::Time(this), Self::Time(after)) => {
                 is_between(before, this, after)
@@ -126,8 +128,8 @@ impl Said {
             (Some(Self::State(before)), Self::State(this), Self::State(after)) => {
                 let is_reverse =
                     |state: ClockState| state.speed.map(crate::time::Speed::is_reverse);
-                let headings = [before, this, after].map(is_reverse);
-                let turns = headings.contains(&Some(true)) && headings.contains(&Some(false));
+                let directions = [before, this, after].map(is_reverse);
+                let turns = directions.contains(&Some(true)) && directions.contains(&Some(false));
                 let jumped_before = before.generation != this.generation;
                 !turns
                     && this.generation == after.generation
@@ -147,40 +149,41 @@ mod tests {
     use super::*;
     use crate::time::Speed;
 
-    impl Letter for Said {
-        fn said(&self) -> Option<Said> {
+    impl QueueItem for TimeValue {
+        fn value(&self) -> Option<TimeValue> {
             Some(*self)
         }
     }
 
-    fn told(all: impl IntoIterator<Item = Said>) -> Vec<i64> {
-        let mut mailbox = Mailbox::default();
+    /// What is taken from a queue into which all but the first of these are put after the first was taken.
+    fn taken(all: impl IntoIterator<Item = TimeValue>) -> Vec<i64> {
+        let mut queue = TimeQueue::default();
         let mut all = all.into_iter();
-        mailbox.put(all.next().unwrap());
-        let first = mailbox.take();
-        all.for_each(|said| mailbox.put(said));
-        let rest = std::iter::from_fn(|| mailbox.take());
-        let times = first.into_iter().chain(rest).map(|said| match said {
-            Said::Time(time) => time.as_nanos(),
-            Said::State(state) => state.time.as_nanos(),
+        queue.put(all.next().unwrap());
+        let first = queue.take();
+        all.for_each(|value| queue.put(value));
+        let rest = std::iter::from_fn(|| queue.take());
+        let times = first.into_iter().chain(rest).map(|value| match value {
+            TimeValue::Time(time) => time.as_nanos(),
+            TimeValue::State(state) => state.time.as_nanos(),
         });
         times.collect()
     }
 
-    fn time(nanos: i64) -> Said {
-        Said::Time(Time::from_nanos(nanos))
+    fn time(nanos: i64) -> TimeValue {
+        TimeValue::Time(Time::from_nanos(nanos))
     }
 
-    fn state(nanos: i64, factor: f64, generation: u64) -> Said {
-        Said::State(ClockState {
+    fn state(nanos: i64, factor: f64, generation: u64) -> TimeValue {
+        TimeValue::State(ClockState {
             generation,
             ..ClockState::new(Time::from_nanos(nanos), Speed::from_f64(factor).ok())
         })
     }
 
     #[test]
-    fn what_waits_is_passed_over_but_no_turn_of_the_time() {
-        for (said, expected) in [
+    fn times_that_wait_are_skipped_except_where_the_time_turns() {
+        for (put, expected) in [
             (&[99, 100, 105][..], &[99, 105][..]),
             (&[99, 100, 90, 105], &[99, 100, 90, 105]),
             (&[99, 100, 110, 109, 111, 112], &[99, 110, 109, 112]),
@@ -188,13 +191,13 @@ mod tests {
             (&[99, 99, 99], &[99, 99]),
             (&[99, 99, 98, 98, 99], &[99, 98, 99]),
         ] {
-            assert_eq!(told(said.iter().copied().map(time)), expected, "{said:?}");
+            assert_eq!(taken(put.iter().copied().map(time)), expected, "{put:?}");
         }
     }
 
     #[test]
-    fn the_newest_state_of_each_generation_is_told_and_every_turn() {
-        for (said, expected) in [
+    fn states_that_wait_are_skipped_except_at_turns_and_jumps() {
+        for (put, expected) in [
             (&[(1, 1.0, 1), (2, 1.0, 1), (3, 1.0, 1)][..], &[1, 3][..]),
             (
                 &[
@@ -219,17 +222,17 @@ mod tests {
                 &[1, 5, 2, 3],
             ),
         ] {
-            let states = said
+            let states = put
                 .iter()
                 .map(|(at, factor, number)| state(*at, *factor, *number));
-            assert_eq!(told(states), expected, "{said:?}");
+            assert_eq!(taken(states), expected, "{put:?}");
         }
     }
 
     #[test]
-    fn no_more_turns_wait_than_there_is_room_for() {
+    fn turns_that_wait_are_limited() {
         let turns = (0..1_000).map(|turn| time(turn % 2)).chain([time(7)]);
-        let all = told(turns);
-        assert_eq!((all.len(), all.last()), (MOST + 1, Some(&7)));
+        let all = taken(turns);
+        assert_eq!((all.len(), all.last()), (LIMIT + 1, Some(&7)));
     }
 }

@@ -8,12 +8,34 @@
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::delivery::{Action, Delivery};
-use crate::clock::state::extrapolate::{ClockState, Extrapolation, Heard};
-use crate::clock::wall_clock::{Rest, Wall};
+use super::delivery::{Delivery, DeliveryItem};
+use crate::clock::state::extrapolate::{ClockState, Extrapolation, ReceivedState};
+use crate::clock::wall_clock::{Wall, WallClock};
 use crate::time::{Duration, Ros, Speed, Steady, Time};
 
 /// A source of time.
+///
+/// ```
+/// use bagplay::clock::{Feed, SimTime, SourceError, TimeSource};
+/// use bagplay::time::Time;
+///
+/// /// Feeds one time when it starts.
+/// struct Fixed(Time<bagplay::time::Ros>);
+///
+/// impl TimeSource for Fixed {
+///     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
+///         feed.time(self.0);
+///         Ok(())
+///     }
+///
+///     fn stop(&mut self) {}
+/// }
+///
+/// let sim = SimTime::new(Fixed(Time::from_secs(7)));
+/// sim.enable()?;
+/// assert_eq!(sim.clock().now(), Time::from_secs(7));
+/// # Ok::<(), SourceError>(())
+/// ```
 ///
 /// [`SimTime`](super::sim_time::SimTime) calls these methods one at a time, and delivers nothing meanwhile. They must
 /// not wait for a thread that feeds: that thread may have made the call, from a jump handler. A panic in a method
@@ -63,8 +85,8 @@ pub enum SourceError {
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// Where a source puts the time. Clones feed the same clocks. After the source was replaced, or its clocks are gone,
-/// feeding has no effect.
+/// Where a source puts the time. Clones feed the same clocks. Feeding has no effect while sim time is off, after the
+/// source was replaced, and when the clocks are gone. [`SimTime::fed`](super::sim_time::SimTime::fed) has an example.
 #[derive(Clone, Debug)]
 pub struct Feed {
     delivery: Weak<Delivery>,
@@ -80,27 +102,42 @@ impl Feed {
     }
 
     /// The time is `time`, until the next call. While handlers run, newer times replace those that wait. While fewer
-    /// than 64 wait, no step back is lost by that, but several in a row may be delivered as one.
+    /// than 64 times wait, no step back is lost, but several in a row may be delivered as one.
     pub fn time(&self, time: Time<Ros>) {
-        self.act(Action::Time(time));
+        self.put(DeliveryItem::Time(time));
     }
 
-    /// The time is as `state` says, and goes on from this call. With [`Feed::time`] it would stand still between two
-    /// calls.
+    /// The time is that of `state`, and goes on from this call at the factor of `state`, for at most `how.max_age`. With
+    /// [`Feed::time`] it stands still between two calls.
+    ///
+    /// ```
+    /// use bagplay::clock::{ClockState, Extrapolation, SimTime, TestClock};
+    /// use bagplay::time::{Duration, Speed, Time};
+    /// let test = TestClock::new(Time::from_secs(1));
+    /// let (sim, feed) = SimTime::fed_on_test_clock(&test);
+    /// sim.enable()?;
+    /// let double = ClockState::new(Time::from_secs(50), Some(Speed::from_f64(2.0)?));
+    /// feed.state(double, Extrapolation::for_at_most(Duration::from_secs(5)));
+    /// test.pass(Duration::from_secs(1));
+    /// assert_eq!(sim.clock().now(), Time::from_secs(52));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn state(&self, state: ClockState, how: Extrapolation) {
-        self.state_since(state, how, self.stopwatch());
+        self.state_since(state, how, self.steady_now());
     }
 
-    /// As [`Feed::state`], for a state that was received earlier, at `since` by [`Feed::stopwatch`]: for a source that
+    /// As [`Feed::state`], for a state that was received earlier, at `since` by [`Feed::steady_now`]: for a source that
     /// keeps what it receives until a thread of its own feeds it.
     pub fn state_since(&self, state: ClockState, how: Extrapolation, since: Time<Steady>) {
         if let Some(wall) = self.wall() {
-            self.act(Action::State(Heard::at(state, how, since, &wall)));
+            self.put(DeliveryItem::State(ReceivedState::at(
+                state, how, since, &wall,
+            )));
         }
     }
 
-    /// The steady clock by which states are extrapolated.
-    pub fn stopwatch(&self) -> Time<Steady> {
+    /// The time of the steady clock by which states are extrapolated.
+    pub fn steady_now(&self) -> Time<Steady> {
         self.wall().unwrap_or(Wall::Machine).steady()
     }
 
@@ -108,7 +145,7 @@ impl Feed {
     /// server; one while sim time is off may mean that somebody forgot to switch it on. Each of these is logged once as
     /// a complaint.
     pub fn publishers(&self, count: usize) {
-        self.act(Action::Publishers(count));
+        self.put(DeliveryItem::Publishers(count));
     }
 
     /// Reports a message that should have carried the time and could not be read. It is counted
@@ -119,9 +156,9 @@ impl Feed {
         }
     }
 
-    fn act(&self, action: Action) {
+    fn put(&self, item: DeliveryItem) {
         if let Some(delivery) = self.delivery.upgrade() {
-            delivery.act(self.source, action);
+            delivery.feed(self.source, item);
         }
     }
 
@@ -135,9 +172,9 @@ impl Feed {
 /// A source that stores its feed for the caller as soon as it is attached. Used by
 /// [`SimTime::fed`](super::sim_time::SimTime::fed).
 #[derive(Debug)]
-pub(crate) struct ByHand(pub(crate) Arc<Mutex<Option<Feed>>>);
+pub(crate) struct FedByHand(pub(crate) Arc<Mutex<Option<Feed>>>);
 
-impl TimeSource for ByHand {
+impl TimeSource for FedByHand {
     fn start(&mut self, _: &Feed) -> Result<(), SourceError> {
         Ok(())
     }
@@ -161,8 +198,8 @@ impl TimeSource for NoSource {
     fn stop(&mut self) {}
 }
 
-/// The machine's own clocks as a source. It feeds one state, which goes on at factor 1 by the steady clock; so it needs
-/// no thread.
+/// The machine's own clocks as a source. It feeds one state, which is extrapolated at factor 1 by the steady clock; so
+/// it needs no thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MachineSource {
     /// Starts at the time of the system clock; does not follow when the date is set.
@@ -181,7 +218,7 @@ impl TimeSource for MachineSource {
                 .system()
                 .ok_or(SourceError::NoSystemClock)?
                 .assume_ros(),
-            Self::Steady => wall.read(Rest::Steady),
+            Self::Steady => wall.read(WallClock::Steady),
         };
         let state = ClockState::new(time, Some(Speed::NORMAL));
         feed.state(state, Extrapolation::for_at_most(Duration::MAX));

@@ -1,7 +1,7 @@
 //! [`ClockWriter`]: the one handle that moves a ROS clock's time; made with the clock by [`Clock::ros`].
 //!
 //! It cannot be cloned. When it is dropped, the clock shows system time. A [`SimTime`](super::sim_time::SimTime) turns
-//! it into an [`Attached`].
+//! it into an [`AttachedClock`].
 
 use std::sync::{Arc, Weak};
 
@@ -10,9 +10,9 @@ use crate::clock::core::{Core, Locked};
 use crate::clock::handle::Clock;
 use crate::clock::jump::thread_marks::DeliveryId;
 use crate::clock::state::change::{Change, Fallback};
-use crate::clock::state::delivery_limit::Share;
-use crate::clock::state::extrapolate::{ClockState, Extrapolation, Heard};
-use crate::clock::wall_clock::{Rest, Wall};
+use crate::clock::state::delivery_limit::DeliveryLimit;
+use crate::clock::state::extrapolate::{ClockState, Extrapolation, ReceivedState};
+use crate::clock::wall_clock::{Wall, WallClock};
 use crate::time::{Ros, Time};
 
 /// Moves one ROS clock. Each change takes effect before the call returns, except in a jump handler of the clock or
@@ -23,16 +23,16 @@ use crate::time::{Ros, Time};
 #[derive(Debug)]
 pub struct ClockWriter {
     clock: Clock<Ros>,
-    hold: Hold,
+    access: WriteAccess,
 }
 
 /// The right to move the clock; when it is dropped, the clock shows system time.
 #[derive(Debug)]
-struct Hold(Arc<Core>);
+struct WriteAccess(Arc<Core>);
 
-impl Drop for Hold {
+impl Drop for WriteAccess {
     fn drop(&mut self) {
-        self.0.change(Change::Deactivate, Share::ALL);
+        self.0.change(Change::Deactivate, DeliveryLimit::NONE);
     }
 }
 
@@ -44,7 +44,7 @@ impl Clock<Ros> {
     }
 
     pub(crate) fn ros_on(wall: Wall, fallback: Fallback) -> (Self, ClockWriter) {
-        let clock = Self::of(Core::new(wall, Rest::System, fallback));
+        let clock = Self::of(Core::new(wall, WallClock::System, fallback));
         let writer = ClockWriter::new(clock.clone());
         (clock, writer)
     }
@@ -52,8 +52,8 @@ impl Clock<Ros> {
 
 impl ClockWriter {
     fn new(clock: Clock<Ros>) -> Self {
-        let hold = Hold(Arc::clone(&clock.core));
-        Self { clock, hold }
+        let access = WriteAccess(Arc::clone(&clock.core));
+        Self { clock, access }
     }
 
     /// The clock that this writer moves.
@@ -63,118 +63,128 @@ impl ClockWriter {
 
     /// The source drives the clock from now on, beginning with the last time that was set.
     pub fn activate(&self) {
-        self.change(Change::Activate, Share::BOUNDED);
+        self.change(Change::Activate, DeliveryLimit::BOUNDED);
     }
 
     /// The clock shows system time from now on.
     pub fn deactivate(&self) {
-        self.change(Change::Deactivate, Share::BOUNDED);
+        self.change(Change::Deactivate, DeliveryLimit::BOUNDED);
     }
 
     /// Sets the time of the source. While the source is not active, the time is kept but not shown. A first time of
     /// zero counts as no time.
     pub fn set(&self, time: Time<Ros>) {
-        self.change(Change::Time(time), Share::ALL);
+        self.change(Change::Time(time), DeliveryLimit::NONE);
     }
 
     /// Sets the time of the source, and how it goes on from this call.
     pub fn set_state(&self, state: ClockState, how: Extrapolation) {
         let wall = self.clock.core.wall();
-        self.change(Change::State(Heard::now(state, how, wall)), Share::ALL);
+        self.change(
+            Change::State(ReceivedState::now(state, how, wall)),
+            DeliveryLimit::NONE,
+        );
     }
 
     /// Ends all sleeps with [`SleepError::Shutdown`](crate::clock::waiting::on_jump::SleepError::Shutdown), now and later.
     pub fn shut_down(&self) {
-        self.change(Change::Shut, Share::BOUNDED);
+        self.change(Change::Shut, DeliveryLimit::BOUNDED);
     }
 
-    fn change(&self, change: Change, share: Share) {
-        self.clock.core.change(change, share);
+    fn change(&self, change: Change, limit: DeliveryLimit) {
+        self.clock.core.change(change, limit);
     }
 }
 
 /// A clock that a source drives, until another source does. From then on, changes on behalf of the former source are
 /// ignored, whichever thread makes them.
 #[derive(Clone, Debug)]
-pub(crate) struct Attached {
-    hold: Arc<Hold>,
+pub(crate) struct AttachedClock {
+    access: Arc<WriteAccess>,
     /// Weak, so that the time source is dropped with the last handle of the clock.
-    life: Weak<KeepAlive>,
+    keep_alive: Weak<KeepAlive>,
     owner: u64,
 }
 
-impl Attached {
+impl AttachedClock {
     /// The clock shows system time at first; the time that it showed before is forgotten.
     pub(crate) fn new(writer: ClockWriter) -> Self {
-        let life = Arc::downgrade(&writer.clock.life);
-        Self::of(Arc::new(writer.hold), life)
+        let keep_alive = Arc::downgrade(&writer.clock.keep_alive);
+        Self::of(Arc::new(writer.access), keep_alive)
     }
 
-    fn of(hold: Arc<Hold>, life: Weak<KeepAlive>) -> Self {
-        let core = &hold.0;
+    fn of(access: Arc<WriteAccess>, keep_alive: Weak<KeepAlive>) -> Self {
+        let core = &access.0;
         let mut state = core.lock();
         state.owner += 1;
         let owner = state.owner;
         state.delivery = None;
-        state.changes.put_in_order(Change::Deactivate);
-        state.changes.put_in_order(Change::Forget);
-        core.catch_up(state, Share::BOUNDED);
-        Self { hold, life, owner }
+        state.changes.put_by_kind(Change::Deactivate);
+        state.changes.put_by_kind(Change::Forget);
+        core.make_queued(state, DeliveryLimit::BOUNDED);
+        Self {
+            access,
+            keep_alive,
+            owner,
+        }
     }
 
-    /// Detaches the clock from its source, in the state in which [`Attached::new`] makes it. If this is dropped, no
+    /// Detaches the clock from its source, in the state in which [`AttachedClock::new`] makes it. If this is dropped, no
     /// source drives it.
     #[must_use]
-    pub(crate) fn changes_hands(self) -> Self {
-        Self::of(self.hold, self.life)
+    pub(crate) fn detached(self) -> Self {
+        Self::of(self.access, self.keep_alive)
     }
 
-    /// From now on it has the time of this delivery, and its handles keep `keeper` alive. Returns what they kept before.
+    /// From now on this delivery delivers its time, and its handles keep `keeper` alive. Returns what they kept before.
     #[must_use]
-    pub(crate) fn joins(&self, delivery: DeliveryId, keeper: Kept) -> Option<Kept> {
-        self.hold.0.lock().delivery = Some(delivery);
-        match self.life.upgrade() {
-            Some(life) => life.keep(Some(keeper)),
+    pub(crate) fn set_delivery(&self, delivery: DeliveryId, keeper: Kept) -> Option<Kept> {
+        self.access.0.lock().delivery = Some(delivery);
+        match self.keep_alive.upgrade() {
+            Some(keep_alive) => keep_alive.keep(Some(keeper)),
             None => Some(keeper),
         }
     }
 
-    /// Its handles keep nothing alive any more. Returns what they kept.
+    /// From now on its handles keep nothing alive. Returns what they kept.
     #[must_use]
-    pub(crate) fn leaves(&self) -> Option<Kept> {
-        self.life.upgrade().and_then(|life| life.keep(None))
+    pub(crate) fn release_keeper(&self) -> Option<Kept> {
+        self.keep_alive
+            .upgrade()
+            .and_then(|keep_alive| keep_alive.keep(None))
     }
 
-    pub(crate) fn is_of(&self, clock: &Clock<Ros>) -> bool {
-        Arc::ptr_eq(&self.hold.0, &clock.core)
+    pub(crate) fn is_clock(&self, clock: &Clock<Ros>) -> bool {
+        Arc::ptr_eq(&self.access.0, &clock.core)
     }
 
-    /// Whether the clock has a handle left; the registration of a handler counts as one.
-    pub(crate) fn is_used(&self) -> bool {
-        self.life.strong_count() > 0
+    /// Whether the clock has a handle left. The registration of a handler counts as one.
+    pub(crate) fn has_handle(&self) -> bool {
+        self.keep_alive.strong_count() > 0
     }
 
-    pub(crate) fn change(&self, change: Change, share: Share) {
-        let core = &self.hold.0;
-        core.catch_up(self.queued([change]), share);
+    pub(crate) fn change(&self, change: Change, limit: DeliveryLimit) {
+        let core = &self.access.0;
+        core.make_queued(self.lock_and_queue([change]), limit);
     }
 
-    /// Queues changes without running a handler; [`Attached::catch_up`] makes them.
+    /// Queues changes without running a handler; [`AttachedClock::make_queued`] makes them.
     pub(crate) fn queue(&self, changes: impl IntoIterator<Item = Change>) {
-        drop(self.queued(changes));
+        drop(self.lock_and_queue(changes));
     }
 
-    /// Makes this share of the queued changes, or leaves it to the thread that runs handlers now.
-    pub(crate) fn catch_up(&self, share: Share) {
-        let core = &self.hold.0;
-        core.catch_up(core.lock(), share);
+    /// Makes the queued changes, up to the limit. If a thread runs handlers now, that thread makes them.
+    pub(crate) fn make_queued(&self, limit: DeliveryLimit) {
+        let core = &self.access.0;
+        core.make_queued(core.lock(), limit);
     }
 
-    fn queued(&self, changes: impl IntoIterator<Item = Change>) -> Locked<'_> {
-        let mut state = self.hold.0.lock();
+    /// Queues changes, unless another source drives the clock by now.
+    fn lock_and_queue(&self, changes: impl IntoIterator<Item = Change>) -> Locked<'_> {
+        let mut state = self.access.0.lock();
         if state.owner == self.owner {
             for change in changes {
-                state.changes.put_in_order(change);
+                state.changes.put_by_kind(change);
             }
         }
         state

@@ -1,121 +1,124 @@
-//! [`Reading`]: how a clock's time follows from the machine's clocks; `now()` evaluates it.
+//! [`ClockMotion`]: how a clock's time depends on the machine's clocks; `now()` evaluates it.
 //!
 //! Inside the module `clock`, instants of every kind are stored as ROS time; [`Clock`](crate::clock::handle::Clock)
-//! converts them to its kind. A reading fits into the words of a [`SeqLock`](super::seqlock::SeqLock).
+//! converts them to its kind. A motion fits into the words of a [`SeqLock`](super::seqlock::SeqLock).
 
 use super::seqlock::Words;
 use crate::clock::sync::{Ordering, fence};
-use crate::clock::wall_clock::{Rest, Wall};
+use crate::clock::wall_clock::{Wall, WallClock};
 use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 
-/// The system's date may be set while a thread waits for a point of it; the wait is then too long by this at most. The
+/// The system's date may be set while a thread waits until a date; the wait is then too long by this at most. The
 /// standard library has no wait that follows the date.
 const LONGEST_WAIT_FOR_A_DATE: Duration = Duration::from_secs(1);
 
+/// How a clock's time depends on the machine's clocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reading {
-    /// One of the machine's clocks.
-    Rest(Rest),
-    /// A source is active and has not fed a time: zero.
+pub(crate) enum ClockMotion {
+    /// As one of the machine's clocks.
+    Wall(WallClock),
+    /// Zero: a source is active and has not fed a time.
     Unset,
-    /// The last time of the source.
+    /// Stands still at the last time of the source.
     Held(Time<Ros>),
-    /// The last state of the source, extrapolated.
-    Moving(Line),
+    /// Extrapolated from the last state of the source.
+    Extrapolated(ExtrapolatedTime),
 }
 
-/// Time that runs on from an anchor.
+/// Time that moves: it was `from` at the instant `since` of the steady clock, and moves at `speed` from then on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Line {
+pub(crate) struct ExtrapolatedTime {
     pub(crate) from: Time<Ros>,
     pub(crate) since: Time<Steady>,
     pub(crate) speed: Speed,
     /// Where it stops if no other state arrives.
     pub(crate) limit: Time<Ros>,
-    /// What was shown before; the line never shows a time behind it.
+    /// The time that was shown before: a time behind it is never shown.
     pub(crate) floor: Time<Ros>,
 }
 
 /// What readers can see of a clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shown {
-    pub(crate) reading: Reading,
+    pub(crate) motion: ClockMotion,
     /// Whether a source drives the clock.
     pub(crate) is_active: bool,
     /// Whether handlers run that `now()` has to wait for.
-    pub(crate) is_gated: bool,
+    pub(crate) blocks_readers: bool,
 }
 
-impl Reading {
+impl ClockMotion {
+    /// The time that the clock shows now.
     pub(crate) fn at(self, wall: &Wall) -> Time<Ros> {
         match self {
-            Self::Rest(rest) => wall.read(rest),
+            Self::Wall(wall_clock) => wall.read(wall_clock),
             Self::Unset => Time::ZERO,
             Self::Held(at) => at,
-            Self::Moving(line) => {
+            Self::Extrapolated(time) => {
                 let now = wall.steady();
                 // The seqlock's check must come after the clock is read: otherwise the result could be later than the
-                // floor of a line that is being written.
+                // floor of an extrapolation that is being written.
                 fence(Ordering::SeqCst);
-                line.at(now)
+                time.at(now)
             }
         }
     }
 
-    /// When to check whether `target`, which is in the future, has come; `None` if only a change of the reading can
-    /// bring it.
+    /// When to check whether `target`, which is in the future, has come, as an instant of the steady clock; `None` if the
+    /// clock gets there only after a change of the motion.
     pub(crate) fn wall_at(self, target: Time<Ros>, wall: &Wall) -> Option<Time<Steady>> {
-        let ahead = || target.saturating_since(self.at(wall));
         match self {
-            Self::Rest(Rest::Steady) => Some(Time::from_nanos(target.as_nanos())),
-            Self::Rest(Rest::System) => {
-                let wait = ahead().min(LONGEST_WAIT_FOR_A_DATE);
+            Self::Wall(WallClock::Steady) => Some(Time::from_nanos(target.as_nanos())),
+            Self::Wall(WallClock::System) => {
+                let ahead = target.saturating_since(self.at(wall));
+                let wait = ahead.min(LONGEST_WAIT_FOR_A_DATE);
                 Some(wall.steady().saturating_add(wait))
             }
             Self::Unset | Self::Held(_) => None,
-            Self::Moving(line) => line.wall_at(target),
+            Self::Extrapolated(time) => time.wall_at(target),
         }
     }
 
     /// Whether the time moves by itself.
     pub(crate) const fn moves(self) -> bool {
-        matches!(self, Self::Rest(_) | Self::Moving(_))
+        matches!(self, Self::Wall(_) | Self::Extrapolated(_))
     }
 
     /// Whether a source has fed a time.
     pub(crate) const fn is_set(self) -> bool {
-        matches!(self, Self::Held(_) | Self::Moving(_))
+        matches!(self, Self::Held(_) | Self::Extrapolated(_))
     }
 
     /// What the source fed, without extrapolation.
     #[must_use]
-    pub(crate) const fn as_said(self) -> Self {
+    pub(crate) const fn without_extrapolation(self) -> Self {
         match self {
-            Self::Moving(line) => Self::Held(line.from),
+            Self::Extrapolated(time) => Self::Held(time.from),
             other => other,
         }
     }
 
-    /// The same, but not behind `shown`, the time shown before: it stands still there until the line has caught up.
+    /// The same, but not behind `shown`, the time that was shown before: it stands still there until the extrapolation
+    /// has caught up.
     #[must_use]
-    pub(crate) fn not_behind(self, shown: Time<Ros>, heading: Speed) -> Self {
+    pub(crate) fn not_behind(self, shown: Time<Ros>, direction: Speed) -> Self {
         match self {
-            Self::Held(at) if heading.is_reverse() => Self::Held(at.min(shown)),
+            Self::Held(at) if direction.is_reverse() => Self::Held(at.min(shown)),
             Self::Held(at) => Self::Held(at.max(shown)),
-            Self::Moving(line) => Self::Moving(Line {
+            Self::Extrapolated(time) => Self::Extrapolated(ExtrapolatedTime {
                 floor: shown,
-                ..line
+                ..time
             }),
             other => other,
         }
     }
 }
 
-impl Line {
-    /// The player's law of motion: from the anchor to the limit, where it stops.
+impl ExtrapolatedTime {
+    /// The same motion as that of a player that plays from the anchor to the limit and holds there.
     fn segment(self) -> Segment {
-        let way = TimeRange::between(self.from, self.limit);
-        Segment::new(way, self.speed, AtEnd::Hold).roll(self.since)
+        let range = TimeRange::between(self.from, self.limit);
+        Segment::new(range, self.speed, AtEnd::Hold).roll(self.since)
     }
 
     fn at(self, now: Time<Steady>) -> Time<Ros> {
@@ -138,34 +141,34 @@ impl Line {
 impl Shown {
     /// Whether the clock has a time: a ROS clock has none until its active source has fed one.
     pub(crate) const fn is_started(self) -> bool {
-        !self.is_active || self.reading.is_set()
+        !self.is_active || self.motion.is_set()
     }
 
     pub(crate) fn to_words(self) -> Words {
-        let flags = i64::from(self.is_active) << 8 | i64::from(self.is_gated) << 9;
-        match self.reading {
-            Reading::Rest(Rest::System) => [flags, 0, 0, 0, 0, 0],
-            Reading::Rest(Rest::Steady) => [flags | 1, 0, 0, 0, 0, 0],
-            Reading::Unset => [flags | 2, 0, 0, 0, 0, 0],
-            Reading::Held(at) => [flags | 3, at.as_nanos(), 0, 0, 0, 0],
-            Reading::Moving(line) => [
+        let flags = i64::from(self.is_active) << 8 | i64::from(self.blocks_readers) << 9;
+        match self.motion {
+            ClockMotion::Wall(WallClock::System) => [flags, 0, 0, 0, 0, 0],
+            ClockMotion::Wall(WallClock::Steady) => [flags | 1, 0, 0, 0, 0, 0],
+            ClockMotion::Unset => [flags | 2, 0, 0, 0, 0, 0],
+            ClockMotion::Held(at) => [flags | 3, at.as_nanos(), 0, 0, 0, 0],
+            ClockMotion::Extrapolated(time) => [
                 flags | 4,
-                line.from.as_nanos(),
-                line.since.as_nanos(),
-                line.speed.millionths().into(),
-                line.limit.as_nanos(),
-                line.floor.as_nanos(),
+                time.from.as_nanos(),
+                time.since.as_nanos(),
+                time.speed.millionths().into(),
+                time.limit.as_nanos(),
+                time.floor.as_nanos(),
             ],
         }
     }
 
     pub(crate) fn from_words(words: Words) -> Self {
         let [tag, from, since, speed, limit, floor] = words;
-        let reading = match tag & 0xff {
-            0 => Reading::Rest(Rest::System),
-            1 => Reading::Rest(Rest::Steady),
-            3 => Reading::Held(Time::from_nanos(from)),
-            4 => Reading::Moving(Line {
+        let motion = match tag & 0xff {
+            0 => ClockMotion::Wall(WallClock::System),
+            1 => ClockMotion::Wall(WallClock::Steady),
+            3 => ClockMotion::Held(Time::from_nanos(from)),
+            4 => ClockMotion::Extrapolated(ExtrapolatedTime {
                 from: Time::from_nanos(from),
                 since: Time::from_nanos(since),
                 // The seqlock discards a torn read afterwards; here it must not panic.
@@ -176,12 +179,12 @@ impl Shown {
                 limit: Time::from_nanos(limit),
                 floor: Time::from_nanos(floor),
             }),
-            _ => Reading::Unset,
+            _ => ClockMotion::Unset,
         };
         Self {
-            reading,
+            motion,
             is_active: tag & (1 << 8) != 0,
-            is_gated: tag & (1 << 9) != 0,
+            blocks_readers: tag & (1 << 9) != 0,
         }
     }
 }
@@ -191,26 +194,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reading_survives_the_way_through_the_words() {
-        let line = Line {
+    fn a_motion_is_the_same_after_to_words_and_from_words() {
+        let time = ExtrapolatedTime {
             from: Time::from_nanos(5),
             since: Time::from_nanos(-6),
             speed: Speed::NORMAL.reversed(),
             limit: Time::MIN,
             floor: Time::MAX,
         };
-        for reading in [
-            Reading::Rest(Rest::System),
-            Reading::Rest(Rest::Steady),
-            Reading::Unset,
-            Reading::Held(Time::from_nanos(-7)),
-            Reading::Moving(line),
+        for motion in [
+            ClockMotion::Wall(WallClock::System),
+            ClockMotion::Wall(WallClock::Steady),
+            ClockMotion::Unset,
+            ClockMotion::Held(Time::from_nanos(-7)),
+            ClockMotion::Extrapolated(time),
         ] {
-            for (is_active, is_gated) in [(false, false), (true, false), (true, true)] {
+            for (is_active, blocks_readers) in [(false, false), (true, false), (true, true)] {
                 let shown = Shown {
-                    reading,
+                    motion,
                     is_active,
-                    is_gated,
+                    blocks_readers,
                 };
                 assert_eq!(Shown::from_words(shown.to_words()), shown);
             }

@@ -1,4 +1,4 @@
-//! [`Share`]: how much of a queue the thread that delivers from it takes.
+//! [`DeliveryLimit`]: how many items of a queue the thread that delivers from it may take.
 //!
 //! A thread that feeds takes everything until the queue is empty. A call that changes something, and finds that no
 //! other thread delivers, takes a bounded number, so that it returns however fast other threads feed; a new thread then
@@ -11,16 +11,16 @@
 const ROUNDS: u32 = 2;
 
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct DeliveryLimit {
     /// How many more rounds may begin; `None` if there is no limit.
     rounds: Option<u32>,
     /// How many may still be taken in the current round.
     left: usize,
 }
 
-impl Share {
+impl DeliveryLimit {
     /// Everything, until the queue is empty.
-    pub(crate) const ALL: Self = Self {
+    pub(crate) const NONE: Self = Self {
         rounds: None,
         left: 0,
     };
@@ -31,9 +31,9 @@ impl Share {
         left: 0,
     };
 
-    /// Whether the share has room for one more, which then counts as taken. `waiting` is the length of the queue, at
+    /// Whether the limit has room for one more, which then counts as taken. `waiting` is the length of the queue, at
     /// least one.
-    pub(crate) const fn takes_one(&mut self, waiting: usize) -> bool {
+    pub(crate) const fn allows_one(&mut self, waiting: usize) -> bool {
         if let Some(rounds) = &mut self.rounds {
             if self.left == 0 {
                 if *rounds == 0 {
@@ -53,14 +53,14 @@ mod tests {
     use super::*;
 
     /// How many are taken, 1000 at most, from a queue whose length is always `waiting`.
-    fn taken_beside_a_flood(mut share: Share, waiting: usize) -> usize {
-        (0..1_000).take_while(|_| share.takes_one(waiting)).count()
+    fn taken_beside_a_flood(mut limit: DeliveryLimit, waiting: usize) -> usize {
+        (0..1_000).take_while(|_| limit.allows_one(waiting)).count()
     }
 
     #[test]
     fn a_bounded_share_is_what_waits_twice() {
-        assert_eq!(taken_beside_a_flood(Share::BOUNDED, 1), 2);
-        assert_eq!(taken_beside_a_flood(Share::BOUNDED, 64), 128);
-        assert_eq!(taken_beside_a_flood(Share::ALL, 64), 1_000);
+        assert_eq!(taken_beside_a_flood(DeliveryLimit::BOUNDED, 1), 2);
+        assert_eq!(taken_beside_a_flood(DeliveryLimit::BOUNDED, 64), 128);
+        assert_eq!(taken_beside_a_flood(DeliveryLimit::NONE, 64), 1_000);
     }
 }

@@ -1,10 +1,10 @@
-//! Extrapolation: the time between two ticks, for programs that ask for it. A [`ClockState`] becomes a reading that
-//! moves.
+//! Extrapolation: the time between two ticks, for programs that ask for it. A [`ClockState`] becomes an
+//! [`ExtrapolatedTime`].
 //!
 //! By default the time stands still between ticks, because a pause would make every estimate wrong. A program can
 //! choose an [`Extrapolation`] for a source that declares its factor.
 
-use super::clock_motion::{Line, Reading};
+use super::clock_motion::{ClockMotion, ExtrapolatedTime};
 use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Speed, Steady, System, Time};
 
@@ -52,8 +52,9 @@ pub enum ClockPace {
 /// What to do with a late tick: one that is behind the extrapolated time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LateTick {
-    /// Wait for it: the time stands still until the tick's line has caught up, within one generation. A tick that is
-    /// farther behind than time can have run ahead in [`Extrapolation::max_age`] is still a jump.
+    /// Wait for it: the time stands still until the time extrapolated from this tick has caught up, within one
+    /// generation. A tick that is farther behind than time can have run ahead in [`Extrapolation::max_age`] is still a
+    /// backward jump.
     #[default]
     Wait,
     /// Treat it as a backward jump.
@@ -82,18 +83,18 @@ impl Extrapolation {
     }
 }
 
-/// A state and when it arrived. The reading that follows from it does not depend on when it is used: it may be queued,
-/// or be used later for a clock that is attached.
+/// A state and when it arrived. The motion that follows from it does not depend on when it is applied: it may be queued,
+/// or be applied later to a clock that is attached.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedState {
     pub(crate) state: ClockState,
     pub(crate) how: Extrapolation,
     since: Time<Steady>,
-    /// Whether it is too old to extrapolate: it was when it arrived, or the clocks were deactivated since.
+    /// Whether it is too old to extrapolate: it was too old when it arrived, or the clocks have been deactivated since.
     is_stale: bool,
 }
 
-impl Heard {
+impl ReceivedState {
     pub(crate) fn now(state: ClockState, how: Extrapolation, wall: &Wall) -> Self {
         Self::at(state, how, wall.steady(), wall)
     }
@@ -125,7 +126,7 @@ impl Heard {
 
     /// The same, but not extrapolated.
     #[must_use]
-    pub(crate) const fn as_said(self) -> Self {
+    pub(crate) const fn without_extrapolation(self) -> Self {
         Self {
             is_stale: true,
             ..self
@@ -137,28 +138,28 @@ impl Heard {
         self.is_stale && self.state.speed.is_some()
     }
 
-    /// The reading that follows from it.
-    pub(crate) fn reading(self) -> Reading {
+    /// The motion that follows from it.
+    pub(crate) fn motion(self) -> ClockMotion {
         let from = self.state.time;
         match self.state.speed {
-            Some(speed) if !self.is_stale => Reading::Moving(Line {
+            Some(speed) if !self.is_stale => ClockMotion::Extrapolated(ExtrapolatedTime {
                 from,
                 since: self.since,
                 speed,
                 limit: if speed.is_reverse() {
-                    from.saturating_sub(self.reach(speed))
+                    from.saturating_sub(self.max_distance(speed))
                 } else {
-                    from.saturating_add(self.reach(speed))
+                    from.saturating_add(self.max_distance(speed))
                 },
                 floor: from,
             }),
-            _ => Reading::Held(from),
+            _ => ClockMotion::Held(from),
         }
     }
 
     /// How far time goes at `speed` until this state is too old to extrapolate.
-    pub(crate) fn reach(self, speed: Speed) -> Duration {
-        let way = speed.scale(self.how.max_age.as_nanos().max(0).into());
-        Duration::from_nanos(i64::try_from(way.unsigned_abs()).unwrap_or(i64::MAX))
+    pub(crate) fn max_distance(self, speed: Speed) -> Duration {
+        let distance = speed.scale(self.how.max_age.as_nanos().max(0).into());
+        Duration::from_nanos(i64::try_from(distance.unsigned_abs()).unwrap_or(i64::MAX))
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::clock::sync::{AtomicI64, AtomicU64, Ordering, fence, yield_now};
 
-/// As many words as the largest reading needs; see `clock_motion.rs`.
+/// The number of words that the largest motion needs; see `clock_motion.rs`.
 pub(crate) const WORDS: usize = 6;
 pub(crate) type Words = [i64; WORDS];
 
@@ -24,18 +24,18 @@ impl<const N: usize> SeqLock<N> {
         }
     }
 
-    /// Returns what `look` makes of the words. `look` may run several times; the result is from a run during which
-    /// nothing was written.
-    pub(crate) fn read<T>(&self, look: impl Fn([i64; N]) -> T) -> T {
+    /// Returns the result of `evaluate` for the words. It may be called several times; the result is from a call during
+    /// which nothing was written.
+    pub(crate) fn read<T>(&self, evaluate: impl Fn([i64; N]) -> T) -> T {
         loop {
             let before = self.writes.load(Ordering::Acquire);
             if before.is_multiple_of(2) {
-                let seen = look(std::array::from_fn(|word| {
+                let result = evaluate(std::array::from_fn(|word| {
                     self.words[word].load(Ordering::Relaxed)
                 }));
                 fence(Ordering::Acquire);
                 if self.writes.load(Ordering::Relaxed) == before {
-                    return seen;
+                    return result;
                 }
             }
             // The writer may have been suspended; with few cores it needs the core of this thread.
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_sees_half_a_write() {
+    fn no_reader_sees_half_a_write() {
         let lock = SeqLock::new([0; WORDS]);
         thread::scope(|scope| {
             let reader = || {

@@ -7,7 +7,7 @@ use super::timer::InvalidPeriod;
 use crate::clock::handle::Clock;
 use crate::clock::waiting::on_jump::SleepError;
 use crate::clock::waiting::sleep_options::SleepOptions;
-use crate::clock::waiting::waiters::Sleeper;
+use crate::clock::waiting::waiters::WaitTarget;
 use crate::time::{Duration, Kind, Ros, Time};
 
 /// Keeps a loop at a frequency.
@@ -25,7 +25,7 @@ pub struct Rate<K: Kind = Ros> {
     clock: Clock<K>,
     period: Duration,
     /// Where the current cycle began; `None` if the clock had no time then: the cycle begins with the first time.
-    anchor: Option<Time<Ros>>,
+    cycle_start: Option<Time<Ros>>,
     cycle: Duration,
 }
 
@@ -39,11 +39,11 @@ pub enum Cycle {
 }
 
 /// Where the next cycle begins, and whether there is time to sleep until then.
-fn plan(anchor: Time<Ros>, period: Duration, now: Time<Ros>) -> (Time<Ros>, Cycle) {
-    let end = if now < anchor {
+fn next_cycle(cycle_start: Time<Ros>, period: Duration, now: Time<Ros>) -> (Time<Ros>, Cycle) {
+    let end = if now < cycle_start {
         now.saturating_add(period)
     } else {
-        anchor.saturating_add(period)
+        cycle_start.saturating_add(period)
     };
     if now < end {
         (end, Cycle::Kept)
@@ -55,8 +55,8 @@ fn plan(anchor: Time<Ros>, period: Duration, now: Time<Ros>) -> (Time<Ros>, Cycl
 }
 
 /// The time now, if the clock has one.
-fn beginning<K: Kind>(clock: &Clock<K>) -> Option<Time<Ros>> {
-    let state = clock.core.settled();
+fn now_if_started<K: Kind>(clock: &Clock<K>) -> Option<Time<Ros>> {
+    let state = clock.core.lock_after_handlers();
     state.has_time().then(|| state.now(clock.core.wall()))
 }
 
@@ -73,7 +73,7 @@ impl<K: Kind> Rate<K> {
         Ok(Self {
             clock: clock.clone(),
             period,
-            anchor: beginning(clock),
+            cycle_start: now_if_started(clock),
             cycle: Duration::ZERO,
         })
     }
@@ -100,32 +100,32 @@ impl<K: Kind> Rate<K> {
     /// # Errors
     /// As [`Clock::sleep_until`]; the next cycle then begins at the time of the error.
     pub fn sleep(&mut self, options: impl Into<SleepOptions>) -> Result<Cycle, SleepError> {
-        let (anchor, period) = (self.anchor, self.period);
-        let (mut cycle, mut pace) = (Duration::ZERO, Cycle::Kept);
-        // Planned under the clock's lock: no jump can happen between the plan and the sleep.
+        let (cycle_start, period) = (self.cycle_start, self.period);
+        let (mut cycle, mut kept) = (Duration::ZERO, Cycle::Kept);
+        // The cycle is computed under the clock's lock: no jump can happen between that and the begin of the sleep.
         let slept = self.clock.core.sleep(&options.into(), |state, now| {
-            let sleeper = if state.has_time() {
-                let began = anchor.or(state.time.first).unwrap_or(now);
+            let target = if state.has_time() {
+                let began = cycle_start.or(state.time.first).unwrap_or(now);
                 cycle = now.saturating_since(began);
-                let (end, planned) = plan(began, period, now);
-                pace = planned;
-                Sleeper::until(end)
+                let (end, is_kept) = next_cycle(began, period, now);
+                kept = is_kept;
+                WaitTarget::until(end)
             } else {
-                Sleeper::lasting(period, state, now)
+                WaitTarget::for_span(period, state, now)
             };
-            Sleeper {
+            WaitTarget {
                 period: Some(period),
-                ..sleeper
+                ..target
             }
         });
         self.cycle = cycle;
-        self.anchor = slept.map_or_else(|_| beginning(&self.clock), Some);
-        slept.map(|_| pace)
+        self.cycle_start = slept.map_or_else(|_| now_if_started(&self.clock), Some);
+        slept.map(|_| kept)
     }
 
     /// Begins the next cycle now.
     pub fn reset(&mut self) {
-        self.anchor = beginning(&self.clock);
+        self.cycle_start = now_if_started(&self.clock);
     }
 
     /// The length of a cycle.
@@ -146,7 +146,7 @@ mod tests {
     /// The rules of roscpp: period 100, cycle begun at 0.
     #[test]
     fn late_loops_catch_up_by_one_period_and_no_more() {
-        for (now, anchor, pace) in [
+        for (now, cycle_start, kept) in [
             (0, 100, Cycle::Kept),
             (99, 100, Cycle::Kept),
             (100, 100, Cycle::Missed),
@@ -157,8 +157,8 @@ mod tests {
             (-800, -700, Cycle::Kept),
         ] {
             let at = Time::<Ros>::from_nanos;
-            let planned = plan(at(0), Duration::from_nanos(100), at(now));
-            assert_eq!(planned, (at(anchor), pace), "at {now}");
+            let planned = next_cycle(at(0), Duration::from_nanos(100), at(now));
+            assert_eq!(planned, (at(cycle_start), kept), "at {now}");
         }
     }
 
@@ -166,17 +166,17 @@ mod tests {
     #[test]
     fn the_rate_is_back_after_one_cycle() {
         let at = Time::<Ros>::from_nanos;
-        for (anchor, mut now, sleeps) in [(0, 350, [0, 90, 90]), (1_250, 500, [100, 90, 90])] {
-            let mut anchor = at(anchor);
+        for (cycle_start, mut now, sleeps) in [(0, 350, [0, 90, 90]), (1_250, 500, [100, 90, 90])] {
+            let mut cycle_start = at(cycle_start);
             for sleep in sleeps {
-                let (next, pace) = plan(anchor, Duration::from_nanos(100), at(now));
-                let slept = if pace == Cycle::Kept {
+                let (next, kept) = next_cycle(cycle_start, Duration::from_nanos(100), at(now));
+                let slept = if kept == Cycle::Kept {
                     next.as_nanos() - now
                 } else {
                     0
                 };
                 assert_eq!(slept, sleep, "at {now}");
-                anchor = next;
+                cycle_start = next;
                 now += slept + 10;
             }
         }

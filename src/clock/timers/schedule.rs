@@ -105,7 +105,7 @@ impl Schedule {
     }
 
     /// Whether it is still due after a tick was served.
-    pub(crate) fn stays_due(self) -> bool {
+    pub(crate) fn is_always_due(self) -> bool {
         self.period == Duration::ZERO && self.repeat == Repeat::Every
     }
 

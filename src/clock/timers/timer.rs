@@ -11,12 +11,12 @@ use std::sync::Arc;
 use super::schedule::{MissedTicks, Repeat, Schedule, Tick};
 use super::timetable::TimerId;
 use crate::clock::core::{Core, Locked};
-use crate::clock::handle::{Clock, kinded};
+use crate::clock::handle::{Clock, to_kind};
 use crate::clock::source::keep_alive::KeepAlive;
 use crate::clock::waiting::on_jump::SleepError;
-use crate::clock::waiting::sleep::TimerWait;
+use crate::clock::waiting::sleep::OpenWait;
 use crate::clock::waiting::sleep_options::SleepOptions;
-use crate::clock::waiting::wait_queue::Look;
+use crate::clock::waiting::wait_queue::Check;
 use crate::time::{Duration, Kind, Ros, Time};
 
 /// Whether a timer runs as soon as it is made.
@@ -115,21 +115,32 @@ pub enum TimerError {
 }
 
 /// A timer on a clock of kind `K`. Clones are the same timer. Hold no lock that a jump handler takes while calling its
-/// methods ([`Clock::on_jump`] says why).
+/// methods ([`Clock::on_jump`] says why). When the time jumps, its deadline moves together with the time.
+///
+/// ```
+/// use bagplay::clock::{Clock, OnJump, Timer};
+/// use bagplay::time::Duration;
+/// let timer = Timer::new(&Clock::steady(), Duration::from_millis(2))?;
+/// for _ in 0..3 {
+///     let tick = timer.wait(OnJump::Continue)?;
+///     assert!(tick.actual >= tick.expected);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Timer<K: Kind = Ros> {
-    hook: Arc<Hook>,
+    registration: Arc<Registration>,
     kind: PhantomData<K>,
 }
 
 /// The timer's entry in the timetable of its clock.
 #[derive(Debug)]
-struct Hook {
+struct Registration {
     core: Arc<Core>,
     id: TimerId,
-    _life: Arc<KeepAlive>,
+    _keep_alive: Arc<KeepAlive>,
 }
 
-impl Drop for Hook {
+impl Drop for Registration {
     fn drop(&mut self) {
         self.core.lock().timers.remove(self.id);
     }
@@ -144,7 +155,7 @@ impl<K: Kind> Timer<K> {
     pub fn new(clock: &Clock<K>, options: impl Into<TimerOptions>) -> Result<Self, InvalidPeriod> {
         let options = options.into();
         let core = Arc::clone(&clock.core);
-        let mut state = core.settled();
+        let mut state = core.lock_after_handlers();
         let now = state.now(core.wall());
         let schedule = Schedule {
             period: not_negative(options.period)?,
@@ -161,10 +172,10 @@ impl<K: Kind> Timer<K> {
         let id = state.timers.add(core.wait_queue(), schedule);
         drop(state);
         Ok(Self {
-            hook: Arc::new(Hook {
+            registration: Arc::new(Registration {
                 core,
                 id,
-                _life: Arc::clone(&clock.life),
+                _keep_alive: Arc::clone(&clock.keep_alive),
             }),
             kind: PhantomData,
         })
@@ -177,70 +188,77 @@ impl<K: Kind> Timer<K> {
 
     /// How long until the next tick, negative if the tick is late; `None` while canceled.
     pub fn time_until(&self) -> Option<Duration> {
-        let (_state, now, schedule) = self.look();
+        let (_state, now, schedule) = self.read_schedule();
         (!schedule.is_canceled).then(|| schedule.next.saturating_since(now))
     }
 
     /// How long since the last call, or since the timer was made or reset if that is later.
     pub fn since_last(&self) -> Duration {
-        let (_state, now, schedule) = self.look();
+        let (_state, now, schedule) = self.read_schedule();
         now.saturating_since(schedule.last)
     }
 
-    /// Takes the tick, even one that is not due yet. The next one is at least a period later, and in the future.
+    /// Takes the tick, even one that is not due yet. The next one is one or more periods after this one and in the future;
+    /// with [`MissedTicks::Burst`] it is one period after this one, so it may be due already.
+    ///
+    /// # Errors
+    /// If the timer is canceled.
     pub fn call(&self) -> Result<Tick<K>, TimerError> {
-        let (mut state, now, schedule) = self.look();
+        let (mut state, now, schedule) = self.read_schedule();
         if schedule.is_canceled {
             return Err(TimerError::Canceled);
         }
         let (tick, after) = schedule.called(now);
-        state.timers.reschedule(self.hook.id, after);
-        Ok(kinded_tick(tick))
+        state.timers.reschedule(self.registration.id, after);
+        Ok(tick_to_kind(tick))
     }
 
     /// Takes the tick if one is due; `None` if none is, or if the timer is canceled. Nothing can happen between the
     /// check and the call, as it can between [`Timer::is_ready`] and [`Timer::call`].
     pub fn call_if_due(&self) -> Option<Tick<K>> {
-        let (mut state, now, schedule) = self.look();
+        let (mut state, now, schedule) = self.read_schedule();
         if schedule.is_canceled || now < schedule.next {
             return None;
         }
         let (tick, after) = schedule.called(now);
-        state.timers.reschedule(self.hook.id, after);
-        Some(kinded_tick(tick))
+        state.timers.reschedule(self.registration.id, after);
+        Some(tick_to_kind(tick))
     }
 
     /// Blocks until a tick is due and takes it. Jumps move the deadline. A jump that the options ask for ends the wait;
     /// the timer itself goes on. A change of the source leaves the remaining wait as long as it was.
+    ///
+    /// # Errors
+    /// If the timer is canceled, before the wait or during it, and if the wait ends early ([`SleepError`]).
     pub fn wait(&self, options: impl Into<SleepOptions>) -> Result<Tick<K>, TimerError> {
-        let (core, id) = (&self.hook.core, self.hook.id);
+        let (core, id) = (&self.registration.core, self.registration.id);
         let options = options.into();
         let limits = options.limits(core.wall());
         let wait_queue = core.lock().timers.wait_queue(id);
-        let timer_wait = TimerWait::new(core, &wait_queue, options.on_jump);
-        let _watch = limits.watch(core, &wait_queue);
-        let (_state, tick) = core.wait(core.lock(), timer_wait.id(), |state, now| {
+        let open_wait = OpenWait::new(core, &wait_queue, options.on_jump);
+        let _registration = limits.register(core, &wait_queue);
+        let (_state, tick) = core.wait(core.lock(), open_wait.id(), |state, now| {
             if limits.is_cancelled() {
-                return Look::Done(Err(SleepError::Cancelled.into()));
+                return Check::Done(Err(SleepError::Cancelled.into()));
             }
-            if state.is_fed_here() {
-                return Look::Done(Err(SleepError::InHandler.into()));
+            if state.cannot_wait_here() {
+                return Check::Done(Err(SleepError::InHandler.into()));
             }
             if state.timers.schedule(id).is_canceled {
-                return Look::Done(Err(TimerError::Canceled));
+                return Check::Done(Err(TimerError::Canceled));
             }
             let Some(now) = now else {
                 return limits.wait(None);
             };
             let schedule = state.timers.schedule_at(id, now);
-            if let Some(jumped) = timer_wait.heard(state) {
-                Look::Done(Err(jumped.into()))
+            if let Some(jumped) = open_wait.ended_by_jump(state) {
+                Check::Done(Err(jumped.into()))
             } else if now >= schedule.next {
                 let (tick, after) = schedule.called(now);
                 state.timers.reschedule(id, after);
-                Look::Done(Ok(kinded_tick(tick)))
+                Check::Done(Ok(tick_to_kind(tick)))
             } else if state.is_shut() {
-                Look::Done(Err(SleepError::Shutdown.into()))
+                Check::Done(Err(SleepError::Shutdown.into()))
             } else {
                 limits.wait(Some(schedule.next))
             }
@@ -250,30 +268,30 @@ impl<K: Kind> Timer<K> {
 
     /// Stops the ticks until [`Timer::reset`].
     pub fn cancel(&self) {
-        let (mut state, _, schedule) = self.look();
+        let (mut state, _, schedule) = self.read_schedule();
         let canceled = Schedule {
             is_canceled: true,
             ..schedule
         };
-        state.timers.reschedule(self.hook.id, canceled);
+        state.timers.reschedule(self.registration.id, canceled);
     }
 
     /// Whether the timer is canceled.
     pub fn is_canceled(&self) -> bool {
-        self.look().2.is_canceled
+        self.read_schedule().2.is_canceled
     }
 
     /// Starts the timer again: the next tick is due a full period from now.
     pub fn reset(&self) {
-        let (mut state, now, schedule) = self.look();
+        let (mut state, now, schedule) = self.read_schedule();
         state
             .timers
-            .reschedule(self.hook.id, schedule.restarted(now));
+            .reschedule(self.registration.id, schedule.restarted(now));
     }
 
     /// The period.
     pub fn period(&self) -> Duration {
-        self.look().2.period
+        self.read_schedule().2.period
     }
 
     /// Sets another period, which applies from the next call or reset on. Returns the former one.
@@ -282,28 +300,28 @@ impl<K: Kind> Timer<K> {
     /// If the period is negative.
     pub fn exchange_period(&self, period: Duration) -> Result<Duration, InvalidPeriod> {
         let period = not_negative(period)?;
-        let (mut state, _, schedule) = self.look();
+        let (mut state, _, schedule) = self.read_schedule();
         state
             .timers
-            .reschedule(self.hook.id, Schedule { period, ..schedule });
+            .reschedule(self.registration.id, Schedule { period, ..schedule });
         Ok(schedule.period)
     }
 
-    /// The schedule as of now. The date of a system clock may have been set back since the last look.
-    fn look(&self) -> (Locked<'_>, Time<Ros>, Schedule) {
-        let mut state = self.hook.core.settled();
-        let now = state.now(self.hook.core.wall());
-        let schedule = state.timers.schedule_at(self.hook.id, now);
+    /// The schedule as of now: the date of a system clock may have been set back since it was read last.
+    fn read_schedule(&self) -> (Locked<'_>, Time<Ros>, Schedule) {
+        let mut state = self.registration.core.lock_after_handlers();
+        let now = state.now(self.registration.core.wall());
+        let schedule = state.timers.schedule_at(self.registration.id, now);
         (state, now, schedule)
     }
 
     pub(crate) fn id(&self) -> TimerId {
-        self.hook.id
+        self.registration.id
     }
 
     /// Whether it is the same timer.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.hook, &other.hook)
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.registration, &other.registration)
     }
 }
 
@@ -315,10 +333,10 @@ fn not_negative(period: Duration) -> Result<Duration, InvalidPeriod> {
     }
 }
 
-fn kinded_tick<K: Kind>(tick: Tick<Ros>) -> Tick<K> {
+fn tick_to_kind<K: Kind>(tick: Tick<Ros>) -> Tick<K> {
     Tick {
-        expected: kinded(tick.expected),
-        actual: kinded(tick.actual),
+        expected: to_kind(tick.expected),
+        actual: to_kind(tick.actual),
         missed: tick.missed,
     }
 }
@@ -326,7 +344,7 @@ fn kinded_tick<K: Kind>(tick: Tick<Ros>) -> Tick<K> {
 impl<K: Kind> Clone for Timer<K> {
     fn clone(&self) -> Self {
         Self {
-            hook: Arc::clone(&self.hook),
+            registration: Arc::clone(&self.registration),
             kind: PhantomData,
         }
     }
@@ -334,6 +352,6 @@ impl<K: Kind> Clone for Timer<K> {
 
 impl<K: Kind> fmt::Debug for Timer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Timer<{}>({:?})", K::NAME, self.look().2)
+        write!(f, "Timer<{}>({:?})", K::NAME, self.read_schedule().2)
     }
 }

@@ -1,6 +1,6 @@
 //! [`TimerAdder`]: adds timers to a set from a callback of the set or from another thread.
 //!
-//! Their deadlines count at once. Their callbacks wait in an [`Inbox`] until the thread that owns the set takes them
+//! Their deadlines count at once. Their callbacks wait in an [`AddedTimers`] until the thread that owns the set takes them
 //! over, which it does before it calls back.
 
 use std::fmt;
@@ -21,13 +21,13 @@ pub struct TimerAdder<K: Kind = Ros> {
     clock: Clock<K>,
     wait_queue: Arc<WaitQueue>,
     set: SetId,
-    inbox: Weak<Inbox<K>>,
+    added: Weak<AddedTimers<K>>,
 }
 
 /// Timers that have been added and not taken over yet.
-pub(crate) struct Inbox<K: Kind>(Mutex<Vec<(Timer<K>, Callback<K>)>>);
+pub(crate) struct AddedTimers<K: Kind>(Mutex<Vec<(Timer<K>, Callback<K>)>>);
 
-impl<K: Kind> Inbox<K> {
+impl<K: Kind> AddedTimers<K> {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self(Mutex::default()))
     }
@@ -46,13 +46,13 @@ impl<K: Kind> TimerAdder<K> {
         clock: &Clock<K>,
         wait_queue: &Arc<WaitQueue>,
         set: SetId,
-        inbox: &Arc<Inbox<K>>,
+        added: &Arc<AddedTimers<K>>,
     ) -> Self {
         Self {
             clock: clock.clone(),
             wait_queue: Arc::clone(wait_queue),
             set,
-            inbox: Arc::downgrade(inbox),
+            added: Arc::downgrade(added),
         }
     }
 
@@ -67,13 +67,13 @@ impl<K: Kind> TimerAdder<K> {
         callback: impl FnMut(&Timer<K>, Tick<K>) + Send + 'static,
     ) -> Result<Timer<K>, InvalidPeriod> {
         let timer = Timer::new(&self.clock, options)?;
-        if let Some(inbox) = self.inbox.upgrade() {
+        if let Some(added) = self.added.upgrade() {
             // The callback is stored before the deadline counts, so a thread that finds the deadline finds the
             // callback, too.
-            inbox.lock().push((timer.clone(), Box::new(callback)));
+            added.lock().push((timer.clone(), Box::new(callback)));
             let mut state = self.clock.core.lock();
             state.timers.join(timer.id(), self.set, &self.wait_queue);
-            self.wait_queue.ring();
+            self.wait_queue.wake();
         }
         Ok(timer)
     }
@@ -85,7 +85,7 @@ impl<K: Kind> Clone for TimerAdder<K> {
             clock: self.clock.clone(),
             wait_queue: Arc::clone(&self.wait_queue),
             set: self.set,
-            inbox: Weak::clone(&self.inbox),
+            added: Weak::clone(&self.added),
         }
     }
 }

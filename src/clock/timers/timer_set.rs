@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use super::schedule::Tick;
 use super::timer::{InvalidPeriod, Timer, TimerOptions};
-use super::timer_adder::{Callback, Inbox, TimerAdder};
+use super::timer_adder::{AddedTimers, Callback, TimerAdder};
 use super::timetable::{SetId, TimerId};
 use crate::clock::handle::Clock;
 use crate::clock::waiting::on_jump::SleepError;
-use crate::clock::waiting::sleep::TimerWait;
+use crate::clock::waiting::sleep::OpenWait;
 use crate::clock::waiting::sleep_options::{Limits, SleepOptions};
-use crate::clock::waiting::wait_queue::{Look, WaitQueue};
+use crate::clock::waiting::wait_queue::{Check, WaitQueue};
 use crate::time::{Duration, Kind, Ros};
 
 /// Timers with callbacks.
@@ -35,7 +35,7 @@ pub struct Timers<K: Kind = Ros> {
     wait_queue: Arc<WaitQueue>,
     set: SetId,
     entries: BTreeMap<TimerId, (Timer<K>, Callback<K>)>,
-    inbox: Arc<Inbox<K>>,
+    added: Arc<AddedTimers<K>>,
 }
 
 impl<K: Kind> Timers<K> {
@@ -46,7 +46,7 @@ impl<K: Kind> Timers<K> {
             wait_queue: clock.core.wait_queue(),
             set: clock.core.lock().timers.new_set(),
             entries: BTreeMap::new(),
-            inbox: Inbox::new(),
+            added: AddedTimers::new(),
         }
     }
 
@@ -86,19 +86,19 @@ impl<K: Kind> Timers<K> {
     /// # Ok::<(), bagplay::clock::InvalidPeriod>(())
     /// ```
     pub fn adder(&self) -> TimerAdder<K> {
-        TimerAdder::new(&self.clock, &self.wait_queue, self.set, &self.inbox)
+        TimerAdder::new(&self.clock, &self.wait_queue, self.set, &self.added)
     }
 
-    fn take_in(&mut self) {
-        let new = self.inbox.take().into_iter();
+    fn take_added(&mut self) {
+        let new = self.added.take().into_iter();
         (self.entries).extend(new.map(|entry| (entry.0.id(), entry)));
     }
 
     /// Removes a timer from this set; does nothing for timers of other sets.
     pub fn remove(&mut self, timer: &Timer<K>) {
-        self.take_in();
+        self.take_added();
         let known = self.entries.get(&timer.id());
-        if known.is_some_and(|(known, _)| known.is(timer)) {
+        if known.is_some_and(|(known, _)| known.is_same(timer)) {
             self.clock.core.lock().timers.leave(timer.id());
             self.entries.remove(&timer.id());
         }
@@ -107,27 +107,26 @@ impl<K: Kind> Timers<K> {
     /// How long until a tick is due, zero or negative if one is due; `None` if all timers are canceled.
     pub fn time_until(&self) -> Option<Duration> {
         let core = &self.clock.core;
-        let mut state = core.settled();
+        let mut state = core.lock_after_handlers();
         let now = state.now(core.wall());
         let next = state.timers.deadlines(self.set, now).next();
         next.map(|(at, _)| at.saturating_since(now))
     }
 
-    /// As [`Timers::time_until`], without timers that are still due after they were served: those with a period of
-    /// zero.
-    pub(crate) fn time_until_stop(&self) -> Option<Duration> {
+    /// As [`Timers::time_until`], without timers with a period of zero, which are still due after they were served.
+    pub(crate) fn time_until_next_step(&self) -> Option<Duration> {
         let core = &self.clock.core;
-        let mut state = core.settled();
+        let mut state = core.lock_after_handlers();
         let now = state.now(core.wall());
-        let next = state.timers.next_stop(self.set, now);
+        let next = state.timers.next_not_always_due(self.set, now);
         next.map(|at| at.saturating_since(now))
     }
 
     /// Calls back once for each timer that is due, in the order of the deadlines. Returns how many were called.
     pub fn run_due(&mut self) -> usize {
-        self.take_in();
+        self.take_added();
         let core = &self.clock.core;
-        let mut state = core.settled();
+        let mut state = core.lock_after_handlers();
         let now = state.now(core.wall());
         let deadlines = state.timers.deadlines(self.set, now);
         let due: Vec<_> = deadlines.take_while(|(at, _)| *at <= now).collect();
@@ -150,36 +149,36 @@ impl<K: Kind> Timers<K> {
     pub fn run(&mut self, options: impl Into<SleepOptions>) -> SleepError {
         let options = options.into();
         let limits = options.limits(self.clock.core.wall());
-        let timer_wait = TimerWait::new(&self.clock.core, &self.wait_queue, options.on_jump);
+        let open_wait = OpenWait::new(&self.clock.core, &self.wait_queue, options.on_jump);
         loop {
-            if let Err(ended) = self.wait_due(&timer_wait, &limits) {
+            if let Err(ended) = self.wait_due(&open_wait, &limits) {
                 return ended;
             }
             self.run_due();
         }
     }
 
-    fn wait_due(&self, timer_wait: &TimerWait, limits: &Limits) -> Result<(), SleepError> {
+    fn wait_due(&self, open_wait: &OpenWait, limits: &Limits) -> Result<(), SleepError> {
         let core = &self.clock.core;
-        let _watch = limits.watch(core, &self.wait_queue);
-        let (_state, due) = core.wait(core.lock(), timer_wait.id(), |state, now| {
+        let _registration = limits.register(core, &self.wait_queue);
+        let (_state, due) = core.wait(core.lock(), open_wait.id(), |state, now| {
             if limits.is_cancelled() {
-                return Look::Done(Err(SleepError::Cancelled));
+                return Check::Done(Err(SleepError::Cancelled));
             }
-            if state.is_fed_here() {
-                return Look::Done(Err(SleepError::InHandler));
+            if state.cannot_wait_here() {
+                return Check::Done(Err(SleepError::InHandler));
             }
             if state.is_shut() {
-                return Look::Done(Err(SleepError::Shutdown));
+                return Check::Done(Err(SleepError::Shutdown));
             }
             let Some(now) = now else {
                 return limits.wait(None);
             };
-            if let Some(jumped) = timer_wait.heard(state) {
-                return Look::Done(Err(jumped));
+            if let Some(jumped) = open_wait.ended_by_jump(state) {
+                return Check::Done(Err(jumped));
             }
             match state.timers.deadlines(self.set, now).next() {
-                Some((next, _)) if next <= now => Look::Done(Ok(())),
+                Some((next, _)) if next <= now => Check::Done(Ok(())),
                 next => limits.wait(next.map(|(next, _)| next)),
             }
         });

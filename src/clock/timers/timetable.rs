@@ -1,6 +1,6 @@
 //! [`Timetable`]: the timers of one clock, and the order of their deadlines within each set of timers.
 //!
-//! It is under the clock's lock, so a jump moves the deadlines together with the time. A tick does not look here: the
+//! It is under the clock's lock, so a jump moves the deadlines together with the time. A tick does not read it: the
 //! calls that wait for a timer are in the queue of `waiters.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ impl TimerId {
 pub(crate) struct SetId(u64);
 
 #[derive(Debug)]
-struct Timed {
+struct TimerEntry {
     wait_queue: Arc<WaitQueue>,
     schedule: Schedule,
     set: Option<SetId>,
@@ -32,7 +32,7 @@ struct Timed {
 
 #[derive(Debug)]
 pub(crate) struct Timetable {
-    timers: BTreeMap<TimerId, Timed>,
+    timers: BTreeMap<TimerId, TimerEntry>,
     /// The timers of the sets that are not canceled, by set and deadline.
     order: BTreeSet<(SetId, Time<Ros>, TimerId)>,
     /// At least as late as the last call, reset or start of every timer that is not canceled.
@@ -56,7 +56,7 @@ impl Timetable {
         let id = TimerId(self.next_id());
         self.newest_call = self.newest_call.max(schedule.newest_call());
         let set = None;
-        let timer = Timed {
+        let timer = TimerEntry {
             wait_queue,
             schedule,
             set,
@@ -67,7 +67,9 @@ impl Timetable {
 
     pub(crate) fn remove(&mut self, id: TimerId) {
         if let Some(timer) = self.timers.remove(&id) {
-            timer.place(id).map(|place| self.order.remove(&place));
+            timer
+                .order_key(id)
+                .map(|order_key| self.order.remove(&order_key));
         }
     }
 
@@ -83,17 +85,21 @@ impl Timetable {
     /// Adds the timer to a set. From now on it wakes the set's wait queue.
     pub(crate) fn join(&mut self, id: TimerId, set: SetId, wait_queue: &Arc<WaitQueue>) {
         if let Some(timer) = self.timers.get_mut(&id) {
-            timer.place(id).map(|place| self.order.remove(&place));
+            timer
+                .order_key(id)
+                .map(|order_key| self.order.remove(&order_key));
             timer.wait_queue = Arc::clone(wait_queue);
             timer.set = Some(set);
-            self.order.extend(timer.place(id));
+            self.order.extend(timer.order_key(id));
         }
     }
 
     /// Takes the timer out of its set.
     pub(crate) fn leave(&mut self, id: TimerId) {
         if let Some(timer) = self.timers.get_mut(&id) {
-            timer.place(id).map(|place| self.order.remove(&place));
+            timer
+                .order_key(id)
+                .map(|order_key| self.order.remove(&order_key));
             timer.set = None;
         }
     }
@@ -106,8 +112,8 @@ impl Timetable {
         self.timers[&id].schedule
     }
 
-    /// The schedule as of `now`: the date of a system clock may have been set back since the last look, and no jump
-    /// reports that.
+    /// The schedule as of `now`: the date of a system clock may have been set back since the schedule was read last, and
+    /// no jump reports that.
     pub(crate) fn schedule_at(&mut self, id: TimerId, now: Time<Ros>) -> Schedule {
         let known = self.schedule(id);
         let schedule = known.not_before_last(now);
@@ -122,15 +128,15 @@ impl Timetable {
         let Some(timer) = self.timers.get_mut(&id) else {
             return;
         };
-        let before = timer.place(id);
+        let before = timer.order_key(id);
         timer.schedule = schedule;
-        let place = timer.place(id);
-        if before != place {
-            before.map(|place| self.order.remove(&place));
-            self.order.extend(place);
+        let order_key = timer.order_key(id);
+        if before != order_key {
+            before.map(|order_key| self.order.remove(&order_key));
+            self.order.extend(order_key);
         }
         self.newest_call = self.newest_call.max(schedule.newest_call());
-        timer.wait_queue.ring();
+        timer.wait_queue.wake();
     }
 
     /// The timers of a set that are not canceled, with their deadlines as of `now`, the earliest first.
@@ -143,12 +149,12 @@ impl Timetable {
         self.set(set).map(|(_, at, id)| (*at, *id))
     }
 
-    /// The earliest deadline of a set, without timers that are still due after they were served.
-    pub(crate) fn next_stop(&mut self, set: SetId, now: Time<Ros>) -> Option<Time<Ros>> {
+    /// The earliest deadline of a set, without timers that are due now and still due after they were served.
+    pub(crate) fn next_not_always_due(&mut self, set: SetId, now: Time<Ros>) -> Option<Time<Ros>> {
         self.refresh(now);
         let mut all = self.set(set);
-        let is_stop = |at, id| at > now || !self.timers[&id].schedule.stays_due();
-        all.find_map(|(_, at, id)| is_stop(*at, *id).then_some(*at))
+        let is_wanted = |at, id| at > now || !self.timers[&id].schedule.is_always_due();
+        all.find_map(|(_, at, id)| is_wanted(*at, *id).then_some(*at))
     }
 
     fn set(&self, set: SetId) -> impl Iterator<Item = &(SetId, Time<Ros>, TimerId)> {
@@ -177,18 +183,20 @@ impl Timetable {
             let schedule = change(timer.schedule);
             if schedule != timer.schedule {
                 timer.schedule = schedule;
-                timer.wait_queue.ring();
+                timer.wait_queue.wake();
             }
             self.newest_call = self.newest_call.max(schedule.newest_call());
         }
         let timers = self.timers.iter();
-        self.order = timers.filter_map(|(id, timer)| timer.place(*id)).collect();
+        self.order = timers
+            .filter_map(|(id, timer)| timer.order_key(*id))
+            .collect();
     }
 }
 
-impl Timed {
+impl TimerEntry {
     /// Its position in the order of its set; `None` if it is in no set or canceled.
-    fn place(&self, id: TimerId) -> Option<(SetId, Time<Ros>, TimerId)> {
+    fn order_key(&self, id: TimerId) -> Option<(SetId, Time<Ros>, TimerId)> {
         let set = self.set.filter(|_| !self.schedule.is_canceled)?;
         Some((set, self.schedule.next, id))
     }

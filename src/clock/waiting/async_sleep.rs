@@ -2,11 +2,11 @@
 //!
 //! While futures sleep on a clock, one thread of the clock waits for all of them, as a blocking sleep does, and wakes
 //! the tasks whose sleep has ended. The thread ends a second after the last sleep, so that a loop of sleeps needs one
-//! thread. No runtime's timer is needed, and every jump, limit and cancellation means what it means to
+//! thread. No runtime's timer is needed. Jumps, limits and cancellations have the same effect as on
 //! [`Clock::sleep_until`].
 //!
-//! A wake-up checks only the sleeps that it concerns: [`Alarms`](super::waiters::Alarms) lists those that have ended by
-//! the clock's time, a jump or a cancellation, and [`Guests`] those whose time limit has come.
+//! A wake-up checks only some sleeps: [`Waiters`](super::waiters::Waiters) lists those that the clock's time, a jump or a
+//! cancellation may have ended, and [`SleepTable`] those whose time limit has come.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,12 +16,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::cancel::Watch;
+use super::cancel::CancelRegistration;
 use super::on_jump::{OnJump, SleepError};
-use super::sleep::{Asleep, TimerWait};
+use super::sleep::{OpenWait, RunningSleep};
 use super::sleep_options::SleepOptions;
-use super::wait_queue::{Look, WaitQueue};
-use super::waiters::{AlarmId, Sleeper};
+use super::wait_queue::{Check, WaitQueue};
+use super::waiters::{WaitTarget, WaiterId};
 use crate::clock::core::{Core, CoreState};
 use crate::clock::handle::Clock;
 use crate::clock::jump::thread_marks;
@@ -32,79 +32,79 @@ use crate::time::{Duration, Kind, Ros, Steady, Time};
 #[must_use = "a future does nothing unless it is awaited"]
 pub struct Sleep {
     core: Arc<Core>,
-    desk: Arc<Desk>,
+    sleeps: Arc<AsyncSleeps>,
     /// Keeps the clock's time source alive.
-    _life: Arc<KeepAlive>,
-    id: AlarmId,
-    entry: Arc<Entry>,
+    _keep_alive: Arc<KeepAlive>,
+    id: WaiterId,
+    shared_end: Arc<SharedEnd>,
 }
 
-type Plan = Box<dyn FnOnce(&CoreState, Time<Ros>) -> Sleeper + Send>;
+type MakeTarget = Box<dyn FnOnce(&CoreState, Time<Ros>) -> WaitTarget + Send>;
 
 /// The sleeps that have ended, and how.
-type Ended = Vec<(Guest, Result<(), SleepError>)>;
+type Ended = Vec<(TableEntry, Result<(), SleepError>)>;
 
 /// How long the thread waits for another sleep before it ends.
-const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
+const IDLE_LIMIT: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// The async sleeps on one clock, and the wait queue of their thread.
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct AsyncSleeps {
     wait_queue: OnceLock<Arc<WaitQueue>>,
-    /// Taken after the clock's lock, or without it.
-    guests: Mutex<Guests>,
+    /// Locked after the clock's lock, or without it.
+    table: Mutex<SleepTable>,
     /// Notified when there are sleeps again.
-    came: Condvar,
+    added: Condvar,
 }
 
 #[derive(Default)]
-struct Guests {
-    all: BTreeMap<AlarmId, Guest>,
+struct SleepTable {
+    all: BTreeMap<WaiterId, TableEntry>,
     /// The time limits of the sleeps that have one.
-    deadlines: BTreeSet<(Time<Steady>, AlarmId)>,
+    deadlines: BTreeSet<(Time<Steady>, WaiterId)>,
     has_thread: bool,
     /// How often the thread has checked a sleep.
     #[cfg(test)]
-    looks: u64,
+    checks: u64,
 }
 
-struct Guest {
+struct TableEntry {
     /// Used only under the clock's lock.
-    asleep: Asleep<Plan>,
-    entry: Arc<Entry>,
-    _watch: Option<Watch>,
+    sleep: RunningSleep<MakeTarget>,
+    shared_end: Arc<SharedEnd>,
+    _registration: Option<CancelRegistration>,
 }
 
-impl Guests {
-    fn enter(&mut self, id: AlarmId, guest: Guest) {
-        let deadline = guest.asleep.deadline();
+impl SleepTable {
+    fn insert(&mut self, id: WaiterId, entry: TableEntry) {
+        let deadline = entry.sleep.deadline();
         self.deadlines.extend(deadline.map(|at| (at, id)));
-        self.all.insert(id, guest);
+        self.all.insert(id, entry);
     }
 
-    fn leave(&mut self, id: AlarmId) -> Option<Guest> {
-        let guest = self.all.remove(&id)?;
-        if let Some(at) = guest.asleep.deadline() {
+    fn remove(&mut self, id: WaiterId) -> Option<TableEntry> {
+        let entry = self.all.remove(&id)?;
+        if let Some(at) = entry.sleep.deadline() {
             self.deadlines.remove(&(at, id));
         }
-        Some(guest)
+        Some(entry)
     }
 
     /// The sleeps whose time limit has come.
-    fn overdue(&self, now: Time<Steady>) -> impl Iterator<Item = AlarmId> {
-        let overdue = self.deadlines.iter().take_while(move |(at, _)| *at <= now);
-        overdue.map(|(_, id)| *id)
+    fn timed_out(&self, now: Time<Steady>) -> impl Iterator<Item = WaiterId> {
+        let timed_out = self.deadlines.iter().take_while(move |(at, _)| *at <= now);
+        timed_out.map(|(_, id)| *id)
     }
 }
 
-/// What a task and the thread share.
+/// The end of one sleep, which its task and the thread share.
 #[derive(Default)]
-struct Entry {
-    end: Mutex<End>,
+struct SharedEnd {
+    end: Mutex<SleepEnd>,
 }
 
 #[derive(Default)]
-struct End {
+struct SleepEnd {
     outcome: Option<Result<(), SleepError>>,
     waker: Option<Waker>,
 }
@@ -124,155 +124,158 @@ impl<K: Kind> Clock<K> {
     /// }
     /// ```
     pub fn sleep_for_async(&self, span: Duration, options: impl Into<SleepOptions>) -> Sleep {
-        let plan = move |state: &CoreState, now| Sleeper::lasting(span, state, now);
-        Sleep::new(self, &options.into(), Box::new(plan))
+        let make_target = move |state: &CoreState, now| WaitTarget::for_span(span, state, now);
+        Sleep::new(self, &options.into(), Box::new(make_target))
     }
 
     /// [`Clock::sleep_until`] without blocking. No runtime is needed: one thread waits for all async sleeps on a clock,
     /// and ends a second after the last of them. If it cannot be started, they end with [`SleepError::NoThread`].
     pub fn sleep_until_async(&self, target: Time<K>, options: impl Into<SleepOptions>) -> Sleep {
         let until = Time::from_nanos(target.as_nanos());
-        let plan = move |_: &CoreState, _| Sleeper::until(until);
-        Sleep::new(self, &options.into(), Box::new(plan))
+        let make_target = move |_: &CoreState, _| WaitTarget::until(until);
+        Sleep::new(self, &options.into(), Box::new(make_target))
     }
 }
 
 impl Sleep {
-    fn new<K: Kind>(clock: &Clock<K>, options: &SleepOptions, plan: Plan) -> Self {
-        let (core, desk) = (Arc::clone(&clock.core), clock.life.shared::<Desk>());
-        let wait_queue = desk.wait_queue.get_or_init(|| core.wait_queue());
+    fn new<K: Kind>(clock: &Clock<K>, options: &SleepOptions, make_target: MakeTarget) -> Self {
+        let (core, sleeps) = (
+            Arc::clone(&clock.core),
+            clock.keep_alive.shared::<AsyncSleeps>(),
+        );
+        let wait_queue = sleeps.wait_queue.get_or_init(|| core.wait_queue());
         let limits = options.limits(core.wall());
-        let entry = Arc::<Entry>::default();
+        let shared_end = Arc::<SharedEnd>::default();
         let mut state = core.lock();
-        let mut asleep = Asleep::new(&mut state, wait_queue, options, limits, plan);
-        let id = asleep.id();
-        state.alarms.make_async(id);
-        let watch = asleep.watch(&core, wait_queue);
-        let may_look = !state.is_gated() || thread_marks::is_handling();
-        let now = may_look.then(|| state.now(core.wall()));
+        let mut sleep = RunningSleep::new(&mut state, wait_queue, options, limits, make_target);
+        let id = sleep.id();
+        state.waiters.make_async(id);
+        let registration = sleep.register(&core, wait_queue);
+        let may_check = !state.blocks_readers() || thread_marks::runs_handlers();
+        let now = may_check.then(|| state.now(core.wall()));
         let mut wants_thread = false;
-        if let Look::Done(outcome) = asleep.look(&core, &mut state, now) {
-            asleep.remove(&mut state);
-            locked(&entry.end).outcome = Some(outcome.map(drop));
+        if let Check::Done(outcome) = sleep.check(&core, &mut state, now) {
+            sleep.remove(&mut state);
+            locked(&shared_end.end).outcome = Some(outcome.map(drop));
         } else {
-            let mut guests = locked(&desk.guests);
-            let was_empty = guests.all.is_empty();
-            let guest = Guest {
-                asleep,
-                entry: Arc::clone(&entry),
-                _watch: watch,
+            let mut table = locked(&sleeps.table);
+            let was_empty = table.all.is_empty();
+            let entry = TableEntry {
+                sleep,
+                shared_end: Arc::clone(&shared_end),
+                _registration: registration,
             };
-            guests.enter(id, guest);
-            wants_thread = !std::mem::replace(&mut guests.has_thread, true);
-            let first = state.alarms.first_async().map(|(_, id)| id);
-            let first_limit = guests.deadlines.first().map(|(_, id)| *id);
+            table.insert(id, entry);
+            wants_thread = !std::mem::replace(&mut table.has_thread, true);
+            let first = state.waiters.first_async().map(|(_, id)| id);
+            let first_limit = table.deadlines.first().map(|(_, id)| *id);
             if first == Some(id) || first_limit == Some(id) {
-                wait_queue.ring();
+                wait_queue.wake();
             }
             if was_empty {
-                desk.came.notify_one();
+                sleeps.added.notify_one();
             }
         }
         drop(state);
         if wants_thread {
-            start(&core, &desk);
+            start_thread(&core, &sleeps);
         }
         Self {
             core,
-            desk,
-            _life: Arc::clone(&clock.life),
+            sleeps,
+            _keep_alive: Arc::clone(&clock.keep_alive),
             id,
-            entry,
+            shared_end,
         }
     }
 }
 
-/// Starts the thread of the async sleeps.
-fn start(core: &Arc<Core>, desk: &Arc<Desk>) {
-    let (theirs, asleep) = (Arc::clone(core), Arc::clone(desk));
+/// Starts the thread of the async sleeps. If it cannot be started, all of them end with an error.
+fn start_thread(core: &Arc<Core>, sleeps: &Arc<AsyncSleeps>) {
+    let (its_core, its_sleeps) = (Arc::clone(core), Arc::clone(sleeps));
     let named = std::thread::Builder::new().name("clock-sleeps".to_owned());
-    if let Err(error) = named.spawn(move || asleep.serve(&theirs)) {
+    if let Err(error) = named.spawn(move || its_sleeps.run(&its_core)) {
         tracing::error!("no thread to wake the tasks that sleep on a clock: {error}");
         let mut state = core.lock();
-        let guests = std::mem::take(&mut *locked(&desk.guests));
-        for id in guests.all.keys() {
-            state.alarms.remove(*id);
+        let table = std::mem::take(&mut *locked(&sleeps.table));
+        for id in table.all.keys() {
+            state.waiters.remove(*id);
         }
         drop(state);
-        for guest in guests.all.into_values() {
-            guest.entry.ends(Err(SleepError::NoThread));
+        for entry in table.all.into_values() {
+            entry.shared_end.finish(Err(SleepError::NoThread));
         }
     }
 }
 
-impl Desk {
-    fn serve(&self, core: &Arc<Core>) {
+impl AsyncSleeps {
+    fn run(&self, core: &Arc<Core>) {
         let wait_queue = self.wait_queue.get_or_init(|| core.wait_queue());
-        let timer_wait = TimerWait::new(core, wait_queue, OnJump::Continue);
+        let open_wait = OpenWait::new(core, wait_queue, OnJump::Continue);
         loop {
-            let (state, ended) = core.wait(core.lock(), timer_wait.id(), |state, now| {
-                self.look(core, state, now)
+            let (state, ended) = core.wait(core.lock(), open_wait.id(), |state, now| {
+                self.check(core, state, now)
             });
             drop(state);
-            if ended.is_empty() && !self.lingers() {
+            if ended.is_empty() && !self.waits_for_another() {
                 return;
             }
-            for (guest, outcome) in ended {
-                guest.entry.ends(outcome);
+            for (entry, outcome) in ended {
+                entry.shared_end.finish(outcome);
             }
         }
     }
 
-    /// Waits until there is a sleep again; if there is none, the thread is to end. It does not count as waiting on the
-    /// clock meanwhile.
-    fn lingers(&self) -> bool {
-        let guests = locked(&self.guests);
+    /// Waits until there is a sleep again, for [`IDLE_LIMIT`]. Returns false if there is none: the thread is to end.
+    /// Meanwhile the thread does not count as waiting on the clock.
+    fn waits_for_another(&self) -> bool {
+        let table = locked(&self.table);
         let waited = self
-            .came
-            .wait_timeout_while(guests, LINGER, |guests| guests.all.is_empty());
-        let (mut guests, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        guests.has_thread = !guests.all.is_empty();
-        guests.has_thread
+            .added
+            .wait_timeout_while(table, IDLE_LIMIT, |table| table.all.is_empty());
+        let (mut table, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        table.has_thread = !table.all.is_empty();
+        table.has_thread
     }
 
-    /// The sleeps that have ended; empty if there are no sleeps.
-    fn look(&self, core: &Core, state: &mut CoreState, now: Option<Time<Ros>>) -> Look<Ended> {
-        // While handlers run that `now()` waits for, there is no time to check against. Everything is woken after that.
-        core.ring_passed(state);
-        let mut guests = locked(&self.guests);
-        let mut to_look_at = state.alarms.take_to_look_at();
-        to_look_at.extend(guests.overdue(core.wall().steady()));
+    /// The sleeps that have ended. Done also if there are no sleeps, with an empty result.
+    fn check(&self, core: &Core, state: &mut CoreState, now: Option<Time<Ros>>) -> Check<Ended> {
+        // While handlers run that `now()` waits for, there is no time to check against. After that all sleeps are woken.
+        core.wake_due(state);
+        let mut table = locked(&self.table);
+        let mut to_check = state.waiters.take_to_check();
+        to_check.extend(table.timed_out(core.wall().steady()));
         let mut ended = Vec::new();
-        for id in to_look_at {
-            let Some(guest) = guests.all.get_mut(&id) else {
+        for id in to_check {
+            let Some(entry) = table.all.get_mut(&id) else {
                 continue;
             };
-            let found = guest.asleep.look(core, state, now);
+            let found = entry.sleep.check(core, state, now);
             #[cfg(test)]
             {
-                guests.looks += 1;
+                table.checks += 1;
             }
-            if let Look::Done(outcome) = found
-                && let Some(guest) = guests.leave(id)
+            if let Check::Done(outcome) = found
+                && let Some(entry) = table.remove(id)
             {
-                guest.asleep.remove(state);
-                ended.push((guest, outcome.map(drop)));
+                entry.sleep.remove(state);
+                ended.push((entry, outcome.map(drop)));
             }
         }
-        if !ended.is_empty() || guests.all.is_empty() {
-            return Look::Done(ended);
+        if !ended.is_empty() || table.all.is_empty() {
+            return Check::Done(ended);
         }
-        let first = state.alarms.first_async().filter(|_| now.is_some());
-        Look::Again {
+        let first = state.waiters.first_async().filter(|_| now.is_some());
+        Check::Again {
             at: first.map(|(at, _)| at),
-            steady: guests.deadlines.first().map(|(at, _)| *at),
+            deadline: table.deadlines.first().map(|(at, _)| *at),
         }
     }
 }
 
-impl Entry {
+impl SharedEnd {
     /// A waker is user code: no lock is held, and a panic in it is caught.
-    fn ends(&self, outcome: Result<(), SleepError>) {
+    fn finish(&self, outcome: Result<(), SleepError>) {
         let mut end = locked(&self.end);
         end.outcome = Some(outcome);
         let waker = end.waker.take();
@@ -289,7 +292,7 @@ impl Future for Sleep {
     type Output = Result<(), SleepError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut end = locked(&self.entry.end);
+        let mut end = locked(&self.shared_end.end);
         if let Some(outcome) = end.outcome {
             return Poll::Ready(outcome);
         }
@@ -300,35 +303,35 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if locked(&self.entry.end).outcome.is_some() {
+        if locked(&self.shared_end.end).outcome.is_some() {
             return;
         }
         let mut state = self.core.lock();
-        let mut guests = locked(&self.desk.guests);
-        let left = guests.leave(self.id);
-        if left.is_some() {
-            state.alarms.remove(self.id);
-            if guests.all.is_empty()
-                && let Some(wait_queue) = self.desk.wait_queue.get()
+        let mut table = locked(&self.sleeps.table);
+        let removed = table.remove(self.id);
+        if removed.is_some() {
+            state.waiters.remove(self.id);
+            if table.all.is_empty()
+                && let Some(wait_queue) = self.sleeps.wait_queue.get()
             {
-                wait_queue.ring();
+                wait_queue.wake();
             }
         }
-        // The watch takes a lock of its own, so it is dropped without these.
-        drop((guests, state));
-        drop(left);
+        // The drop of the cancel registration takes another lock, so these two are released first.
+        drop((table, state));
+        drop(removed);
     }
 }
 
 impl fmt::Debug for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sleep({:?})", locked(&self.entry.end).outcome)
+        write!(f, "Sleep({:?})", locked(&self.shared_end.end).outcome)
     }
 }
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for AsyncSleeps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Desk")
+        f.write_str("AsyncSleeps")
     }
 }
 
@@ -345,18 +348,18 @@ mod tests {
     }
 
     /// How many sleeps the thread checks because of this event. Returns when the thread waits again.
-    fn looked_at(test: &TestClock, clock: &Clock, event: impl FnOnce()) -> u64 {
-        let desk = clock.life.shared::<Desk>();
+    fn checked_by(test: &TestClock, clock: &Clock, event: impl FnOnce()) -> u64 {
+        let sleeps = clock.keep_alive.shared::<AsyncSleeps>();
         test.wait_asleep(clock, 1);
-        let before = locked(&desk.guests).looks;
+        let before = locked(&sleeps.table).checks;
         event();
         test.wait_asleep(clock, 1);
-        let after = locked(&desk.guests).looks;
+        let after = locked(&sleeps.table).checks;
         after - before
     }
 
     #[test]
-    fn a_wake_up_looks_only_at_the_sleeps_that_it_concerns() {
+    fn a_wake_up_checks_only_the_sleeps_that_it_may_end() {
         let (test, cancel) = (TestClock::new(at(1)), Cancel::new());
         let clock = test.ros();
         let sleep = |time, options: SleepOptions| clock.sleep_until_async(at(time), options);
@@ -364,14 +367,14 @@ mod tests {
         let mut sleeps: Vec<_> = (100..1_100).map(|time| sleep(time, none())).collect();
         sleeps.push(sleep(5_000, none().unless(&cancel)));
         sleeps.push(sleep(5_000, none().within(LIMIT)));
-        let looked = |event: &dyn Fn()| looked_at(&test, &clock, event);
-        assert_eq!(looked(&|| test.set(at(99))), 0);
-        assert_eq!(looked(&|| test.set(at(100))), 1);
-        assert_eq!(looked(&|| test.set(at(109))), 9);
-        assert_eq!(looked(&|| cancel.cancel()), 1);
-        assert_eq!(looked(&|| test.pass(LIMIT)), 1);
-        // This may concern all sleeps that are left.
-        assert_eq!(looked(&|| test.set(at(50))), 990);
+        let checked = |event: &dyn Fn()| checked_by(&test, &clock, event);
+        assert_eq!(checked(&|| test.set(at(99))), 0);
+        assert_eq!(checked(&|| test.set(at(100))), 1);
+        assert_eq!(checked(&|| test.set(at(109))), 9);
+        assert_eq!(checked(&|| cancel.cancel()), 1);
+        assert_eq!(checked(&|| test.pass(LIMIT)), 1);
+        // A jump back may end any of the remaining sleeps.
+        assert_eq!(checked(&|| test.set(at(50))), 990);
         drop(sleeps);
     }
 }

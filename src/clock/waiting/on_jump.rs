@@ -27,7 +27,7 @@ pub enum OnJump {
 
 impl OnJump {
     /// Whether `event` ends a sleep with this option.
-    pub(crate) fn minds(self, event: JumpEvent) -> bool {
+    pub(crate) fn is_ended_by(self, event: JumpEvent) -> bool {
         match (self, event.kind) {
             (Self::ErrorOnBackward | Self::ErrorOnAny { .. }, JumpKind::Backward) => true,
             (Self::ErrorOnAny { min_forward }, JumpKind::Forward) => event.delta() >= min_forward,

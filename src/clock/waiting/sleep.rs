@@ -1,36 +1,38 @@
-//! Sleeping on a clock: [`Asleep`] is a sleep that has begun, [`TimerWait`] waits for a timer; [`Core`] runs both.
+//! Sleeping on a clock: [`RunningSleep`] is a sleep that has begun, [`OpenWait`] a wait that the caller's check ends, as
+//! for a timer. Both run in [`Core::wait`].
 //!
-//! A sleep blocks the caller's thread. Only its deadline, a jump that its [`OnJump`] asks for, a cancellation or its
-//! time limit wakes it. It checks the time before it waits, under the lock that every change takes.
+//! A sleep blocks the caller's thread. It is woken by its target time, a jump that its [`OnJump`] asks for, a
+//! cancellation or its time limit. It checks the time before it waits, under the lock that every change takes.
 
 use std::sync::Arc;
 
 #[cfg(feature = "async")]
-use super::cancel::Watch;
+use super::cancel::CancelRegistration;
 use super::on_jump::{OnJump, SleepError};
 use super::sleep_options::{Limits, SleepOptions};
-use super::wait_queue::{Look, WaitQueue};
-use super::waiters::{AlarmId, Sleeper};
+use super::wait_queue::{Check, WaitQueue};
+use super::waiters::{WaitTarget, WaiterId};
 use crate::clock::core::{Core, CoreState};
 #[cfg(feature = "async")]
 use crate::time::Steady;
 use crate::time::{Duration, Ros, Time};
 
-/// Waits for a timer and notes jumps, until it is dropped. Must not be dropped under the clock's lock.
-pub(crate) struct TimerWait {
+/// A wait that the check of the caller ends; jumps that end it are recorded. It is registered until it is dropped. Must
+/// not be dropped under the clock's lock.
+pub(crate) struct OpenWait {
     core: Arc<Core>,
-    id: AlarmId,
+    id: WaiterId,
 }
 
-impl TimerWait {
+impl OpenWait {
     /// It ignores changes of the source. A wake-up goes to `wait_queue`.
     pub(crate) fn new(core: &Arc<Core>, wait_queue: &Arc<WaitQueue>, on_jump: OnJump) -> Self {
-        let sleeper = Sleeper {
+        let target = WaitTarget {
             on_jump,
-            follows_timer: true,
-            ..Sleeper::until(Time::MAX)
+            is_open_ended: true,
+            ..WaitTarget::until(Time::MAX)
         };
-        let id = core.lock().alarms.add(wait_queue, sleeper);
+        let id = core.lock().waiters.add(wait_queue, target);
         Self {
             core: Arc::clone(core),
             id,
@@ -38,25 +40,25 @@ impl TimerWait {
     }
 
     /// The id to give to [`Core::wait`].
-    pub(crate) const fn id(&self) -> AlarmId {
+    pub(crate) const fn id(&self) -> WaiterId {
         self.id
     }
 
     /// The error of the jump that ends this wait, if there was one.
-    pub(crate) fn heard(&self, state: &CoreState) -> Option<SleepError> {
-        state.alarms.sleeper(self.id).ended?.err()
+    pub(crate) fn ended_by_jump(&self, state: &CoreState) -> Option<SleepError> {
+        state.waiters.target(self.id).ended?.err()
     }
 }
 
-impl Drop for TimerWait {
+impl Drop for OpenWait {
     fn drop(&mut self) {
-        self.core.lock().alarms.remove(self.id);
+        self.core.lock().waiters.remove(self.id);
     }
 }
 
-impl Sleeper {
-    /// Counts from `now`, or from the clock's first time.
-    pub(crate) fn lasting(span: Duration, state: &CoreState, now: Time<Ros>) -> Self {
+impl WaitTarget {
+    /// The span counts from `now`, or from the clock's first time.
+    pub(crate) fn for_span(span: Duration, state: &CoreState, now: Time<Ros>) -> Self {
         if span <= Duration::ZERO {
             Self::until(Time::MIN)
         } else if state.has_time() {
@@ -71,73 +73,75 @@ impl Sleeper {
 }
 
 /// A sleep that has begun, and what can end it.
-pub(crate) struct Asleep<P> {
-    alarm: AlarmId,
+pub(crate) struct RunningSleep<P> {
+    id: WaiterId,
     on_jump: OnJump,
     limits: Limits,
-    /// Makes the target from the time; taken when there is a time to check against.
-    plan: Option<P>,
+    /// Makes the target from the time. Called once, when there is a time to check against.
+    make_target: Option<P>,
 }
 
-impl<P: FnOnce(&CoreState, Time<Ros>) -> Sleeper> Asleep<P> {
+impl<P: FnOnce(&CoreState, Time<Ros>) -> WaitTarget> RunningSleep<P> {
     pub(crate) fn new(
         state: &mut CoreState,
         wait_queue: &Arc<WaitQueue>,
         options: &SleepOptions,
         limits: Limits,
-        plan: P,
+        make_target: P,
     ) -> Self {
         Self {
-            // Not a sleep yet: registered for its wait queue only.
-            alarm: state.alarms.add(wait_queue, Sleeper::until(Time::MAX)),
+            // Without a target so far: registered only so that its wait queue is known.
+            id: state.waiters.add(wait_queue, WaitTarget::until(Time::MAX)),
             on_jump: options.on_jump,
             limits,
-            plan: Some(plan),
+            make_target: Some(make_target),
         }
     }
 
     /// Checks whether the sleep has ended. If it ended without an error, the result is the time until which it slept.
-    pub(crate) fn look(
+    pub(crate) fn check(
         &mut self,
         core: &Core,
         state: &mut CoreState,
         now: Option<Time<Ros>>,
-    ) -> Look<Result<Time<Ros>, SleepError>> {
+    ) -> Check<Result<Time<Ros>, SleepError>> {
         if self.limits.is_cancelled() {
-            return Look::Done(Err(SleepError::Cancelled));
+            return Check::Done(Err(SleepError::Cancelled));
         }
-        if state.is_fed_here() {
-            return Look::Done(Err(SleepError::InHandler));
+        if state.cannot_wait_here() {
+            return Check::Done(Err(SleepError::InHandler));
         }
         if let Some(now) = now
-            && let Some(plan) = self.plan.take()
+            && let Some(make_target) = self.make_target.take()
         {
-            let (sleeper, on_jump) = (plan(state, now), self.on_jump);
+            let (target, on_jump) = (make_target(state, now), self.on_jump);
             state
-                .alarms
-                .replan(self.alarm, Sleeper { on_jump, ..sleeper });
+                .waiters
+                .set_target(self.id, WaitTarget { on_jump, ..target });
         }
-        let sleeper = state.alarms.sleeper(self.alarm);
-        let (until, ended) = (sleeper.until, sleeper.ended);
-        match (ended.filter(|_| self.plan.is_none()), now) {
-            (Some(Ok(())), _) => Look::Done(Ok(until)),
+        let target = state.waiters.target(self.id);
+        let (until, ended) = (target.until, target.ended);
+        match (ended.filter(|_| self.make_target.is_none()), now) {
+            (Some(Ok(())), _) => Check::Done(Ok(until)),
             (_, None) => self.limits.wait(None),
-            (Some(Err(error)), _) => Look::Done(Err(error)),
-            (None, Some(now)) if now >= until || core.shows(state, until) => Look::Done(Ok(until)),
-            _ if state.is_shut() => Look::Done(Err(SleepError::Shutdown)),
+            (Some(Err(error)), _) => Check::Done(Err(error)),
+            (None, Some(now)) if now >= until || core.still_shows(state, until) => {
+                Check::Done(Ok(until))
+            }
+            _ if state.is_shut() => Check::Done(Err(SleepError::Shutdown)),
             _ => self.limits.wait(Some(until)),
         }
     }
 
     pub(crate) fn remove(&self, state: &mut CoreState) {
-        state.alarms.remove(self.alarm);
+        state.waiters.remove(self.id);
     }
 }
 
 #[cfg(feature = "async")]
-impl<P> Asleep<P> {
-    pub(crate) const fn id(&self) -> AlarmId {
-        self.alarm
+impl<P> RunningSleep<P> {
+    pub(crate) const fn id(&self) -> WaiterId {
+        self.id
     }
 
     pub(crate) const fn deadline(&self) -> Option<Time<Steady>> {
@@ -145,65 +149,68 @@ impl<P> Asleep<P> {
     }
 
     /// A cancellation makes the thread check this sleep alone. To be called before the first check.
-    pub(crate) fn watch(&self, core: &Arc<Core>, wait_queue: &Arc<WaitQueue>) -> Option<Watch> {
-        self.limits.watch_one(core, wait_queue, Some(self.alarm))
+    pub(crate) fn register(
+        &self,
+        core: &Arc<Core>,
+        wait_queue: &Arc<WaitQueue>,
+    ) -> Option<CancelRegistration> {
+        self.limits.register_sleep(core, wait_queue, Some(self.id))
     }
 }
 
 impl Core {
-    /// Sleeps until the target that `plan` makes of the time, once there is a time to check against. Returns at once if
-    /// the target has passed. Returns the time until which it slept.
+    /// Sleeps until the target that `make_target` makes from the time; it is called when there is a time to check against.
+    /// Returns at once if the target has passed. The result is the time until which it slept.
     pub(crate) fn sleep(
         self: &Arc<Self>,
         options: &SleepOptions,
-        plan: impl FnOnce(&CoreState, Time<Ros>) -> Sleeper,
+        make_target: impl FnOnce(&CoreState, Time<Ros>) -> WaitTarget,
     ) -> Result<Time<Ros>, SleepError> {
         let wait_queue = self.wait_queue();
         let limits = options.limits(self.wall());
-        let _watch = limits.watch(self, &wait_queue);
+        let _registration = limits.register(self, &wait_queue);
         let mut state = self.lock();
-        let mut asleep = Asleep::new(&mut state, &wait_queue, options, limits, plan);
-        let alarm = asleep.alarm;
-        let (mut state, outcome) =
-            self.wait(state, alarm, |state, now| asleep.look(self, state, now));
-        asleep.remove(&mut state);
+        let mut sleep = RunningSleep::new(&mut state, &wait_queue, options, limits, make_target);
+        let id = sleep.id;
+        let (mut state, outcome) = self.wait(state, id, |state, now| sleep.check(self, state, now));
+        sleep.remove(&mut state);
         outcome
     }
 
-    /// Whether other threads are still shown `target` or later. This matters in a handler of another clock, which does
-    /// not wait for the handlers of this one: the time may have been set back already.
-    fn shows(&self, state: &CoreState, target: Time<Ros>) -> bool {
-        state.is_gated() && self.look(|shown, wall| shown.reading.at(wall)) >= target
+    /// Whether other threads still see `target` or a later time, although the time has been set back. Only a handler of
+    /// another clock asks this: it does not wait for the handlers of this clock.
+    fn still_shows(&self, state: &CoreState, target: Time<Ros>) -> bool {
+        state.blocks_readers() && self.read_shown(|shown, wall| shown.motion.at(wall)) >= target
     }
 
     /// Waits until there is a time.
     pub(crate) fn wait_started(self: &Arc<Self>, options: &SleepOptions) -> Result<(), SleepError> {
         let wait_queue = self.wait_queue();
         let limits = options.limits(self.wall());
-        let timer_wait = TimerWait::new(self, &wait_queue, options.on_jump);
-        let _watch = limits.watch(self, &wait_queue);
-        let (_state, outcome) = self.wait(self.lock(), timer_wait.id(), |state, now| {
+        let open_wait = OpenWait::new(self, &wait_queue, options.on_jump);
+        let _registration = limits.register(self, &wait_queue);
+        let (_state, outcome) = self.wait(self.lock(), open_wait.id(), |state, now| {
             if limits.is_cancelled() {
-                return Look::Done(Err(SleepError::Cancelled));
+                return Check::Done(Err(SleepError::Cancelled));
             }
-            if let Some(jumped) = timer_wait.heard(state) {
-                return Look::Done(Err(jumped));
+            if let Some(jumped) = open_wait.ended_by_jump(state) {
+                return Check::Done(Err(jumped));
             }
             let is_started = match now {
                 Some(_) => state.shown().is_started(),
-                None => self.look(|shown, _| shown.is_started()),
+                None => self.read_shown(|shown, _| shown.is_started()),
             };
-            let cannot_wait = if state.is_fed_here() {
+            let cannot_wait = if state.cannot_wait_here() {
                 Some(SleepError::InHandler)
             } else if state.is_shut() {
                 Some(SleepError::Shutdown)
             } else {
-                limits.is_over().then_some(SleepError::TimedOut)
+                limits.is_past_deadline().then_some(SleepError::TimedOut)
             };
             match cannot_wait {
                 // While handlers run that `now()` waits for, other threads are shown the time before the jump.
-                _ if is_started && (now.is_some() || cannot_wait.is_some()) => Look::Done(Ok(())),
-                Some(error) => Look::Done(Err(error)),
+                _ if is_started && (now.is_some() || cannot_wait.is_some()) => Check::Done(Ok(())),
+                Some(error) => Check::Done(Err(error)),
                 None => limits.wait(None),
             }
         });

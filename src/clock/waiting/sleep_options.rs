@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::cancel::{Cancel, Watch};
+use super::cancel::{Cancel, CancelRegistration};
 use super::on_jump::{OnJump, SleepError};
-use super::wait_queue::{Look, WaitQueue};
-use super::waiters::AlarmId;
+use super::wait_queue::{Check, WaitQueue};
+use super::waiters::WaiterId;
 use crate::clock::core::Core;
 use crate::clock::wall_clock::Wall;
 use crate::time::{Duration, Ros, Steady, Time};
@@ -79,19 +79,24 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn watch(&self, core: &Arc<Core>, wait_queue: &Arc<WaitQueue>) -> Option<Watch> {
-        self.watch_one(core, wait_queue, None)
-    }
-
-    /// If `sleep` is given, a cancellation makes the thread check that sleep alone.
-    pub(crate) fn watch_one(
+    /// Registers the wait with its [`Cancel`], if it has one, until the result is dropped.
+    pub(crate) fn register(
         &self,
         core: &Arc<Core>,
         wait_queue: &Arc<WaitQueue>,
-        sleep: Option<AlarmId>,
-    ) -> Option<Watch> {
+    ) -> Option<CancelRegistration> {
+        self.register_sleep(core, wait_queue, None)
+    }
+
+    /// As [`Limits::register`]. If `sleep` is given, a cancellation makes the thread check that sleep alone.
+    pub(crate) fn register_sleep(
+        &self,
+        core: &Arc<Core>,
+        wait_queue: &Arc<WaitQueue>,
+        sleep: Option<WaiterId>,
+    ) -> Option<CancelRegistration> {
         let cancel = self.cancel.as_ref();
-        cancel.map(|cancel| cancel.watch(core, wait_queue, sleep))
+        cancel.map(|cancel| cancel.register(core, wait_queue, sleep))
     }
 
     /// The instant at which the wait times out, if it has a limit.
@@ -104,18 +109,21 @@ impl Limits {
         self.cancel.as_ref().is_some_and(Cancel::is_cancelled)
     }
 
-    pub(crate) fn is_over(&self) -> bool {
+    pub(crate) fn is_past_deadline(&self) -> bool {
         self.deadline
             .is_some_and(|deadline| self.wall.steady() >= deadline)
     }
 
-    /// Nothing found yet: check again at the next change, or when the clock shows `at`, but no later than the deadline.
-    pub(crate) fn wait<T, E: From<SleepError>>(&self, at: Option<Time<Ros>>) -> Look<Result<T, E>> {
-        if self.is_over() {
-            Look::Done(Err(SleepError::TimedOut.into()))
+    /// The wait goes on: check again at the next change, or when the clock shows `at`, but no later than the deadline.
+    pub(crate) fn wait<T, E: From<SleepError>>(
+        &self,
+        at: Option<Time<Ros>>,
+    ) -> Check<Result<T, E>> {
+        if self.is_past_deadline() {
+            Check::Done(Err(SleepError::TimedOut.into()))
         } else {
-            let steady = self.deadline;
-            Look::Again { at, steady }
+            let deadline = self.deadline;
+            Check::Again { at, deadline }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! [`WaitQueue`]: what threads wait on under a clock's lock; it counts those that wait and have not been woken.
-//! [`Look`]: the result of a waiter's check.
+//! [`WaitQueue`]: a condition variable under a clock's lock that counts the threads that wait and have not been woken.
+//! [`Check`]: the result of a waiter's check.
 //!
 //! Every wait queue belongs to one clock. It is woken, waited on and counted only under that clock's lock: so no
 //! wake-up is lost, and the memory ordering of the counts needs no model.
@@ -14,29 +14,31 @@ use crate::time::{Ros, Steady, Time};
 #[derive(Debug)]
 pub(crate) struct WaitQueue {
     condvar: Condvar,
-    asleep: AtomicUsize,
+    /// How many threads wait and have not been woken.
+    waiting: AtomicUsize,
     /// The count over all wait queues of the clock.
-    all_asleep: Arc<AtomicUsize>,
-    rings: AtomicUsize,
+    all_waiting: Arc<AtomicUsize>,
+    /// How often waiting threads were woken.
+    wakes: AtomicUsize,
 }
 
 impl WaitQueue {
-    pub(crate) fn new(all_asleep: &Arc<AtomicUsize>) -> Arc<Self> {
+    pub(crate) fn new(all_waiting: &Arc<AtomicUsize>) -> Arc<Self> {
         Arc::new(Self {
             condvar: Condvar::new(),
-            asleep: AtomicUsize::new(0),
-            all_asleep: Arc::clone(all_asleep),
-            rings: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            all_waiting: Arc::clone(all_waiting),
+            wakes: AtomicUsize::new(0),
         })
     }
 
     /// Wakes all waiters; from now on they do not count as waiting, even before they run. Does nothing if there are
     /// none: notifying a condition variable is a system call.
-    pub(crate) fn ring(&self) {
-        let asleep = self.asleep.swap(0, Relaxed);
-        if asleep > 0 {
-            self.rings.fetch_add(1, Relaxed);
-            self.all_asleep.fetch_sub(asleep, Relaxed);
+    pub(crate) fn wake(&self) {
+        let waiting = self.waiting.swap(0, Relaxed);
+        if waiting > 0 {
+            self.wakes.fetch_add(1, Relaxed);
+            self.all_waiting.fetch_sub(waiting, Relaxed);
             self.condvar.notify_all();
         }
     }
@@ -47,9 +49,9 @@ impl WaitQueue {
         guard: MutexGuard<'a, T>,
         at_most: Option<std::time::Duration>,
     ) -> MutexGuard<'a, T> {
-        let rings = self.rings.load(Relaxed);
-        self.asleep.fetch_add(1, Relaxed);
-        self.all_asleep.fetch_add(1, Relaxed);
+        let wakes = self.wakes.load(Relaxed);
+        self.waiting.fetch_add(1, Relaxed);
+        self.all_waiting.fetch_add(1, Relaxed);
         let guard = match at_most {
             Some(at_most) => {
                 self.condvar
@@ -62,19 +64,20 @@ impl WaitQueue {
                 .wait(guard)
                 .unwrap_or_else(PoisonError::into_inner),
         };
-        if self.rings.load(Relaxed) == rings {
-            self.asleep.fetch_sub(1, Relaxed);
-            self.all_asleep.fetch_sub(1, Relaxed);
+        if self.wakes.load(Relaxed) == wakes {
+            self.waiting.fetch_sub(1, Relaxed);
+            self.all_waiting.fetch_sub(1, Relaxed);
         }
         guard
     }
 }
 
 /// The result of a waiter's check.
-pub(crate) enum Look<T> {
+pub(crate) enum Check<T> {
     Done(T),
+    /// Check again when the clock shows `at`, or at `deadline` by the steady clock; after a wake-up in any case.
     Again {
         at: Option<Time<Ros>>,
-        steady: Option<Time<Steady>>,
+        deadline: Option<Time<Steady>>,
     },
 }

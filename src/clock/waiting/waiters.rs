@@ -1,9 +1,9 @@
-//! [`Alarms`]: the calls that wait on one clock, ordered by the time each waits for.
+//! [`Waiters`]: the calls that wait on one clock, ordered by the time each waits for.
 //!
 //! A timer that no call waits for is not in the queue, so a tick does no work for it; see `timetable.rs`. A tick wakes
-//! the calls whose time has come. A jump visits those that it may concern: a step forward the sleeps that asked for
-//! steps of that size, any other jump all of them. All of this is under the lock of [`Core`](crate::clock::core::Core),
-//! which the condition variables of the wait queues belong to, so no wake-up is lost.
+//! the calls whose time has come. A step forward is applied to the sleeps that end on steps of that size, any other
+//! jump to all waiters. All of this is under the lock of [`Core`](crate::clock::core::Core), and threads wait on the
+//! wait queues under the same lock, so no wake-up is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::clock::jump::jump_event::{JumpEvent, JumpKind};
 use crate::time::{Duration, Ros, Steady, Time};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct AlarmId(u64);
+pub(crate) struct WaiterId(u64);
 
-impl AlarmId {
+impl WaiterId {
     const LAST: Self = Self(u64::MAX);
 }
 
@@ -24,225 +24,226 @@ impl AlarmId {
 #[derive(Debug)]
 struct Waiter {
     wait_queue: Arc<WaitQueue>,
-    sleeper: Sleeper,
+    target: WaitTarget,
     /// The time under which it is in the queue, if it is.
     queued: Option<Time<Ros>>,
     /// When it checks again by itself; `None` if only a wake-up makes it check.
-    dozes_until: Option<Time<Steady>>,
+    checks_at: Option<Time<Steady>>,
     /// Whether it is an async sleep: one thread waits for all of these, and they share one wait queue.
     is_async: bool,
 }
 
+/// What a waiter waits for, and how its wait has ended.
 #[derive(Debug)]
-pub(crate) struct Sleeper {
+pub(crate) struct WaitTarget {
     pub(crate) until: Time<Ros>,
     /// A span that begins to count when the clock gets its first time.
     pub(crate) once_started: Option<Duration>,
-    /// The length of a cycle, for a rate: a new cycle begins where the time is set back to before the start of this
-    /// one.
+    /// The length of a cycle, for a rate: if the time is set back to before the start of the cycle, a new cycle begins
+    /// there.
     pub(crate) period: Option<Duration>,
     pub(crate) on_jump: OnJump,
-    /// Whether it waits for a timer. The target is then the timer's deadline, which a jump may move: that the target
-    /// was shown does not end the wait, nor does a change of the source.
-    pub(crate) follows_timer: bool,
+    /// Whether the check of the caller alone ends the wait, as for a timer, whose deadline a jump may move. Neither a
+    /// time that is shown nor a change of the source ends it.
+    pub(crate) is_open_ended: bool,
     /// How it ended; never changes once it is set.
     pub(crate) ended: Option<Result<(), SleepError>>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Alarms {
-    /// In the order of their age: the oldest is woken first.
-    waiters: BTreeMap<AlarmId, Waiter>,
-    /// The times that the calls wait for. A sleep is in it until it has ended, a wait for a timer until it is woken.
-    queue: BTreeSet<(Time<Ros>, AlarmId)>,
-    /// The sleeps that a step forward can end, by the least step that does so.
-    watchful: BTreeSet<(Duration, AlarmId)>,
+pub(crate) struct Waiters {
+    /// In the order in which the waits began: the oldest is woken first.
+    all: BTreeMap<WaiterId, Waiter>,
+    /// The times that the calls wait for. A sleep is in it until it has ended, an open-ended wait until it is woken.
+    queue: BTreeSet<(Time<Ros>, WaiterId)>,
+    /// The sleeps that a step forward can end, by the size of the smallest step that does.
+    by_min_forward: BTreeSet<(Duration, WaiterId)>,
     /// The times that async sleeps wait for, until they have ended. Their thread is in `queue` with the earliest of
     /// these.
-    async_queue: BTreeSet<(Time<Ros>, AlarmId)>,
+    async_queue: BTreeSet<(Time<Ros>, WaiterId)>,
     /// The async sleeps that their thread has to check.
-    to_look_at: BTreeSet<AlarmId>,
+    to_check: BTreeSet<WaiterId>,
     last_id: u64,
 }
 
-impl Alarms {
-    pub(crate) fn add(&mut self, wait_queue: &Arc<WaitQueue>, sleeper: Sleeper) -> AlarmId {
+impl Waiters {
+    pub(crate) fn add(&mut self, wait_queue: &Arc<WaitQueue>, target: WaitTarget) -> WaiterId {
         self.last_id += 1;
-        let id = AlarmId(self.last_id);
+        let id = WaiterId(self.last_id);
         let waiter = Waiter {
             wait_queue: Arc::clone(wait_queue),
-            sleeper,
+            target,
             queued: None,
-            dozes_until: None,
+            checks_at: None,
             is_async: false,
         };
-        self.waiters.insert(id, waiter);
-        self.arm(id);
+        self.all.insert(id, waiter);
+        self.enqueue(id);
         id
     }
 
     /// Replaces what it waits for.
-    pub(crate) fn replan(&mut self, id: AlarmId, sleeper: Sleeper) {
-        self.disarm(id);
-        if let Some(waiter) = self.waiters.get_mut(&id) {
-            waiter.sleeper = sleeper;
+    pub(crate) fn set_target(&mut self, id: WaiterId, target: WaitTarget) {
+        self.dequeue(id);
+        if let Some(waiter) = self.all.get_mut(&id) {
+            waiter.target = target;
         }
-        self.arm(id);
+        self.enqueue(id);
     }
 
-    fn arm(&mut self, id: AlarmId) {
-        let sleeper = &self.waiters[&id].sleeper;
-        if let OnJump::ErrorOnAny { min_forward } = sleeper.on_jump {
-            self.watchful.insert((min_forward, id));
+    fn enqueue(&mut self, id: WaiterId) {
+        let target = &self.all[&id].target;
+        if let OnJump::ErrorOnAny { min_forward } = target.on_jump {
+            self.by_min_forward.insert((min_forward, id));
         }
-        let target = (!sleeper.follows_timer).then_some(sleeper.until);
-        self.queue_at(id, target);
+        let at = (!target.is_open_ended).then_some(target.until);
+        self.queue_at(id, at);
     }
 
-    fn disarm(&mut self, id: AlarmId) {
+    fn dequeue(&mut self, id: WaiterId) {
         self.queue_at(id, None);
-        if let Some(waiter) = self.waiters.get(&id)
-            && let OnJump::ErrorOnAny { min_forward } = waiter.sleeper.on_jump
+        if let Some(waiter) = self.all.get(&id)
+            && let OnJump::ErrorOnAny { min_forward } = waiter.target.on_jump
         {
-            self.watchful.remove(&(min_forward, id));
+            self.by_min_forward.remove(&(min_forward, id));
         }
     }
 
-    fn queue_at(&mut self, id: AlarmId, target: Option<Time<Ros>>) {
-        let Some(waiter) = self.waiters.get_mut(&id) else {
+    fn queue_at(&mut self, id: WaiterId, at: Option<Time<Ros>>) {
+        let Some(waiter) = self.all.get_mut(&id) else {
             return;
         };
-        let before = std::mem::replace(&mut waiter.queued, target);
+        let before = std::mem::replace(&mut waiter.queued, at);
         let queue = if waiter.is_async {
             &mut self.async_queue
         } else {
             &mut self.queue
         };
-        if before != target {
-            before.map(|at| queue.remove(&(at, id)));
-            queue.extend(target.map(|at| (at, id)));
+        if before != at {
+            before.map(|before| queue.remove(&(before, id)));
+            queue.extend(at.map(|at| (at, id)));
         }
     }
 
-    pub(crate) fn remove(&mut self, id: AlarmId) {
-        self.disarm(id);
-        self.waiters.remove(&id);
-        self.to_look_at.remove(&id);
+    pub(crate) fn remove(&mut self, id: WaiterId) {
+        self.dequeue(id);
+        self.all.remove(&id);
+        self.to_check.remove(&id);
     }
 
-    pub(crate) fn sleeper(&self, id: AlarmId) -> &Sleeper {
-        &self.waiters[&id].sleeper
+    pub(crate) fn target(&self, id: WaiterId) -> &WaitTarget {
+        &self.all[&id].target
     }
 
-    pub(crate) fn waiter_bell(&self, id: AlarmId) -> Arc<WaitQueue> {
-        Arc::clone(&self.waiters[&id].wait_queue)
+    pub(crate) fn wait_queue(&self, id: WaiterId) -> Arc<WaitQueue> {
+        Arc::clone(&self.all[&id].wait_queue)
     }
 
-    /// The waiter has checked. It now waits for `target`, and checks again by itself at `dozes_until`.
-    pub(crate) fn waits(
+    /// The waiter has checked. It now waits for `at`, and checks again by itself at `checks_at`.
+    pub(crate) fn plan_check(
         &mut self,
-        id: AlarmId,
-        target: Option<Time<Ros>>,
-        dozes_until: Option<Time<Steady>>,
+        id: WaiterId,
+        at: Option<Time<Ros>>,
+        checks_at: Option<Time<Steady>>,
     ) {
-        if let Some(waiter) = self.waiters.get_mut(&id) {
-            waiter.dozes_until = dozes_until;
-            if waiter.sleeper.follows_timer {
-                self.queue_at(id, target);
+        if let Some(waiter) = self.all.get_mut(&id) {
+            waiter.checks_at = checks_at;
+            if waiter.target.is_open_ended {
+                self.queue_at(id, at);
             }
         }
     }
 
     /// The waiter no longer waits.
-    pub(crate) fn waits_no_more(&mut self, id: AlarmId) {
+    pub(crate) fn remove_from_queue(&mut self, id: WaiterId) {
         self.queue_at(id, None);
     }
 
-    /// Wakes the waiters that are due. A sleep has ended whatever the clock shows before its thread runs; a wait for a
-    /// timer checks again.
-    pub(crate) fn ring_due(&mut self, now: Time<Ros>) {
+    /// Wakes the waiters that are due. A sleep that is due has ended, whatever the clock shows before its thread runs; an
+    /// open-ended wait checks again.
+    pub(crate) fn wake_due(&mut self, now: Time<Ros>) {
         while let Some(id) = self.due(now) {
             self.queue_at(id, None);
-            if let Some(waiter) = self.waiters.get_mut(&id)
-                && !waiter.sleeper.follows_timer
+            if let Some(waiter) = self.all.get_mut(&id)
+                && !waiter.target.is_open_ended
             {
-                waiter.sleeper.ended.get_or_insert(Ok(()));
+                waiter.target.ended.get_or_insert(Ok(()));
             }
-            self.ring(id);
+            self.wake(id);
         }
     }
 
-    fn due(&self, now: Time<Ros>) -> Option<AlarmId> {
+    fn due(&self, now: Time<Ros>) -> Option<WaiterId> {
         let firsts = [self.queue.first(), self.async_queue.first()];
         let mut due = firsts.into_iter().flatten().filter(|(at, _)| *at <= now);
         due.next().map(|(_, id)| *id)
     }
 
     /// Wakes it, so that it checks again.
-    pub(crate) fn ring(&mut self, id: AlarmId) {
-        if let Some(waiter) = self.waiters.get(&id) {
+    pub(crate) fn wake(&mut self, id: WaiterId) {
+        if let Some(waiter) = self.all.get(&id) {
             if waiter.is_async {
-                self.to_look_at.insert(id);
+                self.to_check.insert(id);
             }
-            waiter.wait_queue.ring();
+            waiter.wait_queue.wake();
         }
     }
 
     /// Wakes the first waiter of the queue if its time comes before it would check by itself. The times of the others
-    /// come later; they are looked after when the first one has left. `comes` says when a time comes.
-    pub(crate) fn ring_first(&mut self, comes: impl Fn(Time<Ros>) -> Option<Time<Steady>>) {
-        if let Some((target, id)) = self.queue.first()
-            && let Some(at) = comes(*target)
-            && let Some(waiter) = self.waiters.get_mut(id)
-            && waiter.dozes_until.is_none_or(|until| until > at)
+    /// come later; this is called again when the first one has left. `wall_at` gives the instant at which a time comes.
+    pub(crate) fn wake_first(&mut self, wall_at: impl Fn(Time<Ros>) -> Option<Time<Steady>>) {
+        if let Some((first, id)) = self.queue.first()
+            && let Some(at) = wall_at(*first)
+            && let Some(waiter) = self.all.get_mut(id)
+            && waiter.checks_at.is_none_or(|until| until > at)
         {
-            waiter.dozes_until = Some(at);
-            waiter.wait_queue.ring();
+            waiter.checks_at = Some(at);
+            waiter.wait_queue.wake();
         }
     }
 
-    /// Wakes the waiters that would have checked again by themselves by now, as a time-out does.
-    pub(crate) fn ring_dozers(&self, now: Time<Steady>) {
-        let dozers = self.waiters.values();
-        for waiter in dozers.filter(|it| it.dozes_until.is_some_and(|until| until <= now)) {
-            waiter.wait_queue.ring();
+    /// Wakes the waiters that were to check again by themselves by now, as a time-out does.
+    pub(crate) fn wake_timed_out(&self, now: Time<Steady>) {
+        let waiters = self.all.values();
+        for waiter in waiters.filter(|it| it.checks_at.is_some_and(|until| until <= now)) {
+            waiter.wait_queue.wake();
         }
     }
 
     /// Wakes all waiters, so that they check again.
-    pub(crate) fn ring_all(&mut self) {
-        for (id, waiter) in &self.waiters {
+    pub(crate) fn wake_all(&mut self) {
+        for (id, waiter) in &self.all {
             if waiter.is_async {
-                self.to_look_at.insert(*id);
+                self.to_check.insert(*id);
             }
-            waiter.wait_queue.ring();
+            waiter.wait_queue.wake();
         }
     }
 
     /// Applies a jump to the waiters, and wakes those whose wait it ends.
     pub(crate) fn jump(&mut self, event: JumpEvent) {
         if event.kind == JumpKind::Forward {
-            let all = ..=(event.delta(), AlarmId::LAST);
-            let ids: Vec<_> = self.watchful.range(all).map(|(_, id)| *id).collect();
-            self.sleepers_jump(&ids, event);
+            let all = ..=(event.delta(), WaiterId::LAST);
+            let ids: Vec<_> = self.by_min_forward.range(all).map(|(_, id)| *id).collect();
+            self.apply_jump(&ids, event);
         } else {
-            let ids: Vec<_> = self.waiters.keys().copied().collect();
-            self.sleepers_jump(&ids, event);
+            let ids: Vec<_> = self.all.keys().copied().collect();
+            self.apply_jump(&ids, event);
         }
     }
 
-    fn sleepers_jump(&mut self, ids: &[AlarmId], event: JumpEvent) {
+    fn apply_jump(&mut self, ids: &[WaiterId], event: JumpEvent) {
         for id in ids {
-            let Some(waiter) = self.waiters.get_mut(id) else {
+            let Some(waiter) = self.all.get_mut(id) else {
                 continue;
             };
-            let sleeper = &mut waiter.sleeper;
-            sleeper.jump(event);
-            if sleeper.ended.is_some() {
-                self.ring(*id);
+            let target = &mut waiter.target;
+            target.jump(event);
+            if target.ended.is_some() {
+                self.wake(*id);
                 self.queue_at(*id, None);
-            } else if !sleeper.follows_timer {
-                let until = sleeper.until;
+            } else if !target.is_open_ended {
+                let until = target.until;
                 self.queue_at(*id, Some(until));
             }
         }
@@ -250,35 +251,35 @@ impl Alarms {
 }
 
 #[cfg(feature = "async")]
-impl Alarms {
+impl Waiters {
     /// Makes it an async sleep: one thread waits for all of these.
-    pub(crate) fn make_async(&mut self, id: AlarmId) {
-        self.disarm(id);
-        if let Some(waiter) = self.waiters.get_mut(&id) {
+    pub(crate) fn make_async(&mut self, id: WaiterId) {
+        self.dequeue(id);
+        if let Some(waiter) = self.all.get_mut(&id) {
             waiter.is_async = true;
         }
-        self.arm(id);
+        self.enqueue(id);
     }
 
     /// The earliest time that an async sleep waits for, and which sleep that is.
-    pub(crate) fn first_async(&self) -> Option<(Time<Ros>, AlarmId)> {
+    pub(crate) fn first_async(&self) -> Option<(Time<Ros>, WaiterId)> {
         self.async_queue.first().copied()
     }
 
     /// The async sleeps that have ended or were woken since the last call.
-    pub(crate) fn take_to_look_at(&mut self) -> BTreeSet<AlarmId> {
-        std::mem::take(&mut self.to_look_at)
+    pub(crate) fn take_to_check(&mut self) -> BTreeSet<WaiterId> {
+        std::mem::take(&mut self.to_check)
     }
 }
 
-impl Sleeper {
+impl WaitTarget {
     pub(crate) const fn until(until: Time<Ros>) -> Self {
         Self {
             until,
             once_started: None,
             period: None,
             on_jump: OnJump::Continue,
-            follows_timer: false,
+            is_open_ended: false,
             ended: None,
         }
     }
@@ -289,12 +290,12 @@ impl Sleeper {
         }
         let set_back = event.kind == JumpKind::Backward;
         if event.is_clock_change() {
-            self.ended = (!self.follows_timer).then_some(Err(SleepError::SourceChanged));
+            self.ended = (!self.is_open_ended).then_some(Err(SleepError::SourceChanged));
         } else if event.kind == JumpKind::Started
             && let Some(span) = self.once_started.take()
         {
             self.until = event.after.saturating_add(span);
-        } else if self.on_jump.minds(event) {
+        } else if self.on_jump.is_ended_by(event) {
             self.ended = Some(Err(SleepError::TimeJumped(event)));
         } else if let Some(period) = self.period.filter(|_| set_back)
             && event.after < self.until.saturating_sub(period)

@@ -12,8 +12,8 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
 
-use crate::clock::mailbox::{Letter, Mailbox as Waiting};
-use crate::clock::{ClockState, Extrapolation, Feed, SourceError, TimeSource, mailbox};
+use crate::clock::time_queue::{QueueItem, TimeQueue};
+use crate::clock::{ClockState, Extrapolation, Feed, SourceError, TimeSource, time_queue};
 use crate::time::{Ros, Speed, Steady, Time};
 
 use super::payload::decode_clock;
@@ -73,7 +73,7 @@ pub(crate) struct Inbox {
 struct Contents {
     /// Where to feed the time.
     feed: Option<Feed>,
-    messages: Waiting<Received>,
+    messages: TimeQueue<Received>,
     publishers: Option<(Feed, usize)>,
     /// Whether the source is switched on.
     is_enabled: bool,
@@ -130,7 +130,7 @@ impl TimeSource for ClockSource {
             .change(|contents| contents.feed = Some(feed.clone()));
         let (inbox, feed, follow) = (Arc::clone(&self.inbox), feed.clone(), self.follow.clone());
         let receive = move |sample: Sample| {
-            let since = feed.stopwatch();
+            let since = feed.steady_now();
             match read(&follow, &sample.payload().to_bytes(), since) {
                 Some(received) => inbox.change(|contents| contents.messages.put(received)),
                 None => feed.malformed(),
@@ -153,7 +153,7 @@ impl TimeSource for ClockSource {
     fn stop(&mut self) {
         self.subscription = None;
         self.inbox.change(|contents| {
-            (contents.messages, contents.is_enabled) = (Waiting::default(), false);
+            (contents.messages, contents.is_enabled) = (TimeQueue::default(), false);
         });
     }
 }
@@ -176,11 +176,11 @@ fn read(follow: &Follow, payload: &[u8], since: Time<Steady>) -> Option<Received
     }
 }
 
-impl Letter for Received {
-    fn said(&self) -> Option<mailbox::Said> {
+impl QueueItem for Received {
+    fn value(&self) -> Option<time_queue::TimeValue> {
         Some(match *self {
-            Self::Time(time) => mailbox::Said::Time(time),
-            Self::State(state, ..) => mailbox::Said::State(state),
+            Self::Time(time) => time_queue::TimeValue::Time(time),
+            Self::State(state, ..) => time_queue::TimeValue::State(state),
         })
     }
 }
