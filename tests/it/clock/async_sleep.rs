@@ -1,4 +1,4 @@
-//! Tasks that sleep on a clock, polled by hand: no runtime takes part.
+//! Tasks that sleep on a clock. The tests poll them; there is no runtime.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -9,49 +9,43 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
 
 use bagplay::clock::{Cancel, Clock, Fallback, OnJump, SimTime, Sleep, SleepError, TestClock};
-use bagplay::time::{Duration, Ros, Time};
+use bagplay::time::{Duration, Time};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::support::{at, ns};
 use crate::support::patience::{PATIENCE, until};
 
-fn at(nanos: i64) -> Time<Ros> {
-    Time::from_nanos(nanos)
-}
+/// Sends when a task is to be polled.
+struct SendsWakeUp(Sender<()>);
 
-fn ns(nanos: i64) -> Duration {
-    Duration::from_nanos(nanos)
-}
-
-/// Tells that a task is to be polled.
-struct Tells(Sender<()>);
-
-impl Wake for Tells {
+impl Wake for SendsWakeUp {
     fn wake(self: Arc<Self>) {
-        // Woken more often than it is polled.
+        // The channel is full if the task was woken before and has not been polled since.
         let _ = self.0.try_send(());
     }
 }
 
+/// A waker, and a receiver that tells when it was woken.
 fn waker() -> (Waker, Receiver<()>) {
-    let (tell, told) = bounded(1);
-    (Waker::from(Arc::new(Tells(tell))), told)
+    let (sender, woken) = bounded(1);
+    (Waker::from(Arc::new(SendsWakeUp(sender))), woken)
 }
 
 /// Polls whenever it is woken, until it is done.
 #[track_caller]
 fn block_on<T>(task: impl Future<Output = T>) -> T {
-    let (waker, told) = waker();
+    let (waker, woken) = waker();
     let mut task = pin!(task);
     loop {
         if let Poll::Ready(outcome) = task.as_mut().poll(&mut Context::from_waker(&waker)) {
             return outcome;
         }
-        told.recv_timeout(PATIENCE).expect("it is not woken");
+        woken.recv_timeout(PATIENCE).expect("it is not woken");
     }
 }
 
-/// What comes of a sleep when this happens.
-fn after(
+/// How a sleep ends if `event` happens during it.
+fn sleep_during_event(
     sleep: impl FnOnce(&Clock) -> Sleep,
     event: impl FnOnce(&TestClock),
 ) -> Result<(), SleepError> {
@@ -70,27 +64,27 @@ fn after(
 fn a_task_sleeps_as_a_thread_does() {
     let cancel = Cancel::new();
     let steady = |clock: &Clock| clock.sleep_for_async(ns(50), OnJump::ErrorOnBackward);
-    assert_eq!(after(steady, |test| test.set(at(150))), Ok(()));
-    let jumped = after(steady, |test| test.set(at(99)));
+    assert_eq!(sleep_during_event(steady, |test| test.set(at(150))), Ok(()));
+    let jumped = sleep_during_event(steady, |test| test.set(at(99)));
     assert!(matches!(jumped, Err(SleepError::TimeJumped(_))));
-    let changed = after(steady, |test| test.writer().deactivate());
+    let changed = sleep_during_event(steady, |test| test.writer().deactivate());
     assert_eq!(changed, Err(SleepError::SourceChanged));
-    let shut = after(steady, |test| test.writer().shut_down());
+    let shut = sleep_during_event(steady, |test| test.writer().shut_down());
     assert_eq!(shut, Err(SleepError::Shutdown));
     let target = |clock: &Clock| {
         let options = OnJump::Continue.unless(&cancel).within(ns(50));
         clock.sleep_until_async(at(1_000), options)
     };
-    let timed_out = after(target, |test| test.pass(ns(50)));
+    let timed_out = sleep_during_event(target, |test| test.pass(ns(50)));
     assert_eq!(timed_out, Err(SleepError::TimedOut));
     assert_eq!(
-        after(target, |_| cancel.cancel()),
+        sleep_during_event(target, |_| cancel.cancel()),
         Err(SleepError::Cancelled)
     );
 }
 
 #[test]
-fn what_has_come_is_not_waited_for() {
+fn a_sleep_whose_target_has_come_is_ready_at_once() {
     let test = TestClock::new(at(100));
     let clock = test.ros();
     assert_eq!(
@@ -104,12 +98,12 @@ fn what_has_come_is_not_waited_for() {
     test.wait_asleep(&clock, 0);
 }
 
-/// Also from the first time there is, and again and again.
+/// A sleep that is ready stays ready.
 #[test]
 fn a_span_counts_from_the_first_time() {
     let test = TestClock::new(Time::ZERO);
     let clock = test.ros();
-    let (waker, told) = waker();
+    let (waker, woken) = waker();
     let mut context = Context::from_waker(&waker);
     let mut sleep = pin!(clock.sleep_for_async(ns(50), OnJump::Continue));
     test.wait_asleep(&clock, 1);
@@ -119,13 +113,13 @@ fn a_span_counts_from_the_first_time() {
         assert_eq!(sleep.as_mut().poll(&mut context), Poll::Pending);
     }
     test.set(at(1_050));
-    told.recv_timeout(PATIENCE).unwrap();
+    woken.recv_timeout(PATIENCE).unwrap();
     for _ in 0..2 {
         assert_eq!(sleep.as_mut().poll(&mut context), Poll::Ready(Ok(())));
     }
 }
 
-/// One thread waits for all of them, and each is woken by its own deadline.
+/// Each task is woken at its own target.
 #[test]
 fn a_thousand_tasks_need_one_thread() {
     let test = TestClock::new(at(0));
@@ -136,8 +130,8 @@ fn a_thousand_tasks_need_one_thread() {
         let mut tasks: Vec<_> = (1..=1_000)
             .map(|nth| {
                 let sleep = clock.sleep_until_async(start + ns(nth), OnJump::Continue);
-                let (waker, told) = waker();
-                (Box::pin(sleep), waker, told)
+                let (waker, woken) = waker();
+                (Box::pin(sleep), waker, woken)
             })
             .collect();
         test.wait_asleep(&clock, 1);
@@ -146,57 +140,57 @@ fn a_thousand_tasks_need_one_thread() {
             assert_eq!(polled, Poll::Pending);
         }
         test.advance(ns(400));
-        for (task, waker, told) in tasks.drain(..400) {
-            told.recv_timeout(PATIENCE).unwrap();
+        for (task, waker, woken) in tasks.drain(..400) {
+            woken.recv_timeout(PATIENCE).unwrap();
             let mut task = task;
             let polled = task.as_mut().poll(&mut Context::from_waker(&waker));
             assert_eq!(polled, Poll::Ready(Ok(())));
         }
         test.wait_asleep(&clock, 1);
-        assert!(tasks.iter().all(|(_, _, told)| told.is_empty()));
+        assert!(tasks.iter().all(|(_, _, woken)| woken.is_empty()));
         drop(tasks);
     }
 }
 
-/// Remembers which threads wake the task.
-struct Remembers {
+/// Records which threads wake the task.
+struct RecordsThreads {
     threads: Mutex<HashSet<ThreadId>>,
-    tell: Sender<()>,
+    sender: Sender<()>,
 }
 
-impl Wake for Remembers {
+impl Wake for RecordsThreads {
     fn wake(self: Arc<Self>) {
         self.threads.lock().unwrap().insert(thread::current().id());
-        self.tell.send(()).unwrap();
+        self.sender.send(()).unwrap();
     }
 }
 
-/// The thread stays for a second after the last sleep, so only a machine that stands still for so long takes another.
+/// The thread ends a second after the last sleep, so another one is started only if the machine stands still that long.
 #[test]
 fn a_loop_of_sleeps_does_not_start_a_thread_for_each() {
     let test = TestClock::new(at(1));
     let clock = test.ros();
-    let (tell, told) = bounded(1);
-    let remembers = Arc::new(Remembers {
+    let (sender, woken) = bounded(1);
+    let records = Arc::new(RecordsThreads {
         threads: Mutex::default(),
-        tell,
+        sender,
     });
-    let waker = Waker::from(Arc::clone(&remembers));
+    let waker = Waker::from(Arc::clone(&records));
     let mut context = Context::from_waker(&waker);
     for _ in 0..200 {
         let mut sleep = pin!(clock.sleep_for_async(ns(1), OnJump::Continue));
         assert_eq!(sleep.as_mut().poll(&mut context), Poll::Pending);
         test.wait_asleep(&clock, 1);
         test.advance(ns(1));
-        told.recv_timeout(PATIENCE).unwrap();
+        woken.recv_timeout(PATIENCE).unwrap();
         assert_eq!(sleep.as_mut().poll(&mut context), Poll::Ready(Ok(())));
     }
-    let threads = remembers.threads.lock().unwrap().len();
+    let threads = records.threads.lock().unwrap().len();
     assert!(threads <= 10, "{threads} threads for 200 sleeps");
 }
 
 #[test]
-fn a_sleep_that_is_not_the_first_to_end_wakes_no_thread() {
+fn a_new_sleep_wakes_the_thread_only_if_it_ends_first() {
     let test = TestClock::new(at(1));
     let clock = test.ros();
     let first = clock.sleep_until_async(at(10), OnJump::Continue);
@@ -206,17 +200,17 @@ fn a_sleep_that_is_not_the_first_to_end_wakes_no_thread() {
     let others: Vec<_> = (100..1_100).map(later).collect();
     test.wait_asleep(&clock, 1);
     assert_eq!(test.wakeups(&clock), woken);
-    // One that ends before the others does.
+    // This one ends before the others.
     let earliest = clock.sleep_until_async(at(5), OnJump::Continue);
     test.wait_asleep(&clock, 1);
     assert_eq!(test.wakeups(&clock), woken + 1);
     drop((first, others, earliest));
 }
 
-/// In a process of its own, in which every thread would need a stack that no memory can hold.
+/// In a process of its own, in which every thread would need a stack that does not fit into memory.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_sleep_tells_that_no_thread_can_be_started() {
+fn without_a_thread_a_sleep_ends_with_an_error() {
     const CHILD: &str = "BAGPLAY_TEST_NO_THREAD";
     if std::env::var_os(CHILD).is_some() {
         let sleep = Clock::steady().sleep_for_async(Duration::from_secs(3_600), OnJump::Continue);
@@ -224,19 +218,19 @@ fn a_sleep_tells_that_no_thread_can_be_started() {
         println!("no thread could be started");
         return;
     }
-    let name = "clock::async_sleep::a_sleep_tells_that_no_thread_can_be_started";
+    let name = "clock::async_sleep::without_a_thread_a_sleep_ends_with_an_error";
     let child = Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--test-threads=1", "--nocapture"])
         .env("RUST_MIN_STACK", (usize::MAX >> 4).to_string())
         .env(CHILD, "1")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success(), "{said}");
-    assert!(said.contains("no thread could be started"), "{said}");
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "{output}");
+    assert!(output.contains("no thread could be started"), "{output}");
 }
 
-/// On clocks of the machine nobody rings.
+/// Where no test moves the time.
 #[test]
 fn a_task_sleeps_on_the_machines_clocks() {
     let millis = Duration::from_millis(3);
@@ -257,9 +251,8 @@ fn a_task_sleeps_on_the_machines_clocks() {
     assert_eq!(block_on(timed_out), Err(SleepError::TimedOut));
 }
 
-/// And lets go of it with the last sleep.
 #[test]
-fn a_sleep_keeps_the_source() {
+fn an_async_sleep_keeps_the_source_until_it_ends() {
     let (sim, feed) = SimTime::fed();
     let clock = sim.clock();
     sim.enable().unwrap();
@@ -272,5 +265,5 @@ fn a_sleep_keeps_the_source() {
     feed.time(at(10));
     assert_eq!(block_on(sleep), Ok(()));
     drop(handle);
-    until("let go", || Arc::strong_count(&owned) == 1);
+    until("the drop of the source", || Arc::strong_count(&owned) == 1);
 }

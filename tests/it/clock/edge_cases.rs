@@ -1,32 +1,26 @@
-//! Ends of ranges and rare values: periods of zero, the last instant, rates beyond a nanosecond, a source that is
-//! disabled and enabled again.
+//! Ends of ranges and rare values: periods of zero, the last instant, rates with a period below a nanosecond, a source
+//! that is disabled and enabled again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bagplay::clock::{
-    Clock, ClockState, Extrapolation, Feed, InvalidPeriod, MissedTicks, Rate, SimTime, SourceError,
-    TestClock, TimeSource, TimerOptions, Timers,
+    Clock, ClockState, Extrapolation, InvalidPeriod, MissedTicks, Rate, SimTime, TestClock,
+    TimerOptions, Timers,
 };
 use bagplay::time::{Duration, Ros, Speed, Time};
 
-fn ns(nanos: i64) -> Duration {
-    Duration::from_nanos(nanos)
-}
+use super::support::{at, ns};
 
-fn at(nanos: i64) -> Time<Ros> {
-    Time::from_nanos(nanos)
-}
-
-/// A count and what a callback does with it.
+/// A counter twice: for a callback, and for the test.
 fn counter() -> (Arc<AtomicUsize>, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     (Arc::clone(&count), count)
 }
 
-/// Such a timer is due at every instant, so there is no next one to drive to.
+/// Such a timer is due at every instant, so its next deadline is no step of `drive`.
 #[test]
-fn a_timer_without_a_period_is_driven_from_one_stop_to_the_next() {
+fn a_timer_with_a_period_of_zero_is_served_after_each_step_of_a_drive() {
     let test = TestClock::new(at(1_000));
     let (counted, count) = counter();
     let (others, other) = counter();
@@ -43,14 +37,14 @@ fn a_timer_without_a_period_is_driven_from_one_stop_to_the_next() {
         .unwrap();
     test.drive(&mut timers, Duration::from_secs(350));
     assert_eq!(other.load(Ordering::Relaxed), 3);
-    // Before the first step, with each tick of the other one, and at the end.
+    // Before the first step, after each of the three ticks of the other timer, and at the end.
     assert_eq!(count.load(Ordering::Relaxed), 5);
     assert_eq!(test.ros().now(), at(1_000) + Duration::from_secs(350));
 }
 
-/// Also one that lost its period after it was made, and one that ticks once without delay.
+/// A timer whose period became zero after it was made, and one that ticks once without delay.
 #[test]
-fn other_timers_without_a_period_are_served_when_they_are_due() {
+fn timers_with_a_period_of_zero_are_served_when_they_are_due() {
     let test = TestClock::new(at(1_000));
     let (counted, count) = counter();
     let mut timers = Timers::new(&test.ros());
@@ -77,7 +71,7 @@ fn other_timers_without_a_period_are_served_when_they_are_due() {
 }
 
 #[test]
-fn ticks_that_were_missed_before_a_drive_are_all_served() {
+fn drive_serves_all_ticks_that_were_missed_before() {
     let test = TestClock::new(at(1_000));
     let (counted, count) = counter();
     let mut timers = Timers::new(&test.ros());
@@ -93,7 +87,7 @@ fn ticks_that_were_missed_before_a_drive_are_all_served() {
 }
 
 #[test]
-fn the_machines_clocks_end_where_their_range_does() {
+fn test_clocks_stop_at_the_end_of_the_range() {
     let test = TestClock::new(at(1));
     let (steady, system) = (test.steady(), test.system());
     for _ in 0..2 {
@@ -107,48 +101,34 @@ fn the_machines_clocks_end_where_their_range_does() {
 }
 
 #[test]
-fn a_rate_that_no_period_can_keep_is_refused_for_what_it_is() {
+fn a_rate_without_a_valid_period_is_an_error_with_its_reason() {
     let clock = Clock::steady();
-    let why = |hz| Rate::from_hz(&clock, hz).unwrap_err();
+    let error = |hz| Rate::from_hz(&clock, hz).unwrap_err();
     for hz in [1e9 + 1.0, 2e9, 3e9, f64::MAX] {
-        assert_eq!(why(hz), InvalidPeriod::TooFast(hz));
+        assert_eq!(error(hz), InvalidPeriod::TooFast(hz));
     }
     assert_eq!(
-        why(3e9).to_string(),
+        error(3e9).to_string(),
         "a rate of 3000000000 Hz has a period of less than a nanosecond; 1e9 Hz is the highest"
     );
     for hz in [1e-10, 1e-300, f64::MIN_POSITIVE] {
-        assert_eq!(why(hz), InvalidPeriod::TooSlow(hz));
+        assert_eq!(error(hz), InvalidPeriod::TooSlow(hz));
     }
     for hz in [0.0, -0.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
-        assert!(matches!(why(hz), InvalidPeriod::NotARate(_)), "{hz}");
+        assert!(matches!(error(hz), InvalidPeriod::NotARate(_)), "{hz}");
     }
     for (hz, period) in [(1e9, 1), (4e8, 3), (0.25, 4_000_000_000)] {
         assert_eq!(Rate::from_hz(&clock, hz).unwrap().period(), ns(period));
     }
 }
 
-/// Gives a feed to say the time with.
-struct Open(crossbeam_channel::Sender<Feed>);
-
-impl TimeSource for Open {
-    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
-        self.0.send(feed.clone()).unwrap();
-        Ok(())
-    }
-
-    fn stop(&mut self) {}
-}
-
-/// What a source would have said while it was off is known to nobody: it may have paused.
+/// The source may have paused while it was off, so its last state is not extrapolated.
 #[test]
-fn a_clock_that_is_switched_on_again_shows_what_was_said_last() {
+fn a_clock_that_is_switched_on_again_shows_the_last_time() {
     let test = TestClock::new(at(1));
-    let (sender, feeds) = crossbeam_channel::bounded(10);
-    let sim = SimTime::on_test_clock(&test, Open(sender));
+    let (sim, feed) = SimTime::fed_on_test_clock(&test);
     let clock = sim.clock();
     sim.enable().unwrap();
-    let feed = feeds.recv().unwrap();
     let how = Extrapolation::for_at_most(Duration::MAX);
     feed.state(ClockState::new(at(5_000), Some(Speed::NORMAL)), how);
     test.pass(ns(100));
@@ -164,9 +144,8 @@ fn a_clock_that_is_switched_on_again_shows_what_was_said_last() {
     }
 }
 
-/// What is said while a clock is not active goes on as it was said.
 #[test]
-fn a_state_that_was_said_before_the_clock_was_active_goes_on() {
+fn a_state_that_was_set_while_the_clock_was_inactive_is_extrapolated() {
     let test = TestClock::new(at(1));
     let (clock, writer) = test.another_ros(bagplay::clock::Fallback::Zero);
     let how = Extrapolation::for_at_most(Duration::MAX);

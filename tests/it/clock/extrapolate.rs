@@ -5,30 +5,24 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bagplay::clock::{
-    Clock, ClockState, Extrapolation, Fallback, JumpFilter, JumpHandle, LateTick, OnJump, Phase,
-    TestClock, Timer,
+    Clock, ClockState, Extrapolation, Fallback, JumpHandle, LateTick, OnJump, Phase, TestClock,
+    Timer,
 };
-use bagplay::time::{Duration, Ros, Speed, Time};
+use bagplay::time::{Duration, Speed, Time};
 
-fn at(nanos: i64) -> Time<Ros> {
-    Time::from_nanos(nanos)
-}
-
-fn ns(nanos: i64) -> Duration {
-    Duration::from_nanos(nanos)
-}
+use super::support::{SEC, at, log_jumps, ns};
 
 fn speed(factor: f64) -> Option<Speed> {
     Speed::from_f64(factor).ok()
 }
 
 const HOW: Extrapolation = Extrapolation::for_at_most(Duration::from_nanos(1_000));
-const JUMPS: Extrapolation = Extrapolation {
+const LATE_TICKS_JUMP: Extrapolation = Extrapolation {
     late: LateTick::Jump,
     ..HOW
 };
 
-fn say(test: &TestClock, time: i64, factor: f64, generation: u64) {
+fn set_state(test: &TestClock, time: i64, factor: f64, generation: u64) {
     let state = ClockState {
         generation,
         ..ClockState::new(at(time), speed(factor))
@@ -36,20 +30,9 @@ fn say(test: &TestClock, time: i64, factor: f64, generation: u64) {
     test.writer().set_state(state, HOW);
 }
 
-/// All jumps of the clock, as kind and delta.
-fn events(test: &TestClock) -> (JumpHandle, impl Fn() -> Vec<String> + use<>) {
-    let log = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&log);
-    let handle = test
-        .ros()
-        .on_jump(JumpFilter::any(), move |phase, jump| {
-            if phase == Phase::After {
-                let line = format!("{:?} {}", jump.kind, jump.delta().as_nanos());
-                told.lock().unwrap().push(line);
-            }
-        })
-        .unwrap();
-    (handle, move || std::mem::take(&mut log.lock().unwrap()))
+/// All jumps of the clock, as kind and difference.
+fn log_deltas(test: &TestClock) -> (JumpHandle, impl Fn() -> Vec<String> + use<>) {
+    log_jumps(&test.ros(), |jump| jump.delta().as_nanos())
 }
 
 #[test]
@@ -63,7 +46,7 @@ fn time_goes_on_at_the_factor_until_the_tick_is_too_old() {
         (-1.0, [9_900, 9_000, 9_000]),
     ] {
         let test = TestClock::new(Time::ZERO);
-        say(&test, 10_000, factor, 0);
+        set_state(&test, 10_000, factor, 0);
         assert_eq!(test.ros().now(), at(10_000));
         let later = [100, 900, 4_000].map(|span| {
             test.pass(ns(span));
@@ -83,65 +66,65 @@ fn a_plain_tick_stands_still() {
 #[test]
 fn pauses_and_jumps_take_effect_at_once() {
     let test = TestClock::new(Time::ZERO);
-    let (clock, (_handle, events)) = (test.ros(), events(&test));
-    say(&test, 1_000, 1.0, 0);
+    let (clock, (_handle, events)) = (test.ros(), log_deltas(&test));
+    set_state(&test, 1_000, 1.0, 0);
     test.pass(ns(100));
-    say(&test, 1_100, 0.0, 0); // paused, exactly where the time is
+    set_state(&test, 1_100, 0.0, 0); // paused, exactly where the time is
     test.pass(ns(500));
     assert_eq!(clock.now(), at(1_100));
-    say(&test, 1_100, 2.0, 0); // goes on
+    set_state(&test, 1_100, 2.0, 0); // goes on
     test.pass(ns(50));
     assert_eq!(clock.now(), at(1_200));
     assert_eq!(events(), ["Started 1000"], "none of this is a jump");
-    say(&test, 50, 2.0, 1);
+    set_state(&test, 50, 2.0, 1);
     test.pass(ns(5));
     assert_eq!(
         (clock.now(), events()),
         (at(60), vec!["Backward -1150".into()])
     );
-    say(&test, 5_000, 2.0, 2);
+    set_state(&test, 5_000, 2.0, 2);
     assert_eq!(
         (clock.now(), events()),
         (at(5_000), vec!["Forward 4940".into()])
     );
 }
 
-/// A tick behind what was shown is waited for; with the other policy it is a jump.
+/// The clock waits for a tick that is behind what was shown; with the other policy it jumps back.
 #[test]
 fn a_late_tick_is_no_backward_jump_unless_the_policy_says_so() {
-    for (how, shown, told) in [
+    for (how, shown, jumps) in [
         (HOW, [1_100, 1_100, 1_120], &[][..]),
-        (JUMPS, [1_070, 1_090, 1_120], &["Backward -30"]),
+        (LATE_TICKS_JUMP, [1_070, 1_090, 1_120], &["Backward -30"]),
     ] {
         let test = TestClock::new(Time::ZERO);
-        let (clock, (_handle, events)) = (test.ros(), events(&test));
-        let say = |time| {
+        let (clock, (_handle, events)) = (test.ros(), log_deltas(&test));
+        let set = |time| {
             let state = ClockState::new(at(time), speed(1.0));
             test.writer().set_state(state, how);
         };
-        say(1_000);
+        set(1_000);
         test.pass(ns(100));
         events();
-        say(1_070);
+        set(1_070);
         let later = [0, 20, 30].map(|span| {
             test.pass(ns(span));
             clock.now().as_nanos()
         });
         assert_eq!(
             (later, events()),
-            (shown, told.iter().map(ToString::to_string).collect())
+            (shown, jumps.iter().map(ToString::to_string).collect())
         );
     }
     // a pause behind what was shown holds that
     let test = TestClock::new(Time::ZERO);
-    say(&test, 1_000, 1.0, 0);
+    set_state(&test, 1_000, 1.0, 0);
     test.pass(ns(100));
-    say(&test, 1_060, 0.0, 0);
+    set_state(&test, 1_060, 0.0, 0);
     assert_eq!(test.ros().now(), at(1_100));
 }
 
 #[test]
-fn a_tick_that_is_old_by_its_stamp_is_shown_but_not_gone_on_from() {
+fn a_tick_that_is_old_by_its_stamp_is_shown_but_not_extrapolated() {
     let test = TestClock::new(Time::ZERO);
     let now = test.system().now();
     for (age, later) in [
@@ -171,11 +154,11 @@ fn a_tick_that_is_old_by_its_stamp_is_shown_but_not_gone_on_from() {
     assert_eq!(test.ros().now(), at(1_100));
 }
 
-/// A change of direction is reported apart from jumps; running backwards is not one jump after another.
+/// `on_reverse` reports a change of direction. Time that runs backwards does not jump at each tick.
 #[test]
-fn a_source_that_turns_round_is_announced() {
+fn a_change_of_direction_is_reported_and_is_one_event() {
     let test = TestClock::new(Time::ZERO);
-    let (clock, (_handle, events)) = (test.ros(), events(&test));
+    let (clock, (_handle, events)) = (test.ros(), log_deltas(&test));
     let turns = Arc::new(Mutex::new(Vec::new()));
     let (log, seen) = (Arc::clone(&turns), clock.clone());
     let _reversals = clock.on_reverse(move |phase, reversal| {
@@ -187,13 +170,13 @@ fn a_source_that_turns_round_is_announced() {
             now,
         ));
     });
-    say(&test, 1_000, 1.0, 0);
+    set_state(&test, 1_000, 1.0, 0);
     test.pass(ns(100));
-    say(&test, 1_090, -1.0, 1);
+    set_state(&test, 1_090, -1.0, 1);
     test.pass(ns(40));
     assert_eq!(clock.now(), at(1_050));
-    say(&test, 1_050, -1.0, 1);
-    say(&test, 1_055, -1.0, 1); // late: it stands until the line is there
+    set_state(&test, 1_050, -1.0, 1);
+    set_state(&test, 1_055, -1.0, 1); // late: the time stands still until the extrapolation has caught up
     assert_eq!(clock.now(), at(1_050));
     test.pass(ns(10));
     assert_eq!(clock.now(), at(1_045));
@@ -205,10 +188,10 @@ fn a_source_that_turns_round_is_announced() {
     assert_eq!(events(), ["Started 1000", "Backward -10"]);
 }
 
-/// Also after a pause: the direction is the last one.
+/// The direction before a pause is the last one that was not zero.
 #[test]
-fn a_turn_is_announced_also_out_of_a_pause() {
-    // (factors that are said one after the other, how many of them turn round)
+fn a_change_of_direction_is_reported_after_a_pause() {
+    // (factors one after the other, how many of them change the direction)
     for (factors, turns) in [
         (&[0.0, -1.0][..], 1),
         (&[0.0, 1.0], 0),
@@ -217,25 +200,24 @@ fn a_turn_is_announced_also_out_of_a_pause() {
         (&[-1.0, 0.0, 1.0, 0.0, -1.0], 2),
     ] {
         let test = TestClock::new(Time::ZERO);
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&told);
+        let reported = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&reported);
         let _handle = test.ros().on_reverse(move |phase, reversal| {
             log.lock().unwrap().push((phase, reversal.at));
         });
         for (generation, factor) in (0..).zip(factors) {
-            say(&test, 10_000, *factor, generation);
+            set_state(&test, 10_000, *factor, generation);
         }
         let turn = [Phase::Before, Phase::After].map(|phase| (phase, at(10_000)));
-        assert_eq!(*told.lock().unwrap(), turn.repeat(turns), "{factors:?}");
+        assert_eq!(*reported.lock().unwrap(), turn.repeat(turns), "{factors:?}");
     }
 }
 
-/// (time and factor that are said, what passes then, what is shown after that), in tenths of a second
+/// (time and factor that are set, how long the machine's time passes, what is shown then), in tenths of a second
 type Row<'a> = &'a [(Option<(i64, f64)>, i64, i64)];
 
-/// rosbag2's sequences.
 #[test]
-fn the_time_controllers_rows() {
+fn the_clock_shows_what_rosbag2s_time_controller_shows() {
     const TENTH: i64 = 100_000_000;
     let how = Extrapolation::for_at_most(Duration::MAX);
     let rows: [Row<'_>; 6] = [
@@ -264,8 +246,8 @@ fn the_time_controllers_rows() {
     ];
     for row in rows {
         let test = TestClock::new(Time::ZERO);
-        for (generation, (said, pass, shown)) in (0..).zip(row) {
-            if let Some((time, factor)) = said {
+        for (generation, (state, pass, shown)) in (0..).zip(row) {
+            if let Some((time, factor)) = state {
                 let state = ClockState {
                     generation,
                     ..ClockState::new(at(time * TENTH), speed(*factor))
@@ -276,7 +258,7 @@ fn the_time_controllers_rows() {
             assert_eq!(test.ros().now(), at(shown * TENTH), "{row:?}");
         }
     }
-    // exact where a float product is not: 2^61 + 1
+    // Exact where a product of floats is not: 2^61 + 1.
     let test = TestClock::new(at(1));
     test.writer()
         .set_state(ClockState::new(at(1), speed(1.0)), how);
@@ -285,9 +267,9 @@ fn the_time_controllers_rows() {
 }
 
 #[test]
-fn sleepers_and_timers_follow_a_time_that_goes_on_by_itself() {
+fn sleepers_and_timers_follow_extrapolated_time() {
     let test = TestClock::new(Time::ZERO);
-    say(&test, 1_000, 2.0, 0);
+    set_state(&test, 1_000, 2.0, 0);
     let clock = test.ros();
     let timer = Timer::new(&clock, ns(100)).unwrap();
     thread::scope(|scope| {
@@ -301,13 +283,13 @@ fn sleepers_and_timers_follow_a_time_that_goes_on_by_itself() {
     assert!(timer.is_ready());
 }
 
-/// rosbag2's sleeper on a paused clock gives up; ours sleeps on, and the pause is time that it does not see.
+/// A sleep on rosbag2's paused clock ends early; here it lasts longer by the pause.
 #[test]
-fn a_pause_holds_a_sleeper_up_and_does_not_end_its_sleep() {
+fn a_pause_does_not_end_a_sleep() {
     for begins_paused in [true, false] {
         let test = TestClock::new(Time::ZERO);
         let clock = test.ros();
-        say(&test, 1_000, if begins_paused { 0.0 } else { 1.0 }, 0);
+        set_state(&test, 1_000, if begins_paused { 0.0 } else { 1.0 }, 0);
         let any = OnJump::ErrorOnAny {
             min_forward: ns(1_000),
         };
@@ -316,13 +298,13 @@ fn a_pause_holds_a_sleeper_up_and_does_not_end_its_sleep() {
             test.wait_asleep(&clock, 1);
             if !begins_paused {
                 test.pass(ns(99));
-                say(&test, 1_099, 0.0, 0);
+                set_state(&test, 1_099, 0.0, 0);
             }
             test.pass(ns(900));
             test.wait_asleep(&clock, 1);
             assert!(!sleeper.is_finished());
             let held = clock.now().as_nanos();
-            say(&test, held, 1.0, 0);
+            set_state(&test, held, 1.0, 0);
             test.pass(at(1_100) - at(held));
             assert_eq!(sleeper.join().unwrap(), Ok(()));
         });
@@ -330,9 +312,9 @@ fn a_pause_holds_a_sleeper_up_and_does_not_end_its_sleep() {
     }
 }
 
-/// On the machine's clock the sleeper wakes by itself.
+/// On the machine's clock a sleep ends without another tick.
 #[test]
-fn a_sleeper_on_the_machine_needs_no_tick() {
+fn a_sleep_on_extrapolated_time_needs_no_tick() {
     let (clock, writer) = Clock::ros(Fallback::Zero);
     let how = Extrapolation::for_at_most(Duration::from_secs(60));
     writer.set_state(ClockState::new(at(1), speed(10.0)), how);
@@ -342,9 +324,9 @@ fn a_sleeper_on_the_machine_needs_no_tick() {
     assert!(clock.now() >= target);
 }
 
-/// No reader ever sees an earlier time than before, though every tick comes late by another while.
+/// Each tick is late by a different span.
 #[test]
-fn late_ticks_never_turn_a_reader_back() {
+fn no_reader_sees_an_earlier_time_after_late_ticks() {
     let (clock, writer) = Clock::ros(Fallback::Zero);
     let how = Extrapolation::for_at_most(Duration::from_secs(60));
     let (steady, start) = (Clock::steady(), at(1_000_000_000));
@@ -373,15 +355,14 @@ fn late_ticks_never_turn_a_reader_back() {
 }
 
 #[test]
-fn the_time_controllers_rows_are_exact() {
-    const SEC: i64 = 1_000_000_000;
+fn extrapolated_time_is_exact_for_long_spans_and_any_factor() {
     let start = 1_234_567_890;
     for (factor, passed, due) in [
         (1.0, SEC, SEC),
         (1.0, 10 * SEC, 10 * SEC),
         (1.0, 100 * SEC, 100 * SEC),
         (1.0, 1 << 61, 1 << 61),
-        // Within 10 ns where the product is one of floats.
+        // With a product of floats the error would be up to 10 ns.
         (1.0, (1 << 61) + 1, (1 << 61) + 1),
         (2.5, 3 * SEC, 7_500_000_000),
         (0.4, 12 * SEC, 4_800_000_000),

@@ -1,156 +1,92 @@
-//! What handlers, sleepers and observers may expect of each other.
-//!
-//! A thread that waits in vain shows as an expired deadline.
+//! Handlers, sleeps and readers that run at the same time. A thread that waits for ever fails its test at a time limit.
 
 use std::panic::panic_any;
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use bagplay::clock::{
     Cancel, Clock, ClockState, Cycle, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpHandle,
-    JumpKind, OnJump, Phase, Rate, SleepError, SleepOptions, TestClock, Timer, TimerError, Timers,
+    JumpKind, OnJump, Phase, Rate, SleepError, TestClock, Timer, TimerError, Timers,
 };
-use bagplay::time::{Duration, Ros, Speed, Time};
+use bagplay::time::{Ros, Speed, Time};
 
+use super::support::{LogLines, SEC, at, backward, ns, returns, sleep_during};
 use crate::support::patience::PATIENCE;
 
-const SEC: i64 = 1_000_000_000;
-
-fn at(nanos: i64) -> Time<Ros> {
-    Time::from_nanos(nanos)
-}
-
-fn ns(nanos: i64) -> Duration {
-    Duration::from_nanos(nanos)
-}
-
-fn back() -> JumpFilter {
-    JumpFilter::new().min_backward(ns(1))
-}
-
-/// What `call` gives, in a thread of its own; a panic if it does not come back.
-fn ends<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {
-    let (done, is_done) = sync_channel(1);
-    let calling = thread::spawn(move || {
-        let found = call();
-        done.send(()).unwrap();
-        found
-    });
-    // A hang-up is a panic in there.
-    let waited = is_done.recv_timeout(PATIENCE);
-    assert_ne!(waited, Err(RecvTimeoutError::Timeout), "it hangs");
-    calling.join().unwrap()
-}
-
-/// Puts the time before each line, as programs do.
-struct Stamps(Clock);
-
-impl tracing::Subscriber for Stamps {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, _: &tracing::Event<'_>) {
-        self.0.now();
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
+/// The log subscriber reads the clock for each line, as log formatters do.
 #[test]
 fn a_panic_of_a_handler_is_logged_with_the_time() {
     let test = TestClock::new(at(100));
     let clock = test.ros();
-    let handle = clock.on_jump(back(), |_, _| panic!("its own fault"));
-    let stamps = Stamps(clock.clone());
-    let _test = ends(move || {
-        tracing::subscriber::with_default(stamps, || test.set(at(10)));
+    let handle = clock.on_jump(backward(), |_, _| panic!("its own fault"));
+    let reading = clock.clone();
+    let log = LogLines(move |_| {
+        reading.now();
+    });
+    let _test = returns(move || {
+        tracing::subscriber::with_default(log, || test.set(at(10)));
         test
     });
     assert_eq!((handle.unwrap().panics(), clock.now()), (2, at(10)));
 }
 
-/// Does it when it is dropped.
-struct Last<F: FnMut()>(F);
+/// Calls a function when it is dropped.
+struct CallsWhenDropped<F: FnMut()>(F);
 
-impl<F: FnMut()> Drop for Last<F> {
+impl<F: FnMut()> Drop for CallsWhenDropped<F> {
     fn drop(&mut self) {
         (self.0)();
     }
 }
 
-/// A handler that drops its own handle and with that what it owns, which then does `last`.
-fn owns(clock: &Clock, last: impl FnMut() + Send + 'static) {
+/// Registers a handler that drops its own handle. What the handler owns is dropped with it and calls `when_dropped`.
+fn drops_itself(clock: &Clock, when_dropped: impl FnMut() + Send + 'static) {
     let slot = Arc::new(Mutex::new(None::<JumpHandle>));
-    let (own, last) = (Arc::clone(&slot), Last(last));
-    let handle = clock.on_jump(back(), move |_, _| {
-        let _owned = &last;
+    let (own, value) = (Arc::clone(&slot), CallsWhenDropped(when_dropped));
+    let handle = clock.on_jump(backward(), move |_, _| {
+        let _owned = &value;
         own.lock().unwrap().take();
     });
     *slot.lock().unwrap() = Some(handle.unwrap());
 }
 
 #[test]
-fn what_a_handler_owns_may_read_the_clock_when_it_goes() {
+fn a_value_that_a_handler_owns_may_read_the_clock_in_its_drop() {
     let test = TestClock::new(at(100));
     let clock = test.ros();
     let timer = Timer::new(&clock, ns(5)).unwrap();
-    let (tell, told) = sync_channel(1);
+    let (send, received) = sync_channel(1);
     let (own, canceled) = (clock.clone(), timer.clone());
-    owns(&clock, move || {
+    drops_itself(&clock, move || {
         canceled.cancel();
-        tell.send(own.now()).unwrap();
+        send.send(own.now()).unwrap();
     });
-    let _test = ends(move || {
+    let _test = returns(move || {
         test.set(at(10));
         test
     });
-    assert_eq!(told.recv().unwrap(), at(10), "it is after the jump");
+    assert_eq!(received.recv().unwrap(), at(10), "after the jump");
     assert!(timer.is_canceled());
 }
 
 #[test]
-fn what_a_handler_owns_may_panic_when_it_goes() {
+fn a_value_that_a_handler_owns_may_panic_in_its_drop() {
     let test = TestClock::new(at(100));
     let clock = test.ros();
-    owns(&clock, || panic!("its own fault"));
-    let other = clock.on_jump(back(), |_, _| {
-        panic_any(Last(|| panic!("the payload's own fault")))
+    drops_itself(&clock, || panic!("its own fault"));
+    let other = clock.on_jump(backward(), |_, _| {
+        panic_any(CallsWhenDropped(|| panic!("the payload's own fault")))
     });
     test.set(at(10));
     test.set(at(5));
-    let now = ends(move || clock.now());
+    let now = returns(move || clock.now());
     assert_eq!((now, other.unwrap().panics()), (at(5), 4));
 }
 
-/// Sleeps until `target` in another thread; once it is asleep, `events` happen. How the sleep ended.
-fn asleep(
-    test: &TestClock,
-    target: Time<Ros>,
-    options: impl Into<SleepOptions>,
-    events: impl FnOnce(&TestClock),
-) -> Result<(), SleepError> {
-    let (clock, options) = (test.ros(), options.into());
-    let sleeper = thread::spawn(move || clock.sleep_until(target, options));
-    test.wait_asleep(&test.ros(), 1);
-    events(test);
-    ends(move || sleeper.join().unwrap())
-}
-
-/// Both moves are made at once after the handler of another, so that no sleeper runs between them.
+/// A handler makes both changes, so they follow each other at once and no sleeper runs between them.
 #[test]
-fn a_sleeper_whose_time_was_shown_is_done_whatever_is_shown_next() {
+fn a_sleep_whose_time_was_shown_ends_well_whatever_is_shown_next() {
     let any = OnJump::ErrorOnAny {
         min_forward: ns(1_000),
     };
@@ -168,14 +104,14 @@ fn a_sleeper_whose_time_was_shown_is_done_whatever_is_shown_next() {
                             next(&mover);
                         }
                     });
-            let ended = asleep(&test, at(200), policy, |test| test.set(at(160)));
+            let ended = sleep_during(&test, at(200), policy, |test| test.set(at(160)));
             assert_eq!(ended, Ok(()), "{policy:?}");
         }
     }
 }
 
 #[test]
-fn a_sleeper_whose_time_was_passed_on_a_line_is_done() {
+fn a_sleep_ends_well_if_extrapolated_time_passed_its_target() {
     let how = Extrapolation::for_at_most(ns(SEC));
     let state = |time, factor, generation| ClockState {
         generation,
@@ -185,7 +121,7 @@ fn a_sleeper_whose_time_was_passed_on_a_line_is_done() {
         for _ in 0..20 {
             let test = TestClock::new(at(1));
             test.writer().set_state(state(100, 1.0, 0), how);
-            let ended = asleep(&test, at(200), OnJump::ErrorOnBackward, |test| {
+            let ended = sleep_during(&test, at(200), OnJump::ErrorOnBackward, |test| {
                 test.pass(ns(120));
                 let next = state(if generation == 0 { 220 } else { 50 }, factor, generation);
                 test.writer().set_state(next, how);
@@ -196,9 +132,9 @@ fn a_sleeper_whose_time_was_passed_on_a_line_is_done() {
     }
 }
 
-/// A date that is set past the target and back again.
+/// The date is set to the target and back again.
 #[test]
-fn a_sleeper_whose_date_was_shown_is_done() {
+fn a_sleep_whose_date_was_shown_ends_well() {
     let test = TestClock::new(at(1));
     let system = test.system();
     for _ in 0..20 {
@@ -207,13 +143,14 @@ fn a_sleeper_whose_date_was_shown_is_done() {
         test.wait_asleep(&system, 1);
         test.set_system(Some(now + ns(100)));
         test.set_system(Some(now));
-        assert_eq!(ends(move || sleeper.join().unwrap()), Ok(()));
+        assert_eq!(returns(move || sleeper.join().unwrap()), Ok(()));
     }
 }
 
-/// In place of a while: who was woken counts as asleep when it has looked and waits again.
+/// `wait_asleep` replaces a fixed pause: a thread that was woken counts as asleep only when it has checked and waits
+/// again.
 #[test]
-fn who_was_woken_and_has_not_run_yet_is_not_asleep() {
+fn a_thread_that_was_woken_and_has_not_run_is_not_asleep() {
     const TICKS: u64 = 500;
     let test = TestClock::new(at(1));
     let clock = test.ros();
@@ -226,7 +163,7 @@ fn who_was_woken_and_has_not_run_yet_is_not_asleep() {
         test.wait_asleep(&clock, 1);
         test.advance(ns(10));
     }
-    assert_eq!(ends(move || serving.join().unwrap()), 0);
+    assert_eq!(returns(move || serving.join().unwrap()), 0);
     let mut rate = Rate::new(&clock, ns(10)).unwrap();
     let cycling = thread::spawn(move || {
         let cycles = (0..TICKS).map(|_| rate.sleep(OnJump::Continue).unwrap());
@@ -236,18 +173,18 @@ fn who_was_woken_and_has_not_run_yet_is_not_asleep() {
         test.wait_asleep(&clock, 1);
         test.advance(ns(10));
     }
-    assert_eq!(ends(move || cycling.join().unwrap()), 0);
+    assert_eq!(returns(move || cycling.join().unwrap()), 0);
 }
 
 #[test]
-fn handlers_of_two_clocks_that_sleep_until_what_was_do_not_wait_in_a_circle() {
+fn handlers_of_two_clocks_that_sleep_until_a_past_time_do_not_deadlock() {
     for held_in in [Phase::Before, Phase::After] {
         let tests = [(); 2].map(|()| Arc::new(TestClock::new(at(100))));
         let [one, other] = tests.each_ref().map(|test| test.ros());
         let both = Arc::new(Barrier::new(2));
         let handles = [(&one, &other), (&other, &one)].map(|(clock, slept_on)| {
             let (slept_on, both) = (slept_on.clone(), Arc::clone(&both));
-            let handle = clock.on_jump(back(), move |phase, _| {
+            let handle = clock.on_jump(backward(), move |phase, _| {
                 if phase == held_in {
                     both.wait();
                     let slept = slept_on.sleep_until(at(90), OnJump::ErrorOnBackward);
@@ -259,40 +196,41 @@ fn handlers_of_two_clocks_that_sleep_until_what_was_do_not_wait_in_a_circle() {
         });
         let moving = tests.map(|test| thread::spawn(move || test.set(at(50))));
         for moving in moving {
-            ends(move || moving.join().unwrap());
+            returns(move || moving.join().unwrap());
         }
         assert!(handles.iter().all(|handle| handle.panics() == 0));
     }
 }
 
-fn slept(rate: &Arc<Mutex<Rate>>, test: &TestClock, way: &[i64], waking: i64) -> Cycle {
+/// How a cycle ends if the clock shows `times` during the sleep, and then `end`.
+fn cycle(rate: &Arc<Mutex<Rate>>, test: &TestClock, times: &[i64], end: i64) -> Cycle {
     let sleeping = Arc::clone(rate);
     let sleeper = thread::spawn(move || sleeping.lock().unwrap().sleep(OnJump::Continue).unwrap());
     test.wait_asleep(&test.ros(), 1);
-    for time in way {
+    for time in times {
         test.set(at(*time));
         test.wait_asleep(&test.ros(), 1);
     }
-    test.set(at(waking));
-    ends(move || sleeper.join().unwrap())
+    test.set(at(end));
+    returns(move || sleeper.join().unwrap())
 }
 
 /// As in roscpp, after a step back during the sleep the cycle begins again at the new time.
 #[test]
-fn a_rate_that_sleeps_over_a_step_back_begins_anew() {
+fn a_step_back_during_the_sleep_of_a_rate_begins_a_new_cycle() {
     let test = TestClock::new(at(1_300));
     let rate = Arc::new(Mutex::new(Rate::new(&test.ros(), ns(100)).unwrap()));
     test.set(at(1_350));
-    assert_eq!(slept(&rate, &test, &[1_310, 1_399], 1_400), Cycle::Kept);
-    assert_eq!(slept(&rate, &test, &[1_450, 500, 599], 600), Cycle::Kept);
-    let way = [650, 200, 250, 100, 150, 199];
-    assert_eq!(slept(&rate, &test, &way, 200), Cycle::Kept);
-    assert_eq!(slept(&rate, &test, &[299], 300), Cycle::Kept, "in the grid");
+    assert_eq!(cycle(&rate, &test, &[1_310, 1_399], 1_400), Cycle::Kept);
+    assert_eq!(cycle(&rate, &test, &[1_450, 500, 599], 600), Cycle::Kept);
+    let times = [650, 200, 250, 100, 150, 199];
+    assert_eq!(cycle(&rate, &test, &times, 200), Cycle::Kept);
+    assert_eq!(cycle(&rate, &test, &[299], 300), Cycle::Kept, "in the grid");
 }
 
-/// The new cycle's end is shown and gone before the sleeper has run.
+/// The end of the new cycle is shown, and the time set back again, before the sleeping thread has run.
 #[test]
-fn a_rate_that_was_set_back_misses_no_end_that_was_shown() {
+fn a_cycle_ends_if_its_end_was_shown_after_a_step_back() {
     let test = Arc::new(TestClock::new(at(100)));
     let rate = Arc::new(Mutex::new(Rate::new(&test.ros(), ns(100)).unwrap()));
     let mover = Arc::clone(&test);
@@ -304,30 +242,30 @@ fn a_rate_that_was_set_back_misses_no_end_that_was_shown() {
             }
         }
     });
-    assert_eq!(slept(&rate, &test, &[], 160), Cycle::Kept);
+    assert_eq!(cycle(&rate, &test, &[], 160), Cycle::Kept);
 }
 
 /// The first cycle begins with the first time of the clock.
 #[test]
-fn a_rate_without_a_time_begins_with_the_first() {
+fn a_rate_on_a_clock_without_a_time_begins_with_the_first_time() {
     for starts_asleep in [true, false] {
         let test = TestClock::new(Time::ZERO);
         let rate = Rate::new(&test.ros(), ns(100)).unwrap();
         let rate = Arc::new(Mutex::new(rate));
         let start = 1_700_000_000 * SEC;
-        let way = [start, start + 99];
+        let times = [start, start + 99];
         if starts_asleep {
-            assert_eq!(slept(&rate, &test, &way, start + 100), Cycle::Kept);
+            assert_eq!(cycle(&rate, &test, &times, start + 100), Cycle::Kept);
             assert_eq!(rate.lock().unwrap().last_cycle(), ns(0));
         } else {
             test.set(at(start));
             test.set(at(start + 30));
-            assert_eq!(slept(&rate, &test, &way[1..], start + 100), Cycle::Kept);
+            assert_eq!(cycle(&rate, &test, &times[1..], start + 100), Cycle::Kept);
             assert_eq!(rate.lock().unwrap().last_cycle(), ns(30));
         }
         test.set(at(start + 150));
         assert_eq!(
-            slept(&rate, &test, &[start + 199], start + 200),
+            cycle(&rate, &test, &[start + 199], start + 200),
             Cycle::Kept
         );
         assert_eq!(rate.lock().unwrap().last_cycle(), ns(50));
@@ -347,16 +285,16 @@ fn a_loop_that_is_always_late_can_be_cancelled() {
     assert_eq!(rate.sleep(options()), Err(SleepError::Cancelled));
 }
 
-/// The machine's clock was shown until then: another clock takes over.
+/// Until then the machine's clock was shown.
 #[test]
-fn a_source_that_starts_after_a_fallback_is_a_change_of_clock() {
+fn the_first_time_after_a_fallback_is_a_change_of_clock() {
     let test = Arc::new(TestClock::with_fallback(Time::ZERO, Fallback::Machine));
     let clock = test.ros();
-    let (told, tell) = sync_channel(4);
+    let (send, received) = sync_channel(4);
     let (reached, is_reached) = sync_channel(1);
     let (release, released) = sync_channel::<()>(1);
-    let _handle = clock.on_jump(back().clock_changes(), move |phase, jump| {
-        told.send((phase, jump)).unwrap();
+    let _handle = clock.on_jump(backward().clock_changes(), move |phase, jump| {
+        send.send((phase, jump)).unwrap();
         if phase == Phase::After {
             reached.send(()).unwrap();
             released.recv().unwrap();
@@ -370,28 +308,31 @@ fn a_source_that_starts_after_a_fallback_is_a_change_of_clock() {
     assert!(jump.is_clock_change());
     let mover = Arc::clone(&test);
     let moving = thread::spawn(move || mover.set(at(5)));
-    assert_eq!(tell.recv_timeout(PATIENCE), Ok((Phase::Before, jump)));
-    assert_eq!(tell.recv_timeout(PATIENCE), Ok((Phase::After, jump)));
+    assert_eq!(received.recv_timeout(PATIENCE), Ok((Phase::Before, jump)));
+    assert_eq!(received.recv_timeout(PATIENCE), Ok((Phase::After, jump)));
     is_reached.recv().unwrap();
     let reading = clock.clone();
     let reader = thread::spawn(move || reading.now());
     test.wait_asleep(&clock, 1);
     release.send(()).unwrap();
-    ends(move || moving.join().unwrap());
-    assert_eq!(ends(move || reader.join().unwrap()), at(5));
+    returns(move || moving.join().unwrap());
+    assert_eq!(returns(move || reader.join().unwrap()), at(5));
 
     let test = TestClock::new(Time::ZERO);
-    let (told, tell) = sync_channel(4);
+    let (send, received) = sync_channel(4);
     let _handle = test
         .ros()
         .on_jump(JumpFilter::new().clock_changes(), move |_, jump| {
-            told.send(jump).unwrap();
+            send.send(jump).unwrap();
         });
     test.set(at(5));
-    assert!(tell.try_recv().is_err(), "no time before is no other clock");
+    assert!(
+        received.try_recv().is_err(),
+        "before the first time no other clock was shown"
+    );
 }
 
-/// Waits of any kind end while a handler of a backward jump holds up the time.
+/// Waits of every kind, while a handler of a backward jump runs.
 #[test]
 fn waits_can_be_cancelled_while_a_jump_is_handled() {
     let test = Arc::new(TestClock::new(at(100)));
@@ -400,7 +341,7 @@ fn waits_can_be_cancelled_while_a_jump_is_handled() {
     let mover = Arc::clone(&test);
     let (own, outcome) = (clock.clone(), Arc::new(Mutex::new(Vec::new())));
     let log = Arc::clone(&outcome);
-    let handle = clock.on_jump(back(), move |_, _| {
+    let handle = clock.on_jump(backward(), move |_, _| {
         let cancel = Cancel::new();
         let options = OnJump::ErrorOnBackward.unless(&cancel);
         let spawn = |wait: &dyn Fn() -> thread::JoinHandle<SleepError>| wait();
@@ -447,19 +388,19 @@ fn waits_can_be_cancelled_while_a_jump_is_handled() {
         assert_eq!(started.join().unwrap(), Ok(()), "the time before");
     });
     let moving = Arc::clone(&test);
-    ends(move || moving.set(at(10)));
+    returns(move || moving.set(at(10)));
     assert_eq!(*outcome.lock().unwrap(), [SleepError::Cancelled; 8]);
     assert_eq!(handle.unwrap().panics(), 0);
 }
 
 #[test]
-fn a_sleep_that_begins_while_a_jump_is_handled_counts_from_after_it() {
+fn a_sleep_that_begins_while_a_jump_is_handled_counts_from_the_new_time() {
     let test = Arc::new(TestClock::new(at(100)));
     let clock = test.ros();
     let (own, mover) = (clock.clone(), Arc::clone(&test));
     let sleeper = Arc::new(Mutex::new(None));
     let sleeping = Arc::clone(&sleeper);
-    let _handle = clock.on_jump(back(), move |phase, _| {
+    let _handle = clock.on_jump(backward(), move |phase, _| {
         if phase == Phase::Before {
             let clock = own.clone();
             let spawned = thread::spawn(move || clock.sleep_for(ns(5), OnJump::ErrorOnBackward));
@@ -473,11 +414,11 @@ fn a_sleep_that_begins_while_a_jump_is_handled_counts_from_after_it() {
     test.wait_asleep(&clock, 1);
     test.set(at(15));
     let sleeper = sleeper.lock().unwrap().take().unwrap();
-    assert_eq!(ends(move || sleeper.join().unwrap()), Ok(()));
+    assert_eq!(returns(move || sleeper.join().unwrap()), Ok(()));
 }
 
 #[test]
-fn a_clock_that_goes_on_by_itself_is_advanced_once() {
+fn advance_does_not_set_an_extrapolated_clock() {
     let test = TestClock::new(at(1));
     let how = Extrapolation::for_at_most(ns(100));
     let state = ClockState::new(at(1_000), Some(Speed::NORMAL));
@@ -485,11 +426,11 @@ fn a_clock_that_goes_on_by_itself_is_advanced_once() {
     test.advance(ns(10));
     assert_eq!(test.ros().now(), at(1_010));
     test.pass(ns(5));
-    assert_eq!(test.ros().now(), at(1_015), "it still goes on");
+    assert_eq!(test.ros().now(), at(1_015), "it still moves");
 }
 
 #[test]
-fn time_on_the_machines_clocks_does_not_pass_backwards() {
+fn advance_and_pass_do_nothing_for_a_negative_span() {
     let test = TestClock::new(at(100));
     let shown = || (test.ros().now(), test.system().now(), test.steady().now());
     let before = shown();
@@ -499,7 +440,7 @@ fn time_on_the_machines_clocks_does_not_pass_backwards() {
 }
 
 #[test]
-fn who_waits_for_a_timer_hears_of_jumps_if_asked_to() {
+fn a_jump_ends_a_wait_for_a_timer_if_its_options_ask_for_that() {
     let any = OnJump::ErrorOnAny {
         min_forward: ns(50),
     };
@@ -511,7 +452,7 @@ fn who_waits_for_a_timer_hears_of_jumps_if_asked_to() {
             after,
         })
     };
-    for (policy, way, ended) in [
+    for (policy, times, ended) in [
         (OnJump::Continue, &[99, 148, 190, 199][..], None),
         (OnJump::ErrorOnBackward, &[150, 199, 400], None),
         (
@@ -532,35 +473,35 @@ fn who_waits_for_a_timer_hears_of_jumps_if_asked_to() {
         let options = policy.unless(&cancel);
         let running = thread::spawn(move || timers.run(options));
         test.wait_asleep(&clock, 2);
-        for time in way {
+        for time in times {
             test.set(at(*time));
         }
         let error = ended.map_or(Ok(()), |error| Err(TimerError::Wait(error)));
-        let row = format!("{policy:?} by {way:?}");
-        assert_eq!(ends(move || waiting.join().unwrap()), error, "{row}");
+        let row = format!("{policy:?} by {times:?}");
+        assert_eq!(returns(move || waiting.join().unwrap()), error, "{row}");
         let ended = ended.unwrap_or(SleepError::Cancelled);
-        assert_eq!(ends(move || running.join().unwrap()), ended, "{row}");
+        assert_eq!(returns(move || running.join().unwrap()), ended, "{row}");
     }
 }
 
-/// Also of one that comes while its callbacks run; they are all called first.
+/// All callbacks that are due are called first.
 #[test]
-fn a_set_of_timers_hears_of_a_jump_while_it_calls_back() {
+fn a_jump_during_a_callback_ends_the_run_of_a_set_of_timers() {
     let test = Arc::new(TestClock::new(at(100)));
     let mut timers = Timers::new(&test.ros());
     let mover = Arc::clone(&test);
     timers.add(ns(0), move |_, _| mover.set(at(50))).unwrap();
-    let ended = ends(move || timers.run(OnJump::ErrorOnBackward));
+    let ended = returns(move || timers.run(OnJump::ErrorOnBackward));
     assert!(matches!(ended, SleepError::TimeJumped(_)), "{ended}");
 }
 
-/// However fast jumps back follow each other: here each of them is the cause of the next.
+/// However fast backward jumps follow each other: here each handler makes the next jump.
 #[test]
-fn who_asks_for_the_time_waits_for_one_round_of_handlers() {
+fn now_waits_for_one_round_of_handlers() {
     let test = Arc::new(TestClock::new(at(10_000)));
     let (clock, mover) = (test.ros(), Arc::downgrade(&test));
     let (own, asking, mut rounds) = (clock.clone(), clock.clone(), 0);
-    let _handle = clock.on_jump(back(), move |phase, jump| {
+    let _handle = clock.on_jump(backward(), move |phase, jump| {
         let test = mover.upgrade().unwrap();
         match phase {
             Phase::Before if rounds == 0 => test.wait_asleep(&own, 1),
@@ -573,8 +514,8 @@ fn who_asks_for_the_time_waits_for_one_round_of_handlers() {
     });
     let moving = Arc::clone(&test);
     let moving = thread::spawn(move || moving.set(at(9_000)));
-    let now = ends(move || {
-        // Before the first jump it is the old time; then it waits, which the first handler waits for.
+    let now = returns(move || {
+        // Before the first jump the result is the old time; then the call waits, and the first handler waits for that.
         std::iter::repeat_with(|| asking.now())
             .find(|now| *now != at(10_000))
             .unwrap()
@@ -583,64 +524,32 @@ fn who_asks_for_the_time_waits_for_one_round_of_handlers() {
     assert_eq!((now, clock.now()), (at(9_000), at(8_000)));
 }
 
-/// What the log says.
-struct Log(SyncSender<String>);
-
-impl tracing::Subscriber for Log {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        struct Text(String);
-        impl tracing::field::Visit for Text {
-            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-                self.0 = format!("{}{value:?}", self.0);
-            }
-        }
-        let mut text = Text(String::new());
-        event.record(&mut text);
-        self.0.try_send(text.0).unwrap();
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-/// Two threads that wait for each other: one has the lock and asks for the time, the other's handler wants the lock.
+/// A deadlock: one thread holds a lock and asks for the time, a handler in the other thread takes the lock.
 #[test]
-fn a_handler_that_others_wait_for_in_vain_is_named_once() {
+fn a_handler_that_blocks_readers_for_a_second_is_logged_once_with_its_place() {
     let test = TestClock::new(at(100));
     let clock = test.ros();
     let history = Arc::new(Mutex::new(()));
     let (locked, kept) = (Arc::clone(&history), history.lock().unwrap());
     let (enter, is_inside) = sync_channel(1);
     let line = line!() + 1;
-    let _handle = clock.on_jump(back(), move |phase, _| {
+    let _handle = clock.on_jump(backward(), move |phase, _| {
         if phase == Phase::Before {
             enter.send(()).unwrap();
             drop(locked.lock().unwrap());
         }
     });
-    let (said, told) = sync_channel(10);
+    let (send, lines) = sync_channel(10);
     thread::scope(|scope| {
-        let asking = |said| {
-            let clock = clock.clone();
-            move || tracing::subscriber::with_default(Log(said), || clock.now())
+        let asking = || {
+            let (clock, send) = (clock.clone(), send.clone());
+            let log = LogLines(move |line| send.try_send(line).unwrap());
+            move || tracing::subscriber::with_default(log, || clock.now())
         };
         let moving = scope.spawn(|| test.set(at(50)));
         is_inside.recv_timeout(PATIENCE).unwrap();
-        let asking = [said.clone(), said].map(|said| scope.spawn(asking(said)));
-        let warning = told.recv_timeout(PATIENCE).unwrap();
+        let asking = [asking(), asking()].map(|asking| scope.spawn(asking));
+        let warning = lines.recv_timeout(PATIENCE).unwrap();
         let place = format!("{}:{line}", file!());
         assert!(warning.contains(&place), "{warning} does not name {place}");
         drop(kept);
@@ -648,6 +557,6 @@ fn a_handler_that_others_wait_for_in_vain_is_named_once() {
         for asking in asking {
             assert_eq!(asking.join().unwrap(), at(50));
         }
-        assert_eq!(told.try_iter().count(), 0, "it was told twice");
+        assert_eq!(lines.try_iter().count(), 0, "it was logged twice");
     });
 }

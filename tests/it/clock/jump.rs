@@ -8,22 +8,11 @@ use bagplay::clock::{
     Clock, Fallback, InvalidFilter, JumpEvent, JumpFilter, JumpHandle, NotStarted, Phase,
     TestClock, Timer,
 };
-use bagplay::time::{Duration, Ros, Time};
+use bagplay::time::{Duration, Time};
 
-const SEC: i64 = 1_000_000_000;
+use super::support::{SEC, SYSTEM, at, backward, ns};
 
-fn at(nanos: i64) -> Time<Ros> {
-    Time::from_nanos(nanos)
-}
-
-fn ns(nanos: i64) -> Duration {
-    Duration::from_nanos(nanos)
-}
-
-/// What a test clock's system clock shows first.
-const SYSTEM: i64 = 1_000_000 * SEC;
-
-/// A log of the events that handlers received.
+/// The lines that handlers wrote. Clones are the same log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -60,7 +49,7 @@ fn inactive() -> (TestClock, Clock) {
 }
 
 #[test]
-fn an_override_counts_only_while_it_is_active() {
+fn the_time_of_a_source_is_shown_only_while_it_is_active() {
     let (test, clock) = inactive();
     assert!(!clock.is_active());
     assert_eq!(clock.now(), at(SYSTEM));
@@ -85,7 +74,7 @@ fn an_active_clock_is_zero_and_not_started_until_the_first_value() {
     assert!(!clock.started());
     test.set(at(1));
     assert_eq!(clock.try_now(), Ok(at(1)));
-    test.set(Time::ZERO); // after that it is a simulation that begins again
+    test.set(Time::ZERO); // after another time, zero is a simulation that begins again
     assert_eq!(clock.try_now(), Ok(Time::ZERO));
 }
 
@@ -147,7 +136,7 @@ fn an_active_clock_falls_back_only_if_it_was_told_to() {
     );
 }
 
-/// What is done, and what a handler is told before and after it.
+/// What is done, and for which jump a handler is called before and after it.
 type Step<'a> = (Do, Option<&'a str>);
 
 enum Do {
@@ -171,7 +160,7 @@ impl Do {
 
 /// As in rcl.
 #[test]
-fn handlers_are_called_for_what_their_filter_asks() {
+fn handlers_are_called_for_the_jumps_that_their_filter_matches() {
     let changes = JumpFilter::new().clock_changes();
     let forward = JumpFilter::new().min_forward(ns(1));
     let backward = JumpFilter::new().min_backward(ns(1));
@@ -221,11 +210,11 @@ fn handlers_are_called_for_what_their_filter_asks() {
         let (test, clock) = inactive();
         let log = Log::default();
         let _handle = log.handler("", &clock, filter);
-        for (number, (step, told)) in steps.iter().enumerate() {
+        for (number, (step, jump)) in steps.iter().enumerate() {
             step.run(&test);
-            let expected: Vec<_> = told
+            let expected: Vec<_> = jump
                 .iter()
-                .flat_map(|told| [format!("<{told}"), format!(">{told}")])
+                .flat_map(|jump| [format!("<{jump}"), format!(">{jump}")])
                 .collect();
             assert_eq!(log.take(), expected, "{filter:?}, step {number}");
         }
@@ -283,7 +272,7 @@ fn thresholds_are_closed_and_each_handler_has_its_own() {
 }
 
 #[test]
-fn activation_is_told_once_to_those_who_asked_for_changes() {
+fn an_activation_calls_the_handlers_of_clock_changes_once() {
     let (test, clock) = inactive();
     let log = Log::default();
     let second = JumpFilter::new().min_forward(ns(SEC)).min_backward(ns(SEC));
@@ -325,7 +314,7 @@ fn filters_that_cannot_match_are_refused() {
 
 /// A handle may outlive its clock.
 #[test]
-fn a_dropped_handle_is_called_no_more_and_the_others_are() {
+fn the_handler_of_a_dropped_handle_is_not_called_and_the_others_are() {
     let test = TestClock::new(at(1));
     let (clock, log) = (test.ros(), Log::default());
     let any = JumpFilter::any();
@@ -343,15 +332,15 @@ fn a_dropped_handle_is_called_no_more_and_the_others_are() {
     assert_eq!(
         log.take().len(),
         2,
-        "the writer's end is a change of source"
+        "the drop of the writer is a change of source"
     );
     drop(outlives);
 }
 
-/// While the handlers of a backward jump run, another thread's `now()` waits; `try_now()` does not
-/// and shows the old time; the handler sees the old time before and the new one after.
+/// While the handlers of a backward jump run, `now()` in other threads waits; `try_now()` returns the old time at once.
+/// The handler sees the old time before the jump and the new time after it.
 #[test]
-fn nobody_sees_the_new_time_before_the_handlers_are_done() {
+fn no_thread_sees_the_new_time_before_the_handlers_are_done() {
     for held_in in [Phase::Before, Phase::After] {
         let test = Arc::new(TestClock::new(at(100)));
         let clock = test.ros();
@@ -359,7 +348,7 @@ fn nobody_sees_the_new_time_before_the_handlers_are_done() {
         let (release, released) = sync_channel::<()>(1);
         let seen = clock.clone();
         let _handle = clock
-            .on_jump(JumpFilter::new().min_backward(ns(1)), move |phase, _| {
+            .on_jump(backward(), move |phase, _| {
                 if phase == held_in {
                     reached.send((seen.now(), seen.try_now())).unwrap();
                     released.recv().unwrap();
@@ -385,25 +374,26 @@ fn nobody_sees_the_new_time_before_the_handlers_are_done() {
 fn a_forward_jump_blocks_no_reader() {
     let test = TestClock::new(at(100));
     let clock = test.ros();
-    let (told, tell) = sync_channel(2);
+    let (sender, receiver) = sync_channel(2);
     let other = clock.clone();
     let _handle = clock
         .on_jump(JumpFilter::any(), move |_, _| {
             let other = other.clone();
-            told.send(thread::spawn(move || other.now()).join().unwrap())
+            sender
+                .send(thread::spawn(move || other.now()).join().unwrap())
                 .unwrap();
         })
         .unwrap();
     test.set(at(200));
     assert_eq!(
-        (tell.recv().unwrap(), tell.recv().unwrap()),
+        (receiver.recv().unwrap(), receiver.recv().unwrap()),
         (at(100), at(200))
     );
 }
 
-/// Two times that a handler sets take effect after the jump, in order.
+/// In the order in which they were set.
 #[test]
-fn sets_in_a_handler_follow_the_jump() {
+fn times_that_a_handler_sets_take_effect_after_the_jump() {
     let test = Arc::new(TestClock::new(at(100)));
     let (clock, log) = (test.ros(), Log::default());
     let nested = Arc::clone(&test);
@@ -461,7 +451,7 @@ fn a_handler_may_add_and_drop_handlers() {
 }
 
 #[test]
-fn a_panicking_handler_is_counted_and_harms_nobody() {
+fn panics_of_a_handler_are_counted_and_other_handlers_are_called() {
     let test = TestClock::new(at(100));
     let (clock, log) = (test.ros(), Log::default());
     let bad = clock
@@ -475,14 +465,14 @@ fn a_panicking_handler_is_counted_and_harms_nobody() {
 
 /// `now()` waits for a handler that panics no longer than for one that returns.
 #[test]
-fn a_panicking_handler_lets_waiting_readers_go() {
+fn readers_do_not_wait_longer_for_a_handler_that_panics() {
     for panics_in in [Phase::Before, Phase::After] {
         let test = Arc::new(TestClock::new(at(100)));
         let clock = test.ros();
         let (reached, is_reached) = sync_channel(1);
         let (release, released) = sync_channel::<()>(1);
         let handle = clock
-            .on_jump(JumpFilter::new().min_backward(ns(1)), move |phase, _| {
+            .on_jump(backward(), move |phase, _| {
                 if phase == panics_in {
                     reached.send(()).unwrap();
                     released.recv().unwrap();
@@ -509,9 +499,9 @@ fn a_panicking_handler_lets_waiting_readers_go() {
     }
 }
 
-/// The last time of the source counts again when the source is active again, in one event.
+/// There is one event, with that time.
 #[test]
-fn reactivation_shows_the_last_value_at_once() {
+fn an_activation_shows_the_last_time_of_the_source_at_once() {
     let (test, clock) = inactive();
     let log = Log::default();
     let seen = clock.clone();
@@ -542,9 +532,9 @@ fn reactivation_shows_the_last_value_at_once() {
     );
 }
 
-/// The handler of ticks is also called for a message that repeats the time.
+/// Also one that repeats the time.
 #[test]
-fn every_message_is_a_tick() {
+fn every_time_that_is_fed_is_a_tick() {
     let test = TestClock::new(at(1));
     let log = Log::default();
     let ticks = log.clone();
@@ -559,7 +549,7 @@ fn every_message_is_a_tick() {
     assert_eq!(log.take(), ["2", "2", "1"]);
 }
 
-/// What a dropped handler owned goes away outside the clock's lock: it may be of the same clock.
+/// They are dropped without the clock's lock.
 #[test]
 fn a_handler_may_own_handles_of_its_own_clock() {
     let test = TestClock::new(at(100));
@@ -579,18 +569,19 @@ fn a_handler_may_own_handles_of_its_own_clock() {
     assert_eq!(clock.now(), at(10));
 }
 
-/// Only handlers of jumps hold up `now()`; who listens to ticks does not.
+/// Only for handlers of jumps does `now()` wait.
 #[test]
-fn a_tick_hook_blocks_no_reader() {
+fn a_handler_of_ticks_blocks_no_reader() {
     let test = TestClock::new(at(100));
     let clock = test.ros();
-    let (told, tell) = sync_channel(1);
+    let (sender, receiver) = sync_channel(1);
     let other = clock.clone();
     let _handle = clock.on_tick(move |_| {
         let other = other.clone();
-        told.send(thread::spawn(move || other.now()).join().unwrap())
+        sender
+            .send(thread::spawn(move || other.now()).join().unwrap())
             .unwrap();
     });
     test.set(at(10));
-    assert_eq!(tell.recv().unwrap(), at(10));
+    assert_eq!(receiver.recv().unwrap(), at(10));
 }

@@ -4,38 +4,16 @@ use std::sync::Arc;
 use std::thread;
 
 use bagplay::clock::{
-    Cancel, Clock, ClockState, Extrapolation, Fallback, JumpEvent, JumpFilter, JumpKind, OnJump,
-    Phase, Rate, SleepError, SleepOptions, TestClock, Timer, TimerError, Timers,
+    Cancel, Clock, ClockState, Extrapolation, Fallback, JumpEvent, JumpKind, OnJump, Phase, Rate,
+    SleepError, SleepOptions, TestClock, Timer, TimerError, Timers,
 };
 use bagplay::time::{Duration, Kind, Ros, Speed, Time};
 
-fn at(nanos: i64) -> Time<Ros> {
-    Time::from_nanos(nanos)
-}
-
-fn ns(nanos: i64) -> Duration {
-    Duration::from_nanos(nanos)
-}
+use super::support::{at, backward, ns, sleep_during};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Sleeps until `target` in another thread; once it is asleep, `events` happen. How the sleep ended.
-fn asleep(
-    test: &TestClock,
-    target: Time<Ros>,
-    options: impl Into<SleepOptions>,
-    events: impl FnOnce(&TestClock),
-) -> Result<(), SleepError> {
-    let (clock, options) = (test.ros(), options.into());
-    thread::scope(|scope| {
-        let sleeper = clock.clone();
-        let sleeper = scope.spawn(move || sleeper.sleep_until(target, options));
-        test.wait_asleep(&clock, 1);
-        events(test);
-        sleeper.join().unwrap()
-    })
-}
-
+/// The result of a sleep that this jump ended.
 fn jumped(kind: JumpKind, before: i64, after: i64) -> Result<(), SleepError> {
     let (before, after) = (at(before), at(after));
     Err(SleepError::TimeJumped(JumpEvent {
@@ -66,30 +44,34 @@ fn a_target_in_the_past_is_no_wait() {
     assert_eq!(unset.sleep_for(ns(-1), OnJump::Continue), Ok(()));
 }
 
-/// The last tick equals the target; a later one will do as well.
+/// A tick at the target, and one past it.
 #[test]
-fn a_sleep_ends_with_the_tick_that_reaches_it_and_not_before() {
+fn a_sleep_ends_with_the_first_tick_at_or_after_its_target() {
     for last in [200, 201] {
         let test = TestClock::new(at(100));
-        let ended = asleep(&test, at(200), OnJump::Continue, |test| {
+        let ended = sleep_during(&test, at(200), OnJump::Continue, |test| {
             test.set(at(150));
             test.set(at(199));
             test.wait_asleep(&test.ros(), 1);
             test.set(at(last));
         });
         assert_eq!(ended, Ok(()));
-        assert_eq!(test.wakeups(&test.ros()), 1, "a tick wakes only who is due");
+        assert_eq!(
+            test.wakeups(&test.ros()),
+            1,
+            "a tick wakes only the threads that are due"
+        );
     }
 }
 
 #[test]
-fn a_jump_does_what_the_sleeper_asked_for() {
+fn a_jump_has_the_effect_that_the_options_of_the_sleep_name() {
     use JumpKind::{Backward, Forward};
     let any = OnJump::ErrorOnAny {
         min_forward: ns(50),
     };
-    // (policy, where the time goes, how a sleep from 100 until 200 ends)
-    for (policy, way, ended) in [
+    // (policy, times that are set, how a sleep from 100 until 200 ends)
+    for (policy, times, ended) in [
         (OnJump::Continue, &[10, 199, 200][..], Ok(())),
         (OnJump::Continue, &[900], Ok(())),
         (OnJump::ErrorOnBackward, &[99], jumped(Backward, 100, 99)),
@@ -99,29 +81,29 @@ fn a_jump_does_what_the_sleeper_asked_for() {
         (any, &[150], jumped(Forward, 100, 150)),
         (any, &[149, 900], jumped(Forward, 149, 900)),
     ] {
-        let outcome = asleep(&TestClock::new(at(100)), at(200), policy, |test| {
-            for time in way {
+        let outcome = sleep_during(&TestClock::new(at(100)), at(200), policy, |test| {
+            for time in times {
                 test.set(at(*time));
             }
         });
-        assert_eq!(outcome, ended, "{policy:?} by {way:?}");
+        assert_eq!(outcome, ended, "{policy:?}, {times:?}");
     }
 }
 
-/// Whatever comes before the sleeper's thread has run. Often enough that some of them have not.
+/// Whatever follows before the sleeping thread has run. Repeated, so that in some rounds it has not.
 #[test]
 fn a_sleep_whose_target_was_shown_ends_well() {
     let how = Extrapolation::for_at_most(MINUTE);
     let reverse = ClockState::new(at(200), Some(Speed::NORMAL.reversed()));
     for _ in 0..100 {
         let unset = TestClock::new(Time::ZERO);
-        let first = asleep(&unset, at(200), OnJump::Continue, |test| {
+        let first = sleep_during(&unset, at(200), OnJump::Continue, |test| {
             test.set(at(300));
             test.set(at(10));
             test.writer().shut_down();
         });
         assert_eq!(first, Ok(()), "the first time");
-        let turned = asleep(
+        let turned = sleep_during(
             &TestClock::new(at(100)),
             at(200),
             OnJump::Continue,
@@ -131,7 +113,7 @@ fn a_sleep_whose_target_was_shown_ends_well() {
                 test.writer().shut_down();
             },
         );
-        assert_eq!(turned, Ok(()), "a line that runs backwards");
+        assert_eq!(turned, Ok(()), "an extrapolation that runs backwards");
     }
 }
 
@@ -140,27 +122,27 @@ fn a_sleep_whose_target_was_shown_ends_well() {
 fn a_change_of_source_ends_a_sleep() {
     for policy in [OnJump::Continue, OnJump::ErrorOnBackward] {
         let test = TestClock::new(at(100));
-        let ended = asleep(&test, at(200), policy, |test| test.writer().deactivate());
+        let ended = sleep_during(&test, at(200), policy, |test| test.writer().deactivate());
         assert_eq!(ended, Err(SleepError::SourceChanged));
         let later = test.ros().now() + MINUTE;
-        let ended = asleep(&test, later, policy, |test| test.writer().activate());
+        let ended = sleep_during(&test, later, policy, |test| test.writer().activate());
         assert_eq!(ended, Err(SleepError::SourceChanged));
-        let unset = TestClock::new(Time::ZERO); // no /clock ever
-        let ended = asleep(&unset, at(200), policy, |test| test.writer().deactivate());
+        let unset = TestClock::new(Time::ZERO); // no time was fed
+        let ended = sleep_during(&unset, at(200), policy, |test| test.writer().deactivate());
         assert_eq!(ended, Err(SleepError::SourceChanged));
     }
 }
 
 #[test]
-fn the_end_of_the_clock_ends_all_sleeps_and_later_ones() {
+fn a_shutdown_ends_all_sleeps_and_later_ones() {
     let test = TestClock::new(at(100));
-    let ended = asleep(&test, at(200), OnJump::Continue, |test| {
+    let ended = sleep_during(&test, at(200), OnJump::Continue, |test| {
         test.writer().shut_down();
     });
     assert_eq!(ended, Err(SleepError::Shutdown));
     let later = test.ros().sleep_for(MINUTE, OnJump::Continue);
     assert_eq!(later, Err(SleepError::Shutdown));
-    let unset = TestClock::new(Time::ZERO); // no /clock ever
+    let unset = TestClock::new(Time::ZERO); // no time was fed
     let clock = unset.ros();
     thread::scope(|scope| {
         let sleepers = [Time::MAX, at(200)].map(|target| {
@@ -178,7 +160,7 @@ fn the_end_of_the_clock_ends_all_sleeps_and_later_ones() {
 
 /// A span counts from the first time of the clock; a point of time does not depend on it.
 #[test]
-fn a_sleep_that_began_without_a_time_counts_from_the_first() {
+fn a_sleep_that_began_without_a_time_counts_from_the_first_time() {
     let test = TestClock::new(Time::ZERO);
     let clock = test.ros();
     thread::scope(|scope| {
@@ -192,7 +174,7 @@ fn a_sleep_that_began_without_a_time_counts_from_the_first() {
         assert_eq!(sleeper.join().unwrap(), Ok(()));
     });
     let test = TestClock::new(Time::ZERO);
-    let ended = asleep(&test, at(2_000), OnJump::Continue, |test| {
+    let ended = sleep_during(&test, at(2_000), OnJump::Continue, |test| {
         test.set(at(1_999));
         test.set(at(2_000));
     });
@@ -203,17 +185,17 @@ fn a_sleep_that_began_without_a_time_counts_from_the_first() {
 fn a_sleep_on_a_fallback_ends_when_the_source_starts() {
     let test = TestClock::with_fallback(Time::ZERO, Fallback::Machine);
     let target = test.ros().now() + MINUTE;
-    let ended = asleep(&test, target, OnJump::Continue, |test| test.set(at(5)));
+    let ended = sleep_during(&test, target, OnJump::Continue, |test| test.set(at(5)));
     assert_eq!(ended, Err(SleepError::SourceChanged));
     let test = TestClock::with_fallback(Time::ZERO, Fallback::Machine);
     let target = test.ros().now() + MINUTE;
-    let ended = asleep(&test, target, OnJump::Continue, |test| test.pass(MINUTE));
+    let ended = sleep_during(&test, target, OnJump::Continue, |test| test.pass(MINUTE));
     assert_eq!(ended, Ok(()));
 }
 
-/// With a timeout, in time, and on clocks that always have a time.
+/// Also with a time limit, and on clocks that always have a time.
 #[test]
-fn waiting_for_the_first_time() {
+fn wait_started_waits_for_the_first_time() {
     type Event<'a> = &'a dyn Fn(&TestClock, &Cancel);
     let within = |nanos| OnJump::Continue.within(ns(nanos));
     let waits = |event: Event| {
@@ -250,7 +232,7 @@ fn waiting_for_the_first_time() {
     }
 }
 
-/// The machine's time passes, and nothing is heard of the source: sleeps, rates, timers and sets of timers.
+/// Sleeps, rates, timers and sets of timers, while the machine's time passes and the source feeds nothing.
 #[test]
 fn every_wait_has_a_limit_of_the_machines_time() {
     type Wait = fn(&Clock<Ros>, SleepOptions) -> SleepError;
@@ -288,7 +270,7 @@ fn every_wait_has_a_limit_of_the_machines_time() {
                 assert_eq!(waiter.join().unwrap(), SleepError::TimedOut);
             });
         }
-        // On the machine's own clock, without anybody to ring.
+        // On the machine's own clock, where no test moves the time.
         let (clock, writer) = Clock::ros(Fallback::Zero);
         writer.activate();
         let soon = OnJump::Continue.within(Duration::from_millis(5));
@@ -296,9 +278,9 @@ fn every_wait_has_a_limit_of_the_machines_time() {
     }
 }
 
-/// The target counts where both have come.
+/// The target is reached at the time limit.
 #[test]
-fn a_limit_is_no_shorter_than_the_sleep() {
+fn a_sleep_that_reaches_its_target_at_its_limit_ends_well() {
     let test = TestClock::new(at(100));
     let steady = test.steady();
     thread::scope(|scope| {
@@ -328,7 +310,7 @@ fn a_sleep_can_be_cancelled() {
     let test = TestClock::new(at(1));
     let (inactive, _writer) = test.another_ros(Fallback::Zero);
     let (machine, _writer) = Clock::ros(Fallback::Zero);
-    let silent = TestClock::new(Time::ZERO); // active, and never a message
+    let silent = TestClock::new(Time::ZERO); // active, and no time was fed
     for ros in [test.ros(), silent.ros(), inactive, machine] {
         check(&test, &ros);
     }
@@ -339,7 +321,7 @@ fn a_sleep_can_be_cancelled() {
 }
 
 #[test]
-fn many_sleepers_end_together_at_the_clocks_end() {
+fn a_shutdown_ends_many_sleeps() {
     let test = TestClock::new(at(1));
     let clock = test.ros();
     thread::scope(|scope| {
@@ -355,9 +337,9 @@ fn many_sleepers_end_together_at_the_clocks_end() {
     });
 }
 
-/// Also on clocks without a writer, or with one that does not drive them.
+/// Also on clocks without a writer, and on a clock whose writer is not active.
 #[test]
-fn many_sleepers_end_together_by_cancellation() {
+fn a_cancellation_ends_many_sleeps() {
     fn check<K: Kind>(test: &TestClock, clock: &Clock<K>) {
         let cancel = Cancel::new();
         thread::scope(|scope| {
@@ -384,7 +366,7 @@ fn many_sleepers_end_together_by_cancellation() {
 }
 
 #[test]
-fn a_tick_wakes_only_who_is_due() {
+fn a_tick_wakes_only_the_sleeps_that_are_due() {
     let test = TestClock::new(at(0) + ns(1));
     let clock = test.ros();
     thread::scope(|scope| {
@@ -401,7 +383,7 @@ fn a_tick_wakes_only_who_is_due() {
     assert_eq!(test.wakeups(&clock), 10);
 }
 
-/// However many wait, a state wakes one of them at most: the first, which then wakes by itself.
+/// The one with the nearest target; it computes anew when its time comes.
 #[test]
 fn a_state_wakes_one_sleeper_at_most() {
     let test = TestClock::new(at(1));
@@ -422,7 +404,7 @@ fn a_state_wakes_one_sleeper_at_most() {
         let before = test.wakeups(&clock);
         for round in 1..=100 {
             test.pass(ns(100));
-            // Some are late, some early.
+            // Some are late and some are early.
             say(100 + round * 100 + round % 7 - 3);
             test.wait_asleep(&clock, 10);
         }
@@ -450,9 +432,8 @@ fn sleeps_on_the_machines_clocks_end_on_their_own() {
     check(&Clock::ros(Fallback::Zero).0);
 }
 
-/// A system clock whose date is set past the target.
 #[test]
-fn a_date_that_is_set_ends_a_sleep_it_reaches() {
+fn setting_the_date_past_a_target_ends_the_sleep() {
     let test = TestClock::new(at(1));
     let system = test.system();
     thread::scope(|scope| {
@@ -465,29 +446,30 @@ fn a_date_that_is_set_ends_a_sleep_it_reaches() {
     });
 }
 
-/// A handler sleeps on another clock; on its own it would wait for itself, and is told so.
+/// On its own clock a handler would wait for itself.
 #[test]
-fn handlers_sleep_on_other_clocks_only() {
+fn a_handler_can_sleep_on_other_clocks_only() {
     let test = Arc::new(TestClock::new(at(100)));
     let (clock, steady) = (test.ros(), Clock::steady());
     let own = clock.clone();
-    let (told, tell) = std::sync::mpsc::sync_channel(2);
+    let (sender, receiver) = std::sync::mpsc::sync_channel(2);
     let _handle = clock
-        .on_jump(JumpFilter::new().min_backward(ns(1)), move |phase, _| {
+        .on_jump(backward(), move |phase, _| {
             if phase == Phase::After {
-                told.send(steady.sleep_for(ns(1_000), OnJump::Continue))
+                sender
+                    .send(steady.sleep_for(ns(1_000), OnJump::Continue))
                     .unwrap();
-                told.send(own.sleep_for(ns(1), OnJump::Continue)).unwrap();
+                sender.send(own.sleep_for(ns(1), OnJump::Continue)).unwrap();
             }
         })
         .unwrap();
     test.set(at(10));
-    assert_eq!(tell.recv().unwrap(), Ok(()));
-    assert_eq!(tell.recv().unwrap(), Err(SleepError::InHandler));
+    assert_eq!(receiver.recv().unwrap(), Ok(()));
+    assert_eq!(receiver.recv().unwrap(), Err(SleepError::InHandler));
 }
 
 #[test]
-fn errors_say_what_happened() {
+fn a_sleep_error_names_the_size_of_the_jump() {
     let error = jumped(JumpKind::Backward, 1_500_000_000, 0).unwrap_err();
     assert_eq!(error.to_string(), "the time jumped by -1.5s while asleep");
 }

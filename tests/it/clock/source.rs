@@ -9,19 +9,19 @@ use bagplay::clock::{
 };
 use bagplay::time::{Duration, Speed, Time};
 
-const SYSTEM: i64 = 1_000_000_000_000_000;
+use super::support::{SYSTEM, log_times_after};
 
-/// A source whose feed the test holds; it logs what it is told.
+/// A source whose feed the test uses. It logs the calls of its methods. Clones are the same source.
 #[derive(Clone, Default)]
-struct Handed {
+struct LoggedSource {
     feed: Arc<Mutex<Option<Feed>>>,
     log: Arc<Mutex<Vec<&'static str>>>,
-    /// Fed at once when it starts.
+    /// What it feeds in its start.
     first: Option<i64>,
     fails: bool,
 }
 
-impl Handed {
+impl LoggedSource {
     fn feed(&self) -> Feed {
         self.feed.lock().unwrap().clone().unwrap()
     }
@@ -35,7 +35,7 @@ impl Handed {
     }
 }
 
-impl TimeSource for Handed {
+impl TimeSource for LoggedSource {
     fn attached(&mut self, feed: &Feed) {
         *self.feed.lock().unwrap() = Some(feed.clone());
     }
@@ -56,9 +56,9 @@ impl TimeSource for Handed {
     }
 }
 
-fn set_up() -> (TestClock, Handed, SimTime) {
+fn source_on_test_clock() -> (TestClock, LoggedSource, SimTime) {
     let test = TestClock::new(Time::from_nanos(1));
-    let source = Handed::default();
+    let source = LoggedSource::default();
     let sim = SimTime::on_test_clock(&test, source.clone());
     (test, source, sim)
 }
@@ -67,28 +67,13 @@ fn nanos(clock: &Clock) -> i64 {
     clock.now().as_nanos()
 }
 
-/// What happens to the clock, as kind and time after.
-fn events(clock: &Clock) -> (bagplay::clock::JumpHandle, impl Fn() -> Vec<String> + use<>) {
-    let log = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&log);
-    let handle = clock
-        .on_jump(JumpFilter::any(), move |phase, jump| {
-            if phase == Phase::After {
-                let line = format!("{:?} {}", jump.kind, jump.after.as_nanos());
-                told.lock().unwrap().push(line);
-            }
-        })
-        .unwrap();
-    (handle, move || std::mem::take(&mut log.lock().unwrap()))
-}
-
-/// The parameter toggling rows; the source runs, and costs something, only while it is wanted.
+/// The source runs only while sim time is on.
 #[test]
-fn sim_time_goes_on_and_off() {
-    let (_test, source, sim) = set_up();
+fn sim_time_is_switched_on_and_off() {
+    let (_test, source, sim) = source_on_test_clock();
     let clock = sim.clock();
     assert!(!sim.is_enabled() && !clock.is_active());
-    source.time(5); // traffic while it is off
+    source.time(5); // fed while it is off
     assert_eq!((nanos(&clock), source.log().len()), (SYSTEM, 0));
     sim.enable().unwrap();
     sim.enable().unwrap();
@@ -114,21 +99,21 @@ fn sim_time_goes_on_and_off() {
     );
 }
 
-/// The attach and detach rows: while it is off nothing that is done to clocks and sources moves a clock.
+/// Whatever happens to clocks and sources meanwhile.
 #[test]
 fn while_sim_time_is_off_no_clock_is_active() {
-    let (test, source, sim) = set_up();
-    let others = SimTime::on_test_clock(&test, Handed::default());
+    let (test, source, sim) = source_on_test_clock();
+    let others = SimTime::on_test_clock(&test, LoggedSource::default());
     let clock = sim.clock();
     let (mine, writer) = test.another_ros(Fallback::Zero);
     writer.set(Time::from_nanos(99));
     writer.activate();
     assert_eq!((mine.is_active(), nanos(&mine)), (true, 99));
-    sim.attach(writer); // an active clock is off with its new owner
-    let (_handle, events) = events(&clock);
-    let next = Handed {
+    sim.attach(writer); // an active clock becomes inactive
+    let (_handle, events) = log_times_after(&clock);
+    let next = LoggedSource {
         first: Some(5),
-        ..Handed::default()
+        ..LoggedSource::default()
     };
     let steps: [(&str, &dyn Fn()); 7] = [
         ("attached", &|| {}),
@@ -155,8 +140,8 @@ fn while_sim_time_is_off_no_clock_is_active() {
 }
 
 #[test]
-fn what_a_source_says_reaches_the_handlers_that_asked_for_it() {
-    let (_test, source, sim) = set_up();
+fn a_source_reaches_the_handlers_whose_filters_match() {
+    let (_test, source, sim) = source_on_test_clock();
     let clock = sim.clock();
     let half = Duration::from_millis(500);
     let log = Arc::new(Mutex::new(Vec::new()));
@@ -175,38 +160,38 @@ fn what_a_source_says_reaches_the_handlers_that_asked_for_it() {
             })
             .unwrap()
     });
-    let told = || std::mem::take(&mut *log.lock().unwrap());
+    let called = || std::mem::take(&mut *log.lock().unwrap());
     for second in 0..5 {
         source.time(second * 1_000_000_000);
     }
-    assert_eq!(told(), [""; 0], "nothing while it is off");
+    assert_eq!(called(), [""; 0], "nothing while it is off");
     sim.enable().unwrap();
-    assert_eq!(told(), ["c Activated"]);
+    assert_eq!(called(), ["c Activated"]);
     for second in 1..=6 {
         source.time(second * 1_000_000_000);
     }
-    assert_eq!(told(), ["f Forward"; 5], "the first one is the start");
+    assert_eq!(called(), ["f Forward"; 5], "the first one is the start");
     source.time(6_499_999_999);
     source.time(6_000_000_000);
-    assert_eq!(told(), [""; 0], "half a second less one nanosecond");
+    assert_eq!(called(), [""; 0], "half a second less one nanosecond");
     source.time(2_000_000_000);
-    assert_eq!(told(), ["b Backward"]);
+    assert_eq!(called(), ["b Backward"]);
     sim.disable();
     sim.enable().unwrap();
-    assert_eq!(told(), ["c Deactivated", "c Activated"]);
+    assert_eq!(called(), ["c Deactivated", "c Activated"]);
 }
 
-/// A clock that joins while the time stands still gets it at once.
+/// A clock that is attached while the time stands still gets it at once.
 #[test]
-fn every_clock_is_driven_whenever_it_joined() {
-    let (test, source, sim) = set_up();
+fn every_clock_is_driven_whenever_it_was_attached() {
+    let (test, source, sim) = source_on_test_clock();
     let early = sim.clock();
     sim.enable().unwrap();
     source.time(7);
     let late = sim.clock();
     let (mine, writer) = test.another_ros(Fallback::Zero);
-    writer.set(Time::from_nanos(99)); // of no use to the source
-    let (_handle, events) = events(&mine);
+    writer.set(Time::from_nanos(99)); // forgotten when it is attached
+    let (_handle, events) = log_times_after(&mine);
     sim.attach(writer);
     assert_eq!([&early, &late, &mine].map(nanos), [7; 3]);
     assert_eq!(events(), ["Activated 7"]);
@@ -220,7 +205,7 @@ fn every_clock_is_driven_whenever_it_joined() {
 
 #[test]
 fn a_clock_that_joins_a_paused_source_has_its_time_at_once() {
-    let (test, source, sim) = set_up();
+    let (test, source, sim) = source_on_test_clock();
     sim.enable().unwrap();
     let how = Extrapolation::for_at_most(Duration::MAX);
     let rolls = ClockState::new(Time::from_nanos(5), Some(Speed::NORMAL));
@@ -234,10 +219,9 @@ fn a_clock_that_joins_a_paused_source_has_its_time_at_once() {
     assert_eq!(nanos(&late), 7);
 }
 
-/// A clock that gets another source goes on as the new source says, also if the time goes on by itself.
 #[test]
-fn a_clock_that_is_handed_over_goes_on_as_its_source_says() {
-    let (test, source, sim) = set_up();
+fn a_clock_that_is_handed_over_is_extrapolated_as_its_new_source_says() {
+    let (test, source, sim) = source_on_test_clock();
     let (clock, other) = (sim.clock(), sim.clock());
     sim.enable().unwrap();
     let how = Extrapolation::for_at_most(Duration::MAX);
@@ -246,7 +230,7 @@ fn a_clock_that_is_handed_over_goes_on_as_its_source_says() {
         ClockState::new(Time::from_nanos(time), Some(speed))
     };
     source.feed().state(state(100, 1.0), how);
-    let fast = Handed::default();
+    let fast = LoggedSource::default();
     let by_fast = SimTime::on_test_clock(&test, fast.clone());
     by_fast.enable().unwrap();
     fast.feed().state(state(1_000, 10.0), how);
@@ -261,19 +245,19 @@ fn a_clock_that_is_handed_over_goes_on_as_its_source_says() {
 /// The source of one clock is replaced, then the source of all.
 #[test]
 fn sources_are_replaced_for_one_clock_or_for_all() {
-    let (test, source, sim) = set_up();
+    let (test, source, sim) = source_on_test_clock();
     let (clock, other) = (sim.clock(), sim.clock());
-    let (_handle, events) = events(&clock);
+    let (_handle, events) = log_times_after(&clock);
     sim.enable().unwrap();
     source.time(100);
-    let gps = Handed {
+    let gps = LoggedSource {
         first: Some(50),
-        ..Handed::default()
+        ..LoggedSource::default()
     };
     let by_gps = SimTime::on_test_clock(&test, gps.clone());
     by_gps.enable().unwrap();
     sim.hand_over(&clock, &by_gps);
-    by_gps.hand_over(&other, &sim); // not its own: nothing happens
+    by_gps.hand_over(&other, &sim); // not attached there: nothing happens
     assert_eq!((nanos(&clock), nanos(&other)), (50, 100));
     let back = format!("Deactivated {SYSTEM}");
     assert_eq!(
@@ -281,9 +265,9 @@ fn sources_are_replaced_for_one_clock_or_for_all() {
         ["Activated 0", "Started 100", &back, "Activated 50"]
     );
     gps.time(51);
-    let next = Handed::default();
+    let next = LoggedSource::default();
     by_gps.replace_source(next.clone()).unwrap();
-    gps.time(52); // it is out
+    gps.time(52); // ignored: it was replaced
     assert_eq!(
         (gps.log(), next.log()),
         (vec!["start", "stop"], vec!["start"])
@@ -295,13 +279,13 @@ fn sources_are_replaced_for_one_clock_or_for_all() {
 
 #[test]
 fn a_source_that_cannot_start_leaves_the_clocks_alone() {
-    let (_test, _, sim) = set_up();
+    let (_test, _, sim) = source_on_test_clock();
     let clock = sim.clock();
-    let (_handle, events) = events(&clock);
-    let bad = Handed {
+    let (_handle, events) = log_times_after(&clock);
+    let bad = LoggedSource {
         fails: true,
         first: Some(5),
-        ..Handed::default()
+        ..LoggedSource::default()
     };
     sim.replace_source(bad).unwrap();
     let error = sim.enable().unwrap_err();
@@ -309,21 +293,21 @@ fn a_source_that_cannot_start_leaves_the_clocks_alone() {
     assert!(!sim.is_enabled() && !clock.is_active() && events().is_empty());
 }
 
-/// The default of the process has no source at first, and gets one.
+/// Its source feeds nothing until it is replaced.
 #[test]
 fn the_process_has_a_default_source() {
     let sim = SimTime::process();
     let clock = SimTime::process().clock();
     sim.enable().unwrap();
     assert_eq!(clock.try_now(), Err(NotStarted));
-    let source = Handed::default();
+    let source = LoggedSource::default();
     sim.replace_source(source.clone()).unwrap();
     source.time(5);
     assert_eq!(nanos(&clock), 5);
     sim.disable();
 }
 
-/// The machine's own clocks are sources; a machine without a system clock has none of that kind.
+/// Without a system clock the source of that kind cannot start.
 #[test]
 fn the_machines_clocks_are_sources() {
     let test = TestClock::new(Time::from_nanos(1));
@@ -349,7 +333,7 @@ fn the_machines_clocks_are_sources() {
 /// Each complaint is reported once: several publishers, and a publisher while sim time is off.
 #[test]
 fn publishers_are_counted_and_complained_of_once() {
-    let (_test, source, sim) = set_up();
+    let (_test, source, sim) = source_on_test_clock();
     let feed = source.feed();
     assert!(sim.complaints().is_empty());
     feed.publishers(1);
@@ -361,19 +345,23 @@ fn publishers_are_counted_and_complained_of_once() {
     let both = [Complaint::SeveralPublishers, Complaint::Ignored];
     assert_eq!((sim.complaints(), sim.publishers()), (both.into(), 3));
 
-    let (_test, source, sim) = set_up();
+    let (_test, source, sim) = source_on_test_clock();
     sim.enable().unwrap();
     source.feed().publishers(1);
     sim.disable();
-    assert_eq!(sim.complaints(), [], "who switches it off knows");
+    assert_eq!(
+        sim.complaints(),
+        [],
+        "the publisher was known when sim time was switched off"
+    );
     source.feed().publishers(1);
     assert_eq!(sim.complaints(), [Complaint::Ignored]);
 }
 
-/// A handler may come back to the source; what it feeds follows in line, to all clocks.
+/// What a handler feeds is delivered to all clocks after the jump.
 #[test]
 fn handlers_may_feed_switch_and_make_clocks() {
-    let (_test, source, sim) = set_up();
+    let (_test, source, sim) = source_on_test_clock();
     let (clock, other) = (sim.clock(), sim.clock());
     let (again, switch, made) = (source.clone(), sim.clone(), Arc::new(Mutex::new(None)));
     let makes = Arc::clone(&made);
@@ -401,7 +389,7 @@ fn handlers_may_feed_switch_and_make_clocks() {
 
 #[test]
 fn a_sleeper_follows_a_feeding_thread() {
-    let (test, source, sim) = set_up();
+    let (test, source, sim) = source_on_test_clock();
     let clock = sim.clock();
     sim.enable().unwrap();
     thread::scope(|scope| {
@@ -426,13 +414,13 @@ fn a_sleeper_follows_a_feeding_thread() {
     assert_eq!(clock.now(), Time::from_nanos(1));
     drop(clock);
     assert_eq!(source.log(), ["start", "stop"]);
-    source.time(2); // feeds nobody
+    source.time(2); // no clock is left
 }
 
-/// A clock that is released in the middle of a jump is given back outside the source's lock.
+/// No lock of the source is held meanwhile.
 #[test]
 fn a_handler_may_release_its_clock() {
-    let (_test, source, sim) = set_up();
+    let (_test, source, sim) = source_on_test_clock();
     let clock = sim.clock();
     let (inner, own) = (sim.clone(), clock.clone());
     let _handle = clock

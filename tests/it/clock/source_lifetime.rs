@@ -1,4 +1,4 @@
-//! The lifetime of a source: as long as any of its clocks exists; then it stops without a thread waiting for itself.
+//! The lifetime of a source: it is stopped and dropped with the last handle of its clocks, and no thread waits for itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,98 +8,90 @@ use bagplay::clock::{
     Clock, Fallback, Feed, JumpFilter, OnJump, Rate, SimTime, SourceError, TestClock, TimeSource,
     Timer, Timers,
 };
-use bagplay::time::{Duration, Ros, Time};
+use bagplay::time::{Ros, Time};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::support::{at, backward, block_next_tick, ns};
 use crate::support::patience::{PATIENCE, until};
 
-fn at(nanos: i64) -> Time<Ros> {
-    Time::from_nanos(nanos)
-}
-
-fn ns(nanos: i64) -> Duration {
-    Duration::from_nanos(nanos)
-}
-
-/// Tells what becomes of it.
-struct Told {
-    told: Sender<&'static str>,
+/// Sends the feed with which it is started, and reports when it is stopped and dropped.
+struct ReportsEnd {
+    report: Sender<&'static str>,
     feeds: Sender<Feed>,
 }
 
-impl TimeSource for Told {
+impl TimeSource for ReportsEnd {
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
         self.feeds.send(feed.clone()).unwrap();
         Ok(())
     }
 
     fn stop(&mut self) {
-        self.told.send("stopped").unwrap();
+        self.report.send("stopped").unwrap();
     }
 }
 
-impl Drop for Told {
+impl Drop for ReportsEnd {
     fn drop(&mut self) {
-        self.told.send("dropped").unwrap();
+        self.report.send("dropped").unwrap();
     }
 }
 
-fn told() -> (Told, Receiver<&'static str>, Receiver<Feed>) {
-    let ((told, fate), (feeds, feed)) = (bounded(10), bounded(10));
-    (Told { told, feeds }, fate, feed)
+/// A source, its reports and its feeds.
+fn source() -> (ReportsEnd, Receiver<&'static str>, Receiver<Feed>) {
+    let ((report, reports), (feeds, feed)) = (bounded(10), bounded(10));
+    (ReportsEnd { report, feeds }, reports, feed)
 }
 
-/// A clock, as a function that sets up sim time gives it back: without the `SimTime`.
-fn follow() -> (Clock, Receiver<&'static str>, Feed) {
-    let (source, fate, feeds) = told();
+/// A clock whose `SimTime` was dropped, the reports of its source and its feed.
+fn clock_without_sim_time() -> (Clock, Receiver<&'static str>, Feed) {
+    let (source, reports, feeds) = source();
     let sim = SimTime::new(source);
     let clock = sim.clock();
     sim.enable().unwrap();
-    (clock, fate, feeds.recv().unwrap())
+    (clock, reports, feeds.recv().unwrap())
 }
 
-fn all(fate: &Receiver<&'static str>) -> Vec<&'static str> {
-    fate.try_iter().collect()
+fn all(reports: &Receiver<&'static str>) -> Vec<&'static str> {
+    reports.try_iter().collect()
 }
 
 #[test]
-fn a_clock_goes_on_without_its_sim_time_and_the_source_goes_with_the_last_clock() {
-    let (clock, fate, feed) = follow();
+fn a_clock_keeps_its_source_until_the_last_clock_is_dropped() {
+    let (clock, reports, feed) = clock_without_sim_time();
     feed.time(at(5));
     let other = clock.clone();
     assert_eq!((clock.now(), clock.is_active()), (at(5), true));
     drop(clock);
     feed.time(at(6));
     assert_eq!(other.now(), at(6));
-    assert_eq!(all(&fate), [""; 0]);
+    assert_eq!(all(&reports), [""; 0]);
     drop(other);
-    assert_eq!(all(&fate), ["stopped", "dropped"]);
-    feed.time(at(7)); // to nobody
+    assert_eq!(all(&reports), ["stopped", "dropped"]);
+    feed.time(at(7)); // no clock is left
 }
 
-/// Whatever tells the time of a clock, or waits for it.
 #[test]
-fn timers_rates_and_handlers_keep_the_source_too() {
+fn timers_rates_and_handlers_keep_the_source() {
     type Keeps = fn(Clock, Sender<i64>) -> Box<dyn Send>;
     let keeps: [Keeps; 5] = [
         |clock, _| Box::new(Timer::new(&clock, ns(5)).unwrap()),
         |clock, _| Box::new(Rate::new(&clock, ns(5)).unwrap()),
         |clock, _| Box::new(Timers::new(&clock)),
-        |clock, tell| {
-            let tick = move |time: Time<Ros>| tell.send(time.as_nanos()).unwrap();
+        |clock, sender| {
+            let tick = move |time: Time<Ros>| sender.send(time.as_nanos()).unwrap();
             Box::new(clock.on_tick(tick))
         },
-        |clock, tell| {
+        |clock, sender| {
             let own = clock.clone();
-            let jumped = move |_, _| tell.send(own.try_now().unwrap().as_nanos()).unwrap();
-            let backward = JumpFilter::new().min_backward(ns(1));
-            Box::new(clock.on_jump(backward, jumped).unwrap())
+            let jumped = move |_, _| sender.send(own.try_now().unwrap().as_nanos()).unwrap();
+            Box::new(clock.on_jump(backward(), jumped).unwrap())
         },
     ];
     for (which, keep) in keeps.into_iter().enumerate() {
-        let (clock, fate, feed) = follow();
-        let (tell, told) = bounded(10);
-        let kept = keep(clock, tell);
+        let (clock, reports, feed) = clock_without_sim_time();
+        let (sender, receiver) = bounded(10);
+        let kept = keep(clock, sender);
         feed.time(at(6));
         feed.time(at(5));
         let expected: &[i64] = match which {
@@ -107,28 +99,27 @@ fn timers_rates_and_handlers_keep_the_source_too() {
             3 | 4 => &[6, 5],
             _ => &[],
         };
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), expected, "{which}");
-        assert_eq!(all(&fate), [""; 0], "{which}");
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), expected, "{which}");
+        assert_eq!(all(&reports), [""; 0], "{which}");
         drop(kept);
-        assert_eq!(all(&fate), ["stopped", "dropped"], "{which}");
+        assert_eq!(all(&reports), ["stopped", "dropped"], "{which}");
     }
 }
 
 #[test]
-fn a_source_that_was_never_wanted_is_dropped_without_a_stop() {
-    let (source, fate, _feeds) = told();
+fn a_source_that_was_never_started_is_dropped_without_a_stop() {
+    let (source, reports, _feeds) = source();
     let sim = SimTime::new(source);
     let (clock, same) = (sim.clock(), sim.clone());
     drop((sim, same));
-    assert_eq!(all(&fate), [""; 0]);
+    assert_eq!(all(&reports), [""; 0]);
     drop(clock);
-    assert_eq!(all(&fate), ["dropped"]);
+    assert_eq!(all(&reports), ["dropped"]);
 }
 
-/// It is the source that a clock has now that it keeps.
 #[test]
-fn a_clock_in_other_hands_keeps_the_source_that_it_has_now() {
-    let ((one, fate_of_one, _feeds), (two, fate_of_two, feeds)) = (told(), told());
+fn a_clock_that_was_handed_over_keeps_its_new_source_alone() {
+    let ((one, reports_of_one, _feeds), (two, reports_of_two, feeds)) = (source(), source());
     let (from, to) = (SimTime::new(one), SimTime::new(two));
     let (clock, released) = (from.clock(), from.clock());
     from.enable().unwrap();
@@ -137,37 +128,37 @@ fn a_clock_in_other_hands_keeps_the_source_that_it_has_now() {
     from.hand_over(&clock, &to);
     from.release(&released);
     drop(from);
-    assert_eq!(all(&fate_of_one), ["stopped", "dropped"]);
+    assert_eq!(all(&reports_of_one), ["stopped", "dropped"]);
     drop(to);
     feed.time(at(9));
     assert_eq!((clock.now(), released.is_active()), (at(9), false));
     drop(clock);
-    assert_eq!(all(&fate_of_two), ["stopped", "dropped"]);
+    assert_eq!(all(&reports_of_two), ["stopped", "dropped"]);
 }
 
-/// A clock that was made before it was given to a source, too.
+/// The clock was made before the source.
 #[test]
 fn a_clock_that_was_attached_keeps_its_source() {
-    let (source, fate, feeds) = told();
+    let (source, reports, feeds) = source();
     let (clock, writer) = Clock::ros(Fallback::Zero);
     let sim = SimTime::new(source);
     sim.attach(writer);
     sim.enable().unwrap();
     drop(sim);
     feeds.recv().unwrap().time(at(4));
-    assert_eq!((clock.now(), all(&fate)), (at(4), vec![]));
+    assert_eq!((clock.now(), all(&reports)), (at(4), vec![]));
     drop(clock);
-    assert_eq!(all(&fate), ["stopped", "dropped"]);
+    assert_eq!(all(&reports), ["stopped", "dropped"]);
 }
 
 /// Feeds from a thread of its own as fast as it can, and waits for that thread when it is stopped.
-struct Joins {
+struct JoinsItsThread {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-    told: Option<Sender<()>>,
+    dropped: Sender<()>,
 }
 
-impl TimeSource for Joins {
+impl TimeSource for JoinsItsThread {
     fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
         let (feed, is_over) = (feed.clone(), Arc::clone(&self.is_over));
         self.thread = Some(thread::spawn(move || {
@@ -190,65 +181,65 @@ impl TimeSource for Joins {
     }
 }
 
-impl Drop for Joins {
+impl Drop for JoinsItsThread {
     fn drop(&mut self) {
-        let is_joined = self.thread.is_none();
-        if let (true, Some(told)) = (is_joined, &self.told) {
-            told.send(()).unwrap();
+        if self.thread.is_none() {
+            self.dropped.send(()).unwrap();
         }
     }
 }
 
-fn joins() -> (SimTime, Receiver<()>) {
-    let (told, gone) = bounded(1);
-    let source = Joins {
-        told: Some(told),
+/// A `SimTime` with a source that feeds from its own thread. The receiver tells when the source was dropped.
+fn self_feeding() -> (SimTime, Receiver<()>) {
+    let (dropped, is_dropped) = bounded(1);
+    let source = JoinsItsThread {
+        dropped,
         is_over: Arc::default(),
         thread: None,
     };
     let sim = SimTime::new(source);
     sim.enable().unwrap();
-    (sim, gone)
+    (sim, is_dropped)
 }
 
-/// The feeding thread has the clocks in its hands when it tells them the time, also when nobody else has them any more.
+/// While the thread that feeds delivers a time to the clocks, it has handles of them.
 #[test]
-fn the_last_clock_may_go_at_any_moment_of_a_feed() {
+fn the_last_clock_may_be_dropped_at_any_moment_of_a_delivery() {
     for round in 0..200 {
-        let (sim, gone) = joins();
+        let (sim, is_dropped) = self_feeding();
         let clocks: Vec<Clock> = (0..3).map(|_| sim.clock()).collect();
         drop(sim);
         until("a time", || clocks[round % 3].started());
         for clock in clocks {
             thread::spawn(move || drop(clock));
         }
-        gone.recv_timeout(PATIENCE).unwrap();
+        is_dropped.recv_timeout(PATIENCE).unwrap();
     }
 }
 
-/// The thread that runs the handler is the source's own, which the source waits for.
+/// The thread that runs the handler is the source's own, and the source waits for that thread.
 #[test]
 fn a_handler_may_drop_the_last_clock() {
-    let (sim, gone) = joins();
+    let (sim, is_dropped) = self_feeding();
     let clock = sim.clock();
     let last = Arc::new(Mutex::new(None));
-    let theirs = Arc::clone(&last);
-    let handle = clock.on_tick(move |_| drop(theirs.lock().unwrap().take()));
+    let slot = Arc::clone(&last);
+    let handle = clock.on_tick(move |_| drop(slot.lock().unwrap().take()));
     *last.lock().unwrap() = Some((sim, clock, handle));
-    gone.recv_timeout(PATIENCE).unwrap();
+    is_dropped.recv_timeout(PATIENCE).unwrap();
 }
 
 /// The source waits for its thread when it is stopped, and that thread waits for the handler of another clock.
 #[test]
 fn a_handler_may_drop_the_last_clock_of_another_source() {
-    /// Its thread asks another clock for the time once it is told to.
-    struct Asks {
+    /// Its thread reads another clock, after `begin`.
+    struct ReadsAnotherClock {
         other: Clock,
         begin: Receiver<()>,
         thread: Option<JoinHandle<Time<Ros>>>,
         read: Sender<Time<Ros>>,
     }
-    impl TimeSource for Asks {
+    impl TimeSource for ReadsAnotherClock {
         fn start(&mut self, _: &Feed) -> Result<(), SourceError> {
             let (other, begin) = (self.other.clone(), self.begin.clone());
             self.thread = Some(thread::spawn(move || {
@@ -266,7 +257,7 @@ fn a_handler_may_drop_the_last_clock_of_another_source() {
     }
     let test = TestClock::new(at(100));
     let ((begins, begin), (read, what_it_read)) = (bounded(1), bounded(1));
-    let sim = SimTime::new(Asks {
+    let sim = SimTime::new(ReadsAnotherClock {
         other: test.ros(),
         begin,
         thread: None,
@@ -274,8 +265,7 @@ fn a_handler_may_drop_the_last_clock_of_another_source() {
     });
     sim.enable().unwrap();
     let mut last = Some(sim);
-    let backward = JumpFilter::new().min_backward(ns(1));
-    let handle = test.ros().on_jump(backward, move |_, _| {
+    let handle = test.ros().on_jump(backward(), move |_, _| {
         if let Some(last) = last.take() {
             begins.send(()).unwrap();
             drop(last);
@@ -286,22 +276,22 @@ fn a_handler_may_drop_the_last_clock_of_another_source() {
         test.set(at(10));
         done.send((test, handle)).unwrap();
     });
-    let _test = is_done.recv_timeout(PATIENCE).expect("the handler hangs");
+    let _test = is_done.recv_timeout(PATIENCE).expect("the handler returns");
     assert_eq!(what_it_read.recv_timeout(PATIENCE), Ok(at(10)));
 }
 
-/// Its own thread-local values go before it, or after.
+/// Thread-local values of the library are dropped before that clock.
 #[test]
 fn a_thread_that_ends_may_drop_the_last_clock() {
     thread_local! {
         static LAST: Mutex<Option<Clock>> = const { Mutex::new(None) };
     }
-    let (sim, gone) = joins();
+    let (sim, is_dropped) = self_feeding();
     let clock = sim.clock();
     drop(sim);
     thread::spawn(move || {
         LAST.with(|last| {
-            // Uses what the library keeps for each thread after `LAST`, so that it is gone before.
+            // The library's thread-local values are used after `LAST`, so they are dropped before it.
             let _handle = clock.on_tick(|_| ());
             let (test, writer) = Clock::ros(Fallback::Zero);
             let _other = test.on_jump(JumpFilter::any(), |_, _| ());
@@ -309,12 +299,12 @@ fn a_thread_that_ends_may_drop_the_last_clock() {
             *last.lock().unwrap() = Some(clock);
         });
     });
-    gone.recv_timeout(PATIENCE).unwrap();
+    is_dropped.recv_timeout(PATIENCE).unwrap();
 }
 
-/// Nobody who drops a clock hears of it.
+/// The panic does not reach the thread that drops the clock.
 #[test]
-fn a_source_that_panics_as_it_is_stopped_is_dropped_all_the_same() {
+fn a_source_that_panics_when_it_is_stopped_is_dropped_all_the_same() {
     struct Panics(Sender<&'static str>);
     impl TimeSource for Panics {
         fn start(&mut self, _: &Feed) -> Result<(), SourceError> {
@@ -330,18 +320,18 @@ fn a_source_that_panics_as_it_is_stopped_is_dropped_all_the_same() {
             self.0.send("dropped").unwrap();
         }
     }
-    let (tell, fate) = bounded(10);
-    let sim = SimTime::new(Panics(tell));
+    let (report, reports) = bounded(10);
+    let sim = SimTime::new(Panics(report));
     sim.enable().unwrap();
     drop(sim);
-    assert_eq!(all(&fate), ["dropped"]);
+    assert_eq!(all(&reports), ["dropped"]);
 }
 
-/// Who sleeps has a clock.
+/// A call that sleeps has a handle of its clock.
 #[test]
-fn a_sleeper_is_fed_to_its_end() {
+fn a_sleep_keeps_its_source_until_it_ends() {
     let test = TestClock::new(at(1));
-    let (source, fate, feeds) = told();
+    let (source, reports, feeds) = source();
     let sim = SimTime::on_test_clock(&test, source);
     let clock = sim.clock();
     sim.enable().unwrap();
@@ -354,26 +344,22 @@ fn a_sleeper_is_fed_to_its_end() {
     drop(clock);
     feed.time(at(15));
     assert_eq!(sleeper.join().unwrap(), Ok(()));
-    assert_eq!(all(&fate), ["stopped", "dropped"]);
+    assert_eq!(all(&reports), ["stopped", "dropped"]);
 }
 
-/// Also beside a thread that runs handlers, which is the one that tells the clocks then.
+/// Also while another thread runs handlers; that thread then delivers.
 #[test]
-fn sim_time_is_off_and_on_when_the_call_comes_back() {
+fn clocks_have_changed_when_enable_and_disable_return() {
     for _ in 0..50 {
-        let (source, _fate, feeds) = told();
+        let (source, _reports, feeds) = source();
         let sim = SimTime::new(source);
         let clock = sim.clock();
         sim.enable().unwrap();
         let feed = feeds.recv().unwrap();
-        let ((tell, is_held), (go, goes)) = (bounded(1), bounded::<()>(1));
-        let _handle = clock.on_tick(move |_| {
-            tell.send(()).unwrap();
-            goes.recv_timeout(PATIENCE).unwrap();
-        });
+        let (_handle, is_blocked, release) = block_next_tick(&clock);
         thread::scope(|scope| {
             scope.spawn(|| feed.time(at(5)));
-            is_held.recv_timeout(PATIENCE).unwrap();
+            is_blocked.recv_timeout(PATIENCE).unwrap();
             let switch = scope.spawn(|| {
                 sim.disable();
                 let is_off = !clock.is_active();
@@ -381,16 +367,16 @@ fn sim_time_is_off_and_on_when_the_call_comes_back() {
                 (is_off, clock.is_active())
             });
             until("off", || !sim.is_enabled() || switch.is_finished());
-            go.send(()).unwrap();
+            release.send(()).unwrap();
             assert_eq!(switch.join().unwrap(), (true, true));
         });
     }
 }
 
-/// A handler cannot wait for itself: then it is off right after it.
+/// The clocks are inactive right after the handler, which cannot wait for itself.
 #[test]
 fn a_handler_may_switch_sim_time_off() {
-    let (source, _fate, feeds) = told();
+    let (source, _reports, feeds) = source();
     let sim = SimTime::new(source);
     let clock = sim.clock();
     sim.enable().unwrap();
@@ -403,12 +389,11 @@ fn a_handler_may_switch_sim_time_off() {
     assert!(!clock.is_active());
 }
 
-/// What a source asks of its own `SimTime` while it starts and stops.
 #[test]
-fn a_source_may_ask_whether_it_is_wanted() {
+fn a_source_may_call_is_enabled_while_it_starts_and_stops() {
     type Slot = Arc<Mutex<Option<SimTime>>>;
-    struct Asks(Slot, Sender<bool>);
-    impl Asks {
+    struct AsksWhetherEnabled(Slot, Sender<bool>);
+    impl AsksWhetherEnabled {
         fn ask(&self) {
             let sim = self.0.lock().unwrap().clone();
             if let Some(sim) = sim {
@@ -417,7 +402,7 @@ fn a_source_may_ask_whether_it_is_wanted() {
             }
         }
     }
-    impl TimeSource for Asks {
+    impl TimeSource for AsksWhetherEnabled {
         fn start(&mut self, _: &Feed) -> Result<(), SourceError> {
             self.ask();
             Ok(())
@@ -427,8 +412,8 @@ fn a_source_may_ask_whether_it_is_wanted() {
             self.ask();
         }
     }
-    let (slot, (tell, told)) = (Slot::default(), bounded(10));
-    let sim = SimTime::new(Asks(Arc::clone(&slot), tell));
+    let (slot, (sender, answers)) = (Slot::default(), bounded(10));
+    let sim = SimTime::new(AsksWhetherEnabled(Arc::clone(&slot), sender));
     *slot.lock().unwrap() = Some(sim.clone());
     let (switch, (done, is_done)) = (sim.clone(), bounded(1));
     thread::spawn(move || {
@@ -436,7 +421,7 @@ fn a_source_may_ask_whether_it_is_wanted() {
         switch.disable();
         done.send(()).unwrap();
     });
-    is_done.recv_timeout(PATIENCE).expect("it does not end");
+    is_done.recv_timeout(PATIENCE).expect("the calls return");
     slot.lock().unwrap().take();
-    assert_eq!(told.try_iter().collect::<Vec<_>>(), [false, false]);
+    assert_eq!(answers.try_iter().collect::<Vec<_>>(), [false, false]);
 }

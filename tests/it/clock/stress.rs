@@ -1,8 +1,8 @@
 //! Many threads on two clocks whose handlers misbehave: no torn values, no deadlock, no lost wake-up.
 //!
-//! The random numbers are seeded, but the interleaving is not. Every time that is written ends in 7, so that half a
-//! write would show. At the end the time moves past all targets: a thread that still sleeps then has lost a wake-up,
-//! and the watchdog reports it.
+//! The random numbers are seeded; the interleaving differs from run to run. Every time that is written ends in 7, which
+//! half a write would not. At the end the time moves past all targets: a thread that still sleeps then has lost a
+//! wake-up, and the time limit fails the test.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,19 +10,20 @@ use std::thread;
 use std::time::Duration as StdDuration;
 
 use bagplay::clock::{
-    Cancel, Clock, ClockState, Extrapolation, Feed, JumpFilter, JumpHandle, OnJump, Phase, SimTime,
-    SleepError, SourceError, TestClock, TimeSource, Timers,
+    Cancel, Clock, ClockState, Extrapolation, JumpFilter, JumpHandle, OnJump, Phase, SimTime,
+    SleepError, TestClock, Timers,
 };
 use bagplay::time::{Duration, Ros, Speed, Steady, Time};
 
-const SYSTEM: i64 = 1_000_000_000_000_000;
+use super::support::{OpenSource, SYSTEM};
+
 const END: i64 = 1_000_007;
 const MOVES: u64 = 4_000;
 
 /// Xorshift: the same numbers for the same seed.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -36,8 +37,8 @@ impl Dice {
     }
 }
 
-/// Does all that a handler should not, now and then.
-fn misbehave(
+/// Registers a handler that now and then does what handlers should not do. Counts the panics that are intended.
+fn register_bad_handler(
     clock: &Clock,
     other: &Arc<TestClock>,
     handles: &Arc<Mutex<Vec<JumpHandle>>>,
@@ -47,10 +48,10 @@ fn misbehave(
     let on_purpose = Arc::clone(&panics);
     let (own, others, steady) = (clock.clone(), other.ros(), Clock::<Steady>::steady());
     let (other, handles) = (Arc::clone(other), Arc::clone(handles));
-    let dice = Mutex::new(Dice(seed));
+    let random = Mutex::new(Random(seed));
     let handle = clock
         .on_jump(JumpFilter::any(), move |phase, jump| {
-            let mut dice = dice
+            let mut random = random
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             let view = if phase == Phase::Before {
@@ -63,13 +64,13 @@ fn misbehave(
                 view,
                 "a handler sees its jump, whatever the others do"
             );
-            others.now(); // whose handlers may be reading this clock
-            match dice.below(200) {
+            others.now(); // its handlers may read this clock meanwhile
+            match random.below(200) {
                 0 => {
                     on_purpose.fetch_add(1, Ordering::SeqCst);
                     std::panic::resume_unwind(Box::new("misbehaves"));
                 }
-                1 => other.set(dice.time()),
+                1 => other.set(random.time()),
                 2 => handles.lock().unwrap().clear(),
                 3 => {
                     let handle = own.on_jump(JumpFilter::any(), |_, _| {}).unwrap();
@@ -95,12 +96,13 @@ fn check(time: Time<Ros>) {
     );
 }
 
-fn storm(seed: u64) -> u64 {
+/// Moves two clocks while threads sleep on them and handlers misbehave. Returns how many sleeps reached their target.
+fn stress_handlers(seed: u64) -> u64 {
     let tests = [0, 1].map(|_| Arc::new(TestClock::new(Time::from_nanos(7))));
     let handles = Arc::new(Mutex::new(Vec::new()));
     let guards = [0, 1].map(|which| {
         let clock = tests[which].ros();
-        misbehave(
+        register_bad_handler(
             &clock,
             &tests[1 - which],
             &handles,
@@ -112,9 +114,9 @@ fn storm(seed: u64) -> u64 {
         for (number, test) in (0..).zip(tests.iter().cycle().take(6)) {
             let (clock, is_over, slept) = (test.ros(), &is_over, &slept);
             scope.spawn(move || {
-                let mut dice = Dice(seed + 100 + number);
+                let mut random = Random(seed + 100 + number);
                 while !is_over.load(Ordering::SeqCst) {
-                    let target = dice.time();
+                    let target = random.time();
                     match clock.sleep_until(target, OnJump::Continue) {
                         Ok(()) => slept.fetch_add(1, Ordering::Relaxed),
                         Err(error) => {
@@ -140,12 +142,12 @@ fn storm(seed: u64) -> u64 {
         let movers = [0, 1].map(|which| {
             let test = Arc::clone(&tests[which]);
             scope.spawn(move || {
-                let mut dice = Dice(seed + 1 + which as u64);
+                let mut random = Random(seed + 1 + which as u64);
                 for _ in 0..MOVES {
-                    match dice.below(50) {
+                    match random.below(50) {
                         0 => test.writer().deactivate(),
                         1..5 => test.writer().activate(),
-                        _ => test.set(dice.time()),
+                        _ => test.set(random.time()),
                     }
                 }
             })
@@ -156,7 +158,7 @@ fn storm(seed: u64) -> u64 {
         for (handle, on_purpose) in guards {
             drop(handles.lock().unwrap().drain(..));
             let on_purpose = on_purpose.load(Ordering::SeqCst);
-            assert!(on_purpose > 0, "the handlers were well-behaved");
+            assert!(on_purpose > 0, "no handler panicked on purpose");
             assert_eq!(
                 handle.panics(),
                 on_purpose,
@@ -174,34 +176,23 @@ fn storm(seed: u64) -> u64 {
 }
 
 #[test]
-fn nobody_hangs_and_nothing_is_torn() {
+fn bad_handlers_cause_no_deadlock_and_no_torn_time() {
     for seed in [3, 0x5eed, 0xdead_beef] {
         let (done, is_done) = std::sync::mpsc::sync_channel(1);
-        thread::spawn(move || done.send(storm(seed)));
+        thread::spawn(move || done.send(stress_handlers(seed)));
         let slept = is_done
             .recv_timeout(StdDuration::from_secs(120))
             .unwrap_or_else(|error| panic!("seed {seed:#x}: hangs or failed: {error}"));
-        assert!(slept > 0, "seed {seed:#x}: nobody ever slept to the end");
+        assert!(slept > 0, "seed {seed:#x}: no sleep reached its target");
     }
 }
 
-/// Gives its feed away; what is fed after it was stopped or replaced counts for nothing.
-struct Open(Arc<Mutex<Option<Feed>>>);
-
-impl TimeSource for Open {
-    fn start(&mut self, feed: &Feed) -> Result<(), SourceError> {
-        *self.0.lock().unwrap() = Some(feed.clone());
-        Ok(())
-    }
-
-    fn stop(&mut self) {}
-}
-
-/// Switches sim time on and off and its source out while sleepers come, go and are cancelled.
-fn toggle(seed: u64) -> u64 {
+/// Switches sim time on and off and replaces its source while threads sleep and are cancelled. Returns how many sleeps
+/// reached their target.
+fn stress_source(seed: u64) -> u64 {
     let test = TestClock::new(Time::from_nanos(7));
-    let feed = Arc::new(Mutex::new(None));
-    let sim = SimTime::on_test_clock(&test, Open(Arc::clone(&feed)));
+    let source = OpenSource::default();
+    let sim = SimTime::on_test_clock(&test, source.clone());
     let clocks: Vec<Clock> = (0..4).map(|_| sim.clock()).collect();
     let how = Extrapolation::for_at_most(Duration::from_secs(1));
     let (is_over, slept) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -209,14 +200,14 @@ fn toggle(seed: u64) -> u64 {
         for (number, clock) in (0..).zip(&clocks) {
             let (is_over, slept) = (&is_over, &slept);
             scope.spawn(move || {
-                let mut dice = Dice(seed + 50 + number);
+                let mut random = Random(seed + 50 + number);
                 while !is_over.load(Ordering::SeqCst) {
                     let cancel = Cancel::new();
-                    if dice.below(3) == 0 {
+                    if random.below(3) == 0 {
                         cancel.cancel();
                     }
                     let options = OnJump::Continue.unless(&cancel);
-                    match clock.sleep_until(dice.time(), options) {
+                    match clock.sleep_until(random.time(), options) {
                         Ok(()) => slept.fetch_add(1, Ordering::Relaxed),
                         Err(SleepError::Cancelled | SleepError::SourceChanged) => 0,
                         Err(error) => panic!("{error}"),
@@ -225,30 +216,30 @@ fn toggle(seed: u64) -> u64 {
             });
         }
         let feeders = [1, 2].map(|number| {
-            let (feed, mut dice) = (Arc::clone(&feed), Dice(seed + number));
+            let (source, mut random) = (source.clone(), Random(seed + number));
             scope.spawn(move || {
                 for _ in 0..MOVES {
-                    let Some(feed) = feed.lock().unwrap().clone() else {
+                    let Some(feed) = source.try_feed() else {
                         continue;
                     };
                     let state = ClockState {
-                        generation: dice.below(3),
-                        ..ClockState::new(dice.time(), Speed::from_f64(-1.0).ok())
+                        generation: random.below(3),
+                        ..ClockState::new(random.time(), Speed::from_f64(-1.0).ok())
                     };
-                    match dice.below(3) {
+                    match random.below(3) {
                         0 => feed.state(state, how),
-                        _ => feed.time(dice.time()),
+                        _ => feed.time(random.time()),
                     }
                 }
             })
         });
         let switches = [3, 4].map(|number| {
-            let (sim, feed, mut dice) = (sim.clone(), Arc::clone(&feed), Dice(seed + number));
+            let (sim, source, mut random) = (sim.clone(), source.clone(), Random(seed + number));
             scope.spawn(move || {
                 for _ in 0..MOVES / 4 {
-                    match dice.below(8) {
+                    match random.below(8) {
                         0 => sim.disable(),
-                        1 => sim.replace_source(Open(Arc::clone(&feed))).unwrap(),
+                        1 => sim.replace_source(source.clone()).unwrap(),
                         2 => drop(sim.clock()),
                         _ => sim.enable().unwrap(),
                     }
@@ -260,8 +251,7 @@ fn toggle(seed: u64) -> u64 {
         }
         is_over.store(true, Ordering::SeqCst);
         sim.enable().unwrap();
-        let last = feed.lock().unwrap().clone().unwrap();
-        last.time(Time::from_nanos(END));
+        source.feed().time(Time::from_nanos(END));
         for clock in &clocks {
             assert!(clock.is_active() && clock.now() == Time::from_nanos(END));
         }
@@ -270,13 +260,13 @@ fn toggle(seed: u64) -> u64 {
 }
 
 #[test]
-fn a_source_that_comes_and_goes_leaves_nobody_asleep() {
+fn changes_of_the_source_lose_no_wake_up() {
     for seed in [5, 0xfeed, 0xbeef] {
         let (done, is_done) = std::sync::mpsc::sync_channel(1);
-        thread::spawn(move || done.send(toggle(seed)));
+        thread::spawn(move || done.send(stress_source(seed)));
         let slept = is_done
             .recv_timeout(StdDuration::from_secs(120))
             .unwrap_or_else(|error| panic!("seed {seed:#x}: hangs or failed: {error}"));
-        assert!(slept > 0, "seed {seed:#x}: nobody ever slept to the end");
+        assert!(slept > 0, "seed {seed:#x}: no sleep reached its target");
     }
 }

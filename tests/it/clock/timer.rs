@@ -5,20 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use bagplay::clock::{
-    Cancel, Clock, Cycle, Fallback, InvalidPeriod, JumpFilter, MissedTicks, OnJump, Rate,
-    SleepError, Start, TestClock, Timer, TimerError, TimerOptions, Timers,
+    Cancel, Clock, Cycle, Fallback, InvalidPeriod, MissedTicks, OnJump, Rate, SleepError, Start,
+    TestClock, Timer, TimerError, TimerOptions, Timers,
 };
 use bagplay::time::{Duration, Kind, Ros, Time};
 
-const SEC: i64 = 1_000_000_000;
-
-fn at(nanos: i64) -> Time<Ros> {
-    Time::from_nanos(nanos)
-}
-
-fn ns(nanos: i64) -> Duration {
-    Duration::from_nanos(nanos)
-}
+use super::support::{SEC, at, backward, ns};
 
 fn secs(secs: i64) -> Duration {
     Duration::from_secs(secs)
@@ -26,7 +18,7 @@ fn secs(secs: i64) -> Duration {
 
 #[test]
 fn the_deadline_follows_the_time() {
-    // created at 1 ns with a period of 5 s
+    // Made at 1 ns with a period of 5 s.
     let test = TestClock::new(at(1));
     let timer = Timer::new(&test.ros(), secs(5)).unwrap();
     for (now, until) in [
@@ -41,9 +33,8 @@ fn the_deadline_follows_the_time() {
     }
 }
 
-/// rcl's `time_until` row: created at zero, before there is a time, due a period after the first one.
 #[test]
-fn a_timer_made_before_there_is_a_time_counts_from_the_first() {
+fn a_timer_that_is_made_without_a_time_counts_from_the_first_time() {
     let test = TestClock::new(Time::ZERO);
     let timer = Timer::new(&test.ros(), secs(5)).unwrap();
     assert_eq!(timer.time_until(), Some(secs(5)));
@@ -53,7 +44,7 @@ fn a_timer_made_before_there_is_a_time_counts_from_the_first() {
 
 /// When ROS time is switched on, and when it is switched off.
 #[test]
-fn what_is_left_is_left_after_a_change_of_source() {
+fn the_remaining_wait_is_the_same_after_a_change_of_source() {
     let test = TestClock::new(at(100 * SEC));
     test.writer().deactivate();
     let timer = Timer::new(&test.ros(), secs(5)).unwrap();
@@ -79,7 +70,7 @@ fn a_step_back_never_makes_a_wait_longer_than_a_period() {
         test.set(at(now * SEC));
         assert_eq!(timer.time_until(), Some(secs(until)), "at {now} s");
     }
-    // the same on a system clock whose date is set back by a day (rclpy #1490)
+    // The same on a system clock whose date is set back by a day (rclpy #1490).
     let system = test.system();
     let timer = Timer::new(&system, secs(5)).unwrap();
     test.set_system(Some(system.now() - secs(86_400)));
@@ -91,7 +82,7 @@ fn a_step_back_never_makes_a_wait_longer_than_a_period() {
 }
 
 #[test]
-fn overruns_are_one_call_and_the_grid_stays() {
+fn after_an_overrun_there_is_one_call_and_the_same_grid() {
     let test = TestClock::new(at(0) + ns(1));
     let timer = Timer::new(&test.ros(), ns(200)).unwrap();
     test.set(at(501));
@@ -104,7 +95,7 @@ fn overruns_are_one_call_and_the_grid_stays() {
         (timer.is_ready(), timer.time_until()),
         (false, Some(ns(100)))
     );
-    // expected and actual over further ticks
+    // Further ticks.
     let mut expected = at(601);
     for late in [0, 1, 199, 5] {
         test.set(expected + ns(late));
@@ -118,7 +109,7 @@ fn overruns_are_one_call_and_the_grid_stays() {
 }
 
 #[test]
-fn calls_by_hand_resets_and_cancellation() {
+fn call_reset_exchange_period_and_cancel_set_the_deadline() {
     let test = TestClock::new(at(SEC));
     let timer = Timer::new(&test.ros(), secs(1)).unwrap();
     for calls in 1..=3 {
@@ -153,7 +144,7 @@ fn calls_by_hand_resets_and_cancellation() {
 }
 
 #[test]
-fn periods_and_starts() {
+fn invalid_periods_are_errors_and_the_longest_and_zero_are_valid() {
     let clock = TestClock::new(at(1)).ros();
     for bad in [ns(-1), Duration::MIN] {
         assert_eq!(
@@ -175,9 +166,9 @@ fn periods_and_starts() {
     assert_eq!(idle.time_until(), Some(ns(5)));
 }
 
-/// A waiter is blocked by a tick short of the deadline and woken by the one that reaches it.
+/// A tick before the deadline does not.
 #[test]
-fn a_tick_wakes_the_waiter_of_a_timer() {
+fn a_tick_at_or_after_the_deadline_ends_a_wait_for_a_timer() {
     let test = TestClock::new(at(SEC));
     let clock = test.ros();
     let timer = Timer::new(&clock, secs(1)).unwrap();
@@ -207,8 +198,8 @@ fn a_tick_wakes_the_waiter_of_a_timer() {
     });
 }
 
-/// Collects the nanoseconds at which a timer of 10 ms is served.
-fn ten_ms(clock: &Clock<Ros>, options: TimerOptions) -> (Timers<Ros>, Arc<Mutex<Vec<i64>>>) {
+/// A set with one timer, and the times in nanoseconds at which it was served.
+fn logged_timer(clock: &Clock<Ros>, options: TimerOptions) -> (Timers<Ros>, Arc<Mutex<Vec<i64>>>) {
     let served = Arc::new(Mutex::new(Vec::new()));
     let mut timers = Timers::new(clock);
     let log = Arc::clone(&served);
@@ -220,9 +211,9 @@ fn ten_ms(clock: &Clock<Ros>, options: TimerOptions) -> (Timers<Ros>, Arc<Mutex<
     (timers, served)
 }
 
-/// roscpp's counts on simulated time, by rcl's rule of one call for each jump.
+/// The cases are those of roscpp; by rcl's rule there is one call for each jump.
 #[test]
-fn timers_on_simulated_time() {
+fn a_timer_on_simulated_time_is_called_once_for_each_jump() {
     let period = Duration::from_millis(10);
     // (options, steps, length of a step in ms, calls)
     for (options, steps, length, calls) in [
@@ -238,7 +229,7 @@ fn timers_on_simulated_time() {
         (TimerOptions::new(period).start(Start::OnReset), 1_000, 1, 0),
     ] {
         let test = TestClock::new(at(SEC));
-        let (mut timers, served) = ten_ms(&test.ros(), options);
+        let (mut timers, served) = logged_timer(&test.ros(), options);
         for _ in 0..steps {
             test.advance(Duration::from_millis(length));
             timers.run_due();
@@ -248,7 +239,7 @@ fn timers_on_simulated_time() {
     }
     let test = TestClock::new(at(SEC));
     let options = TimerOptions::new(period).missed(MissedTicks::Burst);
-    let (mut timers, _) = ten_ms(&test.ros(), options);
+    let (mut timers, _) = logged_timer(&test.ros(), options);
     test.advance(Duration::from_millis(100));
     let calls = std::iter::from_fn(|| Some(timers.run_due()).filter(|calls| *calls > 0));
     assert_eq!(
@@ -284,9 +275,8 @@ fn driven_timers_are_served_at_their_deadlines_in_order() {
     check(&test, &test.system());
 }
 
-/// The manager's rows: a callback that cancels its own timer, removal, an empty set.
 #[test]
-fn callbacks_may_cancel_and_the_rest_goes_on() {
+fn canceled_and_removed_timers_are_not_called_and_the_others_are() {
     let test = TestClock::new(at(1));
     let clock = test.ros();
     let mut timers = Timers::new(&clock);
@@ -320,13 +310,13 @@ fn callbacks_may_cancel_and_the_rest_goes_on() {
     timers.remove(&removed);
     test.drive(&mut timers, ns(70));
     assert_eq!(counts(), [5, 10, 3]);
-    test.advance(ns(35)); // unserved for three periods
+    test.advance(ns(35)); // not served for three periods
     timers.run_due();
     assert_eq!(counts(), [5, 11, 3]);
 }
 
 #[test]
-fn a_running_set_sleeps_between_ticks_and_ends_by_cancellation() {
+fn run_wakes_only_at_deadlines_and_ends_by_cancellation() {
     let test = TestClock::new(at(1));
     let clock = test.ros();
     let (cancel, served) = (Cancel::new(), Arc::new(AtomicUsize::new(0)));
@@ -354,7 +344,7 @@ fn a_running_set_sleeps_between_ticks_and_ends_by_cancellation() {
         while served.load(Ordering::Relaxed) == 0 {
             thread::yield_now();
         }
-        test.set(at(50)); // back behind the call: due at 150
+        test.set(at(50)); // before the last call: due at 150
         test.set(at(150));
         assert_eq!(runner.join().unwrap(), SleepError::Cancelled);
     });
@@ -372,10 +362,9 @@ fn timers_run_on_the_machines_clock() {
     assert!(second.expected - first.expected >= timer.period());
 }
 
-/// Rates from Hz, invalid rates, a cycle that was kept and one that was missed, reset. (`rate.rs` tests the other
-/// cycles.)
+/// Rates in Hz, invalid rates, cycles that were kept and missed, reset. The unit tests of `rate.rs` have more cycles.
 #[test]
-fn rates() {
+fn a_rate_keeps_its_cycles_and_begins_anew_after_reset_and_step_back() {
     let test = TestClock::new(at(SEC));
     let clock = test.ros();
     for (hz, millis) in [(1.0, 1_000), (2.0, 500), (0.5, 2_000), (4.0, 250)] {
@@ -411,12 +400,12 @@ fn rates() {
     );
     assert_eq!(cycle(150, 0), (Ok(Cycle::Missed), ns(150)));
     assert_eq!(cycle(10, 40), (Ok(Cycle::Kept), ns(60)), "the grid is kept");
-    // the rows of both resets: without one the first cycle would be missed
+    // Without the reset the first of these cycles would be missed.
     test.advance(ns(250));
     rate.reset();
     test.advance(ns(30));
     for (sleeps, back) in [(70, 0), (100, SEC)] {
-        test.rewind(ns(back)); // further than the cycle's begin: a new one
+        test.rewind(ns(back)); // to before the start of the cycle: a new one begins
         thread::scope(|scope| {
             let sleeper = scope.spawn(|| rate.sleep(OnJump::Continue));
             test.wait_asleep(&clock, 1);
@@ -444,7 +433,7 @@ fn rates_keep_time_on_every_kind_of_clock() {
     fn check<K: Kind>(test: &TestClock, clock: &Clock<K>) {
         let start = clock.now();
         let mut rate = Rate::new(clock, ns(100)).unwrap();
-        // (work, whether the cycle is begun anew after it, how the cycle ends, when)
+        // (work, whether `reset` follows, how the cycle ends, when)
         for (work, resets, cycle, end) in [
             (0, false, Cycle::Kept, 100),
             (50, false, Cycle::Kept, 200),
@@ -520,9 +509,8 @@ fn a_slow_rate_ends_by_cancellation_and_with_the_clock() {
     }
 }
 
-/// rcl's wait of 100 ms for a timer of 1 s: it comes to nothing, and the timer is as it was.
 #[test]
-fn a_wait_that_is_cut_short_takes_no_tick() {
+fn a_wait_that_is_cancelled_takes_no_tick() {
     let test = TestClock::new(at(SEC));
     let clock = test.ros();
     let (timer, cancel) = (Timer::new(&clock, secs(1)).unwrap(), Cancel::new());
@@ -544,9 +532,9 @@ fn a_wait_that_is_cut_short_takes_no_tick() {
     );
 }
 
-/// rclcpp's callback forms: what the timer says of itself within its callback.
+/// The timer's methods in its own callback.
 #[test]
-fn within_a_callback_the_tick_is_taken() {
+fn in_a_callback_the_tick_has_been_taken() {
     // (period, how long it is until the next one, whether that is due)
     for (period, until, is_ready) in [
         (ns(0), ns(0), true),
@@ -554,33 +542,32 @@ fn within_a_callback_the_tick_is_taken() {
     ] {
         let test = TestClock::new(at(SEC));
         let mut timers = Timers::new(&test.ros());
-        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         timers
             .add(period, move |timer, tick| {
                 let seen = (timer.time_until(), timer.is_ready());
-                tell.send((seen, tick.expected <= tick.actual)).unwrap();
+                sender.send((seen, tick.expected <= tick.actual)).unwrap();
             })
             .unwrap();
         test.advance(period);
         assert_eq!(timers.run_due(), 1);
-        assert_eq!(told.recv(), Ok(((Some(until), is_ready), true)));
+        assert_eq!(receiver.recv(), Ok(((Some(until), is_ready), true)));
     }
 }
 
-/// rclcpp's manager: a timer that is far from due does not run, and callbacks that last longer than their
-/// period do not keep the set from ending.
+/// Each callback takes longer than its period. A timer that is far from due is not called.
 #[test]
-fn long_callbacks_do_not_hold_up_the_end() {
+fn long_callbacks_do_not_keep_run_from_ending() {
     let test = Arc::new(TestClock::new(at(SEC)));
     let clock = test.ros();
     let cancel = Cancel::new();
-    let (tell, told) = std::sync::mpsc::sync_channel(0);
+    let (sender, receiver) = std::sync::mpsc::sync_channel(0);
     let mut timers = Timers::new(&clock);
     let works = Arc::clone(&test);
     timers
         .add(Duration::from_millis(1), move |_, _| {
             works.advance(Duration::from_millis(5));
-            let _ = tell.try_send(());
+            let _ = sender.try_send(());
         })
         .unwrap();
     timers
@@ -590,16 +577,15 @@ fn long_callbacks_do_not_hold_up_the_end() {
     thread::scope(|scope| {
         let runner = scope.spawn(|| timers.run(OnJump::Continue.unless(&cancel)));
         for _ in 0..3 {
-            told.recv().unwrap();
+            receiver.recv().unwrap();
         }
         cancel.cancel();
         assert_eq!(runner.join().unwrap(), SleepError::Cancelled);
     });
 }
 
-/// rclpy's counts: none before half a period, some, none while canceled, some again.
 #[test]
-fn periods_that_are_counted() {
+fn a_timer_is_called_once_a_period_and_not_while_it_is_canceled() {
     for millis in [100, 10, 1] {
         let test = TestClock::new(at(SEC));
         let mut timers = Timers::new(&test.ros());
@@ -629,9 +615,8 @@ fn periods_that_are_counted() {
     }
 }
 
-/// rcl's two timers: after a wait one of them is ready, and that is the shorter one.
 #[test]
-fn of_two_timers_the_shorter_one_is_ready() {
+fn of_two_timers_only_the_one_that_is_due_is_ready() {
     for short in [50, 10] {
         let test = TestClock::new(at(1));
         let clock = test.ros();
@@ -642,9 +627,8 @@ fn of_two_timers_the_shorter_one_is_ready() {
     }
 }
 
-/// A waiter keeps its wait over a change of source, on the machine of the test to its end.
 #[test]
-fn a_waiter_outlives_a_change_of_source() {
+fn a_wait_for_a_timer_goes_on_after_a_change_of_source() {
     let test = TestClock::new(at(100 * SEC));
     let clock = test.ros();
     let timer = Timer::new(&clock, secs(5)).unwrap();
@@ -661,23 +645,23 @@ fn a_waiter_outlives_a_change_of_source() {
     });
 }
 
-/// A step back is seen by timers and by `now()` at once, also from within the handlers of the jump.
+/// Before a step back and after it.
 #[test]
-fn handlers_see_deadlines_that_fit_the_time_they_see() {
+fn a_handler_sees_deadlines_that_fit_the_time_that_it_sees() {
     let test = TestClock::new(at(100));
     let clock = test.ros();
     let timer = Timer::new(&clock, ns(50)).unwrap();
-    let (told, tell) = std::sync::mpsc::sync_channel(2);
+    let (sender, receiver) = std::sync::mpsc::sync_channel(2);
     let seen = timer.clone();
     let _handle = clock
-        .on_jump(JumpFilter::new().min_backward(ns(1)), move |_, _| {
-            told.send(seen.time_until()).unwrap();
+        .on_jump(backward(), move |_, _| {
+            sender.send(seen.time_until()).unwrap();
         })
         .unwrap();
     test.set(at(120));
     test.set(at(10));
     assert_eq!(
-        (tell.recv().unwrap(), tell.recv().unwrap()),
+        (receiver.recv().unwrap(), receiver.recv().unwrap()),
         (Some(ns(30)), Some(ns(50)))
     );
     assert_eq!(timer.time_until(), Some(ns(50)));

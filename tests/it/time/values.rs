@@ -45,14 +45,14 @@ fn every_kind_has_the_same_small_ordered_value() {
 }
 
 #[test]
-fn ros_and_system_time_are_exchanged_by_name_only() {
+fn ros_and_system_time_are_converted_only_by_an_explicit_assumption() {
     let system = Time::<System>::from_nanos(5);
     assert_eq!(system.assume_ros(), at(5));
     assert_eq!(system.assume_ros().assume_system(), system);
 }
 
 #[test]
-fn system_time_is_exchanged_with_the_standard_librarys() {
+fn system_time_converts_to_and_from_the_standard_librarys_type() {
     for nanos in [0, 1, -1, 1_700_000_000 * SEC + 1, i64::MAX, i64::MIN] {
         let time = Time::<System>::from_nanos(nanos);
         let std = SystemTime::from(time);
@@ -68,7 +68,7 @@ fn system_time_is_exchanged_with_the_standard_librarys() {
 }
 
 #[test]
-fn sums_of_times_and_spans() {
+fn times_plus_and_minus_spans_carry_nanoseconds() {
     // (time, span, sum, difference); nanosecond parts of a second and more are carried
     for (time, span, sum, difference) in [
         (at(100 * SEC), ns(100 * SEC), at(200 * SEC), at(0)),
@@ -172,7 +172,7 @@ fn spans_overflow_checked_saturating_or_with_a_panic() {
 }
 
 #[test]
-fn the_least_span_has_no_opposite() {
+fn the_negation_of_the_smallest_span_saturates_or_is_none() {
     assert_eq!(
         (Duration::MIN.checked_neg(), Duration::MIN.checked_abs()),
         (None, None)
@@ -294,7 +294,7 @@ fn floats_round_to_the_nearest_nanosecond() {
 
 /// At 2038, 2106 and the ends of 64 bits.
 #[test]
-fn messages_hold_what_fits_and_refuse_the_rest() {
+fn times_that_do_not_fit_a_message_are_errors() {
     // (nanoseconds, ROS 2 form, ROS 1 form)
     for (nanos, ros2, ros1) in [
         (0, Some((0, 0)), Some((0, 0))),
@@ -356,7 +356,7 @@ fn messages_hold_what_fits_and_refuse_the_rest() {
 }
 
 #[test]
-fn span_messages_hold_what_fits_and_saturate_on_request() {
+fn spans_that_do_not_fit_a_message_are_errors_or_saturate_on_request() {
     for (nanos, checked, saturated) in [
         (1_500_000_000, Some((1, 500_000_000)), (1, 500_000_000)),
         (-1, Some((-1, 999_999_999)), (-1, 999_999_999)),
@@ -419,7 +419,7 @@ fn span_messages_hold_what_fits_and_saturate_on_request() {
 
 /// Where roscpp throws, the value exists here and has no message form.
 #[test]
-fn beyond_the_messages_there_are_values_without_one() {
+fn values_beyond_the_range_of_messages_are_valid() {
     const LAST: u32 = 999_999_999;
     let (half, full) = (1 << 31, u32::MAX);
     let (time, span) = (Time::from_ros1, Duration::from_ros1);
@@ -476,7 +476,7 @@ fn beyond_the_messages_there_are_values_without_one() {
 
 /// roscpp's limits of seconds as a float are those of its messages.
 #[test]
-fn floats_beyond_the_messages_are_values_without_one() {
+fn seconds_beyond_the_range_of_messages_are_valid() {
     for (secs, fits_time, fits_span) in [
         (1e-7, true, true),
         (-0.000_1, false, true),
@@ -508,7 +508,7 @@ fn floats_beyond_the_messages_are_values_without_one() {
 }
 
 #[test]
-fn spans_come_from_the_standard_librarys() {
+fn spans_convert_to_and_from_the_standard_librarys_type() {
     let std = std::time::Duration::new;
     for (from, nanos) in [
         (std(9_223_372_037, 0), i64::MAX),
@@ -525,7 +525,7 @@ fn spans_come_from_the_standard_librarys() {
 
 proptest! {
     #[test]
-    fn what_is_shown_is_read_back(nanos: i64) {
+    fn the_displayed_text_is_parsed_to_the_same_value(nanos: i64) {
         prop_assert_eq!(at(nanos).to_string().parse(), Ok(at(nanos)));
         prop_assert_eq!(ns(nanos).to_string().parse(), Ok(ns(nanos)));
     }
@@ -548,14 +548,14 @@ proptest! {
     }
 
     #[test]
-    fn floats_come_back_within_a_nanosecond(nanos in -1_000_000_000_000_000_i64..1_000_000_000_000_000) {
+    fn spans_converted_to_seconds_and_back_differ_by_a_nanosecond_at_most(nanos in -1_000_000_000_000_000_i64..1_000_000_000_000_000) {
         let back = Duration::from_secs_f64(ns(nanos).as_secs_f64()).unwrap();
         prop_assert!((back - ns(nanos)).saturating_abs() <= ns(1), "{nanos} {back}");
     }
 
     /// Between 2004 and 2038 two floats of seconds are 238 ns apart.
     #[test]
-    fn todays_times_come_back_as_the_nearest_float(nanos in 1_100_000_000 * SEC..2_147_000_000 * SEC) {
+    fn todays_times_converted_to_seconds_and_back_are_the_nearest_float(nanos in 1_100_000_000 * SEC..2_147_000_000 * SEC) {
         let back = Time::<Ros>::from_secs_f64(at(nanos).as_secs_f64()).unwrap();
         prop_assert!((back - at(nanos)).saturating_abs() <= ns(120), "{nanos} {back}");
     }

@@ -1,4 +1,4 @@
-//! Following a clock server over the network: a real player, other publishers, none.
+//! Following a clock server over the network: a player, other publishers, and no publisher.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command as Process, Stdio};
@@ -25,7 +25,7 @@ fn demo() -> Bag {
     Bag::open(&[DEMO]).unwrap()
 }
 
-/// A player of the demo's clock alone.
+/// A player of the demo that publishes the clock alone.
 fn serve(session: &Session, change: impl FnOnce(&mut Options)) -> (Transport, Running<WireOutput>) {
     let bag = demo();
     let served = wire::ClockOptions {
@@ -48,26 +48,26 @@ fn serve(session: &Session, change: impl FnOnce(&mut Options)) -> (Transport, Ru
     (transport, running.unwrap())
 }
 
-/// A session beside the player's, as a program that follows has it.
+/// The session of a program that follows the player's clock.
 fn follower(endpoint: &str) -> Session {
     open(&options(&[free_endpoint()], &[endpoint.to_owned()])).0
 }
 
-/// Jumps as they come.
+/// The jumps of a clock: its start, steps back, changes of source.
 fn jumps(
     clock: &Clock<Ros>,
 ) -> (
     bagplay::clock::JumpHandle,
     Receiver<bagplay::clock::JumpEvent>,
 ) {
-    let (tell, jumps) = bounded(100_000);
+    let (sender, jumps) = bounded(100_000);
     let filter = JumpFilter::new()
         .min_backward(Duration::from_nanos(1))
         .clock_changes()
         .start();
     let handle = clock.on_jump(filter, move |phase, jump| {
         if phase == Phase::After {
-            tell.send(jump).unwrap();
+            sender.send(jump).unwrap();
         }
     });
     (handle.unwrap(), jumps)
@@ -84,7 +84,7 @@ fn next(jumps: &Receiver<bagplay::clock::JumpEvent>, kind: JumpKind) -> bagplay:
 }
 
 #[test]
-fn a_program_lives_on_a_players_time() {
+fn a_program_follows_the_time_of_a_player() {
     let (session, _, endpoint) = router(|_| ());
     let node = follower(&endpoint);
     let sim = SimTime::new(node.clock_source(Follow::Clock));
@@ -108,7 +108,7 @@ fn a_program_lives_on_a_players_time() {
         assert!(range.contains(clock.now()));
     }
     next(&jumps, JumpKind::Started);
-    // Half as fast: nobody is there before the player is.
+    // At half the speed: the sleep does not end before the player is there.
     let half = Pace::At(Speed::from_f64(0.5).unwrap());
     let begun = transport.now();
     let slowed = transport
@@ -119,14 +119,14 @@ fn a_program_lives_on_a_players_time() {
     let target = slowed.position(begun) + Duration::from_millis(100);
     clock.sleep_until(target, OnJump::Continue).unwrap();
     assert!(transport.now() >= begun + Duration::from_millis(200));
-    // Ten times as fast, asleep until the player is there.
+    // At ten times the speed.
     transport
         .ask(Command::SetPace(Pace::At(Speed::from_f64(10.0).unwrap())))
         .unwrap();
     let target = range.start() + Duration::from_secs(10);
     clock.sleep_until(target, OnJump::Continue).unwrap();
     assert!(clock.now() >= target);
-    // Held: the time is where the player is.
+    // Paused: the clock shows the player's position.
     let held = transport
         .ask(Command::Pause)
         .unwrap()
@@ -135,7 +135,7 @@ fn a_program_lives_on_a_players_time() {
         .position(transport.now());
     until("the time it is held at", || clock.now() == held);
 
-    // Back: told as a jump, and a sleeper that asked for it is told too.
+    // A seek back is a jump for handlers and for a sleep that ends on steps back.
     let sleeper = clock.clone();
     let far = range.stop() + Duration::from_secs(100);
     let asleep = std::thread::spawn(move || sleeper.sleep_until(far, OnJump::ErrorOnBackward));
@@ -143,7 +143,7 @@ fn a_program_lives_on_a_players_time() {
     transport.ask(Command::Seek(back)).unwrap();
     let jump = next(&jumps, JumpKind::Backward);
     assert_eq!((jump.before, jump.after), (held, back));
-    // A sleeper that began after a jump waits for another one.
+    // If the sleep began after the seek, it waits for another one.
     let mut further = back;
     while !asleep.is_finished() {
         further -= Duration::from_millis(1);
@@ -152,12 +152,12 @@ fn a_program_lives_on_a_players_time() {
     }
     let slept = asleep.join().unwrap();
     assert!(matches!(slept, Err(SleepError::TimeJumped(_))), "{slept:?}");
-    // They are reported one after the other.
+    // The clocks get the time one after the other.
     until("the same time on all", || {
         clocks.iter().all(|other| other.now() == clock.now())
     });
 
-    // Backwards: every step is one.
+    // Backwards: every tick is a jump.
     transport
         .ask(Command::SetPace(Pace::At(Speed::from_f64(-1.0).unwrap())))
         .unwrap();
@@ -165,7 +165,7 @@ fn a_program_lives_on_a_players_time() {
     for _ in 0..5 {
         next(&jumps, JumpKind::Backward);
     }
-    // The player goes and another one comes: nothing is enabled again.
+    // After the end of the player another one starts; sim time stays on.
     transport.send(Command::Stop).unwrap();
     drop(running.join().unwrap());
     let start = range.start() + Duration::from_secs(20);
@@ -173,9 +173,9 @@ fn a_program_lives_on_a_players_time() {
         options.range = TimeRange::between(start, range.stop());
     });
     clock.sleep_until(start, OnJump::Continue).unwrap();
-    // Of the steps backwards there were as many as there was time for.
+    // Drop the remaining jumps of the run backwards.
     jumps.try_iter().for_each(drop);
-    // Loops are jumps.
+    // Each lap is a jump.
     transport
         .send(Command::SetRange(TimeRange::between(
             start,
@@ -187,7 +187,7 @@ fn a_program_lives_on_a_players_time() {
     for _ in 0..3 {
         assert!(next(&jumps, JumpKind::Backward).after >= start);
     }
-    until("the publishers there are", || sim.publishers() == 1);
+    until("the number of publishers", || sim.publishers() == 1);
     assert_eq!(sim.complaints(), []);
 
     sim.disable();
@@ -198,70 +198,71 @@ fn a_program_lives_on_a_players_time() {
 }
 
 #[test]
-fn several_publishers_and_ignored_ones_are_complained_of() {
+fn several_publishers_and_ignored_publishers_are_complaints() {
     let (session, _, endpoint) = router(|_| ());
     let node = follower(&endpoint);
     let sim = SimTime::new(node.clock_source(Follow::Clock));
     let (transport, running) = serve(&session, |_| ());
-    until("the publishers there are", || sim.publishers() == 1);
+    until("the number of publishers", || sim.publishers() == 1);
     assert_eq!(sim.complaints(), [Complaint::Ignored]);
-    // Another player, on a host of its own as it were.
+    // Another player, with a session of its own.
     let other = follower(&endpoint);
     let (second, second_running) = serve(&other, |_| ());
-    until("the publishers there are", || sim.publishers() == 2);
+    until("the number of publishers", || sim.publishers() == 2);
     assert!(sim.complaints().contains(&Complaint::SeveralPublishers));
     second.send(Command::Stop).unwrap();
     drop(second_running.join().unwrap());
-    until("the publishers there are", || sim.publishers() == 1);
+    until("the number of publishers", || sim.publishers() == 1);
     transport.send(Command::Stop).unwrap();
     drop(running.join().unwrap());
-    until("the publishers there are", || sim.publishers() == 0);
+    until("the number of publishers", || sim.publishers() == 0);
 }
 
 #[test]
-fn whoever_publishes_a_clock_is_followed_and_broken_messages_are_not() {
+fn any_publisher_of_the_clock_is_followed_and_malformed_messages_are_ignored() {
     let (_session, _, endpoint) = router(|_| ());
     let node = follower(&endpoint);
     let sim = SimTime::new(node.clock_source(Follow::Clock));
     let clock = sim.clock();
     let ticks = Arc::new(Mutex::new(Vec::new()));
-    let (seen, (tell, told)) = (Arc::clone(&ticks), bounded(1000));
+    let (seen, (sender, receiver)) = (Arc::clone(&ticks), bounded(1000));
     let _handle = clock.on_tick(move |time| {
         seen.lock().unwrap().push(time);
-        tell.send(time).unwrap();
+        sender.send(time).unwrap();
     });
     sim.enable().unwrap();
     let other = peer(&endpoint);
     let publisher = other.declare_publisher(CLOCK_KEY).wait().unwrap();
-    until("somebody who listens", || is_heard(&publisher));
-    // The last one has a whole second of nanoseconds.
-    let full = [0, 1, 0, 0, 1, 0, 0, 0, 0, 0xca, 0x9a, 0x3b];
-    for broken in [&b""[..], &[0, 1, 0, 0, 1], &[9; 12], &full] {
-        publisher.put(broken).wait().unwrap();
+    until("a subscription", || has_subscriber(&publisher));
+    // Its nanosecond field is a whole second.
+    let whole_second = [0, 1, 0, 0, 1, 0, 0, 0, 0, 0xca, 0x9a, 0x3b];
+    for malformed in [&b""[..], &[0, 1, 0, 0, 1], &[9; 12], &whole_second] {
+        publisher.put(malformed).wait().unwrap();
     }
     for second in 1..=3 {
         let time = Time::from_nanos(second * 1_000_000_000);
         publisher.put(encode_clock(time).bytes).wait().unwrap();
-        assert_eq!(told.recv_timeout(PATIENCE), Ok(time));
+        assert_eq!(receiver.recv_timeout(PATIENCE), Ok(time));
         assert_eq!(clock.now(), time);
     }
     assert_eq!(ticks.lock().unwrap().len(), 3);
     assert_eq!(sim.malformed(), 4);
     assert!(sim.complaints().contains(&Complaint::Malformed));
-    // Switched off and on again: nobody subscribes any more, then somebody does.
+    // While sim time is off there is no subscription.
     sim.disable();
-    until("nobody who listens", || !is_heard(&publisher));
-    let unheard = encode_clock(Time::from_nanos(8));
-    publisher.put(unheard.bytes).wait().unwrap();
+    until("the end of the subscription", || {
+        !has_subscriber(&publisher)
+    });
+    let lost = encode_clock(Time::from_nanos(8));
+    publisher.put(lost.bytes).wait().unwrap();
     sim.enable().unwrap();
-    until("somebody who listens", || is_heard(&publisher));
+    until("a subscription", || has_subscriber(&publisher));
     let time = Time::from_nanos(9);
     publisher.put(encode_clock(time).bytes).wait().unwrap();
-    assert_eq!(told.recv_timeout(PATIENCE), Ok(time));
+    assert_eq!(receiver.recv_timeout(PATIENCE), Ok(time));
 }
 
-/// Whether anybody subscribes to it.
-fn is_heard(publisher: &zenoh::pubsub::Publisher<'_>) -> bool {
+fn has_subscriber(publisher: &zenoh::pubsub::Publisher<'_>) -> bool {
     publisher.matching_status().wait().unwrap().matching()
 }
 
@@ -272,11 +273,11 @@ fn the_newest_message_counts() {
     let node = follower(&endpoint);
     let sims = [(); 2].map(|()| SimTime::new(node.clock_source(Follow::Clock)));
     let [clock, other] = sims.each_ref().map(SimTime::clock);
-    let (tell, told) = bounded(1000);
+    let (sender, receiver) = bounded(1000);
     let (release, released) = bounded::<()>(1);
     let first = Time::from_nanos(1);
     let _handle = clock.on_tick(move |time| {
-        tell.send(time).unwrap();
+        sender.send(time).unwrap();
         if time == first {
             released.recv().unwrap();
         }
@@ -286,35 +287,35 @@ fn the_newest_message_counts() {
     }
     let elsewhere = peer(&endpoint);
     let publisher = elsewhere.declare_publisher(CLOCK_KEY).wait().unwrap();
-    until("somebody who listens", || is_heard(&publisher));
+    until("a subscription", || has_subscriber(&publisher));
     let put = |time| publisher.put(encode_clock(time).bytes).wait().unwrap();
     put(first);
-    assert_eq!(told.recv_timeout(PATIENCE), Ok(first));
+    assert_eq!(receiver.recv_timeout(PATIENCE), Ok(first));
     let last = Time::from_nanos(9);
     (2..=9).map(Time::from_nanos).for_each(put);
-    // All but the last one, which is on its way to both, have come to both.
+    // `other` shows the last message, so `clock` has received all of them, except perhaps the last.
     until("the last tick", || other.now() == last);
     release.send(()).unwrap();
     let mut ticks = Vec::new();
     while ticks.last() != Some(&last) {
-        ticks.push(told.recv_timeout(PATIENCE).expect("a tick"));
+        ticks.push(receiver.recv_timeout(PATIENCE).expect("a tick"));
     }
-    let passed_over = |time: &Time<Ros>| *time < Time::from_nanos(8);
-    assert!(!ticks.iter().any(passed_over), "{ticks:?}");
+    let must_be_skipped = |time: &Time<Ros>| *time < Time::from_nanos(8);
+    assert!(!ticks.iter().any(must_be_skipped), "{ticks:?}");
 }
 
-/// Ends the process, also when the test fails.
-struct Ended(Child);
+/// A process that is killed when this is dropped, also when the test fails.
+struct KilledWhenDropped(Child);
 
-impl Drop for Ended {
+impl Drop for KilledWhenDropped {
     fn drop(&mut self) {
         drop((self.0.kill(), self.0.wait()));
     }
 }
 
-/// The program itself, at half the speed, through its laps to its end.
+/// The command `play` at half the speed, through laps to its end.
 #[test]
-fn a_program_follows_the_player_that_users_start() {
+fn a_program_follows_the_play_command() {
     let bag = demo();
     let start = bag.range().unwrap().start();
     let part = TimeRange::between(start, start + Duration::from_millis(300));
@@ -330,7 +331,7 @@ fn a_program_follows_the_player_that_users_start() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut playing = Ended(playing);
+    let mut playing = KilledWhenDropped(playing);
     let mut said = BufReader::new(playing.0.stderr.take().unwrap()).lines();
     let first = said.next().unwrap().unwrap();
     assert!(first.contains("router on"), "{first}");
@@ -340,9 +341,12 @@ fn a_program_follows_the_player_that_users_start() {
     // A machine that stands still for some seconds makes no state too old.
     let age = Duration::from_secs(60);
     let how = Extrapolation::for_at_most(age);
-    // Time that goes on by itself does so at a lap's end until it hears of the next one.
-    let further = TimeRange::between(start, part.stop() + age);
-    let follows = [(Follow::Clock, part), (Follow::State(topic, how), further)];
+    // Extrapolated time runs past the end of a lap until the state of the next lap arrives.
+    let with_extrapolation = TimeRange::between(start, part.stop() + age);
+    let follows = [
+        (Follow::Clock, part),
+        (Follow::State(topic, how), with_extrapolation),
+    ];
     let sims = follows.map(|(follow, part)| {
         let sim = SimTime::new(node.clock_source(follow));
         let clock = sim.clock();
@@ -366,7 +370,7 @@ fn a_program_follows_the_player_that_users_start() {
         let never = part.stop() + Duration::from_secs(1);
         let slept = clock.sleep_until(never, OnJump::ErrorOnBackward);
         assert!(matches!(slept, Err(SleepError::TimeJumped(_))), "{slept:?}");
-        until("the publishers there are", || sim.publishers() == 1);
+        until("the number of publishers", || sim.publishers() == 1);
         assert_eq!(sim.complaints(), []);
         sim
     });
@@ -376,15 +380,15 @@ fn a_program_follows_the_player_that_users_start() {
         .status();
     assert!(interrupted.unwrap().success());
     assert_eq!(playing.0.wait().unwrap().code(), Some(130));
-    until("the publishers there are", || {
+    until("the number of publishers", || {
         sims.iter().all(|sim| sim.publishers() == 0)
     });
-    // Nobody says what time it is: it stays what it was, and is not the system's.
+    // Without a publisher the clock keeps the last time; it does not show system time.
     assert!(clock.is_active() && part.contains(clock.now()));
 }
 
 #[test]
-fn time_goes_on_between_the_states_of_a_player() {
+fn time_is_extrapolated_between_the_states_of_a_player() {
     let (session, _, endpoint) = router(|_| ());
     let node = follower(&endpoint);
     let (transport, running) = serve(&session, |_| ());
@@ -405,7 +409,7 @@ fn time_goes_on_between_the_states_of_a_player() {
         (sim, clock)
     };
     let ((_sim, clock), (_exact_sim, exact)) = (follow(how), follow(exact));
-    // States come once a second, the time goes on in between.
+    // A state arrives once a second; the time moves in between.
     let (mut seen, mut last) = (0, clock.now());
     while seen < 100 {
         let now = clock.now();
@@ -426,7 +430,7 @@ fn time_goes_on_between_the_states_of_a_player() {
         .status
         .segment
         .position(transport.now());
-    // Once the pause is known, the time stands exactly there; or where it was, if it must not go back.
+    // After the pause the clock shows exactly its time, or the time before if that was later and must not run back.
     until("the time it is held at", || exact.now() == held);
     until("the time it is held at", || clock.now() >= held);
     transport.ask(Command::Seek(range.stop())).unwrap();
@@ -434,10 +438,10 @@ fn time_goes_on_between_the_states_of_a_player() {
     drop(state);
     transport.send(Command::Stop).unwrap();
     drop(running.join().unwrap());
-    // A player that is started again is a jump, not a late tick of the one before.
+    // A new player's first state is a jump, not a late tick of the former player.
     let (transport, running) = serve(&session, |_| ());
     let state = session.serve_state(&transport, Duration::ZERO).unwrap();
-    until("the start again", || clock.now() < range.stop());
+    until("the time of the new player", || clock.now() < range.stop());
     drop(state);
     transport.send(Command::Stop).unwrap();
     drop(running.join().unwrap());
