@@ -10,7 +10,7 @@ use bagplay::clock::{
     SleepError,
 };
 use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Running, Source, Transport};
-use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
+use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 use bagplay::wire;
 use bagplay::wire::{Follow, Session, WireOutput, encode_clock};
 use crossbeam_channel::{Receiver, bounded};
@@ -46,6 +46,11 @@ fn serve(session: &Session, change: impl FnOnce(&mut Options)) -> (Transport, Ru
     change(&mut options);
     let running = player.start(options, Source::of(cues), out);
     (transport, running.unwrap())
+}
+
+/// Where playback is after this command.
+fn segment_after(transport: &Transport, command: Command) -> Segment {
+    transport.ask(command).unwrap().status.segment
 }
 
 /// The session of a program that follows the player's clock.
@@ -95,12 +100,7 @@ fn a_program_follows_the_time_of_a_player() {
     assert!(!clock.started() && clock.now() == Time::ZERO);
 
     let (transport, running) = serve(&session, |options| options.at_end = AtEnd::Loop);
-    let range = transport
-        .ask(Command::Query)
-        .unwrap()
-        .status
-        .segment
-        .range();
+    let range = segment_after(&transport, Command::Query).range();
     for clock in &clocks {
         clock
             .wait_started(OnJump::Continue.within(Duration::from_secs(30)))
@@ -111,11 +111,7 @@ fn a_program_follows_the_time_of_a_player() {
     // At half the speed: the sleep does not end before the player is there.
     let half = Pace::At(Speed::from_f64(0.5).unwrap());
     let begun = transport.now();
-    let slowed = transport
-        .ask(Command::SetPace(half))
-        .unwrap()
-        .status
-        .segment;
+    let slowed = segment_after(&transport, Command::SetPace(half));
     let target = slowed.position(begun) + Duration::from_millis(100);
     clock.sleep_until(target, OnJump::Continue).unwrap();
     assert!(transport.now() >= begun + Duration::from_millis(200));
@@ -127,12 +123,7 @@ fn a_program_follows_the_time_of_a_player() {
     clock.sleep_until(target, OnJump::Continue).unwrap();
     assert!(clock.now() >= target);
     // Paused: the clock shows the player's position.
-    let held = transport
-        .ask(Command::Pause)
-        .unwrap()
-        .status
-        .segment
-        .position(transport.now());
+    let held = segment_after(&transport, Command::Pause).position(transport.now());
     until("the time it is held at", || clock.now() == held);
 
     // A seek back is a jump for handlers and for a sleep that ends on steps back.
@@ -417,19 +408,9 @@ fn time_is_extrapolated_between_the_states_of_a_player() {
         seen += usize::from(now > last);
         last = now;
     }
-    let range = transport
-        .ask(Command::Query)
-        .unwrap()
-        .status
-        .segment
-        .range();
+    let range = segment_after(&transport, Command::Query).range();
     assert!(range.contains(last));
-    let held = transport
-        .ask(Command::Pause)
-        .unwrap()
-        .status
-        .segment
-        .position(transport.now());
+    let held = segment_after(&transport, Command::Pause).position(transport.now());
     // After the pause the clock shows exactly its time, or the time before if that was later and must not run back.
     until("the time it is held at", || exact.now() == held);
     until("the time it is held at", || clock.now() >= held);
