@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     clock.sleep_until(start + Duration::from_millis(400), OnJump::Continue)?;
     println!("slept until 400 ms without another tick: {}", clock.now());
     wait(500)?;
-    println!("nothing heard for long, it stands: {}", clock.now());
+    println!("no tick for 500 ms, the time stands: {}", clock.now());
     server.set_state(ClockState::new(start + Duration::from_secs(1), None), how);
     wait(50)?;
     println!("paused: {}", clock.now());

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     loop {
         match clock.sleep_for(Duration::from_secs(1), OnJump::ErrorOnBackward) {
             Ok(()) => println!("now {}", clock.now()),
-            Err(SleepError::TimeJumped(_)) => println!("slept no longer: the time went back"),
+            Err(SleepError::TimeJumped(_)) => println!("the sleep ended: the time went back"),
             Err(error) => return Err(error.into()),
         }
     }

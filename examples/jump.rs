@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clock = test.ros();
     let buffer = Arc::new(Mutex::new(Vec::new()));
 
-    let (doomed, view) = (Arc::clone(&buffer), clock.clone());
+    let (cleared, view) = (Arc::clone(&buffer), clock.clone());
     let filter = JumpFilter::new()
         .min_backward(Duration::from_nanos(1))
         .clock_changes();
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{phase:?} {:?}: the clock shows {}", jump.kind, view.now());
         if phase == Phase::Before {
             // No thread sees the new time before this returns: now() in other threads waits for it.
-            doomed
+            cleared
                 .lock()
                 .expect("no panic in here")
                 .retain(|stamp| *stamp <= jump.after);

@@ -20,6 +20,17 @@ use crate::time::{Ros, Time};
 /// than 64 changes wait, times that lie between two others are dropped; when more than 128 wait, only the newest of
 /// each kind is kept (of times and states, activations, deactivations): the clock is then on or off as the last of them
 /// says, and has the newest time.
+///
+/// ```
+/// use bagplay::clock::{Clock, Fallback};
+/// use bagplay::time::Time;
+/// let (clock, writer) = Clock::ros(Fallback::Zero);
+/// writer.activate();
+/// writer.set(Time::from_secs(5));
+/// assert_eq!(clock.now(), Time::from_secs(5));
+/// drop(writer);
+/// assert!(!clock.is_active()); // it shows system time
+/// ```
 #[derive(Debug)]
 pub struct ClockWriter {
     clock: Clock<Ros>,
@@ -77,7 +88,7 @@ impl ClockWriter {
         self.change(Change::Time(time), DeliveryLimit::NONE);
     }
 
-    /// Sets the time of the source, and how it goes on from this call.
+    /// Sets the time of the source, which moves from this call on at the factor of `state`, for at most `how.max_age`.
     pub fn set_state(&self, state: ClockState, how: Extrapolation) {
         let wall = self.clock.core.wall();
         self.change(

@@ -9,7 +9,7 @@ use crate::time::Duration;
 ///
 /// If time that is extrapolated ([`Extrapolation`](crate::clock::state::extrapolate::Extrapolation)) begins to run
 /// backwards, that ends the same calls as a step back does, at that moment. A call that begins later waits until the
-/// time comes back or jumps.
+/// time runs forwards to its target, or jumps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum OnJump {
     /// Keeps waiting for the target, which takes longer after a backward jump.

@@ -323,8 +323,8 @@ fn a_program_follows_the_play_command() {
         .spawn()
         .unwrap();
     let mut playing = KilledWhenDropped(playing);
-    let mut said = BufReader::new(playing.0.stderr.take().unwrap()).lines();
-    let first = said.next().unwrap().unwrap();
+    let mut lines = BufReader::new(playing.0.stderr.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
     assert!(first.contains("router on"), "{first}");
 
     let node = follower(&endpoint);
