@@ -26,7 +26,7 @@ const HEADER: &str =
     "# Marks of a recording: `time_ns` counts from 1970, on the recording's clock.\n";
 const REMOVED: &str = "# In the file beside the recording, which could not be written:\n";
 
-/// Where the marks of one recording are.
+/// The paths of the marks of one recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Sidecar {
     beside: PathBuf,
@@ -72,7 +72,7 @@ impl Sidecar {
         Self { beside, fallback }
     }
 
-    /// Where the marks are, or would be written first.
+    /// The path of the marks, or the path that would be written first.
     pub(super) fn path(&self) -> &Path {
         let fallback = self.fallback.as_deref().filter(|path| path.exists());
         fallback
@@ -119,7 +119,7 @@ impl Sidecar {
         Ok(fallback.clone())
     }
 
-    /// The difference between `marks` and the marks beside the recording, which others may go on changing.
+    /// The difference between `marks` and the marks beside the recording, which others may change later.
     fn difference(&self, marks: &[Mark]) -> Result<MarksFile, MarksError> {
         let beside: BTreeSet<Mark> = read(&self.beside)?.marks.into_iter().collect();
         let wanted: BTreeSet<Mark> = marks.iter().cloned().collect();

@@ -465,7 +465,7 @@ mod tests {
 
     #[test]
     fn errors_name_topic_field_and_line() {
-        for (text, said) in [
+        for (text, expected) in [
             (
                 "/a:\n  depth: 1\n  reliability: maybe\n",
                 "line 3: /a: reliability: `maybe` is not",
@@ -513,7 +513,7 @@ mod tests {
         ] {
             let error = QosOverrides::parse(text).unwrap_err();
             let error = error.to_string();
-            assert!(error.contains(said), "{text:?}: {error}");
+            assert!(error.contains(expected), "{text:?}: {error}");
             assert!(
                 error.contains("; hint: ") && error.lines().count() == 1,
                 "{error}"

@@ -294,7 +294,7 @@ mod tests {
     fn the_hash_of_a_service_event_comes_from_the_service() {
         let text = fixture("example_interfaces/srv/AddTwoInts", "srv");
         let computed = message_hash("example_interfaces/srv/AddTwoInts_Event", &text).unwrap();
-        // As recorded by rosbag2 with this very schema.
+        // The hash that rosbag2 recorded with this schema.
         let hash = "RIHS01_32c1d140259c71e5c355115942bcb31df98b4330e4d906b1b75ccb1c9b3ce6c8";
         assert_eq!(computed.hash, hash);
     }

@@ -20,7 +20,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 
 /// The text up to the limit plus one byte. Endless sources, such as a device, are not read to their end.
 pub fn read_start(source: impl Read) -> io::Result<String> {
-    // One byte more than is parsed, so a longer text can be told from one that just fits.
+    // One byte more than is parsed, to distinguish a longer text from one that just fits.
     let most = u64::try_from(MAX_TEXT)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
@@ -56,8 +56,8 @@ mod tests {
                 Err(error) => {
                     assert!(!is_read, "{length}: {error}");
                     assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
-                    let said = "longer than the 4194304 bytes that are read";
-                    assert_eq!(error.to_string(), said);
+                    let expected = "longer than the 4194304 bytes that are read";
+                    assert_eq!(error.to_string(), expected);
                 }
             }
         }

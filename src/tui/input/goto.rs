@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(parse_target("00:59:31", &later), Ok(from_here(1)));
         let shown = from_here(3601).as_nanos() / 1_000_000_000;
         assert_eq!(parse_target(&shown.to_string(), &later), Ok(from_here(1)));
-        for (text, said) in [
+        for (text, expected) in [
             ("20:01", "20:01 is not a time of day in the recording"),
             ("24:00", "24:00 lies outside the recording"),
             ("1:30:00", "1:30:00 lies outside the recording"),
@@ -236,7 +236,7 @@ mod tests {
             ("23:52+02:00", "`23:52+02:00` is not a time; hint: "),
         ] {
             let error = parse_target(text, &context).unwrap_err();
-            assert!(error.starts_with(said), "{text}: {error}");
+            assert!(error.starts_with(expected), "{text}: {error}");
         }
     }
 }

@@ -174,7 +174,7 @@ mod tests {
             prop_assert!(axis.range.contains(time));
             let column = axis.column(time).unwrap();
             prop_assert!((left..left + width).contains(&column));
-            // Where a column is shorter than a nanosecond, several columns share one.
+            // If columns are shorter than a nanosecond, several columns have the same time.
             if axis.range.duration().as_nanos() >= i64::from(width) && axis.range.duration() < Duration::MAX {
                 prop_assert_eq!(column, click.clamp(left, left + width - 1));
             }

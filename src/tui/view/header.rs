@@ -122,7 +122,7 @@ fn fitting_line(mut parts: Vec<Part>, width: u16) -> Line<'static> {
     Line::from(spans)
 }
 
-/// A lost connection is shown in every state of playback: messages of steps reach nobody either.
+/// A lost connection is shown in every state of playback, as messages of steps are not received either.
 fn connection_notice(model: &Model) -> Option<&'static str> {
     let status = model.status?;
     let is_said = model.state() == State::Gated;

@@ -67,7 +67,7 @@ fn tui_shows_the_bar_in_ci_and_warns_if_there_is_no_terminal() {
 
 #[test]
 fn an_error_in_the_configuration_names_file_and_line() {
-    for (text, said) in [
+    for (text, expected) in [
         (
             &b"[tui]\n\ntime = \"noon\"\n"[..],
             "config.toml:3: unknown variant `noon`",
@@ -90,7 +90,10 @@ fn an_error_in_the_configuration_names_file_and_line() {
         let mut session = command.run();
         let (code, frame) = session.wait_end();
         assert_eq!(code, 2, "{frame}");
-        assert!(session.text().contains(said), "no `{said}` in\n{frame}");
+        assert!(
+            session.text().contains(expected),
+            "no `{expected}` in\n{frame}"
+        );
         assert!(!has(&session.bytes(), ALTERNATE), "{frame}");
         // Without the bar the file is not read.
         let command = play(&[
@@ -333,9 +336,9 @@ fn a_redirected_stderr_gets_the_log() {
     session.wait_text("PAUSED");
     session.keys("q");
     assert_eq!(session.wait_end().0, 0);
-    let said = std::fs::read_to_string(&errors).unwrap();
+    let written = std::fs::read_to_string(&errors).unwrap();
     assert!(
-        said.contains("stopped after") && !said.contains('\x1b'),
-        "{said}"
+        written.contains("stopped after") && !written.contains('\x1b'),
+        "{written}"
     );
 }

@@ -43,7 +43,7 @@ fn quiet(args: &[&str]) -> TerminalSession {
 
 #[test]
 fn keys_and_signals_that_end_the_run_restore_the_terminal() {
-    for (key, signal, code, said) in [
+    for (key, signal, code, expected) in [
         (Some("q"), None, 0, "stopped after"),
         (Some("\x03"), None, 0, "stopped after"),
         (None, Some(Signal::INT), 130, "interrupted after"),
@@ -62,7 +62,7 @@ fn keys_and_signals_that_end_the_run_restore_the_terminal() {
             let (ended, frame) = session.wait_end();
             assert_eq!(ended, code, "{key:?} {signal:?}: {frame}");
             session.assert_restored();
-            assert!(frame.has(said), "{key:?} {signal:?}: {frame}");
+            assert!(frame.has(expected), "{key:?} {signal:?}: {frame}");
         }
     }
 }

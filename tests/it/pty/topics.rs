@@ -349,8 +349,9 @@ fn marks_are_saved_and_shown_again() {
         .arg("info")
         .arg(&bag)
         .assert();
-    let said = predicate::str::contains("marks     2\n").and(predicate::str::contains("q brakes"));
-    info.code(0).stdout(said);
+    let expected =
+        predicate::str::contains("marks     2\n").and(predicate::str::contains("q brakes"));
+    info.code(0).stdout(expected);
 
     let mut session = start();
     session.wait_for("both marks", |frame| marks(frame) == 2);

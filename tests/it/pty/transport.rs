@@ -72,7 +72,7 @@ fn space_holds_the_clock_which_continues_to_tick() {
     let listener = session.listener();
     listener.next("/imu");
     let from = listener.next("/clock").stamp();
-    listener.wait("a clock that goes on", |received| {
+    listener.wait("a clock that continues", |received| {
         received.is_clock() && received.stamp() > from
     });
     session.wait_text("×1.00 (×");
@@ -94,7 +94,7 @@ fn space_holds_the_clock_which_continues_to_tick() {
     );
     session.keys(" ");
     session.wait_text("▶ PLAYING");
-    listener.wait("a clock that goes on", |received| {
+    listener.wait("a clock that continues", |received| {
         received.is_clock() && since_start(received.stamp()) > at
     });
     let frame = session.quit();
@@ -298,26 +298,26 @@ fn a_step_of_the_selected_topic_goes_to_its_messages() {
 #[test]
 fn a_step_without_a_message_is_logged() {
     let (mut session, ..) = paused(&[]);
-    let says = |session: &TerminalSession, said: &str| {
-        session.wait_for(said, |frame| {
+    let wait_log_line = |session: &TerminalSession, expected: &str| {
+        session.wait_for(expected, |frame| {
             let newest = frame.rows.iter().rfind(|row| row.contains("no message"));
-            newest.is_some_and(|row| row.contains(said))
+            newest.is_some_and(|row| row.contains(expected))
         });
     };
     session.keys(",");
-    says(&session, "further back");
+    wait_log_line(&session, "further back");
     session.keys("<");
-    says(&session, "further back (×2)");
+    wait_log_line(&session, "further back (×2)");
     // Some messages may be at the very end.
     for key in [">", "."] {
         session.keys("$");
         session.wait_elapsed(span() / MILLI);
         session.keys(&key.repeat(9));
-        says(&session, "further on");
+        wait_log_line(&session, "further on");
         session.keys("^");
         session.wait_elapsed(0);
         session.keys(",");
-        says(&session, "further back");
+        wait_log_line(&session, "further back");
     }
     session.quit();
 }
@@ -351,8 +351,8 @@ fn the_rate_changes_and_the_measured_rate_is_shown() {
         // The state of the clock has the new factor.
         listener.wait(&format!("a clock of factor {rate}"), |received| {
             let is_state = received.topic == "/rosbag2_player/clock_state";
-            let said = is_state.then(|| ClockStateMessage::decode(&received.payload).unwrap());
-            said.is_some_and(|said| (said.real_time_factor - rate).abs() < 1e-9)
+            let message = is_state.then(|| ClockStateMessage::decode(&received.payload).unwrap());
+            message.is_some_and(|message| (message.real_time_factor - rate).abs() < 1e-9)
         });
     }
 }

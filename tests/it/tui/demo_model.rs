@@ -530,5 +530,5 @@ pub(crate) fn last_log_line(model: &Model) -> String {
     // On a screen this low the log covers everything.
     let rows = text(&drawn(&model, size(160, 12)).0);
     let line = rows[1].trim_matches('│').trim();
-    line.split_once(' ').map_or("", |(_, said)| said).to_owned()
+    line.split_once(' ').map_or("", |(_, text)| text).to_owned()
 }

@@ -374,7 +374,7 @@ fn the_event_log() {
     let mut model = playing();
     press(&mut model, "e");
     frames.add("all of it", &model, size(80, 14));
-    frames.add("narrow, so that lines go on below", &model, size(44, 20));
+    frames.add("narrow, with wrapped lines", &model, size(44, 20));
     model.handle(Event::Resized(size(60, 8)), stamp(0));
     press(&mut model, "down down");
     frames.add("scrolled", &model, size(60, 8));
@@ -432,12 +432,12 @@ fn imu() -> Decoded {
     }
 }
 
-fn message(said: Decoded) -> LookupOutcome {
+fn message(decoded: Decoded) -> LookupOutcome {
     LookupOutcome::Message {
         log_time: at(12_180),
         publish_time: at(12_179),
         bytes: 324,
-        decoded: said,
+        decoded,
     }
 }
 
@@ -607,14 +607,14 @@ fn ascii_is_ascii() {
         press(&mut model, keys);
         models.push(model);
     }
-    let mut said = paused.clone();
+    let mut logged = paused.clone();
     let line = bagplay::tui::LogLine {
         at: stamp(0),
         severity: bagplay::tui::Severity::Info,
         text: "×2 − 日本 “näher” … ▶".to_owned(),
     };
-    said.handle(Event::Log(line), stamp(0));
-    models.push(said);
+    logged.handle(Event::Log(line), stamp(0));
+    models.push(logged);
     models.push(card(paused.clone(), 4, Some(message(imu()))));
     let mut maximal = with_events(ascii());
     play(&mut maximal, 12_184, Pace::Max);
@@ -634,7 +634,7 @@ fn ascii_is_ascii() {
 /// Every row as runs of one style each, without blank runs of the default style.
 fn styles(model: &Model, size: Size) -> String {
     let (buffer, _) = drawn(model, size);
-    let mut told = String::new();
+    let mut text = String::new();
     for row in 0..size.height {
         let mut runs: Vec<(String, String)> = Vec::new();
         for column in 0..size.width {
@@ -659,9 +659,9 @@ fn styles(model: &Model, size: Size) -> String {
                 }
             )
         });
-        writeln!(told, "{row:2}: {}", shown.collect::<Vec<_>>().join(", ")).unwrap();
+        writeln!(text, "{row:2}: {}", shown.collect::<Vec<_>>().join(", ")).unwrap();
     }
-    told
+    text
 }
 
 fn named(style: Style) -> String {
@@ -709,11 +709,11 @@ fn colourful(theme: Theme) -> Vec<(&'static str, Model)> {
 }
 
 fn styled(theme: Theme) -> String {
-    let mut told = String::new();
+    let mut text = String::new();
     for (title, model) in colourful(theme) {
-        writeln!(told, "== {title}\n{}", styles(&model, size(100, 24))).unwrap();
+        writeln!(text, "== {title}\n{}", styles(&model, size(100, 24))).unwrap();
     }
-    told
+    text
 }
 
 #[test]

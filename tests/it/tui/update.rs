@@ -67,7 +67,7 @@ fn command_text(command: Command) -> String {
 
 /// The effects, in words.
 fn effects(model: &mut Model) -> String {
-    let told = |effect| match effect {
+    let text = |effect| match effect {
         Effect::Command(command) => command_text(command),
         Effect::AddMark(mark) if mark.name.is_empty() => format!("mark {}", millis(mark.time)),
         Effect::AddMark(mark) => format!("mark {}: {}", millis(mark.time), mark.name),
@@ -77,8 +77,8 @@ fn effects(model: &mut Model) -> String {
         Effect::Suspend => "suspend".to_owned(),
         Effect::Quit => "quit".to_owned(),
     };
-    let told: Vec<String> = model.take_effects().into_iter().map(told).collect();
-    told.join(", ")
+    let texts: Vec<String> = model.take_effects().into_iter().map(text).collect();
+    texts.join(", ")
 }
 
 /// Presses keys and returns the effects.
