@@ -22,15 +22,15 @@ fn at(nanos: i64) -> Time<Ros> {
 
 /// An output that reports each message, and does not return from it until the test says so.
 fn blocking_output() -> (impl Output + Send + 'static, Receiver<()>, Sender<()>) {
-    let (begin, begun) = crossbeam_channel::bounded(1);
+    let (started, has_started) = crossbeam_channel::bounded(1);
     let (release, released) = crossbeam_channel::bounded(1);
     let out = Recording(move |event| {
         if let Event::Message(..) = event {
-            begin.send(()).unwrap();
+            started.send(()).unwrap();
             released.recv_timeout(PATIENCE).unwrap();
         }
     });
-    (out, begun, release)
+    (out, has_started, release)
 }
 
 fn message(n: u32, topic: u32) -> Message {
