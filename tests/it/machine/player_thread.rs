@@ -366,3 +366,24 @@ fn a_step_by_topic_plays_muted_topics_and_unmuting_refills_them() {
     transport.send(Command::Stop).unwrap();
     running.join().unwrap();
 }
+
+#[test]
+fn playing_as_fast_as_possible_does_not_report_each_message_as_a_change() {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+    let bag = Bag::open(&[demo]).unwrap();
+    let player = Player::new();
+    let changes = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&changes);
+    player.transport().on_change(Arc::new(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+    }));
+    let cues = Cues::new(bag.clone(), Selection::all(&bag), 8 << 20, player.waker());
+    let options = Options {
+        pace: Pace::Max,
+        ..Options::new(bag.range().unwrap())
+    };
+    let running = player.start(options, Source::of(cues), Null);
+    let (report, _) = running.unwrap().join().unwrap();
+    let changes = changes.load(Ordering::Relaxed);
+    assert!((1..100).contains(&changes), "{changes} of {}", report.sent);
+}
