@@ -16,8 +16,8 @@ pub(crate) fn config() -> Option<PathBuf> {
 
 /// Relative paths are ignored, as the XDG base directory specification requires.
 fn folder(variable: &str, below_home: &str) -> Option<PathBuf> {
-    let path = |name| env::var_os(name).map(PathBuf::from);
-    let own = path(variable).filter(|dir| dir.is_absolute());
-    let home = || path("HOME").filter(|dir| dir.is_absolute());
-    own.or_else(|| home().map(|home| home.join(below_home)))
+    let own = env::var_os(variable).map(PathBuf::from);
+    let home = || env::home_dir().filter(|dir| dir.is_absolute());
+    own.filter(|dir| dir.is_absolute())
+        .or_else(|| home().map(|home| home.join(below_home)))
 }

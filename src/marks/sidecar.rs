@@ -7,12 +7,12 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_saphyr::SerializeError;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::mark::{Mark, MarksError};
@@ -34,18 +34,20 @@ pub(super) struct Sidecar {
     fallback: Option<PathBuf>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct YamlFile {
+    #[serde(skip_serializing_if = "Option::is_none")]
     marks: Option<Vec<YamlMark>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     removed: Option<Vec<YamlMark>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct YamlMark {
     time_ns: i64,
-    #[serde(default)]
+    #[serde(default, serialize_with = "yaml::quoted")]
     name: String,
 }
 
@@ -189,7 +191,7 @@ fn parse(text: &str) -> Result<MarksFile, yaml::YamlError> {
 
 /// The text for a file, if it can be read back, whatever the names are.
 fn checked_text(contents: &MarksFile, path: &Path) -> Result<String, MarksError> {
-    let text = yaml_text(contents);
+    let text = yaml_text(contents).map_err(|error| unwritable(path, io::Error::other(error)))?;
     if parse(&text).is_ok_and(|known| known == *contents) {
         Ok(text)
     } else {
@@ -198,40 +200,27 @@ fn checked_text(contents: &MarksFile, path: &Path) -> Result<String, MarksError>
     }
 }
 
-fn yaml_text(contents: &MarksFile) -> String {
+fn yaml_text(contents: &MarksFile) -> Result<String, SerializeError> {
+    let list = |marks: &[Mark]| {
+        let yaml_mark = |mark: &Mark| YamlMark {
+            time_ns: mark.time.as_nanos(),
+            name: mark.name.clone(),
+        };
+        Some(marks.iter().map(yaml_mark).collect())
+    };
     let mut text = HEADER.to_owned();
-    push_list(&mut text, "marks", &contents.marks);
+    text += &yaml::write(&YamlFile {
+        marks: list(&contents.marks),
+        removed: None,
+    })?;
     if !contents.removed.is_empty() {
-        text.push_str(REMOVED);
-        push_list(&mut text, "removed", &contents.removed);
+        text += REMOVED;
+        text += &yaml::write(&YamlFile {
+            marks: None,
+            removed: list(&contents.removed),
+        })?;
     }
-    text
-}
-
-fn push_list(text: &mut String, key: &str, marks: &[Mark]) {
-    text.push_str(key);
-    text.push_str(if marks.is_empty() { ": []\n" } else { ":\n" });
-    for mark in marks {
-        let (time, name) = (mark.time.as_nanos(), quoted(&mark.name));
-        // Writing to a string does not fail.
-        let _ = write!(text, "  - time_ns: {time}\n    name: {name}\n");
-    }
-}
-
-/// A double-quoted scalar in which characters that do not print are escaped.
-fn quoted(name: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in name.chars() {
-        if matches!(c, '"' | '\\') {
-            quoted.extend(['\\', c]);
-        } else if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') {
-            let _ = write!(quoted, "\\u{:04x}", u32::from(c));
-        } else {
-            quoted.push(c);
-        }
-    }
-    quoted.push('"');
-    quoted
+    Ok(text)
 }
 
 /// Replaces `path` by a file with this text. It gets the permissions of the old file, or those of any new file.

@@ -1,11 +1,12 @@
-//! [`read`]: parses YAML from untrusted files, under limits.
+//! [`read`]: parses YAML from untrusted files, under limits. [`write`]: YAML that any parser reads back.
 //!
-//! Used for the `metadata.yaml` of a rosbag2 directory, for recorded QoS profiles and for QoS overrides. A text that is
+//! Reading is used for the `metadata.yaml` of a rosbag2 directory, for recorded QoS profiles and for QoS overrides. A text that is
 //! too long is refused before it is parsed. Aliases that multiply, deep nesting and huge numbers of nodes are refused
 //! during parsing, after bounded time and memory.
 
 use serde::de::DeserializeOwned;
-use serde_saphyr::MessageFormatter as _;
+use serde::{Serialize, Serializer};
+use serde_saphyr::{DoubleQuoted, MessageFormatter as _, SerializeError};
 
 /// The longest text that is parsed, in bytes. A profile takes about 400 bytes, a thousand splits 200 kB.
 pub(crate) const MAX_TEXT: usize = 4 << 20;
@@ -65,6 +66,17 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
         let reason = reason.replace(char::is_control, " ");
         YamlError::Malformed { line, reason }
     })
+}
+
+/// A value as YAML. Fields of text use [`quoted`].
+pub(crate) fn write(value: &impl Serialize) -> Result<String, SerializeError> {
+    let options = serde_saphyr::ser_options! { compact_list_indent: false };
+    serde_saphyr::to_string_with_options(value, options)
+}
+
+/// For `serialize_with`: text in double quotes, on one line, with control characters escaped.
+pub(crate) fn quoted<S: Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
+    DoubleQuoted(text).serialize(to)
 }
 
 #[cfg(test)]
@@ -135,5 +147,29 @@ mod tests {
         let error = read::<BTreeMap<String, u8>>("a: 1\nb: 2\nc: x\n").unwrap_err();
         assert!(error.to_string().starts_with("line 3: "), "{error}");
         assert_eq!(error.to_string().lines().count(), 1);
+    }
+
+    #[derive(serde::Deserialize, Serialize, PartialEq, Debug)]
+    struct Note {
+        #[serde(serialize_with = "quoted")]
+        name: String,
+    }
+
+    #[test]
+    fn every_character_is_read_back_and_none_that_is_written_controls_anything() {
+        let others = [
+            "", "yes", "1e3", "~", "- x", "# x", "'", "\"", "\\", " a ", "---",
+        ];
+        let others = others.map(str::to_owned).into_iter();
+        let characters = (0..=u32::from(char::MAX)).filter_map(char::from_u32);
+        // In parts that are within the limits of reading.
+        let characters: Vec<char> = characters.collect();
+        let parts = characters.chunks(100_000).map(String::from_iter);
+        for name in others.chain(parts) {
+            let text = write(&[Note { name: name.clone() }]).unwrap();
+            assert_eq!(text.lines().count(), 1, "{text}");
+            assert!(!text.trim_end().contains(char::is_control));
+            assert_eq!(read::<Vec<Note>>(&text), Ok(vec![Note { name }]));
+        }
     }
 }
