@@ -75,11 +75,10 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, detail, .. } = self;
         let (file, detail) = (Foreign::path(&self.file), Foreign::text(detail));
-        write!(f, "{file}: {detail}")?;
         match self.kind {
             // The damage is the whole file, so there is no offset.
-            DamageKind::Missing => Ok(()),
-            _ => write!(f, " at byte {offset}"),
+            DamageKind::Missing => write!(f, "{file}: {detail}"),
+            _ => write!(f, "{file}: byte {offset}: {detail}"),
         }
     }
 }

@@ -95,7 +95,7 @@ impl Stop {
     pub(super) fn in_field(self, name: &str) -> Self {
         match self {
             Self::TooShort(TooShort { at, needed, left }) => Self::Problem(format!(
-                "`{name}` at byte {at} needs {needed} bytes, {left} are left"
+                "byte {at}: `{name}` needs {needed} bytes, {left} are left"
             )),
             other => other,
         }

@@ -11,7 +11,7 @@ pub(super) enum ByteOrder {
 
 /// What a payload is too short for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{needed} bytes are needed at byte {at}, {left} are left")]
+#[error("byte {at}: {needed} bytes are needed, {left} are left")]
 pub(super) struct TooShort {
     /// Offset in the payload.
     pub(super) at: usize,

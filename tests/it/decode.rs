@@ -387,7 +387,7 @@ fn a_payload_that_is_cut_at_any_length_has_a_problem() {
     );
     let decoded = decode_message(&ros2("uint8 a\nuint32 b"), &cdr(&[5, 0]), ALL);
     assert_eq!(shown(&decoded), ["a: 5"]);
-    let problem = "`b` at byte 5 needs 4 bytes, 1 are left";
+    let problem = "byte 5: `b` needs 4 bytes, 1 are left";
     assert_eq!(decoded.problem.as_deref(), Some(problem));
 }
 

@@ -33,7 +33,7 @@ pub enum BagError {
         hint: &'static str,
     },
     /// The file cannot be read.
-    #[error("{}: cannot read at byte {offset}", Foreign::path(path))]
+    #[error("{}: byte {offset}: cannot be read", Foreign::path(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum BagError {
     },
     /// The file is not an MCAP recording.
     #[error(
-        "{}: not an MCAP recording: {found} at byte 0; hint: {hint}",
+        "{}: byte 0: not an MCAP recording: {found}; hint: {hint}",
         Foreign::path(path)
     )]
     NotMcap {

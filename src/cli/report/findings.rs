@@ -92,10 +92,11 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, detail, .. } = self;
         let (file, detail) = (Foreign::path(&self.file), Foreign::text(detail));
-        write!(f, "{file}: {}", detail.at_most(LONGEST))?;
+        write!(f, "{file}: ")?;
         if self.kind != DamageKind::Missing.name() {
-            write!(f, " at byte {offset}")?;
+            write!(f, "byte {offset}: ")?;
         }
+        write!(f, "{}", detail.at_most(LONGEST))?;
         match self.count {
             0 | 1 => Ok(()),
             more => write!(
@@ -130,9 +131,9 @@ mod tests {
         assert_eq!(
             said,
             [
-                "a: it is broken at byte 5, and 1 more of this kind (checksum)",
-                "b: it is broken at byte 6",
-                "a: it is broken at byte 8"
+                "a: byte 5: it is broken, and 1 more of this kind (checksum)",
+                "b: byte 6: it is broken",
+                "a: byte 8: it is broken"
             ]
         );
         assert_eq!((findings.total(), findings.has_defect()), (4, true));
@@ -162,7 +163,7 @@ mod tests {
         }]);
         let said = findings.list()[0].to_string();
         assert!(
-            said.starts_with("a\\r\\nb: topic \\u{1b}]0;\\u{7}xxx"),
+            said.starts_with("a\\r\\nb: byte 0: topic \\u{1b}]0;\\u{7}xxx"),
             "{said}"
         );
         assert!(said.len() < 600 && !said.contains(char::is_control));

@@ -653,7 +653,8 @@ fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
     assert_eq!(played["damaged"], 1);
     let strict = [&cut, "--wire", "null", "--rate", "max", "--strict"];
     let strict = play().args(strict).assert().code(3);
-    strict.stderr(contains(format!("{cut}: its last ")).and(contains("(--strict)")));
+    let place = format!("{cut}: byte {}: its last ", played["damage"][0]["offset"]);
+    strict.stderr(contains(place).and(contains("(--strict)")));
 
     let plain = play().args(["info", &cut]).assert().code(0);
     plain
