@@ -7,27 +7,27 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use app::failure::{self, Failure};
-use app::log::{self, LogTarget, SaidBeforeTheEnd};
+use app::log::{self, FlushOnExit, LogTarget};
 use app::{play, signals, verbs};
-use bagplay::cli::{Cli, Exit, TalkArgs, Verb};
+use bagplay::cli::{Cli, Exit, OutputArgs, Verb};
 
 fn main() -> ExitCode {
     // A second signal may come while the last log lines wait for a terminal: it decides until the very end.
-    signals::decide(ended()).into()
+    signals::decide(run_command()).into()
 }
 
 /// Runs the command. On return the log is written, or has been given up.
-fn ended() -> Exit {
-    let _last = SaidBeforeTheEnd;
+fn run_command() -> Exit {
+    let _flush = FlushOnExit;
     // If this fails, exceeding the file size limit ends the process; that is no reason not to start.
     let _ = signals::let_writes_fail();
-    let typed = Cli::read(std::env::args_os());
-    let done = match typed {
-        Ok(cli) => speak_and_run(&cli),
-        Err(answer) => {
-            let shown = verbs::instead(&answer);
+    let parsed = Cli::read(std::env::args_os());
+    let done = match parsed {
+        Ok(cli) => start_log_and_run(&cli),
+        Err(clap_error) => {
+            let shown = verbs::print_help_or_exit(&clap_error);
             if shown.is_err() {
-                log::start(&TalkArgs::default(), None);
+                log::start(&OutputArgs::default(), None);
             }
             shown
         }
@@ -42,11 +42,11 @@ fn ended() -> Exit {
     }
 }
 
-fn speak_and_run(cli: &Cli) -> Result<Exit, Failure> {
-    match log::open_file(&cli.talk) {
-        Ok(file) => run(cli, &log::start(&cli.talk, file)),
+fn start_log_and_run(cli: &Cli) -> Result<Exit, Failure> {
+    match log::open_file(&cli.output) {
+        Ok(file) => run(cli, &log::start(&cli.output, file)),
         Err(failure) => {
-            log::start(&cli.talk, None);
+            log::start(&cli.output, None);
             Err(failure)
         }
     }
@@ -54,8 +54,8 @@ fn speak_and_run(cli: &Cli) -> Result<Exit, Failure> {
 
 fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
     match &cli.command {
-        None => play::run(&cli.play, &cli.talk, log_target),
-        Some(Verb::Info(args)) => verbs::info(args, &cli.talk, log_target),
+        None => play::run(&cli.play, &cli.output, log_target),
+        Some(Verb::Info(args)) => verbs::info(args, &cli.output, log_target),
         Some(Verb::Completions { shell }) => verbs::completions(*shell, &mut Cli::command()),
         Some(Verb::Man) => verbs::man(Cli::command()),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bagplay::bag::{Bag, Message, TopicId};
 use bagplay::cli::{
-    Chosen, CongestionArg, Exit, Hints, LeftOut, Plan, PlanError, PlayArgs, RosDistro, Untaken,
+    Chosen, CongestionArg, Exit, Hints, LeftOut, Losses, Plan, PlanError, PlayArgs, RosDistro,
     Wire, WireArgs,
 };
 use bagplay::output::{Delivery, Null, Occasion, Output};
@@ -31,12 +31,12 @@ const PATH_TO_NOBODY: PathState = PathState {
 
 /// The output of the program.
 #[derive(Debug)]
-pub(crate) enum Exits {
+pub(crate) enum PlayOutput {
     Wire(Box<WireOutput>),
     Null(Null),
 }
 
-impl Output for Exits {
+impl Output for PlayOutput {
     fn segment(&mut self, segment: &Segment) {
         self.inner().segment(segment);
     }
@@ -48,7 +48,7 @@ impl Output for Exits {
     }
 }
 
-impl Exits {
+impl PlayOutput {
     fn inner(&mut self) -> &mut dyn Output {
         match self {
             Self::Wire(output) => output.as_mut(),
@@ -62,7 +62,7 @@ impl Exits {
 pub(crate) struct Network {
     pub(crate) session: Option<Session>,
     /// The path when the run began to observe it.
-    pub(crate) path_at_first: PathState,
+    pub(crate) initial_path: PathState,
     events: Receiver<WireEvent>,
     monitor: Option<Monitor>,
 }
@@ -74,20 +74,20 @@ impl Network {
         if args.wire == Wire::Null {
             return Ok(Self {
                 session: None,
-                path_at_first: PATH_TO_NOBODY,
+                initial_path: PATH_TO_NOBODY,
                 events,
                 monitor: None,
             });
         }
         let options = options(args);
-        let tell = move |event| {
+        let forward = move |event| {
             // The channel is full only if the main thread is stuck; losing an event is better than waiting inside
             // zenoh. The state of the path must not be missed, so it is read as a state on every event.
             let _ = sender.try_send(event);
         };
-        let session = Session::open(&options, tell).map_err(failure)?;
+        let session = Session::open(&options, forward).map_err(failure)?;
         Ok(Self {
-            path_at_first: session.path(),
+            initial_path: session.path(),
             session: Some(session),
             events,
             monitor: None,
@@ -118,9 +118,9 @@ impl Network {
         bag: &Bag,
         plan: &mut Plan,
         hints: &Hints,
-    ) -> Result<Exits, Failure> {
+    ) -> Result<PlayOutput, Failure> {
         let Some(session) = &self.session else {
-            return Ok(Exits::Null(Null));
+            return Ok(PlayOutput::Null(Null));
         };
         let played: Vec<Played> = plan
             .chosen
@@ -141,7 +141,7 @@ impl Network {
         })?;
         self.monitor = Some(output.monitor());
         leave_out(args, plan, skipped, hints).or_exit(Exit::Usage)?;
-        Ok(Exits::Wire(Box::new(output)))
+        Ok(PlayOutput::Wire(Box::new(output)))
     }
 
     /// Publishes the player's state on `~/clock_state`, if that was requested; only the ROS 2 wire has such a topic.
@@ -153,14 +153,14 @@ impl Network {
     ) -> Result<Option<StateTopic>, Failure> {
         let clock = &plan.options.clock;
         let is_ros = args.wire.wire == Wire::RmwZenoh;
-        let is_said = args.clock.clock_state && is_ros && clock.is_served();
-        let session = self.session.as_ref().filter(|_| is_said);
+        let is_requested = args.clock.clock_state && is_ros && clock.is_served();
+        let session = self.session.as_ref().filter(|_| is_requested);
         let serve = |session: &Session| session.serve_state(transport, clock.shift);
         session.map(serve).transpose().map_err(failure)
     }
 
     /// Whether messages of a topic have a subscriber. Without a network there are no subscribers to wait for.
-    pub(crate) fn is_followed(&self, topic: TopicId) -> bool {
+    pub(crate) fn has_subscriber(&self, topic: TopicId) -> bool {
         self.monitor
             .as_ref()
             .is_none_or(|monitor| monitor.is_ready(topic))
@@ -173,13 +173,13 @@ impl Network {
     }
 
     /// What subscribers are known to have missed.
-    pub(crate) fn untaken(&self) -> Untaken {
+    pub(crate) fn losses(&self) -> Losses {
         let monitor = self.monitor.as_ref();
-        monitor.map(Untaken::of).unwrap_or_default()
+        monitor.map(Losses::of).unwrap_or_default()
     }
 
     /// The topics that have a subscriber now.
-    pub(crate) fn followed(&self) -> Vec<TopicId> {
+    pub(crate) fn subscribed_topics(&self) -> Vec<TopicId> {
         let monitor = self.monitor.as_ref();
         monitor.map(Monitor::matched).unwrap_or_default()
     }

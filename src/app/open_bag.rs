@@ -45,8 +45,8 @@ pub(crate) fn open(
     }
     if let Some(path) = bag.compressed_by_message() {
         let error = anyhow::anyhow!(
-            "{}: each message is compressed by itself with zstd (rosbag2's compression_mode MESSAGE), which is not \
-             read; hint: `ros2 bag convert` writes the recording without that",
+            "{}: rosbag2 compressed each message with zstd (compression_mode MESSAGE), which is not supported; \
+             hint: `ros2 bag convert` writes a recording without that",
             Foreign::path(path)
         );
         return Err(Failure::new(Exit::Recording, error));
@@ -56,7 +56,7 @@ pub(crate) fn open(
         let place = file.path.canonicalize();
         if !named.insert(place.unwrap_or_else(|_| file.path.clone())) {
             tracing::warn!(
-                "{}: named twice, so it is played twice",
+                "{}: given twice, so it is played twice",
                 Foreign::path(&file.path)
             );
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use bagplay::bag::{Bag, Cues, Note, Reach, Selection};
 use bagplay::cli::{
-    Ending, Exit, Format, Hints, OnDisconnect, Plan, PlayArgs, Summary, TalkArgs, plan,
+    Ending, Exit, Format, Hints, OnDisconnect, OutputArgs, Plan, PlayArgs, Summary, plan,
 };
 use bagplay::player::{Command, Gate, Player, Running, Source, WhenDone};
 use bagplay::ros::QosOverrides;
@@ -29,14 +29,14 @@ use crate::app::supervise::shutdown;
 /// Opens the recordings, connects, plays and prints the summary.
 pub(crate) fn run(
     args: &PlayArgs,
-    talk: &TalkArgs,
+    output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
     if args.bags.is_empty() {
-        let error = anyhow::anyhow!("no recording named; hint: play BAG.mcap, or play --help");
+        let error = anyhow::anyhow!("no recording is given; hint: play BAG.mcap, or play --help");
         return Err(Failure::new(Exit::Usage, error));
     }
-    let face = Interface::choose(args, talk)?;
+    let interface = Interface::choose(args, output)?;
     let profiles = args.topics.qos_profile_overrides_path.as_deref();
     let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
     let bag = open_bag::open(&args.bags, args.time.message_order.into(), log_target)?;
@@ -50,8 +50,8 @@ pub(crate) fn run(
         return Err(Failure::new(Exit::Recording, error));
     }
     let mut plan = plan(args, &profiles, recording, bag.topics()).or_exit(Exit::Usage)?;
-    plan.options.digest = talk.format == Format::Json;
-    plan.options.when_done = face.when_done();
+    plan.options.digest = output.format == Format::Json;
+    plan.options.when_done = interface.when_done();
     for warning in &plan.warnings {
         tracing::warn!("{warning}");
     }
@@ -59,7 +59,7 @@ pub(crate) fn run(
     let mut network = Network::join(&args.wire)?;
     // Until here a signal simply ends the process: there is nothing to clean up yet.
     let signals = signals::listen()
-        .context("signals cannot be listened for")
+        .context("signals cannot be received")
         .or_exit(Exit::Failed)?;
     if let Some(description) = network.describe() {
         tracing::info!("{description}");
@@ -71,7 +71,9 @@ pub(crate) fn run(
     let hints = Hints::new(args, &plan, bag.topics());
     let out = network.advertise(args, &bag, &mut plan, &hints)?;
     if plan.chosen.is_empty() && !plan.options.clock.is_served() {
-        let error = anyhow::anyhow!("nothing to play: no topic of the recording can go this way");
+        let error = anyhow::anyhow!(
+            "nothing to play: no topic of the recording can be published with this --wire"
+        );
         return Err(Failure::new(Exit::Recording, error));
     }
     let player = Player::new();
@@ -92,7 +94,7 @@ pub(crate) fn run(
         transport,
         signals,
     };
-    let ending = face.watch(&run, &running, &bag, reach);
+    let ending = interface.watch(&run, &running, &bag, reach);
     if ending.is_err() {
         // The player runs without the watching loop, and must not go on when that has failed. A player that has already
         // stopped is fine.
@@ -106,14 +108,14 @@ pub(crate) fn run(
         ending.how = Ending::End;
     }
     let (mut ending, unsent_bytes) = shutdown::drain(&run, ending);
-    let untaken = run.network.untaken().and_bytes(unsent_bytes);
+    let losses = run.network.losses().with_unsent_bytes(unsent_bytes);
     shutdown::leave(network, out);
     if ending.how == Ending::End && !report.reached_end {
         ending.how = Ending::Stopped;
     }
 
-    let summary = Summary::new(&bag, &plan, &report, ending.how, &untaken);
-    match talk.format {
+    let summary = Summary::new(&bag, &plan, &report, ending.how, &losses);
+    match output.format {
         Format::Json => summary_json(&summary)?,
         Format::Text => {
             for line in summary.to_string().lines() {
@@ -121,16 +123,22 @@ pub(crate) fn run(
             }
         }
     }
-    verdict(args, &bag, &summary, ending)
+    exit_code(args, &bag, &summary, ending)
 }
 
 /// The exit code of a run: that of its end, unless the run did not do everything that was requested.
-fn verdict(args: &PlayArgs, bag: &Bag, summary: &Summary, ending: Ended) -> Result<Exit, Failure> {
+fn exit_code(
+    args: &PlayArgs,
+    bag: &Bag,
+    summary: &Summary,
+    ending: Ended,
+) -> Result<Exit, Failure> {
     if ending.exit != Exit::Done {
         return Ok(ending.exit);
     }
     if summary.damage().has_defect() {
-        let error = anyhow::anyhow!("not everything was played, through a defect of this program");
+        let error =
+            anyhow::anyhow!("not everything was played, because of a defect in this program");
         return Err(Failure::new(Exit::Failed, error));
     }
     if ending.how == Ending::End && summary.is_empty() && summary.damage().total() > 0 {
@@ -138,13 +146,13 @@ fn verdict(args: &PlayArgs, bag: &Bag, summary: &Summary, ending: Ended) -> Resu
         return Err(Failure::new(Exit::Recording, error));
     }
     let is_miscounted = |note: &Note| matches!(note, Note::Counts { .. });
-    let is_odd = summary.damage().total() > 0 || bag.notes().iter().any(is_miscounted);
-    if args.time.strict && is_odd {
-        let error = anyhow::anyhow!("not all of the recording is as it should be (--strict)");
+    let is_damaged = summary.damage().total() > 0 || bag.notes().iter().any(is_miscounted);
+    if args.time.strict && is_damaged {
+        let error = anyhow::anyhow!("the recording is damaged (--strict)");
         return Err(Failure::new(Exit::Recording, error));
     }
-    if args.time.strict && summary.is_short() {
-        let error = anyhow::anyhow!("not every subscriber got everything (--strict)");
+    if args.time.strict && summary.has_losses() {
+        let error = anyhow::anyhow!("a subscriber missed messages (--strict)");
         return Err(Failure::new(Exit::Failed, error));
     }
     Ok(Exit::Done)
@@ -161,12 +169,12 @@ enum Interface {
 
 impl Interface {
     #[cfg(feature = "tui")]
-    fn choose(args: &PlayArgs, talk: &TalkArgs) -> Result<Self, Failure> {
-        Ok(bar::setup(args, talk)?.map_or(Self::Headless, |setup| Self::Bar(Box::new(setup))))
+    fn choose(args: &PlayArgs, output: &OutputArgs) -> Result<Self, Failure> {
+        Ok(bar::setup(args, output)?.map_or(Self::Headless, |setup| Self::Bar(Box::new(setup))))
     }
 
     #[cfg(not(feature = "tui"))]
-    fn choose(args: &PlayArgs, _: &TalkArgs) -> Result<Self, Failure> {
+    fn choose(args: &PlayArgs, _: &OutputArgs) -> Result<Self, Failure> {
         if args.screen.tui {
             let error = anyhow::anyhow!("--tui: this program was built without the transport bar");
             return Err(Failure::new(Exit::Usage, error));
@@ -202,7 +210,7 @@ impl Interface {
                 if run.args.time.start_paused {
                     if run.args.ros.disable_keyboard_controls {
                         tracing::warn!(
-                            "paused at the start, and no keys to resume it with; hint: play without --disable-keyboard-controls"
+                            "paused at the start, and no key can resume it; hint: play without --disable-keyboard-controls"
                         );
                     } else {
                         enter_key::listen(run.transport.clone());
@@ -229,17 +237,17 @@ fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
 /// Without a path every message would be lost: playback waits for one, or does not begin.
 fn require_path(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Result<(), Failure> {
     match args.wire.on_disconnect {
-        _ if network.path_at_first.is_up => {}
+        _ if network.initial_path.is_up => {}
         OnDisconnect::Hold => {
             tracing::warn!(
-                "nobody to play to yet: waiting; hint: --on-disconnect continue plays all the same"
+                "not connected to the network: playback is held; hint: --on-disconnect continue plays on without"
             );
             plan.options.gates = plan.options.gates.close(Gate::Path);
         }
         OnDisconnect::Exit => {
             return Err(Failure::new(
                 Exit::Failed,
-                anyhow::anyhow!("nobody to play to"),
+                anyhow::anyhow!("not connected to the network (--on-disconnect exit)"),
             ));
         }
         OnDisconnect::Continue => {}

@@ -58,7 +58,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                     let exit = *AT_ONCE.get_or_init(|| exit);
                     #[cfg(feature = "tui")]
                     restore_for_good();
-                    log::flush(log::AN_INSTANT);
+                    log::flush(log::SHORT_FLUSH_TIMEOUT);
                     std::process::exit(exit.code().into());
                 }
                 has_asked = true;
@@ -145,7 +145,7 @@ pub(crate) fn jobs() -> io::Result<Jobs> {
             for signal in &mut signals {
                 if DEADLY.contains(&signal) {
                     restore_for_good();
-                    log::flush(log::AN_INSTANT);
+                    log::flush(log::SHORT_FLUSH_TIMEOUT);
                     die_of(signal);
                 }
                 let job = if signal == SIGTSTP {

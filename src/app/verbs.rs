@@ -1,7 +1,7 @@
 //! The verbs that only print: `info`, `completions`, `man`.
 
 use bagplay::bag::MessageOrder;
-use bagplay::cli::{Exit, Format, Info, InfoArgs, TalkArgs};
+use bagplay::cli::{Exit, Format, Info, InfoArgs, OutputArgs};
 use bagplay::marks::Marks;
 use jiff::tz::TimeZone;
 
@@ -13,7 +13,7 @@ use crate::app::log::stdout;
 /// `play info BAG…`: one page for all of them, as they would be played together.
 pub(crate) fn info(
     args: &InfoArgs,
-    talk: &TalkArgs,
+    output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
     let bag = open_bag::open(&args.bags, MessageOrder::Received, log_target)?;
@@ -31,7 +31,7 @@ pub(crate) fn info(
             info
         }
     };
-    match talk.format {
+    match output.format {
         Format::Text => stdout::page(&info.page(&TimeZone::system()))?,
         Format::Json => stdout::json(&info)?,
     }
@@ -43,11 +43,11 @@ pub(crate) fn info(
 }
 
 /// `play --help` and `--version`; a usage error is printed and ends the process.
-pub(crate) fn instead(answer: &clap::Error) -> Result<Exit, Failure> {
-    if answer.use_stderr() {
-        answer.exit();
+pub(crate) fn print_help_or_exit(clap_error: &clap::Error) -> Result<Exit, Failure> {
+    if clap_error.use_stderr() {
+        clap_error.exit();
     }
-    stdout::help(answer)?;
+    stdout::help(clap_error)?;
     Ok(Exit::Done)
 }
 

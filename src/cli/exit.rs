@@ -7,13 +7,13 @@ use std::process::ExitCode;
 pub enum Exit {
     /// 0: done.
     Done,
-    /// 1: failed while running: the wire was lost, or a defect of this program.
+    /// 1: failed while running: the network was lost, or a defect of this program.
     Failed,
     /// 2: a usage error.
     Usage,
-    /// 3: a recording is unreadable, or not all of it was as it should be under `--strict`.
+    /// 3: a recording is unreadable; with `--strict` also: it is damaged.
     Recording,
-    /// 4: nobody subscribed in time.
+    /// 4: no subscriber in time.
     Timeout,
     /// 130: interrupted (SIGINT).
     Interrupted,
@@ -47,8 +47,8 @@ pub const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    failed while running: the network was lost, or a defect of this program
-  2    the command line cannot be meant
-  3    a recording is unreadable, or not all as it should be under --strict
-  4    nobody subscribed in time
-  5, 6 not used yet: kept for expectations and supervised programs
-  130  interrupted (143 terminated): /clock stopped, everything flushed";
+  2    invalid command line
+  3    a recording is unreadable; with --strict also: it is damaged
+  4    no subscriber within --wait-timeout
+  5, 6 not used yet: reserved for expectations and supervised programs
+  130  interrupted; 143 if terminated";

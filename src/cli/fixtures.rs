@@ -1,4 +1,4 @@
-//! What tests of this module share: topics and typed commands.
+//! What tests of this module share: topics and parsed arguments.
 
 use clap::Parser;
 
@@ -21,7 +21,7 @@ pub(crate) fn topics(names: &[&str]) -> Vec<Topic> {
 }
 
 /// The arguments of `play x.mcap LINE`.
-pub(crate) fn typed(line: &str) -> PlayArgs {
+pub(crate) fn parse_args(line: &str) -> PlayArgs {
     let words = format!("play x.mcap {line}");
     Cli::parse_from(spread_lists(words.split_whitespace().map(Into::into))).play
 }

@@ -21,5 +21,5 @@ pub use report::check::Check;
 pub use report::findings::{Finding, Findings};
 pub use report::hints::Hints;
 pub use report::info::Info;
-pub use report::summary::{Ending, Summary, Untaken};
+pub use report::summary::{Ending, Losses, Summary};
 pub use report::units::{bytes, count};

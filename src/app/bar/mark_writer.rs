@@ -42,7 +42,7 @@ impl MarkWriter {
             .name("marks".into())
             .spawn(move || {
                 let _alive: Sender<Infallible> = alive;
-                keep(marks, &changes);
+                save_changes(marks, &changes);
             })?;
         Ok(Self {
             changes: Some(send),
@@ -53,28 +53,28 @@ impl MarkWriter {
 
     /// Saves a mark.
     pub(crate) fn add(&self, mark: Mark) {
-        self.tell(Change::Add(mark));
+        self.send(Change::Add(mark));
     }
 
     /// Deletes the mark at a time.
     pub(crate) fn remove(&self, time: Time<Ros>) {
-        self.tell(Change::Remove(time));
+        self.send(Change::Remove(time));
     }
 
-    fn tell(&self, change: Change) {
-        let is_kept = |changes: &Sender<Change>| changes.try_send(change).is_ok();
-        if !self.changes.as_ref().is_some_and(is_kept) {
-            tracing::warn!("this mark is not kept");
+    fn send(&self, change: Change) {
+        let is_sent = |changes: &Sender<Change>| changes.try_send(change).is_ok();
+        if !self.changes.as_ref().is_some_and(is_sent) {
+            tracing::warn!("this mark is not saved");
         }
     }
 }
 
 impl MarkWriter {
     /// Waits until everything has been written, for a limited time: before an immediate end.
-    pub(crate) fn finish(&mut self, patience: Duration) {
+    pub(crate) fn finish(&mut self, timeout: Duration) {
         self.changes = None;
         // Nothing is ever sent: the channel is disconnected when the thread ends.
-        let _ = self.done.recv_timeout(patience);
+        let _ = self.done.recv_timeout(timeout);
     }
 }
 
@@ -89,7 +89,7 @@ impl Drop for MarkWriter {
 }
 
 /// Writes after each change, or once after several changes.
-fn keep(mut marks: Marks, changes: &Receiver<Change>) {
+fn save_changes(mut marks: Marks, changes: &Receiver<Change>) {
     while let Ok(change) = changes.recv() {
         for change in std::iter::once(change).chain(changes.try_iter()) {
             match change {
@@ -108,6 +108,6 @@ fn keep(mut marks: Marks, changes: &Receiver<Change>) {
 
 fn save(marks: &mut Marks) {
     if let Err(error) = marks.save() {
-        tracing::warn!("the marks are not kept: {error}");
+        tracing::warn!("the marks are not saved: {error}");
     }
 }

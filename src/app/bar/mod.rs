@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bagplay::bag::{Bag, Reach};
-use bagplay::cli::{Color, Exit, PlayArgs, ScreenArgs, TalkArgs};
+use bagplay::cli::{Color, Exit, OutputArgs, PlayArgs, ScreenArgs};
 use bagplay::marks::Marks;
 use bagplay::player::Running;
 use bagplay::tui;
@@ -28,7 +28,7 @@ use jiff::Timestamp;
 use tracing::Level;
 
 use super::failure::{Failure, OrExit};
-use super::log::Said;
+use super::log::LogRecord;
 use super::signals::{Job, Jobs};
 use super::supervise::{Ended, Run, Supervisor};
 use super::{dirs, log, signals};
@@ -54,7 +54,7 @@ pub(crate) struct Setup {
 }
 
 /// Decides whether the bar is shown, and its settings: on request, or on a terminal outside of CI.
-pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, Failure> {
+pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup>, Failure> {
     let ScreenArgs { tui, no_tui, ascii } = args.screen;
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     if no_tui || args.ros.disable_keyboard_controls || (is_ci && !tui) {
@@ -72,7 +72,7 @@ pub(crate) fn setup(args: &PlayArgs, talk: &TalkArgs) -> Result<Option<Setup>, F
         tracing::warn!("there are no marks, and none are kept: {error}");
     }
     let background = std::env::var("COLORFGBG").ok();
-    let theme = if is_plain(talk) {
+    let theme = if is_plain(output) {
         ThemeName::None
     } else {
         config.theme
@@ -99,8 +99,8 @@ fn is_plain_text() -> bool {
 }
 
 /// Whether colours are off: bold and reversed text replaces them.
-fn is_plain(talk: &TalkArgs) -> bool {
-    match talk.color {
+fn is_plain(output: &OutputArgs) -> bool {
+    match output.color {
         Color::Always => false,
         Color::Never => true,
         Color::Auto => std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
@@ -131,16 +131,16 @@ pub(crate) fn watch<O>(
     let name = name.map_or_else(String::new, |name| Foreign::path(name.as_ref()).to_string());
     // Nothing is written any more where the screen will be, and earlier lines have been written.
     run.log_target.log.divert(Box::new(lines_to(told.clone())));
-    log::flush(log::A_WHILE);
+    log::flush(log::FLUSH_TIMEOUT);
     let terminal = Terminal::enter(&format!("play {name}")).or_exit(Exit::Failed);
-    let terminal = terminal.inspect_err(|_| run.log_target.log.bring_back())?;
+    let terminal = terminal.inspect_err(|_| run.log_target.log.restore())?;
     let done = show(run, running, bag, reach, setup, terminal, (told, &news));
     if tui::is_stuck() {
         leave_anyway(done.as_ref().map_or(Exit::Failed, |ended| ended.exit))
             .or_exit(Exit::Failed)?;
     }
     // From here on nothing draws, even if the screen failed.
-    run.log_target.log.bring_back();
+    run.log_target.log.restore();
     done.context("the terminal cannot be drawn on")
         .or_exit(Exit::Failed)
 }
@@ -234,7 +234,7 @@ fn show<O>(
                 ScreenRequest::Quit if supervisor.is_late() => {
                     tui::restore_for_good();
                     mark_writer.finish(PATIENCE);
-                    log::flush(log::AN_INSTANT);
+                    log::flush(log::SHORT_FLUSH_TIMEOUT);
                     std::process::exit(signals::decide(Exit::Interrupted).code().into());
                 }
                 ScreenRequest::Quit => supervisor.leave(),
@@ -248,7 +248,7 @@ fn show<O>(
 fn leave_anyway(exit: Exit) -> std::io::Result<()> {
     let leave = move || {
         let _ = after(LAST_WORDS).recv();
-        log::flush(log::AN_INSTANT);
+        log::flush(log::SHORT_FLUSH_TIMEOUT);
         std::process::exit(signals::decide(exit).code().into());
     };
     let thread = std::thread::Builder::new().name("leave".into());
@@ -343,9 +343,9 @@ fn joined(event: &WireEvent) -> Option<Event> {
     }
 }
 
-fn lines_to(told: Sender<Event>) -> impl Fn(Said) + Send {
-    move |said| {
-        let severity = match said.level {
+fn lines_to(told: Sender<Event>) -> impl Fn(LogRecord) + Send {
+    move |record| {
+        let severity = match record.level {
             Level::ERROR => Severity::Error,
             Level::WARN => Severity::Warning,
             Level::INFO => Severity::Info,
@@ -353,9 +353,9 @@ fn lines_to(told: Sender<Event>) -> impl Fn(Said) + Send {
         };
         // The channel is full only if more is logged than anybody can read.
         let _ = told.try_send(Event::Log(LogLine {
-            at: said.at,
+            at: record.at,
             severity,
-            text: said.text,
+            text: record.text,
         }));
     }
 }

@@ -9,7 +9,7 @@ use bagplay::player::{Command, Transport};
 pub(crate) fn listen(transport: Transport) {
     if !io::stdin().is_terminal() {
         tracing::warn!(
-            "paused at the start, and no terminal to resume it from; hint: play without --start-paused"
+            "paused at the start, and no terminal can resume it; hint: play without --start-paused"
         );
         return;
     }
@@ -27,6 +27,6 @@ pub(crate) fn listen(transport: Transport) {
         .name("keys".into())
         .spawn(listen)
     {
-        tracing::warn!("keys are not heard: {error}");
+        tracing::warn!("keys cannot be read: {error}");
     }
 }

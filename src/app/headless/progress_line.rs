@@ -112,7 +112,7 @@ impl Shown {
         } else {
             String::new()
         };
-        let (elapsed, total) = (clock_face(elapsed), clock_face(total));
+        let (elapsed, total) = (hours_minutes_seconds(elapsed), hours_minutes_seconds(total));
         Self {
             state: format!("{state} {pace}"),
             permille: u64::try_from(permille).unwrap_or(0).min(1000),
@@ -125,7 +125,7 @@ impl Shown {
 }
 
 /// `1:02:03.4`, `02:03.4`.
-fn clock_face(span: bagplay::time::Duration) -> String {
+fn hours_minutes_seconds(span: bagplay::time::Duration) -> String {
     let tenths = span.as_nanos().max(0) / 100_000_000;
     let (hours, minutes, seconds, tenth) = (
         tenths / 36_000,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use bagplay::cli::Exit;
+use bagplay::untrusted::Foreign;
 use jiff::Timestamp;
 
 use crate::app::failure::{Failure, OrExit};
@@ -18,23 +19,25 @@ const TIME: &str = "2026-01-31T12:00:00.000Z";
 /// Opens a file for appending. A file that is not empty must be a log of this program, so that a mistyped name damages
 /// no recording.
 pub(crate) fn open(path: &Path) -> Result<File, Failure> {
-    let name = path.to_string_lossy();
     let open = || {
-        if name.ends_with(".mcap") || name.ends_with(".mcap.zstd") {
-            bail!("that is the name of a recording; hint: --log-file FILE is written to");
+        let name = path.as_os_str().as_encoded_bytes();
+        if name.ends_with(b".mcap") || name.ends_with(b".mcap.zstd") {
+            bail!(
+                "this is the name of a recording; hint: --log-file takes the file that the log is written to"
+            );
         }
         let mut file = OpenOptions::new()
             .create(true)
             .read(true)
             .append(true)
             .open(path)?;
-        if file.metadata()?.is_file() && !is_ours(&mut file)? {
-            bail!("there is a file, and it is no log of play; hint: give another name");
+        if file.metadata()?.is_file() && !is_log(&mut file)? {
+            bail!("this file exists and is not a log of play; hint: give another name");
         }
         Ok(file)
     };
     open()
-        .with_context(|| format!("--log-file {name}"))
+        .with_context(|| format!("--log-file {}", Foreign::path(path)))
         .or_exit(Exit::Usage)
 }
 
@@ -51,7 +54,7 @@ pub(crate) fn write(mut file: &File, line: &str) -> io::Result<()> {
 }
 
 /// Whether the file begins as a log does, or is empty.
-fn is_ours(file: &mut File) -> io::Result<bool> {
+fn is_log(file: &mut File) -> io::Result<bool> {
     let mut head = Vec::new();
     file.take((TIME.len() + TITLE.len()) as u64)
         .read_to_end(&mut head)?;

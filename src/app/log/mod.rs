@@ -9,33 +9,34 @@ pub(crate) mod stdout;
 use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use bagplay::cli::{Color, LogLevel, TalkArgs};
+use bagplay::cli::{Color, LogLevel, OutputArgs};
 use bagplay::untrusted::Foreign;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use jiff::Timestamp;
-use tracing::{Event, Level, Metadata, Subscriber};
-use tracing_subscriber::EnvFilter;
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::fmt::FormatFields as _;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use super::failure::Failure;
 use queue::LogQueue;
 
 /// How many earlier lines a screen receives when it opens.
 const BACKLOG: usize = 100;
-/// How long the end of the process waits for the log to make progress.
-pub(crate) const A_WHILE: Duration = Duration::from_secs(1);
+/// How long the end of the process waits for one more line to be written.
+pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// The same for an end that must be immediate.
-pub(crate) const AN_INSTANT: Duration = Duration::from_millis(100);
+pub(crate) const SHORT_FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Where lines are written, once logging has started.
-static OUTLETS: OnceLock<Vec<LogQueue>> = OnceLock::new();
+/// The queues of all destinations, once logging has started.
+static QUEUES: OnceLock<Vec<LogQueue>> = OnceLock::new();
 
 /// Where log lines and progress are written.
 #[derive(Clone, Debug)]
@@ -47,74 +48,74 @@ pub(crate) struct LogTarget {
     pub(crate) log: Log,
 }
 
-/// A log line.
+/// A line of the log, without its label and without the end of the line.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct LogRecord {
     pub(crate) at: Timestamp,
     pub(crate) level: Level,
     pub(crate) text: String,
 }
 
 /// Takes a line; must not wait, and must not log.
-pub(crate) type Listener = Box<dyn Fn(Said) + Send>;
+pub(crate) type Listener = Box<dyn Fn(LogRecord) + Send>;
 
 /// Opens the log file, if one is named.
-pub(crate) fn open_file(talk: &TalkArgs) -> Result<Option<File>, Failure> {
-    talk.log_file.as_deref().map(log_file::open).transpose()
+pub(crate) fn open_file(output: &OutputArgs) -> Result<Option<File>, Failure> {
+    output.log_file.as_deref().map(log_file::open).transpose()
 }
 
 /// Waits until all log lines are written, as long as there is progress: before the process ends, and before output that
-/// has to come after them. Gives up after `patience` without a line taken.
-pub(crate) fn flush(patience: Duration) {
-    for outlet in OUTLETS.get().into_iter().flatten() {
-        outlet.flush(patience);
+/// has to come after them. Gives up when no line was written for `timeout`.
+pub(crate) fn flush(timeout: Duration) {
+    for queue in QUEUES.get().into_iter().flatten() {
+        queue.flush(timeout);
     }
 }
 
 /// Waits for the log when it is dropped: on every way out of `main`.
 #[derive(Debug)]
-pub(crate) struct SaidBeforeTheEnd;
+pub(crate) struct FlushOnExit;
 
-impl Drop for SaidBeforeTheEnd {
+impl Drop for FlushOnExit {
     fn drop(&mut self) {
-        flush(A_WHILE);
+        flush(FLUSH_TIMEOUT);
     }
 }
 
 /// Starts logging. Zenoh's own log is off unless `RUST_LOG` asks for it.
-pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> LogTarget {
+pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
     let is_terminal = stderr().is_terminal();
-    let is_quiet = talk.quiet || talk.log_level >= Some(LogLevel::Warn);
+    let is_quiet = output.quiet || output.log_level >= Some(LogLevel::Warn);
     let is_drawn = is_terminal && !is_quiet;
     let bars = MultiProgress::with_draw_target(if is_drawn {
         ProgressDrawTarget::stderr()
     } else {
         ProgressDrawTarget::hidden()
     });
-    let level = match (talk.log_level, talk.quiet, talk.verbose) {
+    let level = match (output.log_level, output.quiet, output.verbose) {
         (Some(LogLevel::Error | LogLevel::Fatal), ..) | (None, true, _) => "error",
         (Some(LogLevel::Warn), ..) => "warn",
         (Some(LogLevel::Info), ..) | (None, false, 0) => "info",
         (Some(LogLevel::Debug), ..) | (None, false, 1) => "debug",
         (None, false, _) => "trace",
     };
-    let is_coloured = match talk.color {
+    let is_coloured = match output.color {
         Color::Always => true,
         Color::Never => false,
         Color::Auto => {
             is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         }
     };
-    let asked = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
-    let filter = filter(level, &asked);
+    let requested = std::env::var(EnvFilter::DEFAULT_ENV).unwrap_or_default();
+    let filter = filter(level, &requested);
     let above = bars.clone();
     let stderr = LogQueue::start("log", move |line| {
         // Not an error: a missing reader of the log must not end a run.
         let _ = above.suspend(|| stderr().write_all(line.as_bytes()));
     });
-    let file = file.map(outlet_to);
-    let _ = OUTLETS.set(file.iter().chain([&stderr]).cloned().collect());
-    let log = Log(Arc::new(Mutex::new(Sinks {
+    let file = file.map(queue_to);
+    let _ = QUEUES.set(file.iter().chain([&stderr]).cloned().collect());
+    let log = Log(Arc::new(Mutex::new(Destinations {
         stderr,
         is_coloured,
         is_terminal,
@@ -123,11 +124,9 @@ pub(crate) fn start(talk: &TalkArgs, file: Option<File>) -> LogTarget {
         screen: None,
         unread: VecDeque::new(),
     })));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(false)
-        .event_format(Plain)
-        .with_writer(log.clone())
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(log.clone())
         .init();
     LogTarget {
         bars,
@@ -148,21 +147,21 @@ fn stderr() -> io::Stderr {
 
 /// Our own level, and what `RUST_LOG` adds to it. A level without a target applies to everything and replaces ours. A
 /// directive that cannot be parsed is ignored.
-fn filter(level: &str, asked: &str) -> EnvFilter {
+fn filter(level: &str, requested: &str) -> EnvFilter {
     let own = format!("off,bagplay={level},play={level}");
-    let is_readable = EnvFilter::try_new(asked).is_ok();
-    let mut directives = asked.split(',').map(str::trim);
+    let is_readable = EnvFilter::try_new(requested).is_ok();
+    let mut directives = requested.split(',').map(str::trim);
     let is_for_all = |directive: &str| directive.parse::<LevelFilter>().is_ok();
-    match asked.trim() {
+    match requested.trim() {
         "" => EnvFilter::new(own),
         _ if !is_readable => EnvFilter::new(own),
-        _ if directives.any(is_for_all) => EnvFilter::new(asked),
+        _ if directives.any(is_for_all) => EnvFilter::new(requested),
         // Of two directives for one target the later one applies.
-        _ => EnvFilter::new(format!("{own},{asked}")),
+        _ => EnvFilter::new(format!("{own},{requested}")),
     }
 }
 
-fn outlet_to(file: File) -> LogQueue {
+fn queue_to(file: File) -> LogQueue {
     let has_failed = OnceLock::new();
     LogQueue::start("log-file", move |line| {
         if has_failed.get().is_none()
@@ -170,24 +169,24 @@ fn outlet_to(file: File) -> LogQueue {
         {
             // This comes first, because what is logged about it returns to this function.
             let _ = has_failed.set(());
-            tracing::warn!("the log file cannot be written any more: {error}");
+            tracing::warn!("--log-file cannot be written any more: {error}");
         }
     })
 }
 
 /// Where lines go.
 #[derive(Clone)]
-pub(crate) struct Log(Arc<Mutex<Sinks>>);
+pub(crate) struct Log(Arc<Mutex<Destinations>>);
 
-struct Sinks {
+struct Destinations {
     stderr: LogQueue,
     is_coloured: bool,
     is_terminal: bool,
     file: Option<LogQueue>,
-    backlog: VecDeque<Said>,
+    backlog: VecDeque<LogRecord>,
     screen: Option<Listener>,
     /// Warnings and errors that only the screen has shown.
-    unread: VecDeque<Said>,
+    unread: VecDeque<LogRecord>,
 }
 
 impl Log {
@@ -195,74 +194,74 @@ impl Log {
     /// terminal.
     #[cfg(feature = "tui")]
     pub(crate) fn divert(&self, screen: Listener) {
-        let mut sinks = self.sinks();
-        sinks.backlog.drain(..).for_each(&screen);
-        sinks.screen = Some(screen);
+        let mut destinations = self.destinations();
+        destinations.backlog.drain(..).for_each(&screen);
+        destinations.screen = Some(screen);
     }
 
     /// Lines go to stderr again; warnings and errors that only the screen has shown are logged once more.
     #[cfg(feature = "tui")]
-    pub(crate) fn bring_back(&self) {
-        let mut sinks = self.sinks();
-        sinks.screen = None;
-        for said in std::mem::take(&mut sinks.unread) {
-            sinks.to_stderr(&said);
+    pub(crate) fn restore(&self) {
+        let mut destinations = self.destinations();
+        destinations.screen = None;
+        for record in std::mem::take(&mut destinations.unread) {
+            destinations.to_stderr(&record);
         }
     }
 
-    fn sinks(&self) -> MutexGuard<'_, Sinks> {
+    fn destinations(&self) -> MutexGuard<'_, Destinations> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Sinks {
-    fn say(&mut self, said: Said) {
-        self.write_down(&said);
+impl Destinations {
+    fn put(&mut self, record: LogRecord) {
+        self.to_file(&record);
         if self.screen.is_none() || !self.is_terminal {
-            self.to_stderr(&said);
+            self.to_stderr(&record);
         }
         match &self.screen {
             Some(screen) => {
-                screen(said.clone());
-                if self.is_terminal && said.level <= Level::WARN {
-                    keep(&mut self.unread, said);
+                screen(record.clone());
+                if self.is_terminal && record.level <= Level::WARN {
+                    keep(&mut self.unread, record);
                 }
             }
-            None => keep(&mut self.backlog, said),
+            None => keep(&mut self.backlog, record),
         }
     }
 
-    fn to_stderr(&self, said: &Said) {
-        let (label, colour) = label(said.level);
+    fn to_stderr(&self, record: &LogRecord) {
+        let (label, colour) = label(record.level);
         self.stderr.put(if self.is_coloured && !label.is_empty() {
-            format!("{colour}{label}\x1b[0m{}\n", said.text)
+            format!("{colour}{label}\x1b[0m{}\n", record.text)
         } else {
-            format!("{label}{}\n", said.text)
+            format!("{label}{}\n", record.text)
         });
     }
 
-    fn write_down(&self, said: &Said) {
+    fn to_file(&self, record: &LogRecord) {
         if let Some(file) = &self.file {
             file.put(format!(
                 "{:.3} {}{}\n",
-                said.at,
-                label(said.level).0,
-                said.text
+                record.at,
+                label(record.level).0,
+                record.text
             ));
         }
     }
 }
 
 /// The last distinct lines.
-fn keep(lines: &mut VecDeque<Said>, said: Said) {
-    let is_known = |known: &Said| known.level == said.level && known.text == said.text;
+fn keep(lines: &mut VecDeque<LogRecord>, record: LogRecord) {
+    let is_known = |known: &LogRecord| known.level == record.level && known.text == record.text;
     if lines.iter().any(is_known) {
         return;
     }
     if lines.len() == BACKLOG {
         lines.pop_front();
     }
-    lines.push_back(said);
+    lines.push_back(record);
 }
 
 fn label(level: Level) -> (&'static str, &'static str) {
@@ -281,61 +280,16 @@ impl fmt::Debug for Log {
     }
 }
 
-/// The text alone; each destination adds its own label.
-struct Plain;
-
-impl<S, N> FormatEvent<S, N> for Plain
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'a> FormatFields<'a> + 'static,
-{
-    fn format_event(
-        &self,
-        context: &FmtContext<'_, S, N>,
-        mut writer: Writer<'_>,
-        event: &Event<'_>,
-    ) -> fmt::Result {
-        context.format_fields(writer.by_ref(), event)
-    }
-}
-
-/// Collects the text of one event.
-pub(crate) struct Saying {
-    log: Log,
-    level: Level,
-}
-
-impl Write for Saying {
-    /// The complete text of an event.
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.log.sinks().say(Said {
+impl<S: Subscriber> Layer<S> for Log {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut text = String::new();
+        // Writing into a string does not fail. The text alone; each destination adds its own label.
+        let _ = DefaultFields::new().format_fields(Writer::new(&mut text), event);
+        self.destinations().put(LogRecord {
             at: Timestamp::now(),
-            level: self.level,
+            level: *event.metadata().level(),
             // Nothing that a message quotes may control a terminal, end the line or flood the log.
-            text: Foreign::text(&String::from_utf8_lossy(text)).to_string(),
+            text: Foreign::text(&text).to_string(),
         });
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Log {
-    type Writer = Saying;
-
-    fn make_writer(&'a self) -> Saying {
-        Saying {
-            log: self.clone(),
-            level: Level::INFO,
-        }
-    }
-
-    fn make_writer_for(&'a self, about: &Metadata<'_>) -> Saying {
-        Saying {
-            log: self.clone(),
-            level: *about.level(),
-        }
     }
 }

@@ -14,14 +14,14 @@ type Write = Arc<dyn Fn(&str) + Send + Sync>;
 /// Lines for one destination. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct LogQueue {
-    line: Arc<Line>,
+    queue: Arc<Queue>,
     /// Used in place of the thread, if the system provides none.
     direct: Option<Write>,
 }
 
-/// The queue of lines.
+/// The lines that wait, shared with the thread that writes them.
 #[derive(Default)]
-struct Line {
+struct Queue {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -32,7 +32,7 @@ struct State {
     /// The bytes of the lines that wait.
     bytes: usize,
     /// How many lines were dropped since the last one that was queued.
-    missed: u64,
+    dropped: u64,
     /// How many lines were ever queued.
     taken: u64,
     /// How many of them were written.
@@ -44,12 +44,12 @@ struct State {
 impl LogQueue {
     /// Starts to write, on a thread of this name that ends with the process.
     pub(crate) fn start(name: &str, write: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        let (line, write): (Arc<Line>, Write) = (Arc::default(), Arc::new(write));
-        let (feed, writer) = (Arc::clone(&line), Arc::clone(&write));
+        let (queue, write): (Arc<Queue>, Write) = (Arc::default(), Arc::new(write));
+        let (of_thread, writer) = (Arc::clone(&queue), Arc::clone(&write));
         let thread = std::thread::Builder::new().name(name.into());
-        let thread = thread.spawn(move || feed.work(&*writer));
+        let thread = thread.spawn(move || of_thread.work(&*writer));
         Self {
-            line,
+            queue,
             direct: thread.is_err().then_some(write),
         }
     }
@@ -60,40 +60,40 @@ impl LogQueue {
         if let Some(write) = &self.direct {
             return write(&line);
         }
-        let mut state = self.line.state();
+        let mut state = self.queue.state();
         if state.bytes.saturating_add(line.len()) > MOST && state.bytes > 0 {
-            state.missed += 1;
+            state.dropped += 1;
             return;
         }
-        state.tell_missed();
+        state.push_count_of_dropped();
         state.push(line);
         drop(state);
-        self.line.changed.notify_all();
+        self.queue.changed.notify_all();
     }
 
-    /// Waits until all lines queued so far are written. Gives up after `patience` without progress, and at once if an
+    /// Waits until all lines queued so far are written. Gives up when no line was written for `timeout`, and at once if an
     /// earlier call gave up and nothing was written since. Returns whether everything was written.
-    pub(crate) fn flush(&self, patience: Duration) -> bool {
-        let mut state = self.line.state();
+    pub(crate) fn flush(&self, timeout: Duration) -> bool {
+        let mut state = self.queue.state();
         let mut target = state.taken;
         loop {
             let before = state.written;
             if before >= target {
-                if state.missed == 0 {
+                if state.dropped == 0 {
                     return true;
                 }
-                state.tell_missed();
+                state.push_count_of_dropped();
                 target = state.taken;
-                self.line.changed.notify_all();
+                self.queue.changed.notify_all();
             }
             if state.given_up_at == Some(before) {
                 return false;
             }
             let is_still = |state: &mut State| state.written == before;
             let waited = self
-                .line
+                .queue
                 .changed
-                .wait_timeout_while(state, patience, is_still);
+                .wait_timeout_while(state, timeout, is_still);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
             if state.written == before {
                 state.given_up_at = Some(before);
@@ -110,18 +110,18 @@ impl State {
         self.waiting.push_back(line);
     }
 
-    fn tell_missed(&mut self) {
-        let missed = std::mem::take(&mut self.missed);
-        if missed > 0 {
-            let lines = if missed == 1 { "line is" } else { "lines are" };
+    fn push_count_of_dropped(&mut self) {
+        let dropped = std::mem::take(&mut self.dropped);
+        if dropped > 0 {
+            let lines = if dropped == 1 { "line is" } else { "lines are" };
             self.push(format!(
-                "warning: {missed} {lines} missing here: what came before was not taken in time\n"
+                "warning: {dropped} {lines} missing here: earlier lines were not read in time\n"
             ));
         }
     }
 }
 
-impl Line {
+impl Queue {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,20 +157,20 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const TIMEOUT: Duration = Duration::from_secs(60);
     const LINES: u64 = 40_000;
 
     #[test]
-    fn a_pipe_that_nobody_reads_holds_nobody_and_what_is_missing_is_counted() {
+    fn a_pipe_that_nobody_reads_holds_nobody_and_dropped_lines_are_counted() {
         let (reader, writer) = pipe().unwrap();
-        let outlet = LogQueue::start("log", move |line| {
+        let queue = LogQueue::start("log", move |line| {
             (&writer).write_all(line.as_bytes()).unwrap();
         });
         for n in 0..LINES {
-            outlet.put(format!("{n:<99}\n"));
+            queue.put(format!("{n:<99}\n"));
         }
         // The pipe has room for 64 KiB, and nothing reads it.
-        assert!(!outlet.flush(Duration::from_millis(1)));
+        assert!(!queue.flush(Duration::from_millis(1)));
         let mut lines = BufReader::new(reader).lines().map(Result::unwrap);
         let mut next = 0;
         let gap = loop {
@@ -182,34 +182,34 @@ mod tests {
             next += 1;
             if next == 1_000 {
                 // There is room again, and the next line is preceded by the count of dropped lines.
-                while outlet.line.state().missed != 0 {
-                    outlet.put("last\n".into());
+                while queue.queue.state().dropped != 0 {
+                    queue.put("last\n".into());
                 }
             }
         };
-        let missed: u64 = gap
+        let dropped: u64 = gap
             .strip_prefix("warning: ")
             .and_then(|rest| rest.split(' ').next()?.parse().ok())
             .unwrap();
-        assert!(missed >= LINES - next, "{gap}");
+        assert!(dropped >= LINES - next, "{gap}");
         assert_eq!(lines.next().unwrap(), "last");
-        assert!(outlet.flush(PATIENCE));
+        assert!(queue.flush(TIMEOUT));
     }
 
     #[test]
-    fn what_is_missing_at_the_end_is_told_at_the_end() {
+    fn what_was_dropped_at_the_end_is_counted_at_the_end() {
         let (reader, writer) = pipe().unwrap();
-        let outlet = LogQueue::start("log", move |line| {
+        let queue = LogQueue::start("log", move |line| {
             (&writer).write_all(line.as_bytes()).unwrap();
         });
-        outlet.put(format!("{}\n", "x".repeat(2 * MOST)));
-        outlet.put("one more\n".into());
+        queue.put(format!("{}\n", "x".repeat(2 * MOST)));
+        queue.put("one more\n".into());
         let told = std::thread::spawn(move || {
             let mut lines = BufReader::new(reader).lines().map(Result::unwrap);
             (lines.next().unwrap().len(), lines.next().unwrap())
         });
-        assert!(outlet.flush(PATIENCE));
-        let said = "warning: 1 line is missing here: what came before was not taken in time";
+        assert!(queue.flush(TIMEOUT));
+        let said = "warning: 1 line is missing here: earlier lines were not read in time";
         assert_eq!(told.join().unwrap(), (2 * MOST, said.to_owned()));
     }
 }

@@ -70,7 +70,7 @@ fn stdout() -> std::io::Stdout {
 
 fn write(text: &[u8]) -> Result<(), Failure> {
     // Earlier log lines come first, where both go to a terminal.
-    super::flush(super::A_WHILE);
+    super::flush(super::FLUSH_TIMEOUT);
     let mut stdout = stdout().lock();
     stdout
         .write_all(text)

@@ -8,7 +8,7 @@ use bagplay::time::{Duration, Steady, Time};
 #[derive(Debug)]
 pub(crate) struct Awaited {
     topics: Vec<Chosen>,
-    patience: Duration,
+    timeout: Duration,
     /// The topics without a subscriber at the last check.
     missing: Vec<String>,
     state: State,
@@ -37,8 +37,8 @@ pub(crate) enum Change {
 
 impl Awaited {
     /// Before any check.
-    pub(crate) fn new(topics: Vec<Chosen>, patience: Duration, now: Time<Steady>) -> Self {
-        let deadline = now.saturating_add(patience);
+    pub(crate) fn new(topics: Vec<Chosen>, timeout: Duration, now: Time<Steady>) -> Self {
+        let deadline = now.saturating_add(timeout);
         Self {
             missing: topics.iter().map(|topic| topic.name.clone()).collect(),
             state: if topics.is_empty() {
@@ -47,7 +47,7 @@ impl Awaited {
                 State::Starting { deadline }
             },
             topics,
-            patience,
+            timeout,
         }
     }
 
@@ -64,17 +64,17 @@ impl Awaited {
         }
     }
 
-    /// Checks which subscribers are there. Once all were there, the time-out runs only while playback `stands` (is
-    /// held) for a subscriber: not while it is paused, at its end, or without a network.
+    /// Checks which subscribers are there. Once all were there, the time-out runs only while playback is held for a
+    /// subscriber (`is_held`): not while it is paused, at its end, or without a network.
     pub(crate) fn check(
         &mut self,
         now: Time<Steady>,
-        stands: bool,
-        is_there: impl Fn(TopicId) -> bool,
+        is_held: bool,
+        has_subscriber: impl Fn(TopicId) -> bool,
     ) -> Option<Change> {
-        let missing = self.topics.iter().filter(|topic| !is_there(topic.id));
+        let missing = self.topics.iter().filter(|topic| !has_subscriber(topic.id));
         self.missing = missing.map(|topic| topic.name.clone()).collect();
-        let deadline = now.saturating_add(self.patience);
+        let deadline = now.saturating_add(self.timeout);
         match (&self.state, self.missing.is_empty()) {
             (State::GivenUp, _) | (State::Complete, true) | (State::Starting { .. }, false) => None,
             (State::Starting { .. } | State::Interrupted { .. }, true) => {
@@ -86,7 +86,7 @@ impl Awaited {
                 Some(Change::Missing(self.missing()))
             }
             (State::Interrupted { .. }, false) => {
-                if !stands {
+                if !is_held {
                     self.state = State::Interrupted { deadline };
                 }
                 None
@@ -118,8 +118,8 @@ mod tests {
             name: name.to_owned(),
             qos: None,
         };
-        let patience = Duration::from_secs(30);
-        Awaited::new(vec![chosen(1, "/a"), chosen(2, "/b")], patience, at(0))
+        let timeout = Duration::from_secs(30);
+        Awaited::new(vec![chosen(1, "/a"), chosen(2, "/b")], timeout, at(0))
     }
 
     #[test]
@@ -138,8 +138,8 @@ mod tests {
         assert_eq!(awaited.check(at(90), false, only_a), gone);
         assert_eq!(awaited.check(at(100), true, only_a), None);
         assert!(awaited.is_late(at(120)) && !awaited.is_late(at(121)));
-        for is_there in [false, true, false] {
-            let change = awaited.check(at(122), true, |_| is_there);
+        for has_subscriber in [false, true, false] {
+            let change = awaited.check(at(122), true, |_| has_subscriber);
             assert_eq!(change, None, "after the time was up nothing is asked for");
         }
     }

@@ -44,7 +44,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    const WELL: Self = Self {
+    const NORMAL: Self = Self {
         how: Ending::End,
         exit: Exit::Done,
     };
@@ -60,7 +60,7 @@ impl Ended {
 /// Supervises a run.
 pub(crate) struct Supervisor<'a> {
     run: &'a Run<'a>,
-    awaits: Awaited,
+    awaited: Awaited,
     resubscribers: Resubscribers,
     /// The path when it was last checked.
     path: PathState,
@@ -77,16 +77,16 @@ pub(crate) struct Supervisor<'a> {
 impl<'a> Supervisor<'a> {
     /// Starts to supervise.
     pub(crate) fn new(run: &'a Run<'a>) -> Self {
-        let patience = run.args.topics.wait_timeout;
-        let awaits = Awaited::new(run.plan.awaited.clone(), patience, run.transport.now());
+        let timeout = run.args.topics.wait_timeout;
+        let awaited = Awaited::new(run.plan.awaited.clone(), timeout, run.transport.now());
         if !run.plan.awaited.is_empty() {
-            tracing::info!("waiting for subscribers of {}", awaits.missing());
+            tracing::info!("waiting for subscribers of {}", awaited.missing());
         }
         let mut supervisor = Self {
             run,
-            awaits,
+            awaited,
             resubscribers: Resubscribers::default(),
-            path: run.network.path_at_first,
+            path: run.network.initial_path,
             other_publishers: OtherPublishers::default(),
             shallow_queues: ShallowQueues::default(),
             pace: None,
@@ -102,7 +102,7 @@ impl<'a> Supervisor<'a> {
         for event in events {
             if let WireEvent::ForeignPublisher { topics, node } = event {
                 self.other_publishers
-                    .saw(node, topics, self.run.transport.now());
+                    .add(node, topics, self.run.transport.now());
                 continue;
             }
             if let Some(ended) = take_event(self.run, event) {
@@ -110,7 +110,7 @@ impl<'a> Supervisor<'a> {
             }
         }
         let joined = |event: &WireEvent| matches!(event, WireEvent::SubscriberJoined { .. });
-        self.look_at_queues(events.iter().any(joined));
+        self.check_queues(events.iter().any(joined));
         self.check();
     }
 
@@ -119,19 +119,19 @@ impl<'a> Supervisor<'a> {
         self.wait_for_subscribers();
         let (run, now) = (self.run, self.run.transport.now());
         // Read before the path, so that subscribers without a path are not remembered.
-        let there = run.network.followed();
+        let subscribed = run.network.subscribed_topics();
         let path = run.network.path();
-        self.look_at(path, now);
-        if let Some(how) = self.resubscribers.check(now, path.is_up, there) {
+        self.update_path(path, now);
+        if let Some(how) = self.resubscribers.check(now, path.is_up, subscribed) {
             if how == Return::InPart {
-                tracing::warn!("playing on, though not every subscriber is back");
+                tracing::warn!("playing on, although not all subscribers are back");
             }
             let _ = run.transport.send(Command::OpenGate(Gate::Path));
         }
     }
 
     /// Reports a path that was lost or restored since the last check.
-    fn look_at(&mut self, path: PathState, now: Time<Steady>) {
+    fn update_path(&mut self, path: PathState, now: Time<Steady>) {
         let before = std::mem::replace(&mut self.path, path);
         // A session that has just been opened has no path until its links are up, which is no loss.
         let has_lost = path.losses != before.losses || (before.is_up && !path.is_up);
@@ -152,11 +152,11 @@ impl<'a> Supervisor<'a> {
                 // A player that has stopped needs no command.
                 let _ = self.run.transport.send(Command::CloseGate(Gate::Path));
                 tracing::warn!(
-                    "{LOST}: playback stands until it is back; hint: --on-disconnect continue|exit"
+                    "{LOST}: playback is held until it is restored; hint: --on-disconnect continue|exit"
                 );
             }
             OnDisconnect::Continue => {
-                tracing::warn!("{LOST}; what is published until it is back may be lost");
+                tracing::warn!("{LOST}; messages published until it is restored may be lost");
             }
             OnDisconnect::Exit => {
                 tracing::error!("{LOST}");
@@ -171,15 +171,15 @@ impl<'a> Supervisor<'a> {
             network, transport, ..
         } = self.run;
         let state = transport.status().map(|status| status.state);
-        let stands = state == Some(State::Gated) && network.path().is_up;
-        let is_there = |topic| network.is_followed(topic);
-        let command = match self.awaits.check(transport.now(), stands, is_there) {
+        let is_held = state == Some(State::Gated) && network.path().is_up;
+        let has_subscriber = |topic| network.has_subscriber(topic);
+        let command = match self.awaited.check(transport.now(), is_held, has_subscriber) {
             None => return,
             Some(Change::Complete) => Command::OpenGate(Gate::Subscribers),
             Some(Change::Missing(topics)) => {
                 tracing::warn!(
-                    "{topics} lost the subscriber that was waited for: playback stands until there is one again, \
-                     at most --wait-timeout"
+                    "{topics} lost the subscriber that was waited for: playback is held until there is one again, \
+                     for at most --wait-timeout"
                 );
                 Command::CloseGate(Gate::Subscribers)
             }
@@ -191,11 +191,11 @@ impl<'a> Supervisor<'a> {
     /// The state of the player has changed, maybe its pace.
     #[cfg(feature = "tui")]
     pub(crate) fn has_moved(&mut self) {
-        self.look_at_queues(false);
+        self.check_queues(false);
     }
 
     /// Warns of nodes whose queues are too short, if the pace or the subscribers have changed.
-    fn look_at_queues(&mut self, has_joined: bool) {
+    fn check_queues(&mut self, has_joined: bool) {
         let status = self.run.transport.status();
         let pace = status.map_or(self.run.plan.options.pace, |status| status.pace);
         if self.pace.replace(pace) == Some(pace) && !has_joined {
@@ -208,7 +208,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Warns of other nodes that publish our topics.
-    fn tell(&self, other_publishers: &[WireEvent]) {
+    fn warn_of(&self, other_publishers: &[WireEvent]) {
         for publisher in other_publishers {
             tracing::warn!("{}", self.run.hints.event(publisher));
         }
@@ -218,20 +218,20 @@ impl<'a> Supervisor<'a> {
     pub(crate) fn look(&mut self) {
         self.check();
         let now = self.run.transport.now();
-        if self.awaits.is_late(now) {
+        if self.awaited.is_late(now) {
             tracing::error!(
-                "nobody subscribed to {} within {}; hint: --wait-timeout",
-                self.awaits.missing(),
+                "no subscriber of {} within {}; hint: --wait-timeout",
+                self.awaited.missing(),
                 self.run.args.topics.wait_timeout
             );
             self.end(Ended::failed(Exit::Timeout));
         }
-        self.look_at_queues(false);
+        self.check_queues(false);
         let other_publishers = self.other_publishers.due(now);
-        self.tell(&other_publishers);
+        self.warn_of(&other_publishers);
         if self.explains_at.take_if(|at| *at <= now).is_some() {
             tracing::warn!(
-                "still waiting for a subscriber that takes nothing, at most --stall-timeout; once more ends it now"
+                "still waiting for a subscriber that takes no data, for at most --stall-timeout; quit again to end now"
             );
         }
     }
@@ -240,7 +240,7 @@ impl<'a> Supervisor<'a> {
     #[cfg(feature = "tui")]
     pub(crate) fn deadline(&self) -> Option<Time<Steady>> {
         let deadlines = [
-            self.awaits.deadline(),
+            self.awaited.deadline(),
             self.resubscribers.deadline(),
             self.other_publishers.deadline(),
             self.explains_at,
@@ -278,8 +278,8 @@ impl<'a> Supervisor<'a> {
     /// How the run ended.
     pub(crate) fn ended(mut self) -> Ended {
         let other_publishers = self.other_publishers.all();
-        self.tell(&other_publishers);
-        self.ended.unwrap_or(Ended::WELL)
+        self.warn_of(&other_publishers);
+        self.ended.unwrap_or(Ended::NORMAL)
     }
 
     /// Asks the player to stop; one that has already stopped is fine.

@@ -18,7 +18,7 @@ pub(crate) struct OtherPublishers {
 
 impl OtherPublishers {
     /// A node publishes topics that are played.
-    pub(crate) fn saw(&mut self, node: &str, topics: &[String], now: Time<Steady>) {
+    pub(crate) fn add(&mut self, node: &str, topics: &[String], now: Time<Steady>) {
         let known = self.nodes.entry(node.to_owned()).or_default();
         known.extend(topics.iter().cloned());
         self.deadline
@@ -66,21 +66,21 @@ mod tests {
         assert!(other_publishers.due(at(0)).is_empty());
         for n in (0..7).rev() {
             let now = at(140 - n * 20);
-            other_publishers.saw("/other", &[format!("/topic{n}")], now);
+            other_publishers.add("/other", &[format!("/topic{n}")], now);
             assert!(other_publishers.due(now).is_empty());
         }
         assert_eq!(other_publishers.deadline(), Some(at(320)));
-        let told = other_publishers.due(at(320));
-        let [told] = &told[..] else {
-            panic!("{told:?}")
+        let reports = other_publishers.due(at(320));
+        let [reports] = &reports[..] else {
+            panic!("{reports:?}")
         };
         assert_eq!(
-            told.to_string(),
+            reports.to_string(),
             "/other publishes /topic0, /topic1, /topic2, /topic3, /topic4 and 2 more too: subscribers get both"
         );
         assert!(other_publishers.due(at(2000)).is_empty() && other_publishers.deadline().is_none());
         // Topics that it publishes later are reported, too.
-        other_publishers.saw("/other", &["/late".to_owned()], at(3000));
+        other_publishers.add("/other", &["/late".to_owned()], at(3000));
         assert_eq!(other_publishers.all().len(), 1);
     }
 
@@ -88,12 +88,12 @@ mod tests {
     fn a_publisher_that_comes_and_goes_all_the_time_is_told_of_and_kept_once() {
         let mut other_publishers = OtherPublishers::default();
         for n in 0..100 {
-            other_publishers.saw("/other", &["/topic".to_owned()], at(n * 10));
+            other_publishers.add("/other", &["/topic".to_owned()], at(n * 10));
         }
-        let told = other_publishers.due(at(1000));
-        assert_eq!(told.len(), 1);
+        let reports = other_publishers.due(at(1000));
+        assert_eq!(reports.len(), 1);
         assert_eq!(
-            told[0].to_string(),
+            reports[0].to_string(),
             "/other publishes /topic too: subscribers get both"
         );
     }

@@ -5,7 +5,7 @@ use bagplay::bag::TopicId;
 use bagplay::time::{Duration, Steady, Time};
 
 /// The time-out for their return.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The topics that had a subscriber, and the deadline for their return.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Resubscribers {
 
     /// The path is back; the time-out starts.
     pub(crate) fn path_is_back(&mut self, now: Time<Steady>) {
-        self.deadline = Some(now.saturating_add(PATIENCE));
+        self.deadline = Some(now.saturating_add(TIMEOUT));
     }
 
     /// Remembers the present subscribers while there is a path and none is missing; otherwise returns how the wait
@@ -46,11 +46,11 @@ impl Resubscribers {
         &mut self,
         now: Time<Steady>,
         has_path: bool,
-        there: Vec<TopicId>,
+        subscribed: Vec<TopicId>,
     ) -> Option<Return> {
         let Some(deadline) = self.deadline else {
-            if has_path && !there.is_empty() {
-                self.topics = there;
+            if has_path && !subscribed.is_empty() {
+                self.topics = subscribed;
             }
             return None;
         };
@@ -58,7 +58,7 @@ impl Resubscribers {
         if !has_path {
             return None;
         }
-        let how = if self.topics.iter().all(|topic| there.contains(topic)) {
+        let how = if self.topics.iter().all(|topic| subscribed.contains(topic)) {
             Return::Whole
         } else if now >= deadline {
             Return::InPart

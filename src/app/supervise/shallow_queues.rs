@@ -61,8 +61,8 @@ impl ShallowQueues {
                 };
                 if self.nodes.insert(node.clone()) {
                     warnings.push(format!(
-                        "{node} keeps {depth} messages of {} for its callbacks, and {how}: it drops what they do not \
-                         keep up with, and tells nobody; hint: a lower --rate, or a deeper queue in the node",
+                        "{node} queues at most {depth} messages of {}, and {how}: if its callbacks are slower, it drops \
+                         messages without notice; hint: a lower --rate, or a deeper queue in the node",
                         stream.name
                     ));
                 }
@@ -78,14 +78,14 @@ impl Stream {
         match pace {
             Pace::Max => {
                 let is_all_kept = self.count.is_some_and(|count| count <= u64::from(depth));
-                (!is_all_kept).then(|| "--rate max waits for none of them".to_owned())
+                (!is_all_kept).then(|| "--rate max does not wait for callbacks".to_owned())
             }
             Pace::At(speed) => {
                 let factor = speed.as_f64().abs();
                 let hz = self.hz * factor;
                 // At the recorded rate the queue is filled as it was on the robot.
                 let is_short = factor > 1.0 && f64::from(depth) < hz * SHORT_SECONDS;
-                is_short.then(|| format!("at this rate {hz:.0} come in a second"))
+                is_short.then(|| format!("at this rate {hz:.0} arrive per second"))
             }
         }
     }
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    fn told(pace: Pace, depth: u32, count: u64, hz: f64) -> bool {
+    fn warns(pace: Pace, depth: u32, count: u64, hz: f64) -> bool {
         let streams = ["/a", "/b"].map(|name| Stream {
             name: name.to_owned(),
             count: Some(count),
@@ -112,19 +112,19 @@ mod tests {
             })
         };
         let first = check().len();
-        assert!(first <= 1 && check().is_empty(), "a node is told of once");
+        assert!(first <= 1 && check().is_empty(), "a node is warns of once");
         first == 1
     }
 
     #[test]
     fn a_queue_is_too_short_if_it_is_full_before_a_callback_ran() {
         let at = |factor| Pace::At(Speed::from_f64(factor).unwrap());
-        assert!(told(Pace::Max, 10, 11, 1.0));
-        assert!(!told(Pace::Max, 10, 10, 1.0), "all of them fit");
-        assert!(told(at(10.0), 10, 5000, 200.0));
-        assert!(told(at(-10.0), 10, 5000, 200.0));
-        assert!(!told(at(1.0), 10, 5000, 2000.0), "as it was recorded");
-        assert!(!told(at(2.0), 10, 5000, 200.0));
-        assert!(!told(at(10.0), 100, 5000, 200.0));
+        assert!(warns(Pace::Max, 10, 11, 1.0));
+        assert!(!warns(Pace::Max, 10, 10, 1.0), "all of them fit");
+        assert!(warns(at(10.0), 10, 5000, 200.0));
+        assert!(warns(at(-10.0), 10, 5000, 200.0));
+        assert!(!warns(at(1.0), 10, 5000, 2000.0), "as it was recorded");
+        assert!(!warns(at(2.0), 10, 5000, 200.0));
+        assert!(!warns(at(10.0), 100, 5000, 200.0));
     }
 }

@@ -8,7 +8,7 @@ use bagplay::wire::Drained;
 use crossbeam_channel::bounded;
 
 use super::{Ended, Run, SLOW};
-use crate::app::network::{Exits, Network};
+use crate::app::network::{Network, PlayOutput};
 
 /// Longer than leaving takes when nothing blocks it.
 const A_MOMENT: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
         }
         let now = run.transport.now();
         if !is_asked && explains_at.take_if(|at| *at <= now).is_some() {
-            tracing::info!("subscribers are still taking the last messages; ctrl-C leaves them");
+            tracing::info!("subscribers are still taking the last messages; ctrl-C ends now");
         }
         is_asked
     });
@@ -40,7 +40,7 @@ pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
     };
     if matches!(drained, Drained::Untaken { .. }) {
         tracing::warn!(
-            "a subscriber did not take the last messages, {} or more",
+            "a subscriber did not take the last messages, at least {}",
             bytes(left)
         );
     }
@@ -49,7 +49,7 @@ pub(crate) fn drain(run: &Run<'_>, mut ended: Ended) -> (Ended, u64) {
 
 /// Takes the topics off the network, then the node. A blocked subscriber could delay that, and a closed link lingers
 /// for ten seconds; the system goes on sending when the program has ended.
-pub(crate) fn leave(network: Network, out: Exits) {
+pub(crate) fn leave(network: Network, out: PlayOutput) {
     let (told, is_through) = bounded::<()>(0);
     let go = move || {
         drop(out);

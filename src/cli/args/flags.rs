@@ -1,4 +1,4 @@
-//! The command line of `play` as clap types: the arguments as typed, before they are interpreted.
+//! The command line of `play` as clap types: the arguments before they are interpreted.
 
 #![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
 #![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]
@@ -28,7 +28,7 @@ Examples:
   play drive.mcap --start +30s --end 50%  from 30 s to the middle
   play drive.mcap --loop-range +10s..+20s --topics /camera /imu
   play drive.mcap --rate max --wire null --format json   check a recording
-  play info drive.mcap                    what is inside";
+  play info drive.mcap                    topics, times, QoS profiles";
 
 /// Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
 ///
@@ -39,19 +39,19 @@ Examples:
 #[command(name = "play", bin_name = "play", version, args_conflicts_with_subcommands = true, after_long_help = after_help())]
 #[command(disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
-    /// Something else than playing.
+    /// A command other than playing.
     #[command(subcommand)]
     pub command: Option<Verb>,
     /// What to play, and how.
     #[command(flatten)]
     pub play: PlayArgs,
-    /// How to speak.
+    /// What is printed, and where to.
     #[command(flatten)]
-    pub talk: TalkArgs,
+    pub output: OutputArgs,
 }
 
 impl Cli {
-    /// What the words of a command line mean, the program's name first. An error quotes them escaped.
+    /// Parses the words of a command line, the program's name first. An error quotes them escaped.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut command = Self::command();
         let mut cli = Self::try_parse_from(spread_lists(verb_first(words, &command)))
@@ -68,10 +68,10 @@ fn after_help() -> String {
     format!("{EXAMPLES}\n\n{EXIT_CODES}")
 }
 
-/// What `play` does besides playing. A bag of that name is reached as `./info`.
+/// The commands other than playing. A bag with the name of a command is given as `./info`.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Verb {
-    /// Show what is inside recordings
+    /// Show the topics, times, QoS profiles and marks of recordings
     Info(InfoArgs),
     /// Print a completion script for a shell
     Completions {
@@ -82,21 +82,21 @@ pub enum Verb {
     Man,
 }
 
-/// What to look into, and how closely.
+/// The arguments of `play info`.
 #[derive(Args, Clone, Debug)]
 pub struct InfoArgs {
-    /// Recordings to look into: MCAP files and rosbag2 directories
+    /// Recordings to describe: MCAP files and rosbag2 directories
     #[arg(value_name = "BAG", required = true)]
     pub bags: Vec<PathBuf>,
-    /// Read everything, and report all that is wrong (exit 3 if anything is)
+    /// Read every message and report all damage (exit code 3 if there is any)
     #[arg(long)]
     pub check: bool,
 }
 
-/// How to speak, everywhere.
+/// What is printed, and where to; for all commands.
 #[derive(Args, Clone, Debug, Default)]
-pub struct TalkArgs {
-    /// Results as text or as one JSON object
+pub struct OutputArgs {
+    /// Format of results
     #[arg(
         long,
         value_enum,
@@ -106,7 +106,7 @@ pub struct TalkArgs {
         help_heading = "Output"
     )]
     pub format: Format,
-    /// Colours on the terminal
+    /// When to use colours
     #[arg(
         long,
         value_enum,
@@ -117,10 +117,10 @@ pub struct TalkArgs {
         hide_short_help = true
     )]
     pub color: Color,
-    /// Say more (-vv: much more); RUST_LOG says it in detail
+    /// Log more (-vv: even more); RUST_LOG selects in detail
     #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Output", hide_short_help = true)]
     pub verbose: u8,
-    /// Say what is as important as this, or more; as in ros2 bag play
+    /// Log messages of this level and above, as in ros2 bag play
     #[arg(
         long,
         value_enum,
@@ -131,7 +131,7 @@ pub struct TalkArgs {
         hide_short_help = true
     )]
     pub log_level: Option<LogLevel>,
-    /// Say only what went wrong
+    /// Log errors only
     #[arg(
         short,
         long,
@@ -141,7 +141,7 @@ pub struct TalkArgs {
         hide_short_help = true
     )]
     pub quiet: bool,
-    /// Write what is said to this file too, each line with its time
+    /// Write the log to this file, too, each line with its time
     #[arg(
         long,
         global = true,
@@ -158,46 +158,46 @@ pub struct PlayArgs {
     /// Recordings to play; several are merged in time order
     #[arg(value_name = "BAG")]
     pub bags: Vec<PathBuf>,
-    /// When.
+    /// The time range and the rate.
     #[command(flatten)]
     pub time: TimeArgs,
     /// The clock.
     #[command(flatten)]
     pub clock: ClockArgs,
-    /// What of it.
+    /// The topics.
     #[command(flatten)]
     pub topics: TopicArgs,
-    /// Where to.
+    /// The network.
     #[command(flatten)]
     pub wire: WireArgs,
-    /// What is drawn.
+    /// The transport bar.
     #[command(flatten)]
     pub screen: ScreenArgs,
-    /// What scripts carry.
+    /// Flags for scripts written for `ros2 bag play`.
     #[command(flatten)]
     pub ros: RosArgs,
 }
 
-/// When and how fast.
+/// The time range and the rate.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Time")]
 pub struct TimeArgs {
-    /// Playback factor, 0.001 to 1000; negative plays backwards; `max` is as fast as it is taken
+    /// Rate, 0.001 to 1000; negative plays backwards; `max` is unpaced
     #[arg(short, long, value_name = "R", default_value = "1", allow_hyphen_values = true, value_parser = parse_pace)]
     pub rate: Pace,
     /// Start paused
     #[arg(short = 'p', long)]
     pub start_paused: bool,
-    /// Wait so long before the start (wall time)
+    /// Wait this long before the start (wall time)
     #[arg(short, long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub delay: Option<Duration>,
-    /// Begin again at the end
+    /// Start again at the end
     #[arg(short = 'l', long = "loop")]
     pub is_loop: bool,
-    /// Play a part of it again and again
+    /// Repeat a part of the recording
     #[arg(long, value_name = "A..B", allow_hyphen_values = true, conflicts_with_all = ["start", "start_offset", "end", "playback_duration", "playback_until_sec", "playback_until_nsec"])]
     pub loop_range: Option<WhenRange>,
-    /// First time played: ns, seconds, RFC 3339, +10s, -5s from the end, 50%
+    /// First time to play: ns, seconds, RFC 3339, +10s, -5s from the end, 50%
     #[arg(
         long,
         value_name = "TIME",
@@ -205,13 +205,13 @@ pub struct TimeArgs {
         conflicts_with = "start_offset"
     )]
     pub start: Option<When>,
-    /// Last time played, as --start; of several ends the earliest counts
+    /// Last time to play, as --start; of several ends the earliest applies
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub end: Option<When>,
-    /// Start so long after the start of the recording
+    /// Start this long after the start of the recording
     #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub start_offset: Option<Duration>,
-    /// Play so much of the recording
+    /// Play this much of the recording
     #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub playback_duration: Option<Duration>,
     /// Play until this time, in seconds
@@ -229,13 +229,13 @@ pub struct TimeArgs {
         allow_hyphen_values = true
     )]
     pub playback_until_nsec: Option<i64>,
-    /// Jump over gaps longer than this
+    /// Skip gaps longer than this
     #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub skip_empty: Option<Duration>,
     /// Do not send latched topics again after a jump or a late start
     #[arg(long, hide_short_help = true)]
     pub no_refill: bool,
-    /// Which stamp orders messages and drives the clock
+    /// Timestamp that orders messages and drives the clock
     #[arg(
         long,
         value_enum,
@@ -244,10 +244,10 @@ pub struct TimeArgs {
         hide_short_help = true
     )]
     pub message_order: MessageOrder,
-    /// Bound of the read-ahead
+    /// Memory limit of the read-ahead
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size, hide_short_help = true)]
     pub read_ahead: u64,
-    /// Fail if anything in a recording could not be read (exit 3) or a subscriber missed something (exit 1)
+    /// Fail if part of a recording cannot be read (exit code 3) or a subscriber misses messages (1)
     #[arg(long, hide_short_help = true)]
     pub strict: bool,
 }
@@ -256,16 +256,16 @@ pub struct TimeArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Clock")]
 pub struct ClockArgs {
-    /// Serve /clock on a fixed grid [bare: 40 Hz]
+    /// Publish /clock at a fixed rate [without a value: 40 Hz]
     #[arg(long, value_name = "HZ", value_parser = parse_hz)]
     pub clock: Option<f64>,
-    /// Send /clock before each message of these topics, with its exact time
+    /// Publish /clock before each message of these topics, with its time
     #[arg(long, value_name = "TOPIC")]
     pub clock_topics: Vec<String>,
-    /// The same for every topic
+    /// Publish /clock before each message of any topic
     #[arg(long)]
     pub clock_topics_all: bool,
-    /// Let /clock start at this time instead of the recording's
+    /// Shift /clock so that it starts at this time
     #[arg(
         long,
         value_name = "TIME",
@@ -273,10 +273,10 @@ pub struct ClockArgs {
         allow_hyphen_values = true
     )]
     pub clock_start: Option<When>,
-    /// Say on ~/clock_state how the clock goes on: its factor, its jumps, why it stands
+    /// Publish the state of the clock on ~/clock_state: its rate, its jumps, why it is held
     #[arg(long, hide_short_help = true)]
     pub clock_state: bool,
-    /// Refuse to start if somebody else publishes /clock
+    /// Fail if another node publishes /clock
     #[arg(long, hide_short_help = true)]
     pub strict_clock: bool,
 }
@@ -285,16 +285,16 @@ pub struct ClockArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Topics")]
 pub struct TopicArgs {
-    /// Only these topics
+    /// Play these topics only
     #[arg(long, value_name = "TOPIC")]
     pub topics: Vec<String>,
-    /// Not these topics
+    /// Do not play these topics
     #[arg(long, value_name = "TOPIC")]
     pub exclude_topics: Vec<String>,
-    /// Topics whose whole name matches, besides --topics
+    /// Play topics whose whole name matches, in addition to --topics
     #[arg(short = 'e', long, value_name = "REGEX")]
     pub regex: Option<String>,
-    /// Not topics whose whole name matches
+    /// Do not play topics whose whole name matches
     #[arg(
         short = 'x',
         long,
@@ -306,28 +306,28 @@ pub struct TopicArgs {
     /// Publish topic A as B
     #[arg(short = 'm', long, value_name = "A:=B")]
     pub remap: Vec<String>,
-    /// Put this before every topic name
+    /// Prepend this to every topic name
     #[arg(long, value_name = "PREFIX")]
     pub prefix: Option<String>,
-    /// QoS profiles by topic instead of the recorded ones, as YAML
+    /// YAML file with QoS profiles by topic, which replace the recorded ones
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub qos_profile_overrides_path: Option<PathBuf>,
-    /// Wait at the start until these topics (none named: all) have a subscriber
+    /// Wait until these topics (none named: all) have a subscriber
     #[arg(long, value_name = "TOPIC")]
     pub wait_for_subscribers: Vec<String>,
-    /// How long to wait for subscribers
+    /// Time limit of --wait-for-subscribers
     #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub wait_timeout: Duration,
 }
 
-/// Where the messages go.
+/// The network.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Network")]
 pub struct WireArgs {
-    /// How messages are put on the network
+    /// Protocol on the network
     #[arg(long, value_enum, default_value_t)]
     pub wire: Wire,
-    /// The ROS distribution on the other side; auto listens for it
+    /// ROS distribution of the subscribers; auto detects it
     #[arg(
         long,
         value_enum,
@@ -339,7 +339,7 @@ pub struct WireArgs {
     /// ROS domain [default: $ROS_DOMAIN_ID, else 0]
     #[arg(long, value_name = "ID", hide_short_help = true)]
     pub domain_id: Option<u32>,
-    /// Name of the node that plays
+    /// Name of this player as a ROS node
     #[arg(
         long,
         value_name = "NAME",
@@ -347,25 +347,25 @@ pub struct WireArgs {
         hide_short_help = true
     )]
     pub node_name: String,
-    /// Zenoh router or peer to connect to, as tcp/host:7447
+    /// Zenoh router or peer to connect to, such as tcp/host:7447
     #[arg(long, value_name = "ENDPOINT")]
     pub connect: Vec<String>,
-    /// Address to listen on as a router, as tcp/0.0.0.0:7447
+    /// Address to listen on as a router, such as tcp/0.0.0.0:7447
     #[arg(long, value_name = "ENDPOINT")]
     pub listen: Vec<String>,
     /// Zenoh configuration file, instead of the built-in one
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub zenoh_config: Option<PathBuf>,
-    /// What a reliable topic does when a subscriber does not keep up
+    /// What reliable topics do while a subscriber does not keep up
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub congestion: CongestionArg,
-    /// How long a subscriber may take nothing before playback goes on without it
+    /// How long to wait for a subscriber that takes no data before playback goes on without it
     #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub stall_timeout: Duration,
-    /// What happens when the router is lost
+    /// What to do when the connection to the router is lost
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub on_disconnect: OnDisconnect,
-    /// Reach subscribers whatever type hash they expect
+    /// Send to subscribers whatever type hash they expect
     #[arg(long, hide_short_help = true)]
     pub any_type_hash: bool,
 }
@@ -374,7 +374,7 @@ pub struct WireArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct ScreenArgs {
-    /// Show the transport bar, as is done on a terminal unless $CI is set
+    /// Show the transport bar; the default on a terminal unless $CI is set
     #[arg(long, conflicts_with = "no_tui", hide_short_help = true)]
     pub tui: bool,
     /// Do not show the transport bar

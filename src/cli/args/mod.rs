@@ -1,4 +1,4 @@
-//! The arguments as typed, and their values.
+//! The arguments before they are interpreted, and their values.
 
 pub(super) mod argv;
 pub(super) mod flags;

@@ -9,30 +9,30 @@ use clap::{Args, ValueEnum};
 
 /// As `ros2 bag play` of Humble to Rolling has them.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "As in ros2 bag play")]
+#[command(next_help_heading = "Compatibility with ros2 bag play")]
 pub struct RosArgs {
-    /// A recording to play, as BAG; may be followed by `mcap`
+    /// Recording to play, the same as BAG; `mcap` may follow it
     #[arg(short, long, value_name = "BAG", hide_short_help = true)]
     pub input: Vec<PathBuf>,
-    /// Storage of the recording: only mcap is played
+    /// Storage of the recording; only mcap is supported
     #[arg(short, long, value_name = "ID", value_parser = parse_storage, hide_short_help = true)]
     pub storage: Vec<String>,
-    /// Of the recorded service events only those of these services
+    /// Of recorded service events, play those of these services only
     #[arg(long, value_name = "SERVICE", hide_short_help = true)]
     pub services: Vec<String>,
-    /// Not the recorded events of these services
+    /// Do not play the recorded events of these services
     #[arg(long, value_name = "SERVICE", hide_short_help = true)]
     pub exclude_services: Vec<String>,
-    /// Of the recorded topics and events of actions only those of these actions
+    /// Of recorded topics and events of actions, play those of these actions only
     #[arg(long, value_name = "ACTION", hide_short_help = true)]
     pub actions: Vec<String>,
-    /// Not the recorded topics and events of these actions
+    /// Do not play the recorded topics and events of these actions
     #[arg(long, value_name = "ACTION", hide_short_help = true)]
     pub exclude_actions: Vec<String>,
-    /// No keys: neither the transport bar nor Enter for --start-paused
+    /// Do not read keys: no transport bar, and no Enter for --start-paused
     #[arg(long, conflicts_with = "tui", hide_short_help = true)]
     pub disable_keyboard_controls: bool,
-    /// 0 leaves the progress line out; other rates change nothing
+    /// 0 hides the progress line; other rates have no effect
     #[arg(
         long,
         value_name = "HZ",
@@ -40,16 +40,16 @@ pub struct RosArgs {
         hide_short_help = true
     )]
     pub progress_bar_update_rate: Option<i64>,
-    /// Changes nothing
+    /// No effect
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub progress_bar_separation_lines: Option<u64>,
-    /// Changes nothing: the read-ahead is counted in bytes, see --read-ahead
+    /// No effect: the read-ahead is limited in bytes, see --read-ahead
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub read_ahead_queue_size: Option<u64>,
-    /// Changes nothing: reading MCAP has no settings
+    /// No effect: reading MCAP has no settings
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub storage_config_file: Option<PathBuf>,
-    /// Changes nothing: the end waits for all that was sent, see --stall-timeout
+    /// No effect: the end waits until everything is sent, see --stall-timeout
     #[arg(
         long,
         value_name = "MS",
@@ -57,16 +57,16 @@ pub struct RosArgs {
         hide_short_help = true
     )]
     pub wait_for_all_acked: Option<i64>,
-    /// Changes nothing: no message is loaned
+    /// No effect: messages are never loaned
     #[arg(long, hide_short_help = true)]
     pub disable_loan_message: bool,
-    /// Changes nothing: no service is called
+    /// No effect: services are never called
     #[arg(long, value_enum, value_name = "SOURCE", hide_short_help = true)]
     pub service_requests_source: Option<RequestsSource>,
-    /// Refused: no service is called
+    /// Refused: services are never called
     #[arg(long, hide_short_help = true)]
     pub publish_service_requests: bool,
-    /// Refused: no action is called
+    /// Refused: actions are never called
     #[arg(long, hide_short_help = true)]
     pub send_actions_as_client: bool,
 }
@@ -82,16 +82,16 @@ pub enum RequestsSource {
 }
 
 impl RosArgs {
-    /// What was asked for that cannot be done, and what to do instead.
+    /// Why these flags are refused, and what to do instead.
     pub(crate) fn refused(&self) -> Option<&'static str> {
         if self.publish_service_requests {
             Some(
-                "--publish-service-requests: play calls no services; hint: leave it out, and recorded service events are \
+                "--publish-service-requests: play calls no services; hint: without this flag, recorded service events are \
                  played as topics (/NAME/_service_event), or send the requests with ros2 bag play",
             )
         } else if self.send_actions_as_client {
             Some(
-                "--send-actions-as-client: play calls no actions; hint: leave it out, and what was recorded of actions is \
+                "--send-actions-as-client: play calls no actions; hint: without this flag, what was recorded of actions is \
                  played as topics (/NAME/_action/…), or send the goals with ros2 bag play",
             )
         } else {
@@ -103,8 +103,8 @@ impl RosArgs {
 fn parse_storage(id: &str) -> Result<String, &'static str> {
     match id {
         "mcap" => Ok(id.into()),
-        _ => Err(
-            "only mcap is played; hint: `ros2 bag convert` writes a recording of another storage as MCAP",
-        ),
+        _ => {
+            Err("only mcap is supported; hint: `ros2 bag convert` writes other recordings as MCAP")
+        }
     }
 }

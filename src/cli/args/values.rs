@@ -27,7 +27,7 @@ pub enum Color {
     Never,
 }
 
-/// How important what is said has to be.
+/// The lowest level of messages that are logged.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LogLevel {
     /// As with -v.
@@ -61,23 +61,23 @@ impl From<MessageOrder> for crate::bag::MessageOrder {
     }
 }
 
-/// How messages are put on the network.
+/// The protocol on the network.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Wire {
-    /// As `rmw_zenoh_cpp` does: for ROS 2 nodes.
+    /// That of `rmw_zenoh_cpp`: for ROS 2 nodes.
     #[default]
     #[value(name = "rmw_zenoh")]
     RmwZenoh,
-    /// Plain: the topic name as key, the payload as it is.
+    /// Zenoh alone: the topic name as key, the recorded payload.
     Zenoh,
-    /// Nowhere.
+    /// None: nothing is sent.
     Null,
 }
 
-/// The ROS distribution on the other side.
+/// The ROS distribution of the subscribers.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum RosDistro {
-    /// As the nodes that are there.
+    /// That of the nodes that are present.
     #[default]
     Auto,
     /// No type hashes on the wire.
@@ -92,25 +92,25 @@ pub enum RosDistro {
     Rolling,
 }
 
-/// What a reliable topic does when a subscriber does not keep up.
+/// What reliable topics do while a subscriber does not keep up.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CongestionArg {
-    /// Wait for it.
+    /// Wait for the subscriber.
     #[default]
     Block,
-    /// Wait with one message, drop what comes meanwhile.
+    /// Wait with one message, drop the others meanwhile.
     BlockFirst,
-    /// Drop, as ros2 bag play does.
+    /// Drop messages, as ros2 bag play does.
     Drop,
 }
 
-/// What happens when the path to the network is lost.
+/// What to do when the connection to the router is lost.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum OnDisconnect {
-    /// Stand still until it is back.
+    /// Hold playback until it is restored.
     #[default]
     Hold,
-    /// Play on; what is published meanwhile may be lost.
+    /// Play on; messages published meanwhile may be lost.
     Continue,
     /// End with exit code 1.
     Exit,
@@ -129,6 +129,6 @@ pub(crate) fn parse_pace(text: &str) -> Result<Pace, InvalidSpeed> {
 pub(crate) fn parse_hz(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(hz) if (0.001..=100_000.0).contains(&hz) => Ok(hz),
-        _ => Err("a clock ticks at 0.001 to 100000 Hz".into()),
+        _ => Err("the rate of /clock is 0.001 to 100000 Hz".into()),
     }
 }

@@ -268,7 +268,7 @@ fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     let shared = chosen.iter().filter_map(|one| {
         let (name, b) = (one.name.as_str(), type_of(one));
         let a = *first.entry(name).or_insert(b);
-        (a != b).then(|| format!("{name} is published with two types, {a} and {b}"))
+        (a != b).then(|| format!("{name} is published with two types: {a} and {b}"))
     });
     shared.collect()
 }
@@ -282,11 +282,11 @@ fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -
         .filter(|name| !chosen.iter().any(|one| recorded(one) == bare(name)));
     let warning = |name: &str| {
         let hint = if chosen.iter().any(|one| bare(&one.name) == bare(name)) {
-            "; hint: profiles go by recorded names"
+            "; hint: profiles refer to recorded names"
         } else {
             ""
         };
-        format!("--qos-profile-overrides-path: `{name}` has a profile and is not played{hint}")
+        format!("--qos-profile-overrides-path: `{name}` has a profile but is not played{hint}")
     };
     idle.map(warning).collect()
 }
@@ -297,11 +297,11 @@ fn zero_warning(options: &Options) -> Option<String> {
     let what = match shown.cmp(&Time::ZERO) {
         _ if !options.clock.is_served() => return None,
         Ordering::Greater => return None,
-        Ordering::Equal => "zero means \"no time yet\" to ROS nodes: /clock shows 1 ns instead",
+        Ordering::Equal => "zero means \"no time yet\" to ROS nodes: 1 ns is published instead",
         Ordering::Less => "ROS nodes refuse negative times",
     };
     Some(format!(
-        "/clock goes down to {shown} s, and {what}; hint: --clock-start TIME lets it start elsewhere"
+        "/clock reaches {shown} s, and {what}; hint: --clock-start TIME shifts it"
     ))
 }
 
@@ -317,7 +317,7 @@ pub fn pace_factor(pace: Pace) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::cli::fixtures;
-    use crate::cli::fixtures::typed;
+    use crate::cli::fixtures::parse_args;
     use crate::ros::History;
 
     fn topics() -> Vec<Topic> {
@@ -335,7 +335,7 @@ mod tests {
             Time::from_nanos(100 * second),
             Time::from_nanos(200 * second),
         );
-        plan(&typed(line), &profiles, recording, &topics())
+        plan(&parse_args(line), &profiles, recording, &topics())
     }
 
     fn secs(line: &str) -> Result<(i64, i64), String> {
@@ -476,7 +476,7 @@ mod tests {
             topic: topic.to_owned(),
             reason: "no ROS message".to_owned(),
         };
-        let by_name = typed("--wait-for-subscribers /imu");
+        let by_name = parse_args("--wait-for-subscribers /imu");
         let mut named = planned("--wait-for-subscribers /imu").unwrap();
         let imu = named.awaited[0].id;
         assert_eq!(
@@ -486,7 +486,7 @@ mod tests {
                 reason: "no ROS message".to_owned()
             })
         );
-        let all = typed("--wait-for-subscribers");
+        let all = parse_args("--wait-for-subscribers");
         let mut plan = planned("--wait-for-subscribers").unwrap();
         let ids: Vec<TopicId> = plan.awaited.iter().map(|chosen| chosen.id).collect();
         for (n, id) in ids.iter().enumerate() {
@@ -500,9 +500,9 @@ mod tests {
     #[test]
     fn a_clock_that_would_show_zero_is_warned_of() {
         let warnings = |line: &str, start: i64| {
-            let typed = typed(line);
+            let args = parse_args(line);
             let recording = TimeRange::between(Time::from_nanos(start), Time::from_nanos(9));
-            plan(&typed, &QosOverrides::default(), recording, &topics())
+            plan(&args, &QosOverrides::default(), recording, &topics())
                 .unwrap()
                 .warnings
                 .len()
@@ -531,7 +531,7 @@ mod tests {
         let one = Some(History::KeepLast(1));
         let idle = |name: &str, hint: &str| {
             vec![format!(
-                "--qos-profile-overrides-path: `{name}` has a profile and is not played{hint}"
+                "--qos-profile-overrides-path: `{name}` has a profile but is not played{hint}"
             )]
         };
         assert_eq!(depths("", ""), (vec![None, None], vec![]));
@@ -548,7 +548,7 @@ mod tests {
                 "-m /imu:=/i",
                 "/i: {depth: 1}",
                 vec![None; 2],
-                idle("/i", "; hint: profiles go by recorded names"),
+                idle("/i", "; hint: profiles refer to recorded names"),
             ),
             ("", "lidar: {depth: 1}", vec![None; 2], idle("lidar", "")),
             (

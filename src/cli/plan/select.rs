@@ -51,7 +51,7 @@ pub enum SelectError {
     #[error("--remap: `{}` is not A:=B with two topic names (letters, digits, `_` and `/`)", Foreign::text(.0))]
     Remap(String),
     /// Two rules for one topic.
-    #[error("--remap: two rules for `{}`", Foreign::text(.0))]
+    #[error("--remap: there are two rules for `{}`", Foreign::text(.0))]
     Twice(String),
     /// A prefix that is not a valid name.
     #[error("--prefix: `{}` is not a name (letters, digits, `_` and `/`)", Foreign::text(.0))]

@@ -75,7 +75,7 @@ impl Check {
         if let Some(expected) = check.expected.filter(|_| check.is_short()) {
             let file = bag.files().first().map(|file| file.path.clone());
             let detail = format!(
-                "{} are told of, and {} there are",
+                "{} are declared, {} were read",
                 count(expected),
                 count(check.messages)
             );
@@ -124,9 +124,9 @@ impl Check {
     pub fn page(&self) -> String {
         let (read, size) = (plural(self.messages, "message"), bytes(self.bytes));
         let verdict = if self.is_sound() {
-            "nothing is wrong"
+            "no damage found"
         } else {
-            "not everything is as it was written"
+            "damage found"
         };
         let mut page = format!("check     {read} read, {size}: {verdict}\n");
         for finding in self.damage.list() {

@@ -56,7 +56,7 @@ impl Hints {
                 match &names.cloned().collect::<Vec<_>>()[..] {
                     [] => "stop it, or give this player another name with --node-name".into(),
                     names if names.len() > MOST_NAMED => {
-                        "stop it, --exclude-topics, or --prefix for other names".into()
+                        "stop it, or play with --exclude-topics, or with --prefix".into()
                     }
                     names => format!(
                         "stop it, --exclude-topics {}, or --remap {}",
@@ -71,21 +71,23 @@ impl Hints {
                 is_same_type,
                 ..
             } => match (is_same_type, self.recorded(topic)) {
-                (true, []) => "--any-type-hash".into(),
-                (true, _) => "rebuild it with the recorded definition, or --any-type-hash".into(),
+                (true, []) => "play with --any-type-hash".into(),
+                (true, _) => {
+                    "rebuild it with the recorded definition, or play with --any-type-hash".into()
+                }
                 (false, []) => return None,
                 (false, names) => {
-                    format!("if another topic is meant, --remap {}", renamed(&names[0]))
+                    format!("if these are two topics, --remap {}", renamed(&names[0]))
                 }
             },
             WireEvent::UnknownTypeHash { .. } => {
-                "start the subscriber first, or --any-type-hash".into()
+                "start the subscriber first, or play with --any-type-hash".into()
             }
             WireEvent::MixedProfiles { topic, .. } => format!(
                 "--qos-profile-overrides-path FILE gives {} another profile",
                 words(self.recorded(topic))
             ),
-            WireEvent::Stalled { .. } => "--congestion drop waits for nobody".into(),
+            WireEvent::Stalled { .. } => "--congestion drop never waits".into(),
             _ => return None,
         };
         Some(hint)
@@ -161,17 +163,17 @@ fn word(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::bag::TopicId;
-    use crate::cli::fixtures::{topics, typed};
+    use crate::cli::fixtures::{parse_args, topics};
     use crate::cli::plan::plan;
     use crate::ros::{Qos, QosOverrides};
     use crate::time::{Time, TimeRange};
 
     fn hints(line: &str) -> (Hints, PlayArgs, Vec<Topic>) {
         let topics = topics(&["/imu", "odd*'name", "/clock"]);
-        let typed = typed(line);
+        let args = parse_args(line);
         let recording = TimeRange::between(Time::from_nanos(1), Time::from_nanos(2));
-        let plan = plan(&typed, &QosOverrides::default(), recording, &topics).unwrap();
-        (Hints::new(&typed, &plan, &topics), typed, topics)
+        let plan = plan(&args, &QosOverrides::default(), recording, &topics).unwrap();
+        (Hints::new(&args, &plan, &topics), args, topics)
     }
 
     /// Every hint that names a topic, for a topic that is sent as `sent`.
@@ -219,8 +221,8 @@ mod tests {
             let flags = said[0].strip_prefix("stop it, ").unwrap();
             let (exclude, remap) = flags.split_once(", or ").unwrap();
             for flag in [exclude, remap] {
-                let typed = typed(flag);
-                crate::cli::plan::select::choose(&topics, &typed.topics, &typed.ros).unwrap();
+                let args = parse_args(flag);
+                crate::cli::plan::select::choose(&topics, &args.topics, &args.ros).unwrap();
             }
         }
     }

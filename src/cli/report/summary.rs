@@ -105,13 +105,13 @@ struct TopicSummary {
 
 /// What did not reach the subscribers, as far as that is known.
 #[derive(Clone, Debug, Default)]
-pub struct Untaken {
+pub struct Losses {
     topics: Vec<(TopicId, Missed)>,
     clock: Missed,
     bytes: u64,
 }
 
-impl Untaken {
+impl Losses {
     /// The losses that are known so far.
     pub fn of(monitor: &Monitor) -> Self {
         let topics = monitor.topics().into_iter();
@@ -126,7 +126,7 @@ impl Untaken {
 
     /// Adds these bytes, which were still in transit at the end and which no subscriber had taken.
     #[must_use]
-    pub fn and_bytes(self, bytes: u64) -> Self {
+    pub fn with_unsent_bytes(self, bytes: u64) -> Self {
         Self { bytes, ..self }
     }
 
@@ -143,7 +143,7 @@ impl Untaken {
 
 impl Summary {
     /// Summarizes the run of a plan over a bag. Damage that was found while opening is included.
-    pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending, untaken: &Untaken) -> Self {
+    pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending, losses: &Losses) -> Self {
         let (topics, recording) = (bag.topics(), plan.options.recording);
         let direction = pace_factor(plan.options.pace).map_or(1.0, f64::signum);
         let micros = |nanos: u64| {
@@ -152,7 +152,7 @@ impl Summary {
         let counted = report.topics();
         let played = plan.chosen.iter().map(|chosen| {
             let (topic, counts) = (&topics[chosen.id.index()], counted[chosen.id.index()]);
-            let missed = untaken.topic(chosen.id);
+            let missed = losses.topic(chosen.id);
             TopicSummary {
                 name: chosen.name.clone(),
                 type_name: topic.type_name().to_owned(),
@@ -179,10 +179,10 @@ impl Summary {
             },
             messages_sent: report.sent,
             bytes_sent: report.bytes,
-            unsent_bytes: untaken.bytes,
-            stalled: untaken.total(|missed| missed.stalled),
-            lost: untaken.total(|missed| missed.lost),
-            possibly_lost: untaken.total(|missed| missed.possibly_lost),
+            unsent_bytes: losses.bytes,
+            stalled: losses.total(|missed| missed.stalled),
+            lost: losses.total(|missed| missed.lost),
+            possibly_lost: losses.total(|missed| missed.possibly_lost),
             digest: report.digest.as_ref().map(crate::player::Digest::hex),
             order: match bag.order() {
                 MessageOrder::Received => "received",
@@ -219,7 +219,7 @@ impl Summary {
     }
 
     /// Whether a subscriber is known to have missed something, or may have.
-    pub fn is_short(&self) -> bool {
+    pub fn has_losses(&self) -> bool {
         self.lost > 0 || self.possibly_lost > 0 || self.unsent_bytes > 0
     }
 
@@ -252,7 +252,7 @@ impl fmt::Display for Summary {
         );
         let size = bytes(self.bytes_sent);
         let rate = match (self.rate.asked, self.rate.achieved) {
-            (Some(asked), Some(achieved)) => format!(", rate {achieved:.4} of {asked} asked"),
+            (Some(asked), Some(achieved)) => format!(", rate {achieved:.4} of {asked} requested"),
             (None, Some(achieved)) => format!(", rate {achieved:.1}"),
             (_, None) => String::new(),
         };
@@ -275,7 +275,10 @@ impl fmt::Display for Summary {
                 self.held_ms.gated,
                 "at a gate (delay, subscribers, network)",
             ),
-            (self.held_ms.stalled, "kept from running"),
+            (
+                self.held_ms.stalled,
+                "by blocked sends, or while the process did not run",
+            ),
         ] {
             if span >= 100.0 {
                 write!(f, "\nheld {:.1} s {why}", span / 1e3)?;
@@ -284,14 +287,14 @@ impl fmt::Display for Summary {
         if self.lost > 0 {
             write!(
                 f,
-                "\n{} or more lost by subscribers that took nothing for --stall-timeout",
+                "\nat least {} lost by subscribers that took no data for --stall-timeout",
                 plural(self.lost, "message")
             )?;
         }
         if self.possibly_lost > 0 {
             write!(
                 f,
-                "\n{} or fewer lost by subscribers whose links closed after they took nothing",
+                "\nat most {} lost by subscribers that took no data before their links closed",
                 plural(self.possibly_lost, "message")
             )?;
         }

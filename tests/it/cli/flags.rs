@@ -77,7 +77,10 @@ const ROS_FLAGS: [(&[&str], Effect); 30] = {
         (&["-s", "mcap"], Nothing),
         (&["--storage", "mcap"], Nothing),
         (&["-s", "sqlite3"], Refused("`ros2 bag convert` writes")),
-        (&["--storage", "rosbag_v2"], Refused("only mcap is played")),
+        (
+            &["--storage", "rosbag_v2"],
+            Refused("only mcap is supported"),
+        ),
         (&["--read-ahead-queue-size", "100"], Nothing),
         (
             &["--read-ahead-queue-size", "0"],
@@ -222,7 +225,7 @@ fn inputs_are_accepted_with_and_without_a_storage() {
         .args(["-i", &bag, "sqlite3"])
         .assert()
         .code(2)
-        .stderr(contains("only mcap is played"));
+        .stderr(contains("only mcap is supported"));
 }
 
 #[test]
@@ -241,7 +244,7 @@ fn the_log_level_limits_what_is_logged() {
         let done = play.args(["--log-level", level]).assert().code(0);
         let log = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
         (
-            log.contains("warning: /clock goes down"),
+            log.contains("warning: /clock reaches"),
             log.contains("played 9,647 messages"),
         )
     };
@@ -258,7 +261,7 @@ fn the_guide_lists_every_flag_of_ros2_bag_play() {
     let (_, rest) = guide.split_once("### Flags of `ros2 bag play`").unwrap();
     let table = rest.split("\n## ").next().unwrap();
     let command = bagplay::cli::Cli::command();
-    let heading = Some("As in ros2 bag play");
+    let heading = Some("Compatibility with ros2 bag play");
     let flags = command
         .get_arguments()
         .filter(|arg| arg.get_help_heading() == heading);

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::Output;
 
@@ -74,7 +75,7 @@ fn all_log_lines_are_written_before_the_end() {
     play.arg("info").args(std::iter::repeat_n(demo(), FILES));
     let done = play.assert().code(0);
     let log = String::from_utf8_lossy(&done.get_output().stderr);
-    let twice = log.lines().filter(|line| line.contains("named twice"));
+    let twice = log.lines().filter(|line| line.contains("given twice"));
     assert_eq!(twice.count(), FILES - 1);
 }
 
@@ -161,9 +162,13 @@ fn a_file_that_is_no_log_of_play_is_not_overwritten() {
     for bag in [dir.path().join("drive.mcap"), dir.path().join("none.mcap")] {
         let mut play = play();
         let refused = play.arg("--log-file").arg(&bag).assert().code(2);
-        refused.stderr(contains("that is the name of a recording"));
+        refused.stderr(contains("this is the name of a recording"));
     }
     assert!(!dir.path().join("none.mcap").exists());
+    let odd = dir.path().join(OsStr::from_bytes(b"odd\x1b[2J\xff\n.log"));
+    std::fs::write(&odd, "mine").unwrap();
+    let log = String::from_utf8(info_with_log(&odd).stderr).unwrap();
+    assert!(log.contains(r"odd\u{1b}[2J\xff\n.log: this file"), "{log}");
     play()
         .args(["info", "--log-file", "/dev/null"])
         .arg(demo())
@@ -221,7 +226,7 @@ fn a_file_beyond_the_size_limit_is_an_error_with_its_reason() {
     let run = logged.arg("info").arg(&missing).arg("--log-file").arg(&log);
     run.assert().code(3).stderr(
         contains(format!(
-            "the log file cannot be written any more: {too_large}"
+            "warning: --log-file cannot be written any more: {too_large}"
         ))
         .and(contains("none.mcap")),
     );

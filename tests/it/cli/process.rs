@@ -83,7 +83,7 @@ fn usage_errors_end_with_2_and_name_the_mistake() {
     play()
         .assert()
         .code(2)
-        .stderr(contains("no recording named").and(contains("hint:")));
+        .stderr(contains("no recording is given").and(contains("hint:")));
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn a_wait_without_subscribers_ends_with_4_and_names_the_topic() {
         ])
         .assert()
         .code(4)
-        .stderr(contains("nobody subscribed to /imu within 0.2s"));
+        .stderr(contains("no subscriber of /imu within 0.2s"));
 }
 
 #[test]
@@ -475,7 +475,7 @@ fn with_open_files(files: u32) -> Command {
 fn too_few_file_descriptors_for_signals_are_an_error() {
     let mut play = with_open_files(4);
     let run = play.args(["--wire", "null", "--rate", "max"]).assert();
-    let error = "error: signals cannot be listened for: Too many open files (os error 24)\n";
+    let error = "error: signals cannot be received: Too many open files (os error 24)\n";
     run.code(1).stdout("").stderr(error);
 }
 
@@ -502,7 +502,9 @@ fn a_run_without_a_router_waits_ends_or_plays_as_configured() {
         .args(["--on-disconnect", "exit"])
         .assert()
         .code(1)
-        .stderr(contains("nobody to play to"));
+        .stderr(contains(
+            "not connected to the network (--on-disconnect exit)",
+        ));
     play()
         .arg(demo())
         .args(rest)
@@ -510,7 +512,7 @@ fn a_run_without_a_router_waits_ends_or_plays_as_configured() {
         .assert()
         .code(0);
     let (mut child, mut log) = started(&rest);
-    assert!(log.any(|line| line.contains("nobody to play to yet")));
+    assert!(log.any(|line| line.contains("not connected to the network: playback is held")));
     signal("-INT", &child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
@@ -663,7 +665,7 @@ fn a_cut_recording_plays_up_to_the_cut_and_a_check_reports_it() {
         ))
         .stderr(contains("are no whole record"));
     let checked = play().args(["info", "--check", &cut]).assert().code(3);
-    checked.stdout(contains("not everything is as it was written").and(contains("\ntruncated ")));
+    checked.stdout(contains("damage found").and(contains("\ntruncated ")));
     let printed = play()
         .args(["info", "--check", "--format", "json", &cut])
         .assert()
@@ -711,7 +713,7 @@ fn a_check_of_a_sound_recording_counts_every_byte() {
         .arg(demo())
         .assert()
         .code(0);
-    text.stdout(contains("check     12,247 messages read, ").and(contains(": nothing is wrong")));
+    text.stdout(contains("check     12,247 messages read, ").and(contains(": no damage found")));
     let info = |args: &[&str]| {
         let printed = play().args(args).arg(demo()).assert().code(0);
         json(&printed.get_output().stdout)

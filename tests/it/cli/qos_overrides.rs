@@ -180,7 +180,7 @@ fn an_invalid_overrides_file_ends_with_2_and_is_named() {
 fn a_profile_of_a_topic_that_is_not_played_is_a_warning() {
     let file = file("/imu: {depth: 1}\nlidar: {depth: 1}\n/odom: {depth: 1}\n");
     let path = file.path().to_str().unwrap();
-    let warning = |name: &str| contains(format!("`{name}` has a profile and is not played"));
+    let warning = |name: &str| contains(format!("`{name}` has a profile but is not played"));
     play(&[path, "--exclude-topics", "/odom"]).code(0).stderr(
         warning("lidar")
             .and(warning("/odom"))

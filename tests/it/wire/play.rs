@@ -202,11 +202,11 @@ fn a_link_that_only_one_session_of_the_player_loses_holds_playback() {
     take(&ticks);
     assert_eq!(relay.count(), 3);
     relay.cut(1..2);
-    hear("playback stands until it is back");
+    hear("playback is held until it is restored");
     hear("connection to the zenoh router is up");
     relay.close();
     relay.cut(2..3);
-    hear("playback stands until it is back");
+    hear("playback is held until it is restored");
     child.kill().unwrap();
     child.wait().unwrap();
     router.close().wait().unwrap();
@@ -239,7 +239,7 @@ fn a_router_that_goes_holds_playback_until_one_is_back() {
     let mut hear = hearing(&mut child);
     hear("connected to");
     first.close().wait().unwrap();
-    hear("playback stands until it is back");
+    hear("playback is held until it is restored");
     let second = open();
     hear("connection to the zenoh router is up");
     let ended = Process::new("kill")

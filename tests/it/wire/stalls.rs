@@ -282,7 +282,7 @@ fn play_and_lose_the_awaited(args: &[&str]) -> (Child, impl FnMut(&str) + use<>,
     // It plays.
     take(&received);
     drop(subscription);
-    hear("/odom lost the subscriber that was waited for: playback stands");
+    hear("/odom lost the subscriber that was waited for: playback is held");
     (child, hear, node)
 }
 
@@ -307,7 +307,7 @@ fn a_subscriber_that_goes_makes_playback_stand_until_it_is_back() {
 #[test]
 fn a_subscriber_that_stays_away_ends_the_run() {
     let (child, mut hear, _node) = play_and_lose_the_awaited(&["--wait-timeout", "20"]);
-    hear("nobody subscribed to /odom within");
+    hear("no subscriber of /odom within");
     assert_eq!(summary(child, 4)["ended"], "failed");
 }
 
@@ -324,7 +324,7 @@ fn a_queue_too_short_for_what_is_sent_is_warned_of() {
     let (_odometry, _received) = odometry(&node);
     // The token of a test has a depth of ten.
     hear(
-        "/listener keeps 10 messages of /odom for its callbacks, and --rate max waits for none of them",
+        "/listener queues at most 10 messages of /odom, and --rate max does not wait for callbacks",
     );
     let asked = Process::new("kill")
         .args(["-INT", &child.id().to_string()])
