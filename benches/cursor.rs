@@ -5,8 +5,8 @@
 //! and without message indexes; jumps that give latched topics their state are compared between the sizes.
 //! `BAGPLAY_BENCH_COMPRESSION` is `zstd` (default), `lz4` or `none`.
 
-#![expect(clippy::print_stdout, reason = "the output is its job")]
-#![expect(clippy::disallowed_methods, reason = "measures wall time")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 #![expect(clippy::cast_precision_loss, reason = "prints rates")]
 
 use std::fs::File;
@@ -18,7 +18,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use bagplay::bag::{Bag, CueAt, CuePoll, Cued, Cues, Direction, Selection, StartAt, Waker};
 use bagplay::time::{Time, TimeRange};
-use crossbeam_channel::bounded;
+use crossbeam_channel::{Receiver, bounded};
 use mcap::records::{MessageHeader, op};
 use mcap::{Compression, WriteOptions, Writer};
 
@@ -121,7 +121,7 @@ fn write(path: &Path, bytes: u64, is_indexed: bool) -> Result<()> {
             let from = usize::try_from(tick % 1000)?;
             put(image, from..image_data.len())?;
         }
-        // Three bits of eight, and what the codec makes of the rest.
+        // An estimate: three of eight bits of the images are noise.
         let file = if compression.is_some() { raw / 2 } else { raw };
         if file > bytes {
             break;
@@ -190,7 +190,7 @@ fn jumps(path: &Path) -> Result<f64> {
     let (mut immediate, span) = jumper(path)?;
     let first = immediate(span - 1)?.millis;
     drop(immediate);
-    // The same on a bag that was opened anew, after some time at the beginning.
+    // The same on a bag that was opened again, after the look-up in the background.
     let (mut jump, _) = jumper(path)?;
     let started = Instant::now();
     while jump(0)?.is_learning {
@@ -212,7 +212,7 @@ fn jumps(path: &Path) -> Result<f64> {
     Ok(p50)
 }
 
-/// A jump that was made.
+/// The figures of one jump.
 struct Jumped {
     millis: f64,
     /// Whether latched messages are still being looked up in the background.
@@ -224,10 +224,7 @@ fn jumper(path: &Path) -> Result<(impl FnMut(u64) -> Result<Jumped> + use<>, u64
     let bag = Bag::open(&[path])?;
     let range = bag.range().context("there are messages")?;
     let span = u64::try_from(range.duration().as_nanos())?;
-    let (ring, bell) = bounded(1);
-    let wake: Waker = Arc::new(move || {
-        let _ = ring.try_send(());
-    });
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), Selection::all(&bag), 64 << 20, wake);
     let jump = move |offset: u64| {
         let from = StartAt::At(Time::from_mcap(range.start().to_mcap() + offset));
@@ -249,7 +246,7 @@ fn jumper(path: &Path) -> Result<(impl FnMut(u64) -> Result<Jumped> + use<>, u64
                     });
                 }
                 CuePoll::Item(Cued::Damage(damage)) => bail!("{damage}"),
-                CuePoll::Pending => bell.recv()?,
+                CuePoll::Pending => woken.recv()?,
                 CuePoll::End => bail!("no message"),
             }
         }
@@ -304,11 +301,17 @@ fn decompress(path: &Path) -> Result<f64> {
     Ok(rate)
 }
 
-fn cue(bag: &Bag, from: StartAt, direction: Direction) -> Result<usize> {
-    let (ring, bell) = bounded(1);
-    let wake: Waker = Arc::new(move || {
-        let _ = ring.try_send(());
+/// A waker for a read-ahead, and the channel in which its calls arrive.
+fn waker() -> (Waker, Receiver<()>) {
+    let (wake, woken) = bounded(1);
+    let waker: Waker = Arc::new(move || {
+        let _ = wake.try_send(());
     });
+    (waker, woken)
+}
+
+fn cue(bag: &Bag, from: StartAt, direction: Direction) -> Result<usize> {
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, wake);
     let mut cue = cues.start(CueAt {
         from,
@@ -322,7 +325,7 @@ fn cue(bag: &Bag, from: StartAt, direction: Direction) -> Result<usize> {
         match cue.poll() {
             CuePoll::Item(Cued::Message(message)) => bytes += message.payload.len(),
             CuePoll::Item(other) => bail!("{other:?}"),
-            CuePoll::Pending => bell.recv()?,
+            CuePoll::Pending => woken.recv()?,
             CuePoll::End => return Ok(bytes),
         }
     }

@@ -3,8 +3,8 @@
 //!
 //! `cargo bench --bench follow`: two sessions on loopback in this process.
 
-#![expect(clippy::print_stdout, reason = "the output is its job")]
-#![expect(clippy::disallowed_methods, reason = "measures wall time")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
 use std::net::TcpListener;
 use std::time::Instant;

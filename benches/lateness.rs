@@ -15,7 +15,7 @@ use std::time::Instant;
 use bagplay::bag::{Bag, Cues, Selection};
 use bagplay::output::{Event, Recording};
 use bagplay::player::{ClockOptions, Options, Player, Source};
-use bagplay::time::Duration;
+use bagplay::time::{Duration, Ros, Time};
 use hdrhistogram::Histogram;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
@@ -121,9 +121,9 @@ fn play(bag: &Bag) -> Result<Histogram<u64>, Box<dyn Error>> {
     player.start(options, Source::of(cues), out)?.join()?;
     let sent: Vec<_> = sent.try_iter().collect();
     let (origin, first) = *sent.first().ok_or("nothing was played")?;
-    let offset = |(at, t): &(Instant, _)| {
+    let offset = |(at, t): &(Instant, Time<Ros>)| {
         let wall = i64::try_from(at.duration_since(origin).as_nanos()).unwrap_or(i64::MAX);
-        wall - first_to(first, *t)
+        wall - t.saturating_since(first).as_nanos()
     };
     let earliest = sent.iter().map(offset).min().unwrap_or(0);
     let mut late = histogram()?;
@@ -131,11 +131,4 @@ fn play(bag: &Bag) -> Result<Histogram<u64>, Box<dyn Error>> {
         late.saturating_record(u64::try_from(offset(one) - earliest)?);
     }
     Ok(late)
-}
-
-fn first_to(
-    first: bagplay::time::Time<bagplay::time::Ros>,
-    t: bagplay::time::Time<bagplay::time::Ros>,
-) -> i64 {
-    t.saturating_since(first).as_nanos()
 }

@@ -4,7 +4,7 @@
 //! clocks of the time library, alone and by eight threads at once, while a source ticks at 1 kHz.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-#![expect(clippy::disallowed_methods, reason = "a benchmark looks at the watch")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 #![expect(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
 
 use std::hint::black_box;
@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     waiting()
 }
 
-/// Ticks and timers with those who wait, each on a clock of its own.
+/// Ticks with waiting timers and threads, each on a clock of its own.
 fn waiting() -> Result<(), Box<dyn std::error::Error>> {
     let start = Time::from_nanos(1);
     let row = |name: &str, cost: f64| println!("{name:<42} {cost:>8.1}");

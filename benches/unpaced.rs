@@ -30,14 +30,14 @@ const RECORDINGS: [(&str, u64, usize, u64); 3] = [
 ];
 
 fn main() -> Result<(), Failure> {
-    println!("flat out on loopback, median of {TURNS} turns");
+    println!("unpaced on loopback, median of {TURNS} turns");
     println!(
         "{:<18} {:>14} {:>14} {:>7} {:>6}",
         "", "loop msg/s", "player msg/s", "ratio", "lost"
     );
     let dir = tempfile::tempdir()?;
     for (name, messages, size, chunk) in RECORDINGS {
-        let path = dir.path().join("flat.mcap");
+        let path = dir.path().join("unpaced.mcap");
         write_recording(&path, messages, size, chunk)?;
         let bag = Bag::open(&[&path])?;
         let (mut bare, mut player, mut lost) = (Vec::new(), Vec::new(), 0);
@@ -63,7 +63,7 @@ fn median(mut rates: Vec<f64>) -> f64 {
     rates[rates.len() / 2]
 }
 
-/// A session that listens on a free port of loopback, with what sends through it.
+/// Sends all messages of a bag to the subscriber at an endpoint on which it listens.
 type Sender = fn(&str, &Bag, &Listener) -> Result<(), Failure>;
 
 /// Counts what arrives, in a session of its own.
@@ -79,9 +79,7 @@ impl Listener {
     }
 }
 
-/// One way of sending to a subscriber that counts: messages per second until the last arrives, and the number of lost
-/// ones.
-/// and how many have not.
+/// Sends to a subscriber that counts: messages per second until the last one arrives, and the number of lost ones.
 #[expect(
     clippy::disallowed_methods,
     clippy::cast_precision_loss,
@@ -185,15 +183,15 @@ fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<(), Failure> {
     };
     let (out, _) = session.advertise(&[played], None)?;
     matched.recv_timeout(std::time::Duration::from_secs(10))?;
-    let flat_out = Player::new();
-    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, flat_out.waker());
+    let player = Player::new();
+    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
     let recording = bag.range().ok_or("no messages")?;
     let options = Options {
         pace: Pace::Max,
         ..Options::new(recording)
     };
     listener.begin();
-    let (_, out) = flat_out.start(options, Source::of(cues), out)?.join()?;
+    let (_, out) = player.start(options, Source::of(cues), out)?.join()?;
     drop(out);
     session.close();
     Ok(())

@@ -1,9 +1,9 @@
-//! 40 commands a second, at random but seeded, against a running player: the laws hold in its transcript.
+//! 40 commands per second, random but seeded, for a running player whose transcript is checked against the laws.
 //!
-//! A process of its own, so that its memory can be looked at. Ten seconds by default; CI sets
-//! `BAGPLAY_SOAK_SECONDS` to 60. A real recording, the real read-ahead, the real thread; only the
-//! network is left out, so that every call of the output is seen in order. Each generation is held
-//! against a plain walk from where it landed: nothing may be missing from it, or be there twice.
+//! It is a process of its own, so that its memory can be measured. It runs for ten seconds by default; CI sets
+//! `BAGPLAY_SOAK_SECONDS` to 60. Recording, read-ahead and thread are the real ones. The network is left out, so that
+//! every call of the output is seen in order. Each generation is compared with a plain walk from its landing: no message
+//! may be missing or repeated.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
@@ -23,9 +23,9 @@ use crossbeam_channel::RecvTimeoutError;
 
 const SEED: u64 = 0x00b4_6b1a_4902_6112;
 const PER_SECOND: u64 = 40;
-/// Of so many commands one comes behind a stop, which ends the run and begins another.
+/// On average, one of so many commands comes after a stop, which ends the run; then another run begins.
 const STOP_EVERY: u64 = 40;
-/// What the process may grow by after it has warmed up.
+/// How many bytes the process may grow by in the last two thirds of the test.
 const GROWTH: u64 = 8 << 20;
 
 /// xorshift64*: the same commands on every machine.
@@ -78,7 +78,7 @@ enum Event {
 struct Transcript(SyncSender<Event>);
 
 impl Transcript {
-    /// A reader that found a law broken is gone; it says so when it is joined.
+    /// A reader that found a broken law has panicked, which is reported when it is joined.
     fn tell(&self, event: Event) {
         let _ = self.0.send(event);
     }
@@ -97,13 +97,13 @@ impl Output for Transcript {
     }
 }
 
-/// What has been seen of one generation, and what a plain walk over the bag says about it.
+/// What has been seen of one generation, and the walk over the bag with which it is compared.
 struct Generation {
     segment: Segment,
     landing: Time<Ros>,
-    /// What has to be sent next, in turn.
+    /// The messages that have to be sent next.
     ahead: Peekable<Cursor>,
-    /// The refills that have to come next, once one came.
+    /// The refills that have to come next, after the first one.
     refills: Option<Peekable<std::vec::IntoIter<Key>>>,
     clock: Option<Time<Ros>>,
     last: Option<Time<Ros>>,
@@ -170,7 +170,7 @@ impl Generation {
         let refills = self.refills.get_or_insert_with(|| {
             let (latched, damage) = bag.latched(&Selection::all(bag), landing);
             assert_eq!(damage, []);
-            // What stands right at the landing comes in its turn, if it is still to come.
+            // Forwards, messages at the landing itself are played and not sent as refills.
             let keys = latched.iter().map(|message| message.key);
             let keys = keys.filter(|key| is_reverse || key.time < landing);
             keys.collect::<Vec<_>>().into_iter().peekable()
@@ -178,7 +178,8 @@ impl Generation {
         assert_eq!(refills.next(), Some(key), "refills at {landing}");
     }
 
-    /// True if it was not the first at the place of landing: only a step back lands within a stamp.
+    /// True if it was not the first message at the time of the landing: only a step back lands between messages of one
+    /// time.
     fn due(&mut self, key: Key) -> bool {
         assert!(
             self.clock.is_some(),
@@ -216,14 +217,14 @@ impl Generation {
     }
 }
 
-/// Reads a transcript and holds it against the laws.
+/// Reads a transcript and checks it against the laws.
 struct Laws {
     bag: Bag,
     now: Option<Generation>,
     messages: u64,
     refills: u64,
     jumps: u64,
-    /// Generations that began after a message of the same stamp.
+    /// Generations that began after a message of the same time.
     within: BTreeSet<u64>,
 }
 
@@ -278,18 +279,18 @@ fn resident() -> u64 {
     statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// A player that runs, and who reads its transcript.
+/// A running player, and the reader of its transcript.
 struct Run {
     transport: Transport,
     running: Running<Transcript>,
     reader: JoinHandle<Laws>,
-    /// The last generation that an answer told of.
+    /// The last generation that an answer showed.
     seen: u64,
-    /// The generations in which a step back was asked for; it lands soon after.
+    /// The generations in which a step back was requested; it lands soon after.
     stepped: BTreeSet<u64>,
 }
 
-/// What all runs came to.
+/// The sums over all runs.
 #[derive(Default)]
 struct Total {
     messages: u64,
@@ -338,23 +339,23 @@ impl Run {
         if matches!(command, Command::Step(n) if n < 0) {
             self.stepped.insert(generation);
         }
-        // The pace of the commands; a player that ends early ends the wait.
+        // The interval between commands; a player that ends early ends the wait.
         let done = self.running.done();
         let _ = done.recv_timeout(Std::from_millis(1_000 / PER_SECOND));
     }
 
-    /// Stops it, with more commands right behind the stop.
+    /// Stops the player, with more commands right after the stop.
     fn stop(self, more: impl Iterator<Item = Command>, total: &mut Total) {
         self.transport.send(Command::Stop).unwrap();
         for command in more {
-            // It may be gone by now, which is as good.
+            // The player may have ended by now.
             let _ = self.transport.send(command);
         }
         let done = self.running.done().recv_timeout(Std::from_secs(60));
         assert_eq!(
             done,
             Err(RecvTimeoutError::Disconnected),
-            "it plays on after a stop"
+            "the player goes on after a stop"
         );
         let (report, out) = self.running.join().unwrap();
         drop(out);

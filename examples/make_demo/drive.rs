@@ -14,7 +14,7 @@ pub(crate) const START: Duration = Duration::from_secs(1_760_000_000);
 /// When most of the robot's nodes were started.
 const NODES_STARTED: Duration = Duration::from_secs(1_759_999_994);
 
-/// A message as the recorder got it; times since the epoch.
+/// A message as the recorder received it; times since the epoch.
 pub(crate) struct Recorded {
     pub(crate) topic: &'static Topic,
     /// Received, which is `log_time`.
@@ -24,7 +24,7 @@ pub(crate) struct Recorded {
     pub(crate) data: Vec<u8>,
 }
 
-/// How a topic's messages come, in seconds.
+/// The timing of a topic's messages, in seconds.
 struct Pace {
     period: f64,
     /// When the first one is sampled.
@@ -35,75 +35,51 @@ struct Pace {
     jitter: f64,
 }
 
+impl Pace {
+    const fn new(period: f64, phase: f64, work: f64, jitter: f64) -> Self {
+        Self {
+            period,
+            phase,
+            work,
+            jitter,
+        }
+    }
+}
+
 /// All messages of the session in the order of the file.
 pub(crate) fn session() -> Result<Vec<Recorded>> {
     let mut all = latched()?;
     let mut noise = Noise::new(200);
-    let pace = Pace {
-        period: 0.005,
-        phase: 0.0021,
-        work: 0.0003,
-        jitter: 20e-6,
-    };
+    let pace = Pace::new(0.005, 0.0021, 0.0003, 20e-6);
     all.extend(stream(&topics::IMU, &pace, |t, stamp| {
         messages::imu(t, stamp, &mut noise)
     })?);
-    let pace = Pace {
-        period: 0.02,
-        phase: 0.0042,
-        work: 0.0004,
-        jitter: 100e-6,
-    };
+    let pace = Pace::new(0.02, 0.0042, 0.0004, 100e-6);
     all.extend(stream(&topics::ODOM, &pace, messages::odom)?);
     let mut wheels = Wheels::default();
     let mut before = 0.0;
-    let pace = Pace {
-        period: 0.01,
-        phase: 0.0042,
-        work: 0.0006,
-        jitter: 100e-6,
-    };
+    let pace = Pace::new(0.01, 0.0042, 0.0006, 100e-6);
     all.extend(stream(&topics::TF, &pace, |t, stamp| {
         wheels = wheels.rolled(before, t);
         before = t;
         messages::tf(t, stamp, &wheels)
     })?);
     let mut noise = Noise::new(10);
-    let pace = Pace {
-        period: 0.1,
-        phase: 0.013,
-        work: 0.1012,
-        jitter: 200e-6,
-    };
+    let pace = Pace::new(0.1, 0.013, 0.1012, 200e-6);
     all.extend(stream(&topics::SCAN, &pace, |t, stamp| {
         messages::scan(t, stamp, &mut noise)
     })?);
-    let pace = Pace {
-        period: 0.1,
-        phase: 0.037,
-        work: 0.0125,
-        jitter: 300e-6,
-    };
+    let pace = Pace::new(0.1, 0.037, 0.0125, 300e-6);
     all.extend(stream(&topics::CAMERA, &pace, messages::camera)?);
-    let pace = Pace {
-        period: 1.0,
-        phase: 0.5,
-        work: 0.001,
-        jitter: 0.002,
-    };
+    let pace = Pace::new(1.0, 0.5, 0.001, 0.002);
     all.extend(stream(&topics::DIAGNOSTICS, &pace, messages::diagnostics)?);
-    let pace = Pace {
-        period: 0.01,
-        phase: 0.0,
-        work: 0.0002,
-        jitter: 50e-6,
-    };
+    let pace = Pace::new(0.01, 0.0, 0.0002, 50e-6);
     all.extend(stream(&topics::CLOCK, &pace, |t, _| messages::clock(t))?);
     all.sort_by_key(|message| message.received);
     Ok(out_of_order(all))
 }
 
-/// Messages of `topic` over the whole session, but for those that the power cut prevented.
+/// Messages of `topic` over the whole session, except those that the power cut prevented.
 fn stream(
     topic: &'static Topic,
     pace: &Pace,
@@ -165,7 +141,7 @@ fn since_epoch(time: f64) -> Duration {
     START + Duration::from_secs_f64(time)
 }
 
-/// A recorder's threads seldom write two messages the wrong way round: one pair in 800.
+/// The threads of a recorder sometimes write two messages in the wrong order: here one pair in 800.
 fn out_of_order(mut messages: Vec<Recorded>) -> Vec<Recorded> {
     let mut noise = Noise::new(800);
     for at in 1..messages.len() {

@@ -1,8 +1,8 @@
 //! Makes `testdata/demo.mcap`: 30 s of a small robot that drives a lap in a room.
 //!
 //! `cargo run --example make_demo [PATH]`. The file is the same, byte for byte, each time.
-//! Read on in `drive` (who speaks when), `messages` (what they say), `course` and `room` (the world),
-//! `recorder` (the file).
+//! `drive` has the times of the messages, `messages` their contents, `course` and `room` the path of the robot and its
+//! surroundings, `recorder` the file.
 
 mod camera;
 mod cdr;

@@ -155,7 +155,7 @@ pub(crate) fn camera(time: f64, stamp: Duration) -> Result<Vec<u8>> {
     Ok(cdr.into_bytes())
 }
 
-/// A simulator on the same network left its clock on: it began at 1 s and has nothing to do with us.
+/// The clock of a simulator on the same network: it began at 1 s and is unrelated to the robot.
 pub(crate) fn clock(time: f64) -> Result<Vec<u8>> {
     let mut cdr = Cdr::new();
     cdr.time(Duration::from_secs(1) + Duration::from_secs_f64(quantised(time, 0.01)))?;

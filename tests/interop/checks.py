@@ -1,4 +1,4 @@
-"""What holds for every run of the player, whatever it plays."""
+"""Checks for every run of the player, whatever it plays."""
 
 import re
 
@@ -30,7 +30,7 @@ def attached(node: Node, topic: str) -> None:
     samples = node.of(topic)
     assert all(len(sample.attachment) == ATTACHMENT_LENGTH for sample in samples), topic
     assert all(sample.attachment[16] == 16 for sample in samples), topic
-    # The clock ticks before we join; of all else we are there for the first message.
+    # The clock ticks before this node joins; of other topics it receives the first message.
     first = samples[0].sequence if topic == CLOCK.name else 1
     numbers = [sample.sequence for sample in samples]
     assert numbers == list(range(first, first + len(samples))), f"{topic}: {numbers[:3]}…{numbers[-1]}"
@@ -43,7 +43,7 @@ def attached(node: Node, topic: str) -> None:
 
 
 def type_hashes(node: Node, topics) -> None:
-    """The hash in the graph is the recorded one, else what `rosbags` makes of the definition."""
+    """The hash in the graph is the recorded one, or else the one that `rosbags` computes from the definition."""
     for topic in topics:
         (token,) = node.publishers(topic.name)
         assert token.split("/")[11] == topic.hash, topic.name
@@ -51,7 +51,7 @@ def type_hashes(node: Node, topics) -> None:
 
 
 def arrival_order(node: Node, expected: list[Message]) -> None:
-    """Over all reliable topics the messages came in the order of the recording, and over all best effort topics."""
+    """All reliable topics together kept the order of the recording, and so did all best effort topics."""
     played = {message.topic for message in expected}
     reliable = {topic for topic in played if is_reliable(node, topic)}
     for topics in (reliable, played - reliable):
@@ -63,7 +63,7 @@ def arrival_order(node: Node, expected: list[Message]) -> None:
 
 
 def is_reliable(node: Node, topic: str) -> bool:
-    """What the publisher's token says: the first field of its QoS, empty for the default."""
+    """By the publisher's token: the first field of its QoS, which is empty for the default."""
     (token,) = node.publishers(topic)
     return token.rsplit("/", 1)[1].split(":")[0] in ("", "1")
 

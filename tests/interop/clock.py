@@ -1,4 +1,4 @@
-"""What has to hold for `/clock` while one generation is played forward."""
+"""Checks of `/clock` while one generation is played forward."""
 
 import statistics
 
@@ -30,12 +30,12 @@ def stamped(node: Node, expected: list[Message]) -> list[tuple[Sample, int]]:
 
 
 def agrees_with_messages(node: Node, expected: list[Message]) -> None:
-    """No tick is past a message that was put after it; a new one not before a message put ahead of it.
+    """No tick is past a message that was put after it, and no new tick is before a message that was put earlier.
 
-    (While a put waits for a slow receiver the last tick is repeated: it stays what it was.)
+    While a put waits for a slow receiver, the last tick is repeated.
 
-    In the order in which they were put, which the source times tell: one thread puts both. A clock on a
-    grid has a priority of its own and may overtake messages on the way.
+    Ticks and messages are compared in the order in which they were put. Source times show it, because one thread puts
+    both. A clock on a grid has a priority of its own and may overtake messages on the network.
     """
     walk = sorted(stamped(node, expected), key=lambda one: one[0].source_time)
     data = {sample.priority for sample, _ in walk if sample.topic != CLOCK.name}
@@ -55,9 +55,9 @@ def agrees_with_messages(node: Node, expected: list[Message]) -> None:
 
 
 def slope(samples: list[tuple[Sample, int]], span: float) -> float:
-    """How much faster the stamps went than the receiver's time: the median over all spans of so many seconds.
+    """The rate of the stamps by the receiver's time: the median over all spans of so many seconds.
 
-    So a machine that stands still for a moment does not show.
+    A short halt of the machine does not change it.
     """
     slopes, last = [], 0
     for sample, start in samples:

@@ -1,8 +1,9 @@
-"""A ROS 2 node of zenoh 1.7, as rmw_zenoh makes one, that is there before any router. A program of its own: run with
+"""A ROS 2 node of zenoh 1.7, configured as by rmw_zenoh, that starts before any router. A program of its own: run with
 the Python that has that release, as `early_node.py PORT KEY TOKEN…`.
 
 It subscribes to KEY, declares each TOKEN (`{zid}` is its session's id) and looks for a router on loopback port PORT.
-Prints `ready` when all is declared, then the count and the sum of sizes of what came, when a line comes in."""
+Prints `ready` when all is declared. Then it prints the number and the total size of the received messages for each
+line of input."""
 
 import json
 import sys

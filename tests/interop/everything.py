@@ -1,4 +1,4 @@
-"""Whatever PyPI `mcap` can read of a path: files, also cut or packed ones, and rosbag2 directories."""
+"""Messages as PyPI `mcap` reads them: of files, also cut or compressed ones, and of rosbag2 directories."""
 
 import io
 import struct
@@ -38,13 +38,13 @@ def unpacked(path: Path) -> io.BytesIO:
 
 
 def whole(file: io.BytesIO) -> Iterator[Message]:
-    """By the reader that needs no index and gives the order of the file."""
+    """Read without the index, in the order of the file."""
     for _, channel, message in NonSeekingReader(file).iter_messages(log_time_order=False):
         yield Message(channel.topic, message.log_time, message.publish_time, message.data)
 
 
 def before_the_cut(file: io.BytesIO) -> Iterator[Message]:
-    """Up to the first error, so of chunks only those that are all there."""
+    """Read up to the first error, so only complete chunks are included."""
     topics: dict[int, str] = {}
     try:
         for record in StreamReader(file).records:
@@ -53,10 +53,10 @@ def before_the_cut(file: io.BytesIO) -> Iterator[Message]:
             elif isinstance(record, Record):
                 topic = topics[record.channel_id]
                 yield Message(topic, record.log_time, record.publish_time, record.data)
-    # The reader says what is missing in two ways.
+    # The reader reports a cut by either exception.
     except (McapError, struct.error):
         return
-    raise AssertionError("it was said to be cut, and is not")
+    raise AssertionError("the file should be cut and is not")
 
 
 def received(messages: list[Message]) -> list[Message]:

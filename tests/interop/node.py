@@ -1,4 +1,4 @@
-"""A ROS 2 node of our own on eclipse-zenoh: subscribes, shows itself in the graph, writes all down."""
+"""A ROS 2 node of our own on eclipse-zenoh: it subscribes, appears in the graph and records what it receives."""
 
 import json
 import threading
@@ -48,7 +48,7 @@ class Sample:
 
 
 def session(port: int, timeout: float = 60) -> zenoh.Session:
-    """A peer as rmw_zenoh makes one: connected to the router on loopback port `port`, which tells it of the others."""
+    """A peer configured as by rmw_zenoh, which finds other peers by the router on loopback port `port`."""
     config = zenoh.Config()
     for key, value in {
         "mode": "peer",
@@ -80,7 +80,7 @@ def session(port: int, timeout: float = 60) -> zenoh.Session:
 
 
 def token(zid: str, entity: int, topic: Topic) -> str:
-    """What a node called `interop` in that session declares for a subscription."""
+    """The token that a node `interop` in that session declares for a subscription."""
     name = topic.name.replace("/", "%")
     qos = ":1:,10:,:,:,," if topic.latched else "::,10:,:,:,,"
     return f"@ros2_lv/0/{zid}/0/{entity}/MS/%/%/interop/{name}/{topic.dds_type}/{topic.hash}/{qos}"
@@ -89,7 +89,7 @@ def token(zid: str, entity: int, topic: Topic) -> str:
 class Node:
     """Subscribes to `topics` on any type hash; `samples` is in the order of arrival on the link.
 
-    They are joined in that order: the player may begin with the last one, so the clock comes first.
+    Topics are joined in the given order. The player may begin when the last one is joined, so the clock is named first.
     """
 
     def __init__(self, port: int, topics: Iterable[Topic]):
@@ -102,7 +102,7 @@ class Node:
         self._session = session(port)
         self._entities = []
         self._joined = 0
-        # Like those of samples, so that what was said before them is known before them.
+        # Called on the same thread as those of samples, so that tokens from before a sample are known before it.
         seen = zenoh.handlers.Callback(self._seen, indirect=False)
         liveliness = self._session.liveliness()
         self._entities.append(liveliness.declare_subscriber("@ros2_lv/0/**", seen, history=True))
@@ -147,7 +147,7 @@ class Node:
             self._arrived.notify_all()
 
     def _seen(self, sample: zenoh.Sample) -> None:
-        # Tokens that go are kept: the tests look after the player has left.
+        # Tokens that were undeclared are kept, because tests use them after the player has ended.
         if sample.kind == zenoh.SampleKind.PUT:
             with self._arrived:
                 self.tokens.add(str(sample.key_expr))
@@ -157,20 +157,20 @@ class Node:
         return [sample for sample in self.samples if sample.topic == topic]
 
     def publishers(self, topic: str) -> list[str]:
-        """The tokens of others that publish `topic`."""
+        """The tokens of the publishers of `topic`."""
         name = topic.replace("/", "%")
         with self._arrived:
             chunks = [(token, token.split("/")) for token in self.tokens]
         return [token for token, c in chunks if c[5] == "MP" and c[9] == name]
 
     def wait_for(self, condition, timeout: float) -> None:
-        """Until `condition(self)` holds after something has arrived."""
+        """Waits until `condition(self)` holds; it is checked whenever something has arrived."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: condition(self), timeout):
                 raise TimeoutError(f"{len(self.samples)} samples and {len(self.tokens)} tokens so far")
 
     def settle(self, expected: list[Message], until: int | None = None, timeout: float = 60) -> None:
-        """After the player has gone: `expected`, the clock at `until` and who publishes, if they come at all."""
+        """After the player has ended: waits for `expected`, the clock at `until` and the tokens of the publishers."""
         counts = Counter(message.topic for message in expected)
 
         def is_settled(node: Node) -> bool:
@@ -180,10 +180,10 @@ class Node:
         try:
             self.wait_for(is_settled, timeout)
         except TimeoutError:
-            pass  # The caller compares and says what is missing.
+            pass  # The caller compares and reports what is missing.
 
     def has_shown(self, time_ns: int | None) -> bool:
-        """Whether the clock has come that far."""
+        """Whether the clock has reached that time."""
         return time_ns is None or (self.shown is not None and self.shown >= time_ns)
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ HOUSE = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("PLAY_BIN", HOUSE / "target/release/play"))
 
 
-# What a developer has set must not show.
+# Variables of the developer's environment that would affect the player.
 FOREIGN = ("ZENOH_", "ROS_", "BAGPLAY_", "RUST_LOG", "NO_COLOR", "COLORFGBG", "LC_ALL")
 
 
@@ -26,7 +26,7 @@ def environment() -> dict[str, str]:
 @dataclass(frozen=True)
 class Run:
     exit: int
-    # None if it came to none.
+    # None if the run printed none.
     summary: dict | None
     stderr: str
 
@@ -48,7 +48,7 @@ def play_to_nobody(recording: Path, *arguments: str, timeout: float = 180) -> Ru
 
 
 def free_port() -> int:
-    """A loopback port nobody listens on, out of those that the system gives to no connection by itself."""
+    """A loopback port on which nobody listens, outside the range that the system assigns to connections."""
     while True:
         port = random.randrange(20_000, 32_000)
         with socket.socket() as probe:
@@ -60,7 +60,7 @@ def free_port() -> int:
 
 
 class Player:
-    """`play RECORDING ARGUMENTS… --listen …`; gone by the end of the `with` block, whatever happens."""
+    """`play RECORDING ARGUMENTS… --listen …`; killed at the end of the `with` block if it still runs."""
 
     def __init__(self, recording: Path, *arguments: str, port: int | None = None):
         assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
@@ -78,7 +78,7 @@ class Player:
         )
 
     def finish(self, timeout: float) -> dict:
-        """Waits for a good end, returns the summary."""
+        """Waits for a successful end; returns the summary."""
         assert self.exit_code(timeout) == 0, self.stderr()
         summary = json.loads(self.stdout())
         assert summary["ended"] == "end"
@@ -93,10 +93,10 @@ class Player:
     def interrupt(self) -> None:
         self._process.send_signal(signal.SIGINT)
 
-    def wait_until_it_says(self, words: str, timeout: float = 60) -> None:
+    def wait_for_log(self, words: str, timeout: float = 60) -> None:
         deadline = time.monotonic() + timeout
         while words not in self.stderr():
-            assert time.monotonic() < deadline, f"it never said {words!r}\n{self.stderr()}"
+            assert time.monotonic() < deadline, f"{words!r} was not logged in time\n{self.stderr()}"
             time.sleep(0.01)
 
     def stdout(self) -> str:

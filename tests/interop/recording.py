@@ -1,4 +1,4 @@
-"""A recording as PyPI `mcap` and `rosbags` read it: what the player has to put on the wire."""
+"""A recording as PyPI `mcap` and `rosbags` read it: the messages that the player has to send."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,7 @@ class Topic:
     name: str
     type_name: str
     definition: str
-    # As recorded; "" if the recorder did not know it.
+    # As recorded; "" if the recording has none.
     recorded_hash: str
     qos: str
 

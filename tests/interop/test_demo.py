@@ -11,7 +11,7 @@ import clock
 from node import CLOCK, Node
 from player import Player
 
-# 15 s: long enough for 1 % of the rate to be more than a busy machine takes away.
+# 15 s: so long that the delays of a busy machine are less than 1 % of it.
 RATE = 2.0
 HERTZ = 100.0
 LAST_TO_JOIN = "/scan"
@@ -19,7 +19,7 @@ LAST_TO_JOIN = "/scan"
 
 @pytest.fixture(scope="module")
 def run(demo):
-    """One run: who was told what, and what the player said in the end."""
+    """One run: what the node received, and the summary of the player."""
     arguments = ["--clock", f"{HERTZ:g}", "--rate", f"{RATE:g}", "--wait-for-subscribers"]
     first = [topic for name, topic in demo.topics.items() if name != LAST_TO_JOIN]
     expected = demo.without(CLOCK.name)
@@ -43,7 +43,7 @@ def test_every_message_is_decoded_by_its_own_definition(demo):
     for message in demo.messages:
         topic = demo.topics[message.topic]
         again = topic.store.serialize_cdr(topic.decode(message.data), topic.type_name)
-        # The serialiser leaves the padding at the very end out.
+        # The serialiser leaves out the padding at the end.
         assert message.data.startswith(bytes(again).rstrip(b"\0")), message.topic
 
 
@@ -52,7 +52,7 @@ def test_recorded_hashes_are_those_of_the_definitions(demo):
         assert topic.recorded_hash == topic.store.hash_rihs01(topic.type_name), topic.name
 
 
-def test_it_waits_for_the_last_subscriber_with_the_clock_at_the_start(run, demo):
+def test_the_player_waits_for_the_last_subscriber_with_the_clock_at_the_start(run, demo):
     assert {sample.topic for sample in run.waiting} == {CLOCK.name}
     assert {clock.value(sample) for sample in run.waiting} == {demo.start}
 
@@ -61,7 +61,7 @@ def test_every_message_arrives_unchanged(run):
     checks.same_messages(run.node, run.expected)
 
 
-def test_topics_of_one_reliability_keep_their_order_to_each_other(run):
+def test_messages_of_one_reliability_arrive_in_the_recorded_order(run):
     checks.arrival_order(run.node, run.expected)
 
 
@@ -77,7 +77,7 @@ def test_offered_qos_is_the_recorded_one(run, demo):
         assert reliability == ("2" if "best_effort" in topic.qos else ""), topic.name
 
 
-def test_clock_token_is_that_of_a_clock(run):
+def test_clock_token_has_the_type_and_profile_of_a_clock(run):
     (token,) = run.node.publishers(CLOCK.name)
     assert token.split("/")[10:] == [CLOCK.dds_type, CLOCK.hash, "2::,1:,:,:,,"]
 
@@ -107,27 +107,27 @@ def test_clock_and_messages_agree(run):
     clock.agrees_with_messages(run.node, run.expected)
 
 
-def test_clock_ticks_as_often_as_asked(run, demo):
+def test_clock_ticks_at_the_requested_rate(run, demo):
     rolling = [s for s in run.node.of(CLOCK.name) if demo.start < clock.value(s) < demo.end]
     steps = [b.source_time - a.source_time for a, b in zip(rolling, rolling[1:])]
     assert statistics.median(steps) == pytest.approx(1e9 / HERTZ, rel=0.05)
-    # Those that a machine which stands still has missed are not made up for.
+    # Ticks that were missed during a halt of the machine are not made up for.
     ticks = HERTZ * (rolling[-1].source_time - rolling[0].source_time) / 1e9
     assert 0.8 * ticks <= len(steps) <= 1.01 * ticks
 
 
-def test_clock_ticks_through_the_silence(run, demo):
+def test_clock_ticks_during_a_gap_without_messages(run, demo):
     times = [message.log_time for message in demo.messages]
     length, start = max((b - a, a) for a, b in zip(times, times[1:]))
     inside = [value for value in clock.values(run.node) if start < value < start + length]
     assert len(inside) >= 0.5 * HERTZ * (length / 1e9) / RATE
 
 
-def test_rate_is_the_asked_one(run, demo):
+def test_rate_is_the_requested_one(run, demo):
     walk = clock.stamped(run.node, run.expected)
     messages = [(sample, time) for sample, time in walk if sample.topic != CLOCK.name]
     ticks = [(s, t) for s, t in walk if s.topic == CLOCK.name and demo.start < t < demo.end]
-    # A machine that gives the player no time shows as "stalled".
+    # Time that the machine withheld from the player counts as "stalled".
     held = run.summary["held_ms"]
     assert clock.slope(messages, span=1) == pytest.approx(RATE, rel=0.01), held
     assert clock.slope(ticks, span=1) == pytest.approx(RATE, rel=0.01), held
@@ -143,7 +143,7 @@ def test_summary_agrees_with_the_recording(run, demo):
 
 
 def test_unpaced_clock_shows_the_stamps_of_the_messages(demo):
-    """`--rate max`: what is reliable arrives whole; each value of the clock is a message's log time."""
+    """`--rate max`: all messages of reliable topics arrive; each value of the clock is a message's log time."""
     reliable = [t for t in demo.topics.values() if "best_effort" not in t.qos]
     names = [topic.name for topic in reliable]
     expected = [message for message in demo.messages if message.topic in names]

@@ -1,4 +1,4 @@
-"""ROS 2 nodes that are there before the player and any router: the usual order. Their zenoh is older than ours."""
+"""ROS 2 nodes that start before the player and any router, as is usual. Their zenoh is older than ours."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ class EarlyNode:
 
 @pytest.fixture
 def early(demo):
-    """A node that listens to /odom, wants another /imu and publishes /clock; and where it looks for a router."""
+    """A node that listens to /odom, wants another /imu and publishes /clock; and the port of its router."""
     port, odom, imu = free_port(), demo.topics["/odom"], demo.topics["/imu"]
     other = imu.hash.replace("RIHS01_", "RIHS01_0")[: len(imu.hash)]
     tokens = [
@@ -60,18 +60,18 @@ def early(demo):
         yield node, port
 
 
-def test_nodes_that_were_there_first_are_seen(demo, early):
+def test_nodes_that_started_first_are_found(demo, early):
     node, port = early
     want = demo.of("/odom")
     arguments = ["--clock", "--rate", "10", "--topics", "/odom", "/imu", "--wait-for-subscribers", "/odom"]
-    # Again: later runs find them as the first one did.
+    # Later runs find the nodes as the first one does.
     for run in (1, 2):
         with Player(demo.path, *arguments, port=port) as player:
             player.finish(timeout=60)
             said = player.stderr()
         assert "/interop gets nothing of /imu" in said
         assert "/interop publishes /clock too" in said
-        # What has left the player may be on its way through the node yet.
+        # The last messages may still be on their way to the node.
         total = (run * len(want), run * sum(len(message.data) for message in want))
         deadline = time.monotonic() + 60
         while node.received() != total:

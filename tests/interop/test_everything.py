@@ -1,7 +1,7 @@
 """Every path in $BAGPLAY_DATA, played to nobody: the digest is that of an independent reading.
 
-The table says what is expected of each file and each rosbag2 directory. What lies in the folder and is not
-in the table fails the test, as does what is in the table and not in the folder.
+The table has the expected result for each file and each rosbag2 directory. A path that is only in the folder or only in
+the table fails the test.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Expected:
     # The exit code without and with --strict.
     exit: int
     strict: int
-    # The kinds of damage that the summary tells.
+    # The kinds of damage in the summary.
     damage: tuple[str, ...] = ()
 
 
@@ -93,7 +93,7 @@ TABLE = {
     "turtlesim_ros2/turtlesim_ros2.mcap": SOUND,
     "web_json_protobuf/simple-protobuf.mcap": SOUND,
 }
-# What stands beside recordings and is none.
+# Files beside recordings.
 BESIDE = {"README.md", "metadata.yaml"}
 
 
@@ -125,7 +125,7 @@ def test_the_digest_is_that_of_an_independent_reading(data, name):
         assert run.summary["digest"] == digest(messages)
 
 
-# Whose messages were sent in another order than they were received, and some with nothing to reorder.
+# Recordings whose messages were sent in another order than they were received, and some where both orders are equal.
 SENT = [
     "ais_protobuf/test.mcap",
     "crazyflie/bag3",
@@ -149,7 +149,7 @@ SENT = [
 
 
 @pytest.mark.parametrize("name", SENT)
-def test_by_the_time_of_sending_it_is_that_of_the_same_messages_reordered(data, name):
+def test_the_digest_by_publish_time_is_that_of_the_reordered_messages(data, name):
     expected = TABLE[name]
     messages = everything.sent(everything.messages(data / name, is_cut=expected == CUT))
     run = play_to_nobody(data / name, "--message-order", "sent")

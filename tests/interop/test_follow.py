@@ -1,4 +1,4 @@
-"""The library follows a clock that is published by somebody else: a program of ours, a clock from here."""
+"""The library follows a clock of another implementation: the example `follow_clock`, and a clock from this test."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ from player import HOUSE, free_port
 
 PATIENCE = 30.0
 SECOND = 10**9
-# No part of a second, so that a wake-up at another time than a published one would show.
+# No divisor of a second, so that a wake-up at a time that was not published is noticed.
 STEP = 100_000_007
 KEY = f"0/clock/{CLOCK.dds_type}/{CLOCK.hash}"
 
@@ -35,11 +35,11 @@ def in_nanos(seconds: str) -> int:
     return int(whole) * SECOND + int(fraction)
 
 
-def rise(publisher, follower: "Follower", start: int, before: range = range(0)) -> range:
-    """Publishes times from `start` on until the follower has slept for a second; what was published.
+def publish_until_awake(publisher, follower: "Follower", start: int, before: range = range(0)) -> range:
+    """Publishes times from `start` on until the follower has slept for a second; returns the published times.
 
-    When it falls asleep nobody knows here, so there are as many as it takes. It may still have been about to
-    say that it woke when the time was one of `before`, and then says that or the start.
+    The number of times is open, because the test does not know when the follower falls asleep. The follower may first
+    print a time of `before` at which it woke earlier, or the start.
     """
     deadline = time.monotonic() + PATIENCE
     for last in itertools.count(start, STEP):
@@ -49,11 +49,11 @@ def rise(publisher, follower: "Follower", start: int, before: range = range(0)) 
             published = range(start, last + 1, STEP)
             assert said in published and said >= start + SECOND
             return published
-        assert time.monotonic() < deadline, "it never woke"
+        assert time.monotonic() < deadline, "the follower did not wake up"
 
 
 class Follower:
-    """The example `follow_clock`, and what it says."""
+    """The example `follow_clock`, and its output."""
 
     def __init__(self, port: int):
         binary = os.environ.get(
@@ -77,17 +77,17 @@ class Follower:
                 self._said.notify_all()
 
     def next(self, start: str) -> str:
-        """The next line that begins so; those before it are forgotten."""
+        """The next line that begins so; those before it are dropped."""
         with self._said:
             while True:
                 while self._lines:
                     line = self._lines.pop(0)
                     if line.startswith(start):
                         return line
-                assert self._said.wait(PATIENCE), f"it never said {start!r}"
+                assert self._said.wait(PATIENCE), f"{start!r} was not printed in time"
 
     def now(self, patience: float) -> int | None:
-        """The next time that it says it is, in nanoseconds; None if it says none for so long."""
+        """The next time that it prints, in nanoseconds; None if it prints none for so long."""
         with self._said:
             if not any(line.startswith("now") for line in self._lines):
                 self._said.wait(patience)
@@ -118,7 +118,7 @@ def router():
         yield session, port
 
 
-def test_a_clock_from_elsewhere_is_followed_through_its_jumps(router):
+def test_a_clock_of_another_implementation_is_followed_through_its_jumps(router):
     session, port = router
     follower = Follower(port)
     try:
@@ -129,16 +129,16 @@ def test_a_clock_from_elsewhere_is_followed_through_its_jumps(router):
             lambda status: is_heard.set() if status.matching else None
         )
         assert publisher.matching_status.matching or is_heard.wait(PATIENCE), "nobody subscribes"
-        # It is slept for a second of the clock's time, whatever the wall says.
+        # The follower sleeps for a second of the clock's time, not of wall time.
         publisher.put(message(100 * SECOND))
         assert follower.next("Started") == "Started 0.000000000 100.000000000"
-        published = rise(publisher, follower, 100 * SECOND)
-        # The last of them may have been passed over for this one.
+        published = publish_until_awake(publisher, follower, 100 * SECOND)
+        # The follower may have skipped the last of them for this one.
         publisher.put(message(7 * SECOND))
         _, before, after = follower.next("Backward").split()
         assert in_nanos(before) in published and after == "7.000000000"
         publisher.put(b"\x00\x01broken")
-        rise(publisher, follower, 7 * SECOND, published)
+        publish_until_awake(publisher, follower, 7 * SECOND, published)
         listener.undeclare()
     finally:
         follower.end()

@@ -1,4 +1,4 @@
-"""A subscriber that is stopped, as by a debugger: neither the end nor ctrl-C waits for it as zenoh's close does."""
+"""A subscriber whose process is stopped, as by a debugger: a run does not wait for it as long as zenoh's close does."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from recording import Recording
 
 DONE = 0
 INTERRUPTED = 130
-# Shorter than the ten seconds for which a closed link lingers.
+# Shorter than the ten seconds for which zenoh waits when it closes a link.
 PATIENCE = 8
 
 
@@ -37,28 +37,28 @@ def frozen(demo):
         player.__exit__()
 
 
-def test_who_is_frozen_is_told_of_and_left(frozen):
+def test_a_stopped_subscriber_is_reported_and_not_waited_for(frozen):
     player = frozen("--stall-timeout", "2")
     assert player.exit_code(timeout=PATIENCE) == DONE
     assert "a subscriber did not take the last messages" in player.stderr()
 
 
-def test_ctrl_c_leaves_who_is_frozen(frozen):
+def test_ctrl_c_ends_a_run_with_a_stopped_subscriber(frozen):
     player = frozen("--stall-timeout", "3600")
-    player.wait_until_it_says("ctrl-C leaves them")
+    player.wait_for_log("ctrl-C leaves them")
     player.interrupt()
     assert player.exit_code(timeout=PATIENCE) == INTERRUPTED
 
 
-class FreezesAtOnce(Node):
-    """Within the callback, or much would have been taken by then."""
+class StopsAtFirstMessage(Node):
+    """Stops its process within the callback; later it would have received more messages."""
 
     def arrived(self, sample) -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def freeze(path: Path, port: int) -> None:
-    with FreezesAtOnce(port, [Recording(path).topics["/odom"]]) as node:
+    with StopsAtFirstMessage(port, [Recording(path).topics["/odom"]]) as node:
         node.wait_for(lambda node: False, timeout=600)
 
 

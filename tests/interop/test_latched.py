@@ -1,4 +1,4 @@
-"""A late joiner is owed the latched messages: asked for as rmw_zenoh's subscriptions do."""
+"""A late joiner gets the latched messages. It requests them as the subscriptions of rmw_zenoh do."""
 
 import threading
 
@@ -10,7 +10,7 @@ from node import CLOCK, Node, session
 from player import Player
 from recording import digest
 
-# Most of it is left when the late ones have joined.
+# So slow that most of the recording is left when the late subscribers have joined.
 RATE = 1
 SECOND = 1_000_000_000
 # The camera's /tf_static comes at 1.7 s.
@@ -41,7 +41,7 @@ class LateSubscriber:
         )
 
     def settle(self, count: int, timeout: float = 60) -> None:
-        """Until `count` have come, if they do: the caller compares."""
+        """Waits for `count` messages or the timeout; the caller compares."""
         with self._arrived:
             self._arrived.wait_for(lambda: len(self.payloads) >= count, timeout)
 
@@ -59,7 +59,7 @@ def test_a_late_joiner_gets_the_latched_messages(demo):
             want = {name: [message.data for message in demo.of(name)] for name in subscribers}
             for name, subscriber in subscribers.items():
                 subscriber.settle(len(want[name]))
-            # Long enough for a message too many to show.
+            # A message too many would arrive by then.
             later = node.shown + 2 * SECOND
             node.wait_for(lambda node: node.has_shown(later), timeout=60)
             for name, subscriber in subscribers.items():
@@ -70,7 +70,7 @@ def test_a_late_joiner_gets_the_latched_messages(demo):
         assert player.exit_code(timeout=10) == 130
 
 
-def test_a_late_start_owes_the_latched_messages_too(demo):
+def test_a_late_start_gives_the_latched_messages_too(demo):
     latched = [topic for topic in demo.topics.values() if topic.latched]
     start = demo.start + 10 * SECOND
     expected = [message for message in demo.without(CLOCK.name) if message.log_time >= start]
@@ -88,6 +88,6 @@ def test_a_late_start_owes_the_latched_messages_too(demo):
         for name, subscriber in subscribers.items():
             subscriber.settle(len(demo.of(name)))
             assert subscriber.payloads == [message.data for message in demo.of(name)], name
-    # What was sent again is not part of what was due.
+    # Refills are not part of the digest and of the count.
     assert summary["digest"] == digest(expected)
     assert summary["messages_sent"] == len(expected)

@@ -1,4 +1,4 @@
-"""Real recordings of $BAGPLAY_DATA: nothing is lost or changed, neither in time nor unpaced."""
+"""Real recordings of $BAGPLAY_DATA: no message is lost or changed, whether paced or unpaced."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def find(data, name: str) -> Recording:
 
 
 @pytest.mark.parametrize("name", UNPACED)
-def test_unpaced_nothing_is_lost(data, name):
+def test_unpaced_playback_loses_no_message(data, name):
     recording = find(data, name)
     arguments = ["--rate", "max", "--wait-for-subscribers"]
     with Player(recording.path, *arguments) as player:
@@ -46,7 +46,7 @@ def test_unpaced_nothing_is_lost(data, name):
 
 
 @pytest.mark.parametrize("name", ["rosbag2/talker/talker.mcap", "humble_types"])
-def test_in_time_with_a_clock(data, name):
+def test_paced_playback_with_a_clock_loses_no_message(data, name):
     recording = find(data, name)
     arguments = ["--clock", "50", "--rate", "1", "--wait-for-subscribers"]
     with Player(recording.path, *arguments) as player:

@@ -1,4 +1,4 @@
-"""PyPI `zenoh-ros2-sdk` as the listener: somebody else's reading of the same wire."""
+"""PyPI `zenoh-ros2-sdk` as the subscriber: an independent implementation of the same protocol."""
 
 import dataclasses
 import time
@@ -81,7 +81,7 @@ def test_the_sdk_decodes_the_same_values(demo, subscribe):
 
 
 def wait_for_router(port: int) -> None:
-    """The SDK tries to connect once a second only: so the router is there first."""
+    """The SDK tries to connect only once a second, so the router has to be there first."""
     from node import session
 
     session(port).close()

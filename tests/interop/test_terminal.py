@@ -1,4 +1,4 @@
-"""A terminal that goes away: what a closed window does to the player that it shows."""
+"""A terminal that is closed: the player in it ends."""
 
 import os
 import pty
@@ -32,10 +32,10 @@ def wait(pid: int) -> int:
         time.sleep(0.01)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    raise AssertionError("it plays on though nobody can see it")
+    raise AssertionError("the player goes on without its terminal")
 
 
-def close_window(demo, folder, *more: str, is_controlling: bool = True) -> tuple[int, str]:
+def close_terminal(demo, folder, *more: str, is_controlling: bool = True) -> tuple[int, str]:
     """Plays in a terminal that is closed once it shows the bar; the exit code and the log."""
     log = folder / "log"
     arguments = [demo.path, "--tui", "--wire", "null", "--clock", "--log-file", log, *more]
@@ -55,7 +55,7 @@ def close_window(demo, folder, *more: str, is_controlling: bool = True) -> tuple
     try:
         is_paused = "--start-paused" in more
         until_seen(terminal, b"PAUSED" if is_paused else b"PLAYING")
-        # Nothing is drawn any more that could fail.
+        # Until nothing has been drawn for a second, so that no write fails after the terminal was closed.
         while is_paused and select.select([terminal], [], [], 1)[0]:
             os.read(terminal, 65536)
     finally:
@@ -64,14 +64,14 @@ def close_window(demo, folder, *more: str, is_controlling: bool = True) -> tuple
 
 
 @pytest.mark.parametrize("more", [[], ["--start-paused"]])
-def test_a_closed_window_ends_it_and_the_log_says_so(demo, tmp_path, more):
-    code, log = close_window(demo, tmp_path, *more)
+def test_a_closed_terminal_ends_the_player_and_the_log_says_so(demo, tmp_path, more):
+    code, log = close_terminal(demo, tmp_path, *more)
     assert code == TERMINATED
     assert "interrupted after" in log
 
 
 @pytest.mark.parametrize("more", [[], ["--start-paused"]])
-def test_a_closed_window_ends_it_without_a_signal_too(demo, tmp_path, more):
-    code, log = close_window(demo, tmp_path, *more, is_controlling=False)
+def test_a_closed_terminal_ends_the_player_without_a_signal_too(demo, tmp_path, more):
+    code, log = close_terminal(demo, tmp_path, *more, is_controlling=False)
     assert code == FAILED
     assert "the terminal cannot be drawn on" in log

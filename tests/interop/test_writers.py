@@ -1,4 +1,4 @@
-"""Files by PyPI `mcap`'s writer with every choice that it gives: all play whole, and `info --check` finds nothing."""
+"""Files by PyPI `mcap`'s writer with any options: all play whole, and `info --check` finds no damage."""
 
 import itertools
 import json
@@ -37,7 +37,7 @@ def write(path, stamps, **options) -> None:
 
 @pytest.mark.parametrize("indexes", INDEXES)
 @pytest.mark.parametrize("first", [0, 1_700_000_000_000_000_000])
-def test_whatever_it_writes_plays_whole(tmp_path, indexes, first):
+def test_every_file_of_the_writer_plays_whole(tmp_path, indexes, first):
     for values in itertools.product([True, False], repeat=len(FLAGS)):
         options = dict(zip(FLAGS, values))
         path = tmp_path / "x.mcap"

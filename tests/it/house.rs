@@ -65,7 +65,7 @@ const EVERY_ROOM: [&str; 13] = [
     "cli",
     "ci",
 ];
-/// Crates that only one room knows.
+/// Crates that only one room may use.
 const ONLY_IN: [(&str, &str); 7] = [
     ("zenoh", "wire"),
     ("zenoh_ext", "wire"),
@@ -178,7 +178,7 @@ fn imports_keep_to_the_table() {
         for line in lines.iter().filter(|line| is_code(line)) {
             if line.contains("super::super::") {
                 broken.push(format!(
-                    "{}: climbs out of its room: {line}",
+                    "{}: uses `super::super::`: {line}",
                     path.to_string_lossy()
                 ));
             }
@@ -231,7 +231,7 @@ fn no_file_imports_from_the_mod_file_of_its_own_room() {
         {
             let first = match name.split("::").collect::<Vec<_>>()[..] {
                 ["crate", room, first, ..] if room == folder => first,
-                // The file above a nested one may be more than a face.
+                // For a nested file this is the folder in between, not the room.
                 ["super", first, ..] if !is_nested => first,
                 _ => continue,
             };
@@ -252,13 +252,13 @@ fn each_restricted_crate_is_used_by_one_room_only() {
     let mut broken = BTreeSet::new();
     for (path, room, lines) in sources() {
         for (name, home) in ONLY_IN {
-            let knows = |line: &&String| {
+            let uses = |line: &&String| {
                 is_code(line)
                     && (line.contains(&format!("{name}::"))
                         || line.trim() == format!("use {name};"))
             };
-            let is_main_story = room == "main" && name != "zenoh" && name != "zenoh_ext";
-            if room != home && !is_main_story && lines.iter().any(|line| knows(&line)) {
+            let is_binary = room == "main" && name != "zenoh" && name != "zenoh_ext";
+            if room != home && !is_binary && lines.iter().any(|line| uses(&line)) {
                 broken.insert(format!(
                     "{}: {name} belongs to {home}",
                     path.to_string_lossy()
@@ -398,7 +398,7 @@ fn names(tree: &str) -> Vec<String> {
 /// Which files a file imports: by the longest path of each `use` that is a file.
 fn imports(
     own: &[String],
-    is_face: bool,
+    is_mod_file: bool,
     lines: &[String],
     files: &BTreeMap<Vec<String>, PathBuf>,
 ) -> BTreeSet<Vec<String>> {
@@ -434,7 +434,7 @@ fn imports(
                         }
                     }
                 }
-                _ if is_face => {}
+                _ if is_mod_file => {}
                 _ => continue,
             }
             let mut full = base;
@@ -442,8 +442,8 @@ fn imports(
             while !full.is_empty() && !files.contains_key(&full) {
                 full.pop();
             }
-            // A face hands on the names of its own folder; that is no import.
-            let is_own_folder = is_face && full.starts_with(own);
+            // A `mod.rs` re-exports names of its own folder; that is no import.
+            let is_own_folder = is_mod_file && full.starts_with(own);
             if !full.is_empty() && full != own && !is_own_folder {
                 found.insert(full);
             }
@@ -462,13 +462,13 @@ fn no_files_import_each_other_in_a_circle() {
     let mut left: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> = sources
         .iter()
         .map(|(path, _, lines)| {
-            let is_face = path.ends_with("mod.rs");
+            let is_mod_file = path.ends_with("mod.rs");
             let own = module(path);
-            let imports = imports(&own, is_face, lines, &files);
+            let imports = imports(&own, is_mod_file, lines, &files);
             (own, imports)
         })
         .collect();
-    // What imports nothing that is left is in no circle.
+    // A file that imports none of the remaining files is in no circle.
     loop {
         let free: BTreeSet<Vec<String>> = left
             .iter()
@@ -480,7 +480,7 @@ fn no_files_import_each_other_in_a_circle() {
         }
         left.retain(|name, _| !free.contains(name));
     }
-    // What nothing that is left imports only leads to a circle.
+    // A file that none of the remaining files imports is in no circle either: it only leads to one.
     loop {
         let imported: BTreeSet<Vec<String>> = left.values().flatten().cloned().collect();
         let before = left.len();
@@ -532,8 +532,8 @@ fn the_network_and_the_publishers_know_no_dialect() {
         for (name, path) in files.iter().filter(of_part) {
             count += 1;
             let (_, _, lines) = sources.iter().find(|(other, ..)| other == path).unwrap();
-            let is_face = path.ends_with("mod.rs");
-            for import in imports(name, is_face, lines, &files) {
+            let is_mod_file = path.ends_with("mod.rs");
+            for import in imports(name, is_mod_file, lines, &files) {
                 let is_allowed = import[0] != "wire" || {
                     let import = import[1..].join("::");
                     let is_in =

@@ -9,36 +9,28 @@ use bagplay::bag::{
 };
 use bagplay::time::{Time, TimeRange};
 use bytes::Bytes;
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::Receiver;
 use mcap::Compression;
 
-use crate::support::mcaps::{Note, Spec, TopicSpec, all, at, bag, place, texts};
+use crate::support::mcaps::{Note, Spec, TopicSpec, all, at, bag, incompressible, place, texts};
+use crate::support::waker;
 
-/// A waker and what it rings.
-fn bell() -> (Waker, Receiver<()>) {
-    let (ring, bell) = bounded(1);
-    let wake: Waker = Arc::new(move || {
-        let _ = ring.try_send(());
-    });
-    (wake, bell)
-}
-
-/// Takes items until the end, waiting for the bell whenever there is nothing.
-fn drain(cue: &mut Cue, rung: &Receiver<()>, mut take: impl FnMut(Cued)) {
+/// Takes items until the end, and waits for the waker whenever there are none.
+fn drain(cue: &mut Cue, woken: &Receiver<()>, mut take: impl FnMut(Cued)) {
     loop {
         match cue.poll() {
             CuePoll::Item(item) => take(item),
-            CuePoll::Pending => rung.recv().expect("the waker is held by the test"),
+            CuePoll::Pending => woken.recv().expect("the waker is held by the test"),
             CuePoll::End => return,
         }
     }
 }
 
-fn messages(cue: &mut Cue, rung: &Receiver<()>) -> Vec<Message> {
+fn messages(cue: &mut Cue, woken: &Receiver<()>) -> Vec<Message> {
     let mut messages = Vec::new();
-    drain(cue, rung, |item| match item {
+    drain(cue, woken, |item| match item {
         Cued::Message(message) => {
-            // A copy: what the receiver keeps alive counts against the bound.
+            // A copy, because chunks that the receiver keeps alive count against the bound.
             let payload = Bytes::copy_from_slice(&message.payload);
             messages.push(Message { payload, ..message });
         }
@@ -68,9 +60,9 @@ fn long(chunks: u64, each: u64, size: usize) -> Spec {
 }
 
 #[test]
-fn it_yields_the_range_and_ends() {
+fn a_cue_yields_the_messages_of_its_range_and_ends() {
     let bag = bag(&long(40, 30, 100).write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), all(&bag), 20_000, wake);
     for (direction, from) in [(Direction::Forward, 0), (Direction::Reverse, 5000)] {
         let at = CueAt {
@@ -78,7 +70,7 @@ fn it_yields_the_range_and_ends() {
             range: TimeRange::between(at(100), at(900)),
             ..whole(direction)
         };
-        let mut times: Vec<_> = messages(&mut cues.start(at), &rung)
+        let mut times: Vec<_> = messages(&mut cues.start(at), &woken)
             .iter()
             .map(|message| message.log_time.as_nanos())
             .collect();
@@ -90,18 +82,18 @@ fn it_yields_the_range_and_ends() {
 }
 
 #[test]
-fn live_bytes_stay_within_the_bound() {
+fn decompressed_bytes_stay_within_the_bound_and_two_chunks() {
     let spec = long(60, 10, 10_000);
     let bag = bag(&spec.write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let bound = 400_000;
     let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
     let mut cue = cues.start(whole(Direction::Forward));
     let mut count = 0;
     let mut kept = None;
-    drain(&mut cue, &rung, |item| {
+    drain(&mut cue, &woken, |item| {
         count += 1;
-        // What the receiver holds counts: one message keeps its chunk.
+        // A message that the receiver holds keeps its chunk in memory.
         kept = Some(item);
     });
     assert_eq!(count, 600);
@@ -115,19 +107,19 @@ fn live_bytes_stay_within_the_bound() {
 
 #[test]
 fn hundreds_of_overlapping_chunks_stay_within_the_bound() {
-    // Each chunk spans the whole time: 64 messages of 64 KiB, a stamp in each of 64 rounds.
+    // Each chunk spans the whole time, with 64 messages of 64 KiB.
     let (chunks, rounds) = (300, 64);
     let note = |c: u64, r: u64| Note::new(0, r * chunks + c, vec![0; 64 << 10]);
     let chunk = |c| (0..rounds).map(|r| note(c, r)).collect();
     let spec = Spec::new((0..chunks).map(chunk).collect());
     let spec = spec.compression(Some(Compression::Zstd));
     let bag = bag(&spec.options(|o| o.calculate_chunk_crcs(false)).write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let bound = 256 << 20;
     let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
     let mut count = 0;
     let mut cue = cues.start(whole(Direction::Forward));
-    drain(&mut cue, &rung, |item| match item {
+    drain(&mut cue, &woken, |item| match item {
         Cued::Message(message) => {
             assert_eq!(message.log_time.as_nanos(), count);
             count += 1;
@@ -142,19 +134,19 @@ fn hundreds_of_overlapping_chunks_stay_within_the_bound() {
 }
 
 #[test]
-fn a_cue_of_a_byte_still_plays() {
+fn a_cue_with_a_bound_of_one_byte_yields_all_messages() {
     let bag = bag(&long(20, 5, 1000).write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), all(&bag), 1, wake);
     let mut cue = cues.start(whole(Direction::Reverse));
-    assert_eq!(messages(&mut cue, &rung).len(), 100);
+    assert_eq!(messages(&mut cue, &woken).len(), 100);
 }
 
 #[test]
-fn flushing_frees_everything_and_stale_cues_end() {
+fn a_cue_begins_at_its_own_start_after_one_that_was_dropped() {
     // Far more messages than are queued and bytes than are allowed: the worker is always waiting.
     let bag = bag(&long(100, 100, 100).write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), all(&bag), 100_000, wake);
     for start in 0..50 {
         let from = StartAt::At(at(start));
@@ -165,7 +157,7 @@ fn flushing_frees_everything_and_stale_cues_end() {
         let first = loop {
             match cue.poll() {
                 CuePoll::Item(Cued::Message(message)) => break message,
-                CuePoll::Pending => rung.recv().expect("the waker is held by the test"),
+                CuePoll::Pending => woken.recv().expect("the waker is held by the test"),
                 other => panic!("{other:?}"),
             }
         };
@@ -174,7 +166,7 @@ fn flushing_frees_everything_and_stale_cues_end() {
     drop(cues);
 }
 
-/// Bytes that take their time to decompress.
+/// Bytes that are slow to decompress.
 fn noise(seed: u64, size: usize) -> Vec<u8> {
     let mut state = seed | 1;
     let byte = |_| {
@@ -187,14 +179,14 @@ fn noise(seed: u64, size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn scrubbing_opens_no_more_than_two_chunks_beyond_the_bound() {
-    // Chunks that are soon read but take much longer to decompress than it takes to seek.
+fn quick_seeks_stay_within_the_bound_and_two_chunks() {
+    // Chunks that take much longer to decompress than to read or to seek in.
     let (chunks, size) = (4, 16 << 20);
     let note = |c| vec![Note::new(0, c, noise(c, 1024).repeat(size / 1024))];
     let spec = Spec::new((0..chunks).map(note).collect());
     let bag = bag(&spec.compression(Some(Compression::Zstd)).write());
     for bound in [1, 40_u64 << 20] {
-        let (wake, rung) = bell();
+        let (wake, woken) = waker();
         let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
         for n in 0..16 {
             let from = StartAt::At(at(n % chunks));
@@ -203,7 +195,7 @@ fn scrubbing_opens_no_more_than_two_chunks_beyond_the_bound() {
                 from,
                 ..whole(Direction::Forward)
             });
-            // Dropped in the midst of a decompression, if it is not through by then.
+            // The cue is dropped during a decompression, or soon after it.
             while cues.usage().decompressions == before {
                 std::thread::yield_now();
             }
@@ -218,7 +210,7 @@ fn scrubbing_opens_no_more_than_two_chunks_beyond_the_bound() {
             ..whole(Direction::Forward)
         });
         let mut times = Vec::new();
-        drain(&mut last, &rung, |item| match item {
+        drain(&mut last, &woken, |item| match item {
             Cued::Message(message) => times.push(message.log_time),
             other => panic!("{other:?}"),
         });
@@ -229,12 +221,12 @@ fn scrubbing_opens_no_more_than_two_chunks_beyond_the_bound() {
     }
 }
 
-/// Many latched messages, each in a chunk of its own with as much that is not.
+/// Many latched messages, each in a chunk with one of the same size that is not latched.
 fn maps(count: u64, size: usize) -> Spec {
     let noise = noise(9, size);
     let chunk = |i| {
         let mut map = Note::new(0, 2 * i, noise.clone());
-        // One that repeats would stand for those before.
+        // Different payloads, because a repeated one would replace those before it.
         map.payload[0] = u8::try_from(i).unwrap();
         vec![map, Note::new(1, 2 * i + 1, noise.clone())]
     };
@@ -246,18 +238,18 @@ fn maps(count: u64, size: usize) -> Spec {
 }
 
 #[test]
-fn refills_stay_within_the_bound_newest_first() {
+fn the_newest_refills_that_fit_the_bound_are_yielded() {
     let (count, size) = (40, 50_000);
     let bag = bag(&maps(count, size).write());
     for (bound, most) in [(1, 1), (1_200_000, 12), (1 << 30, 40)] {
-        let (wake, rung) = bell();
+        let (wake, woken) = waker();
         let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
         let mut cue = cues.start(CueAt {
             refill: true,
             ..whole(Direction::Reverse)
         });
         let (mut refills, mut played) = (Vec::new(), 0);
-        drain(&mut cue, &rung, |item| match item {
+        drain(&mut cue, &woken, |item| match item {
             Cued::Refill(message) => refills.push(message.log_time),
             Cued::Message(_) => played += 1,
             Cued::Damage(damage) => panic!("{damage}"),
@@ -268,8 +260,8 @@ fn refills_stay_within_the_bound_newest_first() {
         let usage = cues.usage();
         let chunk = 2 * size as u64 + 500;
         assert!(usage.peak_bytes <= bound + 2 * chunk, "{bound}: {usage:?}");
-        // Decompressed on the same account: all to see what they say, the first time, those to refill unless
-        // they were copied then, and all to play.
+        // Chunks are decompressed to learn the payloads the first time, for refills unless they were copied then,
+        // and for playing.
         let learn = if bound == 1 { count } else { 0 };
         let decompressions = usage.decompressions;
         assert!(decompressions <= learn + most + count, "{bound}: {usage:?}");
@@ -281,7 +273,7 @@ fn refills_stay_within_the_bound_newest_first() {
 #[test]
 fn a_dropped_cue_stops_looking_for_refills() {
     let bag = bag(&maps(60, 200_000).write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 30, wake);
     let cue = cues.start(CueAt {
         refill: true,
@@ -291,14 +283,14 @@ fn a_dropped_cue_stops_looking_for_refills() {
         std::thread::yield_now();
     }
     drop(cue);
-    // The next worker reads only once the one before has stopped.
+    // The next worker reads only after the one before has stopped.
     let at = CueAt {
         from: StartAt::At(at(119)),
         ..whole(Direction::Forward)
     };
     let before = cues.usage().decompressions;
     let mut next = cues.start(at);
-    assert_eq!(messages(&mut next, &rung).len(), 1);
+    assert_eq!(messages(&mut next, &woken).len(), 1);
     let usage = cues.usage();
     assert!(usage.decompressions <= before + 3, "{usage:?}");
 }
@@ -307,23 +299,23 @@ fn a_dropped_cue_stops_looking_for_refills() {
 fn dropping_cues_ends_a_cue_that_is_still_held() {
     for read_ahead in [1, u64::MAX] {
         let bag = bag(&long(100, 100, 100).write());
-        let (wake, rung) = bell();
+        let (wake, woken) = waker();
         let mut cues = Cues::new(bag.clone(), all(&bag), read_ahead, wake);
         let mut cue = cues.start(whole(Direction::Forward));
-        rung.recv().expect("the waker is held by the test");
-        // Joins the worker, which waits for a place in the queue or in the budget.
+        woken.recv().expect("the waker is held by the test");
+        // Joins the worker, which waits for room in the queue or in the budget.
         drop(cues);
         let mut count = 0;
-        drain(&mut cue, &rung, |_| count += 1);
+        drain(&mut cue, &woken, |_| count += 1);
         assert!(count < 10_000);
     }
 }
 
 #[test]
-fn a_worker_that_panics_is_damage_and_not_the_end() {
+fn a_worker_that_panics_is_reported_as_damage_and_the_next_cue_plays() {
     let bag = bag(&long(100, 100, 100).write());
-    let (wake, rung) = bell();
-    // The one thing in a worker that is not ours: the waker, called with the first item.
+    let (wake, woken) = waker();
+    // The waker, which is called with the first item, is the only code of the caller in a worker.
     let is_first = AtomicBool::new(true);
     let breaks_once: Waker = Arc::new(move || {
         wake();
@@ -332,7 +324,7 @@ fn a_worker_that_panics_is_damage_and_not_the_end() {
     let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, breaks_once);
     let mut cue = cues.start(whole(Direction::Forward));
     let (mut count, mut damage) = (0, Vec::new());
-    drain(&mut cue, &rung, |item| match item {
+    drain(&mut cue, &woken, |item| match item {
         Cued::Message(_) => count += 1,
         Cued::Damage(found) => damage.push(found),
         Cued::Refill(refill) => panic!("{refill:?}"),
@@ -341,14 +333,14 @@ fn a_worker_that_panics_is_damage_and_not_the_end() {
     let kinds: Vec<_> = damage.iter().map(|it| it.kind).collect();
     assert_eq!(kinds, [DamageKind::Internal]);
     assert!(damage[0].to_string().contains("missing"), "{}", damage[0]);
-    // The next one has nothing of it.
+    // The next cue is whole.
     drop(cue);
     let mut cue = cues.start(whole(Direction::Forward));
-    assert_eq!(messages(&mut cue, &rung).len(), 10_000);
+    assert_eq!(messages(&mut cue, &woken).len(), 10_000);
 }
 
 #[test]
-fn refills_come_first() {
+fn refills_come_before_messages() {
     let spec = Spec {
         topics: vec![
             TopicSpec::named("/map").with("offered_qos_profiles", "- durability: 1"),
@@ -360,7 +352,7 @@ fn refills_come_first() {
         ])
     };
     let bag = bag(&spec.write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, wake);
     for (direction, rest) in [
         (Direction::Forward, ["odom3", "map4"]),
@@ -377,7 +369,7 @@ fn refills_come_first() {
         });
         let mut refills = Vec::new();
         let mut played = Vec::new();
-        drain(&mut cue, &rung, |item| match item {
+        drain(&mut cue, &woken, |item| match item {
             Cued::Refill(message) => {
                 assert!(played.is_empty());
                 refills.push(message);
@@ -391,7 +383,7 @@ fn refills_come_first() {
 }
 
 #[test]
-fn what_stands_at_the_start_comes_once_in_its_turn_forward_and_as_a_refill_in_reverse() {
+fn latched_messages_at_the_start_are_refills_in_reverse_only() {
     let spec = Spec {
         topics: vec![TopicSpec::named("/tf_static"), TopicSpec::named("/odom")],
         ..Spec::new(vec![vec![
@@ -405,7 +397,7 @@ fn what_stands_at_the_start_comes_once_in_its_turn_forward_and_as_a_refill_in_re
     let bag = bag(&spec.write());
     let walk = bag.cursor(&all(&bag), StartAt::At(at(3)), Direction::Forward);
     let odom = walk.map(Result::unwrap).nth(1).unwrap().key;
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, wake);
     let mut started = |from, direction| {
         let mut cue = cues.start(CueAt {
@@ -414,7 +406,7 @@ fn what_stands_at_the_start_comes_once_in_its_turn_forward_and_as_a_refill_in_re
             ..whole(direction)
         });
         let (mut refills, mut played) = (Vec::new(), Vec::new());
-        drain(&mut cue, &rung, |item| match item {
+        drain(&mut cue, &woken, |item| match item {
             Cued::Refill(message) => refills.push(message),
             Cued::Message(message) => played.push(message),
             Cued::Damage(damage) => panic!("{damage}"),
@@ -447,19 +439,19 @@ fn what_stands_at_the_start_comes_once_in_its_turn_forward_and_as_a_refill_in_re
 }
 
 #[test]
-fn no_topics_is_the_end_at_once() {
+fn a_cue_without_topics_ends_at_once() {
     let bag: Bag = bag(&long(3, 3, 3).write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), Selection::of([], &bag), 1 << 20, wake);
     assert_eq!(
-        messages(&mut cues.start(whole(Direction::Forward)), &rung).len(),
+        messages(&mut cues.start(whole(Direction::Forward)), &woken).len(),
         0
     );
     assert_eq!(cues.usage().decompressions, 0);
 }
 
 #[test]
-fn hands_can_feed_a_cue() {
+fn a_cue_can_be_filled_without_a_bag() {
     let bag = bag(&long(1, 2, 3).write());
     let walk = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
     let items: Vec<_> = walk.map(|item| Cued::Message(item.unwrap())).collect();
@@ -476,9 +468,9 @@ fn hands_can_feed_a_cue() {
 }
 
 #[test]
-fn a_giant_among_small_chunks_does_not_stop_the_read_ahead() {
-    // One chunk that lasts, sixty that overlap it, and a budget that is smaller than the giant.
-    let giant: Vec<Note> = (0..60)
+fn a_chunk_larger_than_the_bound_does_not_stop_the_read_ahead() {
+    // One long chunk, sixty that overlap it, and a budget that is smaller than the long one.
+    let large: Vec<Note> = (0..60)
         .map(|i| Note::new(0, i * 100, vec![1; 20_000]))
         .collect();
     let small = |i: u64| -> Vec<Note> {
@@ -486,21 +478,15 @@ fn a_giant_among_small_chunks_does_not_stop_the_read_ahead() {
             .map(|k| Note::new(1, i * 100 + k, vec![2; 1000]))
             .collect()
     };
-    let chunks = std::iter::once(giant).chain((0..60).map(small));
+    let chunks = std::iter::once(large).chain((0..60).map(small));
     let spec = Spec::new(chunks.collect()).compression(Some(Compression::Zstd));
     let bag = bag(&spec.write());
     for budget in [1 << 10, 64 << 10, 1 << 20, 4 << 20] {
-        let (wake, rung) = bell();
+        let (wake, woken) = waker();
         let mut cues = Cues::new(bag.clone(), all(&bag), budget, wake);
-        let mut cue = cues.start(CueAt {
-            from: StartAt::At(Time::MIN),
-            direction: Direction::Forward,
-            range: TimeRange::ALL,
-            refill: false,
-            only: None,
-        });
+        let mut cue = cues.start(whole(Direction::Forward));
         let mut keys = Vec::new();
-        drain(&mut cue, &rung, |item| match item {
+        drain(&mut cue, &woken, |item| match item {
             Cued::Message(message) => keys.push(message.key),
             other => panic!("{other:?}"),
         });
@@ -510,7 +496,7 @@ fn a_giant_among_small_chunks_does_not_stop_the_read_ahead() {
 }
 
 #[test]
-fn a_look_at_one_topic_opens_only_chunks_that_hold_it() {
+fn a_cue_of_one_topic_opens_only_chunks_that_hold_it() {
     // Ten chunks; /t1 is in the third and in the eighth.
     let chunk = |c: u64| {
         let mut notes: Vec<Note> = (1..6).map(|i| Note::new(0, 10 * c + i, "x")).collect();
@@ -527,7 +513,7 @@ fn a_look_at_one_topic_opens_only_chunks_that_hold_it() {
         ..Spec::new((0..10).map(chunk).collect())
     };
     let bag = bag(&spec.write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), all(&bag), 1 << 20, Arc::clone(&wake));
     let only = |at| CueAt {
         only: Some(TopicId(1)),
@@ -535,13 +521,12 @@ fn a_look_at_one_topic_opens_only_chunks_that_hold_it() {
     };
     for direction in [Direction::Forward, Direction::Reverse] {
         let before = cues.usage().decompressions;
-        let mut found = texts(&messages(&mut cues.start(only(whole(direction))), &rung));
+        let mut found = texts(&messages(&mut cues.start(only(whole(direction))), &woken));
         found.sort();
         assert_eq!(found, ["b2", "b7"]);
         assert_eq!(cues.usage().decompressions - before, 2);
     }
-    // A range behind the start: what a late joiner would be given, and no walk.
-    // What was looked up once is at hand.
+    // With a range behind the start there are refills and no messages. What was looked up once is kept in memory.
     for (direction, behind, due) in [(Direction::Forward, 72, 1), (Direction::Reverse, 74, 0)] {
         let before = cues.usage().decompressions;
         let mut found = Vec::new();
@@ -553,32 +538,32 @@ fn a_look_at_one_topic_opens_only_chunks_that_hold_it() {
             refill: true,
             only: None,
         }));
-        drain(&mut cue, &rung, |item| match item {
+        drain(&mut cue, &woken, |item| match item {
             Cued::Refill(message) => found.push(message),
             other => panic!("{other:?}"),
         });
         assert_eq!(texts(&found), ["b7"]);
         assert_eq!(cues.usage().decompressions - before, due);
     }
-    // One that the cues are not over.
+    // A topic that the cues do not have.
     let mut cues = Cues::new(
         bag.clone(),
         Selection::of([TopicId(0)], &bag),
         1 << 20,
         wake,
     );
-    let look = only(CueAt {
+    let start = only(CueAt {
         refill: true,
         ..whole(Direction::Forward)
     });
-    assert!(messages(&mut cues.start(look), &rung).is_empty());
+    assert!(messages(&mut cues.start(start), &woken).is_empty());
     assert_eq!(cues.usage().decompressions, 0);
 }
 
 #[test]
-fn how_far_the_cue_in_play_has_read_is_told_and_of_no_other() {
+fn the_reach_is_that_of_the_leading_cue_alone() {
     let bag = bag(&long(40, 30, 100).write());
-    let (wake, rung) = bell();
+    let (wake, woken) = waker();
     let mut cues = Cues::new(bag.clone(), all(&bag), 20_000, wake);
     let reach = cues.reach();
     let ahead = CueAt {
@@ -586,60 +571,48 @@ fn how_far_the_cue_in_play_has_read_is_told_and_of_no_other() {
         range: TimeRange::between(at(50), at(5000)),
         ..whole(Direction::Forward)
     };
-    // One that does not lead, read out.
-    let mut look = cues.start(ahead);
-    assert_eq!(messages(&mut look, &rung).len(), 1100);
+    // A cue that does not lead, read to its end.
+    let mut other = cues.start(ahead);
+    assert_eq!(messages(&mut other, &woken).len(), 1100);
     assert_eq!(reach.get(), None);
-    // It leads now: it was read to the edge of its range, which has no message.
-    look.lead();
+    // It leads now: it has read to the end of its range, where there is no message.
+    other.lead();
     assert_eq!(reach.get(), Some(at(5000)));
     let mut main = cues.start(ahead);
     main.lead();
-    drop(look);
-    let mut behind = at(0);
+    drop(other);
+    let mut before = at(0);
     let mut count = 0;
-    drain(&mut main, &rung, |item| {
+    drain(&mut main, &woken, |item| {
         let Cued::Message(message) = item else {
             panic!("{item:?}");
         };
         count += 1;
-        // What was taken had been queued; the budget keeps the rest from being read at once.
+        // A message that was taken had been queued; the budget prevents that all are read at once.
         let reached = reach.get().expect("a message was queued");
-        assert!(message.key.time <= reached && behind <= reached);
+        assert!(message.key.time <= reached && before <= reached);
         assert!(count > 5 || reached < at(1000), "{reached:?}");
-        behind = reached;
+        before = reached;
     });
     assert_eq!(reach.get(), Some(at(5000)));
     drop(main);
     assert_eq!(reach.get(), None);
-    // Backwards the edge is the other one; refills are behind and do not count.
+    // Backwards the reach ends at the start of the range; refills do not count.
     let mut back = cues.start(CueAt {
         direction: Direction::Reverse,
         refill: true,
         ..ahead
     });
     back.lead();
-    drain(&mut back, &rung, |_| ());
+    drain(&mut back, &woken, |_| ());
     assert_eq!(reach.get(), Some(at(50)));
-}
-
-/// Bytes that no codec makes smaller.
-fn static_of(seed: u64, size: usize) -> Vec<u8> {
-    let mut state = seed | 1;
-    let word = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()
-    };
-    (0..size / 8).flat_map(word).collect()
 }
 
 /// Each chunk is decompressed when it is opened, and once more for the temporary file.
 #[test]
-fn overlapping_giants_stay_within_the_bound_and_two_chunks_and_are_decompressed_twice() {
+fn large_overlapping_chunks_stay_within_the_bound_and_two_chunks_and_are_decompressed_twice() {
     let chunk = |i: u64| {
-        let note = |n: u64| Note::new(0, 10 * n + i, static_of(10 * n + i, 7 << 20));
+        let note = |n: u64| Note::new(0, 10 * n + i, incompressible(10 * n + i, 7 << 20));
         (0..3).map(note).collect()
     };
     let spec = Spec::new((0..4).map(chunk).collect());
@@ -653,19 +626,19 @@ fn overlapping_giants_stay_within_the_bound_and_two_chunks_and_are_decompressed_
             }
             let bag = bag(&bytes);
             for direction in [Direction::Forward, Direction::Reverse] {
-                let (wake, rung) = bell();
+                let (wake, woken) = waker();
                 let bound = 8 << 20;
                 let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
                 let mut cue = cues.start(whole(direction));
                 let (mut times, mut damaged) = (Vec::new(), 0);
-                drain(&mut cue, &rung, |item| match item {
+                drain(&mut cue, &woken, |item| match item {
                     Cued::Message(message) => {
                         let time = message.log_time.to_mcap();
-                        assert!(message.payload == static_of(time, 7 << 20), "{time}");
+                        assert!(message.payload == incompressible(time, 7 << 20), "{time}");
                         times.push(time);
                     }
                     Cued::Damage(_) => damaged += 1,
-                    Cued::Refill(_) => panic!("none was asked for"),
+                    Cued::Refill(_) => panic!("no refills were requested"),
                 });
                 let sound = |time: &u64| !is_broken || time % 10 != 2;
                 let due = (0..30).filter(|time| time % 10 < 4).filter(sound);
@@ -685,9 +658,9 @@ fn overlapping_giants_stay_within_the_bound_and_two_chunks_and_are_decompressed_
 }
 
 #[test]
-fn the_work_for_overlapping_giants_does_not_depend_on_the_bound() {
+fn large_overlapping_chunks_are_decompressed_twice_at_most_whatever_the_bound() {
     let chunk = |i: u64| {
-        let note = |n: u64| Note::new(0, 10 * n + i, static_of(10 * n + i, 8 << (n % 12)));
+        let note = |n: u64| Note::new(0, 10 * n + i, incompressible(10 * n + i, 8 << (n % 12)));
         (0..400).map(note).collect()
     };
     let spec = Spec::new((0..6).map(chunk).collect()).compression(Some(Compression::Zstd));
@@ -704,18 +677,18 @@ fn the_work_for_overlapping_giants_does_not_depend_on_the_bound() {
             (Direction::Reverse, 1234),
             (Direction::Reverse, 5000),
         ] {
-            let (wake, rung) = bell();
+            let (wake, woken) = waker();
             let mut cues = Cues::new(bag.clone(), all(&bag), bound, wake);
             let mut cue = cues.start(CueAt {
                 from: StartAt::At(at(from)),
                 ..whole(direction)
             });
-            let times: Vec<u64> = messages(&mut cue, &rung)
+            let times: Vec<u64> = messages(&mut cue, &woken)
                 .iter()
                 .map(|message| {
                     let time = message.log_time.to_mcap();
                     assert!(
-                        message.payload == static_of(time, 8 << (time / 10 % 12)),
+                        message.payload == incompressible(time, 8 << (time / 10 % 12)),
                         "{time}"
                     );
                     time
