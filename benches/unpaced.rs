@@ -183,15 +183,15 @@ fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<(), Failure> {
     };
     let (out, _) = session.advertise(&[played], None)?;
     matched.recv_timeout(std::time::Duration::from_secs(10))?;
-    let player = Player::new();
-    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, player.waker());
+    let unpaced = Player::new();
+    let cues = Cues::new(bag.clone(), Selection::all(bag), 64 << 20, unpaced.waker());
     let recording = bag.range().ok_or("no messages")?;
     let options = Options {
         pace: Pace::Max,
         ..Options::new(recording)
     };
     listener.begin();
-    let (_, out) = player.start(options, Source::of(cues), out)?.join()?;
+    let (_, out) = unpaced.start(options, Source::of(cues), out)?.join()?;
     drop(out);
     session.close();
     Ok(())
