@@ -12,7 +12,10 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 #[non_exhaustive]
 pub enum WireError {
     /// A topic whose name cannot be a zenoh key.
-    #[error("topic `{}` cannot be put on zenoh: {reason}", Foreign::text(name))]
+    #[error(
+        "topic `{}` cannot be published on zenoh: {reason}",
+        Foreign::text(name)
+    )]
     Name {
         /// The topic's name on the wire.
         name: String,
@@ -20,7 +23,7 @@ pub enum WireError {
         reason: &'static str,
     },
     /// A node name that is not valid in ROS.
-    #[error("`{}` is not a node name: letters, digits and `_`, not starting with a digit", Foreign::text(.0))]
+    #[error("`{}` is not a node name: it has letters, digits and `_`, and does not start with a digit", Foreign::text(.0))]
     NodeName(String),
     /// An endpoint that cannot be used to connect or listen.
     #[error(
@@ -33,7 +36,7 @@ pub enum WireError {
         reason: String,
     },
     /// An environment variable with a value that is not valid.
-    #[error("{name}={} means nothing: {reason}", Foreign::text(value))]
+    #[error("{name}={} is not valid; expected {reason}", Foreign::text(value))]
     Environment {
         /// The variable.
         name: &'static str,
@@ -52,7 +55,7 @@ pub enum WireError {
     },
     /// A configuration value that zenoh does not accept.
     #[error(
-        "zenoh does not take the setting {} = {}",
+        "zenoh does not accept the setting {} = {}",
         Foreign::text(key),
         Foreign::text(value)
     )]
@@ -76,7 +79,7 @@ pub enum WireError {
     },
     /// An endpoint to connect to does not answer.
     #[error(
-        "nobody answers at {endpoint}; hint: is the router running there, and is the port right?"
+        "no program listens at {endpoint}; hint: is the router running there, and is the port right?"
     )]
     Unreachable {
         /// The endpoint.

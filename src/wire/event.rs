@@ -96,7 +96,7 @@ pub enum WireEvent {
         /// The profile with which it is published.
         qos: Qos,
     },
-    /// A put waited for the whole stall timeout in vain: from now on the stuck subscriber loses messages.
+    /// A put waited for the whole stall timeout and its message was dropped: from now on the stuck subscriber loses messages.
     Stalled {
         /// The topic whose message waited.
         topic: String,
@@ -161,7 +161,7 @@ impl fmt::Display for Unescaped<'_> {
             ),
             Event::ForeignClock { node } => write!(
                 f,
-                "{node} publishes /clock too: time will jump to and fro for every node with use_sim_time"
+                "{node} publishes /clock too: time will jump between the two for every node with use_sim_time"
             ),
             Event::ForeignPublisher { topics, node } => {
                 write!(
@@ -182,7 +182,7 @@ impl fmt::Display for Unescaped<'_> {
                 ..
             } => write!(
                 f,
-                "{node} gets nothing of {topic}: it wants {theirs}, and {ours} is published"
+                "{node} gets nothing of {topic}: it subscribes to {theirs}, and {ours} is published"
             ),
             Event::UnknownTypeHash {
                 topic,
@@ -229,7 +229,7 @@ impl Unescaped<'_> {
                 };
                 write!(
                     f,
-                    "{whose} took nothing for {:.1} s while {topic} was sent and is left behind",
+                    "{whose} took nothing for {:.1} s while {topic} was sent: it misses what is sent from now on, until it reads again",
                     waited.as_secs_f64()
                 )
             }

@@ -1,7 +1,7 @@
 //! Plain keys: the recorded bytes, for subscribers that are not ROS 2 nodes.
 //!
 //! The key is the topic's name without its first slash. There are no liveliness tokens, no attachments and no types,
-//! so nobody is known to subscribe until zenoh reports a route. The clock, if served, is CDR on the key `clock`.
+//! so a subscriber is known only by the route that zenoh reports. The clock, if served, is CDR on the key `clock`.
 
 use super::dialect::interface::{Latched, MessageForm, Plan, TopicSpec};
 use super::dialect::plan::{CLOCK, OwnClock, clock_qos, group};

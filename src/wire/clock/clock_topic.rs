@@ -192,7 +192,6 @@ impl Clock {
             self.while_putting(|| self.shared.put_in_line());
         } else {
             let payload = Bytes::copy_from_slice(&clock.bytes);
-            // As above.
             drop(last.ahead.put(&payload));
         }
         if is_first_clamped {

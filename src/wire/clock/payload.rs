@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_read_as_it_was_written_and_nothing_else_is() {
+    fn a_clock_is_read_as_it_was_written_and_invalid_bytes_are_refused() {
         for nanos in [0, 1_000_000_002, -1, 2_147_483_647_999_999_999] {
             let time = Time::from_nanos(nanos);
             assert_eq!(decode_clock(&encode_clock(time).bytes), Some(time));

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_offers_are_taken_with_ten() {
+    fn equal_offers_are_used_with_a_depth_of_ten() {
         let offer = Qos {
             reliability: Reliability::BestEffort,
             history: History::KeepLast(5),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn who_subscribed_to_any_publisher_can_subscribe_and_nothing_more_is_offered() {
+    fn the_profile_suits_every_former_subscriber_and_offers_nothing_else() {
         let profiles = profiles();
         for a in &profiles {
             for b in &profiles {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_mixed_offers_agree_on_is_kept_and_the_longest_lifespan_counts() {
+    fn mixed_offers_keep_what_they_share_and_the_longest_lifespan() {
         let latched = Qos {
             durability: Durability::TransientLocal,
             deadline: secs(4),
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_latched_topic_keeps_what_late_joiners_are_owed_and_no_more() {
+    fn the_depth_of_a_latched_topic_is_limited() {
         use Samples::{AllCount, LastCounts};
         let keep = |depth| Qos {
             history: History::KeepLast(depth),

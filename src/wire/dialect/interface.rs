@@ -45,7 +45,7 @@ pub(crate) struct TopicSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Latched {
     pub(crate) samples: usize,
-    /// How often subscribers are told the last sequence number; `None`: never.
+    /// How often the last sequence number is sent again; `None`: never.
     pub(crate) heartbeat: Option<Duration>,
 }
 

@@ -13,7 +13,7 @@ use zenoh::session::TransportEventsListener;
 use super::blocking_session::{BlockingSession, PutSessions};
 use super::connectivity::{Connectivity, PathState, watch_links};
 use super::env::Environment;
-use super::join::{Joined, join};
+use super::join::{Joined, Target, join};
 use super::router::RouterSlot;
 use super::takeover::RouterTakeover;
 use super::zenoh_config;
@@ -21,13 +21,14 @@ use crate::wire::error::WireError;
 use crate::wire::event::Events;
 use crate::wire::options::{Congestion, WireOptions};
 
-/// How long a router that accepts connections may take to complete a zenoh link.
-const LINK_PATIENCE: Duration = Duration::from_millis(500);
+/// How long a router that accepts connections may take to complete a zenoh link. Waited for in full only if something
+/// else listens there.
+const LINK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The zenoh sessions of this process. Closed by [`Connection::close`].
 #[derive(Debug)]
 pub(crate) struct Connection {
-    description: String,
+    target: Target,
     pub(crate) events: Events,
     connectivity: Arc<Connectivity>,
     congestion: Congestion,
@@ -54,7 +55,7 @@ impl Connection {
             config,
             router,
             successor,
-            description,
+            target,
             is_answered,
         } = join(options, environment, events)?;
         let connectivity = Arc::new(Connectivity::default());
@@ -62,6 +63,11 @@ impl Connection {
         let links = watch_links(&zenoh, events, &connectivity)?;
         if is_answered {
             connectivity.wait(LINK_PATIENCE);
+            if let (false, Target::Endpoints(target)) = (connectivity.state().is_up, &target) {
+                events.warn(format!(
+                    "no zenoh router answers at {target}, although the port is open; it is tried again until one does"
+                ));
+            }
         }
         let watch = |successor| {
             let (connectivity, router) = (Arc::clone(&connectivity), router.clone());
@@ -69,7 +75,7 @@ impl Connection {
         };
         let takeover = successor.map(watch).transpose()?;
         Ok(Self {
-            description,
+            target,
             events: events.clone(),
             connectivity,
             congestion: options.congestion,
@@ -86,8 +92,18 @@ impl Connection {
 
     /// The role on the network, as text for the user.
     pub(crate) fn describe(&self) -> String {
-        let router = self.router.describe();
-        router.unwrap_or_else(|| self.description.clone())
+        if let Some(router) = self.router.describe() {
+            return router;
+        }
+        let PathState { is_up, losses } = self.path();
+        match &self.target {
+            Target::Configured { by } => format!("configured by {by}"),
+            Target::Endpoints(target) if is_up => format!("connected to {target}"),
+            Target::Endpoints(target) if self.is_answered && losses == 0 => {
+                format!("waiting for {target}, where no zenoh router answers")
+            }
+            Target::Endpoints(target) => format!("waiting for {target}"),
+        }
     }
 
     /// Whether there is a connection over which puts can leave, and how often it was lost.
@@ -95,7 +111,7 @@ impl Connection {
         self.connectivity.state()
     }
 
-    /// Whether somebody may have sent tokens already.
+    /// Whether an endpoint to connect to accepted connections when this was opened.
     pub(crate) fn is_answered(&self) -> bool {
         self.is_answered
     }
@@ -109,7 +125,7 @@ impl Connection {
             && let Some(config) = zenoh_config::blocking(self.config.clone(), self.stall_timeout)?
         {
             let (connectivity, events) = (&self.connectivity, &self.events);
-            let patience = self.is_answered.then_some(LINK_PATIENCE);
+            let patience = self.path().is_up.then_some(LINK_PATIENCE);
             *blocking = Some(BlockingSession::open(
                 config,
                 connectivity,

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_router_takes_the_path_with_it() {
+    fn the_path_is_lost_with_the_last_router() {
         let path = path();
         assert_eq!(state(&path), (false, 0));
         assert!(path.opened(MAIN, "r1", RemoteKind::Router));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_shows_to_who_looks_when_it_is_over() {
+    fn a_loss_is_visible_after_it_has_ended() {
         let path = path();
         path.opened(MAIN, "r", RemoteKind::Router);
         let before = path.state();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn each_session_needs_a_way_out_and_each_loss_counts() {
+    fn each_session_needs_a_link_and_each_loss_counts() {
         let path = path();
         path.opened(MAIN, "r", RemoteKind::Router);
         path.add(SECOND);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_between_our_sessions_is_no_way_out_and_no_loss() {
+    fn a_link_between_own_sessions_does_not_count() {
         let path = path();
         path.add(SECOND);
         assert!(
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_router_a_peer_will_do() {
+    fn without_a_router_a_link_to_a_peer_is_enough() {
         let path = path();
         assert!(path.opened(MAIN, "p", RemoteKind::Other));
         assert!(path.closed(MAIN, "p"));
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_router_is_lost_for_so_long_as_it_does_not_come_back() {
+    fn a_router_is_lost_until_it_comes_back() {
         let path = path();
         assert!(!path.stays_lost(Duration::ZERO), "there was none");
         path.opened(MAIN, "r", RemoteKind::Router);

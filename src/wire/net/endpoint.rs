@@ -27,7 +27,7 @@ fn problem(endpoint: &str, usage: Use) -> Option<String> {
     };
     if protocol != "tcp" {
         return Some(format!(
-            "`{protocol}` is no protocol that this program speaks"
+            "`{protocol}` is no protocol that this program supports: use tcp"
         ));
     }
     let address = rest.split(['?', '#']).next().unwrap_or(rest);
@@ -37,7 +37,7 @@ fn problem(endpoint: &str, usage: Use) -> Option<String> {
             Err(_) => return Some(format!("`{port}` is not a port")),
             Ok(65_536..) => return Some("a port is at most 65535".to_owned()),
             Ok(0) if usage == Use::Connect => {
-                return Some("nobody can be reached at port 0".to_owned());
+                return Some("port 0 is not a port to connect to".to_owned());
             }
             Ok(_) => host,
         },
@@ -48,7 +48,7 @@ fn problem(endpoint: &str, usage: Use) -> Option<String> {
     }
     let is_bracketed = host.starts_with('[') && host.ends_with(']');
     if !is_bracketed && host.contains(':') {
-        return Some("an IPv6 address stands in brackets".to_owned());
+        return Some("an IPv6 address is written in brackets".to_owned());
     }
     let is_parsed = endpoint.parse::<EndPoint>();
     is_parsed.err().map(|error| error.to_string())
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_endpoint_can_be_is_told() {
+    fn invalid_endpoints_are_refused_with_the_reason() {
         for (endpoint, reason) in [
             ("nonsense", "the protocol is missing"),
             ("tcp", "the protocol is missing"),
@@ -116,14 +116,14 @@ mod tests {
             ("tcp/robot:-1", "`-1` is not a port"),
             ("tcp/127.0.0.1:65536", "a port is at most 65535"),
             ("tcp/127.0.0.1:99999999999", "`99999999999` is not a port"),
-            ("tcp/::1:7447", "an IPv6 address stands in brackets"),
+            ("tcp/::1:7447", "an IPv6 address is written in brackets"),
             (
                 "tpc/robot:7447",
-                "`tpc` is no protocol that this program speaks",
+                "`tpc` is no protocol that this program supports: use tcp",
             ),
             (
                 "udp/robot:7447",
-                "`udp` is no protocol that this program speaks",
+                "`udp` is no protocol that this program supports: use tcp",
             ),
         ] {
             for usage in [Use::Connect, Use::Listen] {
@@ -131,12 +131,15 @@ mod tests {
             }
         }
         let nowhere = problem("tcp/127.0.0.1:0", Use::Connect);
-        assert_eq!(nowhere.as_deref(), Some("nobody can be reached at port 0"));
+        assert_eq!(
+            nowhere.as_deref(),
+            Some("port 0 is not a port to connect to")
+        );
         assert!(problem("tcp/robot:7447?", Use::Connect).is_some());
     }
 
     #[test]
-    fn what_may_be_one_is_taken() {
+    fn valid_endpoints_are_accepted() {
         for endpoint in [
             "tcp/127.0.0.1:7447",
             "tcp/[::]:7447",
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_known_by_its_names() {
+    fn loopback_endpoints_are_recognised() {
         for (endpoint, expected) in [
             ("tcp/localhost:7447", true),
             ("tcp/127.0.0.1:0", true),
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_everywhere_is_reached_on_loopback() {
+    fn a_listener_on_all_addresses_is_reached_on_loopback() {
         for (listen, expected) in [
             ("tcp/0.0.0.0:7447#iface=lo", Some("tcp/127.0.0.1:7447")),
             ("tcp/[::]:7447", Some("tcp/localhost:7447")),

@@ -33,9 +33,18 @@ pub(crate) struct Joined {
     pub(crate) router: RouterSlot,
     /// How to become the router later; `None` if this process must not.
     pub(crate) successor: Option<Successor>,
-    pub(crate) description: String,
+    pub(crate) target: Target,
     /// Whether an endpoint to link to accepts connections.
     pub(crate) is_answered: bool,
+}
+
+/// What a session connects to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// Whatever a configuration says.
+    Configured { by: String },
+    /// These endpoints, as text for the user.
+    Endpoints(String),
 }
 
 /// How this session joins the others.
@@ -100,9 +109,9 @@ pub(crate) fn join(
         JoinAs::Only(role) => (role, false),
     };
     if let Some(connect) = role.unanswered() {
-        let who = connect.join(", ");
+        let endpoints = connect.join(", ");
         events.warn(format!(
-            "nobody answers at {who} yet; it is tried again until somebody does"
+            "no router answers at {endpoints} yet; it is tried again until one does"
         ));
     }
     let (zenoh, config) = open(&role, options, environment, events)?;
@@ -111,7 +120,7 @@ pub(crate) fn join(
         config,
         router: RouterSlot::default(),
         successor: is_successor.then(|| successor(options, environment)),
-        description: role.describe(),
+        target: Target::Endpoints(role.endpoints().join(", ")),
         is_answered: role.unanswered().is_none(),
     })
 }
@@ -155,7 +164,6 @@ fn open_configured(
     by: &str,
     stall_timeout: Duration,
 ) -> Result<Joined, WireError> {
-    let description = format!("configured by {by}");
     let (router, config) = if is_router(&config) {
         let router = Router::open(config.clone(), Some(by), stall_timeout)?;
         let listen = beside_listeners(router.listen());
@@ -164,13 +172,13 @@ fn open_configured(
     } else {
         (None, config)
     };
-    let (zenoh, config) = open_session(config, &description)?;
+    let (zenoh, config) = open_session(config, &format!("configured by {by}"))?;
     Ok(Joined {
         zenoh,
         config,
         router: RouterSlot::new(router),
         successor: None,
-        description,
+        target: Target::Configured { by: by.to_owned() },
         is_answered: true,
     })
 }
@@ -192,7 +200,7 @@ fn open_beside(
     Ok(Joined {
         zenoh,
         config,
-        description: role.describe(),
+        target: Target::Endpoints(role.endpoints().join(", ")),
         router: RouterSlot::new(Some(router)),
         successor: None,
         is_answered: true,
@@ -294,7 +302,7 @@ fn anywhere() -> Vec<String> {
     vec!["tcp/localhost:0".to_owned()]
 }
 
-/// Whoever can reach the router must be able to reach the session too: a router forwards nothing between two
+/// A peer that can reach the router must be able to reach the session too: a router forwards nothing between two
 /// peers.
 fn beside_listeners(listen: &[String]) -> Vec<String> {
     let elsewhere = listen.iter().filter(|endpoint| !is_loopback(endpoint));
@@ -355,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_are_follows_from_where_the_others_are() {
+    fn the_role_follows_from_the_endpoints() {
         let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = taken.local_addr().unwrap().port();
         // Reaches this host, but does not look like a loopback address.

@@ -33,17 +33,19 @@ pub(crate) enum Role {
 impl Role {
     /// As text for the user.
     pub(crate) fn describe(&self) -> String {
+        let endpoints = self.endpoints().join(", ");
         match self {
-            Self::Router { listen } => format!("router on {}", listen.join(", ")),
-            Self::Peer {
-                connect,
-                is_answered: true,
-                ..
-            }
-            | Self::Client { connect } => {
-                format!("connected to {}", connect.join(", "))
-            }
-            Self::Peer { connect, .. } => format!("waiting for {}", connect.join(", ")),
+            Self::Router { .. } => format!("router on {endpoints}"),
+            Self::Peer { .. } => format!("peer of {endpoints}"),
+            Self::Client { .. } => format!("client of {endpoints}"),
+        }
+    }
+
+    /// The endpoints to connect to, or those of a router.
+    pub(crate) fn endpoints(&self) -> &[String] {
+        match self {
+            Self::Router { listen } => listen,
+            Self::Peer { connect, .. } | Self::Client { connect } => connect,
         }
     }
 
@@ -333,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_beside_a_router_shares_all_but_its_place() {
+    fn a_peer_beside_a_router_has_its_settings_but_not_its_endpoints() {
         let listen = vec!["tcp/127.0.0.1:1".to_owned()];
         let mut config = built_in(&Role::Router { listen }, Duration::from_secs(5)).unwrap();
         set(&mut config, "id", "\"abc1\"").unwrap();

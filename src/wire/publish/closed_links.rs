@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_since_the_buffer_was_empty_may_be_lost_with_the_link() {
+    fn messages_put_since_the_buffer_was_empty_may_be_lost_with_the_link() {
         let mut bench = Bench::new();
         bench.sample(0, 10, &[(ZID, 0)]);
         bench.sample(250, 20, &[(ZID, 0)]);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn who_took_something_a_moment_ago_leaves_in_order() {
+    fn a_link_that_moved_before_it_closed_has_lost_nothing() {
         for last in [(ZID, 0), (ZID, 900)] {
             let mut bench = Bench::new();
             bench.sample(0, 10, &[(ZID, 1000)]);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_in_the_buffer_when_some_of_it_is_taken_is_not_taken() {
+    fn messages_behind_those_that_were_read_may_be_lost() {
         let mut bench = Bench::new();
         bench.sample(0, 0, &[(ZID, 0)]);
         bench.sample(250, 10, &[(ZID, 0)]);

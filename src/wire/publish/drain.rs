@@ -10,7 +10,7 @@
 
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use zenoh::Wait;
 use zenoh::qos::{CongestionControl, Priority};
@@ -30,9 +30,9 @@ const STARVED: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(86_400);
 /// An acknowledgement may come this late although the receiver is not slow.
 const DELAYED: Duration = Duration::from_millis(200);
-/// A look takes milliseconds of processor time if the system's socket table is large; slow subscribers may need
-/// that time.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often the buffers are sampled at first, and after [`OFTEN_FOR`]: a sample takes milliseconds of processor time if
+/// the system's socket table is large, and slow subscribers may need that time.
+const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 const LATER_EVERY: Duration = Duration::from_millis(50);
 const OFTEN_FOR: Duration = Duration::from_secs(1);
 
@@ -55,7 +55,7 @@ pub enum Drained {
 }
 
 /// Returns when everything that was put has left, when nothing has moved for `patience`, or when
-/// `is_called_off`, which is called at each look, returns `true`.
+/// `is_called_off`, which is called at each sample, returns `true`.
 pub(crate) fn drain(
     sessions: &[zenoh::Session],
     router: &RouterSlot,
@@ -63,29 +63,27 @@ pub(crate) fn drain(
     mut is_called_off: impl FnMut() -> bool,
 ) -> Drained {
     let patience = patience.max(DELAYED);
-    let (began, mut buffers, mut quiet_since) = (steady(), SendBuffers::default(), None);
+    let (began, mut buffers, mut silence) = (steady(), SendBuffers::default(), Silence::default());
     // When the queries were sent or the buffers were last not empty, and the answers.
-    let mut asked: Option<(Instant, Answers)> = None;
+    let mut asked: Option<(Duration, Answers)> = None;
     loop {
         let router = router.zenoh();
         // Read before the buffers: a task that finished after they were read could have filled them.
         let is_at_work = is_at_work(router.is_some());
-        let now = steady();
-        buffers.look(sessions, router.as_ref(), now);
-        let is_quiet = buffers.bytes() == 0;
-        quiet_since = is_quiet.then(|| quiet_since.unwrap_or(now));
-        let quiet = quiet_since.map_or(Duration::ZERO, |since| now.duration_since(since));
-        let is_silent = quiet >= SILENCE && (quiet >= STARVED || !is_at_work);
+        let now = steady().duration_since(began);
+        buffers.sample(sessions, router.as_ref(), now);
+        let is_empty = buffers.bytes() == 0;
+        let is_silent = silence.is_reached(is_empty, is_at_work, now);
         // Not earlier: a query would wait for room in a full queue.
         if is_silent && asked.is_none() {
             asked = Some((now, Answers(sessions.iter().filter_map(ask).collect())));
         }
         if let Some((at, answers)) = &mut asked {
-            if !is_quiet {
+            if !is_empty {
                 *at = now;
             }
             // A session that has taken everything and does not answer has the data nevertheless.
-            if answers.are_in() || now.duration_since(*at) >= patience {
+            if answers.are_in() || now.saturating_sub(*at) >= patience {
                 return match buffers.lost() {
                     0 => Drained::Whole,
                     bytes => Drained::Untaken { bytes },
@@ -101,13 +99,30 @@ pub(crate) fn drain(
         }
         #[expect(
             clippy::disallowed_methods,
-            reason = "the system tells of an empty send buffer only when asked"
+            reason = "the system reports an empty send buffer only when asked"
         )]
-        thread::sleep(if now.duration_since(began) < OFTEN_FOR {
-            LOOK_EVERY
+        thread::sleep(if now < OFTEN_FOR {
+            SAMPLE_EVERY
         } else {
             LATER_EVERY
         });
+    }
+}
+
+/// How long the buffers have been empty.
+#[derive(Default, Debug)]
+struct Silence {
+    since: Option<Duration>,
+}
+
+impl Silence {
+    /// Whether the buffers have been empty for long enough, as of a sample made at `now`.
+    fn is_reached(&mut self, is_empty: bool, is_at_work: bool, now: Duration) -> bool {
+        self.since = is_empty.then(|| self.since.unwrap_or(now));
+        let lasts = self
+            .since
+            .map_or(Duration::ZERO, |since| now.saturating_sub(since));
+        lasts >= SILENCE && (lasts >= STARVED || !is_at_work)
     }
 }
 
@@ -139,4 +154,31 @@ fn ask(zenoh: &zenoh::Session) -> Option<Receiver<()>> {
         })
         .wait();
     asked.is_ok().then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_reached_when_the_buffers_stay_empty_and_no_task_is_busy() {
+        let mut silence = Silence::default();
+        // Milliseconds, whether the buffers are empty and a task is busy, whether silence is reached.
+        for (at, is_empty, is_at_work, expected) in [
+            (0, true, false, false),
+            (39, true, false, false),
+            (40, true, false, true),
+            (45, false, false, false),
+            (50, true, false, false),
+            (89, true, false, false),
+            (95, true, true, false),
+            (100, true, false, true),
+            (1049, true, true, false),
+            (1050, true, true, true),
+        ] {
+            let now = Duration::from_millis(at);
+            let is_reached = silence.is_reached(is_empty, is_at_work, now);
+            assert_eq!(is_reached, expected, "{at}");
+        }
+    }
 }

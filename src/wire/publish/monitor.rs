@@ -36,7 +36,7 @@ pub struct TopicState {
 /// What subscribers have missed or may have missed because they were stuck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Missed {
-    /// Puts that waited for the whole stall timeout in vain.
+    /// Puts that waited for the whole stall timeout, after which the message was dropped.
     pub stalled: u64,
     /// Messages that at least one subscriber is known to have missed, including those in `stalled`. It may have
     /// missed more: zenoh does not report it.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use zenoh::Wait;
 use zenoh::session::Link;
@@ -18,17 +18,18 @@ const MORE_THAN_SIGNS_OF_LIFE: u64 = 1024;
 pub(crate) const QUEUE: u64 = 2 << 20;
 /// While data of this process waits, its buffer holds more than this.
 const TRICKLE: u64 = 4096;
-/// How long a state must last to count as more than the state at one look.
+/// How long a state must last to count as more than the state in one sample.
 const A_WHILE: Duration = Duration::from_secs(1);
 
 /// The local and the remote port of a link.
 type Ports = (u16, u16);
 
-/// The send buffers of this process's links, watched after the last put.
+/// The send buffers of this process's links, watched after the last put. Reads no clock: the time of a sample is an
+/// argument, counted from any instant.
 #[derive(Default, Debug)]
 pub(crate) struct SendBuffers {
     links: BTreeMap<Ports, Buffer>,
-    looked_at: Option<Instant>,
+    sampled_at: Option<Duration>,
     /// Bytes not taken on links that have closed.
     lost: u64,
 }
@@ -36,21 +37,21 @@ pub(crate) struct SendBuffers {
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     bytes: u64,
-    moved_at: Instant,
-    /// An upper bound of the bytes that were in the buffer or in the queue before it at the first look, less
+    moved_at: Duration,
+    /// An upper bound of the bytes that were in the buffer or in the queue before it in the first sample, less
     /// the bytes that have left since.
     ahead: u64,
     /// When the buffer last held [`TRICKLE`] bytes or more.
-    full_at: Instant,
+    full_at: Duration,
 }
 
 impl SendBuffers {
     /// Reads the buffers of the links of `sessions`, and of the links of this process's router.
-    pub(crate) fn look(
+    pub(crate) fn sample(
         &mut self,
         sessions: &[zenoh::Session],
         router: Option<&zenoh::Session>,
-        now: Instant,
+        now: Duration,
     ) {
         let links = sessions.iter().chain(router).flat_map(sockets);
         self.update(unsent(links), router.is_some(), now);
@@ -69,18 +70,18 @@ impl SendBuffers {
 
     /// Whether bytes are left and no buffer has moved for `patience`.
     pub(crate) fn are_stuck(&self, patience: Duration) -> bool {
-        let is_stuck = |at, buffer: &Buffer| buffer.stands(at) >= patience;
+        let is_stuck = |at, buffer: &Buffer| buffer.unmoved_for(at) >= patience;
         let all = |at| self.due().all(|buffer| is_stuck(at, buffer));
-        self.bytes() > 0 && self.looked_at.is_some_and(all)
+        self.bytes() > 0 && self.sampled_at.is_some_and(all)
     }
 
     fn due(&self) -> impl Iterator<Item = &Buffer> {
         let links = self.links.values();
-        links.filter(|buffer| self.looked_at.is_some_and(|at| buffer.is_due(at)))
+        links.filter(|buffer| self.sampled_at.is_some_and(|at| buffer.is_due(at)))
     }
 
-    fn update(&mut self, bytes: BTreeMap<Ports, u64>, is_router: bool, now: Instant) {
-        self.looked_at = Some(now);
+    fn update(&mut self, bytes: BTreeMap<Ports, u64>, is_router: bool, now: Duration) {
+        self.sampled_at = Some(now);
         // Data that goes through this process's router is first in the queue and the buffers of the link to the
         // router.
         let upstream = if is_router {
@@ -90,7 +91,7 @@ impl SendBuffers {
         };
         self.links.retain(|ports, buffer| {
             let is_there = bytes.contains_key(ports);
-            if !is_there && buffer.is_due(now) && buffer.stands(now) >= A_WHILE {
+            if !is_there && buffer.is_due(now) && buffer.unmoved_for(now) >= A_WHILE {
                 self.lost += buffer.bytes;
             }
             is_there
@@ -109,7 +110,7 @@ impl SendBuffers {
 }
 
 impl Buffer {
-    fn fill(&mut self, bytes: u64, now: Instant) {
+    fn fill(&mut self, bytes: u64, now: Duration) {
         let taken = self.bytes.saturating_sub(bytes);
         // If the buffer did not shrink, as many bytes may have left as came from the queue behind it.
         if taken > 0 || bytes - self.bytes >= MORE_THAN_SIGNS_OF_LIFE {
@@ -124,14 +125,14 @@ impl Buffer {
 
     /// Whether data of this process is in the buffer. A router's links also carry data of others and may never
     /// be empty.
-    fn is_due(&self, now: Instant) -> bool {
-        let is_trickle = now.saturating_duration_since(self.full_at) >= A_WHILE;
-        let is_of_others = self.ahead == 0 || (is_trickle && self.stands(now) < A_WHILE);
+    fn is_due(&self, now: Duration) -> bool {
+        let is_trickle = now.saturating_sub(self.full_at) >= A_WHILE;
+        let is_of_others = self.ahead == 0 || (is_trickle && self.unmoved_for(now) < A_WHILE);
         self.bytes > 0 && !is_of_others
     }
 
-    fn stands(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(self.moved_at)
+    fn unmoved_for(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.moved_at)
     }
 }
 
@@ -229,10 +230,9 @@ fn socket(line: &str) -> Option<Socket> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::net::now::steady;
 
     #[test]
-    fn a_line_of_the_socket_table_is_read() {
+    fn an_entry_of_the_socket_table_is_read() {
         let line = "   1: 0100007F:1D17 0100007F:A2F0 01 00000A10:00000002 02:000A 00000000     0        0 1 2 0";
         let expected = Socket {
             ports: (7447, 41_712),
@@ -247,9 +247,8 @@ mod tests {
     const OTHER: Ports = (7447, 2);
 
     #[test]
-    fn buffers_are_stuck_while_nobody_takes_any_of_them() {
+    fn buffers_are_stuck_while_none_of_them_moves() {
         const PATIENCE: Duration = Duration::from_secs(5);
-        let start = steady();
         let mut buffers = SendBuffers::default();
         // Seconds, bytes of two links, and whether they are stuck then.
         for (at, of_stuck, of_other, is_stuck) in [
@@ -263,48 +262,44 @@ mod tests {
             (16, 150_000, 0, false),
             (17, 150_007, 0, true),
         ] {
-            let now = start + Duration::from_secs(at);
+            let now = Duration::from_secs(at);
             buffers.update([(STUCK, of_stuck), (OTHER, of_other)].into(), false, now);
             assert_eq!(buffers.are_stuck(PATIENCE), is_stuck, "{at}");
         }
     }
 
     #[test]
-    fn who_goes_has_lost_what_stood() {
-        let start = steady();
+    fn bytes_that_did_not_move_are_lost_with_their_link() {
         let mut buffers = SendBuffers::default();
-        buffers.update([(STUCK, 5000), (OTHER, 5000)].into(), false, start);
-        buffers.update(
-            [(STUCK, 5000), (OTHER, 2000)].into(),
-            false,
-            start + A_WHILE,
-        );
-        buffers.update(BTreeMap::new(), false, start + A_WHILE);
+        let both = |other| [(STUCK, 5000), (OTHER, other)].into();
+        buffers.update(both(5000), false, Duration::ZERO);
+        buffers.update(both(2000), false, A_WHILE);
+        buffers.update(BTreeMap::new(), false, A_WHILE);
         assert_eq!((buffers.lost(), buffers.bytes()), (5000, 0));
         assert!(!buffers.are_stuck(Duration::ZERO));
     }
 
     #[test]
-    fn what_others_send_is_not_waited_for() {
-        let (now, full) = (steady(), 4 * QUEUE);
+    fn data_of_other_sessions_is_not_waited_for() {
+        let (now, full) = (Duration::ZERO, 4 * QUEUE);
         let mut buffers = SendBuffers::default();
-        let mut looks = 0;
+        let mut samples = 0;
         loop {
-            let bytes = [full, full - 100_000][looks % 2];
+            let bytes = [full, full - 100_000][samples % 2];
             buffers.update([(OTHER, bytes)].into(), false, now);
             if buffers.bytes() == 0 {
                 break;
             }
-            looks += 1;
+            samples += 1;
         }
         // Everything that was there at first has left.
-        let left = u64::try_from(looks).unwrap().div_ceil(2) * 100_000;
+        let left = u64::try_from(samples).unwrap().div_ceil(2) * 100_000;
         assert!(left >= full + QUEUE && left < full + QUEUE + 100_000);
     }
 
     #[test]
-    fn what_goes_through_our_router_is_waited_for_on_both_links() {
-        let now = steady();
+    fn data_through_our_router_is_waited_for_on_both_links() {
+        let now = Duration::ZERO;
         let mut buffers = SendBuffers::default();
         buffers.update([(STUCK, 5 * QUEUE), (OTHER, QUEUE)].into(), true, now);
         // As much as the second link held at first has left it, and twice as much from the queue behind it.
@@ -315,8 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trickle_is_not_waited_for_unless_it_stands() {
-        let start = steady();
+    fn a_trickle_is_waited_for_only_while_it_does_not_move() {
         let mut buffers = SendBuffers::default();
         // Milliseconds, bytes, bytes that must still leave.
         for (at, bytes, due) in [
@@ -329,7 +323,7 @@ mod tests {
             (2100, 90, 0),
             (2200, 6000, 6000),
         ] {
-            let now = start + Duration::from_millis(at);
+            let now = Duration::from_millis(at);
             buffers.update([(OTHER, bytes)].into(), false, now);
             assert_eq!(buffers.bytes(), due, "{at}");
         }

@@ -3,7 +3,7 @@
 //! zenoh does not report what it drops. After a put has waited for the whole stall timeout at a link, zenoh
 //! drops at once everything put for that link until the link takes something again. So while a put takes long,
 //! a thread samples the buffers of the links. A link is away if its buffer has not moved for the stall timeout
-//! and a put waited in vain meanwhile: messages put from then until the buffer moves are counted as lost to it.
+//! and a put stalled meanwhile: messages put from then until the buffer moves are counted as lost to it.
 //! A link that takes little at a time is waited for, loses nothing and is never away. For links that close, the
 //! same thread runs [`ClosedLinks`].
 
@@ -29,7 +29,7 @@ const BUFFERS_EVERY: u64 = 5;
 /// A buffer that does not move but holds less than this may have room.
 const FULL: u64 = 4096;
 
-/// Counts and reports puts that waited in vain. Clones share one state.
+/// Counts and reports puts that stalled: they waited for the whole stall timeout, then their messages were dropped. Clones share one state.
 #[derive(Clone, Debug)]
 pub(crate) struct Stalls {
     shared: Arc<Shared>,
@@ -44,7 +44,7 @@ struct Shared {
     timeout: Duration,
     /// The topics sent by the session for blocking puts.
     topics: OnceLock<Vec<Arc<TopicCounts>>>,
-    /// Puts that have begun, have ended, and have waited in vain, including those of the clock.
+    /// Puts that have begun, have ended, and have stalled, including those of the clock.
     begun: AtomicU64,
     ended: AtomicU64,
     stalled: AtomicU64,
@@ -123,9 +123,9 @@ impl Stalls {
 struct PutCounts {
     /// By topic: puts that did not wait for the whole stall timeout.
     prompt: Vec<u64>,
-    /// By topic: puts that waited for it in vain.
+    /// By topic: puts that stalled.
     stalled: Vec<u64>,
-    /// All puts that waited for it in vain, including those of the clock.
+    /// All puts that stalled, including those of the clock.
     all_stalled: u64,
 }
 
@@ -178,7 +178,7 @@ impl Shared {
             let seen = (is_stalled || is_turn).then(|| (unread(), steady()));
             if let (Some((bytes, at)), true) = (&seen, is_stalled) {
                 self.update(&mut links, bytes, &counts, &now, *at);
-                let is_stuck = |link: &StuckLink| link.waits_in_vain(&now);
+                let is_stuck = |link: &StuckLink| link.has_stalled(&now);
                 if !takes_long && !links.values().any(is_stuck) {
                     links.clear();
                 }
@@ -215,8 +215,8 @@ impl Shared {
         self.count(links, from, to);
         for (zid, link) in links.iter_mut().filter(|(_, link)| link.lost.is_none()) {
             let unmoved_for = at.saturating_duration_since(link.since);
-            if unmoved_for >= self.timeout && link.waits_in_vain(to) {
-                // Includes the puts that waited in vain before it was known that the link is away.
+            if unmoved_for >= self.timeout && link.has_stalled(to) {
+                // Includes the puts that stalled before it was known that the link is away.
                 link.lost = Some(self.stalled_for(zid, &link.before, to));
             }
         }
@@ -247,13 +247,13 @@ impl Shared {
                 }
             }
             if is_lost {
-                // Puts that waited in vain are counted already.
+                // Puts that stalled are counted already.
                 topic.lost.fetch_add(prompt, Ordering::Relaxed);
             }
         }
     }
 
-    /// How many puts waited in vain on topics to which a session subscribes.
+    /// How many puts stalled on topics to which a session subscribes.
     fn stalled_for(&self, zid: &str, from: &PutCounts, to: &PutCounts) -> u64 {
         let of_session = self.topics().iter().enumerate();
         let of_session = of_session.filter(|(_, topic)| self.nodes.subscribes(zid, &topic.name));
@@ -263,8 +263,8 @@ impl Shared {
 }
 
 impl StuckLink {
-    /// Whether a put has waited in vain since the buffer last moved.
-    fn waits_in_vain(&self, now: &PutCounts) -> bool {
+    /// Whether a put has stalled since the buffer last moved.
+    fn has_stalled(&self, now: &PutCounts) -> bool {
         now.all_stalled > self.before.all_stalled
     }
 }

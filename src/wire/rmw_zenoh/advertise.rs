@@ -85,18 +85,18 @@ mod tests {
     }
 
     fn plan(played: &[Played]) -> (Vec<Planned>, Vec<Skipped>, usize) {
-        let told = Arc::new(Mutex::new(0));
-        let count = Arc::clone(&told);
+        let events_sent = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&events_sent);
         let events = Events::new(move |_| *count.lock().unwrap() += 1);
         let graph = Graph::new("me".to_owned(), "/me".to_owned());
         let (planned, skipped) =
             super::plan(played, OwnClock::Served, HashForm::Rihs01, &graph, &events).unwrap();
-        let told = *told.lock().unwrap();
-        (planned, skipped, told)
+        let events_sent = *events_sent.lock().unwrap();
+        (planned, skipped, events_sent)
     }
 
     #[test]
-    fn what_ros_cannot_read_is_skipped_with_its_reason() {
+    fn topics_that_ros_cannot_read_are_skipped_with_the_reason() {
         let (planned, skipped, _) = plan(&[
             played(0, "/a", Some("std_msgs/msg/String"), "cdr"),
             played(1, "/b", Some("std_msgs/msg/String"), "json"),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_that_come_to_share_name_and_type_share_a_publisher() {
+    fn topics_with_the_same_name_and_type_share_a_publisher() {
         let mut second = played(7, "a/", Some("std_msgs/String"), "cdr");
         second.topic.is_latched = true;
         second.topic.offered_qos = vec![
@@ -130,7 +130,7 @@ mod tests {
             },
             Qos::default(),
         ];
-        let (planned, _, told) =
+        let (planned, _, events_sent) =
             plan(&[played(0, "/a", Some("std_msgs/msg/String"), "cdr"), second]);
         let [one] = &planned[..] else {
             panic!("{planned:?}")
@@ -145,7 +145,7 @@ mod tests {
             History::KeepLast(6),
             "as many as there are"
         );
-        assert_eq!(told, 1, "the mixed profiles");
+        assert_eq!(events_sent, 1, "the mixed profiles");
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renamed_tf_static_keeps_all_there_is() {
+    fn a_renamed_tf_static_keeps_all_messages() {
         let mut tf_static = played(0, "/static", Some("tf2_msgs/msg/TFMessage"), "cdr");
         tf_static.topic.name = "/tf_static".to_owned();
         tf_static.topic.is_latched = true;

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equals_what_was_seen_on_the_wire() {
+    fn equals_a_recorded_attachment() {
         let gid = Gid(0x5c80_cd33_30e1_3bcd_abb0_93df_f0ce_af8b_u128.to_le_bytes());
         let hex = "01000000000000000807060504030201108bafcef0df93b0abcd3be13033cd805c";
         let expected: Vec<u8> = (0..LENGTH)

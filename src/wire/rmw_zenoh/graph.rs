@@ -431,7 +431,7 @@ mod tests {
                 node: node.clone()
             }]
         );
-        assert!(graph.appeared(&sub).is_empty(), "told once");
+        assert!(graph.appeared(&sub).is_empty(), "reported once");
         assert_eq!(graph.subscriber_nodes("/a"), ["/them"]);
         assert_eq!(
             (
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn another_hash_is_told_and_not_counted() {
+    fn a_subscription_with_another_hash_is_reported_and_not_counted() {
         let graph = graph();
         let events = graph.appeared(&token("MS", "%a", "TypeHashNotSupported"));
         let [WireEvent::TypeMismatch { ours, theirs, .. }] = &events[..] else {
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_tokens_are_nobody_and_our_name_is_ours() {
+    fn own_tokens_are_ignored_and_nodes_of_the_same_name_are_reported() {
         let graph = graph();
         assert!(graph.appeared("@ros2_lv/0/me/0/0/NN/%/%/player").is_empty());
         assert_eq!(graph.same_node_name(), None);
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_no_count_any_more_is_forgotten() {
+    fn a_counter_that_is_no_longer_needed_is_removed() {
         let graph = graph();
         for _ in 0..3 {
             let wanted = Arc::new(());
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_when_we_begin_is_told_then() {
+    fn subscriptions_from_before_the_first_output_are_reported_with_it() {
         let graph = Graph::new("me".to_owned(), "/player".to_owned());
         assert!(graph.appeared(&token("MS", "%a", "H")).is_empty());
         let dds_type = "std_msgs::msg::dds_::String_".to_owned();

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_policies_read_as_defaults_and_nonsense_does_not_read() {
+    fn unknown_policies_read_as_defaults_and_invalid_chunks_are_refused() {
         assert_eq!(decode_qos("4:4:,10:,:,:5,,"), Some(Qos::default()));
         for chunk in [
             "",

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fourteenth_chunk_is_taken_and_dropped() {
+    fn a_fourteenth_chunk_is_ignored() {
         let key = "@ros2_lv/0/ae/0/2/MS/%/%/n/%i/t/H/::,10:,:,:,,";
         let token = Token::parse(&format!("{key}/backends:cpu:")).expect("14 chunks");
         assert_eq!(token.to_string(), key);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused() {
+    fn invalid_tokens_are_refused() {
         for key in [
             "",
             "@ros2_lv/0/ae/0/0/NN/%/%",

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
@@ -61,6 +61,13 @@ impl Events {
                 None => panic!("no {what}, only {others:?}"),
             }
         }
+    }
+
+    /// A topic has got a subscriber that data can reach.
+    pub(crate) fn wait_for_match(&self) {
+        let is_match =
+            |event: &WireEvent| matches!(event, WireEvent::Matching { matched: true, .. });
+        self.wait("match", is_match);
     }
 
     /// All events so far.
@@ -226,6 +233,34 @@ pub(crate) fn hearing(child: &mut Child) -> impl FnMut(&str) + use<> {
             }
         }
     }
+}
+
+/// The installed player with the demo recording; its output goes into pipes.
+pub(crate) fn start_player(args: &[&str]) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin("play"))
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap"))
+        .args(args)
+        .env_remove("RUST_LOG")
+        .env_remove("ROS_DOMAIN_ID")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program")
+}
+
+/// Interrupts a program, as ctrl-C does.
+pub(crate) fn interrupt(child: &Child) {
+    let pid = child.id().to_string();
+    let kill = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(kill.expect("kill").success());
+}
+
+/// The summary in JSON of a program that ends with an exit code.
+pub(crate) fn summary(child: Child, code: i32) -> serde_json::Value {
+    let done = child.wait_with_output().expect("its output");
+    assert_eq!(done.status.code(), Some(code));
+    serde_json::from_slice(&done.stdout).expect("a summary")
 }
 
 /// The token of a subscription as a node would declare it.

@@ -14,7 +14,7 @@ use crate::support::network::{
 };
 use crate::support::patience::PATIENCE;
 
-/// Tells the graph that a node follows the clock, as ROS 2 does it.
+/// Declares the token of a node that subscribes to the clock.
 fn follows(node: &zenoh::Session) -> zenoh::liveliness::LivelinessToken {
     let clock_type = "rosgraph_msgs::msg::dds_::Clock_";
     let token = token(node, "MS", "/clock", clock_type, CLOCK_HASH);
@@ -68,42 +68,35 @@ fn ticks_arrive_as_clock_messages_with_one_sequence() {
 }
 
 #[test]
-fn the_first_plain_follower_gets_the_last_value_unasked() {
-    let (session, _, endpoint) = router(|_| ());
-    let options = ClockOptions {
-        hz: None,
-        per_message: false,
-    };
-    let (mut output, _) = session.advertise_raw(&[], Some(options)).unwrap();
-    let time = Time::from_nanos(42);
-    output.clock(time);
-    let node = peer(&endpoint);
-    let (_subscriber, samples) = subscribe(&node, "clock");
-    let sample = take(&samples);
-    assert_eq!(sample.payload().to_bytes()[..], encode_clock(time).bytes);
+fn a_new_subscriber_of_the_clock_gets_the_last_value() {
+    for (is_ros, per_message, key) in [(false, false, "clock"), (true, true, CLOCK_KEY)] {
+        let (session, _, endpoint) = router(|_| ());
+        let options = Some(ClockOptions {
+            hz: None,
+            per_message,
+        });
+        let advertised = if is_ros {
+            session.advertise(&[], options)
+        } else {
+            session.advertise_raw(&[], options)
+        };
+        let (mut output, _) = advertised.unwrap();
+        let time = Time::from_nanos(42);
+        output.clock(time);
+        let node = peer(&endpoint);
+        let (_subscriber, samples) = subscribe(&node, key);
+        let _token = is_ros.then(|| follows(&node));
+        let sample = take(&samples);
+        assert_eq!(
+            sample.payload().to_bytes()[..],
+            encode_clock(time).bytes,
+            "{key}"
+        );
+    }
 }
 
 #[test]
-fn a_new_follower_gets_the_last_value_unasked() {
-    let (session, _, endpoint) = router(|_| ());
-    let options = ClockOptions {
-        hz: None,
-        per_message: true,
-    };
-    let (mut output, _) = session.advertise(&[], Some(options)).unwrap();
-    let time = Time::from_nanos(42);
-    output.clock(time);
-    let node = peer(&endpoint);
-    let (_subscriber, samples) = subscribe(&node, CLOCK_KEY);
-    let _token = follows(&node);
-    assert_eq!(
-        take(&samples).payload().to_bytes()[..],
-        encode_clock(time).bytes
-    );
-}
-
-#[test]
-fn the_clock_keeps_ticking_while_a_put_blocks() {
+fn the_clock_is_repeated_while_a_put_blocks() {
     // In line with messages it waits until that is stuck for good.
     for (per_message, count) in [(false, 50), (true, 3)] {
         let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
@@ -119,9 +112,7 @@ fn the_clock_keeps_ticking_while_a_put_blocks() {
         let pipe = Pipe::to(&endpoint);
         let stuck = pipe.peer();
         let (_stuck, _) = subscribe(&stuck, "0/image/**");
-        events.wait("match", |event| {
-            matches!(event, WireEvent::Matching { matched: true, .. })
-        });
+        events.wait_for_match();
         pipe.block();
         let last = encode_clock(Time::from_nanos(7));
         output.clock(Time::from_nanos(7));
@@ -143,7 +134,7 @@ fn the_clock_keeps_ticking_while_a_put_blocks() {
 
 /// On a link that takes all at once, and on one so slow that puts wait for longer than the clock may be silent.
 #[test]
-fn with_a_clock_before_each_message_each_comes_right_after_its_clock() {
+fn with_a_clock_before_each_message_the_message_arrives_directly_after_it() {
     for (pause, messages, size) in [(0, 500, 10_000), (4, 40, 1_000_000)] {
         let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
         let options = ClockOptions {
@@ -156,9 +147,7 @@ fn with_a_clock_before_each_message_each_comes_right_after_its_clock() {
         let pipe = Pipe::slow(&endpoint, Duration::from_millis(pause));
         let node = pipe.peer();
         let (_subscriber, samples) = subscribe(&node, "0/**");
-        events.wait("match", |event| {
-            matches!(event, WireEvent::Matching { matched: true, .. })
-        });
+        events.wait_for_match();
         let player = std::thread::spawn(move || {
             for n in 1..=messages {
                 output.clock(Time::from_nanos(i64::from(n)));
@@ -166,7 +155,7 @@ fn with_a_clock_before_each_message_each_comes_right_after_its_clock() {
             }
             output
         });
-        // The last value is told to who comes now, and to all.
+        // The last value is sent again for a new subscriber, to all subscribers.
         let node = peer(&endpoint);
         let (_late, late) = subscribe(&node, CLOCK_KEY);
         let _token = follows(&node);
@@ -190,9 +179,9 @@ fn with_a_clock_before_each_message_each_comes_right_after_its_clock() {
     }
 }
 
-/// On a link that a player fills at once, and on one so slow that the keeper looks after the clock.
+/// On a link that a player fills at once, and on one so slow that the clock is repeated.
 #[test]
-fn a_jump_is_its_clock_between_what_was_before_and_what_comes_after() {
+fn the_clock_of_a_jump_arrives_after_old_messages_and_before_new_ones() {
     for (pause, per_message) in [
         (Duration::ZERO, false),
         (Duration::from_millis(4), false),
@@ -209,10 +198,8 @@ fn a_jump_is_its_clock_between_what_was_before_and_what_comes_after() {
         let pipe = Pipe::slow(&endpoint, pause);
         let node = pipe.peer();
         let (_subscriber, samples) = subscribe(&node, "0/**");
-        events.wait("match", |event| {
-            matches!(event, WireEvent::Matching { matched: true, .. })
-        });
-        // More than the system takes off our hands, so that there is a queue.
+        events.wait_for_match();
+        // More than the buffers of the system hold, so that there is a queue.
         let (laps, each) = (3, 120);
         let player = std::thread::spawn(move || {
             let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(1_000_000));
@@ -253,17 +240,17 @@ fn a_jump_is_its_clock_between_what_was_before_and_what_comes_after() {
 }
 
 #[test]
-fn a_time_that_does_not_fit_is_told_once() {
+fn a_time_that_does_not_fit_is_reported_once() {
     let (session, events, _) = router(|_| ());
     let (mut output, _) = session
         .advertise(&[], Some(ClockOptions::default()))
         .unwrap();
     output.clock(Time::MAX);
     output.clock(Time::MAX);
-    let told = events.drain();
-    let warnings = told
+    let events = events.drain();
+    let warnings = events
         .iter()
         .filter(|event| matches!(event, WireEvent::Warning(_)))
         .count();
-    assert_eq!(warnings, 1, "{told:?}");
+    assert_eq!(warnings, 1, "{events:?}");
 }

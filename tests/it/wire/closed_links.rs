@@ -24,13 +24,12 @@ fn listener(
     let token = network::token(&node, "MS", topic, STRING, STRING_HASH);
     let token = node.liveliness().declare_token(token).wait().unwrap();
     let (subscriber, received) = subscribe(&node, &format!("0{topic}/**"));
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
+    events.wait_for_match();
     (node, (token, subscriber), received)
 }
 
-/// Stops a subscriber that takes the first message, and sends until its link has expired: what is told then.
+/// Stops a subscriber that has received the first message, and sends until its link has expired. Returns the text of
+/// the event.
 fn stop(
     pipe: &Pipe,
     received: &Receiver<Sample>,
@@ -55,7 +54,7 @@ fn a_subscriber_whose_link_expires_may_have_lost_what_was_sent_since_it_stopped(
     let (mut output, _) = session.advertise(&topics, None).unwrap();
     let pipe = Pipe::to(&endpoint);
     let (_node, _subscription, received) = listener(&pipe, &events, TOPICS[0]);
-    let told = stop(&pipe, &received, &mut output, &events, 0);
+    let report = stop(&pipe, &received, &mut output, &events, 0);
     let received = u64::try_from(received.try_iter().count()).unwrap();
     let missed = output.monitor().topics()[0].missed;
     assert!(
@@ -64,13 +63,13 @@ fn a_subscriber_whose_link_expires_may_have_lost_what_was_sent_since_it_stopped(
         "{missed:?}, {received} received"
     );
     assert_eq!((missed.stalled, missed.lost), (0, 0));
-    assert!(told.starts_with("/listener took nothing for"), "{told}");
+    assert!(report.starts_with("/listener took nothing for"), "{report}");
     let up_to = format!("up to {} messages", missed.possibly_lost);
-    assert!(told.ends_with(&up_to), "{told}");
+    assert!(report.ends_with(&up_to), "{report}");
 }
 
 #[test]
-fn a_subscriber_that_leaves_in_order_has_lost_nothing() {
+fn a_subscriber_that_closes_its_session_has_lost_nothing() {
     let (session, events, endpoint) = router(|_| ());
     let topics = [played(0, TOPICS[0], None), played(1, TOPICS[1], None)];
     let (mut output, _) = session.advertise(&topics, None).unwrap();
@@ -84,7 +83,7 @@ fn a_subscriber_that_leaves_in_order_has_lost_nothing() {
     events.wait("no match", |event| {
         matches!(event, WireEvent::Matching { matched: false, .. })
     });
-    // When the end of another is told, that of the first has been seen for long.
+    // When the closed link of another subscriber is reported, that of the first was handled before.
     let pipe = Pipe::to(&endpoint);
     let (_node, _subscription, received) = listener(&pipe, &events, TOPICS[1]);
     stop(&pipe, &received, &mut output, &events, 1);

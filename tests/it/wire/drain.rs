@@ -1,13 +1,12 @@
 //! Waiting until all data has been sent, with slow or stuck subscribers, on real connections.
 
-use std::path::Path;
-use std::process::{Child, Command as Process, Stdio};
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use bagplay::output::{Occasion, Output};
-use bagplay::wire::{Drained, Session, WireEvent, WireOutput};
+use bagplay::wire::{Drained, Session, WireOutput};
 use crossbeam_channel::{Receiver, after};
 use zenoh::Wait;
 use zenoh::pubsub::Subscriber;
@@ -15,8 +14,8 @@ use zenoh::qos::CongestionControl;
 use zenoh::sample::Sample;
 
 use crate::support::network::{
-    self, Pipe, STRING, STRING_HASH, free_endpoint, hearing, message, node, number, payload, peer,
-    played, router, subscribe, take,
+    self, Pipe, STRING, STRING_HASH, free_endpoint, hearing, interrupt, message, node, number,
+    payload, peer, played, router, start_player, subscribe, summary, take,
 };
 use crate::support::patience::{PATIENCE, Patience, until};
 
@@ -67,9 +66,7 @@ fn pair(link: Link, stall_timeout: Duration, pause: Duration) -> Pair {
         }
     };
     let (subscriber, samples) = subscribe(&node, "0/image/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
+    events.wait_for_match();
     Pair {
         session,
         output,
@@ -81,12 +78,12 @@ fn pair(link: Link, stall_timeout: Duration, pause: Duration) -> Pair {
 }
 
 #[test]
-fn who_is_slow_gets_all_however_long_it_takes() {
+fn a_slow_subscriber_gets_everything() {
     slow_gets_all(Link::Direct);
 }
 
 #[test]
-fn who_is_slow_behind_our_router_gets_all_too() {
+fn a_slow_client_of_our_router_gets_everything() {
     slow_gets_all(Link::OverRouter);
 }
 
@@ -118,12 +115,12 @@ fn slow_gets_all(link: Link) {
 }
 
 #[test]
-fn who_takes_nothing_is_told_of_with_what_is_left() {
+fn a_subscriber_that_reads_nothing_is_reported_with_the_bytes_left() {
     takes_nothing(Link::Direct);
 }
 
 #[test]
-fn who_takes_nothing_behind_our_router_is_told_of_too() {
+fn a_client_of_our_router_that_reads_nothing_is_reported_too() {
     takes_nothing(Link::OverRouter);
 }
 
@@ -144,8 +141,8 @@ fn takes_nothing(link: Link) {
 }
 
 #[test]
-fn whoever_calls_it_off_waits_for_nobody() {
-    // Nobody's patience: only calling it off ends this.
+fn a_drain_that_is_called_off_ends() {
+    // The stall timeout is too long to end this.
     let pair = pair(Link::Direct, Duration::from_secs(3600), Duration::ZERO);
     let mut output = pair.output;
     pair.pipe.block();
@@ -164,7 +161,7 @@ fn whoever_calls_it_off_waits_for_nobody() {
 }
 
 #[test]
-fn what_a_router_carries_for_others_does_not_keep_it() {
+fn data_of_other_sessions_in_our_router_is_not_waited_for() {
     const MESSAGES: u32 = 10;
     let Pair {
         session,
@@ -219,23 +216,15 @@ fn what_a_router_carries_for_others_does_not_keep_it() {
 /// The program, playing to a subscriber that takes nothing, until it says `words`; and what that takes.
 fn stuck(stall_timeout: &str, words: &str) -> (Child, impl Sized) {
     let endpoint = free_endpoint();
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap"))
-        .args([
-            "-v",
-            "--rate",
-            "max",
-            "--topics",
-            "/odom",
-            "/robot_description",
-        ])
-        .args(["--wait-for-subscribers", "--stall-timeout", stall_timeout])
-        .args(["--format", "json", "--listen", &endpoint])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let topics = [
+        "--topics",
+        "/odom",
+        "/robot_description",
+        "--wait-for-subscribers",
+    ];
+    let rest = ["-v", "--rate", "max", "--stall-timeout", stall_timeout];
+    let output = ["--format", "json", "--listen", &endpoint];
+    let mut child = start_player(&[&topics[..], &rest, &output].concat());
     let mut hear = hearing(&mut child);
     hear("waiting for subscribers");
     let pipe = Pipe::to(&endpoint);
@@ -262,14 +251,8 @@ fn stuck(stall_timeout: &str, words: &str) -> (Child, impl Sized) {
     )
 }
 
-fn summary(child: Child, code: i32) -> serde_json::Value {
-    let done = child.wait_with_output().unwrap();
-    assert_eq!(done.status.code(), Some(code));
-    serde_json::from_slice(&done.stdout).unwrap()
-}
-
 #[test]
-fn a_player_tells_of_what_nobody_took() {
+fn the_summary_has_the_bytes_that_were_not_sent() {
     let (child, _others) = stuck("2", "a subscriber did not take the last messages,");
     let summary = summary(child, 0);
     assert!(summary["unsent_bytes"].as_u64() > Some(0), "{summary}");
@@ -277,13 +260,10 @@ fn a_player_tells_of_what_nobody_took() {
 }
 
 #[test]
-fn ctrl_c_leaves_who_takes_nothing() {
+fn ctrl_c_ends_the_wait_for_a_subscriber_that_reads_nothing() {
     let words = "subscribers are still taking the last messages; ctrl-C leaves them";
     let (child, _others) = stuck("3600", words);
-    let asked = Process::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(asked.unwrap().success());
+    interrupt(&child);
     let summary = summary(child, 130);
     assert!(summary["unsent_bytes"].as_u64() > Some(0), "{summary}");
     assert_eq!(summary["ended"], "interrupted");

@@ -1,4 +1,4 @@
-//! What other nodes see of us, and what we learn of other nodes.
+//! The tokens of a session as other nodes see them, and events about other nodes.
 
 use bagplay::wire::{ClockOptions, Distro, Session, WireEvent, WireOptions};
 use crossbeam_channel::bounded;
@@ -13,7 +13,7 @@ use crate::support::patience::{PATIENCE, until};
 const CLOCK: &str = "rosgraph_msgs::msg::dds_::Clock_";
 
 #[test]
-fn our_tokens_are_those_of_a_ros_node() {
+fn tokens_are_those_of_a_ros_node() {
     let (session, _, endpoint) = router(|options: &mut WireOptions| {
         options.node_name = "/robot1/player".to_owned();
         options.domain_id = Some(7);
@@ -80,7 +80,7 @@ fn our_tokens_are_those_of_a_ros_node() {
 }
 
 #[test]
-fn nodes_that_come_and_go_are_told() {
+fn nodes_that_come_and_go_are_reported() {
     let (session, events, endpoint) = router(|_| ());
     let clock = ClockOptions {
         hz: Some(40.0),
@@ -153,7 +153,7 @@ fn nodes_that_come_and_go_are_told() {
 }
 
 #[test]
-fn humble_is_known_by_its_tokens_before_the_first_publisher() {
+fn humble_is_recognised_by_its_tokens_before_the_first_publisher() {
     let (_router, _, endpoint) = router(|_| ());
     let node = peer(&endpoint);
     let key = token(&node, "MS", "/chatter", STRING, "TypeHashNotSupported");
@@ -161,7 +161,7 @@ fn humble_is_known_by_its_tokens_before_the_first_publisher() {
     let mut options = options(&[], &[endpoint]);
     options.node_name = "second".to_owned();
     let (session, events) = open(&options);
-    // The first thing told is the token's, at the latest when asked.
+    // The token is known before the first publisher is declared.
     let is_seen = |session: &Session| session.graph().nodes().contains(&"/listener".to_owned());
     until("the token", || is_seen(&session));
     let (_output, _) = session
@@ -182,7 +182,7 @@ fn humble_is_known_by_its_tokens_before_the_first_publisher() {
 }
 
 #[test]
-fn three_hundred_tokens_hang_nothing() {
+fn three_hundred_tokens_are_read() {
     let (_router, _, endpoint) = router(|_| ());
     let node = peer(&endpoint);
     let _tokens: Vec<_> = (0..300)

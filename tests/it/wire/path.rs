@@ -16,7 +16,7 @@ use crate::support::network::{
 use crate::support::patience::until;
 
 #[test]
-fn a_router_that_dies_and_comes_back_is_told() {
+fn loss_and_return_of_the_router_are_reported() {
     let endpoint = free_endpoint();
     let listen = format!("[{endpoint:?}]");
     let start = || {
@@ -28,9 +28,9 @@ fn a_router_that_dies_and_comes_back_is_told() {
     };
     let first = start();
     let (session, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
-    assert_eq!(session.describe(), format!("connected to {endpoint}"));
     // A router that takes its time is not waited for.
     until("a link", || session.has_path());
+    assert_eq!(session.describe(), format!("connected to {endpoint}"));
     drop(first);
     until("loss", || !session.has_path());
     events.wait("loss", |event| *event == WireEvent::PathChanged);
@@ -74,16 +74,33 @@ fn a_router_that_is_not_there_yet_is_found_later() {
     assert!(session.has_path());
 }
 
-/// A message of the player reaches a peer that joins later at `endpoint`.
-fn reaches_a_peer(player: &Session, events: &Events, endpoint: &str) {
+/// A program that accepts connections and never sends anything, and its endpoint.
+fn silent_listener() -> (std::net::TcpListener, String) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp/{}", listener.local_addr().unwrap());
+    (listener, endpoint)
+}
+
+#[test]
+fn a_port_without_a_zenoh_router_is_not_called_connected() {
+    let (_listener, endpoint) = silent_listener();
+    let (session, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    assert!(!session.has_path());
+    let waiting = format!("waiting for {endpoint}, where no zenoh router answers");
+    assert_eq!(session.describe(), waiting);
+    let warning = events.wait("warning", |event| matches!(event, WireEvent::Warning(_)));
+    let expected = format!("no zenoh router answers at {endpoint}, although the port is open");
+    assert!(warning.to_string().starts_with(&expected), "{warning}");
+}
+
+/// A message of the player reaches a node that joins later.
+fn reaches(player: &Session, events: &Events, node: impl FnOnce() -> zenoh::Session) {
     let (mut output, _) = player
         .advertise(&[played(0, "/chatter", None)], None)
         .unwrap();
-    let node = peer(endpoint);
+    let node = node();
     let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
+    events.wait_for_match();
     output.message(&message(0, payload(9, 8)), Occasion::Due);
     assert_eq!(number(take(&samples).payload()), 9);
 }
@@ -92,43 +109,33 @@ fn reaches_a_peer(player: &Session, events: &Events, endpoint: &str) {
 fn two_peers_meet_through_the_player_that_is_the_router() {
     let (_session, _, endpoint) = router(|_| ());
     let (player, events) = open(&options(&[], std::slice::from_ref(&endpoint)));
-    reaches_a_peer(&player, &events, &endpoint);
+    reaches(&player, &events, || peer(&endpoint));
 }
 
 #[test]
-fn a_router_elsewhere_makes_us_its_client() {
+fn a_player_is_a_client_of_a_router_on_another_host() {
     let (_router, _, endpoint) = router(|_| ());
-    // Reaches this host, and is no loopback address by its looks.
+    // Reaches this host, but does not look like a loopback address.
     let elsewhere = endpoint.replace("127.0.0.1", "0.0.0.0");
     let (player, events) = open(&options(&[], &[elsewhere]));
-    reaches_a_peer(&player, &events, &endpoint);
+    reaches(&player, &events, || peer(&endpoint));
 }
 
 #[test]
-fn a_client_elsewhere_is_reached_through_us() {
+fn a_client_of_the_router_of_the_player_is_reached() {
     let (session, events, endpoint) = router(|_| ());
-    let (mut output, _) = session
-        .advertise(&[played(0, "/chatter", None)], None)
-        .unwrap();
-    let node = node("\"client\"", &endpoint, &[]);
-    let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
-    output.message(&message(0, payload(9, 8)), Occasion::Due);
-    assert_eq!(number(take(&samples).payload()), 9);
+    reaches(&session, &events, || node("\"client\"", &endpoint, &[]));
 }
 
 #[test]
-fn what_cannot_be_opened_says_why() {
+fn errors_of_opening_name_the_reason() {
     let mut wrong = options(&[], &["nonsense".to_owned()]);
     let open = |options: &WireOptions| Session::open(options, |_| ()).unwrap_err();
     assert!(matches!(open(&wrong), WireError::Endpoint { endpoint, .. } if endpoint == "nonsense"));
     wrong.connect.clear();
     wrong.node_name = "a b".to_owned();
     assert!(matches!(open(&wrong), WireError::NodeName(name) if name == "a b"));
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoint = format!("tcp/{}", taken.local_addr().unwrap());
+    let (_listener, endpoint) = silent_listener();
     assert!(matches!(
         open(&options(&[endpoint], &[])),
         WireError::Open { .. }
@@ -139,7 +146,7 @@ fn what_cannot_be_opened_says_why() {
 }
 
 #[test]
-fn a_configuration_file_is_taken_with_the_endpoints_given() {
+fn a_configuration_file_is_used_with_the_given_endpoints() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("zenoh.json5");
     std::fs::write(&file, "{mode: 'router', scouting: {delay: 0, multicast: {enabled: false}}, timestamping: {enabled: true}}").unwrap();
@@ -149,20 +156,11 @@ fn a_configuration_file_is_taken_with_the_endpoints_given() {
         format!("configured by {}", file.to_string_lossy())
     );
     assert!(session.has_path(), "to a router of its own");
-    let (mut output, _) = session
-        .advertise(&[played(0, "/chatter", None)], None)
-        .unwrap();
-    let node = peer(&endpoint);
-    let (_subscriber, samples) = subscribe(&node, "0/chatter/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
-    output.message(&message(0, payload(9, 8)), Occasion::Due);
-    assert_eq!(number(take(&samples).payload()), 9);
+    reaches(&session, &events, || peer(&endpoint));
 }
 
 #[test]
-fn a_subscriber_that_takes_nothing_is_cut_off_and_named() {
+fn a_subscriber_that_reads_nothing_is_reported_by_name() {
     let (session, events, endpoint) =
         router(|options| options.stall_timeout = Duration::from_millis(300));
     let (mut output, _) = session
@@ -173,9 +171,7 @@ fn a_subscriber_that_takes_nothing_is_cut_off_and_named() {
     let token = token(&node, "MS", "/image", STRING, STRING_HASH);
     let _token = node.liveliness().declare_token(token).wait().unwrap();
     let (_subscriber, samples) = subscribe(&node, "0/image/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
+    events.wait_for_match();
     output.message(&message(0, payload(7, 8)), Occasion::Due);
     assert_eq!(number(take(&samples).payload()), 7);
     stuck.block();
@@ -189,7 +185,7 @@ fn a_subscriber_that_takes_nothing_is_cut_off_and_named() {
 }
 
 #[test]
-fn an_output_that_outlives_its_session_drops_and_says_so() {
+fn an_output_that_outlives_its_session_drops_messages_with_a_warning() {
     let (session, events, _) = router(|_| ());
     let (mut output, _) = session
         .advertise(&[played(0, "/chatter", None)], None)
@@ -202,7 +198,7 @@ fn an_output_that_outlives_its_session_drops_and_says_so() {
     events.wait("warning", |event| matches!(event, WireEvent::Warning(_)));
 }
 
-/// A node as ROS 2 has it: it looks for a router where one will be, and shows a subscription.
+/// A node as in ROS 2, with a subscription: it connects to an endpoint at which a router will listen later.
 fn early_node(endpoint: &str) -> (zenoh::Session, impl Sized + use<>, Receiver<Sample>) {
     let node = node(
         "\"peer\"",
@@ -216,7 +212,7 @@ fn early_node(endpoint: &str) -> (zenoh::Session, impl Sized + use<>, Receiver<S
 }
 
 #[test]
-fn who_was_there_before_the_router_is_seen_and_reached() {
+fn a_node_that_was_there_before_the_router_is_seen_and_reached() {
     let endpoint = free_endpoint();
     let (_node, _shown, samples) = early_node(&endpoint);
     let (session, _events) = open(&options(&[endpoint], &[]));
@@ -230,7 +226,7 @@ fn who_was_there_before_the_router_is_seen_and_reached() {
     assert_eq!(number(take(&samples).payload()), 9);
 }
 
-/// A player that looks for the router of this host at a port of its own, as two of a machine do at the usual one.
+/// A player that looks for the router of this host at another port than the usual one.
 fn at_port(port: u16) -> (Session, Events) {
     let mut options = options(&[], &[]);
     options.router_port = port;
@@ -248,7 +244,7 @@ fn is_router(session: &Session) -> bool {
 }
 
 #[test]
-fn when_the_player_that_is_the_router_ends_another_takes_its_place() {
+fn when_the_player_that_is_the_router_ends_another_becomes_the_router() {
     let port = free_port();
     let (first, _) = at_port(port);
     assert!(is_router(&first), "{first:?}");
@@ -271,7 +267,7 @@ fn when_the_player_that_is_the_router_ends_another_takes_its_place() {
     assert!(is_router(&second), "{second:?}");
     until("the path", || second.has_path());
     assert_eq!(second.path().losses, 1);
-    // Who is there already, and who comes now.
+    // The node that was there before, and a new one.
     let (_other, _also_shown, others) = early_node(&endpoint);
     until("both", || monitor.topics()[0].subscribers == 2);
     until("both, reached", || {
@@ -300,22 +296,22 @@ fn of_several_players_one_becomes_the_router_and_the_others_find_it() {
 }
 
 #[test]
-fn who_was_told_where_to_connect_becomes_no_router() {
+fn a_player_with_given_endpoints_does_not_become_the_router() {
     let port = free_port();
     let (first, _) = at_port(port);
     let endpoint = format!("tcp/127.0.0.1:{port}");
-    let (told, _) = open(&options(&[], std::slice::from_ref(&endpoint)));
+    let (given, _) = open(&options(&[], std::slice::from_ref(&endpoint)));
     let (other, events) = at_port(port);
-    until("links", || told.has_path() && other.has_path());
+    until("links", || given.has_path() && other.has_path());
     drop(first);
     events.wait("the router", |event| {
         matches!(event, WireEvent::BecameRouter { .. })
     });
-    until("a link", || told.has_path() && told.path().losses == 1);
-    assert!(is_router(&other) && !is_router(&told));
+    until("a link", || given.has_path() && given.path().losses == 1);
+    assert!(is_router(&other) && !is_router(&given));
     drop(other);
-    until("loss", || !told.has_path());
-    // Nobody else may be it, so the place stays free for whoever looks for it.
+    until("loss", || !given.has_path());
+    // The remaining player has not become the router, so the port is free.
     let (third, _) = at_port(port);
     assert!(is_router(&third), "{third:?}");
 }

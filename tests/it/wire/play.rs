@@ -1,19 +1,19 @@
 //! End to end: a recording, the player, zenoh, a subscriber; and the binary when its router is lost.
 
 use std::path::Path;
-use std::process::{Command as Process, Stdio};
+use std::process::Child;
 
 use bagplay::bag::{Bag, Cues, Selection, TopicId};
 use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Source};
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bagplay::wire;
-use bagplay::wire::{Drained, Played, WireEvent};
+use bagplay::wire::{Drained, Played};
 use zenoh::Wait;
 use zenoh::sample::Sample;
 
 use crate::support::network::{
-    CLOCK_HASH, CLOCK_KEY, Relay, STRING, STRING_HASH, free_endpoint, hearing, node, peer, router,
-    subscribe, take, token,
+    CLOCK_HASH, CLOCK_KEY, Relay, STRING, STRING_HASH, free_endpoint, hearing, interrupt, node,
+    peer, router, start_player, subscribe, summary, take, token,
 };
 
 fn demo() -> std::path::PathBuf {
@@ -33,7 +33,7 @@ fn clock(sample: &Sample) -> Time<Ros> {
 }
 
 #[test]
-fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
+fn sequence_numbers_continue_through_laps_seeks_steps_and_reversals() {
     let (session, events, endpoint) = router(|_| ());
     let bag = Bag::open(&[demo()]).unwrap();
     let (id, topic) = (0..)
@@ -55,9 +55,7 @@ fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
     let listener = peer(&endpoint);
     let (_imus, imus) = subscribe(&listener, "0/imu/**");
     let (_clocks, clocks) = subscribe(&listener, "0/clock/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
+    events.wait_for_match();
 
     let start = bag.range().unwrap().start();
     let range = TimeRange::between(start, start.saturating_add(Duration::from_millis(200)));
@@ -109,7 +107,7 @@ fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
     drop(out);
     let sent = i64::try_from(report.sent).unwrap();
     expect(sent - 165);
-    // The clock's last word is where playback stood, and no value left the range.
+    // The last value of the clock is the position at which playback was held, and all values are in the range.
     let values: Vec<_> = clocks.try_iter().map(|sample| clock(&sample)).collect();
     assert_eq!(values.last(), Some(&back.segment.position(transport.now())));
     assert!(values.iter().all(|value| range.contains(*value)));
@@ -118,16 +116,8 @@ fn sequence_numbers_run_on_through_laps_seeks_steps_and_turns() {
 /// What the demo's clock shows first.
 const START: i64 = 1_760_000_000_000_412_377;
 
-fn playing(endpoint: &str, args: &[&str]) -> std::process::Child {
-    Process::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg(demo())
-        .args(["--listen", endpoint, "--format", "json"])
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+fn playing(endpoint: &str, args: &[&str]) -> Child {
+    start_player(&[&["--listen", endpoint, "--format", "json"][..], args].concat())
 }
 
 /// A node that follows the clock, as ROS 2 nodes do that use simulated time.
@@ -139,7 +129,7 @@ fn follows_clock(node: &zenoh::Session) -> impl Drop + use<> {
 
 /// Many nodes do nothing before they have seen a time; playback that waits for them must not wait with it.
 #[test]
-fn a_node_that_subscribes_once_it_has_a_time_is_not_waited_for_in_vain() {
+fn a_node_that_subscribes_after_its_first_time_gets_a_time_while_it_is_waited_for() {
     let endpoint = free_endpoint();
     let topic = "/robot_description";
     let waits = ["--wait-for-subscribers", topic, "--wait-timeout", "600"];
@@ -155,16 +145,11 @@ fn a_node_that_subscribes_once_it_has_a_time_is_not_waited_for_in_vain() {
     let token = token(&node, "MS", topic, STRING, STRING_HASH);
     let _token = node.liveliness().declare_token(token).wait().unwrap();
     take(&messages);
-    let done = child.wait_with_output().unwrap();
-    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(
-        (done.status.code(), &summary["ended"]),
-        (Some(0), &"end".into())
-    );
+    assert_eq!(summary(child, 0)["ended"], "end");
 }
 
 #[test]
-fn whoever_waits_for_the_start_is_shown_its_time_though_no_message_brings_one() {
+fn the_clock_shows_the_start_before_the_first_message() {
     for waits in [&["--start-paused"][..], &["--delay", "600"]] {
         let endpoint = free_endpoint();
         let mut child = playing(&endpoint, &[waits, &["--clock-topics", "/scan"]].concat());
@@ -186,14 +171,14 @@ fn a_link_that_only_one_session_of_the_player_loses_holds_playback() {
     let listen = format!("[\"{endpoint}\"]");
     let router = node("\"router\"", "", &[("listen/endpoints", listen.as_str())]);
     let relay = Relay::to(&endpoint);
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg(demo())
-        .args(["--no-tui", "--clock", "--rate", "0.01"])
-        .args(["--connect", &relay.endpoint])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start_player(&[
+        "--no-tui",
+        "--clock",
+        "--rate",
+        "0.01",
+        "--connect",
+        &relay.endpoint,
+    ]);
     let mut hear = hearing(&mut child);
     hear("connected to");
     let node = peer(&endpoint);
@@ -213,7 +198,7 @@ fn a_link_that_only_one_session_of_the_player_loses_holds_playback() {
 }
 
 #[test]
-fn a_router_that_goes_holds_playback_until_one_is_back() {
+fn playback_is_held_while_the_router_is_gone() {
     let endpoint = free_endpoint();
     let open = || {
         let listen = format!("[\"{endpoint}\"]");
@@ -221,35 +206,23 @@ fn a_router_that_goes_holds_playback_until_one_is_back() {
     };
     let first = open();
     // Slow enough to outlast whatever this test does.
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg(demo())
-        .args([
-            "--clock",
-            "--rate",
-            "0.01",
-            "--connect",
-            &endpoint,
-            "--format",
-            "json",
-        ])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start_player(&[
+        "--clock",
+        "--rate",
+        "0.01",
+        "--connect",
+        &endpoint,
+        "--format",
+        "json",
+    ]);
     let mut hear = hearing(&mut child);
     hear("connected to");
     first.close().wait().unwrap();
     hear("playback is held until it is restored");
     let second = open();
     hear("connection to the zenoh router is up");
-    let ended = Process::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(ended.success());
-    let done = child.wait_with_output().unwrap();
-    assert_eq!(done.status.code(), Some(130));
-    let summary: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    interrupt(&child);
+    let summary = summary(child, 130);
     assert!(
         summary["held_ms"]["gated"].as_f64().unwrap() > 0.0,
         "{summary}"

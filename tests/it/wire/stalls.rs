@@ -1,7 +1,6 @@
 //! Subscribers that take no data or leave, and other publishers of the same topics: handling, reports and counts.
 
-use std::path::Path;
-use std::process::{Child, Command as Process, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
 use bagplay::output::{Occasion, Output};
@@ -13,8 +12,8 @@ use zenoh::Wait;
 use zenoh::sample::Sample;
 
 use crate::support::network::{
-    self, CLOCK_KEY, Pipe, STRING, STRING_HASH, free_endpoint, hearing, message, number, payload,
-    peer, played, router, subscribe, take,
+    self, CLOCK_KEY, Pipe, STRING, STRING_HASH, free_endpoint, hearing, interrupt, message, number,
+    payload, peer, played, router, start_player, subscribe, summary, take,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -25,25 +24,10 @@ const ODOMETRY_HASH: &str =
 /// The program, as the router at an endpoint, and what it says.
 fn play(args: &[&str]) -> (Child, impl FnMut(&str) + use<>, String) {
     let endpoint = free_endpoint();
-    let mut child = Process::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/demo.mcap"))
-        .args(["-v", "--no-tui", "--format", "json", "--listen", &endpoint])
-        .args(args)
-        .env_remove("RUST_LOG")
-        .env_remove("ROS_DOMAIN_ID")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let usual = ["-v", "--no-tui", "--format", "json", "--listen", &endpoint];
+    let mut child = start_player(&[&usual[..], args].concat());
     let hear = hearing(&mut child);
     (child, hear, endpoint)
-}
-
-fn summary(child: Child, code: i32) -> serde_json::Value {
-    let done = child.wait_with_output().unwrap();
-    assert_eq!(done.status.code(), Some(code));
-    serde_json::from_slice(&done.stdout).unwrap()
 }
 
 /// A subscription of /odom with its token, as a ROS 2 node has it, and what it receives.
@@ -56,7 +40,7 @@ fn odometry(node: &zenoh::Session) -> (impl Sized, Receiver<Sample>) {
 }
 
 #[test]
-fn a_stall_in_the_clocks_own_put_is_told_and_counted() {
+fn a_stall_in_a_put_of_the_clock_is_reported_and_counted() {
     let (session, events, endpoint) =
         router(|options| options.stall_timeout = Duration::from_millis(300));
     let best_effort = Qos {
@@ -73,9 +57,7 @@ fn a_stall_in_the_clocks_own_put_is_told_and_counted() {
     let pipe = Pipe::to(&endpoint);
     let node = pipe.peer();
     let (_subscriber, _samples) = subscribe(&node, "0/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
+    events.wait_for_match();
     pipe.block();
     let monitor = output.monitor();
     for n in 0..400 {
@@ -91,7 +73,7 @@ fn a_stall_in_the_clocks_own_put_is_told_and_counted() {
 
 /// Beside a router, on direct links, as ROS 2 nodes have them.
 #[test]
-fn who_took_nothing_gets_messages_and_the_clock_again_and_is_told_of() {
+fn a_stuck_subscriber_that_reads_again_gets_messages_and_the_clock_and_is_reported() {
     let (session, events, endpoint) =
         router(|options| options.stall_timeout = Duration::from_millis(500));
     let clock = ClockOptions {
@@ -107,9 +89,7 @@ fn who_took_nothing_gets_messages_and_the_clock_again_and_is_told_of() {
     let _token = node.liveliness().declare_token(token).wait().unwrap();
     let (_images, images) = subscribe(&node, "0/image/**");
     let (_clocks, clocks) = subscribe(&node, CLOCK_KEY);
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
+    events.wait_for_match();
     output.message(&message(0, payload(0, 8)), Occasion::Due);
     assert_eq!(number(take(&images).payload()), 0);
     pipe.block();
@@ -156,7 +136,7 @@ fn who_took_nothing_gets_messages_and_the_clock_again_and_is_told_of() {
 }
 
 #[test]
-fn who_is_only_slow_is_not_away_while_another_takes_nothing() {
+fn a_slow_subscriber_is_not_counted_as_stuck_beside_a_stuck_one() {
     let (session, events, endpoint) =
         router(|options| options.stall_timeout = Duration::from_secs(5));
     let topics = [played(0, "/image", None), played(1, "/points", None)];
@@ -188,12 +168,13 @@ fn who_is_only_slow_is_not_away_while_another_takes_nothing() {
     for n in 0..110 {
         output.message(&message(1, payload(n, 100_000)), Occasion::Due);
     }
-    // There is room for small ones in zenoh's queue.
-    for n in 0..400 {
-        output.message(&message(0, payload(n, 8)), Occasion::Due);
-        output.message(&message(1, payload(n, 8)), Occasion::Due);
-        crate::support::patience::look_again();
-    }
+    // There is room for small ones in zenoh's queue. They are put slowly, so that those of the frozen subscriber are
+    // counted as lost in many samples of the buffers.
+    until("many lost messages of the frozen subscriber", || {
+        output.message(&message(0, payload(0, 8)), Occasion::Due);
+        output.message(&message(1, payload(0, 8)), Occasion::Due);
+        monitor.topics()[0].missed.lost > 200
+    });
     let (image, points) = (monitor.topics()[0].missed, monitor.topics()[1].missed);
     assert!(image.lost > 1, "{image:?}");
     assert_eq!((points.stalled, points.lost), (0, 0));
@@ -203,7 +184,7 @@ fn who_is_only_slow_is_not_away_while_another_takes_nothing() {
 }
 
 #[test]
-fn best_effort_waits_for_nobody_who_takes_nothing() {
+fn best_effort_messages_do_not_wait_for_a_stuck_subscriber() {
     let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
     let best_effort = Qos {
         reliability: Reliability::BestEffort,
@@ -222,9 +203,7 @@ fn best_effort_waits_for_nobody_who_takes_nothing() {
     let node = pipe.peer();
     let (_images, _samples) = subscribe(&node, "0/image/**");
     let (_clocks, _ticks) = subscribe(&node, CLOCK_KEY);
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
+    events.wait_for_match();
     pipe.block();
     for n in 0..400 {
         output.clock(Time::from_nanos(i64::from(n)));
@@ -255,9 +234,7 @@ fn a_router_that_a_file_configures_waits_for_a_slow_client() {
     let pipe = Pipe::to_router(&endpoint, Duration::from_millis(20));
     let node = pipe.node("\"client\"");
     let (_subscriber, samples) = subscribe(&node, "0/image/**");
-    events.wait("match", |event| {
-        matches!(event, WireEvent::Matching { matched: true, .. })
-    });
+    events.wait_for_match();
     for n in 0..MESSAGES {
         output.message(&message(0, payload(n, 300_000)), Occasion::Due);
     }
@@ -287,16 +264,13 @@ fn play_and_lose_the_awaited(args: &[&str]) -> (Child, impl FnMut(&str) + use<>,
 }
 
 #[test]
-fn a_subscriber_that_goes_makes_playback_stand_until_it_is_back() {
+fn playback_is_held_until_an_awaited_subscriber_is_back() {
     let (child, mut hear, node) = play_and_lose_the_awaited(&[]);
     let (second, received) = odometry(&node);
     take(&received);
     drop(second);
     hear("/odom lost the subscriber");
-    let asked = Process::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(asked.unwrap().success());
+    interrupt(&child);
     let summary = summary(child, 130);
     assert!(
         summary["held_ms"]["gated"].as_f64() > Some(0.0),
@@ -312,7 +286,7 @@ fn a_subscriber_that_stays_away_ends_the_run() {
 }
 
 #[test]
-fn a_queue_too_short_for_what_is_sent_is_warned_of() {
+fn a_queue_that_is_too_short_for_the_rate_causes_a_warning() {
     let (child, mut hear, endpoint) = play(
         &["--topics", "/odom", "/tf", "--rate", "max"]
             .into_iter()
@@ -326,15 +300,12 @@ fn a_queue_too_short_for_what_is_sent_is_warned_of() {
     hear(
         "/listener queues at most 10 messages of /odom, and --rate max does not wait for callbacks",
     );
-    let asked = Process::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(asked.unwrap().success());
+    interrupt(&child);
     summary(child, 130);
 }
 
 #[test]
-fn who_publishes_the_same_topics_is_told_of_once() {
+fn another_publisher_of_the_same_topics_is_reported_once() {
     let (mut child, mut hear, endpoint) = play(&[
         "--rate",
         "0.05",
@@ -356,7 +327,7 @@ fn who_publishes_the_same_topics_is_told_of_once() {
 }
 
 #[test]
-fn the_clocks_state_is_said_to_who_asks_for_it_only() {
+fn the_clock_state_is_published_only_on_request() {
     for (flags, is_said) in [
         (&["--clock"][..], false),
         (&["--clock", "--clock-state"], true),
@@ -377,23 +348,15 @@ fn the_clocks_state_is_said_to_who_asks_for_it_only() {
         // Declared in this order, the last of them when the others are there.
         let mut seen = Vec::new();
         while !seen.iter().any(|token: &String| token.contains("%clock/")) {
-            seen.push(
-                tokens
-                    .recv_timeout(crate::support::patience::PATIENCE)
-                    .unwrap(),
-            );
+            seen.push(tokens.recv_timeout(PATIENCE).unwrap());
         }
         let states = |token: &&String| token.contains("clock_state");
         if is_said {
             while seen.iter().find(states).is_none() {
-                seen.push(
-                    tokens
-                        .recv_timeout(crate::support::patience::PATIENCE)
-                        .unwrap(),
-                );
+                seen.push(tokens.recv_timeout(PATIENCE).unwrap());
             }
         } else {
-            hear_end(&mut child);
+            wait_for_end(&mut child);
             seen.extend(tokens.try_iter());
             assert_eq!(seen.iter().find(states), None);
         }
@@ -402,11 +365,8 @@ fn the_clocks_state_is_said_to_who_asks_for_it_only() {
     }
 }
 
-/// Ends the run, so that whatever it was to say has been said.
-fn hear_end(child: &mut Child) {
-    let asked = Process::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(asked.unwrap().success());
+/// Ends the run, so that everything that it declares has been declared.
+fn wait_for_end(child: &mut Child) {
+    interrupt(child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }

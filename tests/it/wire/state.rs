@@ -32,7 +32,7 @@ fn state(
 
 #[test]
 #[expect(clippy::float_cmp, reason = "factors are exact")]
-fn every_change_of_motion_is_said() {
+fn every_change_of_motion_is_published() {
     let (session, events, endpoint) = router(|_| ());
     let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
     let bag = Bag::open(&[demo]).unwrap();
@@ -72,7 +72,7 @@ fn every_change_of_motion_is_said() {
         (0.0, rolling.generation)
     );
     assert!(held.clock >= rolling.clock);
-    // Said again by itself: once a second, and the same.
+    // Published again once a second, without a change.
     let again = state(&samples, |_| true);
     assert_eq!((again.clock, again.motion), (held.clock, ClockMotion::Held));
 
@@ -94,7 +94,7 @@ fn every_change_of_motion_is_said() {
 }
 
 #[test]
-fn a_new_listener_is_told_at_once() {
+fn a_new_subscriber_gets_the_state_at_once() {
     let (session, _, endpoint) = router(|_| ());
     let (_out, _) = session.advertise(&[], None).unwrap();
     let player = Player::new();
