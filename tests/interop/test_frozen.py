@@ -45,7 +45,7 @@ def test_a_stopped_subscriber_is_reported_and_not_waited_for(frozen):
 
 def test_ctrl_c_ends_a_run_with_a_stopped_subscriber(frozen):
     player = frozen("--stall-timeout", "3600")
-    player.wait_for_log("ctrl-C leaves them")
+    player.wait_for_log("ctrl-C ends now")
     player.interrupt()
     assert player.exit_code(timeout=PATIENCE) == INTERRUPTED
 

@@ -161,7 +161,7 @@ fn stuck() -> (TerminalSession, impl Sized) {
 fn a_second_interrupt_ends_a_run_that_is_stuck() {
     let (mut session, _listener) = stuck();
     session.signal(Signal::INT);
-    session.wait_text("once more ends it now");
+    session.wait_text("quit again to end now");
     session.signal(Signal::INT);
     let (code, frame) = session.wait_end();
     assert_eq!(code, 130, "{frame}");
@@ -172,7 +172,7 @@ fn a_second_interrupt_ends_a_run_that_is_stuck() {
 fn a_second_quit_ends_a_run_that_is_stuck_and_no_other() {
     let (mut session, _listener) = stuck();
     session.keys("q");
-    session.wait_text("once more ends it now");
+    session.wait_text("quit again to end now");
     session.keys("q");
     let (code, frame) = session.wait_end();
     assert_eq!(code, 130, "{frame}");

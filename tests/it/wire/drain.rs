@@ -261,7 +261,7 @@ fn the_summary_has_the_bytes_that_were_not_sent() {
 
 #[test]
 fn ctrl_c_ends_the_wait_for_a_subscriber_that_reads_nothing() {
-    let words = "subscribers are still taking the last messages; ctrl-C leaves them";
+    let words = "subscribers are still taking the last messages; ctrl-C ends now";
     let (child, _others) = stuck("3600", words);
     interrupt(&child);
     let summary = summary(child, 130);
