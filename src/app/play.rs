@@ -206,7 +206,7 @@ impl Interface {
         match self {
             Self::Headless => {
                 #[cfg(not(feature = "tui"))]
-                let _ = (bag, reach);
+                let _ = bag;
                 if run.args.time.start_paused {
                     if run.args.ros.disable_keyboard_controls {
                         tracing::warn!(
@@ -216,7 +216,7 @@ impl Interface {
                         enter_key::listen(run.transport.clone());
                     }
                 }
-                Ok(headless::watch(run, running))
+                Ok(headless::watch(run, running, reach))
             }
             #[cfg(feature = "tui")]
             Self::Bar(setup) => bar::watch(run, running, bag, reach, *setup),

@@ -32,7 +32,7 @@ pub use open::rosbag2::{Directory, DirectoryError, Note};
 pub use open::spool::{SpoolError, Spooled, spool};
 pub use read_ahead::cue::{Cue, CueFeed, CuePoll, Cues};
 pub use read_ahead::priority::step_back;
-pub use read_ahead::progress::Reach;
+pub use read_ahead::progress::{LookUp, Reach};
 pub use read_ahead::request::{CueAt, Cued, Waker};
 pub use recording::Bag;
 pub use walk::cursor::Cursor;

@@ -175,18 +175,19 @@ impl Bag {
     /// What a late joiner of the selected latched topics would receive at `at`: of each topic the last messages at or
     /// before `at`, as many as its publishers kept; of static transforms all. In order.
     pub fn latched(&self, topics: &Selection, at: Time<Ros>) -> (Vec<Message>, Vec<Damage>) {
-        self.latched_metered(topics, at, &Meter::unbounded())
+        self.latched_metered(topics, at, (&Meter::unbounded(), &|_, _| ()))
     }
 
     /// The same on another meter. Returns the newest messages that fit into half of its budget, at least one. If the
-    /// meter is closed, it stops and returns what it has.
+    /// meter is closed, it stops and returns what it has. After each chunk that it has searched, the function is called
+    /// with the number of chunks done and the number of all.
     pub(crate) fn latched_metered(
         &self,
         topics: &Selection,
         at: Time<Ros>,
-        meter: &Arc<Meter>,
+        accounts: (&Arc<Meter>, &dyn Fn(usize, usize)),
     ) -> (Vec<Message>, Vec<Damage>) {
-        look_up::latched(&self.contents, &self.learned, topics, at, meter)
+        look_up::latched(&self.contents, &self.learned, topics, at, accounts)
     }
 
     /// Looks into those chunks of up to `most` bytes that [`Self::latched`] could only open, until the second meter is

@@ -182,7 +182,7 @@ impl Screen {
         (self.is_stale, self.drawn_at) = (!is_drawn, now);
         // The read-ahead grows for a while after playback is paused.
         let read_to = self.reach.get();
-        if read_to != self.read_to {
+        if read_to != self.read_to || self.reach.looking_up().is_some() {
             self.read_to = read_to;
             self.settle_at
                 .get_or_insert(now.saturating_add(SETTLE_DELAY));
@@ -200,6 +200,7 @@ impl Screen {
         if self.outbox.is_settled() {
             self.model.set_muted(|topic| self.transport.is_muted(topic));
         }
+        self.model.set_look_up(self.reach.looking_up());
         self.model
             .observe(self.transport.now(), status, counts, self.reach.get());
     }

@@ -3,6 +3,7 @@
 pub(crate) mod enter_key;
 pub(crate) mod progress_line;
 
+use bagplay::bag::Reach;
 use bagplay::cli::Exit;
 use bagplay::player::Running;
 use crossbeam_channel::{select, tick};
@@ -11,10 +12,10 @@ use super::supervise::{Ended, Run, Supervisor};
 use progress_line::Progress;
 
 /// Watches until the player is done; returns how the run ended.
-pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>) -> Ended {
+pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>, reach: Reach) -> Ended {
     let mut progress = Progress::start(
         run.log_target,
-        run.transport.clone(),
+        (run.transport.clone(), reach),
         run.args.ros.progress_bar_update_rate != Some(0),
     );
     let mut supervisor = Supervisor::new(run);

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use bagplay::bag::{LookUp, Reach};
 use bagplay::cli::count;
 use bagplay::player::{Pace, State, Status, Transport};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,6 +16,7 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     transport: Transport,
+    reach: Reach,
     is_quiet: bool,
     last_line: Instant,
 }
@@ -24,7 +26,11 @@ impl Progress {
     pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 
     /// Starts to show the run that `transport` controls, if progress is wanted.
-    pub(crate) fn start(log_target: &LogTarget, transport: Transport, is_wanted: bool) -> Self {
+    pub(crate) fn start(
+        log_target: &LogTarget,
+        (transport, reach): (Transport, Reach),
+        is_wanted: bool,
+    ) -> Self {
         let bar = (log_target.is_drawn && is_wanted).then(|| {
             let style = ProgressStyle::with_template("{prefix} [{bar:20}] {wide_msg}")
                 .expect("the template is valid");
@@ -35,6 +41,7 @@ impl Progress {
         Self {
             bar,
             transport,
+            reach,
             is_quiet: log_target.is_quiet || !is_wanted,
             last_line: now(),
         }
@@ -45,7 +52,7 @@ impl Progress {
         let Some(status) = self.transport.status() else {
             return;
         };
-        let shown = Shown::new(&status, &self.transport);
+        let shown = Shown::new(&status, &self.transport, self.reach.looking_up());
         match &self.bar {
             Some(bar) => {
                 bar.set_prefix(shown.state);
@@ -80,7 +87,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(status: &Status, transport: &Transport) -> Self {
+    fn new(status: &Status, transport: &Transport, look_up: Option<LookUp>) -> Self {
         let (segment, range) = (status.segment, status.segment.range());
         let (elapsed, total) = (
             segment
@@ -112,12 +119,16 @@ impl Shown {
         } else {
             String::new()
         };
+        let look_up = look_up.filter(|_| status.state == State::Starved);
+        let look_up = look_up.map_or_else(String::new, |LookUp { done, of }| {
+            format!("  looking up latched messages: {done} of {of} chunks")
+        });
         let (elapsed, total) = (hours_minutes_seconds(elapsed), hours_minutes_seconds(total));
         Self {
             state: format!("{state} {pace}"),
             permille: u64::try_from(permille).unwrap_or(0).min(1000),
             text: format!(
-                "{elapsed} / {total}  {} messages{laps}{late}",
+                "{elapsed} / {total}  {} messages{laps}{late}{look_up}",
                 count(status.sent)
             ),
         }

@@ -138,6 +138,16 @@ impl Learned {
         unread.range(..below).next_back().copied()
     }
 
+    /// How many chunks of a lane at `from` or later have not been searched. Counting all of them takes no time.
+    pub(crate) fn count_unread_from(&self, lane: LaneId, from: u32) -> usize {
+        let state = self.lock();
+        let unread = state.lanes.get(&lane).map(|lane| &lane.unread);
+        unread.map_or(0, |unread| match from {
+            0 => unread.len(),
+            from => unread.range(from..).count(),
+        })
+    }
+
     /// The chunks of a lane that have not been searched, in forward order.
     pub(crate) fn all_unread(&self, lane: LaneId) -> Vec<u32> {
         let state = self.lock();

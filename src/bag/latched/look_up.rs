@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::learned::{Asked, Learned, Place, Sighting};
 use super::refill::Reader;
-use super::transforms::frames;
+use super::search_progress::{SearchProgress, Tell};
+use super::transforms::subject;
 use crate::bag::damage::Damage;
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::uncompressed::UncompressedRecords;
@@ -35,13 +35,13 @@ const MOST_READ_ALONE: usize = 64;
 const WHOLE: u128 = 0;
 
 /// The messages at or before `at` that a late joiner of the selected latched topics would receive, in order. `learned`
-/// has the results of earlier calls for these contents; this call adds to it.
+/// has the results of earlier calls for these contents; this call adds to it. `tell` is called after each chunk.
 pub(crate) fn latched(
     contents: &Contents,
     learned: &Learned,
     selection: &Selection,
     at: Time<Ros>,
-    meter: &Arc<Meter>,
+    (meter, tell): (&Arc<Meter>, Tell<'_>),
 ) -> (Vec<Message>, Vec<Damage>) {
     let (mut search, wanted) = Search::new((contents, learned), selection, at, meter);
     if wanted.is_empty() {
@@ -50,8 +50,12 @@ pub(crate) fn latched(
     // A search that shows an index to be wrong is repeated without trust in that index: at most once an input.
     while search.meet() {
         search.keys.clear();
+        let lanes = wanted.iter().map(|(lane, _)| *lane);
+        let lanes = lanes.filter(|lane| !search.is_whole(*lane));
+        let progress = SearchProgress::new(learned, lanes, search.cut, tell);
+        progress.update();
         for asked in &wanted {
-            search.find(*asked);
+            search.find(*asked, &progress);
         }
     }
     search.reader.read(&search.keys)
@@ -178,7 +182,7 @@ impl<'a> Search<'a> {
     }
 
     /// Searches the chunks that may have a newer message than those known, beginning with the chunk that begins last.
-    fn find(&mut self, asked: Asked) {
+    fn find(&mut self, asked: Asked, progress: &SearchProgress<'_>) {
         let (lane, keep) = asked;
         let learned = self.learned;
         let mut count = 0;
@@ -205,6 +209,7 @@ impl<'a> Search<'a> {
             }
             if oldest.is_none_or(|oldest| oldest <= self.contents.chunk(id).high()) {
                 count += self.look_into((position, id), asked);
+                progress.update();
             }
         }
         // Another search may have searched chunks since the first look at what is known.
@@ -369,20 +374,9 @@ impl<'a> Search<'a> {
         is_all
     }
 
-    /// The subject of a message: for transforms the frames that they define; for others its content.
     fn about(&self, message: &Message) -> u128 {
         let topic = self.contents.topics.get(message.topic.index());
-        match topic.and_then(|topic| frames(topic, &message.payload)) {
-            Some(frames) => {
-                let mut hash = Xxh3::new();
-                for frame in frames {
-                    hash.update(frame);
-                    hash.update(&[0]);
-                }
-                hash.digest128()
-            }
-            None => xxh3_128(&message.payload),
-        }
+        subject(topic, &message.payload)
     }
 
     /// If there are too many entries, keeps only the newest at or before `at`. Returns whether all were kept.

@@ -3,4 +3,5 @@
 pub(crate) mod learned;
 pub(crate) mod look_up;
 pub(crate) mod refill;
+pub(crate) mod search_progress;
 pub(crate) mod transforms;

@@ -1,10 +1,12 @@
-//! [`frames`]: the frames that a message of transforms defines. Messages that define the same frames replace each
-//! other.
+//! [`subject`]: what a latched message is about: for transforms the frames that it defines. Messages about the same
+//! replace each other.
 //!
 //! Parses `tf2_msgs/TFMessage` as little-endian CDR and in the format of ROS 1: a list of transforms, each with a
 //! header, the name of the frame that it defines, and seven doubles.
 
 use std::collections::BTreeSet;
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::bag::index::topic::Topic;
 
@@ -20,8 +22,23 @@ enum Form {
     Ros1,
 }
 
+/// The subject of a message: for transforms the frames that they define; for others its content.
+pub(crate) fn subject(topic: Option<&Topic>, payload: &[u8]) -> u128 {
+    match topic.and_then(|topic| frames(topic, payload)) {
+        Some(frames) => {
+            let mut hash = Xxh3::new();
+            for frame in frames {
+                hash.update(frame);
+                hash.update(&[0]);
+            }
+            hash.digest128()
+        }
+        None => xxh3_128(payload),
+    }
+}
+
 /// The names of the frames that `payload` defines; `None` if it is not a valid message of transforms.
-pub(crate) fn frames<'a>(topic: &Topic, payload: &'a [u8]) -> Option<BTreeSet<&'a [u8]>> {
+fn frames<'a>(topic: &Topic, payload: &'a [u8]) -> Option<BTreeSet<&'a [u8]>> {
     let is_one = matches!(
         topic.type_name(),
         "tf2_msgs/msg/TFMessage" | "tf2_msgs/TFMessage" | "tf/tfMessage"

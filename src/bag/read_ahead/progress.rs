@@ -22,6 +22,11 @@ impl Reach {
         self.lock().as_ref().and_then(|front| front.get())
     }
 
+    /// The look-up of latched messages for which the leading cue is waiting; `None` if it is not.
+    pub fn looking_up(&self) -> Option<LookUp> {
+        self.lock().as_ref().and_then(|front| front.looking_up())
+    }
+
     pub(crate) fn follow(&self, front: &Arc<Front>) {
         *self.lock() = Some(Arc::clone(front));
     }
@@ -36,24 +41,52 @@ impl Reach {
     }
 }
 
-/// How far one cue has read, in nanoseconds.
+/// A look-up of latched messages that has to search chunks. They are decompressed for it once per bag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LookUp {
+    /// How many chunks have been searched.
+    pub done: usize,
+    /// How many chunks have to be searched.
+    pub of: usize,
+}
+
+/// How far one cue has read.
 #[derive(Debug)]
-pub(crate) struct Front(AtomicI64);
+pub(crate) struct Front {
+    /// In nanoseconds.
+    time: AtomicI64,
+    look_up: Mutex<Option<LookUp>>,
+}
 
 impl Front {
     const NOWHERE: i64 = i64::MIN;
 
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self(AtomicI64::new(Self::NOWHERE)))
+        Arc::new(Self {
+            time: AtomicI64::new(Self::NOWHERE),
+            look_up: Mutex::new(None),
+        })
     }
 
     pub(crate) fn set(&self, time: Time<Ros>) {
         let nanos = time.as_nanos().max(Self::NOWHERE + 1);
-        self.0.store(nanos, Ordering::Relaxed);
+        self.time.store(nanos, Ordering::Relaxed);
+    }
+
+    pub(crate) fn look_up(&self, look_up: Option<LookUp>) {
+        *self.lock_look_up() = look_up;
+    }
+
+    fn looking_up(&self) -> Option<LookUp> {
+        *self.lock_look_up()
+    }
+
+    fn lock_look_up(&self) -> MutexGuard<'_, Option<LookUp>> {
+        self.look_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn get(&self) -> Option<Time<Ros>> {
-        let nanos = self.0.load(Ordering::Relaxed);
+        let nanos = self.time.load(Ordering::Relaxed);
         (nanos != Self::NOWHERE).then(|| Time::from_nanos(nanos))
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 
 use super::priority::step_back;
-use super::progress::Front;
+use super::progress::{Front, LookUp};
 use super::request::{CueAt, Cued, Waker};
 use crate::bag::damage::{Damage, DamageKind};
 use crate::bag::decompress::budget::Meter;
@@ -63,9 +63,16 @@ impl Work {
 
     /// Queues the refills; false if the cue is gone.
     fn refill(&self, at: CueAt, feed: &mut Feed) -> bool {
-        let (messages, damage) =
-            self.bag
-                .latched_metered(&self.topics, at.from.time(), &self.meter);
+        let tell = |done, of| {
+            let look_up = LookUp { done, of };
+            feed.front.look_up(Some(look_up).filter(|_| done < of));
+        };
+        let accounts = (&self.meter, &tell as &dyn Fn(usize, usize));
+        let found = self
+            .bag
+            .latched_metered(&self.topics, at.from.time(), accounts);
+        feed.front.look_up(None);
+        let (messages, damage) = found;
         let damage = damage.into_iter().map(Cued::Damage);
         // Latched messages exactly at the start are read as ordinary messages.
         let is_ahead = |message: &Message| match (at.from, at.direction) {

@@ -17,7 +17,7 @@ pub(super) mod time_format;
 use jiff::Timestamp;
 use ratatui::layout::Rect;
 
-use crate::bag::{Topic, TopicId};
+use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, State, Status, TopicCounts};
 use crate::time::{Duration, Ros, Steady, Time, TimeRange};
@@ -41,6 +41,7 @@ pub struct Model {
     pub(super) now: Time<Steady>,
     pub(super) status: Option<Status>,
     pub(super) ahead: Option<Time<Ros>>,
+    pub(super) look_up: Option<LookUp>,
     pub(super) counts: Vec<TopicCounts>,
     pub(super) meters: Meters,
     pub(super) subscribers: Subscribers,
@@ -88,6 +89,7 @@ impl Model {
             now: Time::MIN,
             status: None,
             ahead: None,
+            look_up: None,
             counts: Vec::new(),
             meters: Meters::default(),
             subscribers: Subscribers::default(),
@@ -163,6 +165,11 @@ impl Model {
         self.show_window(window);
     }
 
+    /// Updates the look-up of latched messages for which playback waits, if it does.
+    pub fn set_look_up(&mut self, look_up: Option<LookUp>) {
+        self.look_up = look_up;
+    }
+
     /// Updates which topics are muted, by any client.
     pub fn set_muted(&mut self, is_muted: impl Fn(TopicId) -> bool) {
         for row in &mut self.rows {
@@ -211,9 +218,11 @@ impl Model {
     pub(super) fn state(&self) -> State {
         match self.status {
             // At unlimited rate there is always a message that must be read first; that counts as playing.
-            Some(status) if status.pace == Pace::Max && status.state == State::Starved => {
-                State::Playing
-            }
+            Some(Status {
+                pace: Pace::Max,
+                state: State::Starved,
+                ..
+            }) if self.look_up.is_none() => State::Playing,
             Some(status) => status.state,
             None => State::Starved,
         }

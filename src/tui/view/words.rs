@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::bag::LookUp;
 use crate::player::{Gate, Pace, State};
 use crate::time::Speed;
 use crate::tui::model::Model;
@@ -16,12 +17,22 @@ pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
         State::Playing if is_reverse => (glyphs.reverse, "REVERSE".into(), theme.playing),
         State::Playing => (glyphs.playing, "PLAYING".into(), theme.playing),
         State::Paused => (glyphs.paused, "PAUSED".into(), theme.paused),
-        State::Starved => (glyphs.waiting, "READING".into(), theme.held),
+        State::Starved => (glyphs.waiting, starved(model), theme.held),
         State::Gated => (glyphs.waiting, gated(model).into(), theme.held),
         State::Stalled => (glyphs.waiting, "STALLED".into(), theme.held),
         State::Ended if is_reverse => (glyphs.ended, "AT THE START".into(), theme.paused),
         State::Ended => (glyphs.ended, "AT THE END".into(), theme.paused),
         State::Stopped => (glyphs.ended, "STOPPED".into(), theme.paused),
+    }
+}
+
+/// What is being read.
+fn starved(model: &Model) -> String {
+    match model.look_up {
+        Some(LookUp { done, of }) => {
+            format!("LOOKING UP LATCHED MESSAGES: {done} OF {of} CHUNKS")
+        }
+        None => "READING".into(),
     }
 }
 

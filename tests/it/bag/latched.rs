@@ -289,6 +289,79 @@ fn latched_messages_are_looked_up_in_the_background_before_the_first_jump() {
     }
 }
 
+/// A jump to the end of many chunks waits for the look-up, and says how far that has come. Another jump or the end of
+/// the run does not have to wait for it.
+#[test]
+fn a_jump_that_waits_for_the_look_up_tells_its_progress_and_is_given_up_at_once() {
+    let chunks = 300;
+    let noise: Vec<u8> = (0..30_000_u32)
+        .map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()[0])
+        .collect();
+    let chunk = |i: u64| {
+        let tf = Note::new(0, i * 10, i.to_string());
+        vec![tf, Note::new(1, i * 10 + 1, noise.clone())]
+    };
+    let spec = Spec {
+        topics: vec![offers("/tf_static", LOCAL), offers("/odom", VOLATILE)],
+        ..Spec::new((0..chunks).map(chunk).collect()).compression(Some(Compression::Zstd))
+    };
+    let bytes = spec.write();
+    let jump = |time: u64, refill| CueAt {
+        from: StartAt::At(at(time)),
+        direction: Direction::Forward,
+        range: TimeRange::between(at(time), at(time)),
+        refill,
+        only: None,
+    };
+    for is_dropped in [false, true] {
+        until("progress of a look-up", || {
+            let mut cues = Jumps::new(&bag(&bytes)).cues;
+            let reach = cues.reach();
+            assert_eq!(reach.looking_up(), None);
+            let mut cue = cues.start(jump(chunks * 10 - 10, true));
+            cue.lead();
+            let (mut refills, mut done, mut is_told) = (0, 0, false);
+            loop {
+                let polled = cue.poll();
+                if let Some(look_up) = reach.looking_up() {
+                    // Some chunks may have been searched in the background already.
+                    assert!(look_up.of as u64 <= chunks, "{look_up:?}");
+                    assert!(
+                        done <= look_up.done && look_up.done < look_up.of,
+                        "{look_up:?}"
+                    );
+                    (done, is_told) = (look_up.done, true);
+                    if is_dropped {
+                        break;
+                    }
+                }
+                match polled {
+                    CuePoll::Item(Cued::Refill(_)) => refills += 1,
+                    CuePoll::Item(Cued::Message(_)) => {}
+                    CuePoll::Item(Cued::Damage(damage)) => panic!("{damage}"),
+                    CuePoll::Pending => std::thread::yield_now(),
+                    CuePoll::End => break,
+                }
+            }
+            assert!(is_dropped && is_told || refills + 1 == chunks, "{refills}");
+            if is_told && is_dropped {
+                let before = cues.usage().decompressions;
+                drop(cue);
+                assert_eq!(reach.looking_up(), None);
+                let mut next = cues.start(jump(0, false));
+                while !matches!(next.poll(), CuePoll::End) {
+                    std::thread::yield_now();
+                }
+                let after = cues.usage().decompressions;
+                // What was being opened, and the chunk at the new position.
+                assert!(after <= before + 3, "{before} {after}");
+            }
+            assert_eq!(reach.looking_up(), None);
+            is_told
+        });
+    }
+}
+
 /// Of uncompressed chunks only single messages are read, so that the first jump opens no more chunks than later ones.
 #[test]
 fn the_first_jump_reads_single_messages_of_uncompressed_chunks() {

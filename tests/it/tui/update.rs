@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bagplay::bag::{Outline, TopicId, TopicOutline};
+use bagplay::bag::{LookUp, Outline, TopicId, TopicOutline};
 use bagplay::player::{Command, Gate, Gates, Pace, State, Status};
 use bagplay::time::{AtEnd, Ros, Time, TimeRange};
 use bagplay::tui::{
@@ -500,6 +500,26 @@ fn at_rate_max_reading_counts_as_playing() {
     assert!(!model.is_moving());
     set_status(&mut model, status(State::Starved, 12_184, Pace::Max));
     assert!(model.is_moving());
+}
+
+#[test]
+fn a_look_up_of_latched_messages_is_shown_while_playback_waits_for_it() {
+    let look_up = LookUp { done: 120, of: 386 };
+    for pace in [speed(1_000_000), Pace::Max] {
+        let mut model = paused();
+        set_status(&mut model, status(State::Starved, 12_184, pace));
+        model.set_look_up(Some(look_up));
+        let shown = picture(&model, size(120, 20));
+        let words = "LOOKING UP LATCHED MESSAGES: 120 OF 386 CHUNKS";
+        assert!(shown.contains(words), "{shown}");
+        assert!(picture(&model, size(40, 20)).contains("LOOKING"));
+        model.set_look_up(None);
+        assert!(!picture(&model, size(120, 20)).contains("LOOKING"));
+        // Playback that is not held up by it does not show it.
+        set_status(&mut model, status(State::Playing, 12_184, pace));
+        model.set_look_up(Some(look_up));
+        assert!(!picture(&model, size(120, 20)).contains("LOOKING"));
+    }
 }
 
 #[test]
