@@ -8,6 +8,7 @@ use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
 use lz4_flex::frame::FrameDecoder;
+use mcap::records::op;
 use zstd::bulk::Decompressor;
 use zstd::zstd_safe::{
     DCtx, DParameter, InBuffer, OutBuffer, get_error_name, get_frame_content_size,
@@ -17,7 +18,8 @@ use super::budget::{Meter, Owned, Permit};
 use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::limits::MAX_CHUNK;
-use crate::bag::mcap::record::{ChunkHeader, ChunkRecord, FRAME, Fields, Short, op};
+use crate::bag::mcap::parse::{self, ChunkRecord, LONGEST_CHUNK_HEADER};
+use crate::bag::mcap::record::{FRAME, Fields, Short};
 use crate::bag::open::read_at::Source;
 
 /// The largest chunk whose compressed bytes are read all at once: 16 MiB.
@@ -77,7 +79,7 @@ impl Decoder {
             .split_at_checked(FRAME)
             .ok_or_else(|| Fault::framing("there is no chunk where the index says"))?;
         check_frame(frame, body.len() as u64)?;
-        let chunk = ChunkRecord::parse(body)
+        let chunk = parse::chunk(body)
             .map_err(|_| Fault::framing("chunk is shorter than its header says"))?;
         meter.count_decompression();
         decompress(&mut self.zstd, chunk, meter)
@@ -100,23 +102,27 @@ fn check_frame(frame: &[u8], length: u64) -> Result<(), Fault> {
 fn read_large(source: &Source, chunk: &ChunkRef, meter: &Arc<Meter>) -> Result<Owned, Fault> {
     let short = |Short| Fault::framing("chunk is shorter than its header says");
     let head = source
-        .read(chunk.offset, (FRAME + ChunkHeader::LONGEST) as u64)
+        .read(chunk.offset, (FRAME + LONGEST_CHUNK_HEADER) as u64)
         .map_err(|error| unreadable(&error))?;
     let (frame, body) = head.split_at_checked(FRAME).ok_or(Short).map_err(short)?;
     let length = chunk.length - FRAME as u64;
     check_frame(frame, length)?;
     // This checks that the data end inside the chunk.
-    let header = ChunkHeader::parse(body, length).map_err(short)?;
-    let codec = Codec::named(header.compression.as_bytes())?;
-    let at = chunk.offset + FRAME as u64 + header.length();
-    let end = at + header.compressed;
+    let header = parse::chunk_header(body, length).map_err(short)?;
+    let codec = Codec::named(&header.compression)?;
+    let at = chunk.offset + FRAME as u64 + parse::chunk_header_length(&header);
+    let end = at + header.compressed_size;
     let data = Section { source, at, end };
     meter.count_decompression();
-    let Unpacked { mut bytes, permit } =
-        room(codec, header.compressed, header.uncompressed, meter)?;
-    let size = usize::try_from(header.uncompressed).unwrap_or(usize::MAX);
+    let Unpacked { mut bytes, permit } = room(
+        codec,
+        header.compressed_size,
+        header.uncompressed_size,
+        meter,
+    )?;
+    let size = usize::try_from(header.uncompressed_size).unwrap_or(usize::MAX);
     match codec {
-        Codec::None if data.left() == header.uncompressed => {
+        Codec::None if data.left() == header.uncompressed_size => {
             bytes.resize(size, 0);
             source
                 .read_into(at, &mut bytes)
@@ -126,7 +132,11 @@ fn read_large(source: &Source, chunk: &ChunkRef, meter: &Arc<Meter>) -> Result<O
         Codec::Lz4 => unlz4(data, size, &mut bytes)?,
         Codec::Zstd => unzstd_in_pieces(data, size, &mut bytes)?,
     }
-    checked(bytes, permit, (header.uncompressed, header.crc))
+    checked(
+        bytes,
+        permit,
+        (header.uncompressed_size, header.uncompressed_crc),
+    )
 }
 
 /// Bytes of a file that are read in sequence.
@@ -180,16 +190,17 @@ fn decompress(
     chunk: ChunkRecord<'_>,
     meter: &Arc<Meter>,
 ) -> Result<Owned, Fault> {
-    let declared = chunk.uncompressed;
-    let codec = Codec::named(chunk.compression)?;
-    let Unpacked { mut bytes, permit } = room(codec, chunk.data.len() as u64, declared, meter)?;
+    let ChunkRecord { header, data } = chunk;
+    let declared = header.uncompressed_size;
+    let codec = Codec::named(&header.compression)?;
+    let Unpacked { mut bytes, permit } = room(codec, data.len() as u64, declared, meter)?;
     let size = usize::try_from(declared).unwrap_or(usize::MAX);
     match codec {
-        Codec::None => bytes.extend_from_slice(chunk.data),
-        Codec::Lz4 => unlz4(chunk.data, size, &mut bytes)?,
-        Codec::Zstd => unzstd(zstd, chunk.data, size, &mut bytes)?,
+        Codec::None => bytes.extend_from_slice(data),
+        Codec::Lz4 => unlz4(data, size, &mut bytes)?,
+        Codec::Zstd => unzstd(zstd, data, size, &mut bytes)?,
     }
-    checked(bytes, permit, (declared, chunk.crc))
+    checked(bytes, permit, (declared, header.uncompressed_crc))
 }
 
 /// The buffer for a decompressed chunk, with its permit.
@@ -239,13 +250,12 @@ enum Codec {
 }
 
 impl Codec {
-    fn named(name: &[u8]) -> Result<Self, Fault> {
+    fn named(name: &str) -> Result<Self, Fault> {
         match name {
-            b"" | b"none" => Ok(Self::None),
-            b"lz4" => Ok(Self::Lz4),
-            b"zstd" => Ok(Self::Zstd),
+            "" | "none" => Ok(Self::None),
+            "lz4" => Ok(Self::Lz4),
+            "zstd" => Ok(Self::Zstd),
             _ => {
-                let name = String::from_utf8_lossy(name.get(..32).unwrap_or(name)).into_owned();
                 let detail = format!("unknown compression {name:?}");
                 Err(Fault::new(DamageKind::Compression, detail))
             }

@@ -1,7 +1,10 @@
 //! [`UncompressedRecords`]: single records of an uncompressed chunk, read without the rest of the chunk.
 
+use mcap::records::{ChunkHeader, op};
+
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
-use crate::bag::mcap::record::{ChunkHeader, FRAME, Fields, op};
+use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER};
+use crate::bag::mcap::record::{FRAME, Fields};
 use crate::bag::open::read_at::Source;
 
 /// The longest record that is read: 1 MiB.
@@ -13,12 +16,12 @@ pub(crate) fn header(source: &Source, chunk: &ChunkRef) -> Option<(ChunkHeader, 
         return None;
     }
     let left = source.len.saturating_sub(chunk.offset);
-    let longest = (FRAME + ChunkHeader::LONGEST) as u64;
+    let longest = (FRAME + LONGEST_CHUNK_HEADER) as u64;
     let head = source.read(chunk.offset, longest.min(left)).ok()?;
     let (frame, body) = head.split_at_checked(FRAME)?;
     let length = chunk.length.checked_sub(FRAME as u64)?;
-    let header = ChunkHeader::parse(body, length).ok()?;
-    let at = chunk.offset + FRAME as u64 + header.length();
+    let header = parse::chunk_header(body, length).ok()?;
+    let at = chunk.offset + FRAME as u64 + parse::chunk_header_length(&header);
     (frame.first() == Some(&op::CHUNK)).then_some((header, at))
 }
 
@@ -34,12 +37,12 @@ impl<'a> UncompressedRecords<'a> {
     pub(crate) fn of(source: &'a Source, chunk: &ChunkRef) -> Option<Self> {
         let (header, at) = header(source, chunk)?;
         let is_plain = matches!(header.compression.as_str(), "" | "none")
-            && header.crc == 0
-            && header.compressed == header.uncompressed;
+            && header.uncompressed_crc == 0
+            && header.compressed_size == header.uncompressed_size;
         is_plain.then_some(Self {
             source,
             at,
-            length: header.compressed,
+            length: header.compressed_size,
         })
     }
 

@@ -14,7 +14,7 @@ use crate::bag::damage::{Damage, Fault};
 use crate::bag::index::file::build;
 use crate::bag::index::file::file_index::{FileIndex, IndexOrigin};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
-use crate::bag::mcap::record::SchemaRecord;
+use crate::bag::mcap::parse::SchemaRecord;
 use crate::bag::message::{Key, TopicId};
 use crate::bag::open::error::BagError;
 use crate::bag::open::file_pool::{Pool, most_open};
@@ -289,13 +289,14 @@ impl Contents {
 }
 
 fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
-    let messages = index.statistics.as_ref().map(|counts| counts.messages);
+    let header = index.header.as_ref();
+    let messages = index.statistics.as_ref().map(|counts| counts.message_count);
     let is_chunk = |chunk: &&ChunkRef| chunk.form == Form::Chunk;
     FileSummary {
         path: source.path.clone(),
         bytes: source.len,
-        profile: index.header.profile.clone(),
-        library: index.header.library.clone(),
+        profile: header.map_or_else(String::new, |it| it.profile.clone()),
+        library: header.map_or_else(String::new, |it| it.library.clone()),
         range: range(index),
         message_count: messages.or_else(|| index.chunks.is_empty().then_some(0)),
         chunks: index.chunks.iter().filter(is_chunk).count(),

@@ -117,7 +117,7 @@ fn chunk_data(contents: &Contents, input: u32) -> Option<Vec<Range<u64>>> {
     let chunks = chunks.filter(|it| it.input == input && it.place.form == Form::Chunk);
     let data = chunks.map(|chunk| {
         let (header, at) = uncompressed::header(source, &chunk.place)?;
-        (header.crc == 0).then(|| at..at + header.compressed)
+        (header.uncompressed_crc == 0).then(|| at..at + header.compressed_size)
     });
     let mut data: Vec<Range<u64>> = data.collect::<Option<_>>()?;
     data.sort_unstable_by_key(|it| it.start);

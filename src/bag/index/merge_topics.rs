@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use mcap::records::Channel;
+
 use super::topic::{Schema, Topic};
 use crate::bag::index::file::file_index::FileIndex;
-use crate::bag::mcap::record::ChannelRecord;
 use crate::bag::message::TopicId;
 use crate::bag::open::metadata::MetadataTopic;
 use crate::ros::{Durability, Qos};
@@ -142,18 +143,25 @@ impl Topics {
     fn join(
         &mut self,
         file: &FileIndex,
-        channel: &ChannelRecord,
+        channel: &Channel,
         ids: &mut HashMap<Identity, TopicId>,
     ) -> TopicId {
-        let schema = file.schemas.get(&channel.schema).filter(|s| s.id != 0);
-        let type_name = schema.map_or_else(String::new, |schema| schema.name.clone());
-        let identity = (channel.topic.clone(), type_name, channel.encoding.clone());
+        let schema = file
+            .schemas
+            .get(&channel.schema_id)
+            .filter(|s| s.header.id != 0);
+        let type_name = schema.map_or_else(String::new, |schema| schema.header.name.clone());
+        let identity = (
+            channel.topic.clone(),
+            type_name,
+            channel.message_encoding.clone(),
+        );
         let id = *ids.entry(identity).or_insert_with(|| {
             let id = TopicId(u32::try_from(self.merged.len()).expect("65536 channels a file"));
             self.merged.push(Topic {
                 name: channel.topic.clone(),
                 schema: None,
-                encoding: channel.encoding.clone(),
+                encoding: channel.message_encoding.clone(),
                 offered_qos: Vec::new(),
                 type_hash: None,
                 is_latched: false,
@@ -168,8 +176,8 @@ impl Topics {
         if topic.schema.as_ref().is_none_or(|s| s.data.is_empty()) {
             topic.schema = schema
                 .map(|schema| Schema {
-                    name: schema.name.clone(),
-                    encoding: schema.encoding.clone(),
+                    name: schema.header.name.clone(),
+                    encoding: schema.header.encoding.clone(),
                     data: schema.data.clone(),
                 })
                 .or(topic.schema.take());
@@ -179,7 +187,10 @@ impl Topics {
         topic.type_hash = topic.type_hash.take().or_else(|| hash.cloned());
         let latching = channel.metadata.get("latching");
         topic.is_latched |= latching.is_some_and(|value| value == "1" || value == "true");
-        let counts = file.statistics.as_ref().map(|counts| &counts.per_channel);
+        let counts = file
+            .statistics
+            .as_ref()
+            .map(|counts| &counts.channel_message_counts);
         let count = counts.map(|counts| counts.get(&channel.id).copied().unwrap_or(0));
         topic.message_count = topic
             .message_count

@@ -4,10 +4,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use mcap::records::op;
+
 use super::contents::{Chunk, Contents};
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;
-use crate::bag::mcap::record::{MESSAGE_HEADER, MessageHeader, Records, op};
+use crate::bag::mcap::parse;
+use crate::bag::mcap::record::{MESSAGE_HEADER, Records};
 use crate::bag::open::file_kind::ZSTD;
 
 /// How many files are checked, and how many messages of each.
@@ -43,8 +46,8 @@ fn is_by_message(
     let payloads = payloads.filter(|record| record.opcode == op::MESSAGE);
     let mut payloads = payloads
         .filter_map(|record| {
-            let header = MessageHeader::parse(record.body).ok()?;
-            let topic = contents.topic_of(chunk.input, header.channel)?;
+            let header = parse::message_header(record.body).ok()?;
+            let topic = contents.topic_of(chunk.input, header.channel_id)?;
             let is_cdr = contents.topics.get(topic.index())?.encoding == "cdr";
             record.body.get(MESSAGE_HEADER..).filter(|_| is_cdr)
         })

@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use mcap::records::{MessageIndexEntry, op};
+
 use super::chunk_ref::{ChunkRef, Indexed};
-use super::record::{FRAME, Fields, Short, op};
+use super::parse;
+use super::record::{FRAME, Fields};
 use super::window::Window;
 use crate::bag::open::read_at::Source;
 use crate::time::{Ros, Time, TimeRange};
@@ -84,7 +87,7 @@ pub(crate) fn sample(
         let first = block * stride + (stride - BLOCK) / 2;
         let at = start.checked_add(HEAD + first * ENTRY)?;
         let bytes = source.read(at, BLOCK * ENTRY).ok()?;
-        entries.extend(checked(chunk, index_entries(&bytes).ok()?)?);
+        entries.extend(checked(chunk, parse::message_index_entries(&bytes).ok()?)?);
     }
     Some(Sample { entries, all })
 }
@@ -113,33 +116,16 @@ fn whole(source: &Source, chunk: &ChunkRef, channel: u16, place: &Place) -> Opti
     }
     let start = place.offset.checked_add(FRAME as u64)?;
     let body = source.read(start, place.length).ok()?;
-    let (id, entries) = message_index(&body).ok()?;
-    checked(chunk, entries).filter(|_| id == channel)
-}
-
-/// Parses a message index record: its channel, and the log time and offset of each message.
-fn message_index(body: &[u8]) -> Result<(u16, Vec<(u64, u64)>), Short> {
-    let mut fields = Fields(body);
-    let channel = fields.u16()?;
-    Ok((channel, index_entries(fields.block()?)?))
-}
-
-/// Parses the log time and offset of each message, from the entries alone.
-fn index_entries(block: &[u8]) -> Result<Vec<(u64, u64)>, Short> {
-    let mut entries = Vec::with_capacity(block.len() / 16);
-    let mut fields = Fields(block);
-    while !fields.0.is_empty() {
-        entries.push((fields.u64()?, fields.u64()?));
-    }
-    Ok(entries)
+    let index = parse::message_index(&body).ok()?;
+    checked(chunk, index.records).filter(|_| index.channel_id == channel)
 }
 
 /// The entries; `None` if one lies outside the chunk.
-fn checked(chunk: &ChunkRef, entries: Vec<(u64, u64)>) -> Option<Vec<Entry>> {
-    let entry = |(stamp, at): (u64, u64)| {
-        let inside = at < chunk.uncompressed;
-        let at = u32::try_from(at).ok().filter(|_| inside)?;
-        Some((Time::from_mcap(stamp), at))
+fn checked(chunk: &ChunkRef, entries: Vec<MessageIndexEntry>) -> Option<Vec<Entry>> {
+    let entry = |entry: MessageIndexEntry| {
+        let inside = entry.offset < chunk.uncompressed;
+        let at = u32::try_from(entry.offset).ok().filter(|_| inside)?;
+        Some((Time::from_mcap(entry.log_time), at))
     };
     entries.into_iter().map(entry).collect()
 }

@@ -5,12 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use super::frame::Frame;
-use super::record::{ChannelRecord, ChunkHeader, FRAME, Fields, MESSAGE_HEADER, op};
-use super::window::Window;
-use crate::bag::open::file_kind::MAGIC;
+use mcap::MAGIC;
+use mcap::records::{Channel, op};
 
-type Channels = BTreeMap<u16, ChannelRecord>;
+use super::frame::Frame;
+use super::parse::{self, LONGEST_CHUNK_HEADER};
+use super::record::{FRAME, Fields, MESSAGE_HEADER};
+use super::window::Window;
+
+type Channels = BTreeMap<u16, Channel>;
 
 /// How many bytes are searched at first and how many at most at once. Most gaps are small.
 const FIRST: usize = 1 << 10;
@@ -61,12 +64,12 @@ fn is_record(looks: &mut Looks<'_>, channels: &Channels, at: u64, to: u64) -> bo
 
 /// Whether the body has the structure of its kind.
 fn adds_up(looks: &mut Looks<'_>, channels: &Channels, frame: Frame) -> bool {
-    let head = looks[0].get(frame.body(), ChunkHeader::LONGEST);
+    let head = looks[0].get(frame.body(), LONGEST_CHUNK_HEADER);
     let head = head.unwrap_or_default().to_vec();
     let mut fields = Fields(&head);
     match frame.opcode {
         op::CHUNK => {
-            let header = ChunkHeader::parse(&head, frame.length);
+            let header = parse::chunk_header(&head, frame.length);
             let is_known = |name: &str| matches!(name, "" | "none" | "lz4" | "zstd");
             header.is_ok_and(|header| is_known(&header.compression))
         }

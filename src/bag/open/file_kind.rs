@@ -3,8 +3,8 @@
 //! Used when files are opened, and at the end of MCAP files, which is the same magic. This file reads nothing: callers
 //! pass the bytes.
 
-/// The eight bytes at both ends of an MCAP file.
-pub(crate) const MAGIC: [u8; 8] = [0x89, b'M', b'C', b'A', b'P', b'0', b'\r', b'\n'];
+use mcap::MAGIC;
+
 /// The first bytes of a zstd frame.
 pub(crate) const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// How many bytes from the start of a file [`foreign`] looks at.
@@ -12,7 +12,7 @@ pub(crate) const HEAD: u64 = 24;
 
 /// What a file that begins with `head` is, and a hint what to do with it; `None` if it is an MCAP file.
 pub(crate) fn foreign(head: &[u8]) -> Option<(&'static str, &'static str)> {
-    if head.starts_with(&MAGIC) {
+    if head.starts_with(MAGIC) {
         return None;
     }
     Some(match head {

@@ -10,9 +10,9 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use mcap::MAGIC;
 use zstd::stream::read::Decoder;
 
-use super::file_kind::MAGIC;
 use crate::bag::damage::{Damage, DamageKind};
 use crate::untrusted::Foreign;
 
@@ -160,7 +160,7 @@ impl Work<'_> {
             Err(SpoolError::NotMcap { path, found, hint })
         };
         let head = input.get_mut().fill_buf();
-        if head.is_ok_and(|head| head.starts_with(&MAGIC)) {
+        if head.is_ok_and(|head| head.starts_with(MAGIC)) {
             return refuse("it is not compressed".into(), "let its name end in .mcap");
         }
         let mut first = [0; MAGIC.len()];
@@ -184,7 +184,7 @@ impl Work<'_> {
     ) -> Result<(u64, Option<Damage>), SpoolError> {
         let mut piece = vec![0; PIECE];
         let mut filled = MAGIC.len();
-        piece[..filled].copy_from_slice(&MAGIC);
+        piece[..filled].copy_from_slice(MAGIC);
         let mut bytes = 0_u64;
         loop {
             bytes = bytes.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
@@ -309,7 +309,7 @@ mod tests {
         let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
         let frames = [&skippable, &frames[..], &skippable, &packed(&[])].concat();
         assert_eq!(unpack(&frames).unwrap(), (whole, None));
-        assert_eq!(unpack(&packed(&MAGIC)).unwrap(), (MAGIC.to_vec(), None));
+        assert_eq!(unpack(&packed(MAGIC)).unwrap(), (MAGIC.to_vec(), None));
     }
 
     #[test]
@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn a_stream_that_unpacks_beyond_the_limit_is_refused() {
         let zeros = vec![0; usize::try_from(ALWAYS).unwrap()];
-        let bomb = packed(&[&MAGIC[..], &zeros[..]].concat());
+        let bomb = packed(&[MAGIC, &zeros[..]].concat());
         let error = unpack(&bomb).unwrap_err();
         assert!(
             matches!(error, SpoolError::TooLarge { limit: ALWAYS, .. }),

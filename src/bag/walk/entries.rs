@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use mcap::records::op;
 
 use super::selection::Selection;
 use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::mcap::chunk_ref::Indexed;
-use crate::bag::mcap::record::{
-    ChannelRecord, FRAME, MESSAGE_HEADER, MessageHeader, Record, Records, SchemaRecord, Short, op,
-};
+use crate::bag::mcap::parse;
+use crate::bag::mcap::record::{FRAME, MESSAGE_HEADER, Record, Records, Short};
 use crate::bag::message::{Key, Message, TopicId};
 use crate::time::{Ros, Time};
 
@@ -79,22 +79,22 @@ pub(crate) fn scan(
         };
         match record.opcode {
             op::MESSAGE => {
-                let Ok(header) = MessageHeader::parse(record.body) else {
+                let Ok(header) = parse::message_header(record.body) else {
                     let detail = format!("message {} bytes into the chunk is cut short", record.at);
                     scan.report(Fault::framing(detail));
                     is_whole = false;
                     break;
                 };
                 if let Some(channels) = &mut channels {
-                    channels.insert(header.channel);
+                    channels.insert(header.channel_id);
                 }
-                let Some(topic) = contents.topic_of(chunk.input, header.channel) else {
+                let Some(topic) = contents.topic_of(chunk.input, header.channel_id) else {
                     unknown += 1;
                     continue;
                 };
-                tally.count(header.channel);
+                tally.count(header.channel_id);
                 if selection.contains(topic) {
-                    let time = header.time(contents.order);
+                    let time = parse::message_time(&header, contents.order);
                     is_sorted &= last <= time;
                     last = time;
                     let record = u32::try_from(record.at).expect("chunks are below 1 GiB");
@@ -213,24 +213,24 @@ fn check_definition(contents: &Contents, input: u32, record: Record<'_>) -> Resu
     let conflict = |detail| Err(Fault::new(DamageKind::ChannelConflict, detail));
     let schemas = &contents.input(input).schemas;
     if record.opcode == op::SCHEMA {
-        let schema = SchemaRecord::parse(record.body).map_err(short)?;
-        let known = schemas.get(&schema.id);
+        let schema = parse::schema(record.body).map_err(short)?;
+        let known = schemas.get(&schema.header.id);
         return match known.filter(|known| **known != schema) {
             Some(known) => conflict(format!(
                 "schema {} is {:?} and is defined again, differently, as {:?}; the first one holds",
-                schema.id, known.name, schema.name
+                schema.header.id, known.header.name, schema.header.name
             )),
             None => Ok(()),
         };
     }
-    let channel = ChannelRecord::parse(record.body).map_err(short)?;
+    let channel = parse::channel(record.body).map_err(short)?;
     let topic = contents.topic_of(input, channel.id);
     let Some(topic) = topic.and_then(|id| contents.topics.get(id.index())) else {
         return Ok(());
     };
-    let type_name = schemas.get(&channel.schema).map(|schema| &schema.name);
+    let type_name = schemas.get(&channel.schema_id).map(|it| &it.header.name);
     let is_other_type = type_name.is_some_and(|name| name != topic.type_name());
-    if topic.name != channel.topic || topic.encoding != channel.encoding || is_other_type {
+    if topic.name != channel.topic || topic.encoding != channel.message_encoding || is_other_type {
         return conflict(format!(
             "channel {} is {:?} and is defined again, differently, as {:?}; the first one holds",
             channel.id, topic.name, channel.topic
@@ -252,7 +252,9 @@ pub(crate) fn record_length(bytes: &[u8], at: u32) -> usize {
 pub(crate) fn channel(bytes: &[u8], entry: Entry) -> Option<u16> {
     let rest = bytes.get(entry.at as usize..)?;
     let record = Records::new(rest).next()?.ok()?;
-    MessageHeader::parse(record.body).ok().map(|it| it.channel)
+    parse::message_header(record.body)
+        .ok()
+        .map(|it| it.channel_id)
 }
 
 /// The message at `entry`. `None` if there is none: a message index can be wrong about this, a scan cannot.
@@ -267,11 +269,11 @@ pub(crate) fn message(
     if record.opcode != op::MESSAGE {
         return None;
     }
-    let header = MessageHeader::parse(record.body).ok()?;
-    let topic: TopicId = contents.topic_of(chunk.input, header.channel)?;
+    let header = parse::message_header(record.body).ok()?;
+    let topic: TopicId = contents.topic_of(chunk.input, header.channel_id)?;
     let payload = at + FRAME + MESSAGE_HEADER..at + FRAME + record.body.len();
     let log_time = Time::from_mcap(header.log_time);
-    (header.time(contents.order) == entry.time).then(|| Message {
+    (parse::message_time(&header, contents.order) == entry.time).then(|| Message {
         key: entry.key(chunk),
         topic,
         log_time,

@@ -4,13 +4,16 @@
 //! definitions. A summary is used only if the file does not contradict it. The bytes between the chunks that it lists
 //! are scanned in any case, so nothing is lost that the summary leaves out.
 
+use mcap::records::{Header, Statistics, op};
+
 use super::file_index::{FileIndex, IndexOrigin};
 use super::scan::{End, Scan};
 use super::summary_section::{Summary, Usable, Why};
 use super::{inspect, missing_definitions, summary_section, verify_chunks, verify_summary};
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
-use crate::bag::mcap::record::{FRAME, Fields, Header, Statistics, op};
+use crate::bag::mcap::parse;
+use crate::bag::mcap::record::{FRAME, Fields};
 use crate::bag::open::error::BagError;
 use crate::bag::open::file_kind;
 use crate::bag::open::options::{MessageOrder, Opening};
@@ -38,7 +41,7 @@ pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, 
         Summary::Unusable(why) => scanned(source, opening, Some(why)),
     };
     match read_header(source)? {
-        Some(header) => index.header = header,
+        Some(header) => index.header = Some(header),
         None if source.len < 8 + FRAME as u64 => {}
         None => index.report(source, 8, (DamageKind::Framing, "there is no header")),
     }
@@ -137,10 +140,10 @@ fn scanned(source: &Source, opening: &Opening<'_>, why: Option<Why>) -> FileInde
             *counts.entry(channel).or_default() += count;
         }
         index.statistics = Some(Statistics {
-            messages: counts.values().sum(),
-            chunks: u32::try_from(index.chunks.len()).unwrap_or(u32::MAX),
-            times: None,
-            per_channel: counts,
+            message_count: counts.values().sum(),
+            chunk_count: u32::try_from(index.chunks.len()).unwrap_or(u32::MAX),
+            channel_message_counts: counts,
+            ..Statistics::default()
         });
     }
     index
@@ -181,5 +184,5 @@ fn read_header(source: &Source) -> Result<Option<Header>, BagError> {
     if frame.first() != Some(&op::HEADER) || length > MAX_HEADER || !source.holds(17, length) {
         return Ok(None);
     }
-    Ok(Header::parse(&source.read_to_open(17, length)?).ok())
+    Ok(parse::header(&source.read_to_open(17, length)?).ok())
 }

@@ -6,9 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcap::records::{Channel, Header, Statistics};
+
 use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
-use crate::bag::mcap::record::{ChannelRecord, FRAME, Header, SchemaRecord, Statistics};
+use crate::bag::mcap::parse::SchemaRecord;
+use crate::bag::mcap::record::FRAME;
 use crate::bag::open::read_at::Source;
 
 /// The most bytes of schemas and channels that are kept: 32 MiB, fifty times those of a large robot.
@@ -30,9 +33,10 @@ pub enum IndexOrigin {
 #[derive(Debug, Default)]
 pub(crate) struct FileIndex {
     pub(crate) origin: IndexOrigin,
-    pub(crate) header: Header,
+    /// `None` if the file has no header record.
+    pub(crate) header: Option<Header>,
     pub(crate) schemas: BTreeMap<u16, SchemaRecord>,
-    pub(crate) channels: BTreeMap<u16, ChannelRecord>,
+    pub(crate) channels: BTreeMap<u16, Channel>,
     /// By offset, without duplicates.
     pub(crate) chunks: Vec<ChunkRef>,
     pub(crate) statistics: Option<Statistics>,
@@ -86,24 +90,25 @@ impl FileIndex {
 
     /// Keeps the first definition of a schema. Returns whether `schema` equals it.
     pub(crate) fn define_schema(&mut self, schema: SchemaRecord) -> bool {
-        if let Some(known) = self.schemas.get(&schema.id) {
+        if let Some(known) = self.schemas.get(&schema.header.id) {
             return *known == schema;
         }
-        if self.is_room(schema.name.len() + schema.encoding.len() + schema.data.len()) {
-            self.schemas.insert(schema.id, schema);
+        if self.is_room(schema.header.name.len() + schema.header.encoding.len() + schema.data.len())
+        {
+            self.schemas.insert(schema.header.id, schema);
         }
         true
     }
 
     /// Keeps the first definition of a channel. Returns whether `channel` equals it.
-    pub(crate) fn define_channel(&mut self, channel: ChannelRecord) -> bool {
+    pub(crate) fn define_channel(&mut self, channel: Channel) -> bool {
         if let Some(known) = self.channels.get(&channel.id) {
-            return (&known.topic, &known.encoding, known.schema)
-                == (&channel.topic, &channel.encoding, channel.schema);
+            return (&known.topic, &known.message_encoding, known.schema_id)
+                == (&channel.topic, &channel.message_encoding, channel.schema_id);
         }
         let pairs = channel.metadata.iter();
         let metadata: usize = pairs.map(|(key, value)| key.len() + value.len()).sum();
-        if self.is_room(channel.topic.len() + channel.encoding.len() + metadata) {
+        if self.is_room(channel.topic.len() + channel.message_encoding.len() + metadata) {
             self.channels.insert(channel.id, channel);
         }
         true

@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use mcap::records::{Channel, op};
+
 use super::file_index::{FileIndex, MOST_REPORTS};
 use crate::bag::damage::Fault;
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Indexed};
-use crate::bag::mcap::record::{ChannelRecord, Fields, MessageHeader, Records, SchemaRecord, op};
+use crate::bag::mcap::parse::{self, SchemaRecord};
+use crate::bag::mcap::record::{Fields, Records};
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::read_at::Source;
 use crate::time::{Ros, Time, TimeRange};
@@ -138,7 +141,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug, Default)]
 struct Definitions {
     schemas: BTreeMap<u16, (usize, SchemaRecord)>,
-    channels: BTreeMap<u16, (usize, ChannelRecord)>,
+    channels: BTreeMap<u16, (usize, Channel)>,
     bytes: usize,
 }
 
@@ -151,13 +154,13 @@ impl Definitions {
             let is_room = self.bytes + record.body.len() <= MOST_BYTES;
             match record.opcode {
                 op::SCHEMA if is_room && is_first(&self.schemas, id, place) => {
-                    if let Ok(schema) = SchemaRecord::parse(record.body) {
+                    if let Ok(schema) = parse::schema(record.body) {
                         self.bytes += record.body.len();
                         self.schemas.insert(id, (place, schema));
                     }
                 }
                 op::CHANNEL if is_room && is_first(&self.channels, id, place) => {
-                    if let Ok(channel) = ChannelRecord::parse(record.body) {
+                    if let Ok(channel) = parse::channel(record.body) {
                         self.bytes += record.body.len();
                         self.channels.insert(id, (place, channel));
                     }
@@ -219,14 +222,14 @@ pub(crate) fn count(bytes: &[u8], order: MessageOrder) -> Found {
         };
         match record.opcode {
             op::MESSAGE => {
-                let Ok(header) = MessageHeader::parse(record.body) else {
+                let Ok(header) = parse::message_header(record.body) else {
                     is_whole = false;
                     break;
                 };
-                let time = header.time(order);
+                let time = parse::message_time(&header, order);
                 first = first.min(time);
                 last = last.max(time);
-                let count = counts.entry(header.channel).or_default();
+                let count = counts.entry(header.channel_id).or_default();
                 *count = count.saturating_add(1);
             }
             0 => {

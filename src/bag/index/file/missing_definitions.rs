@@ -6,12 +6,15 @@
 
 use std::collections::BTreeSet;
 
+use mcap::records::op;
+
 use super::file_index::FileIndex;
 use crate::bag::damage::{DamageKind, Fault};
 use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::mcap::chunk_ref::ChunkRef;
-use crate::bag::mcap::record::{ChannelRecord, Records, SchemaRecord, op};
+use crate::bag::mcap::parse;
+use crate::bag::mcap::record::Records;
 use crate::bag::open::options::Opening;
 use crate::bag::open::read_at::Source;
 
@@ -26,7 +29,7 @@ pub(crate) fn complete(source: &Source, index: &mut FileIndex, opening: &Opening
     let listed = chunks.flat_map(|chunk| chunk.message_indexes.iter());
     let mut used: BTreeSet<u16> = listed.map(|it| it.channel).collect();
     if let Some(statistics) = index.statistics.as_ref() {
-        let counts = statistics.per_channel.iter();
+        let counts = statistics.channel_message_counts.iter();
         used.extend(counts.filter(|(_, count)| **count > 0).map(|(id, _)| *id));
     }
     used.extend(index.channels.keys().copied());
@@ -57,7 +60,7 @@ pub(crate) fn complete(source: &Source, index: &mut FileIndex, opening: &Opening
             None => format!("channel {channel} is not defined, its messages are skipped"),
             Some(found) => format!(
                 "schema {} of channel {:?} is not defined",
-                found.schema, found.topic
+                found.schema_id, found.topic
             ),
         };
         index.report(source, 0, (DamageKind::Index, detail));
@@ -111,19 +114,19 @@ impl Search<'_> {
 /// Whether the channel or its schema is not defined.
 fn is_missing(index: &FileIndex, channel: u16) -> bool {
     let channel = index.channels.get(&channel);
-    channel.is_none_or(|it| it.schema != 0 && !index.schemas.contains_key(&it.schema))
+    channel.is_none_or(|it| it.schema_id != 0 && !index.schemas.contains_key(&it.schema_id))
 }
 
 fn take(index: &mut FileIndex, records: &[u8]) {
     for record in Records::new(records).map_while(Result::ok) {
         match record.opcode {
             op::SCHEMA => {
-                if let Ok(schema) = SchemaRecord::parse(record.body) {
+                if let Ok(schema) = parse::schema(record.body) {
                     index.define_schema(schema);
                 }
             }
             op::CHANNEL => {
-                if let Ok(channel) = ChannelRecord::parse(record.body) {
+                if let Ok(channel) = parse::channel(record.body) {
                     index.define_channel(channel);
                 }
             }

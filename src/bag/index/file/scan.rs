@@ -6,18 +6,19 @@
 
 use std::collections::BTreeMap;
 
+use mcap::MAGIC;
+use mcap::records::op;
+
 use super::file_index::FileIndex;
 use super::inspect::Counts;
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form, Indexed};
 use crate::bag::mcap::frame::Frame;
 use crate::bag::mcap::limits::{MAX_CHUNK, SLACK};
-use crate::bag::mcap::record::{
-    ChannelRecord, ChunkHeader, Fields, MESSAGE_HEADER, MessageHeader, SchemaRecord, op, times,
-};
+use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER, times};
+use crate::bag::mcap::record::{Fields, MESSAGE_HEADER};
 use crate::bag::mcap::resync::{Looks, next_record};
 use crate::bag::mcap::window::Window;
-use crate::bag::open::file_kind::MAGIC;
 use crate::bag::open::options::Opening;
 use crate::bag::open::read_at::Source;
 use crate::time::{Ros, Time, TimeRange};
@@ -176,10 +177,10 @@ impl<'a> Scan<'a> {
 
     fn take_chunk(&mut self, frame: Frame, end: u64) -> Option<u64> {
         self.close_run();
-        let head = self.window.get(frame.body(), ChunkHeader::LONGEST);
-        let header = ChunkHeader::parse(head.unwrap_or_default(), frame.length).ok()?;
+        let head = self.window.get(frame.body(), LONGEST_CHUNK_HEADER);
+        let header = parse::chunk_header(head.unwrap_or_default(), frame.length).ok()?;
         // A length that reaches beyond the data could hide what follows the chunk.
-        let rest = header.rest(frame.length);
+        let rest = parse::bytes_after_chunk_data(&header, frame.length);
         let length = if rest > SLACK {
             let detail = format!("a chunk claims {rest} bytes behind its end");
             self.index
@@ -189,13 +190,13 @@ impl<'a> Scan<'a> {
             frame.length
         };
         self.index
-            .count_compression(&header.compression, header.compressed);
+            .count_compression(&header.compression, header.compressed_size);
         self.index.chunks.push(ChunkRef {
             form: Form::Chunk,
             offset: frame.at,
             length: end - frame.at - (frame.length - length),
-            times: times(header.start, header.end),
-            uncompressed: header.uncompressed,
+            times: times(header.message_start_time, header.message_end_time),
+            uncompressed: header.uncompressed_size,
             message_indexes: Box::default(),
         });
         self.chunk = Some(Indexes::default());
@@ -243,7 +244,7 @@ impl<'a> Scan<'a> {
 
     fn take_message(&mut self, frame: Frame) -> bool {
         let head = self.window.get(frame.body(), MESSAGE_HEADER);
-        let Ok(header) = MessageHeader::parse(head.unwrap_or_default()) else {
+        let Ok(header) = parse::message_header(head.unwrap_or_default()) else {
             return false;
         };
         if frame.length < MESSAGE_HEADER as u64 {
@@ -256,22 +257,24 @@ impl<'a> Scan<'a> {
                 .report(self.source, frame.at, (DamageKind::TooLarge, detail));
             return true;
         }
-        let time = header.time(self.opening.order);
+        let time = parse::message_time(&header, self.opening.order);
         let run = self.extend(frame);
         run.first = run.first.min(time);
         run.last = run.last.max(time);
-        *run.channels.entry(header.channel).or_default() += 1;
-        *self.counts.entry(header.channel).or_default() += 1;
+        *run.channels.entry(header.channel_id).or_default() += 1;
+        *self.counts.entry(header.channel_id).or_default() += 1;
         true
     }
 
     fn take_data_end(&mut self, frame: Frame) -> bool {
         self.close_run();
         let body = self.window.get(frame.body(), 4).unwrap_or_default();
-        let Ok(checksum) = Fields(body).u32() else {
+        let Ok(end) = parse::data_end(body) else {
             return false;
         };
-        self.index.data_end.get_or_insert((frame.at, checksum));
+        self.index
+            .data_end
+            .get_or_insert((frame.at, end.data_section_crc));
         frame.length >= 4
     }
 
@@ -284,10 +287,10 @@ impl<'a> Scan<'a> {
         let mut fields = Fields(body);
         let id = fields.u16().unwrap_or(0);
         let (what, taken) = if frame.opcode == op::SCHEMA {
-            let schema = SchemaRecord::parse(body);
+            let schema = parse::schema(body);
             ("schema", schema.map(|it| self.index.define_schema(it)))
         } else {
-            let channel = ChannelRecord::parse(body);
+            let channel = parse::channel(body);
             ("channel", channel.map(|it| self.index.define_channel(it)))
         };
         let Ok(is_first) = taken else {

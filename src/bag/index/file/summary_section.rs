@@ -4,16 +4,16 @@
 //! is inside the data section. `verify_summary.rs` compares it with the file. Memory is bounded by [`MAX_SUMMARY`] and
 //! by the length of the file.
 
+use mcap::MAGIC;
+use mcap::records::op;
+
 use super::file_index::FileIndex;
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form, Indexed};
 use crate::bag::mcap::limits::most_indexes;
-use crate::bag::mcap::record::{
-    ChannelRecord, ChunkIndexRecord, FRAME, Fields, Records, SchemaRecord, Short, Statistics, op,
-    times,
-};
+use crate::bag::mcap::parse::{self, times};
+use crate::bag::mcap::record::{FRAME, Records, Short};
 use crate::bag::open::error::BagError;
-use crate::bag::open::file_kind::MAGIC;
 use crate::bag::open::read_at::Source;
 
 /// The largest summary that is read: 256 MiB, a thousand times a usual one.
@@ -59,7 +59,7 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
     }
     let tail_at = source.len - TAIL;
     let tail = source.read_to_open(tail_at, TAIL)?;
-    if tail.get(29..) != Some(&MAGIC) {
+    if tail.get(29..) != Some(MAGIC) {
         return cut(
             source.len,
             "the file does not end as a finished one, so it was read through",
@@ -69,10 +69,10 @@ pub(crate) fn read(source: &Source) -> Result<Summary, BagError> {
     let Some(footer) = footer.filter(|r| r.opcode == op::FOOTER && r.body.len() == 20) else {
         return cut(tail_at, "there is no footer, so the file was read through");
     };
-    let mut fields = Fields(footer.body);
-    let (Ok(start), Ok(_), Ok(crc)) = (fields.u64(), fields.u64(), fields.u32()) else {
+    let Ok(footer) = parse::footer(footer.body) else {
         return cut(tail_at, "the footer is cut short");
     };
+    let (start, crc) = (footer.summary_start, footer.summary_crc);
     if start == 0 {
         return Ok(Summary::Absent);
     }
@@ -150,20 +150,20 @@ impl Reading<'_> {
     fn take(&mut self, at: u64, (opcode, body): (u8, &[u8])) -> Result<(), Short> {
         match opcode {
             op::SCHEMA => {
-                let schema = SchemaRecord::parse(body)?;
-                let id = schema.id;
+                let schema = parse::schema(body)?;
+                let id = schema.header.id;
                 if !self.index.define_schema(schema) {
                     self.index.report_conflict(self.source, at, ("schema", id));
                 }
             }
             op::CHANNEL => {
-                let channel = ChannelRecord::parse(body)?;
+                let channel = parse::channel(body)?;
                 let id = channel.id;
                 if !self.index.define_channel(channel) {
                     self.index.report_conflict(self.source, at, ("channel", id));
                 }
             }
-            op::STATISTICS => self.index.statistics = Some(Statistics::parse(body)?),
+            op::STATISTICS => self.index.statistics = Some(parse::statistics(body)?),
             op::CHUNK_INDEX => self.take_chunk(at, body)?,
             _ => {}
         }
@@ -171,8 +171,8 @@ impl Reading<'_> {
     }
 
     fn take_chunk(&mut self, at: u64, body: &[u8]) -> Result<(), Short> {
-        let record = ChunkIndexRecord::parse(body)?;
-        let (offset, length) = (record.offset, record.length);
+        let record = parse::chunk_index(body)?;
+        let (offset, length) = (record.chunk_start_offset, record.chunk_length);
         let end = offset.checked_add(length).filter(|end| *end <= self.start);
         let Some(end) = end.filter(|_| offset >= 8 && length >= FRAME as u64) else {
             let detail = format!("index puts a chunk of {length} bytes at {offset}: skipped");
@@ -180,15 +180,13 @@ impl Reading<'_> {
                 .report(self.source, at, (DamageKind::Index, detail));
             return Ok(());
         };
-        let most = most_indexes(record.uncompressed, record.message_indexes.len());
+        let most = most_indexes(record.uncompressed_size, record.message_index_offsets.len());
         let told = Some(record.message_index_length).filter(|length| *length <= most);
         let indexed = told.and_then(|length| end.checked_add(length));
         let indexed = indexed.filter(|indexed| *indexed <= self.start);
         self.covered.push((offset, indexed.unwrap_or(end)));
-        let times = times(record.start, record.end);
-        let mut message_indexes = record.message_indexes;
-        message_indexes.sort_unstable();
-        message_indexes.dedup_by_key(|(channel, _)| *channel);
+        let times = times(record.message_start_time, record.message_end_time);
+        let message_indexes = record.message_index_offsets;
         if !message_indexes.is_empty() {
             let (channels, length) = (message_indexes.len(), record.message_index_length);
             self.index.lengths.add(offset, channels, length);
@@ -201,13 +199,13 @@ impl Reading<'_> {
                 offset,
             });
         self.index
-            .count_compression(&record.compression, record.compressed);
+            .count_compression(&record.compression, record.compressed_size);
         self.index.chunks.push(ChunkRef {
             form: Form::Chunk,
             offset,
             length,
             times,
-            uncompressed: record.uncompressed,
+            uncompressed: record.uncompressed_size,
             message_indexes: message_indexes.collect(),
         });
         Ok(())

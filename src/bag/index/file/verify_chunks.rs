@@ -9,6 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcap::records::Statistics;
+
 use super::file_index::{FileIndex, IndexOrigin};
 use super::inspect;
 use super::inspect::Counts;
@@ -16,7 +18,7 @@ use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::message_index;
 use crate::bag::mcap::message_index::Behind;
-use crate::bag::mcap::record::Statistics;
+use crate::bag::mcap::parse::times;
 use crate::bag::mcap::window::Window;
 use crate::bag::open::options::Opening;
 use crate::bag::open::read_at::Source;
@@ -73,13 +75,14 @@ pub(crate) fn settle(source: &Source, index: &mut FileIndex, opening: &Opening<'
 
 /// Whether the statistics contradict the chunks: in their times, or by a channel that no chunk lists.
 fn is_contradictory(index: &FileIndex) -> bool {
-    let Some(statistics) = index.statistics.as_ref().filter(|it| it.messages > 0) else {
+    let Some(statistics) = index.statistics.as_ref().filter(|it| it.message_count > 0) else {
         return false;
     };
     let used = || index.chunks.iter().filter(|chunk| !chunk.is_empty());
-    let times = used().filter_map(|chunk| chunk.times);
+    let found = used().filter_map(|chunk| chunk.times);
+    let told = times(statistics.message_start_time, statistics.message_end_time);
     let is_timed = used().all(|chunk| chunk.times.is_some());
-    let differs = times.reduce(TimeRange::union) != statistics.times && is_timed;
+    let differs = found.reduce(TimeRange::union) != told && is_timed;
     if used().any(ChunkRef::is_untold) {
         return differs;
     }
@@ -88,7 +91,7 @@ fn is_contradictory(index: &FileIndex) -> bool {
         .map(|it| it.channel)
         .collect();
     told.sort_unstable();
-    let mut counts = statistics.per_channel.iter();
+    let mut counts = statistics.channel_message_counts.iter();
     differs || counts.any(|(id, count)| *count > 0 && told.binary_search(id).is_err())
 }
 
@@ -101,7 +104,7 @@ fn has_other_room(index: &FileIndex) -> bool {
     let indexed = index.chunks.iter().flat_map(|it| &it.message_indexes);
     // At this point only chunks that a scan found, and the summary does not list, have counts.
     let found: u64 = indexed.map(|it| u64::from(it.count)).sum();
-    !is_untold && index.lengths.messages.saturating_add(found) != statistics.messages
+    !is_untold && index.lengths.messages.saturating_add(found) != statistics.message_count
 }
 
 /// How many messages each channel has, if that is known for all chunks.
@@ -121,17 +124,23 @@ fn counts(index: &FileIndex) -> Option<Counts> {
     Some(counts)
 }
 
-/// Statistics from the chunks, if the number of messages in every chunk is known.
+/// Statistics from the chunks, without times, if the number of messages in every chunk is known.
 pub(crate) fn counted(index: &FileIndex) -> Option<Statistics> {
-    let per_channel = counts(index)?;
+    let channel_message_counts = counts(index)?;
     let is_chunk = |chunk: &&ChunkRef| chunk.form == Form::Chunk;
     let chunks = index.chunks.iter().filter(is_chunk).count();
     Some(Statistics {
-        messages: per_channel.values().sum(),
-        chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
-        times: None,
-        per_channel,
+        message_count: channel_message_counts.values().sum(),
+        chunk_count: u32::try_from(chunks).unwrap_or(u32::MAX),
+        channel_message_counts,
+        ..Statistics::default()
     })
+}
+
+/// Whether the counts per channel add up to the number of messages.
+fn is_whole(statistics: &Statistics) -> bool {
+    let counts = statistics.channel_message_counts.values().copied();
+    counts.fold(0, u64::saturating_add) == statistics.message_count
 }
 
 struct Verify<'a> {
@@ -254,7 +263,7 @@ impl Verify<'_> {
         let Some((statistics, counts)) = told.filter(|_| self.wrong.is_empty()) else {
             return;
         };
-        let mut all = statistics.per_channel.iter();
+        let mut all = statistics.channel_message_counts.iter();
         let told = |id: &u16| counts.get(id).copied().unwrap_or(0);
         let Some((id, count)) = all.find(|(id, count)| told(id) < **count) else {
             return;
@@ -275,7 +284,7 @@ impl Verify<'_> {
         let untold: Vec<usize> = (0..index.chunks.len())
             .filter(|place| index.chunks.get(*place).is_some_and(ChunkRef::is_untold))
             .collect();
-        let is_counted = index.statistics.as_ref().is_some_and(Statistics::is_whole);
+        let is_counted = index.statistics.as_ref().is_some_and(is_whole);
         let (mut asked, mut rest) = (Vec::new(), Vec::new());
         let edges = edges(index, ChunkRef::is_untold);
         let mut left = MOST_OPENED;

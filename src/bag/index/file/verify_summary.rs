@@ -1,13 +1,16 @@
 //! Checks a summary that could be read: compares it with itself and with a sample of the chunks. If it contradicts
 //! them, it is not used, and the file is read through instead.
 
+use mcap::records::{ChunkHeader, Statistics, op};
+
 use super::file_index::FileIndex;
 use super::summary_section::Usable;
 use super::verify_chunks;
 use crate::bag::damage::DamageKind;
 use crate::bag::mcap::chunk_ref::ChunkRef;
 use crate::bag::mcap::limits::SLACK;
-use crate::bag::mcap::record::{ChunkHeader, FRAME, Statistics, op, times};
+use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER, times};
+use crate::bag::mcap::record::FRAME;
 use crate::bag::open::read_at::Source;
 
 /// How many chunk headers are read, evenly spread over the file; in most files all. A thousand small reads take a
@@ -20,7 +23,7 @@ pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
     let index = &mut usable.index;
     let listed = index.chunks.len();
     if let Some(statistics) = index.statistics.as_ref().filter(|_| listed > 0) {
-        let counted = statistics.chunks as usize;
+        let counted = statistics.chunk_count as usize;
         if counted != listed {
             return Some(format!("the index lists {listed} of {counted} chunks"));
         }
@@ -34,14 +37,14 @@ pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
         let Some(said) = is_asked.then(|| header(source, chunk)).flatten() else {
             continue;
         };
-        let ends_before = said.rest(chunk.length - FRAME as u64) > SLACK;
-        if ends_before || times(said.start, said.end) != chunk.times {
+        let ends_before = parse::bytes_after_chunk_data(&said, chunk.length - FRAME as u64) > SLACK;
+        if ends_before || times(said.message_start_time, said.message_end_time) != chunk.times {
             let at = chunk.offset;
             return Some(format!("the index says otherwise than the chunk at {at}"));
         }
-        if chunk.uncompressed != said.uncompressed {
-            sizes.push((chunk.offset, chunk.uncompressed, said.uncompressed));
-            chunk.uncompressed = said.uncompressed;
+        if chunk.uncompressed != said.uncompressed_size {
+            sizes.push((chunk.offset, chunk.uncompressed, said.uncompressed_size));
+            chunk.uncompressed = said.uncompressed_size;
         }
     }
     if let Some((at, told, said)) = sizes.first() {
@@ -66,21 +69,24 @@ pub(crate) fn compare_statistics(source: &Source, index: &mut FileIndex) {
         return;
     };
     let fewer = |(id, told): (&u16, &u64)| {
-        let found = found.per_channel.get(id).copied().unwrap_or(0);
+        let found = found.channel_message_counts.get(id).copied().unwrap_or(0);
         (found < *told).then_some((*id, *told, found))
     };
-    let detail = if told.messages > found.messages {
-        let (told, found) = (told.messages, found.messages);
+    let detail = if told.message_count > found.message_count {
+        let (told, found) = (told.message_count, found.message_count);
         format!("the statistics give {told} messages, {found} were found")
-    } else if let Some((id, told, found)) = told.per_channel.iter().find_map(fewer) {
+    } else if let Some((id, told, found)) = told.channel_message_counts.iter().find_map(fewer) {
         format!("the statistics give channel {id} {told} messages, {found} were found")
     } else {
         return;
     };
     let is_seen = |chunk: &ChunkRef| chunk.message_indexes.iter().all(|it| it.offset == 0);
     if index.chunks.iter().all(is_seen) {
-        let times = told.times;
-        index.statistics = Some(Statistics { times, ..found });
+        index.statistics = Some(Statistics {
+            message_start_time: told.message_start_time,
+            message_end_time: told.message_end_time,
+            ..found
+        });
     }
     let at = index.data_end.map_or(0, |(at, _)| at);
     index.report(source, at, (DamageKind::Index, detail));
@@ -98,10 +104,10 @@ fn more(count: usize) -> String {
 /// The header of a listed chunk, if there is a chunk.
 fn header(source: &Source, chunk: &ChunkRef) -> Option<ChunkHeader> {
     let body = chunk.length - FRAME as u64;
-    let head = FRAME as u64 + body.min(ChunkHeader::LONGEST as u64);
+    let head = FRAME as u64 + body.min(LONGEST_CHUNK_HEADER as u64);
     let head = source.read(chunk.offset, head).ok()?;
     if head.first() != Some(&op::CHUNK) {
         return None;
     }
-    ChunkHeader::parse(head.get(FRAME..)?, body).ok()
+    parse::chunk_header(head.get(FRAME..)?, body).ok()
 }
