@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use bagplay::bag::{Bag, MessageOrder, Opening, Progress};
 use bagplay::cli::{Exit, Findings};
-use bagplay::untrusted::Foreign;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::failure::{Failure, OrExit};
@@ -43,22 +42,17 @@ pub(crate) fn open(
     for note in bag.notes() {
         tracing::warn!("{note}");
     }
-    if let Some(path) = bag.compressed_by_message() {
+    if let Some(file) = bag.compressed_by_message() {
         let error = anyhow::anyhow!(
-            "{}: rosbag2 compressed each message with zstd (compression_mode MESSAGE), which is not supported; \
-             hint: `ros2 bag convert` writes a recording without that",
-            Foreign::path(path)
+            "{file}: rosbag2 compressed each message with zstd (compression_mode MESSAGE), which is not supported; \
+             hint: `ros2 bag convert` writes a recording without that"
         );
         return Err(Failure::new(Exit::Recording, error));
     }
     let mut named = BTreeSet::new();
     for file in bag.files() {
-        let place = file.path.canonicalize();
-        if !named.insert(place.unwrap_or_else(|_| file.path.clone())) {
-            tracing::warn!(
-                "{}: given twice, so it is played twice",
-                Foreign::path(&file.path)
-            );
+        if !named.insert(&file.identity) {
+            tracing::warn!("{}: given twice, so it is played twice", file.name);
         }
     }
     Ok(bag)
@@ -92,10 +86,7 @@ impl Watch<'_> {
             if !self.log_target.is_quiet && state.last_line.elapsed() >= LINE_EVERY {
                 state.last_line = now();
                 let percent = u128::from(progress.done) * 100 / u128::from(progress.of.max(1));
-                tracing::info!(
-                    "reading through {}: {percent} %",
-                    Foreign::path(progress.file)
-                );
+                tracing::info!("reading through {}: {percent} %", progress.file);
             }
             return;
         }
@@ -107,7 +98,7 @@ impl Watch<'_> {
         });
         bar.set_length(progress.of);
         bar.set_position(progress.done);
-        bar.set_message(Foreign::path(progress.file).to_string());
+        bar.set_message(progress.file.to_string());
     }
 
     fn finish(&self) {

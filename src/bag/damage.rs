@@ -4,9 +4,8 @@
 //! [`BagError`](crate::bag::open::error::BagError). A [`Fault`] is damage whose file and offset are not known yet.
 
 use std::fmt;
-use std::path::PathBuf;
 
-use crate::untrusted::Foreign;
+use crate::untrusted::{FileName, Foreign};
 
 /// What is wrong with a damaged place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -62,7 +61,7 @@ impl DamageKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damage {
     /// The file.
-    pub file: PathBuf,
+    pub file: FileName,
     /// Offset of the chunk, or of the record if it is known, in bytes.
     pub offset: u64,
     /// The kind of damage.
@@ -73,8 +72,13 @@ pub struct Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { offset, detail, .. } = self;
-        let (file, detail) = (Foreign::path(&self.file), Foreign::text(detail));
+        let Self {
+            file,
+            offset,
+            detail,
+            ..
+        } = self;
+        let detail = Foreign::text(detail);
         match self.kind {
             // The damage is the whole file, so there is no offset.
             DamageKind::Missing => write!(f, "{file}: {detail}"),

@@ -3,7 +3,7 @@
 //! [`Bag::open`] reads the summaries of files; a file without one is read through. [`Bag::cursor`] reads messages in
 //! order, in either direction. [`Cues`] read ahead of the player on threads of their own, within a byte budget.
 //! [`Bag::latched`] finds what a late joiner would receive. No declared length is trusted: each is checked against the
-//! enclosing length. Damage is yielded and skipped.
+//! enclosing length. Damage is yielded and skipped. [`Bag::open_sources`] reads from whatever implements [`ReadAt`].
 
 mod damage;
 mod decompress;
@@ -28,6 +28,7 @@ pub use open::error::BagError;
 pub use open::metadata::{CompressionMode, Metadata, MetadataError, MetadataTopic};
 pub use open::natural_order::Missing;
 pub use open::options::{MessageOrder, Opening, Progress};
+pub use open::read_at::{Cost, ReadAt};
 pub use open::rosbag2::{Directory, DirectoryError, Note};
 pub use open::spool::{SpoolError, Spooled, spool};
 pub use read_ahead::cue::{Cue, CueFeed, CuePoll, Cues};

@@ -20,11 +20,13 @@ use crate::bag::latched::look_up;
 use crate::bag::open::error::BagError;
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::paths::{Inputs, Standing};
-use crate::bag::open::read_at::Source;
+use crate::bag::open::read_at::ReadAt;
 use crate::bag::open::rosbag2::Note;
+use crate::bag::open::source::Source;
 use crate::bag::walk::cursor::Cursor;
 use crate::bag::walk::selection::{Bounds, Direction, Selection, StartAt};
 use crate::time::{Ros, Time, TimeRange};
+use crate::untrusted::FileName;
 
 /// One or more recordings, merged in time order. Cheap to clone; all clones share the open files.
 #[derive(Clone)]
@@ -48,21 +50,33 @@ impl Bag {
     }
 
     /// Opens an MCAP file in memory; messages call it `name`.
-    pub fn from_bytes(name: impl AsRef<Path>, bytes: Bytes) -> Result<Self, BagError> {
+    pub fn from_bytes(name: impl Into<FileName>, bytes: Bytes) -> Result<Self, BagError> {
         Self::from_bytes_with(name, bytes, &Opening::default())
     }
 
     /// The same with another order, or with a callback for progress.
     pub fn from_bytes_with(
-        name: impl AsRef<Path>,
+        name: impl Into<FileName>,
         bytes: Bytes,
         opening: &Opening<'_>,
     ) -> Result<Self, BagError> {
-        let source = Source::memory(name.as_ref(), bytes);
-        let inputs = Inputs {
-            sources: vec![(source, Standing::Named)],
-            ..Inputs::default()
-        };
+        Self::open_sources([(name.into(), Arc::new(bytes) as Arc<dyn ReadAt>)], opening)
+    }
+
+    /// Opens MCAP files, wherever their bytes are; messages call each by its name. Files that are compressed as a whole
+    /// are not unpacked. Of a remote file ([`Cost::Remote`](super::open::read_at::Cost)) the first 64 KiB and the last
+    /// 256 KiB are read at once and kept. If it has a complete summary section and nothing but the header and
+    /// definitions before the first chunk, it is opened with at most four requests; checks that would take a request
+    /// for each chunk are left out. A file whose summary section cannot be used is read through.
+    pub fn open_sources(
+        sources: impl IntoIterator<Item = (FileName, Arc<dyn ReadAt>)>,
+        opening: &Opening<'_>,
+    ) -> Result<Self, BagError> {
+        let mut inputs = Inputs::default();
+        for (name, bytes) in sources {
+            let source = Source::of(name, bytes)?;
+            inputs.sources.push((source, Standing::Named));
+        }
         Ok(Self::of(Contents::of(inputs, opening)?))
     }
 
@@ -102,7 +116,7 @@ impl Bag {
 
     /// A file whose messages are each compressed with zstd (rosbag2's compression mode MESSAGE); such files cannot be
     /// played. Only the first four files are checked, by their first chunks. `None` if none of them is such a file.
-    pub fn compressed_by_message(&self) -> Option<&Path> {
+    pub fn compressed_by_message(&self) -> Option<&FileName> {
         message_compression::by_message(&self.contents)
     }
 
@@ -204,8 +218,8 @@ impl Bag {
 
 impl fmt::Debug for Bag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let paths = self.files().iter().map(|file| &file.path);
-        f.debug_list().entries(paths).finish()
+        let names = self.files().iter().map(|file| &file.name);
+        f.debug_list().entries(names).finish()
     }
 }
 

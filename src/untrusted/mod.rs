@@ -1,9 +1,11 @@
 //! Untrusted text: read under limits, escaped before it is shown.
 
+mod file_name;
 mod foreign;
 mod text_file;
 pub(crate) mod yaml;
 
+pub use file_name::FileName;
 pub(crate) use foreign::CombiningRun;
 pub use foreign::Foreign;
 pub(crate) use text_file::open_file;

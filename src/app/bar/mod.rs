@@ -127,8 +127,8 @@ pub(crate) fn watch<O>(
     setup: Setup,
 ) -> Result<Ended, Failure> {
     let (told, news) = bounded(WAITING);
-    let name = bag.files().first().and_then(|file| file.path.file_name());
-    let name = name.map_or_else(String::new, |name| Foreign::path(name.as_ref()).to_string());
+    let name = bag.files().first().map(|file| file.name.last_part());
+    let name = Foreign::text(name.unwrap_or_default()).to_string();
     // Nothing is written any more where the screen will be, and earlier lines have been written.
     run.log_target.log.divert(Box::new(lines_to(told.clone())));
     log::flush(log::FLUSH_TIMEOUT);

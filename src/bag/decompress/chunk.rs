@@ -20,7 +20,7 @@ use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::limits::MAX_CHUNK;
 use crate::bag::mcap::parse::{self, ChunkRecord, LONGEST_CHUNK_HEADER};
 use crate::bag::mcap::record::{FRAME, Fields, Short};
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 
 /// The largest chunk whose compressed bytes are read all at once: 16 MiB.
 const MOST_COMPRESSED: u64 = 16 << 20;

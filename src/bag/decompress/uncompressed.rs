@@ -5,7 +5,7 @@ use mcap::records::{ChunkHeader, op};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER};
 use crate::bag::mcap::record::{FRAME, Fields};
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 
 /// The longest record that is read: 1 MiB.
 const LONGEST: u64 = 1 << 20;

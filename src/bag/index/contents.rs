@@ -4,7 +4,7 @@
 //! chunks by binary search in the order of its direction, so seeking is equally fast in any file.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,15 +20,18 @@ use crate::bag::open::error::BagError;
 use crate::bag::open::file_pool::{Pool, most_open};
 use crate::bag::open::options::{MessageOrder, Opening};
 use crate::bag::open::paths::{Counted, Inputs, Standing};
-use crate::bag::open::read_at::Source;
 use crate::bag::open::rosbag2::Note;
+use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
+use crate::untrusted::FileName;
 
 /// The contents of one file of a bag.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileSummary {
-    /// Its path.
-    pub path: PathBuf,
+    /// The name by which it is shown.
+    pub name: FileName,
+    /// See [`ReadAt::identity`](crate::bag::ReadAt::identity).
+    pub identity: String,
     /// Its size in bytes.
     pub bytes: u64,
     /// The profile it was written with: `ros2`, `ros1` or empty.
@@ -179,7 +182,7 @@ impl Contents {
             let mut index = match build::read(&source, opening) {
                 Ok(index) => index,
                 Err(error) if standing == Standing::Part => {
-                    inputs.refuse(&source.path, error);
+                    inputs.refuse(&source.name, error);
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -280,7 +283,7 @@ impl Contents {
     /// Damage for a fault in this chunk.
     pub(crate) fn damage(&self, chunk: &Chunk, fault: Fault) -> Damage {
         Damage {
-            file: self.input(chunk.input).source.path.clone(),
+            file: self.input(chunk.input).source.name.clone(),
             offset: chunk.place.offset,
             kind: fault.kind,
             detail: fault.detail,
@@ -293,7 +296,8 @@ fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
     let messages = index.statistics.as_ref().map(|counts| counts.message_count);
     let is_chunk = |chunk: &&ChunkRef| chunk.form == Form::Chunk;
     FileSummary {
-        path: source.path.clone(),
+        name: source.name.clone(),
+        identity: source.identity(),
         bytes: source.len,
         profile: header.map_or_else(String::new, |it| it.profile.clone()),
         library: header.map_or_else(String::new, |it| it.library.clone()),
@@ -311,7 +315,7 @@ fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
 fn other_count(counted: &Counted, files: &[FileSummary]) -> Option<Note> {
     let mine = files
         .iter()
-        .filter(|file| counted.files.contains(&file.path));
+        .filter(|file| counted.files.contains(&file.name));
     let counts: Option<Vec<u64>> = mine.map(|file| file.message_count).collect();
     let there = counts?.into_iter().fold(0, u64::saturating_add);
     (there != counted.told).then(|| Note::Counts {

@@ -11,7 +11,7 @@ use crate::bag::decompress::uncompressed;
 use crate::bag::index::file::inspect::count;
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::message_index;
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 
 /// How many bytes are read at once.
 const PIECE: u64 = 1 << 20;
@@ -84,7 +84,7 @@ pub(crate) fn data_sections(contents: &Contents) -> Vec<Damage> {
             continue;
         };
         let found = |kind, detail| Damage {
-            file: input.source.path.clone(),
+            file: input.source.name.clone(),
             offset: end,
             kind,
             detail,

@@ -1,7 +1,6 @@
 //! Detects files whose messages are each compressed (rosbag2's compression mode MESSAGE). Only the `metadata.yaml`
 //! beside a file declares this; without it, the file looks like any other until its messages are read.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use mcap::records::op;
@@ -12,13 +11,14 @@ use crate::bag::decompress::chunk::Decoder;
 use crate::bag::mcap::parse;
 use crate::bag::mcap::record::{MESSAGE_HEADER, Records};
 use crate::bag::open::file_kind::ZSTD;
+use crate::untrusted::FileName;
 
 /// How many files are checked, and how many messages of each.
 const MOST_FILES: u32 = 4;
 const MOST_MESSAGES: usize = 16;
 
 /// The first of a few files whose first CDR messages are all zstd frames. CDR never begins like a zstd frame.
-pub(crate) fn by_message(contents: &Contents) -> Option<&Path> {
+pub(crate) fn by_message(contents: &Contents) -> Option<&FileName> {
     let meter = Meter::unbounded();
     let mut decoder = Decoder::default();
     let inputs = (0..MOST_FILES).zip(&contents.inputs);
@@ -28,7 +28,7 @@ pub(crate) fn by_message(contents: &Contents) -> Option<&Path> {
             Some((input, chunk))
         })
         .find(|(_, chunk)| is_by_message(contents, chunk, &mut decoder, &meter))
-        .map(|(input, _)| input.source.path.as_path())
+        .map(|(input, _)| &input.source.name)
 }
 
 fn is_by_message(

@@ -11,7 +11,7 @@ use super::chunk_ref::{ChunkRef, Indexed};
 use super::parse;
 use super::record::{FRAME, Fields};
 use super::window::Window;
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
 
 /// The largest message index that is read: 64 MiB, 4 million messages of one channel in one chunk.
@@ -81,12 +81,15 @@ pub(crate) fn sample(
         return None;
     }
     let stride = all / blocks;
-    let mut entries = Vec::new();
-    for block in 0..blocks {
+    let range = |block| {
         // In the middle of the entries that the block represents.
         let first = block * stride + (stride - BLOCK) / 2;
-        let at = start.checked_add(HEAD + first * ENTRY)?;
-        let bytes = source.read(at, BLOCK * ENTRY).ok()?;
+        let from = start.checked_add(HEAD + first * ENTRY)?;
+        Some(from..from.checked_add(BLOCK * ENTRY)?)
+    };
+    let ranges: Option<Vec<_>> = (0..blocks).map(range).collect();
+    let mut entries = Vec::new();
+    for bytes in source.read_ranges(&ranges?).ok()? {
         entries.extend(checked(chunk, parse::message_index_entries(&bytes).ok()?)?);
     }
     Some(Sample { entries, all })

@@ -5,10 +5,9 @@
 
 use std::io;
 
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 
-/// How many bytes are read at least, after a jump, and at most, in a long sequence.
-const SMALLEST: usize = 4 << 10;
+/// How many bytes are read at most, in a long sequence. After a jump it is what the source gives.
 const LARGEST: usize = 1 << 20;
 
 /// A piece of a file in memory.
@@ -26,7 +25,7 @@ impl<'a> Window<'a> {
             source,
             start: 0,
             bytes: Vec::new(),
-            step: SMALLEST,
+            step: source.cost().piece(),
         }
     }
 
@@ -55,10 +54,15 @@ impl<'a> Window<'a> {
         self.step = if is_next {
             (self.step * 2).min(LARGEST)
         } else {
-            SMALLEST
+            self.source.cost().piece()
         };
         let there = self.source.len.saturating_sub(offset);
         let wanted = length.max(self.step) as u64;
+        // No request over a network for bytes that were not asked for.
+        let wanted = match self.source.kept_from(offset) {
+            kept if kept >= length as u64 => wanted.min(kept),
+            _ => wanted,
+        };
         let size = usize::try_from(wanted.min(there)).map_err(io::Error::other)?;
         self.bytes.resize(size, 0);
         self.start = offset;
@@ -72,14 +76,16 @@ impl<'a> Window<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::sync::Arc;
+
+    use bytes::Bytes;
 
     use super::*;
 
     #[test]
     fn a_window_returns_the_bytes_at_any_offset() {
         let bytes: Vec<u8> = (0..100_000_u32).map(|i| (i % 251) as u8).collect();
-        let source = Source::memory(Path::new("x"), bytes.clone().into());
+        let source = Source::of("x".into(), Arc::new(Bytes::from(bytes.clone()))).unwrap();
         let mut window = Window::new(&source);
         for (offset, length) in [
             (0, 9),

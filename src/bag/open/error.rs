@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::rosbag2::DirectoryError;
 use super::spool::SpoolError;
-use crate::untrusted::Foreign;
+use crate::untrusted::{FileName, Foreign};
 
 /// Why a recording cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -33,23 +33,20 @@ pub enum BagError {
         hint: &'static str,
     },
     /// The file cannot be read.
-    #[error("{}: byte {offset}: cannot be read", Foreign::path(path))]
+    #[error("{file}: byte {offset}: cannot be read")]
     Io {
         /// The file.
-        path: PathBuf,
+        file: FileName,
         /// Where, in bytes from its start.
         offset: u64,
         /// The error of the system.
         source: io::Error,
     },
     /// The file is not an MCAP recording.
-    #[error(
-        "{}: byte 0: not an MCAP recording: {found}; hint: {hint}",
-        Foreign::path(path)
-    )]
+    #[error("{file}: byte 0: not an MCAP recording: {found}; hint: {hint}")]
     NotMcap {
         /// The file.
-        path: PathBuf,
+        file: FileName,
         /// What it is.
         found: &'static str,
         /// What to do.

@@ -6,10 +6,12 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::read_at::{Cost, ReadAt};
 use crate::untrusted::Foreign;
 
 /// The most files that are open: far below the usual limit of 1024 per process.
@@ -128,14 +130,28 @@ impl Pooled {
         Ok(file)
     }
 
-    /// The length of the file, in bytes.
-    pub(crate) fn length(&self) -> u64 {
-        self.identity.length
-    }
-
     fn hold(&self, file: Arc<File>) {
         *self.slot.lock() = Some(file);
         self.pool.admit(&self.slot);
+    }
+}
+
+impl ReadAt for Pooled {
+    fn length(&self) -> u64 {
+        self.identity.length
+    }
+
+    fn identity(&self) -> String {
+        let Identity { device, inode, .. } = self.identity;
+        format!("file {device} {inode}")
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Local
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        FileExt::read_exact_at(&*self.get()?, buffer, offset)
     }
 }
 

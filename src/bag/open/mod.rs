@@ -9,4 +9,5 @@ pub(crate) mod options;
 pub(crate) mod paths;
 pub(crate) mod read_at;
 pub(crate) mod rosbag2;
+pub(crate) mod source;
 pub(crate) mod spool;

@@ -1,7 +1,8 @@
 //! [`Opening`]: how recordings are opened, and the callback for progress.
 
 use std::fmt;
-use std::path::Path;
+
+use crate::untrusted::FileName;
 
 /// Which time orders the messages of a bag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -18,7 +19,7 @@ pub enum MessageOrder {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress<'a> {
     /// The file.
-    pub file: &'a Path,
+    pub file: &'a FileName,
     /// How far reading has come in it.
     pub done: u64,
     /// Its size.
@@ -35,7 +36,7 @@ pub struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    pub(crate) fn tell(&self, file: &Path, done: u64, of: u64) {
+    pub(crate) fn tell(&self, file: &FileName, done: u64, of: u64) {
         if let Some(progress) = self.progress {
             progress(Progress { file, done, of });
         }

@@ -14,11 +14,11 @@ use super::file_kind::ZSTD;
 use super::file_pool::Pool;
 use super::metadata::MetadataTopic;
 use super::options::Opening;
-use super::read_at::Source;
 use super::rosbag2::{Directory, Note};
+use super::source::Source;
 use super::spool::spool;
 use crate::bag::damage::{Damage, DamageKind};
-use crate::untrusted::Foreign;
+use crate::untrusted::FileName;
 
 /// Whether a recording was named by the user, or found in a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct Inputs {
 pub(crate) struct Counted {
     pub(crate) dir: PathBuf,
     pub(crate) told: u64,
-    pub(crate) files: HashSet<PathBuf>,
+    pub(crate) files: HashSet<FileName>,
 }
 
 impl Inputs {
@@ -84,14 +84,14 @@ impl Inputs {
                 .map(|told| Counted {
                     dir: path.to_owned(),
                     told,
-                    files: directory.files.iter().cloned().collect(),
+                    files: directory.files.iter().map(FileName::from).collect(),
                 }),
         );
         self.topics
             .extend(directory.metadata.into_iter().flat_map(|it| it.topics));
         self.damage
             .extend(directory.missing.into_iter().map(|gone| Damage {
-                file: gone.path,
+                file: gone.path.into(),
                 offset: 0,
                 kind: DamageKind::Missing,
                 detail: format!("a part of the recording is missing: {}", gone.detail),
@@ -99,15 +99,15 @@ impl Inputs {
         for path in directory.files {
             match self.take_file(&path, opening, pool) {
                 Ok(source) => self.sources.push((source, Standing::Part)),
-                Err(error) => self.refuse(&path, error),
+                Err(error) => self.refuse(&path.into(), error),
             }
         }
         Ok(())
     }
 
     /// Records a part that cannot be played as damage; the other parts can be played.
-    pub(crate) fn refuse(&mut self, path: &Path, error: BagError) {
-        let name = format!("{}: ", Foreign::path(path));
+    pub(crate) fn refuse(&mut self, file: &FileName, error: BagError) {
+        let name = format!("{file}: ");
         let text = error.to_string();
         let mut why = text.strip_prefix(&name).unwrap_or(&text).to_owned();
         let mut cause = error.source();
@@ -116,7 +116,7 @@ impl Inputs {
             cause = error.source();
         }
         self.damage.push(Damage {
-            file: path.to_owned(),
+            file: file.clone(),
             offset: 0,
             kind: DamageKind::Missing,
             detail: format!("a part of the recording cannot be played: {why}"),
@@ -142,11 +142,11 @@ impl Inputs {
             return Ok(source);
         }
         let mut told = |read, of| {
-            opening.tell(path, read, of);
+            opening.tell(&source.name, read, of);
             ControlFlow::Continue(())
         };
         let spooled = spool(path, &mut told)?;
         self.damage.extend(spooled.damage);
-        Source::spooled(path, spooled.file).map_err(|error| source.error(0, error))
+        source.unpacked(spooled.file)
     }
 }

@@ -223,7 +223,7 @@ impl Work<'_> {
         };
         let detail = format!("the zstd stream {what}, {bytes} bytes were unpacked before it");
         Damage {
-            file: self.path.to_owned(),
+            file: self.path.into(),
             offset,
             kind,
             detail,
@@ -242,6 +242,7 @@ impl Work<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::untrusted::FileName;
 
     /// Random bytes after the magic of a recording. zstd cannot compress them, so each piece of the stream unpacks to a
     /// piece of the recording.
@@ -291,7 +292,7 @@ mod tests {
         spooled.file.read_to_end(&mut out).unwrap();
         assert_eq!(out.len() as u64, spooled.bytes);
         if let Some(damage) = &spooled.damage {
-            assert_eq!(damage.file, place.path);
+            assert_eq!(damage.file, FileName::from(&place.path));
             assert!(
                 damage.offset <= of && damage.detail.contains(&out.len().to_string()),
                 "{damage}"

@@ -32,7 +32,7 @@ pub(crate) type Job = Box<dyn FnOnce() + Send>;
 /// Damage that is not the fault of the recording, at the place that reading has reached.
 pub(crate) fn internal(bag: &Bag, last: Option<Key>, detail: impl Into<String>) -> Damage {
     let (input, offset) = last.map_or((0, 0), |key| (key.input as usize, key.chunk));
-    let file = bag.files().get(input).map(|file| file.path.clone());
+    let file = bag.files().get(input).map(|file| file.name.clone());
     Damage {
         file: file.unwrap_or_default(),
         offset,

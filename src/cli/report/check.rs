@@ -73,7 +73,7 @@ impl Check {
             }
         }
         if let Some(expected) = check.expected.filter(|_| check.is_short()) {
-            let file = bag.files().first().map(|file| file.path.clone());
+            let file = bag.files().first().map(|file| file.name.clone());
             let detail = format!(
                 "{} are declared, {} were read",
                 count(expected),

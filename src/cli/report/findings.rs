@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::units::{count, path};
+use super::units::count;
 use crate::bag::{Damage, DamageKind};
-use crate::untrusted::Foreign;
+use crate::untrusted::{FileName, Foreign};
 
 /// The maximum number of characters of a detail that is shown to people.
 const LONGEST: usize = 500;
@@ -19,8 +18,7 @@ pub struct Finding {
     /// The kind, in a word.
     pub kind: &'static str,
     /// The file. Bytes of its name that are not valid UTF-8 are written as `\xNN`.
-    #[serde(serialize_with = "path")]
-    pub file: PathBuf,
+    pub file: FileName,
     /// The position of the first occurrence, in bytes from the start of the file.
     pub offset: u64,
     /// A description of the first occurrence.
@@ -36,7 +34,7 @@ pub struct Findings {
     list: Vec<Finding>,
     /// The index in the list of each kind in each file; for missing parts each directory counts as one file.
     #[serde(skip)]
-    places: HashMap<(&'static str, PathBuf), usize>,
+    places: HashMap<(&'static str, FileName), usize>,
 }
 
 impl Findings {
@@ -44,10 +42,10 @@ impl Findings {
     pub fn add(&mut self, damage: &Damage, times: u64) {
         let (kind, file) = (damage.kind.name(), &damage.file);
         let whole = match damage.kind {
-            DamageKind::Missing => file.parent().unwrap_or(file),
-            _ => file,
+            DamageKind::Missing => file.folder().into(),
+            _ => file.clone(),
         };
-        let place = (kind, whole.to_owned());
+        let place = (kind, whole);
         let place = *self.places.entry(place).or_insert(self.list.len());
         match self.list.get_mut(place) {
             Some(known) => known.count = known.count.saturating_add(times),
@@ -90,8 +88,13 @@ impl Findings {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { offset, detail, .. } = self;
-        let (file, detail) = (Foreign::path(&self.file), Foreign::text(detail));
+        let Self {
+            file,
+            offset,
+            detail,
+            ..
+        } = self;
+        let detail = Foreign::text(detail);
         write!(f, "{file}: ")?;
         if self.kind != DamageKind::Missing.name() {
             write!(f, "byte {offset}: ")?;

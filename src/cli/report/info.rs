@@ -1,16 +1,14 @@
 //! The contents of a recording, as an object for programs; `page.rs` writes it for people.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 
 use super::check::Check;
 use super::findings::Findings;
-use super::units::path;
 use crate::bag::{Bag, FileSummary, IndexOrigin, Outline, Topic, TopicOutline};
 use crate::marks::{Mark, Marks};
 use crate::ros::Qos;
 use crate::time::TimeRange;
+use crate::untrusted::FileName;
 
 /// The number of parts of a density.
 pub(crate) const PARTS: usize = 24;
@@ -33,8 +31,7 @@ pub struct Info {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct FileInfo {
-    #[serde(serialize_with = "path")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: FileName,
     pub(crate) bytes: u64,
     pub(crate) profile: String,
     pub(crate) library: String,
@@ -139,7 +136,7 @@ impl Info {
 
 fn file_info(file: &FileSummary) -> FileInfo {
     FileInfo {
-        path: file.path.clone(),
+        path: file.name.clone(),
         bytes: file.bytes,
         profile: file.profile.clone(),
         library: file.library.clone(),

@@ -140,7 +140,7 @@ fn sparkline(density: &[f64]) -> String {
 }
 
 fn file_lines(page: &mut String, file: &FileInfo) {
-    let name = Foreign::path(&file.path).at_most(LONGEST);
+    let name = Foreign::text(file.path.as_str()).at_most(LONGEST);
     let _ = writeln!(
         page,
         "file      {name}  {}, {}{}",
@@ -177,7 +177,7 @@ fn files_line(page: &mut String, files: &[FileInfo]) {
     let sum = |of: fn(&FileInfo) -> u64| files.iter().map(of).fold(0, u64::saturating_add);
     let names = match files {
         [first, .., last] => {
-            let [first, last] = [first, last].map(|file| Foreign::path(&file.path));
+            let [first, last] = [first, last].map(|file| Foreign::text(file.path.as_str()));
             format!("{} … {}", first.at_most(LONGEST), last.at_most(LONGEST))
         }
         _ => String::new(),

@@ -1,16 +1,16 @@
 //! [`Summary`]: the result of a run, for people and for programs.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use serde::Serialize;
 
 use super::findings::Findings;
-use super::units::{bytes, count, millis, paths, plural};
+use super::units::{bytes, count, millis, plural};
 use crate::bag::{Bag, MessageOrder, TopicId};
 use crate::cli::plan::{LeftOut, Plan, pace_factor};
 use crate::player::Report;
 use crate::time::Duration;
+use crate::untrusted::FileName;
 use crate::wire::{Missed, Monitor};
 
 /// How a run ended.
@@ -53,8 +53,7 @@ pub struct Summary {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 struct Recording {
-    #[serde(serialize_with = "paths")]
-    files: Vec<PathBuf>,
+    files: Vec<FileName>,
     start_ns: i64,
     end_ns: i64,
 }
@@ -173,7 +172,7 @@ impl Summary {
         }
         Self {
             recording: Recording {
-                files: bag.files().iter().map(|file| file.path.clone()).collect(),
+                files: bag.files().iter().map(|file| file.name.clone()).collect(),
                 start_ns: recording.start().as_nanos(),
                 end_ns: recording.stop().as_nanos(),
             },

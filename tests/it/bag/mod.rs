@@ -12,5 +12,6 @@ pub(crate) mod outline;
 pub(crate) mod qos;
 pub(crate) mod rosbag2;
 pub(crate) mod scan;
+pub(crate) mod sources;
 pub(crate) mod windows;
 pub(crate) mod wrong_declarations;

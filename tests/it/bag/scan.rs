@@ -464,7 +464,7 @@ fn a_scan_reports_its_progress() {
     let files = Files::of([spec.options(|o| o.emit_chunk_indexes(false)).write()]);
     let (calls, most) = (AtomicU64::new(0), AtomicU64::new(0));
     let watch = |progress: Progress<'_>| {
-        assert_eq!(progress.file, files.paths[0]);
+        assert_eq!(*progress.file, (&files.paths[0]).into());
         assert!(progress.done <= progress.of);
         calls.fetch_add(1, Ordering::Relaxed);
         most.fetch_max(progress.done, Ordering::Relaxed);

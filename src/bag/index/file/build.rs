@@ -17,7 +17,7 @@ use crate::bag::mcap::record::{FRAME, Fields};
 use crate::bag::open::error::BagError;
 use crate::bag::open::file_kind;
 use crate::bag::open::options::{MessageOrder, Opening};
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 
 /// The largest header record that is read.
 const MAX_HEADER: u64 = 1 << 20;
@@ -167,7 +167,7 @@ fn check_start(source: &Source) -> Result<(), BagError> {
     match file_kind::foreign(&head) {
         None => Ok(()),
         Some((found, hint)) => Err(BagError::NotMcap {
-            path: source.path.clone(),
+            file: source.name.clone(),
             found,
             hint,
         }),

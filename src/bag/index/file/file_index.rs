@@ -12,7 +12,7 @@ use crate::bag::damage::{Damage, DamageKind, Fault};
 use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
 use crate::bag::mcap::parse::SchemaRecord;
 use crate::bag::mcap::record::FRAME;
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 
 /// The most bytes of schemas and channels that are kept: 32 MiB, fifty times those of a large robot.
 const MAX_DEFINITIONS: u64 = 32 << 20;
@@ -156,7 +156,7 @@ impl FileIndex {
     ) {
         if self.damage.len() < MOST_REPORTS {
             self.damage.push(Damage {
-                file: source.path.clone(),
+                file: source.name.clone(),
                 offset,
                 kind,
                 detail: detail.into(),

@@ -16,7 +16,7 @@ use crate::bag::mcap::chunk_ref::{ChunkRef, Indexed};
 use crate::bag::mcap::parse::{self, SchemaRecord};
 use crate::bag::mcap::record::{Fields, Records};
 use crate::bag::open::options::{MessageOrder, Opening};
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
 
 /// The number of threads that decompress.
@@ -83,7 +83,7 @@ pub(crate) fn these(
             let Some(chunk) = chunks.get(*place) else {
                 break;
             };
-            opening.tell(&source.path, chunk.offset, source.len);
+            opening.tell(&source.name, chunk.offset, source.len);
             let spent = |left: u64| left.checked_sub(chunk.cost());
             if left
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent)

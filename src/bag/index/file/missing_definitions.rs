@@ -16,7 +16,7 @@ use crate::bag::mcap::chunk_ref::ChunkRef;
 use crate::bag::mcap::parse;
 use crate::bag::mcap::record::Records;
 use crate::bag::open::options::Opening;
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 
 /// How many bytes may be decompressed in all for definitions: this many times the size of the file, or this many for
 /// any file.
@@ -98,8 +98,8 @@ impl Search<'_> {
             };
             self.left = left;
             self.opened.insert(place);
-            let (path, at) = (&self.source.path, chunk.offset);
-            self.opening.tell(path, at, self.source.len);
+            let (name, at) = (&self.source.name, chunk.offset);
+            self.opening.tell(name, at, self.source.len);
             match self.decoder.read(self.source, chunk, &Meter::unbounded()) {
                 Ok(records) => {
                     take(index, &records.bytes);

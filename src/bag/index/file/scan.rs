@@ -20,7 +20,7 @@ use crate::bag::mcap::record::{Fields, MESSAGE_HEADER};
 use crate::bag::mcap::resync::{Looks, next_record};
 use crate::bag::mcap::window::Window;
 use crate::bag::open::options::Opening;
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
 
 /// A run of records outside chunks ends after this many bytes: 1 MiB, about the size of a chunk.
@@ -346,7 +346,7 @@ impl<'a> Scan<'a> {
     fn tell(&mut self, at: u64) {
         if at >= self.told {
             self.told = at + TELL;
-            self.opening.tell(&self.source.path, at, self.source.len);
+            self.opening.tell(&self.source.name, at, self.source.len);
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::bag::mcap::limits::most_indexes;
 use crate::bag::mcap::parse::{self, times};
 use crate::bag::mcap::record::{FRAME, Records, Short};
 use crate::bag::open::error::BagError;
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 
 /// The largest summary that is read: 256 MiB, a thousand times a usual one.
 const MAX_SUMMARY: u64 = 256 << 20;

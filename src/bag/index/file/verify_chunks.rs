@@ -5,7 +5,8 @@
 //! one differs, or if the lengths of the message indexes do not fit the number of messages in the statistics. A chunk
 //! is always compared if that length does not fit the number of its channels. If two records about a chunk differ, the
 //! chunk is opened and its contents count. A chunk whose channels no record gives is opened, too, as long as opening
-//! the file stays fast.
+//! the file stays fast. Of a remote file only those message indexes are compared that are at hand, as long as nothing is
+//! found to be wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,8 @@ use crate::bag::mcap::message_index::Behind;
 use crate::bag::mcap::parse::times;
 use crate::bag::mcap::window::Window;
 use crate::bag::open::options::Opening;
-use crate::bag::open::read_at::Source;
+use crate::bag::open::read_at::Cost;
+use crate::bag::open::source::Source;
 use crate::time::{Time, TimeRange};
 
 /// Of how many chunks, evenly spread over the file, the message indexes are compared. Fewer if there are many channels,
@@ -41,10 +43,12 @@ pub(crate) fn settle(source: &Source, index: &mut FileIndex, opening: &Opening<'
         left: (1 << 16) + 16 * (index.chunks.len() + listed),
         doubtful: std::mem::take(&mut index.lengths.doubtful),
         wrong: Vec::new(),
+        is_all_asked: false,
     };
     let is_doubtful = index.origin == IndexOrigin::Scan
         || is_contradictory(index)
         || (verify.doubtful.is_empty() && has_other_room(index));
+    verify.is_all_asked = is_doubtful;
     let step = if is_doubtful {
         1
     } else {
@@ -137,6 +141,12 @@ pub(crate) fn counted(index: &FileIndex) -> Option<Statistics> {
     })
 }
 
+/// Whether it takes no request over a network to read what follows a chunk.
+fn is_at_hand(source: &Source, chunk: &ChunkRef) -> bool {
+    let end = chunk.offset.saturating_add(chunk.length);
+    source.is_at_hand(end, source.len.saturating_sub(end))
+}
+
 /// Whether the counts per channel add up to the number of messages.
 fn is_whole(statistics: &Statistics) -> bool {
     let counts = statistics.channel_message_counts.values().copied();
@@ -153,6 +163,8 @@ struct Verify<'a> {
     doubtful: BTreeSet<u64>,
     /// Chunks for which two records differ, and the difference.
     wrong: Vec<(usize, String)>,
+    /// Whether all chunks are compared, whatever reads cost.
+    is_all_asked: bool,
 }
 
 impl Verify<'_> {
@@ -164,22 +176,26 @@ impl Verify<'_> {
         let is_asked = |place: usize, chunk: &ChunkRef| {
             let is_edge = edges.contains(&Some(place)) || place == last;
             let is_doubtful = is_unsaid(chunk) || doubtful.contains(&chunk.offset);
-            place.is_multiple_of(step) || is_edge || is_doubtful
+            let is_sampled = (place.is_multiple_of(step) || is_edge)
+                && (self.is_all_asked || is_at_hand(self.source, chunk));
+            is_sampled || is_doubtful
         };
-        for place in 0..index.chunks.len() {
-            if let Some(chunk) = index.chunks.get_mut(place)
-                && is_asked(place, chunk)
-            {
+        let (asked, rest): (Vec<usize>, Vec<usize>) = (0..index.chunks.len()).partition(|place| {
+            index
+                .chunks
+                .get(*place)
+                .is_some_and(|it| is_asked(*place, it))
+        });
+        for place in asked {
+            if let Some(chunk) = index.chunks.get_mut(place) {
                 self.compare(place, chunk);
             }
         }
-        if step == 1 || self.wrong.is_empty() {
+        if self.wrong.is_empty() {
             return;
         }
-        for place in 0..index.chunks.len() {
-            if let Some(chunk) = index.chunks.get_mut(place)
-                && !is_asked(place, chunk)
-            {
+        for place in rest {
+            if let Some(chunk) = index.chunks.get_mut(place) {
                 self.compare(place, chunk);
             }
         }
@@ -287,7 +303,10 @@ impl Verify<'_> {
         let is_counted = index.statistics.as_ref().is_some_and(is_whole);
         let (mut asked, mut rest) = (Vec::new(), Vec::new());
         let edges = edges(index, ChunkRef::is_untold);
-        let mut left = MOST_OPENED;
+        let mut left = match self.source.cost() {
+            Cost::Remote => 0,
+            _ => MOST_OPENED,
+        };
         for place in untold {
             let Some(chunk) = index.chunks.get(place) else {
                 continue;

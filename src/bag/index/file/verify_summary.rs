@@ -11,10 +11,10 @@ use crate::bag::mcap::chunk_ref::ChunkRef;
 use crate::bag::mcap::limits::SLACK;
 use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER, times};
 use crate::bag::mcap::record::FRAME;
-use crate::bag::open::read_at::Source;
+use crate::bag::open::source::Source;
 
 /// How many chunk headers are read, evenly spread over the file; in most files all. A thousand small reads take a
-/// millisecond.
+/// millisecond. Of a remote file only those are read that are at hand.
 const SAMPLE: usize = 1024;
 
 /// What is wrong with a summary; `None` if nothing was found. In that case chunk sizes from the headers read replace
@@ -32,7 +32,8 @@ pub(crate) fn contradiction(source: &Source, usable: &mut Usable) -> Option<Stri
     let step = listed.div_ceil(SAMPLE).max(1);
     for (i, chunk) in index.chunks.iter_mut().enumerate() {
         // A chunk that the index declares empty is always checked: otherwise its messages would never be read.
-        let is_asked = i % step == 0 || i + 1 == listed || chunk.is_empty();
+        let is_sampled = (i % step == 0 || i + 1 == listed) && is_at_hand(source, chunk);
+        let is_asked = is_sampled || chunk.is_empty();
         // A header that cannot be read contradicts nothing.
         let Some(said) = is_asked.then(|| header(source, chunk)).flatten() else {
             continue;
@@ -101,11 +102,21 @@ fn more(count: usize) -> String {
     }
 }
 
+/// Whether it takes no request over a network to read the header of a listed chunk.
+fn is_at_hand(source: &Source, chunk: &ChunkRef) -> bool {
+    source.is_at_hand(chunk.offset, head_length(chunk))
+}
+
+/// How many bytes of a chunk can be its header, with its frame.
+fn head_length(chunk: &ChunkRef) -> u64 {
+    let body = chunk.length - FRAME as u64;
+    FRAME as u64 + body.min(LONGEST_CHUNK_HEADER as u64)
+}
+
 /// The header of a listed chunk, if there is a chunk.
 fn header(source: &Source, chunk: &ChunkRef) -> Option<ChunkHeader> {
     let body = chunk.length - FRAME as u64;
-    let head = FRAME as u64 + body.min(LONGEST_CHUNK_HEADER as u64);
-    let head = source.read(chunk.offset, head).ok()?;
+    let head = source.read(chunk.offset, head_length(chunk)).ok()?;
     if head.first() != Some(&op::CHUNK) {
         return None;
     }
