@@ -3,6 +3,7 @@
 //! [`Command`]s cannot fail once they are built: times and speeds are parsed before. [`Status`] is one small
 //! value that may be copied freely.
 
+use super::level::gates::Gates;
 use crate::bag::TopicId;
 use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 
@@ -13,57 +14,6 @@ pub enum Pace {
     At(Speed),
     /// As fast as the output takes them, forwards; the clock shows the times of the messages.
     Max,
-}
-
-/// A condition outside the player that playback waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Gate {
-    /// The required subscribers are there.
-    Subscribers,
-    /// The connection to the network is up.
-    Path,
-    /// The delay before the start is over.
-    Delay,
-}
-
-/// The gates that are closed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Gates(u8);
-
-impl Gates {
-    /// None closed.
-    pub const OPEN: Self = Self(0);
-
-    const fn bit(gate: Gate) -> u8 {
-        1 << gate as u8
-    }
-
-    /// With `gate` closed as well.
-    #[must_use]
-    pub const fn close(self, gate: Gate) -> Self {
-        Self(self.0 | Self::bit(gate))
-    }
-
-    /// With `gate` open.
-    #[must_use]
-    pub const fn open(self, gate: Gate) -> Self {
-        Self(self.0 & !Self::bit(gate))
-    }
-
-    /// Whether `gate` is closed.
-    pub const fn is_closed(self, gate: Gate) -> bool {
-        self.0 & Self::bit(gate) != 0
-    }
-
-    /// Whether playback may pass.
-    pub const fn is_open(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Whether steps may pass: they need the connection to the network, but no subscribers.
-    pub const fn lets_steps_pass(self) -> bool {
-        self.open(Gate::Subscribers).open(Gate::Delay).is_open()
-    }
 }
 
 /// A command. Times outside the range are clamped to it or extend it, as stated for each command.
@@ -84,7 +34,7 @@ pub enum Command {
     SeekBy(Duration),
     /// Pause, and publish that many of the next messages in the direction of play. Negative: jump to the message that
     /// many before the last one published, and publish it. Messages of muted topics do not count. While
-    /// [`Gate::Path`] is closed, steps are refused.
+    /// [`Gate::Path`](super::level::gates::Gate::Path) is closed, steps are refused.
     Step(i64),
     /// Pause, and publish all messages up to and including the nth next message of a topic in the direction of
     /// play, or its last one if there are fewer. If there is none, nothing is published. Negative: jump to the
@@ -103,10 +53,6 @@ pub enum Command {
     Mute(TopicId),
     /// Publish a topic again, beginning with its latched state.
     Unmute(TopicId),
-    /// A gate has opened.
-    OpenGate(Gate),
-    /// A gate has closed. Steps that it does not let pass are cancelled.
-    CloseGate(Gate),
     /// No effect; asks for the status.
     Query,
     /// End the run for good: no later command takes effect.

@@ -6,6 +6,7 @@
 mod command;
 mod counts;
 mod digest;
+mod level;
 mod machine;
 mod options;
 mod outcome;
@@ -22,9 +23,10 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Receiver, Sender};
 use crossbeam_utils::sync::Parker;
 
-pub use command::{Command, Gate, Gates, LATE, Pace, State, Status};
+pub use command::{Command, LATE, Pace, State, Status};
 pub use counts::TopicCounts;
 pub use digest::Digest;
+pub use level::gates::{Gate, GateHandle, Gates};
 pub use machine::answers::Ticket;
 pub use machine::{Machine, Wait};
 pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
@@ -83,6 +85,11 @@ impl Player {
         self.transport.clone()
     }
 
+    /// Opens and closes the gates. An output that has to hold playback takes this handle.
+    pub fn gates(&self) -> GateHandle {
+        self.transport.gates().clone()
+    }
+
     /// Wakes the player; for the read-ahead, when it has something to take.
     pub fn waker(&self) -> Waker {
         let unparker = self.parker.unparker().clone();
@@ -95,7 +102,7 @@ impl Player {
         O: Output + Send + 'static,
     {
         let (alive, done) = crossbeam_channel::bounded(0);
-        let machine = Machine::new(options, source);
+        let machine = Machine::with(options, source, self.gates());
         self.transport.follow(machine.report().tally());
         let run = move || {
             let _alive: Sender<Infallible> = alive;

@@ -1,6 +1,7 @@
 //! How a run is set up: what the command line, a test or another program sets before the start.
 
-use super::command::{Gates, Pace};
+use super::command::Pace;
+use super::level::gates::Gates;
 use crate::bag::TopicId;
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 
@@ -80,7 +81,8 @@ pub struct Options {
     pub when_done: WhenDone,
     /// Whether playing starts without a command.
     pub intent: Intent,
-    /// The gates that are closed at the start.
+    /// The gates that are closed at the start, besides those that were closed through a
+    /// [`GateHandle`](super::level::gates::GateHandle).
     pub gates: Gates,
     /// How long to wait before the start, in wall time.
     pub delay: Duration,

@@ -13,6 +13,7 @@ use crossbeam_utils::sync::Unparker;
 
 use super::command::{Command, Pace, State, Status};
 use super::counts::{Tally, TopicCounts};
+use super::level::gates::GateHandle;
 use super::machine::schedule::CATCH_UP;
 use super::outcome::{Answer, Outcome, Refusal};
 use super::waiter::Wall;
@@ -76,12 +77,14 @@ pub struct Transport {
     busy_since: Arc<AtomicI64>,
     tally: Arc<OnceLock<Tally>>,
     watchers: Arc<Mutex<Vec<Waker>>>,
+    gates: GateHandle,
     wall: Wall,
 }
 
 impl Transport {
     pub(super) fn new(unparker: Unparker, wall: Wall) -> (Self, Receiver<Request>) {
         let (requests, inbox) = bounded(INBOX);
+        let woken = unparker.clone();
         (
             Self {
                 requests,
@@ -90,6 +93,7 @@ impl Transport {
                 busy_since: Arc::new(AtomicI64::new(IDLE.as_nanos())),
                 tally: Arc::default(),
                 watchers: Arc::default(),
+                gates: GateHandle::new(Some(Arc::new(move || woken.unpark()))),
                 wall,
             },
             inbox,
@@ -142,6 +146,11 @@ impl Transport {
             }),
             _ => Err(stopped),
         })
+    }
+
+    /// Opens and closes the gates of the player.
+    pub fn gates(&self) -> &GateHandle {
+        &self.gates
     }
 
     /// The latest status; `None` before the player has started. While a send blocks, the status shows the

@@ -126,7 +126,7 @@ impl<'a> Supervisor<'a> {
             if how == Return::InPart {
                 tracing::warn!("playing on, although not all subscribers are back");
             }
-            let _ = run.transport.send(Command::OpenGate(Gate::Path));
+            run.transport.gates().open(Gate::Path);
         }
     }
 
@@ -149,8 +149,7 @@ impl<'a> Supervisor<'a> {
         const LOST: &str = "connection to the zenoh router lost";
         match self.run.args.wire.on_disconnect {
             OnDisconnect::Hold => {
-                // A player that has stopped needs no command.
-                let _ = self.run.transport.send(Command::CloseGate(Gate::Path));
+                self.run.transport.gates().close(Gate::Path);
                 tracing::warn!(
                     "{LOST}: playback is held until it is restored; hint: --on-disconnect continue|exit"
                 );
@@ -173,19 +172,17 @@ impl<'a> Supervisor<'a> {
         let state = transport.status().map(|status| status.state);
         let is_held = state == Some(State::Gated) && network.path().is_up;
         let has_subscriber = |topic| network.has_subscriber(topic);
-        let command = match self.awaited.check(transport.now(), is_held, has_subscriber) {
-            None => return,
-            Some(Change::Complete) => Command::OpenGate(Gate::Subscribers),
+        match self.awaited.check(transport.now(), is_held, has_subscriber) {
+            None => {}
+            Some(Change::Complete) => transport.gates().open(Gate::Subscribers),
             Some(Change::Missing(topics)) => {
                 tracing::warn!(
                     "{topics} lost the subscriber that was waited for: playback is held until there is one again, \
                      for at most --wait-timeout"
                 );
-                Command::CloseGate(Gate::Subscribers)
+                transport.gates().close(Gate::Subscribers);
             }
-        };
-        // A player that has stopped needs no subscribers.
-        let _ = transport.send(command);
+        }
     }
 
     /// The state of the player has changed, maybe its pace.

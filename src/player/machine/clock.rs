@@ -18,6 +18,8 @@ pub(super) struct ServedClock {
     shown: Option<Time<Ros>>,
     /// Whether it is to be shown before anything else: at the start, after a jump, to subscribers that are back.
     is_owed: bool,
+    /// Whether it has been shown for the next message.
+    is_announced: bool,
 }
 
 impl ServedClock {
@@ -28,6 +30,7 @@ impl ServedClock {
             options,
             shown: None,
             is_owed: true,
+            is_announced: false,
         }
     }
 
@@ -48,7 +51,17 @@ impl ServedClock {
 
     /// A new generation has begun, in which any time may be shown.
     pub(super) fn jumped(&mut self) {
-        self.shown = None;
+        (self.shown, self.is_announced) = (None, false);
+    }
+
+    /// It has been shown for the next message.
+    pub(super) fn announced(&mut self) {
+        self.is_announced = true;
+    }
+
+    /// The next message is another one.
+    pub(super) fn message_taken(&mut self) {
+        self.is_announced = false;
     }
 
     /// The instant of the next tick.
@@ -66,21 +79,25 @@ impl ServedClock {
         self.ticker.begin(now);
     }
 
-    /// Whether messages of a topic have a clock message of their own.
-    pub(super) fn goes_before(&self, topic: TopicId) -> bool {
-        self.options.before.covers(topic)
-    }
-
-    /// Whether the clock has to move to `t`, the time of a message that is played while the segment is held: then
-    /// no schedule moves the clock, so messages do. At most once per period if `is_unpaced`, otherwise each time.
-    pub(super) fn moves_with(&self, t: Time<Ros>, segment: Segment, is_unpaced: bool) -> bool {
-        let Some(period) = self.options.period else {
-            return false;
+    /// Whether the clock has to be shown before the next message, which is played at `t`: always for the topics that
+    /// have a clock message of their own; also while the segment is held, because then no schedule moves the clock, so
+    /// messages do: at most once per period if `is_unpaced`, otherwise each time.
+    pub(super) fn precedes(
+        &self,
+        topic: TopicId,
+        t: Time<Ros>,
+        segment: Segment,
+        is_unpaced: bool,
+    ) -> bool {
+        let moves = |period| {
+            self.shown.is_none_or(|shown| {
+                let moved = t.saturating_since(shown).saturating_abs();
+                segment.is_before(shown, t) && (!is_unpaced || moved >= period)
+            })
         };
-        self.shown.is_none_or(|shown| {
-            let moved = t.saturating_since(shown).saturating_abs();
-            segment.is_before(shown, t) && (!is_unpaced || moved >= period)
-        })
+        let has_own = self.options.before.covers(topic);
+        !self.is_announced
+            && (has_own || (!segment.is_rolling() && self.options.period.is_some_and(moves)))
     }
 
     /// Shows `t`; if a later time was shown in this generation, that time again: a tick that was due earlier may

@@ -6,7 +6,7 @@
 use super::Machine;
 use super::answers::Ticket;
 use crate::bag::{CueAt, StartAt, TopicId};
-use crate::player::command::{Command, Gate, Pace};
+use crate::player::command::{Command, Pace};
 use crate::player::outcome::{Outcome, Refusal, Short};
 use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
 
@@ -40,6 +40,7 @@ impl Machine {
             self.answers.give(ticket, Outcome::Refused(Refusal::Over));
             return;
         }
+        self.read_gates();
         self.make_up_for_stall(now);
         match self.carry_out(command, ticket, now) {
             Taken::Known(outcome) => self.answers.give(ticket, outcome),
@@ -74,8 +75,6 @@ impl Machine {
             }
             Command::Mute(topic) => self.mute(topic),
             Command::Unmute(topic) => self.unmute(topic),
-            Command::OpenGate(gate) => self.open(gate),
-            Command::CloseGate(gate) => self.close(gate),
             Command::Query => {}
             Command::Stop => {
                 self.conditions.course_mut().stop();
@@ -95,18 +94,11 @@ impl Machine {
         ticket: Option<Ticket>,
         now: Time<Steady>,
     ) -> Taken {
-        if !self.conditions.gates().lets_steps_pass() {
+        if self.conditions.gates().refuses_steps() {
             return Taken::Known(Outcome::Refused(Refusal::NoPath));
         }
         self.step(topic, n, ticket, now);
         Taken::Steps
-    }
-
-    fn open(&mut self, gate: Gate) {
-        // Subscribers that are reachable again have missed the clock and may need it before anything else.
-        if self.conditions.open(gate) && gate == Gate::Path {
-            self.clock.owe();
-        }
     }
 
     fn play(&mut self, now: Time<Steady>) {

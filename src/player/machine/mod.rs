@@ -9,6 +9,7 @@
 pub(super) mod answers;
 pub(super) mod clock;
 pub(super) mod commands;
+pub(super) mod pace;
 pub(super) mod played;
 pub(super) mod position;
 pub(super) mod publish;
@@ -17,8 +18,9 @@ pub(super) mod schedule;
 pub(super) mod state;
 pub(super) mod steps;
 
-use super::command::{Gate, Pace, State};
+use super::command::{Pace, State};
 use super::digest::Digest;
+use super::level::gates::{Gate, GateHandle};
 use super::options::Options;
 use super::report::Report;
 use super::source::Source;
@@ -73,17 +75,21 @@ pub struct Machine {
 impl Machine {
     /// Held at the entry edge of the range; its cue starts with the first `advance`.
     pub fn new(options: Options, source: Source) -> Self {
+        Self::with(options, source, GateHandle::new(None))
+    }
+
+    /// The same, with these gates.
+    pub(super) fn with(options: Options, source: Source, gates: GateHandle) -> Self {
         let speed = match options.pace {
             Pace::At(speed) => speed,
             Pace::Max => Speed::NORMAL,
         };
         let segment = Segment::new(options.range, speed, options.at_end);
         let report = Report::new(source.topics(), options.digest.then(Digest::default));
-        let gates = if options.delay > Duration::ZERO {
-            options.gates.close(Gate::Delay)
-        } else {
-            options.gates
-        };
+        gates.close_all(options.gates);
+        if options.delay > Duration::ZERO {
+            gates.close(Gate::Delay);
+        }
         let mut machine = Self {
             pace: options.pace,
             position: Position::new(segment),
@@ -108,6 +114,7 @@ impl Machine {
 
     /// Does the earliest thing that is due at `now`.
     pub fn advance(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
+        self.read_gates();
         self.make_up_for_stall(now);
         let wait = self.act(now, out);
         self.schedule.waits(wait, now);
@@ -126,13 +133,13 @@ impl Machine {
         if self.clock.take_owed() {
             self.show_clock(self.here(now), out);
             self.clock.begin_ticks(now);
+            self.read_gates();
         }
         if self.opens_at(now).is_some_and(|opens| opens <= now) {
-            self.conditions.open(Gate::Delay);
+            self.conditions.end_delay();
         }
         // The subscribers that a closed gate waits for would miss the refills.
-        let gates = self.conditions.gates();
-        let may_send = gates.is_open() || (self.is_stepping() && gates.lets_steps_pass());
+        let may_send = self.may_send();
         match may_send.then(|| self.reader.pull()).flatten() {
             Some(Extra::Refill(message)) => {
                 self.refill(&message, out);
@@ -195,61 +202,20 @@ impl Machine {
         }
     }
 
-    /// The instant at which the next message is due.
-    fn message_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
-        let next = self.reader.next().filter(|_| !self.rejoins.are_left())?;
-        if self.steps.are_left() || self.is_unpaced() {
-            return (!self.segment().is_before(self.segment().limit(), next)).then_some(now);
-        }
-        self.segment().wall_at(next)
-    }
-
-    /// For a tick and a message due in the same nanosecond: whether the message has the earlier time. At 1000×
-    /// one nanosecond of wall time is a microsecond of the recording. At equal times the clock goes first.
-    fn is_message_before(&self, tick: Option<Time<Steady>>, message: Option<Time<Steady>>) -> bool {
-        let (Some(tick), true) = (tick, tick == message) else {
-            return false;
-        };
-        let shows = self.segment().position(tick);
-        self.reader
-            .next()
-            .is_some_and(|next| self.segment().is_before(next, shows))
-    }
-
-    /// The instant at which playback reaches its limit, if no other message is due before.
-    fn end_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
-        let is_next_beyond = match self.reader.next() {
-            _ if self.rejoins.are_left() => false,
-            Some(next) => self.segment().is_before(self.segment().limit(), next),
-            None => self.reader.is_exhausted(),
-        };
-        let is_stepping = self.steps.are_left() && is_next_beyond;
-        if is_stepping || (self.is_unpaced() && is_next_beyond) {
-            return Some(now);
-        }
-        self.segment().ends_at().filter(|_| is_next_beyond)
-    }
-
-    /// The segment rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open.
-    fn start_or_stop_rolling(&mut self, now: Time<Steady>) {
-        let is_ready = self.is_ready();
-        self.conditions.has_read(is_ready);
-        let may_roll = self.may_play() && is_ready && self.pace != Pace::Max;
-        match (self.segment().is_rolling(), may_roll) {
-            // A lap starts where the last one ended, however late that was noticed.
-            (false, true) => {
-                let from = self.schedule.rolls_from(now);
-                self.change_to(self.segment().roll(from), now);
-            }
-            (true, false) => self.change_to(self.held(now), now),
-            (false, false) | (true, true) => {}
-        }
-        self.schedule.lap_has_begun();
-    }
-
     /// Whether the next message, or the end, is known.
     pub(super) fn is_ready(&self) -> bool {
         self.reader.is_primed() && !self.rejoins.are_left()
+    }
+
+    /// Whether messages may be sent, apart from when they are due.
+    pub(super) fn may_send(&self) -> bool {
+        let gates = self.conditions.gates();
+        gates.is_open() || (self.is_stepping() && gates.lets_steps_pass())
+    }
+
+    /// Whether messages are sent as steps.
+    pub(super) fn makes_steps(&self) -> bool {
+        self.steps.are_left() && self.conditions.gates().lets_steps_pass()
     }
 
     pub(super) fn may_play(&self) -> bool {
@@ -258,13 +224,6 @@ impl Machine {
 
     pub(super) fn is_unpaced(&self) -> bool {
         self.pace == Pace::Max && self.may_play()
-    }
-
-    /// When the delay before the start is over; `None` once it is.
-    fn opens_at(&mut self, now: Time<Steady>) -> Option<Time<Steady>> {
-        let begins_at = self.schedule.begins_at(now);
-        let gates = self.conditions.gates();
-        gates.is_closed(Gate::Delay).then_some(begins_at)
     }
 
     /// A cue in the direction of play that starts at `from`.
@@ -285,7 +244,12 @@ impl Machine {
 
     /// Whether steps that were requested have not been made yet.
     pub fn is_stepping(&self) -> bool {
-        self.steps.is_any()
+        self.steps.is_any() && !self.conditions.gate_handle().closed().refuses_steps()
+    }
+
+    /// Opens and closes the gates.
+    pub fn gates(&self) -> GateHandle {
+        self.conditions.gate_handle().clone()
     }
 
     /// What the run has done so far.

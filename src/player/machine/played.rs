@@ -24,11 +24,6 @@ impl Played {
         self.sent = Some(further(self.sent, key, segment));
     }
 
-    /// Playback begins after this message.
-    pub(super) fn begin_after(&mut self, key: Key) {
-        self.taken = Some(key);
-    }
-
     /// Playback begins elsewhere.
     pub(super) fn clear(&mut self) {
         *self = Self::default();

@@ -6,12 +6,14 @@ use super::{Machine, Wait};
 use crate::bag::{Message, StartAt};
 use crate::output::{Occasion, Output};
 use crate::player::options::WhenDone;
-use crate::time::{AtEnd, Duration, Steady, Time};
+use crate::player::outcome::Short;
+use crate::time::{AtEnd, Duration, Ros, Steady, Time};
 
 impl Machine {
-    /// Sends the next message; its clock goes before it.
+    /// Sends the next message; its clock goes before it. If the output closes a gate when it takes that clock, the
+    /// message stays the next one.
     pub(super) fn publish_next(&mut self, now: Time<Steady>, out: &mut dyn Output) {
-        let Some(InHand { message, at }) = self.reader.take() else {
+        let Some((topic, at)) = self.reader.peek() else {
             return;
         };
         let due = self.segment().wall_at(at);
@@ -19,8 +21,7 @@ impl Machine {
         if let Some(lost) = late.filter(|late| is_stall(*late)) {
             self.delay(lost, now);
         }
-        let is_held = !self.segment().is_rolling();
-        if is_held {
+        if !self.segment().is_rolling() {
             let to = self.segment().advance_to(at, now);
             if self.is_unpaced() {
                 self.report.covered_to(to.position(now));
@@ -29,24 +30,53 @@ impl Machine {
             self.position.tell(out);
         }
         let (segment, is_unpaced) = (self.segment(), self.is_unpaced());
-        if self.clock.goes_before(message.topic)
-            || (is_held && self.clock.moves_with(at, segment, is_unpaced))
-        {
+        if self.clock.precedes(topic, at, segment, is_unpaced) {
             self.show_clock(at, out);
+            self.clock.announced();
+            self.hold_if_closed(at, now, out);
+            if !self.may_send() {
+                return;
+            }
         }
+        let Some(InHand { message, .. }) = self.reader.take() else {
+            return;
+        };
+        self.clock.message_taken();
         self.played.take(message.key, segment);
         let went_out = self.hand_out(&message, late, out);
-        if let (true, Some(digest), 0, Some(name)) = (
+        if let (true, false, Some(digest), 0, Some(name)) = (
             went_out,
+            self.steps.have_landed(),
             &mut self.report.digest,
             self.report.laps,
             self.reader.name(message.topic),
         ) {
             digest.add(name, &message);
         }
+        self.hold_if_closed(at, now, out);
         let segment = self.segment();
         self.steps
             .taken(message.key, went_out, segment, &mut self.answers);
+    }
+
+    /// If a gate was closed while something was sent, playback is held at its time: the position must not pass it.
+    fn hold_if_closed(&mut self, at: Time<Ros>, now: Time<Steady>, out: &mut dyn Output) {
+        self.read_gates();
+        if self.segment().is_rolling() && !self.conditions.gates().is_open() {
+            self.change_to(self.segment().hold_back(at, now), now);
+            self.position.tell(out);
+        }
+    }
+
+    /// Reads the gates, and does what follows when they have changed.
+    pub(super) fn read_gates(&mut self) {
+        if self.conditions.read_gates() {
+            // Subscribers that are reachable again have missed the clock and may need it before anything else.
+            self.clock.owe();
+        }
+        if self.conditions.gates().refuses_steps() && self.steps.is_any() {
+            self.steps.cancel(Short::NoPath, &mut self.answers);
+        }
     }
 
     /// Sends a message that was taken; `false` if its topic is muted.

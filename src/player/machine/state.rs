@@ -1,22 +1,26 @@
 //! [`Conditions`]: what playing depends on, and the state that follows from it. [`Course`]: how far a run has come.
 
 use super::Machine;
-use crate::player::command::{Gate, Gates, State, Status};
+use crate::player::command::{State, Status};
+use crate::player::level::gates::{Gate, GateHandle, Gates, Level};
 use crate::player::options::Intent;
 
 /// The conditions of playing: the intent, the gates, the read-ahead, and how far the run has come.
 #[derive(Debug)]
 pub(super) struct Conditions {
     intent: Intent,
-    gates: Gates,
+    gates: GateHandle,
+    /// The gates when they were last read: what is decided together is decided by the same gates.
+    read: Level,
     is_starved: bool,
     course: Course,
 }
 
 impl Conditions {
-    pub(super) fn new(intent: Intent, gates: Gates) -> Self {
+    pub(super) fn new(intent: Intent, gates: GateHandle) -> Self {
         Self {
             intent,
+            read: gates.level(),
             gates,
             is_starved: true,
             course: Course::default(),
@@ -40,7 +44,7 @@ impl Conditions {
 
     /// Whether playback may run, apart from the read-ahead.
     pub(super) fn may_play(&self) -> bool {
-        self.is_to_play() && self.gates.is_open()
+        self.is_to_play() && self.gates().is_open()
     }
 
     /// Whether it is known what comes next.
@@ -48,21 +52,26 @@ impl Conditions {
         self.is_starved = !is_ready;
     }
 
-    /// The gates that are closed.
+    /// Reads the gates; whether the path has come back since they were last read.
+    pub(super) fn read_gates(&mut self) -> bool {
+        let before = std::mem::replace(&mut self.read, self.gates.level());
+        self.read.path_returns() != before.path_returns()
+    }
+
+    /// The gates that were closed when they were last read.
     pub(super) fn gates(&self) -> Gates {
-        self.gates
+        self.read.gates()
     }
 
-    /// Opens a gate; whether it was closed.
-    pub(super) fn open(&mut self, gate: Gate) -> bool {
-        let was_closed = self.gates.is_closed(gate);
-        self.gates = self.gates.open(gate);
-        was_closed
+    /// The handle of the gates.
+    pub(super) fn gate_handle(&self) -> &GateHandle {
+        &self.gates
     }
 
-    /// Closes a gate.
-    pub(super) fn close(&mut self, gate: Gate) {
-        self.gates = self.gates.close(gate);
+    /// The delay is over.
+    pub(super) fn end_delay(&mut self) {
+        self.gates.open(Gate::Delay);
+        self.read_gates();
     }
 
     /// How far the run has come.
@@ -83,7 +92,7 @@ impl Conditions {
             State::Ended
         } else if self.intent == Intent::Pause {
             State::Paused
-        } else if !self.gates.is_open() {
+        } else if !self.gates().is_open() {
             State::Gated
         } else if self.is_starved {
             State::Starved

@@ -12,7 +12,6 @@ use super::answers::{Answers, Ticket};
 use super::reading::step_search::{Searched, StepSearch, Way};
 use crate::bag::{CueAt, Direction, Key, Message, StartAt, TopicId};
 use crate::output::Output;
-use crate::player::command::Gate;
 use crate::player::outcome::{Outcome, Short};
 use crate::time::{Duration, Segment, Steady, Time, TimeRange};
 
@@ -39,6 +38,8 @@ enum Left {
     Next,
     /// All messages up to and including this message of that topic.
     Through(TopicId, Key),
+    /// The message that playback has jumped to.
+    Landed,
 }
 
 /// A command that waits for steps.
@@ -53,6 +54,11 @@ impl Steps {
     /// Whether messages are to be sent now.
     pub(super) fn are_left(&self) -> bool {
         self.left != Left::None
+    }
+
+    /// Whether the next message is the one that playback has jumped to.
+    pub(super) fn have_landed(&self) -> bool {
+        self.left == Left::Landed
     }
 
     /// Whether there is something to send or to search for.
@@ -78,7 +84,7 @@ impl Steps {
 
     /// This many more steps; they replace searches, and steps to a message of a topic.
     fn add(&mut self, more: u64, ticket: Option<Ticket>, answers: &mut Answers) {
-        if self.search.is_some() || matches!(self.left, Left::Through(..)) {
+        if self.search.is_some() || matches!(self.left, Left::Through(..) | Left::Landed) {
             self.cancel(Short::Replaced, answers);
         }
         if more > 0 {
@@ -138,6 +144,12 @@ impl Steps {
                 }
                 self.left = Left::None;
             }
+            Left::Landed => {
+                for request in &mut self.requests {
+                    request.sent += u64::from(went_out);
+                }
+                self.left = Left::None;
+            }
         }
         if !self.is_any() {
             self.end(answers);
@@ -172,14 +184,6 @@ impl Machine {
             _ => self.search_back(topic, more, now),
         }
         self.steps.await_end(ticket, more);
-    }
-
-    /// Closes a gate and cancels steps that it does not let pass.
-    pub(super) fn close(&mut self, gate: Gate) {
-        self.conditions.close(gate);
-        if !self.conditions.gates().lets_steps_pass() {
-            self.steps.cancel(Short::NoPath, &mut self.answers);
-        }
     }
 
     /// At the limit: there is no message left to step to. A search goes on.
@@ -258,10 +262,11 @@ impl Machine {
 
     /// Continues the search with what its cue has read; `true` if there is more to do at once.
     pub(super) fn search_for_step(&mut self, now: Time<Steady>, out: &mut dyn Output) -> bool {
-        // The message found is sent at once, and nothing may be sent before unmuted topics have got their
+        // The message found is sent next, and nothing may be sent before unmuted topics have got their
         // latched state.
+        let may_send = self.conditions.gates().lets_steps_pass() && !self.rejoins.are_left();
         let search = self.steps.search.as_mut();
-        let Some(search) = search.filter(|_| !self.rejoins.are_left()) else {
+        let Some(search) = search.filter(|_| may_send) else {
             return false;
         };
         let way = search.way();
@@ -286,7 +291,7 @@ impl Machine {
         }
         let found = self.steps.search.take().map(StepSearch::into_found);
         match (way, found) {
-            (Way::Back, Some((_, Some(found)))) => self.land(&found, now, out),
+            (Way::Back, Some((_, Some(found)))) => self.land(found, now, out),
             (Way::Ahead, Some((Some(topic), Some(found)))) => {
                 self.steps.left = Left::Through(topic, found.key);
             }
@@ -296,20 +301,18 @@ impl Machine {
         true
     }
 
-    /// Jumps to a message and sends it; reading continues after it.
-    fn land(&mut self, message: &Message, now: Time<Steady>, out: &mut dyn Output) {
-        let mut steps = std::mem::take(&mut self.steps);
-        let landed = self.segment().seek(message.key.time);
-        self.read_from(StartAt::After(message.key), landed, now, false);
+    /// Jumps to a message and shows its time; it is the next one to be sent.
+    fn land(&mut self, message: Message, now: Time<Steady>, out: &mut dyn Output) {
+        let steps = std::mem::take(&mut self.steps);
+        let (key, segment) = (message.key, self.segment());
+        self.read_from(StartAt::After(key), segment.seek(key.time), now, false);
         self.clock.owe_nothing();
         self.reader.begin();
+        self.reader.put(message);
+        self.steps = steps;
+        self.steps.left = Left::Landed;
         self.position.tell(out);
-        self.show_clock(message.key.time, out);
-        self.played.begin_after(message.key);
-        let went_out = self.hand_out(message, None, out);
-        for request in &mut steps.requests {
-            request.sent += u64::from(went_out);
-        }
-        steps.end(&mut self.answers);
+        self.show_clock(key.time, out);
+        self.clock.announced();
     }
 }

@@ -10,7 +10,7 @@ use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 use proptest::prelude::*;
 
 use crate::machine::transcript::{
-    NAMES, check_all, cue, messages, options, pace, playing, quiet, ros, settle, span, wall,
+    Act, NAMES, check_all, cue, messages, options, pace, playing, quiet, ros, settle, span, wall,
 };
 
 /// One command of each kind.
@@ -30,9 +30,7 @@ fn every_command() -> impl Iterator<Item = Command> {
             Command::SetRange(_) => Command::SetAtEnd(AtEnd::Loop),
             Command::SetAtEnd(_) => Command::Mute(TopicId(0)),
             Command::Mute(_) => Command::Unmute(TopicId(0)),
-            Command::Unmute(_) => Command::OpenGate(Gate::Path),
-            Command::OpenGate(_) => Command::CloseGate(Gate::Path),
-            Command::CloseGate(_) => Command::Query,
+            Command::Unmute(_) => Command::Query,
             Command::Query => Command::Stop,
             Command::Stop => return None,
         })
@@ -151,10 +149,10 @@ fn the_clock_is_published_first_when_the_path_opens() {
     };
     let mut machine = playing(lost, messages(&[1000, 1900]));
     settle(&mut machine, wall(0));
-    machine.apply(Command::OpenGate(Gate::Path), wall(10));
+    machine.gates().open(Gate::Path);
     let (seen, _) = settle(&mut machine, wall(10));
     assert_eq!(seen, ["clock 1500", "refill 1000", "gen 0 rolls 1500 ×1"]);
-    machine.apply(Command::OpenGate(Gate::Path), wall(20));
+    machine.gates().open(Gate::Path);
     assert_eq!(settle(&mut machine, wall(20)).0, [""; 0]);
 }
 
@@ -181,14 +179,14 @@ fn steps_ignore_the_delay_and_the_wait_for_subscribers_but_not_a_lost_path() {
         settle(&mut machine, wall(0));
         assert_eq!(machine.report().sent, 1, "{step:?}");
 
-        machine.apply(Command::CloseGate(Gate::Path), wall(1));
+        machine.gates().close(Gate::Path);
         machine.apply(step, wall(1));
         assert!(!machine.is_stepping());
         let status = machine.status();
         assert_eq!(settle(&mut machine, wall(1)).0, [""; 0], "{step:?}");
         assert_eq!((machine.status(), status.sent), (status, 1));
         // Nor is it sent once the path is open again.
-        machine.apply(Command::OpenGate(Gate::Path), wall(2));
+        machine.gates().open(Gate::Path);
         assert_eq!(settle(&mut machine, wall(2)).0, [""; 0], "{step:?}");
         machine.apply(Command::Step(1), wall(3));
         settle(&mut machine, wall(3));
@@ -200,11 +198,11 @@ fn steps_ignore_the_delay_and_the_wait_for_subscribers_but_not_a_lost_path() {
 fn a_refused_step_does_not_pause() {
     let mut machine = playing(quiet(), messages(&[1000, 1300, 1900]));
     settle(&mut machine, wall(0));
-    machine.apply(Command::CloseGate(Gate::Path), wall(100));
+    machine.gates().close(Gate::Path);
     machine.apply(Command::Step(1), wall(100));
     settle(&mut machine, wall(100));
     assert_eq!(machine.state(), State::Gated);
-    machine.apply(Command::OpenGate(Gate::Path), wall(200));
+    machine.gates().open(Gate::Path);
     settle(&mut machine, wall(200));
     assert_eq!(machine.state(), State::Playing);
 }
@@ -221,7 +219,7 @@ fn remaining_steps_are_cancelled_when_the_path_is_lost() {
         while machine.report().sent < 2 {
             machine.advance(wall(0), &mut Recording(|_| ()));
         }
-        machine.apply(Command::CloseGate(Gate::Path), wall(0));
+        machine.gates().close(Gate::Path);
         assert!(!machine.is_stepping());
         assert_eq!(settle(&mut machine, wall(0)).0, [""; 0]);
         assert_eq!(machine.report().sent, 2);
@@ -234,7 +232,7 @@ fn remaining_steps_are_cancelled_when_the_path_is_lost() {
     settle(&mut machine, wall(0));
     machine.apply(Command::Step(-1), wall(0));
     assert!(machine.is_stepping());
-    machine.apply(Command::CloseGate(Gate::Path), wall(0));
+    machine.gates().close(Gate::Path);
     assert!(!machine.is_stepping());
 }
 
@@ -287,12 +285,12 @@ fn a_message_out_of_order_is_sent_at_once_and_counts_neither_as_late_nor_as_a_st
 
 #[test]
 fn a_command_between_messages_out_of_order_does_not_move_the_position_back() {
-    for command in [
-        Command::Pause,
-        pace(2.0),
-        Command::CloseGate(Gate::Path),
-        Command::PlayUntil(ros(1950)),
-        Command::PlayFor(span(10)),
+    for act in [
+        Act::Do(Command::Pause),
+        Act::Do(pace(2.0)),
+        Act::Close(Gate::Path),
+        Act::Do(Command::PlayUntil(ros(1950))),
+        Act::Do(Command::PlayFor(span(10))),
     ] {
         let mut machine = Machine::new(quiet(), unordered(&[1000, 1900, 1200, 1950]));
         let mut out = Recording(|_| ());
@@ -301,10 +299,10 @@ fn a_command_between_messages_out_of_order_does_not_move_the_position_back() {
             machine.advance(wall(900), &mut out);
         }
         let seen = machine.status().segment.position(wall(900));
-        machine.apply(command, wall(900));
+        act.on(&mut machine, wall(900));
         machine.advance(wall(900), &mut out);
         let position = machine.status().segment.position(wall(900));
-        assert!(position >= seen, "{command:?}: {seen} to {position}");
+        assert!(position >= seen, "{act:?}: {seen} to {position}");
     }
 }
 
@@ -328,8 +326,8 @@ impl Observer {
     }
 }
 
-fn timing_commands() -> impl Strategy<Value = Command> {
-    prop_oneof![
+fn timing_commands() -> impl Strategy<Value = Act> {
+    let commands = prop_oneof![
         Just(Command::Play),
         Just(Command::Pause),
         Just(Command::Toggle),
@@ -341,8 +339,11 @@ fn timing_commands() -> impl Strategy<Value = Command> {
         (-3..0_i64).prop_map(Command::Step),
         (900..2100_i64).prop_map(|ms| Command::PlayUntil(ros(ms))),
         (900..2100_i64).prop_map(|ms| Command::Seek(ros(ms))),
-        Just(Command::CloseGate(Gate::Path)),
-        Just(Command::OpenGate(Gate::Path)),
+    ];
+    prop_oneof![
+        6 => commands.prop_map(Act::Do),
+        1 => Just(Act::Close(Gate::Path)),
+        1 => Just(Act::Open(Gate::Path)),
     ]
 }
 
@@ -371,8 +372,8 @@ proptest! {
         let mut now = wall(0);
         let (mut positions, mut clocks) = (Observer::default(), Observer::default());
         for _ in 0..500 {
-            while let Some((_, command)) = script.next_if(|(at, _)| wall(*at) <= now) {
-                machine.apply(command, now);
+            while let Some((_, act)) = script.next_if(|(at, _)| wall(*at) <= now) {
+                act.on(&mut machine, now);
                 let segment = machine.status().segment;
                 positions.sees(segment, segment.position(now));
             }

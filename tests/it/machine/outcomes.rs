@@ -9,7 +9,7 @@ use bagplay::player::{
 use bagplay::time::{AtEnd, TimeRange};
 
 use crate::machine::transcript::{
-    NAMES, cue, messages, pace, playing, quiet, ros, settle, span, wall,
+    Act, NAMES, cue, messages, pace, playing, quiet, ros, settle, span, wall,
 };
 use crate::support::patience::until;
 
@@ -114,23 +114,6 @@ fn every_command_has_its_outcome() {
             fell_short(1, Short::NoneBehind),
         ),
         (C::Mute(B), C::StepTopic(B, 2), stepped(2)),
-        (
-            C::CloseGate(Gate::Path),
-            C::Step(1),
-            Refused(Refusal::NoPath),
-        ),
-        (
-            C::CloseGate(Gate::Path),
-            C::StepTopic(B, -1),
-            Refused(Refusal::NoPath),
-        ),
-        (C::CloseGate(Gate::Subscribers), C::Step(1), stepped(1)),
-        // What is behind a closed gate is not read: the jump itself is the answer.
-        (
-            C::CloseGate(Gate::Path),
-            C::Seek(ros(1500)),
-            Landed(ros(1500)),
-        ),
         (C::Query, C::Stop, Done),
         (C::Stop, C::Stop, Refused(Refusal::Over)),
         (C::Stop, C::Play, Refused(Refusal::Over)),
@@ -148,6 +131,29 @@ fn every_command_has_its_outcome() {
             [(7, outcome)],
             "{before:?}, {command:?}"
         );
+    }
+}
+
+#[test]
+fn a_closed_gate_refuses_what_would_be_lost() {
+    let no_path = Outcome::Refused(Refusal::NoPath);
+    for (gate, command, outcome) in [
+        (Gate::Path, Command::Step(1), no_path),
+        (Gate::Path, Command::StepTopic(B, -1), no_path),
+        (Gate::Subscribers, Command::Step(1), stepped(1)),
+        // What is behind a closed gate is not read: the jump itself is the answer.
+        (
+            Gate::Path,
+            Command::Seek(ros(1500)),
+            Outcome::Landed(ros(1500)),
+        ),
+    ] {
+        let mut machine = playing(paused(), in_turn(&[1000, 1100, 1200, 1300]));
+        settle(&mut machine, wall(0));
+        machine.gates().close(gate);
+        machine.ask(command, Ticket(7), wall(0));
+        settle(&mut machine, wall(0));
+        assert_eq!(answers(&mut machine), [(7, outcome)], "{command:?}");
     }
 }
 
@@ -196,13 +202,13 @@ fn steps_that_wait_together_are_counted_for_each_command() {
 #[test]
 fn steps_that_are_cancelled_say_how_many_were_made_and_why_no_more() {
     for (cancel, why) in [
-        (Command::Pause, Short::Replaced),
-        (Command::Play, Short::Replaced),
-        (Command::Seek(ros(1400)), Short::Replaced),
-        (Command::Step(-1), Short::Replaced),
-        (Command::StepTopic(B, 1), Short::Replaced),
-        (Command::CloseGate(Gate::Path), Short::NoPath),
-        (Command::Stop, Short::Over),
+        (Act::Do(Command::Pause), Short::Replaced),
+        (Act::Do(Command::Play), Short::Replaced),
+        (Act::Do(Command::Seek(ros(1400))), Short::Replaced),
+        (Act::Do(Command::Step(-1)), Short::Replaced),
+        (Act::Do(Command::StepTopic(B, 1)), Short::Replaced),
+        (Act::Close(Gate::Path), Short::NoPath),
+        (Act::Do(Command::Stop), Short::Over),
     ] {
         let mut machine = playing(paused(), messages(&[1000, 1100, 1200, 1300]));
         machine.ask(Command::Step(3), Ticket(1), wall(0));
@@ -210,7 +216,7 @@ fn steps_that_are_cancelled_say_how_many_were_made_and_why_no_more() {
             machine.advance(wall(0), &mut Recording(|_| ()));
         }
         assert_eq!(answers(&mut machine), []);
-        machine.apply(cancel, wall(0));
+        cancel.on(&mut machine, wall(0));
         settle(&mut machine, wall(0));
         let expected = [(1, fell_short(2, why))];
         assert_eq!(answers(&mut machine), expected, "{cancel:?}");

@@ -331,7 +331,8 @@ fn unmuted_topics_are_refilled_one_at_a_time_after_the_gates_open() {
     }
     let (_, _feed) = player.asked();
     assert!(player.cues.try_recv().is_err());
-    player.apply(1, Command::OpenGate(Gate::Subscribers));
+    player.machine.gates().open(Gate::Subscribers);
+    player.advance(1);
     let (at, refill) = player.asked();
     assert_eq!(at.only, Some(A));
     assert!(player.cues.try_recv().is_err());

@@ -7,8 +7,8 @@
 use bagplay::bag::{Cue, CueAt, Cued, Direction, Key, Message, StartAt, TopicId};
 use bagplay::output::{Event, Occasion, Recording};
 use bagplay::player::{
-    Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Pace, Source, State,
-    Wait, WhenDone,
+    Before, ClockOptions, Command, Gate, GateHandle, Gates, Intent, Machine, Options, Pace, Source,
+    State, Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Duration, Motion, Ros, Speed, Steady, Time, TimeRange};
 use bytes::Bytes;
@@ -28,6 +28,24 @@ pub(crate) fn span(ms: i64) -> Duration {
 }
 pub(crate) fn pace(speed: f64) -> Command {
     Command::SetPace(Pace::At(Speed::from_f64(speed).unwrap()))
+}
+
+/// One act of a script.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Act {
+    Do(Command),
+    Open(Gate),
+    Close(Gate),
+}
+
+impl Act {
+    pub(crate) fn on(self, machine: &mut Machine, now: Time<Steady>) {
+        match self {
+            Self::Do(command) => machine.apply(command, now),
+            Self::Open(gate) => machine.gates().open(gate),
+            Self::Close(gate) => machine.gates().close(gate),
+        }
+    }
 }
 
 /// Messages at these instants, all of topic 0, in file order.
@@ -161,18 +179,32 @@ fn run(
     source: impl FnMut(CueAt) -> Cue + Send + 'static,
     script: &[(i64, Command)],
 ) -> (String, Machine) {
+    let acts: Vec<_> = script.iter().map(|(at, it)| (*at, Act::Do(*it))).collect();
+    run_acts(options, source, &acts, |_, _| ())
+}
+
+/// The same with acts besides commands; `taken` is called by the output with each event, as an output that closes
+/// gates would be.
+pub(crate) fn run_acts(
+    options: Options,
+    source: impl FnMut(CueAt) -> Cue + Send + 'static,
+    script: &[(i64, Act)],
+    mut taken: impl FnMut(&Event, &GateHandle),
+) -> (String, Machine) {
     let mut machine = Machine::new(options, Source::new(NAMES, source));
+    let gates = machine.gates();
     let mut script = script.iter().copied().peekable();
     let mut now = wall(0);
     let mut transcript = Vec::new();
     for _ in 0..10_000 {
-        while let Some((_, command)) = script.next_if(|(at, _)| wall(*at) <= now) {
-            machine.apply(command, now);
+        while let Some((_, act)) = script.next_if(|(at, _)| wall(*at) <= now) {
+            act.on(&mut machine, now);
         }
         let wait = machine.advance(
             now,
             &mut Recording(|event| {
                 transcript.push(format!("{:>4} {}", now.as_nanos() / MS, line(&event)));
+                taken(&event, &gates);
             }),
         );
         let next = script.peek().map(|(at, _)| wall(*at));
@@ -201,6 +233,27 @@ pub(crate) fn check_all(
     expected: &str,
 ) -> Machine {
     let (transcript, machine) = run(options, move |at| Cue::hand_fed(cue(&all, at)), script);
+    compare(&transcript, expected);
+    machine
+}
+
+/// The same with acts besides commands.
+#[track_caller]
+pub(crate) fn check_acts(
+    options: Options,
+    all: Vec<Message>,
+    script: &[(i64, Act)],
+    taken: impl FnMut(&Event, &GateHandle),
+    expected: &str,
+) -> Machine {
+    let source = move |at| Cue::hand_fed(cue(&all, at));
+    let (transcript, machine) = run_acts(options, source, script, taken);
+    compare(&transcript, expected);
+    machine
+}
+
+#[track_caller]
+fn compare(transcript: &str, expected: &str) {
     let lines = |text: &str| {
         text.lines()
             .map(str::trim)
@@ -209,11 +262,10 @@ pub(crate) fn check_all(
             .join("\n")
     };
     assert_eq!(
-        lines(&transcript),
+        lines(transcript),
         lines(expected),
         "\n--- transcript\n{transcript}\n"
     );
-    machine
 }
 
 #[test]
@@ -362,17 +414,18 @@ fn a_seek_sends_segment_clock_refill_and_messages_in_this_order() {
 
 #[test]
 fn refills_wait_for_the_gates() {
-    check(
+    check_acts(
         Options {
             refill: true,
             gates: Gates::OPEN.close(Gate::Subscribers),
             ..options()
         },
-        &[1000, 1300, 1900],
+        messages(&[1000, 1300, 1900]),
         &[
-            (100, Command::Seek(ros(1850))),
-            (600, Command::OpenGate(Gate::Subscribers)),
+            (100, Act::Do(Command::Seek(ros(1850)))),
+            (600, Act::Open(Gate::Subscribers)),
         ],
+        |_, _| (),
         "
         0 gen 0 held 1000
         0 clock 1000
@@ -584,14 +637,15 @@ fn a_closed_gate_holds_playback_and_the_clock_repeats_the_position() {
         gates: Gates::OPEN.close(Gate::Subscribers),
         ..options()
     };
-    let machine = check(
+    let machine = check_acts(
         gated,
-        &[1000],
+        messages(&[1000]),
         &[
-            (600, Command::OpenGate(Gate::Subscribers)),
-            (700, Command::CloseGate(Gate::Path)),
-            (720, Command::Stop),
+            (600, Act::Open(Gate::Subscribers)),
+            (700, Act::Close(Gate::Path)),
+            (720, Act::Do(Command::Stop)),
         ],
+        |_, _| (),
         "
         0 gen 0 held 1000
         0 clock 1000

@@ -124,6 +124,18 @@ impl Reader {
         self.reached
     }
 
+    /// Holds this message before all that the cue reads: the one after which reading begins.
+    pub(crate) fn put(&mut self, message: Message) {
+        let at = message.key.time;
+        self.next = Some(InHand { message, at });
+    }
+
+    /// The topic of the message that is held, and the time at which it is played.
+    pub(crate) fn peek(&self) -> Option<(TopicId, Time<Ros>)> {
+        let next = self.next.as_ref();
+        next.map(|next| (next.message.topic, next.at))
+    }
+
     /// Takes the message that is held.
     pub(crate) fn take(&mut self) -> Option<InHand> {
         let next = self.next.take()?;

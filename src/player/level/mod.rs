@@ -1,0 +1,4 @@
+//! Levels: values that any thread may set at any time and that the machine reads before it does anything. No
+//! setting is queued, so none can come too late or be lost in a queue.
+
+pub(super) mod gates;

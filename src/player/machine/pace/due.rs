@@ -1,0 +1,71 @@
+//! The instants at which the next message, the end of the range and the end of the delay are due.
+
+use crate::player::command::Pace;
+use crate::player::level::gates::Gate;
+use crate::player::machine::Machine;
+use crate::time::{Steady, Time};
+
+impl Machine {
+    /// The instant at which the next message is due.
+    pub(crate) fn message_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
+        let next = self.reader.next().filter(|_| !self.rejoins.are_left())?;
+        if self.makes_steps() || self.is_unpaced() {
+            return (!self.segment().is_before(self.segment().limit(), next)).then_some(now);
+        }
+        self.segment().wall_at(next)
+    }
+
+    /// For a tick and a message due in the same nanosecond: whether the message has the earlier time. At 1000×
+    /// one nanosecond of wall time is a microsecond of the recording. At equal times the clock goes first.
+    pub(crate) fn is_message_before(
+        &self,
+        tick: Option<Time<Steady>>,
+        message: Option<Time<Steady>>,
+    ) -> bool {
+        let (Some(tick), true) = (tick, tick == message) else {
+            return false;
+        };
+        let shows = self.segment().position(tick);
+        self.reader
+            .next()
+            .is_some_and(|next| self.segment().is_before(next, shows))
+    }
+
+    /// The instant at which playback reaches its limit, if no other message is due before.
+    pub(crate) fn end_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
+        let is_next_beyond = match self.reader.next() {
+            _ if self.rejoins.are_left() => false,
+            Some(next) => self.segment().is_before(self.segment().limit(), next),
+            None => self.reader.is_exhausted(),
+        };
+        let is_stepping = self.makes_steps() && is_next_beyond;
+        if is_stepping || (self.is_unpaced() && is_next_beyond) {
+            return Some(now);
+        }
+        self.segment().ends_at().filter(|_| is_next_beyond)
+    }
+
+    /// The segment rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open.
+    pub(crate) fn start_or_stop_rolling(&mut self, now: Time<Steady>) {
+        let is_ready = self.is_ready();
+        self.conditions.has_read(is_ready);
+        let may_roll = self.may_play() && is_ready && self.pace != Pace::Max;
+        match (self.segment().is_rolling(), may_roll) {
+            // A lap starts where the last one ended, however late that was noticed.
+            (false, true) => {
+                let from = self.schedule.rolls_from(now);
+                self.change_to(self.segment().roll(from), now);
+            }
+            (true, false) => self.change_to(self.held(now), now),
+            (false, false) | (true, true) => {}
+        }
+        self.schedule.lap_has_begun();
+    }
+
+    /// When the delay before the start is over; `None` once it is.
+    pub(crate) fn opens_at(&mut self, now: Time<Steady>) -> Option<Time<Steady>> {
+        let begins_at = self.schedule.begins_at(now);
+        let gates = self.conditions.gates();
+        gates.is_closed(Gate::Delay).then_some(begins_at)
+    }
+}

@@ -1,0 +1,3 @@
+//! When things are due, by the pace of playback.
+
+pub(super) mod due;
