@@ -14,6 +14,9 @@ pub enum Pace {
     At(Speed),
     /// As fast as the output takes them, forwards; the clock shows the times of the messages.
     Max,
+    /// With another clock: each message is sent when that clock has reached its time. See
+    /// [`LeadHandle`](super::level::lead::LeadHandle).
+    Follow,
 }
 
 /// A command. Times outside the range are clamped to it or extend it, as stated for each command.

@@ -27,6 +27,7 @@ pub use command::{Command, LATE, Pace, State, Status};
 pub use counts::TopicCounts;
 pub use digest::Digest;
 pub use level::gates::{Gate, GateHandle, Gates};
+pub use level::lead::LeadHandle;
 pub use machine::answers::Ticket;
 pub use machine::{Machine, Wait};
 pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
@@ -102,7 +103,7 @@ impl Player {
         O: Output + Send + 'static,
     {
         let (alive, done) = crossbeam_channel::bounded(0);
-        let machine = Machine::with(options, source, self.gates());
+        let machine = Machine::with(options, source, self.gates(), self.transport.lead().clone());
         self.transport.follow(machine.report().tally());
         let run = move || {
             let _alive: Sender<Infallible> = alive;

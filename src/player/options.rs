@@ -124,7 +124,7 @@ impl Options {
     pub fn entry(&self) -> Time<Ros> {
         match self.pace {
             Pace::At(speed) if speed.is_reverse() => self.range.stop(),
-            Pace::At(_) | Pace::Max => self.range.start(),
+            Pace::At(_) | Pace::Max | Pace::Follow => self.range.start(),
         }
     }
 }

@@ -14,6 +14,7 @@ use crossbeam_utils::sync::Unparker;
 use super::command::{Command, Pace, State, Status};
 use super::counts::{Tally, TopicCounts};
 use super::level::gates::GateHandle;
+use super::level::lead::LeadHandle;
 use super::machine::schedule::CATCH_UP;
 use super::outcome::{Answer, Outcome, Refusal};
 use super::waiter::Wall;
@@ -78,6 +79,7 @@ pub struct Transport {
     tally: Arc<OnceLock<Tally>>,
     watchers: Arc<Mutex<Vec<Waker>>>,
     gates: GateHandle,
+    lead: LeadHandle,
     wall: Wall,
 }
 
@@ -85,6 +87,8 @@ impl Transport {
     pub(super) fn new(unparker: Unparker, wall: Wall) -> (Self, Receiver<Request>) {
         let (requests, inbox) = bounded(INBOX);
         let woken = unparker.clone();
+        let wake: Waker = Arc::new(move || woken.unpark());
+        let gates = GateHandle::new(Some(Arc::clone(&wake)));
         (
             Self {
                 requests,
@@ -93,7 +97,8 @@ impl Transport {
                 busy_since: Arc::new(AtomicI64::new(IDLE.as_nanos())),
                 tally: Arc::default(),
                 watchers: Arc::default(),
-                gates: GateHandle::new(Some(Arc::new(move || woken.unpark()))),
+                lead: LeadHandle::new(gates.clone(), Some(wake)),
+                gates,
                 wall,
             },
             inbox,
@@ -146,6 +151,11 @@ impl Transport {
             }),
             _ => Err(stopped),
         })
+    }
+
+    /// Sets the clock that the player follows.
+    pub fn lead(&self) -> &LeadHandle {
+        &self.lead
     }
 
     /// Opens and closes the gates of the player.
@@ -214,7 +224,7 @@ impl Transport {
         // Unpaced, each message moves the segment a little and may have to be read first: that is not a change
         // of motion.
         let motion = |it: &Status| {
-            let is_paced = it.pace != Pace::Max;
+            let is_paced = matches!(it.pace, Pace::At(_));
             let segment = Some(it.segment).filter(|_| is_paced);
             let state = match it.state {
                 State::Starved if !is_paced => State::Playing,

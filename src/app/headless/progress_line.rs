@@ -99,6 +99,7 @@ impl Shown {
         let pace = match status.pace {
             Pace::At(speed) => format!("×{speed}"),
             Pace::Max => "×max".into(),
+            Pace::Follow => "following".into(),
         };
         let state = match status.state {
             State::Playing => "playing",

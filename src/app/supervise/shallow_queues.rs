@@ -80,6 +80,8 @@ impl Stream {
                 let is_all_kept = self.count.is_some_and(|count| count <= u64::from(depth));
                 (!is_all_kept).then(|| "--rate max does not wait for callbacks".to_owned())
             }
+            // How fast the other clock goes is not known here.
+            Pace::Follow => None,
             Pace::At(speed) => {
                 let factor = speed.as_f64().abs();
                 let hz = self.hz * factor;

@@ -309,7 +309,7 @@ fn zero_warning(options: &Options) -> Option<String> {
 pub fn pace_factor(pace: Pace) -> Option<f64> {
     match pace {
         Pace::At(speed) => Some(Speed::as_f64(speed)),
-        Pace::Max => None,
+        Pace::Max | Pace::Follow => None,
     }
 }
 

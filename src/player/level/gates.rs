@@ -19,9 +19,17 @@ pub enum Gate {
     /// What was sent has been answered. An output that waits for answers closes it while it takes a message or the
     /// clock.
     Answer,
+    /// The clock that is followed is known.
+    Lead,
 }
 
-const ALL: [Gate; 4] = [Gate::Subscribers, Gate::Path, Gate::Delay, Gate::Answer];
+const ALL: [Gate; 5] = [
+    Gate::Subscribers,
+    Gate::Path,
+    Gate::Delay,
+    Gate::Answer,
+    Gate::Lead,
+];
 
 /// The gates that are closed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -57,9 +65,12 @@ impl Gates {
         self.0 == 0
     }
 
-    /// Whether steps may pass: they wait for answers, but not for subscribers.
+    /// Whether steps may pass: they wait for answers, but neither for subscribers nor for a clock that is followed.
     pub const fn lets_steps_pass(self) -> bool {
-        self.open(Gate::Subscribers).open(Gate::Delay).is_open()
+        self.open(Gate::Subscribers)
+            .open(Gate::Delay)
+            .open(Gate::Lead)
+            .is_open()
     }
 
     /// Whether steps are refused instead of waiting: what is sent without a connection is lost.

@@ -2,3 +2,4 @@
 //! setting is queued, so none can come too late or be lost in a queue.
 
 pub(super) mod gates;
+pub(super) mod lead;

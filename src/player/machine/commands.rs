@@ -7,11 +7,12 @@ use super::Machine;
 use super::answers::Ticket;
 use crate::bag::{CueAt, StartAt, TopicId};
 use crate::player::command::{Command, Pace};
+use crate::player::level::gates::Gate;
 use crate::player::outcome::{Outcome, Refusal, Short};
 use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
 
 /// When the outcome of a command is known.
-enum Taken {
+pub(super) enum Taken {
     /// Now.
     Known(Outcome),
     /// When the jump to this time has taken effect.
@@ -42,6 +43,7 @@ impl Machine {
         }
         self.read_gates();
         self.make_up_for_stall(now);
+        self.move_with_lead(now);
         match self.carry_out(command, ticket, now) {
             Taken::Known(outcome) => self.answers.give(ticket, outcome),
             Taken::Jumped(at) => self.answers.await_jump(ticket, at),
@@ -107,6 +109,7 @@ impl Machine {
         }
         self.steps.cancel(Short::Replaced, &mut self.answers);
         self.conditions.play();
+        self.followed.leave();
     }
 
     fn pause(&mut self, now: Time<Steady>) {
@@ -123,7 +126,19 @@ impl Machine {
         let speed = match pace {
             Pace::At(speed) => speed,
             Pace::Max => Speed::NORMAL,
+            Pace::Follow => {
+                self.change_to(self.held(now), now);
+                if self.followed.handle().get().is_none() {
+                    self.gates().close(Gate::Lead);
+                }
+                self.followed.leave();
+                self.pace = pace;
+                return;
+            }
         };
+        if self.is_following() {
+            self.gates().open(Gate::Lead);
+        }
         self.pace = pace;
         if speed.is_reverse() == self.segment().speed().is_reverse() {
             self.change_to(self.segment().with_speed(speed, now), now);
@@ -168,7 +183,7 @@ impl Machine {
         let Some(longest) = self.options.skip_empty else {
             return false;
         };
-        if !self.may_play() || !self.is_ready() {
+        if !self.may_play() || !self.is_ready() || self.is_following() {
             return false;
         }
         let (limit, here) = (self.segment().limit(), self.here(now));
@@ -186,7 +201,7 @@ impl Machine {
     }
 
     /// Jumps to where `segment` is; returns where that is.
-    fn jump(&mut self, segment: Segment, now: Time<Steady>) -> Taken {
+    pub(super) fn jump(&mut self, segment: Segment, now: Time<Steady>) -> Taken {
         let at = segment.position(now);
         self.read_from(StartAt::At(at), segment, now, self.options.refill);
         Taken::Jumped(at)

@@ -21,6 +21,7 @@ pub(super) mod steps;
 use super::command::{Pace, State};
 use super::digest::Digest;
 use super::level::gates::{Gate, GateHandle};
+use super::level::lead::LeadHandle;
 use super::options::Options;
 use super::report::Report;
 use super::source::Source;
@@ -29,6 +30,7 @@ use crate::output::Output;
 use crate::time::{AtEnd, Duration, Segment, Speed, Steady, Time};
 use answers::Answers;
 use clock::ServedClock;
+use pace::follow::Followed;
 use played::Played;
 use position::Position;
 use reading::reader::{Extra, Reader};
@@ -59,6 +61,7 @@ pub enum Wait {
 pub struct Machine {
     options: Options,
     pace: Pace,
+    followed: Followed,
     position: Position,
     conditions: Conditions,
     schedule: Schedule,
@@ -75,14 +78,21 @@ pub struct Machine {
 impl Machine {
     /// Held at the entry edge of the range; its cue starts with the first `advance`.
     pub fn new(options: Options, source: Source) -> Self {
-        Self::with(options, source, GateHandle::new(None))
+        let gates = GateHandle::new(None);
+        let lead = LeadHandle::new(gates.clone(), None);
+        Self::with(options, source, gates, lead)
     }
 
-    /// The same, with these gates.
-    pub(super) fn with(options: Options, source: Source, gates: GateHandle) -> Self {
+    /// The same, with these gates and this clock to follow.
+    pub(super) fn with(
+        options: Options,
+        source: Source,
+        gates: GateHandle,
+        lead: LeadHandle,
+    ) -> Self {
         let speed = match options.pace {
             Pace::At(speed) => speed,
-            Pace::Max => Speed::NORMAL,
+            Pace::Max | Pace::Follow => Speed::NORMAL,
         };
         let segment = Segment::new(options.range, speed, options.at_end);
         let report = Report::new(source.topics(), options.digest.then(Digest::default));
@@ -90,8 +100,12 @@ impl Machine {
         if options.delay > Duration::ZERO {
             gates.close(Gate::Delay);
         }
+        if options.pace == Pace::Follow && lead.get().is_none() {
+            gates.close(Gate::Lead);
+        }
         let mut machine = Self {
             pace: options.pace,
+            followed: Followed::new(lead),
             position: Position::new(segment),
             conditions: Conditions::new(options.intent, gates),
             schedule: Schedule::new(options.delay),
@@ -115,6 +129,7 @@ impl Machine {
     /// Does the earliest thing that is due at `now`.
     pub fn advance(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
         self.read_gates();
+        self.read_lead(now);
         self.make_up_for_stall(now);
         let wait = self.act(now, out);
         self.schedule.waits(wait, now);
@@ -162,6 +177,7 @@ impl Machine {
             return Wait::Now;
         }
         self.start_or_stop_rolling(now);
+        self.move_with_lead(now);
         self.report.enter(self.state(), now);
         self.position.tell(out);
         if !may_send || self.reader.is_primed() {

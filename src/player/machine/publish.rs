@@ -16,14 +16,14 @@ impl Machine {
         let Some((topic, at)) = self.reader.peek() else {
             return;
         };
-        let due = self.segment().wall_at(at);
+        let due = self.due_at(at);
         let late = due.map(|due| now.saturating_since(due));
-        if let Some(lost) = late.filter(|late| is_stall(*late)) {
+        if let Some(lost) = late.filter(|late| is_stall(*late) && !self.is_following()) {
             self.delay(lost, now);
         }
         if !self.segment().is_rolling() {
             let to = self.segment().advance_to(at, now);
-            if self.is_unpaced() {
+            if self.is_unpaced() || self.is_following() {
                 self.report.covered_to(to.position(now));
             }
             self.change_to(to, now);
@@ -129,7 +129,7 @@ impl Machine {
         // An empty lap that takes no time would repeat without end and use a whole core.
         let takes_time = !self.is_unpaced() && self.segment().range().duration() > Duration::ZERO;
         let is_empty = self.played.taken().is_none() && !takes_time;
-        if self.segment().at_end() == AtEnd::Loop && !is_empty {
+        if self.segment().at_end() == AtEnd::Loop && !is_empty && !self.is_following() {
             self.report.laps += 1;
             self.schedule.end_lap(end);
             let lap = self.cue_at(StartAt::At(self.segment().entry()));

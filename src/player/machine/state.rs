@@ -42,6 +42,11 @@ impl Conditions {
         self.intent == Intent::Play && self.course.is_underway()
     }
 
+    /// Whether the intent is to play, also at the exit edge, from where a jump leads back.
+    pub(super) fn wants_to_play(&self) -> bool {
+        self.intent == Intent::Play && !self.course.is_over()
+    }
+
     /// Whether playback may run, apart from the read-ahead.
     pub(super) fn may_play(&self) -> bool {
         self.is_to_play() && self.gates().is_open()

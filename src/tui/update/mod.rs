@@ -1,6 +1,7 @@
 //! Handles events: changes the model and collects the effects to carry out.
 
 pub(super) mod pointer;
+pub(super) mod rate_keys;
 pub(super) mod transport_keys;
 
 use jiff::Timestamp;

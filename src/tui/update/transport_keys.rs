@@ -1,12 +1,11 @@
-//! Carries out the actions of the transport keys: seeks, rates, steps, loops, marks.
+//! Carries out the actions of the transport keys: seeks, steps, loops, marks.
 
 use jiff::Timestamp;
 
 use crate::bag::Direction;
 use crate::marks::Mark;
-use crate::player::{Command, Pace, State};
-use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
-use crate::tui::input::action::Action;
+use crate::player::{Command, State};
+use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
 use crate::tui::input::goto::{TimeContext, parse_target};
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
 use crate::tui::model::parts::{AbLoop, Effect, Target};
@@ -19,9 +18,6 @@ const UNDO_GROUP: std::time::Duration = std::time::Duration::from_millis(700);
 /// Within this wall time after passing a mark, "previous mark" means the mark before it. It is wall time, so that the
 /// key works at any rate.
 const MARK_MARGIN: Duration = Duration::from_millis(500);
-/// The range of rates, in millionths.
-const MIN_RATE: i32 = 1_000;
-const MAX_RATE: i32 = 1_000_000_000;
 
 impl Model {
     pub(crate) fn seek_by(&mut self, millis: i32, stamp: Timestamp) {
@@ -167,62 +163,6 @@ impl Model {
                 "from here on the end of the recording is played, too",
                 stamp,
             );
-        }
-    }
-
-    /// The pace that was asked for last, or the player's pace.
-    pub(crate) fn pace(&self) -> Pace {
-        let known = self.status.map(|status| status.pace);
-        let asked = self.requested_pace.map(|(asked, _)| asked);
-        asked.or(known).unwrap_or(Pace::At(Speed::NORMAL))
-    }
-
-    fn set_pace(&mut self, pace: Pace) {
-        // The next key may come before the player has processed this command.
-        self.requested_pace = Some((pace, self.now));
-        self.send_command(Command::SetPace(pace));
-    }
-
-    pub(crate) fn change_rate(&mut self, percent: u16, stamp: Timestamp) {
-        let Pace::At(speed) = self.pace() else {
-            let key = self.appearance.bindings.keys(Action::NormalRate).first();
-            let hint = key.map_or_else(String::new, |key| format!("; {key} sets it to 1×"));
-            self.log_info(format!("the rate is max{hint}"), stamp);
-            return;
-        };
-        let now = speed.millionths().abs();
-        let asked = i64::from(now) * i64::from(percent) / 100;
-        let asked = i32::try_from(asked)
-            .unwrap_or(MAX_RATE)
-            .clamp(MIN_RATE, MAX_RATE);
-        let normal = Speed::NORMAL.millionths();
-        // Steps up and down do not cancel exactly; a rate near 1 becomes 1.
-        let is_near = (asked - normal).abs() < 15_000;
-        let asked = if is_near { normal } else { asked };
-        if asked == now {
-            let limit = if percent > 100 { "highest" } else { "lowest" };
-            self.log_info(format!("this is the {limit} rate"), stamp);
-            return;
-        }
-        if let Ok(asked) = Speed::from_millionths(asked * speed.millionths().signum()) {
-            self.set_pace(Pace::At(asked));
-        }
-    }
-
-    pub(crate) fn set_normal_rate(&mut self) {
-        let is_reverse = matches!(self.pace(), Pace::At(speed) if speed.is_reverse());
-        let normal = Speed::NORMAL;
-        self.set_pace(Pace::At(if is_reverse {
-            normal.reversed()
-        } else {
-            normal
-        }));
-    }
-
-    pub(crate) fn reverse_direction(&mut self, stamp: Timestamp) {
-        match self.pace() {
-            Pace::At(speed) => self.set_pace(Pace::At(speed.reversed())),
-            Pace::Max => self.log_info("a rate of max plays forwards only", stamp),
         }
     }
 

@@ -58,6 +58,7 @@ pub(super) fn pace(model: &Model, pace: Pace) -> String {
     match pace {
         Pace::At(speed) => format!("{times}{}", factor(model, speed.as_f64())),
         Pace::Max => format!("{times}max"),
+        Pace::Follow => "following".to_owned(),
     }
 }
 

@@ -69,7 +69,7 @@ impl ClockStateMessage {
             State::Ended | State::Stopped => ClockMotion::Ended,
         };
         let real_time_factor = match (motion, status.pace) {
-            (ClockMotion::Playing, Pace::Max) => f64::NAN,
+            (ClockMotion::Playing, Pace::Max | Pace::Follow) => f64::NAN,
             (ClockMotion::Playing, Pace::At(_)) if segment.is_rolling() => segment.speed().as_f64(),
             _ => 0.0,
         };

@@ -1,6 +1,7 @@
 //! The machine, tested by its transcripts, and the thread that runs it.
 
 pub(crate) mod edges;
+pub(crate) mod follow;
 pub(crate) mod gates;
 pub(crate) mod outcomes;
 pub(crate) mod player_thread;

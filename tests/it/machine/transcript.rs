@@ -10,7 +10,7 @@ use bagplay::player::{
     Before, ClockOptions, Command, Gate, GateHandle, Gates, Intent, Machine, Options, Pace, Source,
     State, Wait, WhenDone,
 };
-use bagplay::time::{AtEnd, Duration, Motion, Ros, Speed, Steady, Time, TimeRange};
+use bagplay::time::{AtEnd, Duration, Motion, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bytes::Bytes;
 
 pub(crate) const MS: i64 = 1_000_000;
@@ -36,6 +36,10 @@ pub(crate) enum Act {
     Do(Command),
     Open(Gate),
     Close(Gate),
+    /// The clock that is followed is there.
+    Lead(Segment),
+    /// It is not known any more.
+    LoseLead,
 }
 
 impl Act {
@@ -44,6 +48,8 @@ impl Act {
             Self::Do(command) => machine.apply(command, now),
             Self::Open(gate) => machine.gates().open(gate),
             Self::Close(gate) => machine.gates().close(gate),
+            Self::Lead(lead) => machine.lead().set(lead),
+            Self::LoseLead => machine.lead().lose(),
         }
     }
 }

@@ -361,7 +361,7 @@ pub(crate) fn counts(millis: i64) -> Vec<TopicCounts> {
 pub(crate) fn status(state: State, millis: i64, pace: Pace) -> Status {
     let speed = match pace {
         Pace::At(speed) => speed,
-        Pace::Max => Speed::NORMAL,
+        Pace::Max | Pace::Follow => Speed::NORMAL,
     };
     Status {
         segment: Segment::new(recording(), speed, AtEnd::Hold).seek(at(millis)),

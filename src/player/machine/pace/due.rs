@@ -12,6 +12,10 @@ impl Machine {
         if self.makes_steps() || self.is_unpaced() {
             return (!self.segment().is_before(self.segment().limit(), next)).then_some(now);
         }
+        if self.is_following() {
+            let is_beyond = self.segment().is_before(self.segment().limit(), next);
+            return self.lead_reaches(next, now).filter(|_| !is_beyond);
+        }
         self.segment().wall_at(next)
     }
 
@@ -42,14 +46,19 @@ impl Machine {
         if is_stepping || (self.is_unpaced() && is_next_beyond) {
             return Some(now);
         }
-        self.segment().ends_at().filter(|_| is_next_beyond)
+        let end = if self.is_following() {
+            self.lead_reaches(self.segment().limit(), now)
+        } else {
+            self.segment().ends_at()
+        };
+        end.filter(|_| is_next_beyond)
     }
 
     /// The segment rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open.
     pub(crate) fn start_or_stop_rolling(&mut self, now: Time<Steady>) {
         let is_ready = self.is_ready();
         self.conditions.has_read(is_ready);
-        let may_roll = self.may_play() && is_ready && self.pace != Pace::Max;
+        let may_roll = self.may_play() && is_ready && matches!(self.pace, Pace::At(_));
         match (self.segment().is_rolling(), may_roll) {
             // A lap starts where the last one ended, however late that was noticed.
             (false, true) => {

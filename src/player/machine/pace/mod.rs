@@ -1,3 +1,4 @@
 //! When things are due, by the pace of playback.
 
 pub(super) mod due;
+pub(super) mod follow;

@@ -1,0 +1,301 @@
+//! Playback that follows another clock: a message is sent when that clock has reached its time, never before.
+
+use std::thread;
+
+use bagplay::bag::Cue;
+use bagplay::output::{Event, Null, Occasion, Recording};
+use bagplay::player::{Command, Options, Pace, Player, Source, State, WhenDone};
+use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
+use proptest::prelude::*;
+
+use crate::machine::transcript::{
+    Act, NAMES, check_acts, cue, messages, playing, quiet, ros, settle, wall,
+};
+use crate::support::patience::PATIENCE;
+
+fn following() -> Options {
+    Options {
+        pace: Pace::Follow,
+        ..quiet()
+    }
+}
+
+/// A clock of which only this value is known, in milliseconds; `generation` counts its jumps.
+fn shows(generation: u64, ms: i64) -> Segment {
+    let all = TimeRange::between(Time::MIN, Time::MAX);
+    let mut lead = Segment::new(all, Speed::NORMAL, AtEnd::Hold);
+    for _ in 0..=generation {
+        lead = lead.seek(ros(ms));
+    }
+    lead
+}
+
+/// The same, but it is known to move on from there at this speed since `since`.
+fn moves(generation: u64, ms: i64, speed: f64, since: i64) -> Segment {
+    let speed = Speed::from_f64(speed).unwrap();
+    let lead = shows(generation, ms).with_speed(speed, wall(since));
+    lead.roll(wall(since))
+}
+
+#[test]
+fn messages_are_sent_as_soon_as_the_clock_shows_their_time() {
+    let machine = check_acts(
+        following(),
+        messages(&[1000, 1100, 1200, 1900]),
+        &[
+            (10, Act::Lead(shows(0, 1000))),
+            (20, Act::Lead(shows(0, 1099))),
+            (30, Act::Lead(shows(0, 1250))),
+            // The same again, and an earlier one that is no jump.
+            (40, Act::Lead(shows(0, 1250))),
+            (50, Act::Lead(shows(0, 1240))),
+            (60, Act::Lead(shows(0, 1999))),
+            (70, Act::Lead(shows(0, 2000))),
+        ],
+        |_, _| (),
+        "
+        0 gen 0 held 1000
+        10 gen 1 held 1000
+        10 msg 1000
+        20 gen 1 held 1099
+        30 gen 1 held 1100
+        30 msg 1100
+        30 gen 1 held 1200
+        30 msg 1200
+        30 gen 1 held 1250
+        60 gen 1 held 1900
+        60 msg 1900
+        60 gen 1 held 1999
+        70 gen 1 held 2000",
+    );
+    assert_eq!(machine.state(), State::Stopped);
+    assert_eq!((machine.report().sent, machine.report().late), (4, 0));
+}
+
+#[test]
+fn between_values_of_the_clock_messages_are_sent_where_it_is_known_to_be() {
+    check_acts(
+        following(),
+        messages(&[1000, 1100, 1200, 1900]),
+        &[
+            (100, Act::Lead(moves(0, 1050, 2.0, 100))),
+            // At half speed from here on, then it stands.
+            (150, Act::Lead(moves(0, 1150, 0.5, 150))),
+            (270, Act::Lead(shows(0, 1210))),
+            (400, Act::Do(Command::Stop)),
+        ],
+        |_, _| (),
+        "
+        0 gen 0 held 1000
+        100 gen 1 held 1050
+        125 gen 1 held 1100
+        125 msg 1100
+        150 gen 1 held 1150
+        250 gen 1 held 1200
+        250 msg 1200
+        270 gen 1 held 1210",
+    );
+}
+
+#[test]
+fn playback_begins_where_the_clock_is_and_a_jump_of_it_is_a_jump_here() {
+    check_acts(
+        Options {
+            refill: true,
+            ..following()
+        },
+        messages(&[1000, 1200, 1300, 1400, 1900]),
+        &[
+            (10, Act::Lead(shows(0, 1250))),
+            (20, Act::Lead(shows(0, 1300))),
+            // Back, and ahead.
+            (30, Act::Lead(shows(1, 1250))),
+            (40, Act::Lead(shows(2, 1500))),
+            (50, Act::Do(Command::Stop)),
+        ],
+        |_, _| (),
+        "
+        0 gen 0 held 1000
+        10 gen 1 held 1250
+        10 refill 1200
+        20 gen 1 held 1300
+        20 msg 1300
+        30 gen 2 held 1250
+        30 refill 1200
+        40 gen 3 held 1500
+        40 refill 1400",
+    );
+}
+
+#[test]
+fn a_clock_that_runs_backwards_is_followed_backwards() {
+    check_acts(
+        following(),
+        messages(&[1000, 1200, 1300]),
+        &[
+            (0, Act::Lead(shows(0, 1250))),
+            (100, Act::Lead(moves(1, 1250, -1.0, 100))),
+            (
+                400,
+                Act::Lead(shows(1, 950).with_speed(Speed::NORMAL.reversed(), wall(0))),
+            ),
+        ],
+        |_, _| (),
+        "
+        0 gen 1 held 1250
+        100 gen 3 held 1250
+        150 gen 3 held 1200
+        150 msg 1200
+        350 gen 3 held 1000
+        350 msg 1000",
+    );
+}
+
+#[test]
+fn without_a_known_clock_playback_is_held_and_what_was_missed_is_sent_afterwards() {
+    let mut machine = playing(following(), messages(&[1000, 1100, 1200, 1900]));
+    settle(&mut machine, wall(0));
+    assert_eq!(machine.state(), State::Gated);
+    machine.lead().set(moves(0, 1000, 1.0, 0));
+    settle(&mut machine, wall(0));
+    assert_eq!(machine.state(), State::Playing);
+    machine.lead().lose();
+    assert_eq!(settle(&mut machine, wall(150)).0, [""; 0]);
+    assert_eq!(machine.state(), State::Gated);
+    machine.lead().set(moves(0, 1000, 1.0, 0));
+    let (seen, _) = settle(&mut machine, wall(160));
+    assert_eq!(seen, ["gen 1 held 1100", "msg 1100", "gen 1 held 1160"]);
+}
+
+#[test]
+fn a_pause_holds_and_playback_goes_on_where_the_clock_is_then() {
+    check_acts(
+        following(),
+        messages(&[1000, 1100, 1200, 1900]),
+        &[
+            (0, Act::Lead(moves(0, 1000, 1.0, 0))),
+            (50, Act::Do(Command::Pause)),
+            (150, Act::Do(Command::Play)),
+            (250, Act::Do(Command::Stop)),
+        ],
+        |_, _| (),
+        "
+        0 gen 1 held 1000
+        0 msg 1000
+        50 gen 1 held 1050
+        150 gen 2 held 1150
+        200 gen 2 held 1200
+        200 msg 1200
+        250 gen 2 held 1250",
+    );
+}
+
+#[test]
+fn the_end_is_reached_when_the_clock_passes_it_and_a_jump_back_leaves_it() {
+    let options = Options {
+        when_done: WhenDone::Stay,
+        // A loop is the business of the clock.
+        at_end: AtEnd::Loop,
+        ..following()
+    };
+    let mut machine = playing(options, messages(&[1000, 1900]));
+    machine.lead().set(shows(0, 5000));
+    settle(&mut machine, wall(0));
+    assert_eq!(machine.state(), State::Ended);
+    assert_eq!(machine.report().sent, 0);
+    machine.lead().set(shows(1, 1500));
+    settle(&mut machine, wall(1));
+    assert_eq!(machine.state(), State::Playing);
+    machine.lead().set(shows(1, 1950));
+    let (seen, _) = settle(&mut machine, wall(2));
+    assert_eq!(seen, ["gen 2 held 1900", "msg 1900", "gen 2 held 1950"]);
+}
+
+#[test]
+fn a_pace_of_its_own_and_a_followed_one_can_be_exchanged() {
+    check_acts(
+        quiet(),
+        messages(&[1000, 1100, 1200, 1300, 1900]),
+        &[
+            (50, Act::Do(Command::SetPace(Pace::Follow))),
+            (150, Act::Lead(shows(0, 1200))),
+            (200, Act::Do(Command::SetPace(Pace::At(Speed::NORMAL)))),
+            (310, Act::Do(Command::Stop)),
+        ],
+        |_, _| (),
+        "
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 msg 1000
+        50 gen 0 held 1050
+        150 gen 1 held 1200
+        150 msg 1200
+        200 gen 1 rolls 1200 ×1
+        300 msg 1300
+        310 gen 1 held 1310",
+    );
+}
+
+proptest! {
+    /// Whatever the clock does, and whatever commands come: no message is ahead of the clock that is followed.
+    #[test]
+    fn no_message_is_ahead_of_the_clock(
+        times in proptest::collection::vec(1000..2000_i64, 1..20),
+        acts in proptest::collection::vec((0..1000_i64, prop_oneof![
+            (0..4_u64, 900..2100_i64).prop_map(|(generation, ms)| Act::Lead(shows(generation, ms))),
+            (0..4_u64, 900..2100_i64, 0..1000_i64, 1..50_u8).prop_map(|(generation, ms, since, tenths)| {
+                Act::Lead(moves(generation, ms, f64::from(tenths) / 10.0, since))
+            }),
+            Just(Act::LoseLead),
+            Just(Act::Do(Command::Pause)),
+            Just(Act::Do(Command::Play)),
+        ]), 1..20),
+    ) {
+        let (mut times, mut acts) = (times, acts);
+        times.sort_unstable();
+        acts.sort_by_key(|(at, _)| *at);
+        let mut machine = playing(following(), messages(&times));
+        let mut lead: Option<Segment> = None;
+        for (at, act) in acts {
+            act.on(&mut machine, wall(at));
+            match act {
+                Act::Lead(it) => lead = Some(it),
+                Act::LoseLead => lead = None,
+                _ => {}
+            }
+            for _ in 0..200 {
+                machine.advance(wall(at), &mut Recording(|event| {
+                    if let Event::Message(_, time, Occasion::Due) = event {
+                        let lead = lead.expect("sent without a clock");
+                        assert!(time <= lead.position(wall(at)), "{time} at {lead:?}");
+                    }
+                }));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_player_is_woken_by_the_clock_that_it_follows() {
+    let player = Player::new();
+    let (transport, lead) = (player.transport(), player.transport().lead().clone());
+    let all = messages(&(1000..1900).collect::<Vec<_>>());
+    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at)));
+    let running = player.start(following(), source, Null).unwrap();
+    assert_eq!(
+        transport.ask(Command::Query).unwrap().status.state,
+        State::Gated
+    );
+    let feeding = thread::spawn(move || {
+        for ms in 1000..=2000 {
+            lead.set(shows(0, ms));
+        }
+    });
+    let done = running.done().recv_timeout(PATIENCE);
+    assert_eq!(done, Err(crossbeam_channel::RecvTimeoutError::Disconnected));
+    feeding.join().unwrap();
+    // The first value that the player sees is where it begins.
+    let (report, _) = running.join().unwrap();
+    assert!(report.reached_end);
+    assert!(report.sent <= 900);
+}
