@@ -34,6 +34,8 @@ pub(crate) struct Core {
     pub(crate) handlers_done: Arc<WaitQueue>,
     /// Notified when the calls that waited for a round of handlers have had the lock.
     pub(crate) waiters_released: Condvar,
+    /// Notified when a change other than a time has been made, if a thread waits for it.
+    request_made: Condvar,
     /// The handler that is running.
     pub(crate) running: RunningHandler,
     /// Notified when a thread begins to wait.
@@ -56,7 +58,13 @@ pub(crate) struct CoreState {
     pub(crate) delivery: Option<DeliveryId>,
     pub(crate) handlers: Vec<Arc<Handler>>,
     /// Changes to make, in this order.
-    pub(crate) changes: TimeQueue<Change>,
+    changes: TimeQueue<Change>,
+    /// How many changes other than times have been queued so far.
+    requested: u64,
+    /// A change other than a time is being made.
+    makes_request: bool,
+    /// How many threads wait until such a change has been made.
+    request_waiters: usize,
     handler_run: Option<HandlerRun>,
     /// The rounds of handlers, and the calls that wait for them.
     pub(crate) rounds: HandlerRounds,
@@ -88,6 +96,20 @@ impl CoreState {
 
     pub(crate) const fn is_shut(&self) -> bool {
         self.time.is_shut
+    }
+
+    /// Queues a change.
+    pub(crate) fn queue(&mut self, change: Change) {
+        self.requested += u64::from(change.is_request());
+        self.changes.put_by_kind(change);
+    }
+
+    /// How many changes other than times have been made or are not needed any more.
+    fn requests_made(&mut self) -> u64 {
+        let queued = self.changes.items().iter();
+        let queued = queued.filter(|change| change.is_request()).count();
+        let open = queued + usize::from(self.makes_request);
+        self.requested - u64::try_from(open).unwrap_or(u64::MAX)
     }
 
     /// Whether this thread runs this clock's handlers.
@@ -140,6 +162,9 @@ impl Core {
             delivery: None,
             handlers: Vec::new(),
             changes: TimeQueue::default(),
+            requested: 0,
+            makes_request: false,
+            request_waiters: 0,
             handler_run: None,
             rounds: HandlerRounds::default(),
             wakeups: 0,
@@ -151,6 +176,7 @@ impl Core {
             state: Mutex::new(state),
             handlers_done: WaitQueue::new(&waiting),
             waiters_released: Condvar::new(),
+            request_made: Condvar::new(),
             running: RunningHandler::default(),
             wait_began: Condvar::new(),
             waiting,
@@ -189,7 +215,7 @@ impl Core {
     /// them.
     pub(crate) fn change(self: &Arc<Self>, change: Change, limit: DeliveryLimit) {
         let mut state = self.lock();
-        state.changes.put_by_kind(change);
+        state.queue(change);
         self.make_queued(state, limit);
     }
 
@@ -216,11 +242,28 @@ impl Core {
                 });
                 return;
             }
-            if let Some(change) = state.changes.take()
-                && let Some(effect) = state.time.effect_of(change, &self.wall)
-            {
+            let Some(change) = state.changes.take() else {
+                return;
+            };
+            state.makes_request = change.is_request();
+            if let Some(effect) = state.time.effect_of(change, &self.wall) {
                 state = self.make_one(&effect, state);
             }
+            if std::mem::take(&mut state.makes_request) && state.request_waiters > 0 {
+                self.request_made.notify_all();
+            }
+        }
+    }
+
+    /// Waits until the changes other than times that are queued now have been made, by the thread that runs handlers or
+    /// is about to run them.
+    pub(crate) fn wait_until_made(&self) {
+        let mut state = self.lock();
+        let requested = state.requested;
+        while state.requests_made() < requested {
+            state.request_waiters += 1;
+            state = (self.request_made.wait(state)).unwrap_or_else(PoisonError::into_inner);
+            state.request_waiters -= 1;
         }
     }
 

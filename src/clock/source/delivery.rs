@@ -244,6 +244,11 @@ impl Delivery {
 }
 
 impl DeliveryState {
+    /// The clocks.
+    pub(crate) fn clocks(&self) -> Vec<AttachedClock> {
+        self.clocks.clone()
+    }
+
     /// Queues a request.
     pub(crate) fn request(&mut self, item: DeliveryItem) {
         self.requested += 1;

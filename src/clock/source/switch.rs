@@ -88,7 +88,7 @@ impl Switch {
         self.delivery.deliver(DeliveryLimit::BOUNDED);
     }
 
-    /// Waits until everything requested so far has been delivered. A thread that runs handlers does not wait: it may be
+    /// Waits until everything requested so far has been delivered and the clocks have changed. A thread that runs handlers does not wait: it may be
     /// the one that delivers, or it could be part of a cycle of threads that wait for each other.
     fn wait_until_delivered(&self) {
         if thread_marks::runs_handlers() || self.delivery.may_deliver_here() {
@@ -99,6 +99,12 @@ impl Switch {
         while state.delivered < requested {
             state = (self.delivery.request_delivered.wait(state))
                 .unwrap_or_else(PoisonError::into_inner);
+        }
+        let clocks = state.clocks();
+        drop(state);
+        // A clock may still be making changes that it was given before it was attached.
+        for clock in clocks {
+            clock.wait_until_made();
         }
     }
 

@@ -130,8 +130,8 @@ impl AttachedClock {
         state.owner += 1;
         let owner = state.owner;
         state.delivery = None;
-        state.changes.put_by_kind(Change::Deactivate);
-        state.changes.put_by_kind(Change::Forget);
+        state.queue(Change::Deactivate);
+        state.queue(Change::Forget);
         core.make_queued(state, DeliveryLimit::BOUNDED);
         Self {
             access,
@@ -179,6 +179,11 @@ impl AttachedClock {
         core.make_queued(self.lock_and_queue([change]), limit);
     }
 
+    /// Waits until the clock has made the changes other than times that are queued now.
+    pub(crate) fn wait_until_made(&self) {
+        self.access.0.wait_until_made();
+    }
+
     /// Queues changes without running a handler; [`AttachedClock::make_queued`] makes them.
     pub(crate) fn queue(&self, changes: impl IntoIterator<Item = Change>) {
         drop(self.lock_and_queue(changes));
@@ -195,7 +200,7 @@ impl AttachedClock {
         let mut state = self.access.0.lock();
         if state.owner == self.owner {
             for change in changes {
-                state.changes.put_by_kind(change);
+                state.queue(change);
             }
         }
         state

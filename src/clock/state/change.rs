@@ -35,6 +35,11 @@ pub(crate) enum Change {
 }
 
 impl Change {
+    /// Whether it is not a time.
+    pub(crate) const fn is_request(&self) -> bool {
+        !matches!(self, Self::Time(_) | Self::State(_))
+    }
+
     /// The same change, but a state is not extrapolated.
     pub(crate) const fn without_extrapolation(self) -> Self {
         match self {

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use bagplay::clock::{
-    Clock, Fallback, Feed, JumpFilter, OnJump, Rate, SimTime, SourceError, TestClock, TimeSource,
-    Timer, Timers,
+    Clock, Fallback, Feed, JumpFilter, JumpKind, NoSource, OnJump, Phase, Rate, SimTime,
+    SourceError, TestClock, TimeSource, Timer, Timers,
 };
 use bagplay::time::{Ros, Time};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::support::{at, backward, block_next_tick, ns};
+use super::support::{at, backward, block_next_tick, fed, ns};
 use crate::support::patience::{PATIENCE, until};
 
 /// Sends the feed with which it is started, and reports when it is stopped and dropped.
@@ -369,6 +369,48 @@ fn clocks_have_changed_when_enable_and_disable_return() {
             until("off", || !sim.is_enabled() || switch.is_finished());
             release.send(()).unwrap();
             assert_eq!(switch.join().unwrap(), (true, true));
+        });
+    }
+}
+
+/// Also while a clock that is being attached runs its handlers: no source feeds that thread.
+#[test]
+fn a_clock_that_is_being_attached_has_changed_when_disable_returns() {
+    for _ in 0..50 {
+        let test = TestClock::new(at(1));
+        let from = SimTime::on_test_clock(&test, NoSource);
+        let (to, _feed) = fed(&test, 5);
+        let clock = from.clock();
+        let (entered, has_entered) = bounded(1);
+        let (release, is_released) = bounded(1);
+        let is_off = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_off);
+        let _handle = clock
+            .on_jump(JumpFilter::any(), move |phase, jump| {
+                if phase == Phase::After && jump.kind == JumpKind::Activated {
+                    entered.send(()).unwrap();
+                    is_released.recv_timeout(PATIENCE).unwrap();
+                }
+                let is_last = phase == Phase::After && jump.kind == JumpKind::Deactivated;
+                seen.fetch_or(is_last, Ordering::SeqCst);
+            })
+            .unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| from.hand_over(&clock, &to));
+            has_entered.recv_timeout(PATIENCE).unwrap();
+            let switch = scope.spawn(|| {
+                is_off.store(false, Ordering::SeqCst);
+                to.disable();
+                is_off.load(Ordering::SeqCst)
+            });
+            until("off", || !to.is_enabled() || switch.is_finished());
+            // Room for a call that does not wait.
+            let _ = (0..1_000).any(|_| {
+                thread::yield_now();
+                switch.is_finished()
+            });
+            release.send(()).unwrap();
+            assert!(switch.join().unwrap(), "disable returned too early");
         });
     }
 }
