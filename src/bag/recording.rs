@@ -19,7 +19,7 @@ use crate::bag::latched::learned::Learned;
 use crate::bag::latched::look_up;
 use crate::bag::open::error::BagError;
 use crate::bag::open::options::{MessageOrder, Opening};
-use crate::bag::open::paths::{Inputs, Standing};
+use crate::bag::open::paths::{Inputs, SourceOrigin};
 use crate::bag::open::read_at::ReadAt;
 use crate::bag::open::rosbag2::Note;
 use crate::bag::open::source::Source;
@@ -75,7 +75,7 @@ impl Bag {
         let mut inputs = Inputs::default();
         for (name, bytes) in sources {
             let source = Source::of(name, bytes)?;
-            inputs.sources.push((source, Standing::Named));
+            inputs.sources.push((source, SourceOrigin::Named));
         }
         Ok(Self::of(Contents::of(inputs, opening)?))
     }
@@ -199,20 +199,26 @@ impl Bag {
         &self,
         topics: &Selection,
         at: Time<Ros>,
-        accounts: (&Arc<Meter>, &dyn Fn(usize, usize)),
+        meter_and_progress: (&Arc<Meter>, &dyn Fn(usize, usize)),
     ) -> (Vec<Message>, Vec<Damage>) {
-        look_up::latched(&self.contents, &self.learned, topics, at, accounts)
+        look_up::latched(
+            &self.contents,
+            &self.learned,
+            topics,
+            at,
+            meter_and_progress,
+        )
     }
 
-    /// Looks into those chunks of up to `most` bytes that [`Self::latched`] could only open, until the second meter is
+    /// Searches those chunks of up to `most` bytes that [`Self::latched`] could only open, until the second meter is
     /// closed. The size of the largest of them is counted on the first meter meanwhile.
     pub(crate) fn learn_latched(
         &self,
         topics: &Selection,
         most: u64,
-        accounts: (&Arc<Meter>, &Arc<Meter>),
+        meters: (&Arc<Meter>, &Arc<Meter>),
     ) {
-        look_up::learn(&self.contents, &self.learned, topics, most, accounts);
+        look_up::learn(&self.contents, &self.learned, topics, most, meters);
     }
 }
 

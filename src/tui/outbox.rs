@@ -157,7 +157,7 @@ mod tests {
             when_done: WhenDone::Stay,
             ..Options::new(TimeRange::between(at(0), at(100)))
         };
-        let source = Source::new([""; 0], |_| Cue::hand_fed([]));
+        let source = Source::new([""; 0], |_| Cue::from_items([]));
         let running = player.start(options, source, Null).unwrap();
         let seeks = transport.ask(Command::Query).unwrap().status.seeks;
         transport.send(Command::Stop).unwrap();

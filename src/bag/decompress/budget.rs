@@ -58,15 +58,15 @@ impl Budget {
     }
 }
 
-/// The account of one walk.
+/// Counts the bytes of one walk.
 #[derive(Debug)]
 pub(crate) struct Meter {
     budget: Arc<Budget>,
-    account: Mutex<Account>,
+    state: Mutex<MeterState>,
 }
 
 #[derive(Debug, Default)]
-struct Account {
+struct MeterState {
     bytes: u64,
     is_closed: bool,
     is_busy: bool,
@@ -76,11 +76,11 @@ impl Meter {
     pub(crate) fn new(budget: &Arc<Budget>) -> Arc<Self> {
         Arc::new(Self {
             budget: Arc::clone(budget),
-            account: Mutex::default(),
+            state: Mutex::default(),
         })
     }
 
-    /// An account in a budget of its own, without a bound.
+    /// A meter in a budget of its own, without a bound.
     pub(crate) fn unbounded() -> Arc<Self> {
         Self::new(&Budget::new(u64::MAX))
     }
@@ -100,7 +100,7 @@ impl Meter {
 
     /// Counts `bytes` from now on. Never waits.
     pub(crate) fn permit(self: &Arc<Self>, bytes: u64) -> Permit {
-        self.account().bytes += bytes;
+        self.lock().bytes += bytes;
         let mut state = self.budget.lock();
         let usage = &mut state.usage;
         usage.live_bytes += bytes;
@@ -119,8 +119,8 @@ impl Meter {
         let mut state = self.budget.lock();
         loop {
             let (bytes, is_closed) = {
-                let account = self.account();
-                (account.bytes, account.is_closed)
+                let meter = self.lock();
+                (meter.bytes, meter.is_closed)
             };
             if is_closed {
                 return false;
@@ -145,41 +145,41 @@ impl Meter {
 
     /// Ends waiting, now and later: the walk is no longer needed.
     pub(crate) fn close(&self) {
-        self.change(|state, account| {
-            state.leaving += usize::from(account.is_busy && !account.is_closed);
-            account.is_closed = true;
+        self.change(|state, meter| {
+            state.leaving += usize::from(meter.is_busy && !meter.is_closed);
+            meter.is_closed = true;
         });
     }
 
     /// Marks the walk as busy until the returned value is dropped, which must outlive all that the walk opens.
     pub(crate) fn begin(self: &Arc<Self>) -> Busy {
         // A walk that is closed already will open nothing, so no other has to wait for it.
-        self.change(|_, account| account.is_busy = !account.is_closed);
+        self.change(|_, meter| meter.is_busy = !meter.is_closed);
         Busy(Arc::clone(self))
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.account().is_closed
+        self.lock().is_closed
     }
 
     fn give_back(&self, bytes: u64) {
-        self.change(|state, account| {
-            account.bytes -= bytes;
+        self.change(|state, meter| {
+            meter.bytes -= bytes;
             state.usage.live_bytes -= bytes;
         });
     }
 
     /// Changes what others may be waiting for.
-    fn change(&self, change: impl FnOnce(&mut State, &mut Account)) {
+    fn change(&self, change: impl FnOnce(&mut State, &mut MeterState)) {
         let mut state = self.budget.lock();
-        change(&mut state, &mut self.account());
+        change(&mut state, &mut self.lock());
         state.wakes += 1;
         drop(state);
         self.budget.freed.notify_all();
     }
 
-    fn account(&self) -> MutexGuard<'_, Account> {
-        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, MeterState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -189,9 +189,9 @@ pub(crate) struct Busy(Arc<Meter>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.change(|state, account| {
-            state.leaving -= usize::from(account.is_busy && account.is_closed);
-            account.is_busy = false;
+        self.0.change(|state, meter| {
+            state.leaving -= usize::from(meter.is_busy && meter.is_closed);
+            meter.is_busy = false;
         });
     }
 }
@@ -217,12 +217,12 @@ impl Drop for Permit {
 
 /// Decompressed bytes with their permit: the owner behind the payload of a message.
 #[derive(Debug)]
-pub(crate) struct Owned {
+pub(crate) struct CountedBytes {
     pub(crate) bytes: Vec<u8>,
     pub(crate) permit: Permit,
 }
 
-impl AsRef<[u8]> for Owned {
+impl AsRef<[u8]> for CountedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

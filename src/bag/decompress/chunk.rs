@@ -14,9 +14,9 @@ use zstd::zstd_safe::{
     DCtx, DParameter, InBuffer, OutBuffer, get_error_name, get_frame_content_size,
 };
 
-use super::budget::{Meter, Owned, Permit};
+use super::budget::{CountedBytes, Meter, Permit};
 use crate::bag::damage::{DamageKind, Fault};
-use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::limits::MAX_CHUNK;
 use crate::bag::mcap::parse::{self, ChunkRecord, LONGEST_CHUNK_HEADER};
 use crate::bag::mcap::record::{FRAME, Fields, Short};
@@ -51,21 +51,21 @@ impl Decoder {
         source: &Source,
         chunk: &ChunkRef,
         meter: &Arc<Meter>,
-    ) -> Result<Owned, Fault> {
+    ) -> Result<CountedBytes, Fault> {
         let (offset, length) = (chunk.offset, chunk.length);
         if !source.holds(offset, length) || length > MAX_CHUNK {
             let detail = format!("chunk of {length} bytes does not fit the file");
             return Err(Fault::new(DamageKind::TooLarge, detail));
         }
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if chunk.form == Form::Loose {
+        if chunk.storage == Storage::OutsideChunks {
             let permit = meter.permit(length as u64);
             meter.count_decompression();
             let mut bytes = vec![0; length];
             source
                 .read_into(offset, &mut bytes)
                 .map_err(|error| unreadable(&error))?;
-            return Ok(Owned { bytes, permit });
+            return Ok(CountedBytes { bytes, permit });
         }
         if chunk.length > MOST_COMPRESSED {
             return read_large(source, chunk, meter);
@@ -99,7 +99,11 @@ fn check_frame(frame: &[u8], length: u64) -> Result<(), Fault> {
 }
 
 /// Decompresses a chunk while its bytes are read.
-fn read_large(source: &Source, chunk: &ChunkRef, meter: &Arc<Meter>) -> Result<Owned, Fault> {
+fn read_large(
+    source: &Source,
+    chunk: &ChunkRef,
+    meter: &Arc<Meter>,
+) -> Result<CountedBytes, Fault> {
     let short = |Short| Fault::framing("chunk is shorter than its header says");
     let head = source
         .read(chunk.offset, (FRAME + LONGEST_CHUNK_HEADER) as u64)
@@ -189,7 +193,7 @@ fn decompress(
     zstd: &mut Option<Decompressor<'static>>,
     chunk: ChunkRecord<'_>,
     meter: &Arc<Meter>,
-) -> Result<Owned, Fault> {
+) -> Result<CountedBytes, Fault> {
     let ChunkRecord { header, data } = chunk;
     let declared = header.uncompressed_size;
     let codec = Codec::named(&header.compression)?;
@@ -227,7 +231,11 @@ fn room(codec: Codec, data: u64, declared: u64, meter: &Arc<Meter>) -> Result<Un
 }
 
 /// The decompressed bytes, if they have the declared length and the checksum matches.
-fn checked(bytes: Vec<u8>, permit: Permit, (declared, crc): (u64, u32)) -> Result<Owned, Fault> {
+fn checked(
+    bytes: Vec<u8>,
+    permit: Permit,
+    (declared, crc): (u64, u32),
+) -> Result<CountedBytes, Fault> {
     if bytes.len() as u64 != declared {
         let detail = format!("chunk holds {} bytes, not {declared}", bytes.len());
         return Err(Fault::new(DamageKind::Compression, detail));
@@ -239,7 +247,7 @@ fn checked(bytes: Vec<u8>, permit: Permit, (declared, crc): (u64, u32)) -> Resul
             "chunk fails its checksum and is skipped",
         ));
     }
-    Ok(Owned { bytes, permit })
+    Ok(CountedBytes { bytes, permit })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use mcap::records::{ChunkHeader, op};
 
-use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER};
 use crate::bag::mcap::record::{FRAME, Fields};
 use crate::bag::open::source::Source;
@@ -12,7 +12,7 @@ const LONGEST: u64 = 1 << 20;
 
 /// The header of a chunk, and where its data start in the file; `None` if there is no chunk there.
 pub(crate) fn header(source: &Source, chunk: &ChunkRef) -> Option<(ChunkHeader, u64)> {
-    if chunk.form != Form::Chunk {
+    if chunk.storage != Storage::Chunk {
         return None;
     }
     let left = source.len.saturating_sub(chunk.offset);

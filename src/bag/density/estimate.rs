@@ -32,7 +32,7 @@ pub(crate) struct Entries {
 pub(crate) struct Estimate<'a> {
     contents: &'a Contents,
     grid: Grid,
-    rows: Vec<Row>,
+    estimates: Vec<TopicEstimate>,
     entries: Entries,
     /// Made when it is first needed.
     prior: Option<Prior>,
@@ -53,7 +53,7 @@ pub(crate) struct Estimate<'a> {
 
 impl<'a> Estimate<'a> {
     pub(crate) fn new(contents: &'a Contents, grid: Grid, step: usize, entries: Entries) -> Self {
-        let row = Row {
+        let estimate = TopicEstimate {
             density: vec![0.0; grid.parts],
             bytes: 0,
             sized: 0,
@@ -62,7 +62,7 @@ impl<'a> Estimate<'a> {
         Self {
             contents,
             grid,
-            rows: vec![row; contents.topics.len()],
+            estimates: vec![estimate; contents.topics.len()],
             entries,
             prior: None,
             step,
@@ -80,10 +80,10 @@ impl<'a> Estimate<'a> {
         let files = self.contents.files.iter().filter_map(|file| file.range);
         let all = files.reduce(TimeRange::union);
         let is_all = all.is_none_or(|all| self.grid.range.union(all) == self.grid.range);
-        let rows = self.rows.iter().zip(&self.contents.topics);
-        let topics = rows.map(|(row, topic)| {
+        let estimates = self.estimates.iter().zip(&self.contents.topics);
+        let topics = estimates.map(|(estimate, topic)| {
             let count = topic.message_count.filter(|_| is_all);
-            self.topic(row, count)
+            self.topic(estimate, count)
         });
         Outline {
             topics: topics.collect(),
@@ -91,10 +91,10 @@ impl<'a> Estimate<'a> {
     }
 
     /// The outline of a topic. `count` is the number of its messages in the range, if that is known.
-    fn topic(&self, row: &Row, count: Option<u64>) -> TopicOutline {
-        let is_whole = self.is_finished && self.step == 1 && !row.is_guessed;
+    fn topic(&self, estimate: &TopicEstimate, count: Option<u64>) -> TopicOutline {
+        let is_whole = self.is_finished && self.step == 1 && !estimate.is_guessed;
         let weighed = |(part, seen): (usize, &f64)| seen * self.weight(part);
-        let mut density: Vec<f64> = row.density.iter().enumerate().map(weighed).collect();
+        let mut density: Vec<f64> = estimate.density.iter().enumerate().map(weighed).collect();
         let seen: f64 = density.iter().sum();
         if let Some(count) = count
             && !is_whole
@@ -107,9 +107,9 @@ impl<'a> Estimate<'a> {
             }
         }
         let all = count.unwrap_or(rounded(seen));
-        let bytes = (row.sized > 0)
-            .then(|| u128::from(row.bytes) * u128::from(all) / u128::from(row.sized));
-        let bytes = bytes.or((all == 0 && self.is_finished && !row.is_guessed).then_some(0));
+        let bytes = (estimate.sized > 0)
+            .then(|| u128::from(estimate.bytes) * u128::from(all) / u128::from(estimate.sized));
+        let bytes = bytes.or((all == 0 && self.is_finished && !estimate.is_guessed).then_some(0));
         TopicOutline {
             density,
             bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
@@ -127,7 +127,7 @@ impl<'a> Estimate<'a> {
         2.0 * stride / (1.0 + passed)
     }
 
-    pub(crate) fn take(&mut self, chunk: &Chunk) {
+    pub(crate) fn add_chunk(&mut self, chunk: &Chunk) {
         let (contents, grid) = (self.contents, self.grid);
         self.frontier = grid.parts_to(chunk.place.latest());
         let source = &contents.input(chunk.input).source;
@@ -136,9 +136,9 @@ impl<'a> Estimate<'a> {
             let prior = prior.get_or_insert_with(|| Prior::of(contents));
             for topic in prior.topics.get(chunk.input as usize).into_iter().flatten() {
                 let count = prior.expected(*topic, chunk).filter(|count| *count > 0.0);
-                if let Some((row, count)) = self.rows.get_mut(topic.index()).zip(count) {
-                    row.is_guessed = true;
-                    row.spread(grid, chunk, count);
+                if let Some((estimate, count)) = self.estimates.get_mut(topic.index()).zip(count) {
+                    estimate.is_guessed = true;
+                    estimate.spread(grid, chunk, count);
                 }
             }
             return;
@@ -148,8 +148,8 @@ impl<'a> Estimate<'a> {
         let mut is_whole = true;
         for indexed in &chunk.place.message_indexes {
             let topic = contents.topic_of(chunk.input, indexed.channel);
-            let row = topic.and_then(|id| Some((id, self.rows.get_mut(id.index())?)));
-            let Some((topic, row)) = row else {
+            let estimate = topic.and_then(|id| Some((id, self.estimates.get_mut(id.index())?)));
+            let Some((topic, estimate)) = estimate else {
                 is_whole = false;
                 continue;
             };
@@ -165,12 +165,12 @@ impl<'a> Estimate<'a> {
                 self.work += sample.entries.len();
                 self.entries.left = self.entries.left.saturating_sub(looked_at);
                 is_whole &= sample.is_whole();
-                row.is_guessed |= !sample.is_whole();
+                estimate.is_guessed |= !sample.is_whole();
                 let each = precise(sample.all) / precise(looked_at.max(1));
                 for (time, start) in sample.entries {
                     let is_inside = grid.range.contains(time);
                     if is_inside {
-                        row.add(grid.part(time), each);
+                        estimate.add(grid.part(time), each);
                     }
                     // A message outside the range still marks the end of the one before it.
                     starts.push((start, if is_inside { topic.index() } else { usize::MAX }));
@@ -180,11 +180,11 @@ impl<'a> Estimate<'a> {
                 let count = if indexed.count > 0 {
                     f64::from(indexed.count)
                 } else {
-                    row.is_guessed = true;
+                    estimate.is_guessed = true;
                     let prior = prior.get_or_insert_with(|| Prior::of(contents));
                     prior.expected(topic, chunk).unwrap_or(1.0)
                 };
-                row.spread(grid, chunk, count);
+                estimate.spread(grid, chunk, count);
             }
         }
         if is_whole {
@@ -200,9 +200,9 @@ impl<'a> Estimate<'a> {
         for ((start, topic), end) in starts.iter().zip(ends) {
             let record = end.saturating_sub(u64::from(*start));
             let payload = record.saturating_sub((FRAME + MESSAGE_HEADER) as u64);
-            if let Some(row) = self.rows.get_mut(*topic) {
-                row.bytes = row.bytes.saturating_add(payload);
-                row.sized += 1;
+            if let Some(estimate) = self.estimates.get_mut(*topic) {
+                estimate.bytes = estimate.bytes.saturating_add(payload);
+                estimate.sized += 1;
             }
         }
     }
@@ -250,7 +250,7 @@ impl Grid {
 
 /// The outline of one topic while it is made.
 #[derive(Clone, Debug)]
-struct Row {
+struct TopicEstimate {
     density: Vec<f64>,
     bytes: u64,
     /// The number of messages whose size is known.
@@ -302,7 +302,7 @@ impl Prior {
     }
 }
 
-impl Row {
+impl TopicEstimate {
     fn add(&mut self, part: usize, count: f64) {
         if let Some(slot) = self.density.get_mut(part) {
             *slot += count;
@@ -339,17 +339,17 @@ mod tests {
         let range = files.reduce(TimeRange::union).expect("it has messages");
         let grid = Grid { range, parts: 4 };
         let drawn = |entries: Entries| {
-            let mut draft = Estimate::new(&contents, grid, 1, entries);
+            let mut estimate = Estimate::new(&contents, grid, 1, entries);
             for chunk in &contents.chunks {
-                draft.take(chunk);
+                estimate.add_chunk(chunk);
             }
-            (draft.is_all_over, draft.is_finished) = (true, true);
+            (estimate.is_all_over, estimate.is_finished) = (true, true);
             let reads: usize = contents
                 .chunks
                 .iter()
                 .map(|it| it.place.message_indexes.len())
                 .sum();
-            (draft.outline(), draft.work - reads * READ)
+            (estimate.outline(), estimate.work - reads * READ)
         };
         let most = Entries {
             left: u64::MAX,

@@ -23,12 +23,12 @@ const FEW: usize = 32;
 /// The most work between two results, in entries: about ten milliseconds.
 const MUCH: usize = 400_000;
 
-/// Outlines the messages in `range` and reports results to `tell`: first from chunks all over the range, then also from
-/// the chunks between them. Ends early when `tell` breaks; otherwise the last result has all that is known.
+/// Outlines the messages in `range` and gives results to `report`: first from chunks all over the range, then also
+/// from the chunks between them. Ends early when `report` breaks; otherwise the last result has all that is known.
 pub(crate) fn outline(
     contents: &Contents,
     (range, parts): (TimeRange, usize),
-    tell: &mut dyn FnMut(&Outline) -> ControlFlow<()>,
+    report: &mut dyn FnMut(&Outline) -> ControlFlow<()>,
 ) {
     let is_near = |id: &&u32| {
         let place = &contents.chunk(**id).place;
@@ -42,27 +42,27 @@ pub(crate) fn outline(
         left: WHOLE,
         each: EXACT / (chunks.len() as u64).max(1),
     };
-    let mut draft = Estimate::new(contents, Grid { range, parts }, step, entries);
-    let (mut seen, mut untold) = (0, 0);
+    let mut estimate = Estimate::new(contents, Grid { range, parts }, step, entries);
+    let (mut seen, mut unreported) = (0, 0);
     let coarse = coarse(chunks.len());
     for Visit { place, stride } in visits(chunks.len(), coarse) {
-        draft.take(contents.chunk(chunks[place]));
-        (draft.stride, draft.is_first_pass) = (stride, stride == coarse);
-        (seen, untold) = (seen + 1, untold + 1);
-        draft.is_all_over = seen >= chunks.len().div_ceil(coarse);
+        estimate.add_chunk(contents.chunk(chunks[place]));
+        (estimate.stride, estimate.is_first_pass) = (stride, stride == coarse);
+        (seen, unreported) = (seen + 1, unreported + 1);
+        estimate.is_all_over = seen >= chunks.len().div_ceil(coarse);
         // The more is known, the less one chunk changes, so results are reported at growing intervals.
-        let is_worth_it = draft.is_all_over && untold >= FEW.max(seen / FEW);
-        let is_worth_it = is_worth_it || draft.work >= MUCH;
+        let is_worth_it = estimate.is_all_over && unreported >= FEW.max(seen / FEW);
+        let is_worth_it = is_worth_it || estimate.work >= MUCH;
         if is_worth_it && seen < chunks.len() {
-            (untold, draft.work) = (0, 0);
-            if tell(&draft.outline()).is_break() {
+            (unreported, estimate.work) = (0, 0);
+            if report(&estimate.outline()).is_break() {
                 return;
             }
         }
     }
-    (draft.is_all_over, draft.is_finished, draft.stride) = (true, true, 1);
+    (estimate.is_all_over, estimate.is_finished, estimate.stride) = (true, true, 1);
     // This is the last result, so the answer does not matter.
-    let _ = tell(&draft.outline());
+    let _ = report(&estimate.outline());
 }
 
 /// The stride at which chunks are sampled; 1 for all of them.

@@ -8,18 +8,18 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::merge_topics::{ChannelTable, Lane, LaneId, Topics};
+use super::merge_topics::{ChannelTable, PublisherGroup, PublisherGroupId, Topics};
 use super::topic::Topic;
 use crate::bag::damage::{Damage, Fault};
 use crate::bag::index::file::build;
 use crate::bag::index::file::file_index::{FileIndex, IndexOrigin};
-use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::parse::SchemaRecord;
 use crate::bag::message::{Key, TopicId};
 use crate::bag::open::error::BagError;
 use crate::bag::open::file_pool::{Pool, most_open};
 use crate::bag::open::options::{MessageOrder, Opening};
-use crate::bag::open::paths::{Counted, Inputs, Standing};
+use crate::bag::open::paths::{DirectoryCount, Inputs, SourceOrigin};
 use crate::bag::open::rosbag2::Note;
 use crate::bag::open::source::Source;
 use crate::time::{Ros, Time, TimeRange};
@@ -64,18 +64,18 @@ pub(crate) struct Input {
     /// Where the data end, and the checksum over all of them; the checksum is 0 if there is none.
     pub(crate) data_end: Option<(u64, u32)>,
     /// Whether a chunk was found to hold messages that its index does not list.
-    doubted: AtomicBool,
+    has_wrong_index: AtomicBool,
 }
 
 impl Input {
     /// Marks the index as incomplete: from now on no chunk is skipped because of what its index lists.
-    pub(crate) fn doubt(&self) {
-        self.doubted.store(true, Ordering::Relaxed);
+    pub(crate) fn mark_index_wrong(&self) {
+        self.has_wrong_index.store(true, Ordering::Relaxed);
     }
 
     /// Whether its chunks may hold messages that its index does not list.
-    pub(crate) fn is_doubted(&self) -> bool {
-        self.doubted.load(Ordering::Relaxed)
+    pub(crate) fn has_wrong_index(&self) -> bool {
+        self.has_wrong_index.load(Ordering::Relaxed)
     }
 }
 
@@ -140,7 +140,7 @@ pub(crate) struct Order {
     /// Indexes into the chunk table, sorted by the first key of each chunk in the direction of play.
     pub(crate) chunks: Vec<u32>,
     /// For each place: the farthest key that any chunk up to it reaches, in the direction of play.
-    pub(crate) reach: Vec<Key>,
+    pub(crate) farthest_keys: Vec<Key>,
 }
 
 /// Everything that is known about the files of a bag.
@@ -151,14 +151,14 @@ pub(crate) struct Contents {
     pub(crate) inputs: Vec<Input>,
     pub(crate) files: Vec<FileSummary>,
     pub(crate) topics: Vec<Topic>,
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) groups: Vec<PublisherGroup>,
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) forward: Order,
     pub(crate) reverse: Order,
     pub(crate) damage: Vec<Damage>,
     pub(crate) notes: Vec<Note>,
     /// Whether a user has been told that no temporary file can be used.
-    pub(crate) is_spill_error_told: AtomicBool,
+    pub(crate) is_spill_error_reported: AtomicBool,
 }
 
 impl Contents {
@@ -178,10 +178,10 @@ impl Contents {
             ..Self::default()
         };
         let mut indexes = Vec::new();
-        for (source, standing) in std::mem::take(&mut inputs.sources) {
+        for (source, origin) in std::mem::take(&mut inputs.sources) {
             let mut index = match build::read(&source, opening) {
                 Ok(index) => index,
-                Err(error) if standing == Standing::Part => {
+                Err(error) if origin == SourceOrigin::Directory => {
                     inputs.refuse(&source.name, error);
                     continue;
                 }
@@ -194,7 +194,7 @@ impl Contents {
                 channels: ChannelTable::default(),
                 schemas: BTreeMap::new(),
                 data_end: index.data_end,
-                doubted: AtomicBool::new(false),
+                has_wrong_index: AtomicBool::new(false),
             });
             indexes.push(index);
         }
@@ -210,7 +210,7 @@ impl Contents {
         (contents.damage, contents.notes) = (inputs.damage, inputs.notes);
         let topics = Topics::of(&indexes, &inputs.topics);
         contents.topics = topics.merged;
-        contents.lanes = topics.lanes;
+        contents.groups = topics.groups;
         for (input, channels) in contents.inputs.iter_mut().zip(topics.channels) {
             input.channels = channels;
         }
@@ -239,14 +239,14 @@ impl Contents {
         let mut reverse: Vec<u32> = (0..count).collect();
         reverse.sort_unstable_by_key(|id| std::cmp::Reverse(at(id).high()));
         let running = |order: &[u32], edge: fn(&Chunk) -> Key, pick: fn(Key, Key) -> Key| {
-            let mut reach: Vec<Key> = order.iter().map(|id| edge(at(id))).collect();
-            for i in 1..reach.len() {
-                reach[i] = pick(reach[i], reach[i - 1]);
+            let mut farthest: Vec<Key> = order.iter().map(|id| edge(at(id))).collect();
+            for i in 1..farthest.len() {
+                farthest[i] = pick(farthest[i], farthest[i - 1]);
             }
-            reach
+            farthest
         };
-        self.forward.reach = running(&forward, Chunk::high, Key::max);
-        self.reverse.reach = running(&reverse, Chunk::low, Key::min);
+        self.forward.farthest_keys = running(&forward, Chunk::high, Key::max);
+        self.reverse.farthest_keys = running(&reverse, Chunk::low, Key::min);
         self.forward.chunks = forward;
         self.reverse.chunks = reverse;
     }
@@ -268,16 +268,16 @@ impl Contents {
     /// Whether the chunk may hold a message of these topics: if its index lists one or does not list channels, or if
     /// the index is known to be incomplete. A channel without a definition may be of any topic.
     pub(crate) fn may_hold(&self, chunk: &Chunk, is_one: impl Fn(TopicId) -> bool) -> bool {
-        if self.input(chunk.input).is_doubted() {
+        if self.input(chunk.input).has_wrong_index() {
             return true;
         }
         let is_one = |channel| self.topic_of(chunk.input, channel).is_none_or(&is_one);
         chunk.channels().is_none_or(|mut ids| ids.any(is_one))
     }
 
-    pub(crate) fn lane_of(&self, input: u32, channel: u16) -> Option<LaneId> {
-        let lane = self.input(input).channels.lane(channel);
-        lane.map(|(_, lane)| lane)
+    pub(crate) fn group_of(&self, input: u32, channel: u16) -> Option<PublisherGroupId> {
+        let group = self.input(input).channels.group(channel);
+        group.map(|(_, group)| group)
     }
 
     /// Damage for a fault in this chunk.
@@ -294,7 +294,7 @@ impl Contents {
 fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
     let header = index.header.as_ref();
     let messages = index.statistics.as_ref().map(|counts| counts.message_count);
-    let is_chunk = |chunk: &&ChunkRef| chunk.form == Form::Chunk;
+    let is_chunk = |chunk: &&ChunkRef| chunk.storage == Storage::Chunk;
     FileSummary {
         name: source.name.clone(),
         identity: source.identity(),
@@ -312,7 +312,7 @@ fn summarise(source: &Source, index: &FileIndex) -> FileSummary {
 }
 
 /// A note, if a `metadata.yaml` gives another number of messages than its files.
-fn other_count(counted: &Counted, files: &[FileSummary]) -> Option<Note> {
+fn other_count(counted: &DirectoryCount, files: &[FileSummary]) -> Option<Note> {
     let mine = files
         .iter()
         .filter(|file| counted.files.contains(&file.name));

@@ -9,7 +9,7 @@ use crate::bag::decompress::budget::Meter;
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::decompress::uncompressed;
 use crate::bag::index::file::inspect::count;
-use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::message_index;
 use crate::bag::open::source::Source;
 
@@ -114,7 +114,7 @@ pub(crate) fn data_sections(contents: &Contents) -> Vec<Damage> {
 fn chunk_data(contents: &Contents, input: u32) -> Option<Vec<Range<u64>>> {
     let source = &contents.input(input).source;
     let chunks = contents.chunks.iter();
-    let chunks = chunks.filter(|it| it.input == input && it.place.form == Form::Chunk);
+    let chunks = chunks.filter(|it| it.input == input && it.place.storage == Storage::Chunk);
     let data = chunks.map(|chunk| {
         let (header, at) = uncompressed::header(source, &chunk.place)?;
         (header.uncompressed_crc == 0).then(|| at..at + header.compressed_size)

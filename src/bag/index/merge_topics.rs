@@ -11,7 +11,7 @@ use crate::bag::open::metadata::MetadataTopic;
 use crate::ros::{Durability, Qos};
 use crate::ros::{is_tf_static, is_type_hash, kept_by_latched};
 
-/// How many messages of a lane a late joiner would receive.
+/// How many messages of a group a late joiner would receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Depth {
     /// The last messages, up to this number.
@@ -20,12 +20,12 @@ pub(crate) enum Depth {
     All,
 }
 
-/// A *lane*: publishers of a topic that the recording does not distinguish. If the channels name their publisher, each
-/// publisher is a lane; otherwise all publishers of the topic are one lane.
+/// A *publisher group*: publishers of a topic that the recording does not distinguish. If the channels name their
+/// publisher, each publisher is a group; otherwise all publishers of the topic are one group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct LaneId(u32);
+pub(crate) struct PublisherGroupId(u32);
 
-impl LaneId {
+impl PublisherGroupId {
     pub(crate) const fn new(index: u32) -> Self {
         Self(index)
     }
@@ -35,22 +35,22 @@ impl LaneId {
     }
 }
 
-/// See [`LaneId`].
+/// See [`PublisherGroupId`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct PublisherGroup {
     pub(crate) topic: TopicId,
     pub(crate) depth: Depth,
 }
 
-/// The topic and lane of each channel of a file.
+/// The topic and group of each channel of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChannelTable {
-    by_id: Box<[Option<(TopicId, LaneId)>]>,
+    by_id: Box<[Option<(TopicId, PublisherGroupId)>]>,
 }
 
 impl ChannelTable {
     pub(crate) fn topic(&self, channel: u16) -> Option<TopicId> {
-        self.lane(channel).map(|(topic, _)| topic)
+        self.group(channel).map(|(topic, _)| topic)
     }
 
     /// The topic of each channel, unsorted; topics can repeat.
@@ -58,12 +58,12 @@ impl ChannelTable {
         self.by_id.iter().flatten().map(|(topic, _)| *topic)
     }
 
-    /// The lane of each channel, unsorted; lanes can repeat.
-    pub(crate) fn lanes(&self) -> impl Iterator<Item = LaneId> {
-        self.by_id.iter().flatten().map(|(_, lane)| *lane)
+    /// The group of each channel, unsorted; groups can repeat.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = PublisherGroupId> {
+        self.by_id.iter().flatten().map(|(_, group)| *group)
     }
 
-    pub(crate) fn lane(&self, channel: u16) -> Option<(TopicId, LaneId)> {
+    pub(crate) fn group(&self, channel: u16) -> Option<(TopicId, PublisherGroupId)> {
         self.by_id.get(usize::from(channel)).copied().flatten()
     }
 }
@@ -72,8 +72,8 @@ impl ChannelTable {
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
     pub(crate) merged: Vec<Topic>,
-    /// By [`LaneId`].
-    pub(crate) lanes: Vec<Lane>,
+    /// By [`PublisherGroupId`].
+    pub(crate) groups: Vec<PublisherGroup>,
     /// One for each file.
     pub(crate) channels: Vec<ChannelTable>,
 }
@@ -85,22 +85,23 @@ impl Topics {
     pub(crate) fn of(files: &[FileIndex], said: &[MetadataTopic]) -> Self {
         let mut all = Self::default();
         let mut ids: HashMap<Identity, TopicId> = HashMap::new();
-        let mut lanes: HashMap<(TopicId, String), LaneId> = HashMap::new();
+        let mut groups: HashMap<(TopicId, String), PublisherGroupId> = HashMap::new();
         for file in files {
             let mut offers: BTreeMap<TopicId, Vec<Qos>> = BTreeMap::new();
-            let mut depths: BTreeMap<LaneId, usize> = BTreeMap::new();
+            let mut depths: BTreeMap<PublisherGroupId, usize> = BTreeMap::new();
             let last = file.channels.keys().next_back();
             let mut by_id = vec![None; last.map_or(0, |id| usize::from(*id) + 1)];
             for channel in file.channels.values() {
                 let id = all.join(file, channel, &mut ids);
                 let caller = channel.metadata.get("callerid");
                 let caller = (id, caller.cloned().unwrap_or_default());
-                let lane = *lanes.entry(caller).or_insert_with(|| all.add_lane(id));
+                let group = *groups.entry(caller).or_insert_with(|| all.add_group(id));
                 if let Some(slot) = by_id.get_mut(usize::from(channel.id)) {
-                    *slot = Some((id, lane));
+                    *slot = Some((id, group));
                 }
                 let offered = channel.metadata.get("offered_qos_profiles");
-                *depths.entry(lane).or_default() += offered.map_or(1, |yaml| kept_by_latched(yaml));
+                *depths.entry(group).or_default() +=
+                    offered.map_or(1, |yaml| kept_by_latched(yaml));
                 let offered = offered.map_or_else(Vec::new, |yaml| Qos::parse_offers(yaml));
                 offers.entry(id).or_default().extend(offered);
             }
@@ -108,8 +109,8 @@ impl Topics {
                 by_id: by_id.into_boxed_slice(),
             });
             // The files of a split recording repeat their publishers, so the largest depth counts.
-            for (lane, kept) in depths {
-                if let Some(Depth::Last(depth)) = all.depth_mut(lane) {
+            for (group, kept) in depths {
+                if let Some(Depth::Last(depth)) = all.depth_mut(group) {
                     *depth = kept.max(*depth);
                 }
             }
@@ -125,19 +126,21 @@ impl Topics {
         all
     }
 
-    fn add_lane(&mut self, topic: TopicId) -> LaneId {
-        let id = LaneId(u32::try_from(self.lanes.len()).expect("65536 channels a file"));
+    fn add_group(&mut self, topic: TopicId) -> PublisherGroupId {
+        let id = PublisherGroupId(u32::try_from(self.groups.len()).expect("65536 channels a file"));
         let name = self.merged.get(topic.index()).map(|topic| &topic.name);
         let depth = match name {
             Some(name) if is_tf_static(name) => Depth::All,
             _ => Depth::Last(1),
         };
-        self.lanes.push(Lane { topic, depth });
+        self.groups.push(PublisherGroup { topic, depth });
         id
     }
 
-    fn depth_mut(&mut self, lane: LaneId) -> Option<&mut Depth> {
-        self.lanes.get_mut(lane.index()).map(|lane| &mut lane.depth)
+    fn depth_mut(&mut self, group: PublisherGroupId) -> Option<&mut Depth> {
+        self.groups
+            .get_mut(group.index())
+            .map(|group| &mut group.depth)
     }
 
     fn join(

@@ -1,9 +1,9 @@
 //! [`Learned`]: where the messages of latched topics are, as far as chunks have been searched. All clones of a bag
 //! share one, so a chunk is opened once for this and not at each seek.
 //!
-//! For each lane it has the chunks that may have messages of it but have not been searched, by their place in the
-//! forward order, and the messages found in the others. It also keeps copies of small payloads. Memory is bounded: if
-//! one chunk has too many messages, only the last of them are kept. Such a chunk is *coarse*: it is searched again if a
+//! For each publisher group it has the chunks that may have messages of it but have not been searched, by their place
+//! in the forward order, and the messages found in the others. It also keeps copies of small payloads. Memory is
+//! bounded: if one chunk has too many messages, only the last of them are kept. Such a chunk is *coarse*: it is searched again if a
 //! time within it is asked for. If there are too many messages in all, only the last of each chunk are kept, and in
 //! the end no more: further chunks are searched each time. Nothing is ever forgotten but copies, so what one search
 //! registered is there until it ends, whatever other searches do meanwhile.
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::bag::damage::Fault;
 use crate::bag::index::contents::Contents;
-use crate::bag::index::merge_topics::LaneId;
+use crate::bag::index::merge_topics::PublisherGroupId;
 use crate::bag::message::{Key, Message};
 use crate::time::{Ros, Time};
 
@@ -21,7 +21,7 @@ use crate::time::{Ros, Time};
 const MOST_PLACES: usize = 300_000;
 /// The most messages whose places are kept before further chunks are not remembered at all: about 40 MiB.
 const MOST_PLACES_EVER: usize = 2 * MOST_PLACES;
-/// The most messages kept of one chunk with the same lane and subject.
+/// The most messages kept of one chunk with the same group and subject.
 const MOST_OF_A_CHUNK: usize = 32;
 /// The most bytes of payload copies, in all and of one message.
 const MOST_COPIED: usize = 8 << 20;
@@ -32,24 +32,24 @@ pub(crate) type Place = (Key, u32);
 
 /// A message of a latched topic, found in a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sighting {
-    pub(crate) lane: LaneId,
-    /// Its subject: a later message of the same lane and subject replaces it.
-    pub(crate) about: u128,
+pub(crate) struct FoundMessage {
+    pub(crate) group: PublisherGroupId,
+    /// Its subject: a later message of the same group and subject replaces it.
+    pub(crate) subject: u128,
     pub(crate) key: Key,
 }
 
-/// A lane, and how many of its messages with the same subject count.
-pub(crate) type Asked = (LaneId, usize);
+/// A group, and how many of its messages with the same subject count.
+pub(crate) type GroupDepth = (PublisherGroupId, usize);
 
 #[derive(Debug, Default)]
 pub(crate) struct Learned(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    lanes: BTreeMap<LaneId, LaneState>,
+    groups: BTreeMap<PublisherGroupId, GroupState>,
     /// The inputs whose chunks were all made unread, because their indexes are wrong.
-    doubted: BTreeSet<u32>,
+    wrong_indexes: BTreeSet<u32>,
     /// Chunks that cannot be read.
     broken: BTreeMap<u32, Fault>,
     places: usize,
@@ -57,8 +57,8 @@ struct State {
 }
 
 #[derive(Debug, Default)]
-struct LaneState {
-    /// Chunks that may have messages of the lane but have not been searched, by their place in the forward order.
+struct GroupState {
+    /// Chunks that may have messages of the group but have not been searched, by their place in the forward order.
     unread: BTreeSet<u32>,
     /// Chunks of which only the last messages are kept.
     coarse: BTreeSet<u32>,
@@ -73,96 +73,111 @@ struct Copies {
 }
 
 impl Learned {
-    /// Registers those of these lanes that are not registered yet, with the chunks that may have messages of them: in
-    /// inputs of which the index is doubted all chunks, which become unread for the other lanes too.
+    /// Registers those of these groups that are not registered yet, with the chunks that may have messages of them: in
+    /// inputs whose index is wrong all chunks, which become unread for the other groups too.
     pub(crate) fn register(
         &self,
         contents: &Contents,
-        lanes: impl Iterator<Item = LaneId>,
-        doubted: &BTreeSet<u32>,
+        groups: impl Iterator<Item = PublisherGroupId>,
+        wrong_indexes: &BTreeSet<u32>,
     ) {
-        let strangers = self.strangers(lanes);
-        let mut unread: BTreeMap<LaneId, BTreeSet<u32>> = BTreeMap::new();
-        let mut distrusted: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        let unregistered = self.unregistered(groups);
+        let mut unread: BTreeMap<PublisherGroupId, BTreeSet<u32>> = BTreeMap::new();
+        let mut wrong_chunks: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         for (position, id) in (0..).zip(&contents.forward.chunks) {
-            if strangers.is_empty() && doubted.is_empty() {
+            if unregistered.is_empty() && wrong_indexes.is_empty() {
                 break;
             }
             let chunk = contents.chunk(*id);
-            let is_doubted = doubted.contains(&chunk.input);
-            if is_doubted {
-                distrusted.entry(chunk.input).or_default().insert(position);
+            let has_wrong_index = wrong_indexes.contains(&chunk.input);
+            if has_wrong_index {
+                wrong_chunks
+                    .entry(chunk.input)
+                    .or_default()
+                    .insert(position);
             }
-            let mut add = |lane: LaneId| unread.entry(lane).or_default().insert(position);
-            if let Some(channels) = chunk.channels().filter(|_| !is_doubted) {
-                let lanes = channels.filter_map(|it| contents.lane_of(chunk.input, it));
-                for lane in lanes.filter(|lane| strangers.contains(lane)) {
-                    add(lane);
+            let mut add =
+                |group: PublisherGroupId| unread.entry(group).or_default().insert(position);
+            if let Some(channels) = chunk.channels().filter(|_| !has_wrong_index) {
+                let groups = channels.filter_map(|it| contents.group_of(chunk.input, it));
+                for group in groups.filter(|group| unregistered.contains(group)) {
+                    add(group);
                 }
             } else {
                 let channels = &contents.input(chunk.input).channels;
-                for lane in channels.lanes().filter(|lane| strangers.contains(lane)) {
-                    add(lane);
+                for group in channels
+                    .groups()
+                    .filter(|group| unregistered.contains(group))
+                {
+                    add(group);
                 }
             }
         }
-        for lane in strangers {
-            self.meet(lane, unread.remove(&lane).unwrap_or_default());
+        for group in unregistered {
+            self.insert_group(group, unread.remove(&group).unwrap_or_default());
         }
-        for (input, chunks) in distrusted {
-            let lanes = contents.input(input).channels.lanes().collect();
-            self.distrust(input, &chunks, &lanes);
+        for (input, chunks) in wrong_chunks {
+            let groups = contents.input(input).channels.groups().collect();
+            self.mark_index_wrong(input, &chunks, &groups);
         }
     }
 
-    /// Those of these lanes that are not registered yet.
-    fn strangers(&self, lanes: impl Iterator<Item = LaneId>) -> BTreeSet<LaneId> {
+    /// Those of these groups that are not registered yet.
+    fn unregistered(
+        &self,
+        groups: impl Iterator<Item = PublisherGroupId>,
+    ) -> BTreeSet<PublisherGroupId> {
         let state = self.lock();
-        let is_new = |lane: &LaneId| !state.lanes.contains_key(lane);
-        lanes.filter(is_new).collect()
+        let is_new = |group: &PublisherGroupId| !state.groups.contains_key(group);
+        groups.filter(is_new).collect()
     }
 
-    /// Registers a lane with the chunks that may have messages of it.
-    fn meet(&self, lane: LaneId, unread: BTreeSet<u32>) {
-        let new = || LaneState {
+    /// Registers a group with the chunks that may have messages of it.
+    fn insert_group(&self, group: PublisherGroupId, unread: BTreeSet<u32>) {
+        let new = || GroupState {
             unread,
-            ..LaneState::default()
+            ..GroupState::default()
         };
-        self.lock().lanes.entry(lane).or_insert_with(new);
+        self.lock().groups.entry(group).or_insert_with(new);
     }
 
     /// The last chunk before `below` that has not been searched.
-    pub(crate) fn unread(&self, lane: LaneId, below: u32) -> Option<u32> {
+    pub(crate) fn unread(&self, group: PublisherGroupId, below: u32) -> Option<u32> {
         let state = self.lock();
-        let unread = &state.lanes.get(&lane)?.unread;
+        let unread = &state.groups.get(&group)?.unread;
         unread.range(..below).next_back().copied()
     }
 
-    /// How many chunks of a lane at `from` or later have not been searched. Counting all of them takes no time.
-    pub(crate) fn count_unread_from(&self, lane: LaneId, from: u32) -> usize {
+    /// How many chunks of a group at `from` or later have not been searched. Counting all of them takes no time.
+    pub(crate) fn count_unread_from(&self, group: PublisherGroupId, from: u32) -> usize {
         let state = self.lock();
-        let unread = state.lanes.get(&lane).map(|lane| &lane.unread);
+        let unread = state.groups.get(&group).map(|group| &group.unread);
         unread.map_or(0, |unread| match from {
             0 => unread.len(),
             from => unread.range(from..).count(),
         })
     }
 
-    /// The chunks of a lane that have not been searched, in forward order.
-    pub(crate) fn all_unread(&self, lane: LaneId) -> Vec<u32> {
+    /// The chunks of a group that have not been searched, in forward order.
+    pub(crate) fn all_unread(&self, group: PublisherGroupId) -> Vec<u32> {
         let state = self.lock();
-        let lane = state.lanes.get(&lane);
-        lane.map_or_else(Vec::new, |lane| lane.unread.iter().copied().collect())
+        let group = state.groups.get(&group);
+        group.map_or_else(Vec::new, |group| group.unread.iter().copied().collect())
     }
 
-    /// Makes chunks of a doubted input unread for lanes that are registered: the lists by which they were passed over or
-    /// searched may be wrong. Does nothing if that was done before.
-    fn distrust(&self, input: u32, chunks: &BTreeSet<u32>, lanes: &BTreeSet<LaneId>) {
+    /// Makes the chunks of an input whose index is wrong unread for the registered groups: the lists by which they were
+    /// skipped or searched may be wrong. Does nothing if that was done before.
+    fn mark_index_wrong(
+        &self,
+        input: u32,
+        chunks: &BTreeSet<u32>,
+        groups: &BTreeSet<PublisherGroupId>,
+    ) {
         let mut state = self.lock();
-        if state.doubted.insert(input) {
-            for lane in lanes {
-                if let Some(lane) = state.lanes.get_mut(lane) {
-                    lane.unread.extend(chunks);
+        if state.wrong_indexes.insert(input) {
+            for group in groups {
+                if let Some(group) = state.groups.get_mut(group) {
+                    group.unread.extend(chunks);
                 }
             }
         }
@@ -174,14 +189,14 @@ impl Learned {
     }
 
     /// The last coarse chunk before `below`.
-    pub(crate) fn coarse(&self, lane: LaneId, below: u32) -> Option<u32> {
+    pub(crate) fn coarse(&self, group: PublisherGroupId, below: u32) -> Option<u32> {
         let state = self.lock();
-        let coarse = &state.lanes.get(&lane)?.coarse;
+        let coarse = &state.groups.get(&group)?.coarse;
         coarse.range(..below).next_back().copied()
     }
 
     /// The last `keep` messages of each subject at or before `at`, grouped by subject.
-    pub(crate) fn last(&self, (lane, keep): Asked, at: Time<Ros>) -> Vec<(u128, Vec<Place>)> {
+    pub(crate) fn last(&self, (group, keep): GroupDepth, at: Time<Ros>) -> Vec<(u128, Vec<Place>)> {
         let end = Key {
             time: at,
             input: u32::MAX,
@@ -189,31 +204,41 @@ impl Learned {
             record: u32::MAX,
         };
         let state = self.lock();
-        let Some(lane) = state.lanes.get(&lane) else {
+        let Some(group) = state.groups.get(&group) else {
             return Vec::new();
         };
-        let last = lane.known.iter().map(|(about, places)| {
+        let last = group.known.iter().map(|(subject, places)| {
             let before = places.range(..=(end, u32::MAX)).rev();
-            (*about, before.take(keep).copied().collect())
+            (*subject, before.take(keep).copied().collect())
         });
         last.collect()
     }
 
-    /// Remembers that the chunk at `position` has been searched for these lanes, unless too much is kept already.
-    /// `sightings` are all their messages in it.
-    pub(crate) fn note(&self, (position, id): (u32, u32), lanes: &[Asked], sightings: &[Sighting]) {
-        let mut by_kind: BTreeMap<(LaneId, u128), BTreeSet<Key>> = BTreeMap::new();
-        for sighting in sightings {
-            let kind = (sighting.lane, sighting.about);
-            by_kind.entry(kind).or_default().insert(sighting.key);
+    /// Remembers that the chunk at `position` has been searched for these groups, unless too much is kept already.
+    /// `found_messages` are all their messages in it.
+    pub(crate) fn mark_searched(
+        &self,
+        (position, id): (u32, u32),
+        groups: &[GroupDepth],
+        found_messages: &[FoundMessage],
+    ) {
+        let mut by_subject: BTreeMap<(PublisherGroupId, u128), BTreeSet<Key>> = BTreeMap::new();
+        for found_message in found_messages {
+            let subject = (found_message.group, found_message.subject);
+            by_subject
+                .entry(subject)
+                .or_default()
+                .insert(found_message.key);
         }
         let mut state = self.lock();
         let state = &mut *state;
-        for (lane, keep) in lanes {
-            let Some(known) = state.lanes.get_mut(lane) else {
+        for (group, keep) in groups {
+            let Some(known) = state.groups.get_mut(group) else {
                 continue;
             };
-            let mut found = by_kind.range((*lane, 0)..=(*lane, u128::MAX)).peekable();
+            let mut found = by_subject
+                .range((*group, 0)..=(*group, u128::MAX))
+                .peekable();
             if state.places > MOST_PLACES_EVER && found.peek().is_some() {
                 continue;
             }
@@ -223,13 +248,13 @@ impl Learned {
             } else {
                 MOST_OF_A_CHUNK.max(*keep)
             };
-            for ((_, about), keys) in found {
+            for ((_, subject), keys) in found {
                 let mut kept = keys.len();
                 if kept > most {
                     kept = *keep;
                     known.coarse.insert(position);
                 }
-                let places = known.known.entry(*about).or_default();
+                let places = known.known.entry(*subject).or_default();
                 let before = places.len();
                 places.extend(keys.iter().rev().take(kept).map(|key| (*key, id)));
                 state.places += places.len() - before;
@@ -238,7 +263,7 @@ impl Learned {
     }
 
     /// Remembers that a chunk cannot be read.
-    pub(crate) fn give_up(&self, chunk: u32, fault: Fault) {
+    pub(crate) fn mark_broken(&self, chunk: u32, fault: Fault) {
         self.lock().broken.insert(chunk, fault);
     }
 

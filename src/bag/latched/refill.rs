@@ -9,10 +9,10 @@ use bytes::Bytes;
 
 use super::learned::{Learned, Place};
 use crate::bag::damage::{Damage, DamageKind, Fault};
-use crate::bag::decompress::budget::{Meter, Owned};
+use crate::bag::decompress::budget::{CountedBytes, Meter};
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::{Chunk, Contents};
-use crate::bag::index::merge_topics::LaneId;
+use crate::bag::index::merge_topics::PublisherGroupId;
 use crate::bag::message::{Key, Message};
 use crate::bag::walk::entries::{Entry, channel, message};
 use crate::time::{Ros, Time};
@@ -22,8 +22,8 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The most damaged places that are reported.
 const MOST_REPORTS: usize = 100_000;
 
-/// Where a message is, sorted by age: the last time in its chunk, the chunk, its key and its lane.
-type Found = (Time<Ros>, u32, Key, LaneId);
+/// Where a message is, sorted by age: the last time in its chunk, the chunk, its key and its group.
+type Found = (Time<Ros>, u32, Key, PublisherGroupId);
 
 /// Opens chunks for one look-up.
 pub(crate) struct Reader<'a> {
@@ -74,13 +74,13 @@ impl<'a> Reader<'a> {
     /// all small ones, because transforms matter more than an old map.
     pub(crate) fn read(
         mut self,
-        places: &BTreeMap<(LaneId, u128), BTreeSet<Place>>,
+        places: &BTreeMap<(PublisherGroupId, u128), BTreeSet<Place>>,
     ) -> (Vec<Message>, Vec<Damage>) {
         let mut found: Vec<Found> = Vec::new();
-        for ((lane, _), keys) in places {
+        for ((group, _), keys) in places {
             for (key, id) in keys {
                 let end = self.contents.chunk(*id).place.latest();
-                found.push((end, *id, *key, *lane));
+                found.push((end, *id, *key, *group));
             }
         }
         found.sort_unstable();
@@ -94,10 +94,10 @@ impl<'a> Reader<'a> {
         };
         let left = self.read_up_to(&large, (u64::MAX, most), &mut messages);
         if !left.is_empty() {
-            let lanes = left
+            let groups = left
                 .iter()
-                .filter_map(|(.., lane)| self.contents.lanes.get(lane.index()));
-            let topics = lanes.filter_map(|lane| self.contents.topics.get(lane.topic.index()));
+                .filter_map(|(.., group)| self.contents.groups.get(group.index()));
+            let topics = groups.filter_map(|group| self.contents.topics.get(group.topic.index()));
             let names: BTreeSet<&str> = topics.map(|topic| topic.name.as_str()).collect();
             let names = Vec::from_iter(names).join(", ");
             tracing::warn!(
@@ -126,14 +126,14 @@ impl<'a> Reader<'a> {
         let mut left = Vec::new();
         let mut open: Option<(u32, Bytes)> = None;
         for one in found.iter().rev() {
-            let (_, id, key, lane) = *one;
+            let (_, id, key, group) = *one;
             if self.copied >= most && !messages.is_empty() {
                 left.push(*one);
                 continue;
             }
             let known = self.learned.copy(key);
             let is_known = known.is_some();
-            let message = known.or_else(|| self.find(id, (key, lane), &mut open));
+            let message = known.or_else(|| self.find(id, (key, group), &mut open));
             let Some(message) = message else { continue };
             let length = message.payload.len() as u64;
             let is_last_chance = size == u64::MAX && messages.is_empty();
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
                 let copy = Message { payload, ..message };
                 self.learned.keep(copy);
             }
-            let payload = Bytes::from_owner(Owned { bytes, permit });
+            let payload = Bytes::from_owner(CountedBytes { bytes, permit });
             messages.push(Message { payload, ..message });
         }
         left.reverse();
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
     fn find(
         &mut self,
         id: u32,
-        (key, lane): (Key, LaneId),
+        (key, group): (Key, PublisherGroupId),
         open: &mut Option<(u32, Bytes)>,
     ) -> Option<Message> {
         if open.as_ref().is_none_or(|(known, _)| *known != id) {
@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
             record: key.record,
             at: key.record,
         };
-        let is_it = |channel| self.contents.lane_of(chunk.input, channel) == Some(lane);
+        let is_it = |channel| self.contents.group_of(chunk.input, channel) == Some(group);
         let message = message(self.contents, chunk, bytes, entry);
         let message = message.filter(|_| channel(bytes, entry).is_some_and(is_it));
         if message.is_none() {
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
                 self.broken.insert(id);
                 // What the system could not read now it may be able to read later.
                 if fault.kind != DamageKind::Unreadable {
-                    self.learned.give_up(id, fault.clone());
+                    self.learned.mark_broken(id, fault.clone());
                 }
                 self.report(chunk, fault);
                 None

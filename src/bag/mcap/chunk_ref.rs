@@ -8,11 +8,11 @@ use crate::time::{Ros, Time, TimeRange};
 
 /// How messages are stored in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
+pub(crate) enum Storage {
     /// In a chunk record.
     Chunk,
     /// As a run of records outside chunks.
-    Loose,
+    OutsideChunks,
 }
 
 /// What is known about the messages of one channel in a chunk.
@@ -28,7 +28,7 @@ pub(crate) struct Indexed {
 /// A chunk or a run of records outside chunks: where it is and which times it covers.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkRef {
-    pub(crate) form: Form,
+    pub(crate) storage: Storage,
     /// The offset of the chunk record, or of the first record of the run; and the length including frames.
     pub(crate) offset: u64,
     pub(crate) length: u64,
@@ -62,7 +62,7 @@ impl ChunkRef {
     }
 
     /// Whether its channels are unknown until it is opened.
-    pub(crate) fn is_untold(&self) -> bool {
+    pub(crate) fn has_unknown_channels(&self) -> bool {
         self.message_indexes.is_empty() && !self.is_empty()
     }
 }

@@ -147,7 +147,7 @@ pub(crate) fn times(source: &Source, chunk: &ChunkRef) -> Option<TimeRange> {
 
 /// The message indexes that follow a chunk.
 #[derive(Debug, Default)]
-pub(crate) struct Behind {
+pub(crate) struct FollowingIndexes {
     /// For each channel: the offset of its message index and the number of messages listed.
     pub(crate) listed: BTreeMap<u16, (u64, u64)>,
     /// The range that covers the first and last entry of every message index.
@@ -156,12 +156,12 @@ pub(crate) struct Behind {
 
 /// Reads the heads, first entries and last entries of the message indexes that follow a chunk. `left` is decremented
 /// for each message index. The error says what is wrong with them.
-pub(crate) fn behind(
+pub(crate) fn following_indexes(
     window: &mut Window<'_>,
     chunk: &ChunkRef,
     left: &mut usize,
-) -> Result<Behind, String> {
-    let mut found = Behind::default();
+) -> Result<FollowingIndexes, String> {
+    let mut found = FollowingIndexes::default();
     let mut at = chunk.offset.saturating_add(chunk.length);
     loop {
         let head = window.get(at, FRAME + 6).unwrap_or_default();

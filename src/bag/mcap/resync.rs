@@ -22,7 +22,7 @@ const STRIDE: usize = 256 << 10;
 /// The first place at or after `from` where a record begins that ends by `to`. A message counts only if its channel is
 /// in `channels`; if `channels` is empty, any channel counts.
 pub(crate) fn next_record(
-    (window, looks): (&mut Window<'_>, &mut Looks<'_>),
+    (window, windows): (&mut Window<'_>, &mut CandidateWindows<'_>),
     channels: &Channels,
     from: u64,
     to: u64,
@@ -38,7 +38,7 @@ pub(crate) fn next_record(
             let is_maybe = block
                 .get(i..i + FRAME)
                 .is_some_and(|frame| matches!(frame[0], 1..=0x0F) && frame[5..] == [0; 4]);
-            if is_maybe && is_record(looks, channels, at + i as u64, to) {
+            if is_maybe && is_record(windows, channels, at + i as u64, to) {
                 return Some(at + i as u64);
             }
         }
@@ -49,22 +49,22 @@ pub(crate) fn next_record(
 
 /// The windows through which a candidate is read: for its head, its second block, its third block and what follows it.
 /// They are kept for the next candidate, which is only a few bytes further on.
-pub(crate) type Looks<'a> = [Window<'a>; 4];
+pub(crate) type CandidateWindows<'a> = [Window<'a>; 4];
 
-fn is_record(looks: &mut Looks<'_>, channels: &Channels, at: u64, to: u64) -> bool {
-    let Some(frame) = Frame::read(&mut looks[0], at) else {
+fn is_record(windows: &mut CandidateWindows<'_>, channels: &Channels, at: u64, to: u64) -> bool {
+    let Some(frame) = Frame::read(&mut windows[0], at) else {
         return false;
     };
     let Some(end) = frame.end(to) else {
         return false;
     };
-    adds_up(looks, channels, frame)
-        && (end == to || Frame::read(&mut looks[3], end).is_some_and(|next| is_likely(next, to)))
+    has_valid_body(windows, channels, frame)
+        && (end == to || Frame::read(&mut windows[3], end).is_some_and(|next| is_likely(next, to)))
 }
 
 /// Whether the body has the structure of its kind.
-fn adds_up(looks: &mut Looks<'_>, channels: &Channels, frame: Frame) -> bool {
-    let head = looks[0].get(frame.body(), LONGEST_CHUNK_HEADER);
+fn has_valid_body(windows: &mut CandidateWindows<'_>, channels: &Channels, frame: Frame) -> bool {
+    let head = windows[0].get(frame.body(), LONGEST_CHUNK_HEADER);
     let head = head.unwrap_or_default().to_vec();
     let mut fields = Fields(&head);
     match frame.opcode {
@@ -82,14 +82,14 @@ fn adds_up(looks: &mut Looks<'_>, channels: &Channels, frame: Frame) -> bool {
             let entries = fields.u16().and_then(|_| fields.u32());
             entries.is_ok_and(|bytes| u64::from(bytes) + 6 == frame.length && bytes % 16 == 0)
         }
-        op::SCHEMA => fields.u16().is_ok() && blocks(looks, frame, 2),
+        op::SCHEMA => fields.u16().is_ok() && has_three_blocks(windows, frame, 2),
         op::CHANNEL => {
             let ids = fields.u16().and_then(|_| fields.u16());
-            ids.is_ok() && blocks(looks, frame, 4)
+            ids.is_ok() && has_three_blocks(windows, frame, 4)
         }
         op::DATA_END => frame.length == 4,
         op::FOOTER => {
-            let magic = looks[3].get(frame.body() + 20, MAGIC.len());
+            let magic = windows[3].get(frame.body() + 20, MAGIC.len());
             frame.length == 20 && magic.unwrap_or_default() == MAGIC
         }
         _ => false,
@@ -97,10 +97,10 @@ fn adds_up(looks: &mut Looks<'_>, channels: &Channels, frame: Frame) -> bool {
 }
 
 /// Whether three blocks, each with its length in front, fill the body from an offset on.
-fn blocks(looks: &mut Looks<'_>, frame: Frame, from: u64) -> bool {
+fn has_three_blocks(windows: &mut CandidateWindows<'_>, frame: Frame, from: u64) -> bool {
     let mut at = frame.body() + from;
     let end = frame.body() + frame.length;
-    for window in looks.iter_mut().take(3) {
+    for window in windows.iter_mut().take(3) {
         let length = window.get(at, 4).unwrap_or_default();
         let Ok(length) = Fields(length).u32() else {
             return false;

@@ -77,26 +77,26 @@ impl Metadata {
     /// Parses the text of a `metadata.yaml`. Time and memory are bounded for any text.
     pub fn parse(text: &str) -> Result<Self, MetadataError> {
         let document: Option<Document> = yaml::read(text)?;
-        let about = document.and_then(|document| document.rosbag2_bagfile_information);
-        about.map(About::metadata).ok_or(MetadataError::Foreign)
+        let info = document.and_then(|document| document.rosbag2_bagfile_information);
+        info.map(BagInfo::metadata).ok_or(MetadataError::Foreign)
     }
 }
 
 #[derive(Deserialize)]
 struct Document {
-    rosbag2_bagfile_information: Option<About>,
+    rosbag2_bagfile_information: Option<BagInfo>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct About {
+struct BagInfo {
     version: Option<u64>,
     storage_identifier: Option<String>,
     relative_file_paths: Option<Vec<String>>,
     files: Option<Vec<Split>>,
     compression_format: Option<String>,
     compression_mode: Option<String>,
-    topics_with_message_count: Option<Vec<Counted>>,
+    topics_with_message_count: Option<Vec<TopicCount>>,
     message_count: Option<u64>,
     ros_distro: Option<String>,
 }
@@ -107,27 +107,27 @@ struct Split {
 }
 
 #[derive(Deserialize)]
-struct Counted {
-    topic_metadata: Recorded,
+struct TopicCount {
+    topic_metadata: TopicFields,
     #[serde(default)]
     message_count: Option<u64>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Recorded {
+struct TopicFields {
     name: String,
     #[serde(rename = "type")]
     type_name: String,
     serialization_format: String,
-    offered_qos_profiles: Offers,
+    offered_qos_profiles: OfferedProfiles,
     type_description_hash: Option<String>,
 }
 
 /// Up to version 8 the profiles are YAML inside a string; from version 9 on they are nodes.
 #[derive(Deserialize, Default)]
 #[serde(untagged)]
-enum Offers {
+enum OfferedProfiles {
     Nodes(Vec<RecordedProfile>),
     Text(String),
     #[default]
@@ -135,7 +135,7 @@ enum Offers {
     Other(IgnoredAny),
 }
 
-impl About {
+impl BagInfo {
     fn metadata(self) -> Metadata {
         let listed = self.relative_file_paths.unwrap_or_default();
         let files = self.files.unwrap_or_default();
@@ -151,14 +151,14 @@ impl About {
             } else {
                 listed
             },
-            topics: topics.into_iter().map(Counted::topic).collect(),
+            topics: topics.into_iter().map(TopicCount::topic).collect(),
             message_count: self.message_count,
             ros_distro: self.ros_distro.filter(|name| !name.is_empty()),
         }
     }
 }
 
-impl Counted {
+impl TopicCount {
     fn topic(self) -> MetadataTopic {
         let recorded = self.topic_metadata;
         MetadataTopic {
@@ -166,9 +166,11 @@ impl Counted {
             type_name: recorded.type_name,
             encoding: recorded.serialization_format,
             offered_qos: match recorded.offered_qos_profiles {
-                Offers::Nodes(profiles) => profiles.iter().map(RecordedProfile::qos).collect(),
-                Offers::Text(text) => Qos::parse_offers(&text),
-                Offers::Nothing | Offers::Other(_) => Vec::new(),
+                OfferedProfiles::Nodes(profiles) => {
+                    profiles.iter().map(RecordedProfile::qos).collect()
+                }
+                OfferedProfiles::Text(text) => Qos::parse_offers(&text),
+                OfferedProfiles::Nothing | OfferedProfiles::Other(_) => Vec::new(),
             },
             type_hash: recorded
                 .type_description_hash

@@ -65,9 +65,12 @@ impl Listing {
     }
 
     /// Entries that have the name of a recording not known yet, but are not files.
-    pub(crate) fn gone(&self, known: &mut Known) -> Vec<Missing> {
-        let gone = self.no_files.iter();
-        gone.filter(|it| known.is_new(&it.path)).cloned().collect()
+    pub(crate) fn new_missing(&self, known: &mut Known) -> Vec<Missing> {
+        let missing = self.no_files.iter();
+        missing
+            .filter(|it| known.is_new(&it.path))
+            .cloned()
+            .collect()
     }
 
     pub(crate) fn has_no_files(&self) -> bool {

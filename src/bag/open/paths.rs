@@ -22,28 +22,28 @@ use crate::untrusted::FileName;
 
 /// Whether a recording was named by the user, or found in a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Standing {
+pub(crate) enum SourceOrigin {
     Named,
-    Part,
+    Directory,
 }
 
 /// The recordings that the user named, opened.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
-    pub(crate) sources: Vec<(Source, Standing)>,
+    pub(crate) sources: Vec<(Source, SourceOrigin)>,
     /// The errors of parts of directories that cannot be played.
     pub(crate) refused: Vec<BagError>,
     pub(crate) damage: Vec<Damage>,
     pub(crate) notes: Vec<Note>,
     /// The message counts of directories.
-    pub(crate) counted: Vec<Counted>,
+    pub(crate) counted: Vec<DirectoryCount>,
     /// The topics in `metadata.yaml`, for what the recordings leave out.
     pub(crate) topics: Vec<MetadataTopic>,
 }
 
 /// The number of messages that a `metadata.yaml` gives for the files of its directory.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct DirectoryCount {
     pub(crate) dir: PathBuf,
     pub(crate) told: u64,
     pub(crate) files: HashSet<FileName>,
@@ -63,7 +63,7 @@ impl Inputs {
                 inputs.take_directory(path, opening, pool)?;
             } else {
                 let source = inputs.take_file(path, opening, pool)?;
-                inputs.sources.push((source, Standing::Named));
+                inputs.sources.push((source, SourceOrigin::Named));
             }
         }
         Ok(inputs)
@@ -79,14 +79,15 @@ impl Inputs {
         self.notes.extend(directory.notes);
         let told = directory.metadata.as_ref().and_then(|it| it.message_count);
         // If a part is missing, that is reported anyway.
-        self.counted.extend(
-            told.filter(|_| directory.missing.is_empty())
-                .map(|told| Counted {
-                    dir: path.to_owned(),
-                    told,
-                    files: directory.files.iter().map(FileName::from).collect(),
-                }),
-        );
+        self.counted
+            .extend(
+                told.filter(|_| directory.missing.is_empty())
+                    .map(|told| DirectoryCount {
+                        dir: path.to_owned(),
+                        told,
+                        files: directory.files.iter().map(FileName::from).collect(),
+                    }),
+            );
         self.topics
             .extend(directory.metadata.into_iter().flat_map(|it| it.topics));
         self.damage
@@ -98,7 +99,7 @@ impl Inputs {
             }));
         for path in directory.files {
             match self.take_file(&path, opening, pool) {
-                Ok(source) => self.sources.push((source, Standing::Part)),
+                Ok(source) => self.sources.push((source, SourceOrigin::Directory)),
                 Err(error) => self.refuse(&path.into(), error),
             }
         }

@@ -189,7 +189,7 @@ impl Directory {
         // A list names the files that there should be. Without a list, only the names in the directory show that a file
         // is missing.
         if listed.is_empty() {
-            missing.extend(listing.gone(&mut known));
+            missing.extend(listing.new_missing(&mut known));
         }
         Ok(Self {
             files,

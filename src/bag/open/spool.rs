@@ -115,7 +115,7 @@ fn spool_into(dir: &Path, path: &Path, on_progress: Progress<'_>) -> Result<Spoo
     }
     let packed = File::open(path).map_err(fail)?;
     let of = packed.metadata().map_err(fail)?.len();
-    let work = Work {
+    let unpacking = Unpacking {
         path,
         dir,
         of,
@@ -123,10 +123,10 @@ fn spool_into(dir: &Path, path: &Path, on_progress: Progress<'_>) -> Result<Spoo
     };
     let mut input = Decoder::new(packed).map_err(fail)?;
     // Checked before anything is stored: the first bytes show whether it is a recording.
-    work.expect_magic(&mut input)?;
-    let mut file = tempfile::tempfile_in(dir).map_err(|source| work.store(source))?;
-    let (bytes, damage) = work.pour(&mut input, &mut file, on_progress)?;
-    file.rewind().map_err(|source| work.store(source))?;
+    unpacking.expect_magic(&mut input)?;
+    let mut file = tempfile::tempfile_in(dir).map_err(|source| unpacking.store(source))?;
+    let (bytes, damage) = unpacking.unpack(&mut input, &mut file, on_progress)?;
+    file.rewind().map_err(|source| unpacking.store(source))?;
     Ok(Spooled {
         file,
         bytes,
@@ -141,7 +141,7 @@ fn limit(of: u64) -> u64 {
 
 /// The unpacking of one file.
 #[derive(Debug)]
-struct Work<'a> {
+struct Unpacking<'a> {
     path: &'a Path,
     dir: &'a Path,
     /// The size of the compressed file, in bytes.
@@ -152,7 +152,7 @@ struct Work<'a> {
 
 type Input = Decoder<'static, BufReader<File>>;
 
-impl Work<'_> {
+impl Unpacking<'_> {
     /// Reads the magic at the front.
     fn expect_magic(&self, input: &mut Input) -> Result<(), SpoolError> {
         let refuse = |found: String, hint| {
@@ -176,7 +176,7 @@ impl Work<'_> {
 
     /// Unpacks what follows the magic, to the end or to where the stream breaks. Returns the number of bytes, including
     /// the magic, and the damage if the stream broke.
-    fn pour(
+    fn unpack(
         &self,
         input: &mut Input,
         out: &mut File,
@@ -407,27 +407,27 @@ mod tests {
     }
 
     /// Unpacks 300 kB into `out`, with a limit of `limit` bytes.
-    fn poured(out: &mut File, limit: u64) -> Result<u64, SpoolError> {
+    fn unpack_limited(out: &mut File, limit: u64) -> Result<u64, SpoolError> {
         let stream = packed(&recording(300_000));
         let place = place(&stream);
-        let work = Work {
+        let unpacking = Unpacking {
             path: &place.path,
             dir: Path::new("/some/tmp"),
             of: stream.len() as u64,
             limit,
         };
         let mut input = Decoder::new(File::open(&place.path).unwrap()).unwrap();
-        work.expect_magic(&mut input)?;
-        let poured = work.pour(&mut input, out, &mut |_, _| ControlFlow::Continue(()));
-        poured.map(|(bytes, _)| bytes)
+        unpacking.expect_magic(&mut input)?;
+        let unpacked = unpacking.unpack(&mut input, out, &mut |_, _| ControlFlow::Continue(()));
+        unpacked.map(|(bytes, _)| bytes)
     }
 
     #[test]
     fn no_byte_beyond_the_limit_is_written() {
         let mut out = tempfile::tempfile().unwrap();
-        assert_eq!(poured(&mut out, 300_000).unwrap(), 300_000);
+        assert_eq!(unpack_limited(&mut out, 300_000).unwrap(), 300_000);
         let mut out = tempfile::tempfile().unwrap();
-        let error = poured(&mut out, 299_999).unwrap_err();
+        let error = unpack_limited(&mut out, 299_999).unwrap_err();
         assert!(matches!(error, SpoolError::TooLarge { .. }), "{error}");
         assert!(out.metadata().unwrap().len() <= 299_999);
     }
@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_that_names_the_folder_and_has_a_hint() {
         let mut full = File::options().write(true).open("/dev/full").unwrap();
-        let error = poured(&mut full, u64::MAX).unwrap_err();
+        let error = unpack_limited(&mut full, u64::MAX).unwrap_err();
         let text = error.to_string();
         assert!(
             text.starts_with("/some/tmp: ") && text.contains("hint: let TMPDIR"),

@@ -12,9 +12,9 @@ use std::{fmt, io};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use super::learner::Learner;
-use super::progress::{Front, Reach};
+use super::progress::{CueProgress, Reach};
 use super::request::{CueAt, Cued, Waker};
-use super::worker::{BATCH, Feed, Job, Work, internal};
+use super::worker::{BATCH, Feed, Job, Worker, internal};
 use crate::bag::decompress::budget::{Budget, Meter, Usage};
 use crate::bag::message::TopicId;
 use crate::bag::recording::Bag;
@@ -87,19 +87,19 @@ impl Cues {
         at: CueAt,
         spawn: impl FnOnce(Job) -> io::Result<JoinHandle<()>>,
     ) -> Cue {
-        self.reap();
+        self.join_finished();
         if at.refill && at.only.is_none() && self.learner.is_none() {
             self.learner = Some(Learner::start(&self.bag, &self.topics, &self.budget));
         }
         let meter = Meter::new(&self.budget);
         let (send, batches) = bounded(QUEUE);
         let is_hungry = Arc::new(AtomicBool::new(true));
-        let front = Front::new();
+        let progress = CueProgress::new();
         let feed = Feed {
             bag: self.bag.clone(),
             last: None,
-            come_to: None,
-            front: Arc::clone(&front),
+            last_time: None,
+            progress: Arc::clone(&progress),
             batch: Vec::with_capacity(BATCH),
             batches: Some(send),
             is_hungry: Arc::clone(&is_hungry),
@@ -107,18 +107,18 @@ impl Cues {
             wake: Arc::clone(&self.wake),
             stop: self.stop.clone(),
         };
-        let work = Work {
+        let worker = Worker {
             bag: self.bag.clone(),
             topics: self.selected(at.only),
             meter: Arc::clone(&meter),
             most_held: self.budget.limit / 2,
         };
-        match spawn(Box::new(move || work.run(at, feed))) {
+        match spawn(Box::new(move || worker.run(at, feed))) {
             Ok(worker) => self.workers.push((worker, Arc::clone(&meter))),
             Err(error) => {
                 let detail = format!("nothing is read: no thread can be started: {error}");
                 let damage = internal(&self.bag, None, detail);
-                return Cue::hand_fed([Cued::Damage(damage)]);
+                return Cue::from_items([Cued::Damage(damage)]);
             }
         }
         Cue {
@@ -126,7 +126,7 @@ impl Cues {
             batches,
             is_hungry,
             meter: Some(meter),
-            lead: Some((self.reach.clone(), front)),
+            lead: Some((self.reach.clone(), progress)),
         }
     }
 
@@ -156,7 +156,7 @@ impl Cues {
         self.learner.as_ref().is_some_and(Learner::is_busy)
     }
 
-    fn reap(&mut self) {
+    fn join_finished(&mut self) {
         let finished = self
             .workers
             .extract_if(.., |(worker, _)| worker.is_finished());
@@ -193,15 +193,15 @@ pub struct Cue {
     batches: Receiver<Vec<Cued>>,
     is_hungry: Arc<AtomicBool>,
     meter: Option<Arc<Meter>>,
-    lead: Option<(Reach, Arc<Front>)>,
+    lead: Option<(Reach, Arc<CueProgress>)>,
 }
 
 impl Cue {
     /// Marks this cue as the one that is played: [`Cues::reach`] reports how far it has read, until it is dropped or
     /// another cue leads.
     pub fn lead(&self) {
-        if let Some((reach, front)) = &self.lead {
-            reach.follow(front);
+        if let Some((reach, progress)) = &self.lead {
+            reach.follow(progress);
         }
     }
 
@@ -228,7 +228,7 @@ impl Cue {
     }
 
     /// A cue of these items followed by the end, without a bag: for tests.
-    pub fn hand_fed(items: impl IntoIterator<Item = Cued>) -> Self {
+    pub fn from_items(items: impl IntoIterator<Item = Cued>) -> Self {
         let (_, nothing) = bounded(0);
         let batch = items.into_iter().collect::<Vec<_>>().into_iter();
         let mut cue = Self::of(nothing);
@@ -258,8 +258,8 @@ impl Drop for Cue {
         if let Some(meter) = &self.meter {
             meter.close();
         }
-        if let Some((reach, front)) = &self.lead {
-            reach.leave(front);
+        if let Some((reach, progress)) = &self.lead {
+            reach.leave(progress);
         }
     }
 }

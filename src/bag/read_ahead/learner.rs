@@ -27,11 +27,11 @@ impl Learner {
     /// Starts the thread. If it cannot be started, jumps open the chunks themselves.
     pub(crate) fn start(bag: &Bag, topics: &Selection, budget: &Arc<Budget>) -> Self {
         let meter = Meter::unbounded();
-        let account = Meter::new(budget);
+        let shared_meter = Meter::new(budget);
         let (bag, topics, own) = (bag.clone(), topics.clone(), Arc::clone(&meter));
         let work = move || {
             step_far_back();
-            bag.learn_latched(&topics, account.limit() / SHARE, (&account, &own));
+            bag.learn_latched(&topics, shared_meter.limit() / SHARE, (&shared_meter, &own));
         };
         let spawned = Builder::new().name("bag-learn".to_owned()).spawn(work);
         if let Err(error) = &spawned {

@@ -1,7 +1,7 @@
 //! [`Reach`]: how far the read-ahead has come, for display.
 //!
-//! Each cue has a front of its own, so nothing of an older cue is shown. Only the receiver knows which cue is played;
-//! it calls [`Cue::lead`](super::cue::Cue::lead). Cues for reads elsewhere do not lead, nor does the cue of the next
+//! Each cue has its own [`CueProgress`], so nothing of an older cue is shown. Only the receiver knows which cue is
+//! played; it calls [`Cue::lead`](super::cue::Cue::lead). Cues for reads elsewhere do not lead, nor does the cue of the next
 //! lap, which is read while the current lap is played.
 
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,30 +12,32 @@ use crate::time::{Ros, Time};
 /// How far the leading cue has read. Cheap to clone; readable from any thread at any time.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    leader: Arc<Mutex<Option<Arc<Front>>>>,
+    leader: Arc<Mutex<Option<Arc<CueProgress>>>>,
 }
 
 impl Reach {
     /// The time of the last message that the leading cue has queued. When the cue has been read to its end: the end of
     /// its range in the direction of play. `None` if it has queued nothing yet, or if no cue leads.
     pub fn get(&self) -> Option<Time<Ros>> {
-        self.lock().as_ref().and_then(|front| front.get())
+        self.lock().as_ref().and_then(|progress| progress.get())
     }
 
     /// The look-up of latched messages for which the leading cue is waiting; `None` if it is not.
     pub fn looking_up(&self) -> Option<LookUp> {
-        self.lock().as_ref().and_then(|front| front.looking_up())
+        self.lock()
+            .as_ref()
+            .and_then(|progress| progress.looking_up())
     }
 
-    pub(crate) fn follow(&self, front: &Arc<Front>) {
-        *self.lock() = Some(Arc::clone(front));
+    pub(crate) fn follow(&self, progress: &Arc<CueProgress>) {
+        *self.lock() = Some(Arc::clone(progress));
     }
 
-    pub(crate) fn leave(&self, front: &Arc<Front>) {
-        self.lock().take_if(|leader| Arc::ptr_eq(leader, front));
+    pub(crate) fn leave(&self, progress: &Arc<CueProgress>) {
+        self.lock().take_if(|leader| Arc::ptr_eq(leader, progress));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<Front>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<CueProgress>>> {
         // Nothing panics while the lock is held.
         self.leader.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -52,13 +54,13 @@ pub struct LookUp {
 
 /// How far one cue has read.
 #[derive(Debug)]
-pub(crate) struct Front {
+pub(crate) struct CueProgress {
     /// In nanoseconds.
     time: AtomicI64,
     look_up: Mutex<Option<LookUp>>,
 }
 
-impl Front {
+impl CueProgress {
     const NOWHERE: i64 = i64::MIN;
 
     pub(crate) fn new() -> Arc<Self> {

@@ -1,4 +1,4 @@
-//! The thread behind a cue: [`Work`] reads, [`Feed`] queues what was read.
+//! The thread behind a cue: [`Worker`] reads, [`Feed`] queues what was read.
 //!
 //! However a worker ends, its feed is dropped after it. So a cue never waits for a worker that is gone, and a panic is
 //! reported as damage instead of looking like the end of the recording.
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 
 use super::priority::step_back;
-use super::progress::{Front, LookUp};
+use super::progress::{CueProgress, LookUp};
 use super::request::{CueAt, Cued, Waker};
 use crate::bag::damage::{Damage, DamageKind};
 use crate::bag::decompress::budget::Meter;
@@ -42,14 +42,14 @@ pub(crate) fn internal(bag: &Bag, last: Option<Key>, detail: impl Into<String>) 
 }
 
 /// What a worker reads.
-pub(crate) struct Work {
+pub(crate) struct Worker {
     pub(crate) bag: Bag,
     pub(crate) topics: Selection,
     pub(crate) meter: Arc<Meter>,
     pub(crate) most_held: u64,
 }
 
-impl Work {
+impl Worker {
     /// Reads until the end, or until the cue is gone.
     pub(crate) fn run(&self, at: CueAt, feed: Feed) {
         let _busy = self.meter.begin();
@@ -63,15 +63,15 @@ impl Work {
 
     /// Queues the refills; false if the cue is gone.
     fn refill(&self, at: CueAt, feed: &mut Feed) -> bool {
-        let tell = |done, of| {
+        let on_progress = |done, of| {
             let look_up = LookUp { done, of };
-            feed.front.look_up(Some(look_up).filter(|_| done < of));
+            feed.progress.look_up(Some(look_up).filter(|_| done < of));
         };
-        let accounts = (&self.meter, &tell as &dyn Fn(usize, usize));
+        let meter_and_progress = (&self.meter, &on_progress as &dyn Fn(usize, usize));
         let found = self
             .bag
-            .latched_metered(&self.topics, at.from.time(), accounts);
-        feed.front.look_up(None);
+            .latched_metered(&self.topics, at.from.time(), meter_and_progress);
+        feed.progress.look_up(None);
         let (messages, damage) = found;
         let damage = damage.into_iter().map(Cued::Damage);
         // Latched messages exactly at the start are read as ordinary messages.
@@ -92,7 +92,7 @@ impl Work {
         let mut cursor = cursor
             .holding(self.most_held)
             .metered(Arc::clone(&self.meter))
-            .with_crew(Arc::clone(&feed.is_short));
+            .with_decompressors(Arc::clone(&feed.is_short));
         loop {
             if let Some(cost) = cursor.cost_ahead() {
                 // Opening a chunk takes time, so what has been read is handed over first.
@@ -109,7 +109,7 @@ impl Work {
                         Direction::Forward => at.range.stop(),
                         Direction::Reverse => at.range.start(),
                     };
-                    return feed.read_out(exit);
+                    return feed.finish(exit);
                 }
             };
             if !feed.send(item) {
@@ -125,8 +125,8 @@ pub(crate) struct Feed {
     /// The key of the last message or refill read.
     pub(crate) last: Option<Key>,
     /// The time of the last message read, refills not counted.
-    pub(crate) come_to: Option<Time<Ros>>,
-    pub(crate) front: Arc<Front>,
+    pub(crate) last_time: Option<Time<Ros>>,
+    pub(crate) progress: Arc<CueProgress>,
     pub(crate) batch: Vec<Cued>,
     /// `None` only during the drop.
     pub(crate) batches: Option<Sender<Vec<Cued>>>,
@@ -144,7 +144,7 @@ impl Feed {
             self.last = Some(message.key);
         }
         if let Cued::Message(message) = &item {
-            self.come_to = Some(message.key.time);
+            self.last_time = Some(message.key.time);
         }
         self.batch.push(item);
         let is_wanted = self.batch.len() >= BATCH || self.is_hungry.load(Ordering::SeqCst);
@@ -152,9 +152,9 @@ impl Feed {
     }
 
     /// Hands over the rest: there are no more messages up to `exit`.
-    fn read_out(&mut self, exit: Time<Ros>) {
+    fn finish(&mut self, exit: Time<Ros>) {
         if self.flush() {
-            self.front.set(exit);
+            self.progress.set(exit);
         }
     }
 
@@ -175,8 +175,8 @@ impl Feed {
                 recv(self.stop) -> _ => false,
             },
         };
-        if let Some(time) = self.come_to.filter(|_| is_sent) {
-            self.front.set(time);
+        if let Some(time) = self.last_time.filter(|_| is_sent) {
+            self.progress.set(time);
         }
         // A receiver that finds the queue empty sets `is_hungry` and looks once more, so one of the two sides sees the
         // other.

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use super::decompressors::Decompressors;
 use super::head::{Head, Slot};
 use super::loader::Loader;
-use super::open_chunk::{Keep, OpenChunk, Share};
+use super::open_chunk::{KeptPart, OpenChunk, ShareSize};
 use super::selection::{Bounds, Direction, Selection};
 use super::upcoming::Waiting;
 use crate::bag::damage::Damage;
@@ -55,7 +55,7 @@ pub(crate) enum Step {
 
 /// What the next step has to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ahead {
+enum NextStep {
     Damage,
     Open(u32),
     Reload(usize),
@@ -102,7 +102,7 @@ impl Cursor {
     }
 
     /// The same cursor with threads that decompress ahead while `is_wanted` is true.
-    pub(crate) fn with_crew(mut self, is_wanted: Arc<AtomicBool>) -> Self {
+    pub(crate) fn with_decompressors(mut self, is_wanted: Arc<AtomicBool>) -> Self {
         self.loader.decompressors = Some(Decompressors::new(is_wanted));
         self
     }
@@ -138,11 +138,11 @@ impl Cursor {
     /// How many bytes, as declared, the next step will decompress: 0 if decompression has begun already; `None` if the
     /// step opens no chunk.
     pub(crate) fn cost_ahead(&mut self) -> Option<u64> {
-        let id = match self.ahead() {
+        let id = match self.next_step() {
             // Its bytes are counted already.
-            Ahead::Open(id) if self.has_begun(id) => return Some(0),
-            Ahead::Open(id) => id,
-            Ahead::Reload(slot) => {
+            NextStep::Open(id) if self.has_begun(id) => return Some(0),
+            NextStep::Open(id) => id,
+            NextStep::Reload(slot) => {
                 // A cursor that reloads shares has no room to decompress ahead; chunks begun would only use up memory.
                 self.loader.decompressors = None;
                 let chunk = &self.slot(slot)?.chunk;
@@ -158,44 +158,46 @@ impl Cursor {
 
     /// Does one thing: opens a chunk or yields an item.
     pub(crate) fn step(&mut self) -> Step {
-        match self.ahead() {
-            Ahead::Damage => match self.damage.pop_front() {
+        match self.next_step() {
+            NextStep::Damage => match self.damage.pop_front() {
                 Some(damage) => Step::Item(Err(damage)),
                 None => Step::Opened,
             },
-            Ahead::Open(id) => {
+            NextStep::Open(id) => {
                 self.waiting
                     .pass(&self.loader.contents, &self.loader.selection);
                 self.open(id);
                 Step::Opened
             }
-            Ahead::Reload(slot) => {
+            NextStep::Reload(slot) => {
                 self.reload(slot);
                 Step::Opened
             }
-            Ahead::Message(slot) => match self.take(slot) {
+            NextStep::Message(slot) => match self.take(slot) {
                 Some(message) => Step::Item(Ok(message)),
                 None => Step::Opened,
             },
-            Ahead::End => Step::End,
+            NextStep::End => Step::End,
         }
     }
 
-    fn ahead(&self) -> Ahead {
+    fn next_step(&self) -> NextStep {
         if !self.damage.is_empty() {
-            return Ahead::Damage;
+            return NextStep::Damage;
         }
         let head = self.heads.peek();
         if let Some((id, edge)) = self.waiting.next()
             && head.is_none_or(|head| !self.direction.is_before(head.key, edge))
         {
-            return Ahead::Open(id);
+            return NextStep::Open(id);
         }
-        let Some(head) = head else { return Ahead::End };
+        let Some(head) = head else {
+            return NextStep::End;
+        };
         let slot = head.slot;
         match self.slot(slot).map(|slot| &slot.chunk) {
-            Some(chunk) if chunk.is_ready() => Ahead::Message(slot),
-            _ => Ahead::Reload(slot),
+            Some(chunk) if chunk.is_ready() => NextStep::Message(slot),
+            _ => NextStep::Reload(slot),
         }
     }
 
@@ -205,10 +207,10 @@ impl Cursor {
         // The list of a chunk's messages takes at most half the size of the chunk.
         let is_room = self.held + size + size / 2 <= self.most_held / 2;
         let keep = if self.held == 0 || is_room || self.is_sole_giant(size) {
-            Keep::Whole
+            KeptPart::Whole
         } else {
             let most = self.share(id);
-            Keep::Share(Share { most, least: 0 })
+            KeptPart::Share(ShareSize { most, least: 0 })
         };
         let chunk = match self.loader.load(id, self.bounds, keep) {
             Some(Ok((chunk, faults))) => {
@@ -223,7 +225,7 @@ impl Cursor {
             self.open.push(None);
             self.open.len() - 1
         });
-        self.settle(at, slot);
+        self.put_back(at, slot);
     }
 
     /// Whether the chunk is larger than half of the bound, and no other open chunk is. It is then kept whole: otherwise
@@ -280,13 +282,13 @@ impl Cursor {
         let bounds = last.map_or(self.bounds, |key| self.bounds.after(key, self.direction));
         let size = self.loader.contents.chunk(id).cost();
         let loaded = if self.is_sole_giant(size) && !chunk.is_spilled() {
-            self.loader.load(id, bounds, Keep::Whole)
+            self.loader.load(id, bounds, KeptPart::Whole)
         } else {
             self.loader.load_share(chunk, bounds, share)
         };
         match loaded {
             // Faults of the chunk were reported when it was first opened.
-            Some(Ok((chunk, _))) => self.settle(at, Slot { chunk, last }),
+            Some(Ok((chunk, _))) => self.put_back(at, Slot { chunk, last }),
             Some(Err(damage)) => {
                 self.damage.push_back(damage);
                 self.free.push(at);
@@ -297,8 +299,8 @@ impl Cursor {
 
     /// The next share of a chunk that is open. If the chunk is parked, its next message is due: the share then has at
     /// least that message.
-    fn next_share(&self, chunk: &OpenChunk) -> Share {
-        Share {
+    fn next_share(&self, chunk: &OpenChunk) -> ShareSize {
+        ShareSize {
             most: self.share(chunk.id),
             least: usize::from(chunk.is_parked()),
         }
@@ -330,7 +332,7 @@ impl Cursor {
     }
 
     /// Puts a chunk back among the open ones, or drops it if it has no more messages.
-    fn settle(&mut self, at: usize, slot: Slot) {
+    fn put_back(&mut self, at: usize, slot: Slot) {
         if let Some(key) = slot.next_key(&self.loader.contents, self.direction) {
             self.held += slot.chunk.cost();
             self.heads.push(Head {

@@ -11,15 +11,15 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::bag::damage::Fault;
-use crate::bag::decompress::budget::{Meter, Owned};
+use crate::bag::decompress::budget::{CountedBytes, Meter};
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::Contents;
 
 /// The number of threads, and the largest number of chunks begun at once.
-const HANDS: usize = 2;
+const THREADS: usize = 2;
 const MOST: usize = 8;
 
-type Read = Result<Owned, Fault>;
+type Read = Result<CountedBytes, Fault>;
 
 /// Decompresses ahead. The threads are started when they are first needed.
 pub(crate) struct Decompressors {
@@ -27,7 +27,7 @@ pub(crate) struct Decompressors {
     is_wanted: Arc<AtomicBool>,
     /// `None` until the first chunk is begun, and during the drop.
     requests: Option<Sender<(u32, Sender<Read>)>>,
-    hands: Vec<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
     /// The chunks that are being decompressed or done, in the order in which the cursor will take them.
     begun: VecDeque<(u32, Receiver<Read>)>,
 }
@@ -37,7 +37,7 @@ impl Decompressors {
         Self {
             is_wanted,
             requests: None,
-            hands: Vec::new(),
+            threads: Vec::new(),
             begun: VecDeque::new(),
         }
     }
@@ -59,7 +59,7 @@ impl Decompressors {
     /// Begins to decompress a chunk.
     pub(crate) fn begin(&mut self, id: u32, contents: &Arc<Contents>, meter: &Arc<Meter>) {
         if self.requests.is_none() {
-            self.hire(contents, meter);
+            self.start_threads(contents, meter);
         }
         let (done, result) = bounded(1);
         let requests = self.requests.as_ref();
@@ -77,9 +77,9 @@ impl Decompressors {
         result.recv().ok()
     }
 
-    fn hire(&mut self, contents: &Arc<Contents>, meter: &Arc<Meter>) {
+    fn start_threads(&mut self, contents: &Arc<Contents>, meter: &Arc<Meter>) {
         let (requests, asked) = bounded::<(u32, Sender<Read>)>(MOST);
-        for _ in 0..HANDS {
+        for _ in 0..THREADS {
             let (asked, contents) = (asked.clone(), Arc::clone(contents));
             let meter = Arc::clone(meter);
             let work = move || {
@@ -95,9 +95,9 @@ impl Decompressors {
                 }
             };
             let named = std::thread::Builder::new().name("bag-decompress".to_owned());
-            self.hands.extend(named.spawn(work));
+            self.threads.extend(named.spawn(work));
         }
-        self.requests = (!self.hands.is_empty()).then_some(requests);
+        self.requests = (!self.threads.is_empty()).then_some(requests);
     }
 }
 
@@ -105,9 +105,9 @@ impl Drop for Decompressors {
     fn drop(&mut self) {
         self.requests = None;
         self.begun.clear();
-        for hand in self.hands.drain(..) {
+        for thread in self.threads.drain(..) {
             // A panic has been reported by its thread.
-            let _ = hand.join();
+            let _ = thread.join();
         }
     }
 }

@@ -121,7 +121,7 @@ pub(crate) fn scan(
         scan.report(Fault::new(DamageKind::UnknownChannel, detail));
     }
     if let Some(detail) = tally.unlisted() {
-        contents.input(chunk.input).doubt();
+        contents.input(chunk.input).mark_index_wrong();
         scan.report(Fault::new(DamageKind::Index, detail));
     } else if let Some(detail) = tally.miscounted().filter(|_| is_whole && unknown == 0) {
         scan.report(Fault::new(DamageKind::Index, detail));

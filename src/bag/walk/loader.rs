@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::decompressors::Decompressors;
-use super::open_chunk::{Keep, OpenChunk, Share, View};
+use super::open_chunk::{KeptPart, OpenChunk, ShareSize, View};
 use super::selection::{Bounds, Direction, Selection};
 use super::spill::{Spill, SpillError, Spilled};
 use crate::bag::damage::{Damage, Fault};
-use crate::bag::decompress::budget::{Meter, Owned};
+use crate::bag::decompress::budget::{CountedBytes, Meter};
 use crate::bag::decompress::chunk::Decoder;
 use crate::bag::index::contents::Contents;
 
@@ -42,7 +42,7 @@ impl Loader {
     }
 
     /// Decompresses a chunk and keeps what `keep` says of its messages within `bounds`.
-    pub(crate) fn load(&mut self, id: u32, bounds: Bounds, keep: Keep) -> Loaded {
+    pub(crate) fn load(&mut self, id: u32, bounds: Bounds, keep: KeptPart) -> Loaded {
         let read = self.decompress(id)?;
         let chunk = self.contents.chunk(id);
         let loaded = read.map(|owned| {
@@ -56,7 +56,12 @@ impl Loader {
 
     /// Loads the next share of an open chunk, whose messages lie within `bounds`: from the temporary file, to which the
     /// messages are written first if they are not there yet.
-    pub(crate) fn load_share(&mut self, chunk: OpenChunk, bounds: Bounds, share: Share) -> Loaded {
+    pub(crate) fn load_share(
+        &mut self,
+        chunk: OpenChunk,
+        bounds: Bounds,
+        share: ShareSize,
+    ) -> Loaded {
         let id = chunk.id;
         let spilled = chunk.into_spilled();
         let spilled = spilled.or_else(|| self.spill(id, bounds));
@@ -65,11 +70,11 @@ impl Loader {
                 Ok(chunk) => return Some(Ok((chunk, Vec::new()))),
                 Err(error) => {
                     let error = self.spill.fail(error);
-                    self.tell(&error);
+                    self.warn_once(&error);
                 }
             }
         }
-        self.load(id, bounds, Keep::Share(share))
+        self.load(id, bounds, KeptPart::Share(share))
     }
 
     /// Decompresses a chunk and writes its messages within `bounds` to the temporary file, if possible.
@@ -82,13 +87,13 @@ impl Loader {
         let spilled = OpenChunk::spill(self.view(), id, &owned, bounds, &mut spill);
         self.spill = spill;
         spilled.unwrap_or_else(|error| {
-            self.tell(&error);
+            self.warn_once(&error);
             None
         })
     }
 
     /// Decompresses a chunk; `None` if the walk is no longer needed.
-    fn decompress(&mut self, id: u32) -> Option<Result<Owned, Fault>> {
+    fn decompress(&mut self, id: u32) -> Option<Result<CountedBytes, Fault>> {
         if self.meter.is_closed() {
             return None;
         }
@@ -108,10 +113,10 @@ impl Loader {
     }
 
     /// Warns once for each bag: each seek makes another cursor.
-    fn tell(&self, error: &SpillError) {
+    fn warn_once(&self, error: &SpillError) {
         if !self
             .contents
-            .is_spill_error_told
+            .is_spill_error_reported
             .swap(true, Ordering::Relaxed)
         {
             tracing::warn!("{error}");

@@ -14,22 +14,22 @@ use super::entries::{Entry, Scan, message, record_length, scan};
 use super::selection::{Bounds, Direction, Selection};
 use super::spill::{Spill, SpillError, Spilled, Window};
 use crate::bag::damage::Fault;
-use crate::bag::decompress::budget::{Meter, Owned, Permit};
+use crate::bag::decompress::budget::{CountedBytes, Meter, Permit};
 use crate::bag::index::contents::{Chunk, Contents};
 use crate::bag::message::{Key, Message};
 
 /// How much of a chunk is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Keep {
+pub(crate) enum KeptPart {
     /// The whole chunk.
     Whole,
     /// A copy of the next messages.
-    Share(Share),
+    Share(ShareSize),
 }
 
 /// How many messages a share has: at most what fits into `most` bytes, but at least `least`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Share {
+pub(crate) struct ShareSize {
     pub(crate) most: u64,
     pub(crate) least: usize,
 }
@@ -52,8 +52,8 @@ pub(crate) struct OpenChunk {
     bytes: Option<Bytes>,
     entries: Vec<Entry>,
     /// The entries that have not been taken yet.
-    ahead: Range<usize>,
-    /// Whether the chunk has messages beyond `ahead`.
+    remaining: Range<usize>,
+    /// Whether the chunk has messages beyond `remaining`.
     has_more: bool,
     /// Where these messages are, unless the chunk has to be decompressed again for them.
     spilled: Option<Spilled>,
@@ -67,15 +67,15 @@ impl OpenChunk {
     pub(crate) fn new(
         view: View<'_>,
         id: u32,
-        owned: Owned,
+        owned: CountedBytes,
         bounds: Bounds,
-        keep: Keep,
+        keep: KeptPart,
     ) -> (Self, Vec<Fault>) {
-        let (found, ahead) = list(view, id, &owned, bounds);
+        let (found, remaining) = list(view, id, &owned, bounds);
         let Scan { entries, faults } = found;
         let open = match keep {
-            Keep::Whole => Self::whole(view.meter, id, owned, (entries, ahead)),
-            Keep::Share(share) => Self::share(view, id, &owned, (&entries, ahead), share),
+            KeptPart::Whole => Self::whole(view.meter, id, owned, (entries, remaining)),
+            KeptPart::Share(share) => Self::share(view, id, &owned, (&entries, remaining), share),
         };
         (open, faults)
     }
@@ -84,12 +84,12 @@ impl OpenChunk {
     pub(crate) fn spill(
         view: View<'_>,
         id: u32,
-        owned: &Owned,
+        owned: &CountedBytes,
         bounds: Bounds,
         spill: &mut Spill,
     ) -> Result<Option<Spilled>, SpillError> {
-        let (found, ahead) = list(view, id, owned, bounds);
-        let entries = found.entries.get(ahead).unwrap_or_default().iter();
+        let (found, remaining) = list(view, id, owned, bounds);
+        let entries = found.entries.get(remaining).unwrap_or_default().iter();
         match view.direction {
             Direction::Forward => spill.write(&owned.bytes, &entries, view.meter),
             Direction::Reverse => spill.write(&owned.bytes, &entries.rev(), view.meter),
@@ -101,7 +101,7 @@ impl OpenChunk {
         view: View<'_>,
         id: u32,
         mut spilled: Spilled,
-        share: Share,
+        share: ShareSize,
     ) -> io::Result<Self> {
         let window = spilled.read((share.most, share.least), view.meter)?;
         let Window { bytes, mut entries } = window;
@@ -115,7 +115,7 @@ impl OpenChunk {
             cost: permit.bytes() + of_bytes,
             has_more: bytes.is_none() || !spilled.is_empty(),
             bytes: bytes.map(Bytes::from_owner),
-            ahead: 0..entries.len(),
+            remaining: 0..entries.len(),
             entries,
             spilled: Some(spilled),
             _permit: permit,
@@ -125,8 +125,8 @@ impl OpenChunk {
     fn whole(
         meter: &Arc<Meter>,
         id: u32,
-        owned: Owned,
-        (entries, ahead): (Vec<Entry>, Range<usize>),
+        owned: CountedBytes,
+        (entries, remaining): (Vec<Entry>, Range<usize>),
     ) -> Self {
         let permit = meter.permit(size_of_entries(&entries));
         Self {
@@ -134,7 +134,7 @@ impl OpenChunk {
             cost: owned.permit.bytes() + permit.bytes(),
             bytes: Some(Bytes::from_owner(owned)),
             entries,
-            ahead,
+            remaining,
             has_more: false,
             spilled: None,
             _permit: permit,
@@ -145,11 +145,11 @@ impl OpenChunk {
     fn share(
         view: View<'_>,
         id: u32,
-        owned: &Owned,
-        (all, ahead): (&[Entry], Range<usize>),
-        Share { most, least }: Share,
+        owned: &CountedBytes,
+        (all, remaining): (&[Entry], Range<usize>),
+        ShareSize { most, least }: ShareSize,
     ) -> Self {
-        let window = all.get(ahead).unwrap_or_default();
+        let window = all.get(remaining).unwrap_or_default();
         let in_order: &mut dyn Iterator<Item = &Entry> = match view.direction {
             Direction::Forward => &mut window.iter(),
             Direction::Reverse => &mut window.iter().rev(),
@@ -182,12 +182,12 @@ impl OpenChunk {
             id,
             cost: permit.bytes() + copied.bytes(),
             bytes: (!is_parked).then(|| {
-                Bytes::from_owner(Owned {
+                Bytes::from_owner(CountedBytes {
                     bytes: copy,
                     permit: copied,
                 })
             }),
-            ahead: 0..entries.len(),
+            remaining: 0..entries.len(),
             has_more: entries.len() < window.len() || is_parked,
             spilled: None,
             entries,
@@ -202,16 +202,16 @@ impl OpenChunk {
 
     /// Whether its next message is at hand.
     pub(crate) fn is_ready(&self) -> bool {
-        self.bytes.is_some() && !self.ahead.is_empty()
+        self.bytes.is_some() && !self.remaining.is_empty()
     }
 
     /// Whether its next message is known but must be loaded first.
     pub(crate) fn is_parked(&self) -> bool {
-        self.bytes.is_none() && !self.ahead.is_empty()
+        self.bytes.is_none() && !self.remaining.is_empty()
     }
 
     /// How many bytes the next share takes; `None` if the chunk has to be decompressed for it.
-    pub(crate) fn cost_of_next(&self, share: Share) -> Option<u64> {
+    pub(crate) fn cost_of_next(&self, share: ShareSize) -> Option<u64> {
         let spilled = self.spilled.as_ref()?;
         Some(spilled.cost((share.most, share.least)))
     }
@@ -233,10 +233,10 @@ impl OpenChunk {
 
     /// The key of its next message, if that is known.
     pub(crate) fn next_key(&self, chunk: &Chunk, direction: Direction) -> Option<Key> {
-        let ahead = self.entries.get(self.ahead.clone())?;
+        let remaining = self.entries.get(self.remaining.clone())?;
         let next = match direction {
-            Direction::Forward => ahead.first(),
-            Direction::Reverse => ahead.last(),
+            Direction::Forward => remaining.first(),
+            Direction::Reverse => remaining.last(),
         };
         next.map(|entry| entry.key(chunk))
     }
@@ -244,8 +244,8 @@ impl OpenChunk {
     /// Takes its next message.
     pub(crate) fn take(&mut self, contents: &Contents, direction: Direction) -> Option<Message> {
         let at = match direction {
-            Direction::Forward => self.ahead.next(),
-            Direction::Reverse => self.ahead.next_back(),
+            Direction::Forward => self.remaining.next(),
+            Direction::Reverse => self.remaining.next_back(),
         };
         let entry = *self.entries.get(at?)?;
         message(
@@ -258,7 +258,7 @@ impl OpenChunk {
 }
 
 /// The messages of a decompressed chunk, and which of them lie within `bounds`.
-fn list(view: View<'_>, id: u32, owned: &Owned, bounds: Bounds) -> (Scan, Range<usize>) {
+fn list(view: View<'_>, id: u32, owned: &CountedBytes, bounds: Bounds) -> (Scan, Range<usize>) {
     let chunk = view.contents.chunk(id);
     let found = scan(view.contents, chunk, view.selection, owned.as_ref());
     let entries = &found.entries;

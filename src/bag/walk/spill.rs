@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::entries::{Entry, record_length};
-use crate::bag::decompress::budget::{Meter, Owned};
+use crate::bag::decompress::budget::{CountedBytes, Meter};
 use crate::time::Time;
 use crate::untrusted::Foreign;
 
@@ -170,7 +170,7 @@ pub(crate) struct Spilled {
 #[derive(Debug)]
 pub(crate) struct Window {
     /// `None` if the next message does not fit; it is then the only entry.
-    pub(crate) bytes: Option<Owned>,
+    pub(crate) bytes: Option<CountedBytes>,
     /// The messages in the order of the walk.
     pub(crate) entries: Vec<Entry>,
 }
@@ -232,7 +232,7 @@ impl Spilled {
         }
         self.at += at as u64;
         self.look_ahead()?;
-        let bytes = Some(Owned { bytes, permit });
+        let bytes = Some(CountedBytes { bytes, permit });
         Ok(Window { bytes, entries })
     }
 

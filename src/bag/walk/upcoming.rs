@@ -153,12 +153,15 @@ fn covering(contents: &Contents, direction: Direction, bounds: Bounds) -> (VecDe
     let (Bound::Included(start) | Bound::Excluded(start)) = start else {
         return (VecDeque::new(), 0);
     };
-    let Order { chunks, reach } = order(contents, direction);
+    let Order {
+        chunks,
+        farthest_keys,
+    } = order(contents, direction);
     let is_before_start =
         |id: &u32| !direction.is_before(start, edge(contents.chunk(*id), direction));
     let cut = chunks.partition_point(is_before_start);
-    let before = chunks.iter().zip(reach).take(cut).rev();
-    let reaching = before.take_while(|(_, reach)| !direction.is_before(**reach, start));
+    let before = chunks.iter().zip(farthest_keys).take(cut).rev();
+    let reaching = before.take_while(|(_, farthest)| !direction.is_before(**farthest, start));
     let mut first = VecDeque::new();
     for (id, _) in reaching {
         if !direction.is_before(far(contents.chunk(*id), direction), start) {

@@ -455,7 +455,7 @@ fn a_cue_can_be_filled_without_a_bag() {
     let bag = bag(&long(1, 2, 3).write());
     let walk = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
     let items: Vec<_> = walk.map(|item| Cued::Message(item.unwrap())).collect();
-    let mut cue = Cue::hand_fed(items.clone());
+    let mut cue = Cue::from_items(items.clone());
     assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
     assert!(matches!(cue.poll(), CuePoll::Item(Cued::Message(_))));
     assert!(matches!(cue.poll(), CuePoll::End));

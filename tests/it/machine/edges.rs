@@ -226,7 +226,7 @@ fn remaining_steps_are_cancelled_when_the_path_is_lost() {
     }
     // A search that has found nothing yet.
     let (_feed, walk) = Cue::channel();
-    let mut cues = vec![walk, Cue::hand_fed([])];
+    let mut cues = vec![walk, Cue::from_items([])];
     let source = Source::new(NAMES, move |_| cues.pop().unwrap());
     let mut machine = Machine::new(paused, source);
     settle(&mut machine, wall(0));
@@ -243,7 +243,7 @@ fn a_message_of_a_topic_without_a_name_is_given_to_the_output_and_not_counted() 
         ..quiet()
     };
     let all = messages(&[1000]);
-    let source = move |at: CueAt| Cue::hand_fed(cue(&all, at));
+    let source = move |at: CueAt| Cue::from_items(cue(&all, at));
     let mut machine = Machine::new(digest, Source::new([""; 0], source));
     let (seen, _) = settle(&mut machine, wall(0));
     assert_eq!(seen.last().map(String::as_str), Some("msg 1000"));
@@ -253,7 +253,7 @@ fn a_message_of_a_topic_without_a_name_is_given_to_the_output_and_not_counted() 
 /// Messages in this order, as from chunks whose indexes have wrong times.
 fn unordered(times: &[i64]) -> Source {
     let items: Vec<Cued> = messages(times).into_iter().map(Cued::Message).collect();
-    Source::new(NAMES, move |_| Cue::hand_fed(items.clone()))
+    Source::new(NAMES, move |_| Cue::from_items(items.clone()))
 }
 
 #[test]

@@ -280,7 +280,7 @@ fn the_player_is_woken_by_the_clock_that_it_follows() {
     let player = Player::new();
     let (transport, lead) = (player.transport(), player.transport().lead().clone());
     let all = messages(&(1000..1900).collect::<Vec<_>>());
-    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at)));
+    let source = Source::new(NAMES, move |at| Cue::from_items(cue(&all, at)));
     let running = player.start(following(), source, Null).unwrap();
     assert_eq!(
         transport.ask(Command::Query).unwrap().status.state,

@@ -139,7 +139,7 @@ fn a_clock_that_waits_for_an_answer_goes_before_its_message_once() {
         let script: Vec<(i64, Act)> = (1..9)
             .map(|n| (1000 * n, Act::Open(Gate::Answer)))
             .collect();
-        let source = move |at| Cue::hand_fed(cue(&all, at));
+        let source = move |at| Cue::from_items(cue(&all, at));
         run_acts(options, source, &script, |event, gates| match event {
             Event::Clock(time) => {
                 opened.push(('c', *time));
@@ -266,7 +266,7 @@ fn a_handle_closes_and_opens_each_gate_by_itself() {
     let both = Gates::OPEN.close(Gate::Path).close(Gate::Answer);
     assert_eq!(gates.closed(), both);
     // What was closed before the start stays closed, besides what the options close.
-    let source = Source::new(NAMES, |_| Cue::hand_fed([]));
+    let source = Source::new(NAMES, |_| Cue::from_items([]));
     let transport = player.transport();
     let start = Options {
         gates: Gates::OPEN.close(Gate::Subscribers),
@@ -310,7 +310,7 @@ proptest! {
         };
         let mut waits = waits.into_iter().cycle();
         let mut waiting: Option<Time<Ros>> = None;
-        run_acts(served, move |at| Cue::hand_fed(cue(&all, at)), &script, |event, gates| {
+        run_acts(served, move |at| Cue::from_items(cue(&all, at)), &script, |event, gates| {
             let is_closed = gates.closed().is_closed(Gate::Answer);
             match event {
                 Event::Message(_, time, _) => {
@@ -414,7 +414,7 @@ fn nothing_overtakes_a_message_that_another_thread_answers() {
             ..Options::new(TimeRange::between(Time::ZERO, ros(18)))
         };
         let walked = all.clone();
-        let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&walked, at)));
+        let source = Source::new(NAMES, move |at| Cue::from_items(cue(&walked, at)));
         let running = player.start(options, source, out).unwrap();
         if intent == Intent::Pause {
             let answer = transport.ask(Command::Step(900)).unwrap();
@@ -442,7 +442,7 @@ fn a_burst_is_answered_when_its_last_message_has_been_sent() {
         ..quiet()
     };
     let all = messages(&[1000, 1100, 1200]);
-    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at)));
+    let source = Source::new(NAMES, move |at| Cue::from_items(cue(&all, at)));
     let mut machine = bagplay::player::Machine::new(paused, source);
     let gates = machine.gates();
     machine.ask(Command::Step(2), Ticket(1), wall(0));

@@ -284,7 +284,7 @@ fn the_thread_answers_every_command_also_after_the_end() {
     let player = Player::new();
     let transport = player.transport();
     let all = messages(&[1000, 1100, 1200, 1300]);
-    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at)));
+    let source = Source::new(NAMES, move |at| Cue::from_items(cue(&all, at)));
     let running = player
         .start(paused(), source, bagplay::output::Null)
         .unwrap();

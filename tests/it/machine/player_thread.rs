@@ -65,7 +65,7 @@ fn topic_counts_can_be_read_while_playing_and_equal_the_report() {
     assert_eq!(transport.topic_counts(), []);
     let mut items = vec![Cued::Refill(message(0, 1))];
     items.extend((1..=3).map(|n| Cued::Message(message(n, n % 2))));
-    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let source = Source::new(["/a", "/b"], move |_| Cue::from_items(items.clone()));
     let running = player.start(paused(), source, Null).unwrap();
     let counts = |sent, refilled| TopicCounts {
         sent,
@@ -98,7 +98,7 @@ fn topic_counts_can_be_read_during_a_send() {
         }
     });
     let items = [1, 2].map(|n| Cued::Message(message(n, 0)));
-    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let source = Source::new(["/a", "/b"], move |_| Cue::from_items(items.clone()));
     let running = player.start(paused(), source, out).unwrap();
     transport.ask(Command::Step(2)).unwrap();
     assert_eq!(seen.load(Ordering::Relaxed), 2);
@@ -112,7 +112,7 @@ fn a_command_is_answered_after_it_took_effect() {
     let transport = player.transport();
     let (out, begun, release) = blocking_output();
     let items = [Cued::Message(message(1, 0))];
-    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let source = Source::new(["/a", "/b"], move |_| Cue::from_items(items.clone()));
     let running = player.start(paused(), source, out).unwrap();
     transport.send(Command::Step(1)).unwrap();
     begun.recv_timeout(PATIENCE).unwrap();
@@ -134,7 +134,7 @@ fn other_commands_are_answered_while_a_step_is_searched_for() {
     let waker = player.waker();
     // Playback has no messages; the test feeds the search for a step back.
     let (feed, search) = Cue::channel();
-    let mut cues = vec![search, Cue::hand_fed([])];
+    let mut cues = vec![search, Cue::from_items([])];
     let source = Source::new(["/a"], move |_| cues.pop().unwrap());
     let running = player.start(paused(), source, Null).unwrap();
     transport.ask(Command::Query).unwrap();
@@ -174,7 +174,7 @@ fn commands_queued_with_a_stop_are_answered_and_have_no_effect() {
     ];
     let answers = requests.map(|command| transport.try_send(command).unwrap().unwrap());
     let items = [1, 2].map(|n| Cued::Message(message(n, 0)));
-    let source = Source::new(["/a"], move |_| Cue::hand_fed(items.clone()));
+    let source = Source::new(["/a"], move |_| Cue::from_items(items.clone()));
     let (report, _) = player.start(looped, source, Null).unwrap().join().unwrap();
     assert_eq!((report.jumps, report.sent), (0, 0));
     assert_eq!(transport.status().unwrap().state, State::Stopped);
@@ -188,7 +188,7 @@ fn a_stop_answers_a_step_that_is_searched_for() {
     let other = player.transport();
     // Playback has no messages; the search for a step back is never fed.
     let (_feed, search) = Cue::channel();
-    let mut cues = vec![search, Cue::hand_fed([])];
+    let mut cues = vec![search, Cue::from_items([])];
     let (tell, opened) = crossbeam_channel::bounded(2);
     let source = Source::new(["/a"], move |_| {
         tell.send(()).unwrap();
@@ -213,7 +213,7 @@ fn the_position_stands_still_while_a_send_blocks() {
     let transport = player.transport();
     let (out, begun, release) = blocking_output();
     let items = [Cued::Message(message(1, 0))];
-    let source = Source::new(["/a", "/b"], move |_| Cue::hand_fed(items.clone()));
+    let source = Source::new(["/a", "/b"], move |_| Cue::from_items(items.clone()));
     let hour = TimeRange::between(at(0), at(3_600_000_000_000));
     let options = Options::new(hour);
     let running = player.start(options, source, out).unwrap();

@@ -152,7 +152,7 @@ pub(crate) fn line(event: &Event) -> String {
 }
 
 pub(crate) fn playing(options: Options, all: Vec<Message>) -> Machine {
-    let source = Source::new(NAMES, move |at| Cue::hand_fed(cue(&all, at)));
+    let source = Source::new(NAMES, move |at| Cue::from_items(cue(&all, at)));
     Machine::new(options, source)
 }
 
@@ -238,7 +238,7 @@ pub(crate) fn check_all(
     script: &[(i64, Command)],
     expected: &str,
 ) -> Machine {
-    let (transcript, machine) = run(options, move |at| Cue::hand_fed(cue(&all, at)), script);
+    let (transcript, machine) = run(options, move |at| Cue::from_items(cue(&all, at)), script);
     compare(&transcript, expected);
     machine
 }
@@ -252,7 +252,7 @@ pub(crate) fn check_acts(
     taken: impl FnMut(&Event, &GateHandle),
     expected: &str,
 ) -> Machine {
-    let source = move |at| Cue::hand_fed(cue(&all, at));
+    let source = move |at| Cue::from_items(cue(&all, at));
     let (transcript, machine) = run_acts(options, source, script, taken);
     compare(&transcript, expected);
     machine
@@ -459,7 +459,7 @@ fn seeks_taken_together_start_one_cue() {
         quiet(),
         move |at| {
             sent.send(at.from).unwrap();
-            Cue::hand_fed(cue(&all, at))
+            Cue::from_items(cue(&all, at))
         },
         &seeks,
     );
@@ -574,7 +574,7 @@ fn each_lap_of_a_loop_starts_at_the_instant_at_which_the_last_one_ended() {
     };
     let (transcript, machine) = run(
         looped,
-        move |at| Cue::hand_fed(cue(&all, at)),
+        move |at| Cue::from_items(cue(&all, at)),
         &[(3500, Command::Stop)],
     );
     let sent: Vec<&str> = transcript
@@ -946,7 +946,7 @@ fn a_loop_without_messages_ends_and_a_loop_of_one_instant_is_slowed_down() {
             pace: Pace::Max,
             ..looped.clone()
         },
-        |_| Cue::hand_fed([]),
+        |_| Cue::from_items([]),
         &[],
     );
     assert_eq!(
@@ -960,7 +960,7 @@ fn a_loop_without_messages_ends_and_a_loop_of_one_instant_is_slowed_down() {
     let all = messages(&[1500]);
     let (_, machine) = run(
         point,
-        move |at| Cue::hand_fed(cue(&all, at)),
+        move |at| Cue::from_items(cue(&all, at)),
         &[(100, Command::Stop)],
     );
     assert!(
@@ -990,7 +990,7 @@ fn messages_out_of_order_never_set_the_clock_back() {
                 pace,
                 ..options()
             },
-            move |_| Cue::hand_fed(items.clone()),
+            move |_| Cue::from_items(items.clone()),
             &[],
         );
         let clocks: Vec<i64> = transcript

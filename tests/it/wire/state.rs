@@ -108,7 +108,7 @@ fn a_new_subscriber_gets_the_state_at_once() {
         intent: bagplay::player::Intent::Pause,
         ..empty
     };
-    let none = |_| bagplay::bag::Cue::hand_fed([]);
+    let none = |_| bagplay::bag::Cue::from_items([]);
     let running = player
         .start(options, Source::new([""; 0], none), Null)
         .unwrap();

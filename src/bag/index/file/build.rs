@@ -11,7 +11,7 @@ use super::scan::{End, Scan};
 use super::summary_section::{Summary, Usable, Why};
 use super::{inspect, missing_definitions, summary_section, verify_chunks, verify_summary};
 use crate::bag::damage::DamageKind;
-use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::parse;
 use crate::bag::mcap::record::{FRAME, Fields};
 use crate::bag::open::error::BagError;
@@ -48,7 +48,7 @@ pub(crate) fn read(source: &Source, opening: &Opening<'_>) -> Result<FileIndex, 
     index.chunks.sort_by_key(|chunk| chunk.offset);
     check_end(source, &mut index);
     match opening.order {
-        MessageOrder::Received => verify_chunks::settle(source, &mut index, opening),
+        MessageOrder::Received => verify_chunks::verify(source, &mut index, opening),
         MessageOrder::Sent => inspect::all(source, &mut index, opening),
     }
     verify_summary::compare_statistics(source, &mut index);
@@ -90,7 +90,7 @@ fn checked(usable: Usable, source: &Source, opening: &Opening<'_>) -> FileIndex 
         index.report(source, at, (DamageKind::Framing, detail));
     }
     let found = index.chunks.len() - listed;
-    let is_chunk = |chunk: &ChunkRef| chunk.form == Form::Chunk;
+    let is_chunk = |chunk: &ChunkRef| chunk.storage == Storage::Chunk;
     if listed > 0 && index.chunks.iter().skip(listed).any(is_chunk) {
         let detail = format!("index lacks {found} of the chunks, which were found all the same");
         index.report(source, data_end, (DamageKind::Index, detail));
@@ -135,7 +135,7 @@ fn scanned(source: &Source, opening: &Opening<'_>, why: Option<Why>) -> FileInde
     {
         index.report(source, offset, (kind, detail));
     }
-    if let Some(more) = inspect::untold(source, &mut index, opening) {
+    if let Some(more) = inspect::unknown_channels(source, &mut index, opening) {
         for (channel, count) in more {
             *counts.entry(channel).or_default() += count;
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcap::records::{Channel, Header, Statistics};
 
 use crate::bag::damage::{Damage, DamageKind, Fault};
-use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::parse::SchemaRecord;
 use crate::bag::mcap::record::FRAME;
 use crate::bag::open::source::Source;
@@ -136,7 +136,7 @@ impl FileIndex {
 
     /// The declared size of all chunks after decompression.
     pub(crate) fn uncompressed(&self) -> u64 {
-        let packed = self.chunks.iter().filter(|it| it.form == Form::Chunk);
+        let packed = self.chunks.iter().filter(|it| it.storage == Storage::Chunk);
         let sizes = packed.map(|chunk| chunk.uncompressed);
         sizes.fold(0, u64::saturating_add)
     }

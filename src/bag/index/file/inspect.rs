@@ -54,15 +54,20 @@ pub(crate) fn all(source: &Source, index: &mut FileIndex, opening: &Opening<'_>)
 }
 
 /// Opens the chunks whose channels no record gives. Returns the counts of their messages; `None` if one cannot be read.
-pub(crate) fn untold(
+pub(crate) fn unknown_channels(
     source: &Source,
     index: &mut FileIndex,
     opening: &Opening<'_>,
 ) -> Option<Counts> {
-    let untold: Vec<usize> = (0..index.chunks.len())
-        .filter(|place| index.chunks.get(*place).is_some_and(ChunkRef::is_untold))
+    let unknown: Vec<usize> = (0..index.chunks.len())
+        .filter(|place| {
+            index
+                .chunks
+                .get(*place)
+                .is_some_and(ChunkRef::has_unknown_channels)
+        })
         .collect();
-    these(source, index, opening, &untold)
+    these(source, index, opening, &unknown)
 }
 
 /// Opens the chunks at these places of the table. Returns the counts of their messages; `None` if one cannot be read.
@@ -121,7 +126,7 @@ pub(crate) fn these(
         for (channel, count) in &seen.counts {
             *counts.entry(*channel).or_default() += u64::from(*count);
         }
-        chunk.adopt(&seen);
+        chunk.set_contents(&seen);
     }
     is_whole.then_some(counts)
 }
@@ -186,8 +191,8 @@ fn is_first<T>(known: &BTreeMap<u16, (usize, T)>, id: u16, place: usize) -> bool
 }
 
 impl ChunkRef {
-    /// Takes over the contents that were found; they count more than what was declared.
-    fn adopt(&mut self, seen: &Found) {
+    /// Replaces what was declared by the contents that were found.
+    fn set_contents(&mut self, seen: &Found) {
         if seen.counts.is_empty() {
             // A chunk that is broken from the start is kept, so that its damage is reported when it is played.
             if seen.is_whole {

@@ -12,12 +12,12 @@ use mcap::records::op;
 use super::file_index::FileIndex;
 use super::inspect::Counts;
 use crate::bag::damage::DamageKind;
-use crate::bag::mcap::chunk_ref::{ChunkRef, Form, Indexed};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Indexed, Storage};
 use crate::bag::mcap::frame::Frame;
 use crate::bag::mcap::limits::{MAX_CHUNK, SLACK};
 use crate::bag::mcap::parse::{self, LONGEST_CHUNK_HEADER, times};
 use crate::bag::mcap::record::{Fields, MESSAGE_HEADER};
-use crate::bag::mcap::resync::{Looks, next_record};
+use crate::bag::mcap::resync::{CandidateWindows, next_record};
 use crate::bag::mcap::window::Window;
 use crate::bag::open::options::Opening;
 use crate::bag::open::source::Source;
@@ -47,7 +47,7 @@ pub(crate) struct Scan<'a> {
     index: &'a mut FileIndex,
     opening: &'a Opening<'a>,
     window: Window<'a>,
-    looks: Looks<'a>,
+    windows: CandidateWindows<'a>,
     run: Option<Run>,
     chunk: Option<Indexes>,
     counts: Counts,
@@ -79,7 +79,7 @@ impl<'a> Scan<'a> {
             index,
             opening,
             window: Window::new(source),
-            looks: [(); 4].map(|()| Window::new(source)),
+            windows: [(); 4].map(|()| Window::new(source)),
             run: None,
             chunk: None,
             counts: Counts::new(),
@@ -117,7 +117,7 @@ impl<'a> Scan<'a> {
                         Behind::Partly
                     });
                     self.close_run();
-                    let windows = (&mut self.window, &mut self.looks);
+                    let windows = (&mut self.window, &mut self.windows);
                     let Some(next) = next_record(windows, &self.index.channels, at + 1, to) else {
                         break End::Cut(at);
                     };
@@ -192,7 +192,7 @@ impl<'a> Scan<'a> {
         self.index
             .count_compression(&header.compression, header.compressed_size);
         self.index.chunks.push(ChunkRef {
-            form: Form::Chunk,
+            storage: Storage::Chunk,
             offset: frame.at,
             length: end - frame.at - (frame.length - length),
             times: times(header.message_start_time, header.message_end_time),
@@ -334,7 +334,7 @@ impl<'a> Scan<'a> {
             offset: 0,
         });
         self.index.chunks.push(ChunkRef {
-            form: Form::Loose,
+            storage: Storage::OutsideChunks,
             offset: run.start,
             length: run.end - run.start,
             times: Some(TimeRange::between(run.first, run.last)),

@@ -9,7 +9,7 @@ use mcap::records::op;
 
 use super::file_index::FileIndex;
 use crate::bag::damage::DamageKind;
-use crate::bag::mcap::chunk_ref::{ChunkRef, Form, Indexed};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Indexed, Storage};
 use crate::bag::mcap::limits::most_indexes;
 use crate::bag::mcap::parse::{self, times};
 use crate::bag::mcap::record::{FRAME, Records, Short};
@@ -201,7 +201,7 @@ impl Reading<'_> {
         self.index
             .count_compression(&record.compression, record.compressed_size);
         self.index.chunks.push(ChunkRef {
-            form: Form::Chunk,
+            storage: Storage::Chunk,
             offset,
             length,
             times,

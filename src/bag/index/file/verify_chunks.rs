@@ -16,9 +16,9 @@ use super::file_index::{FileIndex, IndexOrigin};
 use super::inspect;
 use super::inspect::Counts;
 use crate::bag::damage::DamageKind;
-use crate::bag::mcap::chunk_ref::{ChunkRef, Form};
+use crate::bag::mcap::chunk_ref::{ChunkRef, Storage};
 use crate::bag::mcap::message_index;
-use crate::bag::mcap::message_index::Behind;
+use crate::bag::mcap::message_index::FollowingIndexes;
 use crate::bag::mcap::parse::times;
 use crate::bag::mcap::window::Window;
 use crate::bag::open::options::Opening;
@@ -34,7 +34,7 @@ const MOST_READS: usize = 4096;
 const MOST_OPENED: u64 = 4 << 20;
 
 /// Corrects the index of a file wherever it is found to be wrong, and reports it.
-pub(crate) fn settle(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
+pub(crate) fn verify(source: &Source, index: &mut FileIndex, opening: &Opening<'_>) {
     let listed: usize = index.chunks.iter().map(|it| it.message_indexes.len()).sum();
     let mut verify = Verify {
         source,
@@ -45,11 +45,11 @@ pub(crate) fn settle(source: &Source, index: &mut FileIndex, opening: &Opening<'
         wrong: Vec::new(),
         is_all_asked: false,
     };
-    let is_doubtful = index.origin == IndexOrigin::Scan
+    let is_uncertain = index.origin == IndexOrigin::Scan
         || is_contradictory(index)
         || (verify.doubtful.is_empty() && has_other_room(index));
-    verify.is_all_asked = is_doubtful;
-    let step = if is_doubtful {
+    verify.is_all_asked = is_uncertain;
+    let step = if is_uncertain {
         1
     } else {
         let chunks = index.chunks.len();
@@ -60,14 +60,14 @@ pub(crate) fn settle(source: &Source, index: &mut FileIndex, opening: &Opening<'
     };
     verify.ask(index, step);
     verify.count(index);
-    let doubted: Vec<usize> = verify.wrong.iter().map(|(place, _)| *place).collect();
-    for place in &doubted {
+    let wrong: Vec<usize> = verify.wrong.iter().map(|(place, _)| *place).collect();
+    for place in &wrong {
         if let Some(chunk) = index.chunks.get_mut(*place) {
             chunk.times = None;
         }
     }
-    inspect::these(source, index, opening, &doubted);
-    for place in doubted {
+    inspect::these(source, index, opening, &wrong);
+    for place in wrong {
         let chunk = index.chunks.get_mut(place);
         for indexed in chunk.into_iter().flat_map(|it| &mut it.message_indexes) {
             indexed.offset = 0;
@@ -87,7 +87,7 @@ fn is_contradictory(index: &FileIndex) -> bool {
     let told = times(statistics.message_start_time, statistics.message_end_time);
     let is_timed = used().all(|chunk| chunk.times.is_some());
     let differs = found.reduce(TimeRange::union) != told && is_timed;
-    if used().any(ChunkRef::is_untold) {
+    if used().any(ChunkRef::has_unknown_channels) {
         return differs;
     }
     let mut told: Vec<u16> = used()
@@ -104,18 +104,19 @@ fn has_other_room(index: &FileIndex) -> bool {
     let Some(statistics) = &index.statistics else {
         return false;
     };
-    let is_untold = index.chunks.iter().any(ChunkRef::is_untold);
+    let has_unknown_channels = index.chunks.iter().any(ChunkRef::has_unknown_channels);
     let indexed = index.chunks.iter().flat_map(|it| &it.message_indexes);
     // At this point only chunks that a scan found, and the summary does not list, have counts.
     let found: u64 = indexed.map(|it| u64::from(it.count)).sum();
-    !is_untold && index.lengths.messages.saturating_add(found) != statistics.message_count
+    !has_unknown_channels
+        && index.lengths.messages.saturating_add(found) != statistics.message_count
 }
 
 /// How many messages each channel has, if that is known for all chunks.
 fn counts(index: &FileIndex) -> Option<Counts> {
     let mut counts = Counts::new();
     for chunk in index.chunks.iter().filter(|chunk| !chunk.is_empty()) {
-        if chunk.is_untold() {
+        if chunk.has_unknown_channels() {
             return None;
         }
         for indexed in &chunk.message_indexes {
@@ -131,7 +132,7 @@ fn counts(index: &FileIndex) -> Option<Counts> {
 /// Statistics from the chunks, without times, if the number of messages in every chunk is known.
 pub(crate) fn counted(index: &FileIndex) -> Option<Statistics> {
     let channel_message_counts = counts(index)?;
-    let is_chunk = |chunk: &&ChunkRef| chunk.form == Form::Chunk;
+    let is_chunk = |chunk: &&ChunkRef| chunk.storage == Storage::Chunk;
     let chunks = index.chunks.iter().filter(is_chunk).count();
     Some(Statistics {
         message_count: channel_message_counts.values().sum(),
@@ -175,10 +176,10 @@ impl Verify<'_> {
         let last = index.chunks.len().saturating_sub(1);
         let is_asked = |place: usize, chunk: &ChunkRef| {
             let is_edge = edges.contains(&Some(place)) || place == last;
-            let is_doubtful = is_unsaid(chunk) || doubtful.contains(&chunk.offset);
+            let is_uncertain = lacks_times(chunk) || doubtful.contains(&chunk.offset);
             let is_sampled = (place.is_multiple_of(step) || is_edge)
                 && (self.is_all_asked || is_at_hand(self.source, chunk));
-            is_sampled || is_doubtful
+            is_sampled || is_uncertain
         };
         let (asked, rest): (Vec<usize>, Vec<usize>) = (0..index.chunks.len()).partition(|place| {
             index
@@ -205,11 +206,11 @@ impl Verify<'_> {
     fn compare(&mut self, place: usize, chunk: &mut ChunkRef) {
         // A chunk that has been opened is known.
         let is_indexed = chunk.message_indexes.iter().any(|it| it.offset != 0);
-        if chunk.form != Form::Chunk || !is_indexed || self.left == 0 {
+        if chunk.storage != Storage::Chunk || !is_indexed || self.left == 0 {
             return;
         }
-        let found = message_index::behind(&mut self.window, chunk, &mut self.left);
-        match found.and_then(|found| self.adopt(chunk, &found)) {
+        let found = message_index::following_indexes(&mut self.window, chunk, &mut self.left);
+        match found.and_then(|found| self.set_listed(chunk, &found)) {
             Ok(()) => {}
             Err(_) if self.left == 0 => {}
             Err(detail) => self.wrong.push((place, detail)),
@@ -217,7 +218,7 @@ impl Verify<'_> {
     }
 
     /// Takes over what the message indexes say about a chunk, unless they contradict what is already known.
-    fn adopt(&self, chunk: &mut ChunkRef, found: &Behind) -> Result<(), String> {
+    fn set_listed(&self, chunk: &mut ChunkRef, found: &FollowingIndexes) -> Result<(), String> {
         for indexed in &mut chunk.message_indexes {
             let channel = indexed.channel;
             match found.listed.get(&channel) {
@@ -289,7 +290,7 @@ impl Verify<'_> {
             told(id)
         );
         let chunks = index.chunks.iter().enumerate();
-        let chunks = chunks.filter(|(_, chunk)| chunk.form == Form::Chunk);
+        let chunks = chunks.filter(|(_, chunk)| chunk.storage == Storage::Chunk);
         self.wrong = chunks.map(|(place, _)| (place, detail.clone())).collect();
     }
 
@@ -297,22 +298,27 @@ impl Verify<'_> {
     /// if the statistics do not give the counts of all channels. If a chunk has other times than declared, all are
     /// opened.
     fn open_untold(&mut self, index: &mut FileIndex) {
-        let untold: Vec<usize> = (0..index.chunks.len())
-            .filter(|place| index.chunks.get(*place).is_some_and(ChunkRef::is_untold))
+        let unknown: Vec<usize> = (0..index.chunks.len())
+            .filter(|place| {
+                index
+                    .chunks
+                    .get(*place)
+                    .is_some_and(ChunkRef::has_unknown_channels)
+            })
             .collect();
         let is_counted = index.statistics.as_ref().is_some_and(is_whole);
         let (mut asked, mut rest) = (Vec::new(), Vec::new());
-        let edges = edges(index, ChunkRef::is_untold);
+        let edges = edges(index, ChunkRef::has_unknown_channels);
         let mut left = match self.source.cost() {
             Cost::Remote => 0,
             _ => MOST_OPENED,
         };
-        for place in untold {
+        for place in unknown {
             let Some(chunk) = index.chunks.get(place) else {
                 continue;
             };
             let after = left.checked_sub(chunk.cost());
-            let is_needed = !is_counted || is_unsaid(chunk) || edges.contains(&Some(place));
+            let is_needed = !is_counted || lacks_times(chunk) || edges.contains(&Some(place));
             if is_needed || after.is_some() {
                 left = after.unwrap_or(left);
                 asked.push(place);
@@ -333,7 +339,7 @@ impl Verify<'_> {
             .collect();
         for place in places {
             if let Some(chunk) = index.chunks.get_mut(*place)
-                && is_unsaid(chunk)
+                && lacks_times(chunk)
             {
                 chunk.times = None;
             }
@@ -375,7 +381,7 @@ impl Verify<'_> {
 }
 
 /// Whether the times of a chunk are not declared. Writers put zeros into a chunk without messages.
-fn is_unsaid(chunk: &ChunkRef) -> bool {
+fn lacks_times(chunk: &ChunkRef) -> bool {
     let zero = TimeRange::between(Time::ZERO, Time::ZERO);
     chunk.times.is_none_or(|times| times == zero)
 }
