@@ -13,7 +13,7 @@ mod terminal;
 mod update;
 mod view;
 
-pub use input::action::{Action, BINDINGS, Binding, Bindings, GESTURES, Group};
+pub use input::bindings::{Action, BINDINGS, Binding, Bindings, GESTURES, Group};
 pub use input::bar_config::{Config, ConfigError};
 pub use input::events::{input_events, terminal_hang_up};
 pub use input::goto::ParseTime;

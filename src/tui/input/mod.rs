@@ -1,6 +1,6 @@
 //! Input: keys, the mouse, the configuration, typed times.
 
-pub(super) mod action;
+pub(super) mod bindings;
 pub(super) mod bar_config;
 pub(super) mod events;
 pub(super) mod goto;

@@ -11,7 +11,7 @@ use crate::marks::Mark;
 use crate::player::Command;
 use crate::ros::Qos;
 use crate::time::{Duration, Ros, Time, TimeRange};
-use crate::tui::input::action::Bindings;
+use crate::tui::input::bindings::Bindings;
 use crate::tui::input::goto::ParseTime;
 
 /// Facts that do not change during playback.

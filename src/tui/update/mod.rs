@@ -10,7 +10,7 @@ use super::model::Model;
 use super::view;
 use crate::player::Command;
 use crate::time::{Ros, Time};
-use crate::tui::input::action::Action;
+use crate::tui::input::bindings::Action;
 use crate::tui::input::key::Key;
 use crate::tui::input::mouse::Mouse;
 use crate::tui::model::lane::Lane;

@@ -5,7 +5,7 @@ use ratatui::layout::Position;
 use ratatui::layout::Rect;
 
 use crate::time::{Duration, Ros, Time};
-use crate::tui::input::action::Action;
+use crate::tui::input::bindings::Action;
 use crate::tui::input::mouse::{Gesture, Mouse};
 use crate::tui::model::Model;
 use crate::tui::model::axis::Axis;

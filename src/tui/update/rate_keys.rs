@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::player::{Command, Pace};
 use crate::time::Speed;
-use crate::tui::input::action::Action;
+use crate::tui::input::bindings::Action;
 use crate::tui::model::Model;
 
 /// The range of rates, in millionths.

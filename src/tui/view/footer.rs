@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use super::words;
-use crate::tui::input::action::{Action, rows};
+use crate::tui::input::bindings::{Action, rows};
 use crate::tui::model::Model;
 use crate::tui::model::layers::{Layer, Prompt};
 use crate::tui::model::parts::TopicRow;

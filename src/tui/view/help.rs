@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::overlay::Overlay;
-use crate::tui::input::action::{Action, BINDINGS, GESTURES, rows};
+use crate::tui::input::bindings::{Action, BINDINGS, GESTURES, rows};
 use crate::tui::model::Model;
 
 /// The gap between two columns.
