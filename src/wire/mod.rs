@@ -17,9 +17,10 @@ mod rmw_zenoh;
 mod session;
 
 pub use clock::follow::{ClockSource, Follow};
-pub use clock::payload::{CdrError, ClockBytes, check_cdr, decode_clock, encode_clock};
+pub use clock::payload::{ClockBytes, decode_clock, encode_clock};
 pub use clock::state_message::{ClockMotion, ClockStateMessage};
 pub use clock::state_topic::StateTopic;
+pub use dialect::check_cdr::{CdrError, check_cdr};
 
 pub use dialect::adapt::{Adapted, Samples, adapt, latched_depth};
 pub use dialect::names::check_name;

@@ -1,4 +1,6 @@
 //! The state of latched topics at a position: what a subscriber that joins there would receive.
+//!
+//! `look_up.rs` searches; `learned.rs` is what earlier searches found.
 
 pub(crate) mod learned;
 pub(crate) mod look_up;

@@ -1,4 +1,6 @@
 //! Opens the paths that a user names, as files that are read at positions.
+//!
+//! `paths.rs` begins with what the user named; `source.rs` is the result.
 
 pub(crate) mod error;
 pub(crate) mod file_kind;

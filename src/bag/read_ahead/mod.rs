@@ -1,4 +1,6 @@
 //! Reads ahead of the player, on a thread of its own.
+//!
+//! `cue.rs` is the handle of its receiver and starts the thread; `worker.rs` is that thread.
 
 pub(crate) mod cue;
 pub(crate) mod learner;

@@ -1,4 +1,6 @@
 //! Reads the messages of a bag in order, in either direction.
+//!
+//! `cursor.rs` is the walk; `upcoming.rs` finds the chunks of a position. The order is that of `Key` (`bag/message.rs`).
 
 pub(crate) mod cursor;
 pub(crate) mod decompressors;

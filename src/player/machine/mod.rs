@@ -2,9 +2,10 @@
 //!
 //! [`Machine::advance`] does the earliest thing that is due at `now` and returns what to wait for. `apply` (in
 //! `commands.rs`) takes commands between calls. The rules, in addition to the laws of the segment: the segment
-//! rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open. At the same instant the order is
-//! clock, message, end. The clock is never past a message that has not been published. At the start and after a
-//! jump the order is segment, clock, refills, messages.
+//! rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open ∧ the pace has a speed ∧ no steps are left;
+//! otherwise it is held, and messages that are sent move it. At the same instant the order is clock, message, end; a
+//! message of an earlier time goes before the clock. The clock is never past a message that has not been published. At
+//! the start and after a jump the order is segment, clock, refills, messages.
 
 pub(super) mod answers;
 pub(super) mod clock;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::action::{Action, Bindings, rows};
+use super::bindings::{Action, Bindings, rows};
 use super::key::Keys;
 use crate::tui::model::theme::ThemeName;
 use crate::tui::model::time_format::TimeFormat;

@@ -1,7 +1,7 @@
 //! Input: keys, the mouse, the configuration, typed times.
 
-pub(super) mod bindings;
 pub(super) mod bar_config;
+pub(super) mod bindings;
 pub(super) mod events;
 pub(super) mod goto;
 pub(super) mod key;

@@ -1,4 +1,4 @@
-//! [`Mouse`]: a mouse event and its position. `action.rs` has the help texts, `update/pointer.rs` the reactions.
+//! [`Mouse`]: a mouse event and its position. `bindings.rs` has the help texts, `update/pointer.rs` the reactions.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 

@@ -3,6 +3,7 @@
 //! `update/` changes it when input arrives and returns the effects to carry out ([`Effect`]); `view/` draws it. Neither
 //! uses a terminal or reads a clock.
 
+pub(super) mod ab_loop;
 pub(super) mod axis;
 pub(super) mod glyphs;
 pub(super) mod lane;
@@ -21,13 +22,14 @@ use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, State, Status, TopicCounts};
 use crate::time::{Duration, Ros, Steady, Time, TimeRange};
+use ab_loop::AbLoop;
 use axis::{Axis, ZoomWindow};
 use lane::Lane;
 use layers::Layer;
 use layout::{Layout, Size};
 use log::EventLog;
 use meters::Meters;
-use parts::{AbLoop, Appearance, Drag, Effect, Facts, Subscribers, Target, TopicRow};
+use parts::{Appearance, Drag, Effect, Facts, Subscribers, Target, TopicRow};
 
 /// If the player has not answered for longer than this, its present pace is shown again.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);

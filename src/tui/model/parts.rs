@@ -70,18 +70,6 @@ pub struct Appearance {
     pub time_format: TimeFormat,
 }
 
-/// The A–B loop.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum AbLoop {
-    /// No A–B loop.
-    #[default]
-    None,
-    /// A is set, B is not.
-    A(Time<Ros>),
-    /// From A to B.
-    Ab(TimeRange),
-}
-
 /// The target of a seek, until the player has reached it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Target {

@@ -7,8 +7,9 @@ use crate::marks::Mark;
 use crate::player::{Command, State};
 use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
 use crate::tui::input::goto::{TimeContext, parse_target};
+use crate::tui::model::ab_loop::AbLoop;
 use crate::tui::model::layers::{Layer, Prompt, PromptKind};
-use crate::tui::model::parts::{AbLoop, Effect, Target};
+use crate::tui::model::parts::{Effect, Target};
 use crate::tui::model::{Model, time_format};
 
 /// How many seeks can be undone.

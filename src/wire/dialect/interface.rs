@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::bag::TopicId;
 use crate::ros::{Durability, History, Qos, Reliability};
-use crate::wire::clock::payload::{CdrError, check_cdr};
+use crate::wire::dialect::check_cdr::{CdrError, check_cdr};
 use crate::wire::options::Skipped;
 use crate::wire::rmw_zenoh::attachment::{LENGTH, attachment};
 use crate::wire::rmw_zenoh::gid::Gid;

@@ -1,6 +1,7 @@
 //! How ROS topics are put on zenoh: the dialects, what they share, and what the rest of the wire knows of them.
 
 pub(super) mod adapt;
+pub(super) mod check_cdr;
 pub(super) mod dialects;
 pub(super) mod interface;
 pub(super) mod names;

@@ -3,7 +3,7 @@
 use crate::player::command::Pace;
 use crate::player::level::gates::Gate;
 use crate::player::machine::Machine;
-use crate::time::{Steady, Time};
+use crate::time::{Ros, Steady, Time};
 
 impl Machine {
     /// The instant at which the next message is due.
@@ -17,6 +17,15 @@ impl Machine {
             return self.lead_reaches(next, now).filter(|_| !is_beyond);
         }
         self.segment().wall_at(next)
+    }
+
+    /// The instant at which a message of this time was or is due.
+    pub(crate) fn due_at(&self, t: Time<Ros>) -> Option<Time<Steady>> {
+        if self.is_following() {
+            self.lead_is_at(t)
+        } else {
+            self.segment().wall_at(t)
+        }
     }
 
     /// For a tick and a message due in the same nanosecond: whether the message has the earlier time. At 1000×
@@ -54,7 +63,8 @@ impl Machine {
         end.filter(|_| is_next_beyond)
     }
 
-    /// The segment rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open.
+    /// The segment rolls ⇔ the intent is to play ∧ the cue is primed ∧ all gates are open ∧ the pace has a speed ∧ no
+    /// steps are left.
     pub(crate) fn start_or_stop_rolling(&mut self, now: Time<Steady>) {
         let is_ready = self.is_ready();
         self.conditions.has_read(is_ready);

@@ -105,17 +105,13 @@ impl Machine {
         }
     }
 
+    /// The instant at which the followed clock was or will be at `t`; `None` if it is not known.
+    pub(crate) fn lead_is_at(&self, t: Time<Ros>) -> Option<Time<Steady>> {
+        self.followed.read.and_then(|lead| lead.wall_at(t))
+    }
+
     /// The instant at which the followed clock reaches `t`; `None` if it is not known, or while playback is held.
     pub(crate) fn lead_reaches(&self, t: Time<Ros>, now: Time<Steady>) -> Option<Time<Steady>> {
         self.may_play().then(|| self.followed.reaches(t, now))?
-    }
-
-    /// The instant at which a message of this time was or is due.
-    pub(crate) fn due_at(&self, t: Time<Ros>) -> Option<Time<Steady>> {
-        if self.is_following() {
-            self.followed.read.and_then(|lead| lead.wall_at(t))
-        } else {
-            self.segment().wall_at(t)
-        }
     }
 }
