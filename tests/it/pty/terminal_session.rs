@@ -556,6 +556,12 @@ impl TerminalSession {
         frame
     }
 
+    /// Another session on the network.
+    #[track_caller]
+    pub(crate) fn peer(&self) -> zenoh::Session {
+        peer(self.endpoint.as_deref().expect("a router"))
+    }
+
     /// A subscriber on the network, once it has received the clock.
     #[track_caller]
     pub(crate) fn listener(&self) -> Listener {

@@ -1,11 +1,13 @@
 //! The transport in a terminal: the effects of keys and mouse on the screen and for subscribers.
 
 use bagplay::wire::ClockStateMessage;
+use zenoh::Wait;
 
 use crate::pty::terminal_session::{
     BACKSPACE, END_KEY, ENTER, ESC, Frame, HOME, LEFT, Listener, RIGHT, Received, Recorded,
     TerminalSession, clicked, demo_range, play_demo, since_start,
 };
+use crate::support::network;
 
 const SECOND: i64 = 1_000_000_000;
 const MILLI: i64 = 1_000_000;
@@ -355,6 +357,27 @@ fn the_rate_changes_and_the_measured_rate_is_shown() {
             message.is_some_and(|message| (message.real_time_factor - rate).abs() < 1e-9)
         });
     }
+}
+
+#[test]
+fn a_rate_that_is_too_high_for_a_subscribers_queue_causes_a_warning() {
+    let args = ["-v", "--start-paused", "--topics", "/odom"];
+    let mut session = play_demo(&args).size(200, 30).run();
+    session.wait_text("PAUSED");
+    let node = session.peer();
+    let dds_type = "nav_msgs::msg::dds_::Odometry_";
+    let hash = "RIHS01_3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0";
+    // The token of a test has a depth of ten.
+    let token = network::token(&node, "MS", "/odom", dds_type, hash);
+    let _token = node.liveliness().declare_token(token).wait().unwrap();
+    session.wait_text("subscribes to /odom");
+    session.keys("}}}");
+    let frame = session.wait_text("×8.00");
+    assert!(!frame.has("queues at most"), "{frame}");
+    session.keys("}");
+    session.wait_text(
+        "/listener queues at most 10 messages of /odom, and at this rate 693 arrive per second",
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
@@ -237,8 +238,14 @@ pub(crate) fn hearing(child: &mut Child) -> impl FnMut(&str) + use<> {
 
 /// The installed player with the demo recording; its output goes into pipes.
 pub(crate) fn start_player(args: &[&str]) -> Child {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+    start_player_of(Path::new(demo), args)
+}
+
+/// The same with another recording.
+pub(crate) fn start_player_of(bag: &Path, args: &[&str]) -> Child {
     Command::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap"))
+        .arg(bag)
         .args(args)
         .env_remove("RUST_LOG")
         .env_remove("ROS_DOMAIN_ID")

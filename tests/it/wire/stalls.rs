@@ -8,12 +8,14 @@ use bagplay::ros::{Qos, Reliability};
 use bagplay::time::Time;
 use bagplay::wire::{ClockOptions, WireEvent, WireOutput, encode_clock};
 use crossbeam_channel::Receiver;
+use mcap::Compression;
 use zenoh::Wait;
 use zenoh::sample::Sample;
 
+use crate::support::mcaps::{Files, Note, Spec};
 use crate::support::network::{
     self, CLOCK_KEY, Pipe, STRING, STRING_HASH, free_endpoint, hearing, interrupt, message, number,
-    payload, peer, played, router, start_player, subscribe, summary, take,
+    payload, peer, played, router, start_player, start_player_of, subscribe, summary, take,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -181,6 +183,76 @@ fn a_slow_subscriber_is_not_counted_as_stuck_beside_a_stuck_one() {
     let is_back = |event: &WireEvent| matches!(event, WireEvent::Back { .. });
     let back = events.drain().into_iter().find(is_back);
     assert_eq!(back, None);
+}
+
+/// The program with two topics, once it has reported that the subscriber of the first is stuck. That subscriber then
+/// reads again, so that nothing is left unsent at the end of the run.
+fn play_to_a_stuck_subscriber(args: &[&str]) -> (Child, impl FnMut(&str) + use<>, impl Sized) {
+    // More than all buffers in between can take.
+    let images = |from: u64| {
+        let image = |at| Note::new(0, at, payload(0, 300_000));
+        (from..from + 20).map(image).collect()
+    };
+    let mut chunks: Vec<Vec<Note>> = (1..400).step_by(20).map(images).collect();
+    chunks.push(vec![Note::new(1, 401, payload(0, 8))]);
+    let recording = Files::of([Spec::new(chunks)
+        .compression(Some(Compression::Zstd))
+        .write()]);
+    let endpoint = free_endpoint();
+    let run = ["-v", "--rate", "max", "--stall-timeout", "2"];
+    let network = ["--listen", &endpoint, "--wait-for-subscribers"];
+    let all = [&run[..], args, &network].concat();
+    let mut child = start_player_of(&recording.paths[0], &all);
+    let mut hear = hearing(&mut child);
+    hear("waiting for subscribers");
+    let pipe = Pipe::to(&endpoint);
+    let (stuck, other) = (pipe.peer(), peer(&endpoint));
+    let join = |node: &zenoh::Session, topic: &str| {
+        let subscription = subscribe(node, &format!("0{topic}/{STRING}/{STRING_HASH}"));
+        let token = network::token(node, "MS", topic, STRING, STRING_HASH);
+        (
+            subscription,
+            node.liveliness().declare_token(token).wait().unwrap(),
+        )
+    };
+    let first = join(&stuck, "/t0");
+    hear("subscribes to /t0");
+    pipe.block();
+    // The last that it waited for.
+    let last = join(&other, "/t1");
+    hear("took nothing for");
+    drop(pipe);
+    (child, hear, (recording, stuck, other, first, last))
+}
+
+#[test]
+fn the_summary_has_the_stalls_and_losses_of_the_run_and_of_each_topic() {
+    let (child, _hear, _others) = play_to_a_stuck_subscriber(&["--format", "json"]);
+    let summary = summary(child, 0);
+    let count = |of: &serde_json::Value, what: &str| of[what].as_u64().unwrap();
+    let topic = |name: &str| {
+        let topics = summary["topics"].as_array().unwrap();
+        topics.iter().find(|topic| topic["name"] == name).unwrap()
+    };
+    for all in [&summary, topic("/t0")] {
+        assert_eq!(count(all, "stalled"), 1, "{summary}");
+        assert!((1..400).contains(&count(all, "lost")), "{summary}");
+        assert_eq!(count(all, "possibly_lost"), 0, "{summary}");
+    }
+    for what in ["stalled", "lost", "possibly_lost"] {
+        assert_eq!(count(topic("/t1"), what), 0, "{summary}");
+    }
+    assert_eq!(count(&summary, "unsent_bytes"), 0, "{summary}");
+    assert_eq!(summary["ended"], "end");
+}
+
+#[test]
+fn with_strict_a_loss_ends_the_run_with_an_error() {
+    let (mut child, mut hear, _others) = play_to_a_stuck_subscriber(&["--strict"]);
+    hear("by blocked sends");
+    hear("lost by subscribers that took no data for --stall-timeout");
+    hear("a subscriber missed messages (--strict)");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
 #[test]
