@@ -6,10 +6,10 @@ use ratatui::style::{Modifier, Style};
 
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::Model;
+use crate::tui::model::ab_loop::AbLoop;
 use crate::tui::model::axis::Axis;
 use crate::tui::model::lane::Lane;
 use crate::tui::model::layout::Layout;
-use crate::tui::model::ab_loop::AbLoop;
 
 pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
     if layout.overview.height > 0 {
