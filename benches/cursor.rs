@@ -3,6 +3,8 @@
 //! `cargo bench --bench cursor -- [MB]…` (default 100 and 4000) writes synthetic recordings of about
 //! that size to `$BAGPLAY_BENCH_DIR` or a temporary directory and prints everything in one run. Each is written with
 //! and without message indexes; jumps that give latched topics their state are compared between the sizes.
+//! Directories of which nearly all listed parts are missing are opened, too: the time per part must not grow with their
+//! number.
 //! `BAGPLAY_BENCH_COMPRESSION` is `zstd` (default), `lz4` or `none`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -17,6 +19,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use bagplay::bag::{Bag, CueAt, CuePoll, Cued, Cues, Direction, Selection, StartAt, Waker};
+use bagplay::cli::Findings;
 use bagplay::time::{Time, TimeRange};
 use crossbeam_channel::{Receiver, bounded};
 use mcap::records::{MessageHeader, op};
@@ -59,6 +62,7 @@ fn main() -> Result<()> {
             println!("jumps {kind} message indexes, last size to first: {ratio:.2}");
         }
     }
+    missing_parts()?;
     Ok(())
 }
 
@@ -341,4 +345,36 @@ fn report(what: &str, bytes: usize, started: Instant, bare: f64) {
 
 fn millis(started: Instant) -> f64 {
     started.elapsed().as_secs_f64() * 1e3
+}
+
+/// Opens directories whose `metadata.yaml` lists many parts, of which only the first is there, and folds the damage
+/// into findings.
+fn missing_parts() -> Result<()> {
+    let mut each = Vec::new();
+    for parts in [2_000, 20_000] {
+        let dir = tempfile::tempdir()?;
+        write(&dir.path().join("r_0.mcap"), 1_000_000, true)?;
+        let names: Vec<String> = (0..parts).map(|i| format!("r_{i}.mcap")).collect();
+        let listing = format!(
+            "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: mcap\n  relative_file_paths: [{}]\n",
+            names.join(", ")
+        );
+        std::fs::write(dir.path().join("metadata.yaml"), listing)?;
+        let started = Instant::now();
+        let bag = Bag::open(&[dir.path()])?;
+        let findings = Findings::of(bag.damage());
+        let spent = millis(started);
+        if findings.total() != parts - 1 || findings.list().len() != 1 {
+            bail!("{} findings of {parts} parts", findings.total());
+        }
+        println!("open with {parts} parts, all but one missing: {spent:.1} ms");
+        each.push(spent / parts as f64);
+    }
+    if let [few, many] = each[..] {
+        println!(
+            "missing parts, time per part, 20,000 to 2,000: {:.2}",
+            many / few
+        );
+    }
+    Ok(())
 }

@@ -20,6 +20,19 @@ const FAR: [&[Note]; 2] = [
     &[(1, 1 << 63, 0, "a"), (2, u64::MAX, 5, "l"), (9, 1, 6, "n")],
 ];
 
+/// All messages of a chunk at zero.
+const ZERO: &[Note] = &[
+    (1, 0, 0, "a"),
+    (2, 0, 0, "b"),
+    (1, 0, 0, "c"),
+    (2, 0, 0, "d"),
+];
+
+/// A chunk whose times begin at zero.
+const FROM_ZERO: &[Note] = &[(1, 0, 0, "e"), (2, 4, 4, "f"), (1, 8, 8, "g")];
+
+const AFTER_ZERO: &[Note] = &[(1, 3, 3, "h"), (2, 6, 6, "i"), (9, 9, 9, "j")];
+
 fn due(chunks: &[&[Note]], order: MessageOrder) -> Vec<(Time<Ros>, String, &'static str)> {
     let mut due: Vec<_> = chunks
         .iter()
@@ -132,4 +145,33 @@ fn every_combination_of_features_plays_whole() {
         }
     }
     assert_eq!(seen, 2048 + 256);
+}
+
+/// Zero is a time like any other, also where no message index says what a chunk holds.
+#[test]
+fn chunks_at_time_zero_without_message_indexes_play_whole() {
+    let layouts: [&[&[Note]]; 8] = [
+        &[ZERO],
+        &[ZERO, ZERO],
+        &[ZERO, AFTER_ZERO],
+        &[AFTER_ZERO, ZERO],
+        &[FROM_ZERO],
+        &[FROM_ZERO, AFTER_ZERO],
+        &[AFTER_ZERO, FROM_ZERO],
+        &[AFTER_ZERO, ZERO, FROM_ZERO],
+    ];
+    let is_plain = |it: &Features| !it.padding && !it.attachment && !it.metadata;
+    let all = (0..Features::COUNT).filter_map(Features::nth);
+    let all = all.filter(|it| it.chunked && !it.message_index && is_plain(it));
+    let mut seen = 0;
+    for features in all {
+        for (chunks, n) in layouts.into_iter().zip(0..) {
+            let name = format!("layout {n}, {features:?}");
+            for order in [MessageOrder::Received, MessageOrder::Sent] {
+                check(&name, write(features, chunks), chunks, order);
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 128 * 8 * 2);
 }

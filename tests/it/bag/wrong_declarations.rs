@@ -1,13 +1,13 @@
 //! Indexes, headers and statistics that are wrong: the contents of chunks apply, no message is lost through a wrong
 //! declaration, and the wrong record is named.
 
-use bagplay::bag::{Bag, DamageKind, Direction, Selection, StartAt, TopicId};
+use bagplay::bag::{Bag, DamageKind, Direction, Message, Selection, StartAt, TopicId};
 use bagplay::time::Time;
 use mcap::Compression;
 use mcap::records::op;
 
 use crate::bag::hostile::{base, play, put};
-use crate::support::mcaps::{Note, Place, Spec, at, bag, place, places, record};
+use crate::support::mcaps::{Note, Place, Spec, at, bag, place, places, record, texts};
 
 const MILLI: u64 = 1_000_000;
 
@@ -76,6 +76,57 @@ fn wrong_times_of_chunks_change_neither_messages_nor_order() {
                     }
                     assert!(keys.is_sorted(), "{name}");
                 }
+            }
+        }
+    }
+}
+
+/// The beginning of 2025, in nanoseconds.
+const IN_2025: u64 = 1_735_689_600_000_000_000;
+
+/// A recording of chunks of five messages, one per millisecond from the beginning of 2025. The header and the index of
+/// one chunk give zero as its first and last time.
+fn zero_declared(chunks: u64, wrong: usize, is_indexed: bool, has_statistics: bool) -> Vec<u8> {
+    let note = |i: u64| Note::new(usize::from(i % 2 == 1), IN_2025 + i * MILLI, i.to_string());
+    let chunk = |c: u64| (c * 5..c * 5 + 5).map(note).collect();
+    let spec = Spec::new((0..chunks).map(chunk).collect()).options(|o| {
+        o.emit_message_indexes(is_indexed)
+            .emit_statistics(has_statistics)
+            .calculate_summary_section_crc(false)
+            .calculate_data_section_crc(false)
+    });
+    let mut bytes = spec.write();
+    for opcode in [op::CHUNK, op::CHUNK_INDEX] {
+        let at = place(&bytes, opcode, wrong).at + 9;
+        put(&mut bytes, at, 0);
+        put(&mut bytes, at + 8, 0);
+    }
+    bytes
+}
+
+#[test]
+fn a_chunk_declared_at_zero_does_not_move_the_start_to_1970() {
+    // The first, a middle and the last chunk; one that is in no sample of the chunks.
+    for (chunks, wrong) in [(5, 0), (5, 2), (5, 4), (3_000, 1_001)] {
+        for (is_indexed, has_statistics) in
+            [(true, true), (true, false), (false, true), (false, false)]
+        {
+            let name = format!("{wrong} of {chunks}, {is_indexed} {has_statistics}");
+            let bag = bag(&zero_declared(chunks, wrong, is_indexed, has_statistics));
+            let last = 5 * chunks - 1;
+            let range = bag.range().unwrap();
+            let ends = (range.start(), range.stop());
+            assert_eq!(ends, (at(IN_2025), at(IN_2025 + last * MILLI)), "{name}");
+            for direction in [Direction::Forward, Direction::Reverse] {
+                let (mut messages, damage) = play(&bag, direction);
+                assert_eq!(damage, [DamageKind::Index], "{name}");
+                if direction == Direction::Reverse {
+                    messages.reverse();
+                }
+                let due: Vec<_> = (0..=last).map(|i| i.to_string()).collect();
+                assert_eq!(texts(&messages), due, "{name}: {direction:?}");
+                let is_in_range = |message: &Message| range.contains(message.log_time);
+                assert!(messages.iter().all(is_in_range), "{name}");
             }
         }
     }

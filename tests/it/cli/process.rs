@@ -573,6 +573,37 @@ fn damage_is_counted_and_ends_with_3_only_if_strict() {
 }
 
 #[test]
+fn chunks_at_time_zero_without_message_indexes_are_no_damage() {
+    let note = |time: u64, n: u64| Note::new(usize::from(n % 2 == 1), time, n.to_string());
+    let zero = || (0..8).map(|n| note(0, n)).collect();
+    let from_zero = || (0..8).map(|n| note(n, n)).collect();
+    let after = || (0..8).map(|n| note(5 + n, n)).collect();
+    for (chunks, sent) in [
+        (vec![zero()], 8),
+        (vec![zero(), after()], 16),
+        (vec![after(), zero()], 16),
+        (vec![from_zero()], 8),
+        (vec![from_zero(), after()], 16),
+        (vec![zero(), from_zero(), after()], 24),
+    ] {
+        let spec = Spec::new(chunks).options(|o| o.emit_message_indexes(false));
+        let files = Files::of([spec.write()]);
+        let run = [
+            "--wire", "null", "--rate", "max", "--strict", "--format", "json",
+        ];
+        let done = play().arg(&files.paths[0]).args(run).assert().code(0);
+        let summary = json(&done.get_output().stdout);
+        assert_eq!(summary["messages_sent"], sent, "{summary}");
+        assert_eq!(summary["damaged"], 0, "{summary}");
+        let check = ["info", "--check", "--format", "json"];
+        let done = play().args(check).arg(&files.paths[0]).assert().code(0);
+        let info = json(&done.get_output().stdout);
+        assert_eq!(info["check"]["messages"], sent, "{info}");
+        assert_eq!(info["check"]["damage"], serde_json::json!([]), "{info}");
+    }
+}
+
+#[test]
 fn gaps_are_skipped_and_a_delay_is_waited_for() {
     let skipped = summary(&[
         "--start",
