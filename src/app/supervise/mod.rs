@@ -99,6 +99,13 @@ impl<'a> Supervisor<'a> {
 
     /// Passes an event to the player, and logs it.
     pub(crate) fn take(&mut self, events: &[WireEvent]) {
+        self.log_events(events);
+        let joined = |event: &WireEvent| matches!(event, WireEvent::SubscriberJoined { .. });
+        self.check_queues(events.iter().any(joined));
+        self.check();
+    }
+
+    fn log_events(&mut self, events: &[WireEvent]) {
         for event in events {
             if let WireEvent::ForeignPublisher { topics, node } = event {
                 self.other_publishers
@@ -109,9 +116,6 @@ impl<'a> Supervisor<'a> {
                 self.end(ended);
             }
         }
-        let joined = |event: &WireEvent| matches!(event, WireEvent::SubscriberJoined { .. });
-        self.check_queues(events.iter().any(joined));
-        self.check();
     }
 
     /// Checks whether the path is lost or back, and whether awaited subscribers have arrived.
@@ -251,7 +255,7 @@ impl<'a> Supervisor<'a> {
         self.end(Ended { how, exit });
     }
 
-    /// The watching loop is done.
+    /// The user quits the transport bar.
     #[cfg(feature = "tui")]
     pub(crate) fn leave(&mut self) {
         self.end(Ended {
@@ -272,8 +276,11 @@ impl<'a> Supervisor<'a> {
         self.ended.is_some()
     }
 
-    /// How the run ended.
+    /// How the run ended. A short run may be over before its events have been read: they are logged first, and an event
+    /// that ends a run counts.
     pub(crate) fn ended(mut self) -> Ended {
+        let unread: Vec<WireEvent> = self.run.network.events().try_iter().collect();
+        self.log_events(&unread);
         let other_publishers = self.other_publishers.all();
         self.warn_of(&other_publishers);
         self.ended.unwrap_or(Ended::NORMAL)

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::support::mcaps::{Note, Spec, TopicSpec};
+use crate::support::network::free_endpoint;
 
 /// Characters that control a terminal, or end a line.
 const CONTROL: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\r\n\u{202e}";
@@ -66,6 +67,135 @@ fn names_of_files_and_topics_are_escaped_in_all_output() {
         assert_eq!(lines, 0, "{err}");
     }
     plain(&std::fs::read(log).unwrap());
+}
+
+/// Replaces each occurrence of a text by one of the same length.
+fn replace(bytes: &mut [u8], text: &[u8], by: &[u8]) {
+    assert_eq!(text.len(), by.len());
+    let found = |bytes: &[u8], from: usize| {
+        let mut windows = bytes[from..].windows(text.len());
+        windows.position(|window| window == text)
+    };
+    let mut from = 0;
+    while let Some(at) = found(bytes, from) {
+        bytes[from + at..from + at + by.len()].copy_from_slice(by);
+        from += at + by.len();
+    }
+    assert!(from > 0, "{text:?} is not in the file");
+}
+
+/// What a recording has, what it has instead, and what `info` and the log of a run over the network show of it.
+const HOSTILE: [(&[u8], &[u8], &str, &str); 10] = [
+    (
+        b"std_msgs/msg/String",
+        b"a/msg/\x1b[2J\x07\xc2\x9b\r\n\0Bcd",
+        r"a/msg/\u{1b}[2J\u{7}\u{9b}\r\n\0Bcd ",
+        r"`a/msg/\u{1b}[2J\u{7}\u{9b}\r\n\0Bcd` is no ROS 2 type",
+    ),
+    (
+        b"std_msgs/msg/String",
+        b"a/msg/\x1b[2J\x07\xc2\x9b\r\n\0B\xff\x9b",
+        r"a/msg/\u{1b}[2J\u{7}\u{9b}\r\n\0B",
+        r"`a/msg/\u{1b}[2J\u{7}\u{9b}\r\n\0B",
+    ),
+    (
+        b"string data",
+        b"\x1b[2J\x07\xc2\x9b\r\n\0x",
+        "",
+        r"`\u{1b}[2J\u{7}\u{9b}` in",
+    ),
+    (
+        b"string data",
+        b"\x1b[2J\x07\xc2\x9b\xff\r\n\0",
+        "",
+        "not UTF-8",
+    ),
+    (
+        b"string data",
+        b"string \x1b\x07\r\0",
+        "",
+        r"`string \u{1b}\u{7}\r\0` in",
+    ),
+    (
+        b"string data",
+        b"a/\x1b\x07\xc2\x9b\0 b\r\n",
+        "",
+        r"`a/\u{1b}\u{7}\u{9b}\0 b` in",
+    ),
+    (
+        b"ros2msg",
+        b"\x1b[2J\x07\r\n",
+        "",
+        r"\u{1b}[2J\u{7}\r\n, not ros2msg",
+    ),
+    (
+        b"\x03\0\0\0cdr",
+        b"\x03\0\0\0\x1b\x07\n",
+        r"(\u{1b}\u{7}\n)",
+        r"`\u{1b}\u{7}\n`",
+    ),
+    (
+        b"\x04\0\0\0ros2",
+        b"\x04\0\0\0\x1b\xc2\x9b\n",
+        r"\u{1b}\u{9b}\n, by test",
+        "",
+    ),
+    (
+        b"\x04\0\0\0test",
+        b"\x04\0\0\0\x1b\x07\r\n",
+        r"by \u{1b}\u{7}\r\n",
+        "",
+    ),
+];
+
+/// ESC, BEL, the C1 character CSI, CR, LF and NUL in what a recording says of itself; also bytes that are not UTF-8.
+#[test]
+fn types_and_definitions_are_escaped_in_all_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.mcap");
+    let log = dir.path().join("log");
+    let spec = Spec::new(vec![vec![Note::new(0, 1, "a"), Note::new(0, 2, "b")]]);
+    let spec = spec.options(|o| {
+        o.calculate_chunk_crcs(false)
+            .calculate_data_section_crc(false)
+            .calculate_summary_section_crc(false)
+    });
+    for (text, by, in_info, in_log) in HOSTILE {
+        let mut bytes = spec.write();
+        replace(&mut bytes, text, by);
+        std::fs::write(&path, bytes).unwrap();
+        let endpoint = free_endpoint();
+        let runs: [(&[&str], &str); 4] = [
+            (&["info"], in_info),
+            (&["info", "--check"], in_info),
+            (&["--wire", "null", "--rate", "max"], ""),
+            (&["--listen", &endpoint, "--rate", "max"], in_log),
+        ];
+        for (args, shown) in runs {
+            let mut words: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+            words.push(path.as_os_str());
+            let is_info = args[0] == "info";
+            if !is_info {
+                words.extend([OsStr::new("--log-file"), log.as_os_str()]);
+            }
+            let done = play(&words);
+            let (out, err) = (plain(&done.stdout), plain(&done.stderr));
+            let name = format!("{} {args:?}: {out}{err}", by.escape_ascii());
+            // A topic that cannot be published is the only one: that ends a run with 3.
+            assert!(matches!(done.status.code(), Some(0 | 3)), "{name}");
+            let text = if is_info { &out } else { &err };
+            assert!(text.contains(shown), "{name}");
+            let is_rest = |line: &str| line.starts_with("\\0") || line.starts_with("Bcd");
+            assert!(!out.lines().chain(err.lines()).any(is_rest), "{name}");
+            if !is_info {
+                assert!(
+                    plain(&std::fs::read(&log).unwrap()).contains(shown),
+                    "{name}"
+                );
+                std::fs::remove_file(&log).unwrap();
+            }
+        }
+    }
 }
 
 #[test]
