@@ -97,7 +97,7 @@ impl Transport {
                 busy_since: Arc::new(AtomicI64::new(IDLE.as_nanos())),
                 tally: Arc::default(),
                 watchers: Arc::default(),
-                lead: LeadHandle::new(gates.clone(), Some(wake)),
+                lead: LeadHandle::new(Some(wake)),
                 gates,
                 wall,
             },

@@ -19,7 +19,7 @@ pub enum Gate {
     /// What was sent has been answered. An output that waits for answers closes it while it takes a message or the
     /// clock.
     Answer,
-    /// The clock that is followed is known.
+    /// The clock that is followed is known. The machine closes this gate by itself, only while it follows a clock.
     Lead,
 }
 

@@ -1,9 +1,9 @@
 //! [`LeadHandle`]: the clock that playback follows. Any thread sets where it is; the machine reads it before everything
 //! that it does.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::gates::{Gate, GateHandle};
 use crate::bag::Waker;
 use crate::time::Segment;
 
@@ -13,45 +13,28 @@ use crate::time::Segment;
 /// if it is known how it moves on, limited by [`Segment::play_until`] to the time that may be assumed. The sign of
 /// its speed is its direction. Another generation is a jump, which playback makes as well; values of one generation
 /// never cause one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct LeadHandle {
     lead: Arc<Mutex<Option<Segment>>>,
-    /// Its gate [`Gate::Lead`] is closed while no clock is known. They also wake the player.
-    gates: GateHandle,
-    wake: Wake,
-}
-
-#[derive(Clone)]
-struct Wake(Option<Waker>);
-
-impl std::fmt::Debug for Wake {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Wake")
-    }
+    wake: Option<Waker>,
 }
 
 impl LeadHandle {
     /// No clock is known; `wake` is called after each change.
-    pub(crate) fn new(gates: GateHandle, wake: Option<Waker>) -> Self {
+    pub(crate) fn new(wake: Option<Waker>) -> Self {
         Self {
             lead: Arc::default(),
-            gates,
-            wake: Wake(wake),
+            wake,
         }
     }
 
-    /// The clock is known to be there. Opens [`Gate::Lead`].
+    /// Where the clock is.
     pub fn set(&self, lead: Segment) {
         self.put(Some(lead));
-        self.gates.open(Gate::Lead);
-        if let Some(wake) = &self.wake.0 {
-            wake();
-        }
     }
 
-    /// The clock is not known any more: playback is held until it is. Closes [`Gate::Lead`].
+    /// The clock is not known any more: a player that follows it is held until it is.
     pub fn lose(&self) {
-        self.gates.close(Gate::Lead);
         self.put(None);
     }
 
@@ -61,5 +44,14 @@ impl LeadHandle {
 
     fn put(&self, lead: Option<Segment>) {
         *self.lead.lock().unwrap_or_else(PoisonError::into_inner) = lead;
+        if let Some(wake) = &self.wake {
+            wake();
+        }
+    }
+}
+
+impl fmt::Debug for LeadHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LeadHandle").field(&self.get()).finish()
     }
 }

@@ -7,7 +7,6 @@ use super::Machine;
 use super::answers::Ticket;
 use crate::bag::{CueAt, StartAt, TopicId};
 use crate::player::command::{Command, Pace};
-use crate::player::level::gates::Gate;
 use crate::player::outcome::{Outcome, Refusal, Short};
 use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
 
@@ -128,17 +127,11 @@ impl Machine {
             Pace::Max => Speed::NORMAL,
             Pace::Follow => {
                 self.change_to(self.held(now), now);
-                if self.followed.handle().get().is_none() {
-                    self.gates().close(Gate::Lead);
-                }
                 self.followed.leave();
                 self.pace = pace;
                 return;
             }
         };
-        if self.is_following() {
-            self.gates().open(Gate::Lead);
-        }
         self.pace = pace;
         if speed.is_reverse() == self.segment().speed().is_reverse() {
             self.change_to(self.segment().with_speed(speed, now), now);

@@ -80,8 +80,7 @@ impl Machine {
     /// Held at the entry edge of the range; its cue starts with the first `advance`.
     pub fn new(options: Options, source: Source) -> Self {
         let gates = GateHandle::new(None);
-        let lead = LeadHandle::new(gates.clone(), None);
-        Self::with(options, source, gates, lead)
+        Self::with(options, source, gates, LeadHandle::new(None))
     }
 
     /// The same, with these gates and this clock to follow.
@@ -100,9 +99,6 @@ impl Machine {
         gates.close_all(options.gates);
         if options.delay > Duration::ZERO {
             gates.close(Gate::Delay);
-        }
-        if options.pace == Pace::Follow && lead.get().is_none() {
-            gates.close(Gate::Lead);
         }
         let mut machine = Self {
             pace: options.pace,

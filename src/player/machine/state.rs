@@ -12,6 +12,8 @@ pub(super) struct Conditions {
     gates: GateHandle,
     /// The gates when they were last read: what is decided together is decided by the same gates.
     read: Level,
+    /// A clock is followed and it is not known.
+    lacks_lead: bool,
     is_starved: bool,
     course: Course,
 }
@@ -21,6 +23,7 @@ impl Conditions {
         Self {
             intent,
             read: gates.level(),
+            lacks_lead: false,
             gates,
             is_starved: true,
             course: Course::default(),
@@ -63,9 +66,18 @@ impl Conditions {
         self.read.path_returns() != before.path_returns()
     }
 
+    /// Whether a clock is followed and it is not known.
+    pub(super) fn lacks_lead(&mut self, is_unknown: bool) {
+        self.lacks_lead = is_unknown;
+    }
+
     /// The gates that were closed when they were last read.
     pub(super) fn gates(&self) -> Gates {
-        self.read.gates()
+        if self.lacks_lead {
+            self.read.gates().close(Gate::Lead)
+        } else {
+            self.read.gates()
+        }
     }
 
     /// The handle of the gates.

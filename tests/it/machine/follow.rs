@@ -220,6 +220,8 @@ fn a_pace_of_its_own_and_a_followed_one_can_be_exchanged() {
             (50, Act::Do(Command::SetPace(Pace::Follow))),
             (150, Act::Lead(shows(0, 1200))),
             (200, Act::Do(Command::SetPace(Pace::At(Speed::NORMAL)))),
+            // Only a player that follows the clock is held without it.
+            (250, Act::LoseLead),
             (310, Act::Do(Command::Stop)),
         ],
         |_, _| (),

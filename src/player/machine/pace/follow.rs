@@ -62,13 +62,16 @@ impl Machine {
 
     /// Reads the clock that is followed, and jumps if it has jumped.
     pub(crate) fn read_lead(&mut self, now: Time<Steady>) {
-        if !self.is_following() || !self.conditions.wants_to_play() {
-            return;
-        }
-        self.followed.read = self.followed.handle.get();
+        let is_following = self.is_following();
+        self.followed.read = is_following.then(|| self.followed.handle.get()).flatten();
+        let is_unknown = is_following && self.followed.read.is_none();
+        self.conditions.lacks_lead(is_unknown);
         let Some(lead) = self.followed.read else {
             return;
         };
+        if !self.conditions.wants_to_play() {
+            return;
+        }
         let joined = Some((lead.generation(), lead.speed().is_reverse()));
         if self.followed.joined == joined {
             return;
