@@ -1,4 +1,4 @@
-//! [`Outcome`]: what became of a command, and [`Answer`], which brings it to whoever sent the command.
+//! [`Outcome`]: the result of a command, and [`Answer`], which takes it to the sender.
 
 use super::command::Status;
 use crate::time::{Ros, Time};

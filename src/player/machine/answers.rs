@@ -1,4 +1,4 @@
-//! [`Answers`]: what became of the commands whose senders want to know it.
+//! [`Answers`]: the outcomes of the commands that were sent with a ticket.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::Machine;
 use crate::player::outcome::{Outcome, Refusal};
 use crate::time::{Ros, Time};
 
-/// Names a command whose outcome is wanted. Chosen by whoever sends it.
+/// Identifies a command whose outcome is requested. Its sender chooses the number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ticket(pub u64);
 
@@ -19,7 +19,7 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// The outcome of a command. Nobody may want to know it.
+    /// Keeps the outcome of a command, if it has a ticket.
     pub(super) fn give(&mut self, ticket: Option<Ticket>, outcome: Outcome) {
         self.known.extend(ticket.map(|ticket| (ticket, outcome)));
     }

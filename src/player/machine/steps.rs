@@ -23,8 +23,8 @@ pub(super) struct Steps {
     search: Option<StepSearch>,
     /// Why less will be found than was requested.
     short: Option<Short>,
-    /// Who waits for them: in order and each for a number of messages if the next messages are sent; otherwise
-    /// all for the same end.
+    /// The commands that wait for steps. With [`Left::Next`] each waits for its own number of messages, in order;
+    /// otherwise all wait for the same end.
     requests: VecDeque<Request>,
 }
 
@@ -72,7 +72,7 @@ impl Steps {
         self.end(answers);
     }
 
-    /// There are no more: answers all who wait for them.
+    /// No steps are left: gives all waiting commands their outcome.
     fn end(&mut self, answers: &mut Answers) {
         let Self {
             requests, short, ..
@@ -97,7 +97,7 @@ impl Steps {
 
     fn await_end(&mut self, ticket: Option<Ticket>, left: u64) {
         match self.requests.back_mut() {
-            // Nobody has to be told where one ends and the other begins.
+            // Neither has an outcome to give, so they can be counted together.
             Some(last) if ticket.is_none() && last.ticket.is_none() => {
                 last.left = last.left.saturating_add(left);
             }
