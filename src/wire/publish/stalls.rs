@@ -26,6 +26,9 @@ use crate::wire::net::now::steady;
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 /// If nothing is stuck, the buffers are read at every fifth sample, for links that close.
 const BUFFERS_EVERY: u64 = 5;
+/// The part of the stall timeout for which samples find a link unmoved at which a put has waited for all of it, at
+/// least: the first sample after it stopped comes up to a quarter of a second late.
+const STALLED_AT_LEAST: f64 = 0.7;
 /// A buffer that does not move but holds less than this may have room.
 const FULL: u64 = 4096;
 
@@ -203,10 +206,16 @@ impl Shared {
         links.retain(|zid, link| {
             let now = bytes.get(zid).copied();
             let is_unmoved = now == Some(link.bytes);
-            if let (false, Some(lost), Some(_)) = (is_unmoved, link.lost, now) {
+            let away = at.saturating_duration_since(link.since);
+            // A put stalled at it, but it moved before a sample found it away.
+            let was_stuck = away >= self.timeout.mul_f64(STALLED_AT_LEAST) && link.has_stalled(to);
+            let lost = link
+                .lost
+                .or_else(|| was_stuck.then(|| self.stalled_for(zid, &link.before, to)));
+            if let (false, Some(lost), Some(_)) = (is_unmoved, lost, now) {
                 self.events.send(WireEvent::Back {
                     nodes: self.nodes.of_session(zid),
-                    away: at.saturating_duration_since(link.since),
+                    away,
                     lost,
                 });
             }
@@ -273,4 +282,63 @@ impl StuckLink {
 fn increase(from: &[u64], to: &[u64], at: usize) -> u64 {
     let count = |counts: &[u64]| counts.get(at).copied().unwrap_or(0);
     count(to).saturating_sub(count(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// How long the link was away when its buffer moves after `unmoved`, by the event; `None` without one.
+    fn back_after(unmoved: Duration, has_stalled: bool) -> Option<Duration> {
+        let seen = Arc::new(Mutex::new(None));
+        let away = Arc::clone(&seen);
+        let events = Events::new(move |event| {
+            if let WireEvent::Back { away: span, .. } = event {
+                *away.lock().unwrap() = Some(span);
+            }
+        });
+        let timeout = Duration::from_secs(5);
+        let stalls = Stalls::new(Nodes::Unannounced, events, timeout, None);
+        let begin = steady();
+        let (none, some) = (
+            PutCounts::default(),
+            PutCounts {
+                all_stalled: u64::from(has_stalled),
+                ..PutCounts::default()
+            },
+        );
+        let bytes = |bytes: u64| BTreeMap::from([("peer".to_owned(), bytes)]);
+        let mut links = BTreeMap::new();
+        let shared = &stalls.shared;
+        shared.update(&mut links, &bytes(100_000), &none, &none, begin);
+        shared.update(
+            &mut links,
+            &bytes(100_000),
+            &none,
+            &none,
+            begin + unmoved / 2,
+        );
+        shared.update(&mut links, &bytes(50_000), &none, &some, begin + unmoved);
+        *seen.lock().unwrap()
+    }
+
+    #[test]
+    fn a_link_that_moves_right_after_a_put_stalled_at_it_was_away() {
+        let ms = Duration::from_millis;
+        for (unmoved, has_stalled, expected) in [
+            (ms(4_800), true, Some(ms(4_800))),
+            // No put waited for it all the time.
+            (ms(4_800), false, None),
+            // The put stalled at another link.
+            (ms(2_000), true, None),
+        ] {
+            assert_eq!(
+                back_after(unmoved, has_stalled),
+                expected,
+                "{unmoved:?} {has_stalled}"
+            );
+        }
+    }
 }

@@ -80,6 +80,13 @@ impl IndexLengths {
 }
 
 impl FileIndex {
+    /// The places of the chunks whose channels no record gives.
+    pub(crate) fn chunks_of_unknown_channels(&self) -> Vec<usize> {
+        let chunks = self.chunks.iter().enumerate();
+        let unknown = chunks.filter(|(_, chunk)| chunk.has_unknown_channels());
+        unknown.map(|(place, _)| place).collect()
+    }
+
     /// An empty index.
     pub(crate) fn new(origin: IndexOrigin) -> Self {
         Self {

@@ -59,14 +59,7 @@ pub(crate) fn unknown_channels(
     index: &mut FileIndex,
     opening: &Opening<'_>,
 ) -> Option<Counts> {
-    let unknown: Vec<usize> = (0..index.chunks.len())
-        .filter(|place| {
-            index
-                .chunks
-                .get(*place)
-                .is_some_and(ChunkRef::has_unknown_channels)
-        })
-        .collect();
+    let unknown: Vec<usize> = index.chunks_of_unknown_channels();
     these(source, index, opening, &unknown)
 }
 

@@ -298,14 +298,7 @@ impl Verify<'_> {
     /// if the statistics do not give the counts of all channels. If a chunk has other times than declared, all are
     /// opened.
     fn open_untold(&mut self, index: &mut FileIndex) {
-        let unknown: Vec<usize> = (0..index.chunks.len())
-            .filter(|place| {
-                index
-                    .chunks
-                    .get(*place)
-                    .is_some_and(ChunkRef::has_unknown_channels)
-            })
-            .collect();
+        let unknown: Vec<usize> = index.chunks_of_unknown_channels();
         let is_counted = index.statistics.as_ref().is_some_and(is_whole);
         let (mut asked, mut rest) = (Vec::new(), Vec::new());
         let edges = edges(index, ChunkRef::has_unknown_channels);
