@@ -47,10 +47,34 @@ class Sample:
         return self.attachment[17:33]
 
 
+# As by rmw_zenoh, for routers and peers.
+GOSSIP = {
+    "scouting/gossip/target": {"router": ["router", "peer"], "peer": ["router"]},
+    "scouting/gossip/autoconnect": {"router": [], "peer": ["router", "peer"]},
+    "scouting/gossip/autoconnect_strategy": {
+        "peer": {"to_router": "always", "to_peer": "greater-zid"}
+    },
+}
+
+
+def configuration(settings: dict) -> zenoh.Config:
+    config = zenoh.Config()
+    for key, value in settings.items():
+        config.insert_json5(key, json.dumps(value))
+    return config
+
+
+def open_router(port: int, has_gossip: bool = True) -> zenoh.Session:
+    """A router on loopback port `port`; with gossip its peers find each other, as with rmw_zenohd."""
+    gossip = GOSSIP if has_gossip else {"scouting/gossip/enabled": False}
+    endpoints = [f"tcp/127.0.0.1:{port}"]
+    settings = {"mode": "router", "listen/endpoints": endpoints, "scouting/multicast/enabled": False}
+    return zenoh.open(configuration(settings | gossip))
+
+
 def session(port: int, timeout: float = 60) -> zenoh.Session:
     """A peer configured as by rmw_zenoh, which finds other peers by the router on loopback port `port`."""
-    config = zenoh.Config()
-    for key, value in {
+    settings = {
         "mode": "peer",
         "connect/endpoints": [f"tcp/127.0.0.1:{port}"],
         "connect/retry": {
@@ -60,16 +84,10 @@ def session(port: int, timeout: float = 60) -> zenoh.Session:
         },
         "listen/endpoints": ["tcp/localhost:0"],
         "scouting/multicast/enabled": False,
-        "scouting/gossip/target": {"router": ["router", "peer"], "peer": ["router"]},
-        "scouting/gossip/autoconnect": {"router": [], "peer": ["router", "peer"]},
-        "scouting/gossip/autoconnect_strategy": {
-            "peer": {"to_router": "always", "to_peer": "greater-zid"}
-        },
         "scouting/delay": 1,
         "timestamping/enabled": True,
-    }.items():
-        config.insert_json5(key, json.dumps(value))
-    opened = zenoh.open(config)
+    }
+    opened = zenoh.open(configuration(settings | GOSSIP))
     deadline = time.monotonic() + timeout
     while not opened.info.routers_zid():
         if time.monotonic() > deadline:

@@ -60,12 +60,16 @@ def free_port() -> int:
 
 
 class Player:
-    """`play RECORDING ARGUMENTS… --listen …`; killed at the end of the `with` block if it still runs."""
+    """`play RECORDING ARGUMENTS… --listen …`, or `--connect …` with the port of a router; killed at the end of the `with`
+    block if it still runs."""
 
-    def __init__(self, recording: Path, *arguments: str, port: int | None = None):
+    def __init__(
+        self, recording: Path, *arguments: str, port: int | None = None, router: int | None = None
+    ):
         assert BINARY.is_file(), f"no player at {BINARY}: build it, or set PLAY_BIN"
-        self.port = port or free_port()
-        command = [BINARY, recording, "--listen", f"tcp/127.0.0.1:{self.port}", "--no-tui"]
+        self.port = router or port or free_port()
+        flag = "--connect" if router else "--listen"
+        command = [BINARY, recording, flag, f"tcp/127.0.0.1:{self.port}", "--no-tui"]
         command += ["--format", "json", "--wait-timeout", "300", *arguments]
         # Output goes to files: nobody has to empty a pipe while the player runs.
         self._out, self._err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")

@@ -1,7 +1,6 @@
 """The library follows a clock of another implementation: the example `follow_clock`, and a clock from this test."""
 
 import itertools
-import json
 import os
 import subprocess
 import threading
@@ -9,9 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-import zenoh
 
-from node import CLOCK
+from node import CLOCK, open_router
 from player import HOUSE, free_port
 
 PATIENCE = 30.0
@@ -104,17 +102,9 @@ class Follower:
 
 @pytest.fixture
 def router():
-    """A router of PyPI's zenoh on a free port, and the port."""
+    """A router on a free port, and the port. Peers of it do not find each other by gossip."""
     port = free_port()
-    config = zenoh.Config()
-    for key, value in {
-        "mode": "router",
-        "listen/endpoints": [f"tcp/127.0.0.1:{port}"],
-        "scouting/multicast/enabled": False,
-        "scouting/gossip/enabled": False,
-    }.items():
-        config.insert_json5(key, json.dumps(value))
-    with zenoh.open(config) as session:
+    with open_router(port, has_gossip=False) as session:
         yield session, port
 
 

@@ -509,6 +509,64 @@ fn a_late_tick_shows_the_time_at_which_it_was_due() {
     );
 }
 
+/// How many times a timer of rcl with this period is called by these values of its clock (`rcl_timer_call`): once a
+/// value at most, and periods that are over by then are left out.
+fn calls(period: Duration, clock: impl IntoIterator<Item = Time<Ros>>) -> u32 {
+    let mut clock = clock.into_iter();
+    let mut next = clock.next().unwrap() + period;
+    let mut calls = 0;
+    for now in clock {
+        if now < next {
+            continue;
+        }
+        calls += 1;
+        next += period;
+        while next < now {
+            next += period;
+        }
+    }
+    calls
+}
+
+#[test]
+fn a_timer_of_a_tenth_of_a_second_is_called_at_each_tick_of_ten_times_the_speed() {
+    let seconds = 30;
+    let end = 1000 + seconds * 1000;
+    let options = Options {
+        pace: Pace::At(Speed::from_f64(10.0).unwrap()),
+        clock: ClockOptions {
+            period: Some(span(10)),
+            ..ClockOptions::default()
+        },
+        ..Options::new(TimeRange::between(ros(1000), ros(end)))
+    };
+    let all: Vec<i64> = (1000..=end).step_by(7).collect();
+    let mut machine = playing(options, messages(&all));
+    // How late the machine is woken, in microseconds: by less than a tick.
+    let mut late = [0, 40, 900, 9_990, 3_000, 5, 6_500].into_iter().cycle();
+    let (mut now, mut shown) = (wall(0), Vec::new());
+    loop {
+        let wait = machine.advance(
+            now,
+            &mut Recording(|event| {
+                if let Event::Clock(time) = event {
+                    shown.push(time);
+                }
+            }),
+        );
+        let lag = Duration::from_nanos(late.next().unwrap() * 1000);
+        match wait {
+            Wait::Now => {}
+            Wait::Until(deadline) => now = deadline.max(now).saturating_add(lag),
+            _ => break,
+        }
+    }
+    assert_eq!(
+        calls(span(100), shown),
+        u32::try_from(seconds * 10).unwrap()
+    );
+}
+
 #[test]
 fn a_message_due_in_the_same_nanosecond_as_a_later_tick_is_sent_first() {
     let mut all = messages(&[1100]);
