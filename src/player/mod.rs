@@ -4,8 +4,6 @@
 //! send [`Command`]s through a [`Transport`] and copy the [`Status`].
 
 mod command;
-mod counts;
-mod digest;
 mod level;
 mod machine;
 mod options;
@@ -24,15 +22,15 @@ use crossbeam_channel::{Receiver, Sender};
 use crossbeam_utils::sync::Parker;
 
 pub use command::{Command, LATE, Pace, State, Status};
-pub use counts::TopicCounts;
-pub use digest::Digest;
 pub use level::gates::{Gate, GateHandle, Gates};
 pub use level::lead::LeadHandle;
 pub use machine::answers::Ticket;
 pub use machine::{Machine, Wait};
 pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
 pub use outcome::{Answer, Outcome, Refusal, Short};
-pub use report::{HeldTimes, Report};
+pub use report::counts::TopicCounts;
+pub use report::digest::Digest;
+pub use report::run_report::{HeldTimes, Report};
 pub use source::Source;
 pub use transport::{PendingAnswer, Stopped, Transport};
 

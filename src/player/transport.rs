@@ -12,11 +12,11 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 use crossbeam_utils::sync::Unparker;
 
 use super::command::{Command, Pace, State, Status};
-use super::counts::{Tally, TopicCounts};
 use super::level::gates::GateHandle;
 use super::level::lead::LeadHandle;
 use super::machine::schedule::CATCH_UP;
 use super::outcome::{Answer, Outcome, Refusal};
+use super::report::counts::{Tally, TopicCounts};
 use super::waiter::Wall;
 use crate::bag::{TopicId, Waker};
 use crate::time::{Steady, Time};

@@ -20,11 +20,11 @@ pub(super) mod state;
 pub(super) mod steps;
 
 use super::command::{Pace, State};
-use super::digest::Digest;
 use super::level::gates::{Gate, GateHandle};
 use super::level::lead::LeadHandle;
 use super::options::Options;
-use super::report::Report;
+use super::report::digest::Digest;
+use super::report::run_report::Report;
 use super::source::Source;
 use crate::bag::{CueAt, Direction, StartAt};
 use crate::output::Output;

@@ -1,8 +1,8 @@
 //! [`Tally`]: what was sent on each topic, and which topics are muted. The player writes it; any thread may
 //! read it at any time.
 //!
-//! There is one table of these counts: the [`Report`](super::report::Report) and every
-//! [`Transport`](super::transport::Transport) share it. Only the player's thread writes, so adding to a count
+//! There is one table of these counts: the [`Report`](super::run_report::Report) and every
+//! [`Transport`](crate::player::Transport) share it. Only the player's thread writes, so adding to a count
 //! is a load and a store without a lock prefix. Readers may see slightly old counts, and two counts of one
 //! topic may be from different moments.
 
@@ -30,10 +30,10 @@ pub struct TopicCounts {
 
 /// A count that only one thread writes.
 #[derive(Debug, Default)]
-pub(super) struct Count(AtomicU64);
+pub(crate) struct Count(AtomicU64);
 
 impl Count {
-    pub(super) fn add(&self, more: u64) {
+    pub(crate) fn add(&self, more: u64) {
         let count = self.0.load(Ordering::Relaxed);
         self.0.store(count.wrapping_add(more), Ordering::Relaxed);
     }
@@ -45,45 +45,45 @@ impl Count {
 
 /// The counts of one topic.
 #[derive(Debug, Default)]
-pub(super) struct Row {
-    pub(super) sent: Count,
-    pub(super) bytes: Count,
-    pub(super) late: Count,
-    pub(super) dropped: Count,
-    pub(super) refilled: Count,
-    pub(super) muted: Count,
+pub(crate) struct Row {
+    pub(crate) sent: Count,
+    pub(crate) bytes: Count,
+    pub(crate) late: Count,
+    pub(crate) dropped: Count,
+    pub(crate) refilled: Count,
+    pub(crate) muted: Count,
     is_muted: AtomicBool,
 }
 
 /// The counts of all topics. Clones share one table.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally(Arc<[Row]>);
+pub(crate) struct Tally(Arc<[Row]>);
 
 impl Tally {
     /// A table of zeros for this many topics.
-    pub(super) fn new(topics: usize) -> Self {
+    pub(crate) fn new(topics: usize) -> Self {
         Self((0..topics).map(|_| Row::default()).collect())
     }
 
     /// The counts of a topic; only the player's thread may add to them.
-    pub(super) fn row(&self, topic: TopicId) -> Option<&Row> {
+    pub(crate) fn row(&self, topic: TopicId) -> Option<&Row> {
         self.0.get(topic.index())
     }
 
     /// Whether a topic is muted; `false` for unknown topics.
-    pub(super) fn is_muted(&self, topic: TopicId) -> bool {
+    pub(crate) fn is_muted(&self, topic: TopicId) -> bool {
         let row = self.row(topic);
         row.is_some_and(|row| row.is_muted.load(Ordering::Relaxed))
     }
 
-    pub(super) fn set_muted(&self, topic: TopicId, is_muted: bool) {
+    pub(crate) fn set_muted(&self, topic: TopicId, is_muted: bool) {
         if let Some(row) = self.row(topic) {
             row.is_muted.store(is_muted, Ordering::Relaxed);
         }
     }
 
     /// One row per topic of the bag, with its current counts.
-    pub(super) fn counts(&self) -> Vec<TopicCounts> {
+    pub(crate) fn counts(&self) -> Vec<TopicCounts> {
         let counts = |row: &Row| TopicCounts {
             sent: row.sent.get(),
             bytes: row.bytes.get(),

@@ -2,11 +2,11 @@
 
 use hdrhistogram::Histogram;
 
-use super::command::{LATE, State};
 use super::counts::{Tally, TopicCounts};
 use super::digest::Digest;
 use crate::bag::{Damage, Message, TopicId};
 use crate::output::Delivery;
+use crate::player::command::{LATE, State};
 use crate::time::{Duration, Ros, Steady, Time};
 
 /// How long playback was held, and why.
@@ -60,7 +60,7 @@ pub struct Report {
 
 impl Report {
     /// An empty report.
-    pub(super) fn new(topics: usize, digest: Option<Digest>) -> Self {
+    pub(crate) fn new(topics: usize, digest: Option<Digest>) -> Self {
         Self {
             sent: 0,
             bytes: 0,
@@ -90,44 +90,44 @@ impl Report {
     }
 
     /// The counts by topic, to be read by other threads.
-    pub(super) fn tally(&self) -> &Tally {
+    pub(crate) fn tally(&self) -> &Tally {
         &self.tally
     }
 
     /// Whether the bag has this topic.
-    pub(super) fn knows(&self, topic: TopicId) -> bool {
+    pub(crate) fn knows(&self, topic: TopicId) -> bool {
         self.tally.row(topic).is_some()
     }
 
     /// Whether a topic is muted.
-    pub(super) fn is_muted(&self, topic: TopicId) -> bool {
+    pub(crate) fn is_muted(&self, topic: TopicId) -> bool {
         self.tally.is_muted(topic)
     }
 
     /// Mutes a topic, or unmutes it.
-    pub(super) fn set_muted(&self, topic: TopicId, is_muted: bool) {
+    pub(crate) fn set_muted(&self, topic: TopicId, is_muted: bool) {
         self.tally.set_muted(topic, is_muted);
     }
 
     /// Playback has moved on to `reached`, in either direction.
-    pub(super) fn covered_to(&mut self, reached: Time<Ros>) {
+    pub(crate) fn covered_to(&mut self, reached: Time<Ros>) {
         let span = reached.saturating_since(self.counted_to).saturating_abs();
         self.covered = self.covered.saturating_add(span);
         self.counted_to = reached;
     }
 
     /// Playback continues at `position`; what lies between does not count as covered.
-    pub(super) fn continue_at(&mut self, position: Time<Ros>) {
+    pub(crate) fn continue_at(&mut self, position: Time<Ros>) {
         self.counted_to = position;
     }
 
     /// Playback has jumped this many times.
-    pub(super) fn jumped(&mut self, jumps: u64) {
+    pub(crate) fn jumped(&mut self, jumps: u64) {
         self.jumps += jumps;
     }
 
     /// Playback was held up for `lost`, by a send or because the process did not run.
-    pub(super) fn stalled(&mut self, lost: Duration) {
+    pub(crate) fn stalled(&mut self, lost: Duration) {
         self.held.stalled = self.held.stalled.saturating_add(lost);
     }
 
@@ -138,7 +138,7 @@ impl Report {
     }
 
     /// A message was sent in its turn, `late` after it was due; `None` if it had no schedule.
-    pub(super) fn sent_one(
+    pub(crate) fn sent_one(
         &mut self,
         message: &Message,
         delivery: Delivery,
@@ -167,21 +167,21 @@ impl Report {
     }
 
     /// A message of a muted topic was not sent.
-    pub(super) fn muted_one(&self, message: &Message) {
+    pub(crate) fn muted_one(&self, message: &Message) {
         if let Some(counts) = self.tally.row(message.topic) {
             counts.muted.add(1);
         }
     }
 
     /// A latched message was sent again.
-    pub(super) fn refilled_one(&self, message: &Message) {
+    pub(crate) fn refilled_one(&self, message: &Message) {
         if let Some(counts) = self.tally.row(message.topic) {
             counts.refilled.add(1);
         }
     }
 
     /// Counts a place in the recording that could not be read, and logs the first one of its kind in each file.
-    pub(super) fn damaged_one(&mut self, damage: Damage) {
+    pub(crate) fn damaged_one(&mut self, damage: Damage) {
         self.damaged += 1;
         let is_alike = |(first, _): &&mut (Damage, u64)| {
             first.kind == damage.kind && first.file == damage.file
@@ -195,7 +195,7 @@ impl Report {
     }
 
     /// Enters `state` at `now` and counts the time since the last change for the state before.
-    pub(super) fn enter(&mut self, state: State, now: Time<Steady>) {
+    pub(crate) fn enter(&mut self, state: State, now: Time<Steady>) {
         if let Some((before, since)) = self.since {
             if before == state {
                 return;
