@@ -96,7 +96,7 @@ pub struct Status {
     pub sent: u64,
     /// Payload bytes of those messages.
     pub bytes: u64,
-    /// Messages that were sent more than [`LATE`] after they were due.
+    /// Messages that were sent more than [`LATE`](super::report::lateness::LATE) after they were due.
     pub late: u64,
     /// Damaged places met in the recording.
     pub damaged: u64,
@@ -105,6 +105,3 @@ pub struct Status {
     /// Seeks taken. A caller that sent a seek can tell from it whether this status is from after the seek.
     pub seeks: u64,
 }
-
-/// A message sent later than this counts as late.
-pub const LATE: Duration = Duration::from_millis(1);

@@ -21,7 +21,7 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Receiver, Sender};
 use crossbeam_utils::sync::Parker;
 
-pub use command::{Command, LATE, Pace, State, Status};
+pub use command::{Command, Pace, State, Status};
 pub use level::gates::{Gate, GateHandle, Gates};
 pub use level::lead::LeadHandle;
 pub use machine::answers::Ticket;
@@ -30,6 +30,7 @@ pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
 pub use outcome::{Answer, Outcome, Refusal, Short};
 pub use report::counts::TopicCounts;
 pub use report::digest::Digest;
+pub use report::lateness::{LATE, Lateness};
 pub use report::run_report::{HeldTimes, Report};
 pub use source::Source;
 pub use transport::{PendingAnswer, Stopped, Transport};

@@ -40,7 +40,7 @@ pub struct Summary {
     digest: Option<String>,
     order: &'static str,
     rate: Rate,
-    lateness_us: Lateness,
+    lateness_us: Quantiles,
     held_ms: Held,
     jumps: u64,
     laps: u64,
@@ -66,7 +66,7 @@ struct Rate {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
-struct Lateness {
+struct Quantiles {
     p50: f64,
     p99: f64,
     max: f64,
@@ -145,9 +145,7 @@ impl Summary {
     pub fn new(bag: &Bag, plan: &Plan, report: &Report, ended: Ending, losses: &Losses) -> Self {
         let (topics, recording) = (bag.topics(), plan.options.recording);
         let direction = pace_factor(plan.options.pace).map_or(1.0, f64::signum);
-        let micros = |nanos: u64| {
-            Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX)).as_secs_f64() * 1e6
-        };
+        let micros = |span: Duration| span.as_secs_f64() * 1e6;
         let counted = report.topics();
         let played = plan.chosen.iter().map(|chosen| {
             let (topic, counts) = (&topics[chosen.id.index()], counted[chosen.id.index()]);
@@ -191,9 +189,9 @@ impl Summary {
                 asked: pace_factor(plan.options.pace),
                 achieved: report.achieved_rate().map(|rate| rate * direction),
             },
-            lateness_us: Lateness {
-                p50: micros(report.lateness.value_at_quantile(0.5)),
-                p99: micros(report.lateness.value_at_quantile(0.99)),
+            lateness_us: Quantiles {
+                p50: micros(report.lateness.quantile(0.5)),
+                p99: micros(report.lateness.quantile(0.99)),
                 max: micros(report.lateness.max()),
             },
             held_ms: Held {
@@ -258,7 +256,7 @@ impl fmt::Display for Summary {
         write!(f, "{ended} {sent} on {topics}, {size}{rate}")?;
         if self.rate.asked.is_some() && self.messages_sent > 0 {
             let late: u64 = self.topics.iter().map(|topic| topic.late).sum();
-            let Lateness { p50, p99, max } = self.lateness_us;
+            let Quantiles { p50, p99, max } = self.lateness_us;
             write!(
                 f,
                 "\n{} late by over 1 ms; lateness p50 {}, p99 {}, max {}",

@@ -184,7 +184,7 @@ impl Machine {
             gates: self.conditions.gates(),
             sent: self.report.sent,
             bytes: self.report.bytes,
-            late: self.report.late,
+            late: self.report.lateness.late(),
             damaged: self.report.damaged,
             laps: self.report.laps,
             seeks: self.seeks,

@@ -2,4 +2,5 @@
 
 pub(super) mod counts;
 pub(super) mod digest;
+pub(super) mod lateness;
 pub(super) mod run_report;

@@ -1,12 +1,11 @@
 //! [`Report`]: what a run did, counted while it ran.
 
-use hdrhistogram::Histogram;
-
 use super::counts::{Tally, TopicCounts};
 use super::digest::Digest;
+use super::lateness::Lateness;
 use crate::bag::{Damage, Message, TopicId};
 use crate::output::Delivery;
-use crate::player::command::{LATE, State};
+use crate::player::command::State;
 use crate::time::{Duration, Ros, Steady, Time};
 
 /// How long playback was held, and why.
@@ -29,10 +28,8 @@ pub struct Report {
     pub sent: u64,
     /// Payload bytes of those messages.
     pub bytes: u64,
-    /// How many of those messages were late.
-    pub late: u64,
-    /// Wall time between the instant a message was due and its sending, in nanoseconds.
-    pub lateness: Histogram<u64>,
+    /// How late those messages were.
+    pub lateness: Lateness,
     /// How long playback was held.
     pub held: HeldTimes,
     /// New generations: seeks, reversals, laps, skipped gaps.
@@ -64,10 +61,7 @@ impl Report {
         Self {
             sent: 0,
             bytes: 0,
-            late: 0,
-            // Longer delays count as one hour; three significant digits.
-            lateness: Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
-                .expect("bounds are valid"),
+            lateness: Lateness::new(),
             held: HeldTimes::default(),
             jumps: 0,
             laps: 0,
@@ -156,13 +150,8 @@ impl Report {
             }
             Delivery::Dropped => counts.dropped.add(1),
         }
-        if let Some(late) = late {
-            if late > LATE {
-                counts.late.add(1);
-                self.late += 1;
-            }
-            self.lateness
-                .saturating_record(u64::try_from(late.as_nanos()).unwrap_or(0));
+        if late.is_some_and(|late| self.lateness.add(late)) {
+            counts.late.add(1);
         }
     }
 

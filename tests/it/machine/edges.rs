@@ -279,7 +279,7 @@ fn a_message_out_of_order_is_sent_at_once_and_counts_neither_as_late_nor_as_a_st
             "0.950000000 msg 1950"
         ]
     );
-    assert_eq!(machine.report().late, 0);
+    assert_eq!(machine.report().lateness.late(), 0);
     assert_eq!(machine.report().held.stalled, Duration::ZERO);
 }
 

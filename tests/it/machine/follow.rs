@@ -69,7 +69,10 @@ fn messages_are_sent_as_soon_as_the_clock_shows_their_time() {
         70 gen 1 held 2000",
     );
     assert_eq!(machine.state(), State::Stopped);
-    assert_eq!((machine.report().sent, machine.report().late), (4, 0));
+    assert_eq!(
+        (machine.report().sent, machine.report().lateness.late()),
+        (4, 0)
+    );
 }
 
 #[test]

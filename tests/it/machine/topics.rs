@@ -74,7 +74,7 @@ fn a_muted_topic_is_played_and_not_sent() {
         (0, 0, 3)
     );
     assert_eq!(
-        (machine.report().sent, machine.report().lateness.len()),
+        (machine.report().sent, machine.report().lateness.messages()),
         (2, 2)
     );
     let mut sent = Digest::default();
