@@ -11,12 +11,12 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::chunks_ahead::ChunksAhead;
 use super::decompressors::Decompressors;
 use super::head::{Head, Slot};
 use super::loader::Loader;
 use super::open_chunk::{KeptPart, OpenChunk, ShareSize};
 use super::selection::{Bounds, Direction, Selection};
-use super::upcoming::Waiting;
 use crate::bag::damage::Damage;
 use crate::bag::decompress::budget::{Meter, Usage};
 use crate::bag::index::contents::Contents;
@@ -30,7 +30,7 @@ pub struct Cursor {
     loader: Loader,
     direction: Direction,
     bounds: Bounds,
-    waiting: Waiting,
+    ahead: ChunksAhead,
     open: Vec<Option<Slot>>,
     /// Empty places in `open`.
     free: Vec<usize>,
@@ -70,12 +70,12 @@ impl Cursor {
         direction: Direction,
         bounds: Bounds,
     ) -> Self {
-        let waiting = Waiting::new(&contents, &selection, direction, bounds);
+        let ahead = ChunksAhead::new(&contents, &selection, direction, bounds);
         Self {
             loader: Loader::new(contents, selection, direction),
             direction,
             bounds,
-            waiting,
+            ahead,
             open: Vec::new(),
             free: Vec::new(),
             heads: BinaryHeap::new(),
@@ -164,7 +164,7 @@ impl Cursor {
                 None => Step::Opened,
             },
             NextStep::Open(id) => {
-                self.waiting
+                self.ahead
                     .pass(&self.loader.contents, &self.loader.selection);
                 self.open(id);
                 Step::Opened
@@ -186,7 +186,7 @@ impl Cursor {
             return NextStep::Damage;
         }
         let head = self.heads.peek();
-        if let Some((id, edge)) = self.waiting.next()
+        if let Some((id, edge)) = self.ahead.next()
             && head.is_none_or(|head| !self.direction.is_before(head.key, edge))
         {
             return NextStep::Open(id);
@@ -254,10 +254,10 @@ impl Cursor {
         let cost = |id: u32| self.loader.contents.chunk(id).cost();
         let known: Vec<u32> = decompressors.begun().filter(|begun| *begun != id).collect();
         let mut sum = cost(id) + known.iter().map(|id| cost(*id)).sum::<u64>();
-        let upcoming = self
-            .waiting
-            .upcoming(&self.loader.contents, &self.loader.selection);
-        let next = upcoming.filter(|id| !known.contains(id));
+        let selected = self
+            .ahead
+            .selected(&self.loader.contents, &self.loader.selection);
+        let next = selected.filter(|id| !known.contains(id));
         let next: Vec<u32> = next.take(vacancies).collect();
         for next in next {
             sum += cost(next);
@@ -308,7 +308,7 @@ impl Cursor {
 
     /// How many bytes of the chunk are kept when it shares the other half of the bound with all chunks that overlap it.
     fn share(&self, id: u32) -> u64 {
-        let coming = self.waiting.overlapping(&self.loader.contents, id);
+        let coming = self.ahead.overlapping(&self.loader.contents, id);
         let count = self.heads.len() + coming;
         self.most_held / 2 / (count as u64 + 1)
     }

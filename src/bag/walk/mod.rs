@@ -1,7 +1,8 @@
 //! Reads the messages of a bag in order, in either direction.
 //!
-//! `cursor.rs` is the walk; `upcoming.rs` finds the chunks of a position. The order is that of `Key` (`bag/message.rs`).
+//! `cursor.rs` is the walk; `chunks_ahead.rs` finds the chunks of a position. The order is that of `Key` (`bag/message.rs`).
 
+pub(crate) mod chunks_ahead;
 pub(crate) mod cursor;
 pub(crate) mod decompressors;
 pub(crate) mod entries;
@@ -10,4 +11,3 @@ pub(crate) mod loader;
 pub(crate) mod open_chunk;
 pub(crate) mod selection;
 pub(crate) mod spill;
-pub(crate) mod upcoming;

@@ -1,4 +1,4 @@
-//! [`Waiting`]: the chunks that a cursor has not opened yet, in the order in which it will need them.
+//! [`ChunksAhead`]: the chunks that a cursor has not opened yet, in the order in which it will need them.
 //!
 //! The chunk table is sorted by the key at which a chunk begins in the direction of play. For each place it also has
 //! the farthest key that any chunk up to that place reaches. So the chunks that cover the start are found by a binary
@@ -13,7 +13,7 @@ use crate::bag::message::Key;
 
 /// The chunks ahead of a cursor.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct ChunksAhead {
     direction: Direction,
     bounds: Bounds,
     /// Chunks that begin before the start of the walk and reach it.
@@ -23,7 +23,7 @@ pub(crate) struct Waiting {
     next: Option<(u32, Key)>,
 }
 
-impl Waiting {
+impl ChunksAhead {
     pub(crate) fn new(
         contents: &Contents,
         selection: &Selection,
@@ -31,15 +31,15 @@ impl Waiting {
         bounds: Bounds,
     ) -> Self {
         let (first, rest) = covering(contents, direction, bounds);
-        let mut waiting = Self {
+        let mut ahead = Self {
             direction,
             bounds,
             first,
             rest,
             next: None,
         };
-        waiting.next = waiting.find(contents, selection);
-        waiting
+        ahead.next = ahead.find(contents, selection);
+        ahead
     }
 
     /// The next chunk and the first key that it can have.
@@ -59,7 +59,7 @@ impl Waiting {
     }
 
     /// The selected chunks in the order in which they will be opened.
-    pub(crate) fn upcoming<'a>(
+    pub(crate) fn selected<'a>(
         &'a self,
         contents: &'a Contents,
         selection: &'a Selection,
