@@ -7,6 +7,7 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -63,8 +64,9 @@ fn median(mut rates: Vec<f64>) -> f64 {
     rates[rates.len() / 2]
 }
 
-/// Sends all messages of a bag to the subscriber at an endpoint on which it listens.
-type Sender = fn(&str, &Bag, &Listener) -> Result<(), Failure>;
+/// Sends all messages of a bag to the subscriber at an endpoint on which it listens. The session is kept until they have
+/// arrived: closing it does not wait for them.
+type Sender = fn(&str, &Bag, &Listener) -> Result<Box<dyn Any>, Failure>;
 
 /// Counts what arrives, in a session of its own.
 struct Listener {
@@ -110,11 +112,12 @@ fn turn(bag: &Bag, messages: u64, send: Sender) -> Result<(f64, u64), Failure> {
             Ok::<_, Failure>((session, subscriber))
         })
     };
-    send(&endpoint, bag, &listener)?;
+    let session = send(&endpoint, bag, &listener)?;
     let ended = done
         .recv_timeout(std::time::Duration::from_secs(10))
         .unwrap_or_else(|_| Instant::now());
     drop(subscribe.join().map_err(|_| "the subscriber panicked")??);
+    drop(session);
     let lost = messages.saturating_sub(listener.arrived.load(Ordering::Relaxed));
     let began = listener.began.get().ok_or("nothing was sent")?;
     Ok((
@@ -137,7 +140,11 @@ fn open(mode: &str, role: &str, endpoint: &str) -> zenoh::Result<zenoh::Session>
     zenoh::open(config).wait()
 }
 
-fn put_from_memory(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<(), Failure> {
+fn put_from_memory(
+    endpoint: &str,
+    bag: &Bag,
+    listener: &Listener,
+) -> Result<Box<dyn Any>, Failure> {
     let all = Selection::all(bag);
     let first = bag.range().ok_or("no messages")?.start();
     let messages: Vec<ZBytes> = bag
@@ -159,11 +166,10 @@ fn put_from_memory(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<(),
         publisher.put(payload).attachment(&[0_u8; 33][..]).wait()?;
     }
     drop((matching, publisher));
-    session.close().wait()?;
-    Ok(())
+    Ok(Box::new(session))
 }
 
-fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<(), Failure> {
+fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<Box<dyn Any>, Failure> {
     let (tell, matched) = crossbeam_channel::bounded(1);
     let options = WireOptions {
         listen: vec![endpoint.to_owned()],
@@ -192,9 +198,7 @@ fn play(endpoint: &str, bag: &Bag, listener: &Listener) -> Result<(), Failure> {
     };
     listener.begin();
     let (_, out) = unpaced.start(options, Source::of(cues), out)?.join()?;
-    drop(out);
-    session.close();
-    Ok(())
+    Ok(Box::new((out, session)))
 }
 
 fn write_recording(
