@@ -81,3 +81,23 @@ pub(crate) enum Check<T> {
         deadline: Option<Time<Steady>>,
     },
 }
+
+#[cfg(all(test, not(model)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_notified_if_nobody_waits() {
+        let all = Arc::new(AtomicUsize::new(0));
+        let queue = WaitQueue::new(&all);
+        for _ in 0..3 {
+            queue.wake();
+        }
+        assert_eq!((queue.wakes.load(Relaxed), all.load(Relaxed)), (0, 0));
+        let lock = crate::clock::sync::Mutex::new(());
+        let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(queue.wait(guard, Some(std::time::Duration::from_nanos(1))));
+        queue.wake();
+        assert_eq!((queue.wakes.load(Relaxed), all.load(Relaxed)), (0, 0));
+    }
+}

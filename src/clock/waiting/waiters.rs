@@ -222,13 +222,17 @@ impl Waiters {
 
     /// Applies a jump to the waiters, and wakes those whose wait it ends.
     pub(crate) fn jump(&mut self, event: JumpEvent) {
+        let ids = self.concerned(event);
+        self.apply_jump(&ids, event);
+    }
+
+    /// The waiters to which a jump has to be applied. Every tick is a step forward: it concerns the sleeps that it ends.
+    fn concerned(&self, event: JumpEvent) -> Vec<WaiterId> {
         if event.kind == JumpKind::Forward {
             let all = ..=(event.delta(), WaiterId::LAST);
-            let ids: Vec<_> = self.by_min_forward.range(all).map(|(_, id)| *id).collect();
-            self.apply_jump(&ids, event);
+            self.by_min_forward.range(all).map(|(_, id)| *id).collect()
         } else {
-            let ids: Vec<_> = self.all.keys().copied().collect();
-            self.apply_jump(&ids, event);
+            self.all.keys().copied().collect()
         }
     }
 
@@ -302,5 +306,48 @@ impl WaitTarget {
         {
             self.until = event.after.saturating_add(period);
         }
+    }
+}
+
+#[cfg(all(test, not(model)))]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[test]
+    fn a_step_forward_concerns_only_the_sleeps_that_it_ends() {
+        let queue = WaitQueue::new(&Arc::new(AtomicUsize::new(0)));
+        let mut waiters = Waiters::default();
+        let mut add = |on_jump| {
+            let target = WaitTarget {
+                on_jump,
+                ..WaitTarget::until(Time::MAX)
+            };
+            waiters.add(&queue, target)
+        };
+        for _ in 0..1_000 {
+            add(OnJump::Continue);
+            add(OnJump::ErrorOnBackward);
+        }
+        let [short, long] = [1, 3_600].map(|seconds| {
+            add(OnJump::ErrorOnAny {
+                min_forward: Duration::from_secs(seconds),
+            })
+        });
+        let step = |nanos| JumpEvent {
+            kind: JumpKind::Forward,
+            before: Time::from_nanos(5),
+            after: Time::from_nanos(5 + nanos),
+        };
+        assert_eq!(waiters.concerned(step(1)), []);
+        assert_eq!(waiters.concerned(step(1_000_000_000)), [short]);
+        assert_eq!(waiters.concerned(step(i64::MAX / 2)), [short, long]);
+        let back = JumpEvent {
+            kind: JumpKind::Backward,
+            before: Time::from_nanos(5),
+            after: Time::from_nanos(4),
+        };
+        assert_eq!(waiters.concerned(back).len(), 2_002);
     }
 }
