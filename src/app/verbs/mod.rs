@@ -1,0 +1,3 @@
+//! The verbs other than playing.
+
+pub(crate) mod print;
