@@ -14,6 +14,7 @@ pub use args::values::{
     Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire,
 };
 pub use args::when::{Unreadable, When, WhenRange, parse_size, parse_span};
+pub use args::wire_args::WireArgs;
 pub use exit::{EXIT_CODES, Exit};
 pub use plan::select::{Chosen, SelectError, choose, ids_of};
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};

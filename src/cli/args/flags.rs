@@ -12,11 +12,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use super::argv::{spread_lists, verb_first};
 use super::printable::printable;
 use super::ros_flags::RosArgs;
-use super::values::{
-    Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire, parse_hz,
-    parse_pace,
-};
+use super::values::{Color, Format, LogLevel, MessageOrder, parse_hz, parse_pace};
 use super::when::{When, WhenRange, parse_size, parse_span};
+use super::wire_args::WireArgs;
 use crate::cli::exit::EXIT_CODES;
 use crate::player::Pace;
 use crate::time::Duration;
@@ -318,56 +316,6 @@ pub struct TopicArgs {
     /// Time limit of --wait-for-subscribers
     #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
     pub wait_timeout: Duration,
-}
-
-/// The network.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Network")]
-pub struct WireArgs {
-    /// Protocol on the network
-    #[arg(long, value_enum, default_value_t)]
-    pub wire: Wire,
-    /// ROS distribution of the subscribers; auto detects it
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "DISTRO",
-        hide_short_help = true
-    )]
-    pub ros_distro: RosDistro,
-    /// ROS domain [default: $ROS_DOMAIN_ID, else 0]
-    #[arg(long, value_name = "ID", hide_short_help = true)]
-    pub domain_id: Option<u32>,
-    /// Name of this player as a ROS node
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "rosbag2_player",
-        hide_short_help = true
-    )]
-    pub node_name: String,
-    /// Zenoh router or peer to connect to, such as tcp/host:7447
-    #[arg(long, value_name = "ENDPOINT")]
-    pub connect: Vec<String>,
-    /// Address to listen on as a router, such as tcp/0.0.0.0:7447
-    #[arg(long, value_name = "ENDPOINT")]
-    pub listen: Vec<String>,
-    /// Zenoh configuration file, instead of the built-in one
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub zenoh_config: Option<PathBuf>,
-    /// What reliable topics do while a subscriber does not keep up
-    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
-    pub congestion: CongestionArg,
-    /// How long to wait for a subscriber that takes no data before playback goes on without it
-    #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
-    pub stall_timeout: Duration,
-    /// What to do when the connection to the router is lost
-    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
-    pub on_disconnect: OnDisconnect,
-    /// Send to subscribers whatever type hash they expect
-    #[arg(long, hide_short_help = true)]
-    pub any_type_hash: bool,
 }
 
 /// The transport bar.

@@ -6,3 +6,4 @@ pub(super) mod printable;
 pub(super) mod ros_flags;
 pub(super) mod values;
 pub(super) mod when;
+pub(super) mod wire_args;

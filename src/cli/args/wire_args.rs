@@ -1,0 +1,61 @@
+//! The arguments of all commands that join the network and publish.
+
+#![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::{CongestionArg, OnDisconnect, RosDistro, Wire};
+use super::when::parse_span;
+use crate::time::Duration;
+
+/// The network.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Network")]
+pub struct WireArgs {
+    /// Protocol on the network
+    #[arg(long, value_enum, default_value_t)]
+    pub wire: Wire,
+    /// ROS distribution of the subscribers; auto detects it
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "DISTRO",
+        hide_short_help = true
+    )]
+    pub ros_distro: RosDistro,
+    /// ROS domain [default: $ROS_DOMAIN_ID, else 0]
+    #[arg(long, value_name = "ID", hide_short_help = true)]
+    pub domain_id: Option<u32>,
+    /// Name of this player as a ROS node
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "rosbag2_player",
+        hide_short_help = true
+    )]
+    pub node_name: String,
+    /// Zenoh router or peer to connect to, such as tcp/host:7447
+    #[arg(long, value_name = "ENDPOINT")]
+    pub connect: Vec<String>,
+    /// Address to listen on as a router, such as tcp/0.0.0.0:7447
+    #[arg(long, value_name = "ENDPOINT")]
+    pub listen: Vec<String>,
+    /// Zenoh configuration file, instead of the built-in one
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub zenoh_config: Option<PathBuf>,
+    /// What reliable topics do while a subscriber does not keep up
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
+    pub congestion: CongestionArg,
+    /// How long to wait for a subscriber that takes no data before playback goes on without it
+    #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
+    pub stall_timeout: Duration,
+    /// What to do when the connection to the router is lost
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
+    pub on_disconnect: OnDisconnect,
+    /// Send to subscribers whatever type hash they expect
+    #[arg(long, hide_short_help = true)]
+    pub any_type_hash: bool,
+}
