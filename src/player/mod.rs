@@ -26,7 +26,7 @@ pub use level::gates::{Gate, GateHandle, Gates};
 pub use level::lead::LeadHandle;
 pub use machine::answers::Ticket;
 pub use machine::{Machine, Wait};
-pub use options::{Before, ClockOptions, Intent, Options, WhenDone};
+pub use options::{Before, ClockOptions, Control, Intent, Options, WhenDone};
 pub use outcome::{Answer, Outcome, Refusal, Short};
 pub use report::counts::TopicCounts;
 pub use report::digest::Digest;

@@ -66,6 +66,17 @@ pub enum Intent {
     Pause,
 }
 
+/// What commands may change.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Control {
+    /// Everything.
+    #[default]
+    Full,
+    /// Nothing but the end of the run: every other command except [`Command::Query`](super::Command::Query) is
+    /// refused. For a clock that shows the time of the machine.
+    StopOnly,
+}
+
 /// How a run is set up.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -73,6 +84,9 @@ pub struct Options {
     pub recording: TimeRange,
     /// The range to play, both ends included.
     pub range: TimeRange,
+    /// Where playing starts, clamped into the range: also where it starts again when [`Command::Play`](super::Command::Play)
+    /// comes at the exit edge. `None`: at the edge of the range from which it plays.
+    pub start: Option<Time<Ros>>,
     /// How fast to play.
     pub pace: Pace,
     /// What happens at the exit edge.
@@ -84,6 +98,8 @@ pub struct Options {
     /// The gates that are closed at the start, besides those that were closed through a
     /// [`GateHandle`](super::level::gates::GateHandle).
     pub gates: Gates,
+    /// What commands may change.
+    pub control: Control,
     /// How long to wait before the start, in wall time.
     pub delay: Duration,
     /// The clock to serve.
@@ -102,11 +118,13 @@ impl Options {
         Self {
             recording,
             range: recording,
+            start: None,
             pace: Pace::At(Speed::NORMAL),
             at_end: AtEnd::Hold,
             when_done: WhenDone::Stop,
             intent: Intent::Play,
             gates: Gates::OPEN,
+            control: Control::Full,
             delay: Duration::ZERO,
             clock: ClockOptions::default(),
             skip_empty: None,
@@ -120,11 +138,12 @@ impl Options {
         start.saturating_since(self.entry())
     }
 
-    /// Where playing starts: the end of the range if it plays in reverse.
+    /// Where playing starts: if nothing else is set, at the start of the range, or at its end if it plays in reverse.
     pub fn entry(&self) -> Time<Ros> {
-        match self.pace {
-            Pace::At(speed) if speed.is_reverse() => self.range.stop(),
-            Pace::At(_) | Pace::Max | Pace::Follow => self.range.start(),
+        match (self.start, self.pace) {
+            (Some(start), _) => self.range.clamp(start),
+            (None, Pace::At(speed)) if speed.is_reverse() => self.range.stop(),
+            (None, Pace::At(_) | Pace::Max | Pace::Follow) => self.range.start(),
         }
     }
 }

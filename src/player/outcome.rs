@@ -51,6 +51,10 @@ pub enum Refusal {
     UnknownTopic,
     /// Another jump came before this one had taken effect.
     Replaced,
+    /// The clock shows the time of the machine, which commands cannot change ([`Control::StopOnly`](super::Control)).
+    NotDrivable,
+    /// There are no messages whose times [`Pace::Max`](super::Pace::Max) could show.
+    NoMessages,
 }
 
 /// The answer to a command.

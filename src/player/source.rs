@@ -20,6 +20,11 @@ impl Source {
         }
     }
 
+    /// No topics and no messages: the player is a clock and nothing else.
+    pub fn empty() -> Self {
+        Self::new([""; 0], |_| Cue::from_items([]))
+    }
+
     /// Topics of these names, the first of which is `TopicId(0)`, read through cues that `start` makes.
     /// Messages of other topics are sent but not counted.
     pub fn new<T: Into<String>>(

@@ -287,7 +287,12 @@ fn log_outcome(outcome: Outcome) {
             "no step: the connection to the network is lost; step again when it is back"
         ),
         Outcome::Refused(
-            Refusal::Over | Refusal::AtEnd | Refusal::UnknownTopic | Refusal::Replaced,
+            Refusal::Over
+            | Refusal::AtEnd
+            | Refusal::UnknownTopic
+            | Refusal::Replaced
+            | Refusal::NotDrivable
+            | Refusal::NoMessages,
         )
         | Outcome::Done
         | Outcome::Landed(_) => {}

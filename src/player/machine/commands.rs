@@ -7,6 +7,7 @@ use super::Machine;
 use super::answers::Ticket;
 use crate::bag::{CueAt, StartAt, TopicId};
 use crate::player::command::{Command, Pace};
+use crate::player::options::Control;
 use crate::player::outcome::{Outcome, Refusal, Short};
 use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
 
@@ -40,6 +41,10 @@ impl Machine {
             self.answers.give(ticket, Outcome::Refused(Refusal::Over));
             return;
         }
+        if let Some(refusal) = self.refusal(command) {
+            self.answers.give(ticket, Outcome::Refused(refusal));
+            return;
+        }
         self.read_gates();
         self.make_up_for_stall(now);
         self.move_with_lead(now);
@@ -47,6 +52,18 @@ impl Machine {
             Taken::Known(outcome) => self.answers.give(ticket, outcome),
             Taken::Jumped(at) => self.answers.await_jump(ticket, at),
             Taken::Steps => {}
+        }
+    }
+
+    /// Why a command is refused in every state of a run like this one.
+    fn refusal(&self, command: Command) -> Option<Refusal> {
+        match (self.options.control, command) {
+            (_, Command::Query | Command::Stop) => None,
+            (Control::StopOnly, _) => Some(Refusal::NotDrivable),
+            (Control::Full, Command::SetPace(Pace::Max)) => {
+                (!self.report.knows(TopicId(0))).then_some(Refusal::NoMessages)
+            }
+            (Control::Full, _) => None,
         }
     }
 
@@ -104,7 +121,8 @@ impl Machine {
 
     fn play(&mut self, now: Time<Steady>) {
         if self.conditions.course().is_ended() {
-            self.jump(self.segment().seek(self.segment().entry()), now);
+            let start = self.options.start.unwrap_or(self.segment().entry());
+            self.jump(self.segment().seek(start), now);
         }
         self.steps.cancel(Short::Replaced, &mut self.answers);
         self.conditions.play();

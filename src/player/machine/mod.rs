@@ -95,6 +95,7 @@ impl Machine {
             Pace::Max | Pace::Follow => Speed::NORMAL,
         };
         let segment = Segment::new(options.range, speed, options.at_end);
+        let segment = options.start.map_or(segment, |start| segment.seek(start));
         let report = Report::new(source.topics(), options.digest.then(Digest::default));
         gates.close_all(options.gates);
         if options.delay > Duration::ZERO {
@@ -116,10 +117,9 @@ impl Machine {
             seeks: 0,
             options,
         };
-        machine.report.continue_at(segment.entry());
-        machine
-            .reader
-            .jump(machine.cue_at(StartAt::At(segment.entry())));
+        let start = machine.options.entry();
+        machine.report.continue_at(start);
+        machine.reader.jump(machine.cue_at(StartAt::At(start)));
         machine
     }
 

@@ -11,7 +11,7 @@ use crate::time;
 
 use super::follow::{ClockSource, Follow};
 use super::state_message;
-use super::state_topic::StateTopic;
+use super::state_topic::{StateOf, StateTopic};
 use crate::wire::dialect::interface::Nodes;
 use crate::wire::dialect::plan::{CLOCK, clock_qos};
 use crate::wire::error::WireError;
@@ -52,6 +52,17 @@ impl Session {
         transport: &Transport,
         shift: time::Duration,
     ) -> Result<StateTopic, WireError> {
+        self.serve_state_of(transport, StateOf::Playback(shift))
+    }
+
+    /// The same for a player without messages that follows another clock
+    /// ([`Pace::Follow`](crate::player::Pace::Follow)): the state is that of the followed clock, so that its factor is
+    /// known. With messages, playback may be behind that clock: then use [`Session::serve_state`].
+    pub fn serve_followed_state(&self, transport: &Transport) -> Result<StateTopic, WireError> {
+        self.serve_state_of(transport, StateOf::Lead)
+    }
+
+    fn serve_state_of(&self, transport: &Transport, of: StateOf) -> Result<StateTopic, WireError> {
         self.node.announce()?;
         // The definition is part of this program, and a test computes its hash.
         let hash = state_message::hash().ok();
@@ -69,7 +80,7 @@ impl Session {
             &self.connection.events,
         );
         let publisher = TopicPublisher::declare(&sessions, &topic, rules, events, None)?;
-        let served = StateTopic::start(publisher, transport.clone(), shift)?;
+        let served = StateTopic::start(publisher, transport.clone(), of)?;
         self.node.graph.publish_also(ours, served.waker());
         Ok(served)
     }

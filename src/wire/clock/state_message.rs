@@ -5,7 +5,7 @@
 
 use crate::player::{Pace, State, Status};
 use crate::ros::SchemaError;
-use crate::time::{Duration, Ros, Steady, Time};
+use crate::time::{Duration, Ros, Segment, Steady, Time};
 
 use crate::ros::message_hash;
 
@@ -85,6 +85,24 @@ impl ClockStateMessage {
             system_nanos,
             generation: segment.generation(),
             motion,
+        }
+    }
+
+    /// The state of a player that has no messages and follows `lead`: where that clock is at `now`.
+    pub(crate) fn of_lead(
+        status: &Status,
+        lead: Option<Segment>,
+        now: Time<Steady>,
+        system_nanos: i64,
+    ) -> Self {
+        let state = Self::of(status, now, Duration::ZERO, system_nanos);
+        match lead {
+            Some(lead) if state.motion == ClockMotion::Playing && lead.is_rolling() => Self {
+                clock: lead.position(now),
+                real_time_factor: lead.speed().as_f64(),
+                ..state
+            },
+            _ => state,
         }
     }
 

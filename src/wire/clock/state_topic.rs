@@ -40,12 +40,20 @@ pub struct StateTopic {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The clock whose state is published.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StateOf {
+    /// The position of playback, with this added to log time.
+    Playback(time::Duration),
+    /// The clock that a player without messages follows.
+    Lead,
+}
+
 /// What the thread uses.
 struct Work {
     publisher: TopicPublisher,
     transport: Transport,
-    /// Added to log time to get the time of the clock.
-    shift: time::Duration,
+    of: StateOf,
     /// The first generation, so that generations of two runs differ.
     first: u64,
 }
@@ -54,14 +62,14 @@ impl StateTopic {
     pub(crate) fn start(
         publisher: TopicPublisher,
         transport: Transport,
-        shift: time::Duration,
+        of: StateOf,
     ) -> Result<Self, WireError> {
         let (requests, received) = bounded(1);
         transport.on_change(waker(&requests));
         let work = Work {
             publisher,
             transport,
-            shift,
+            of,
             first: unix_nanos().unsigned_abs(),
         };
         let named = thread::Builder::new().name("clock-state".to_owned());
@@ -118,7 +126,13 @@ impl Work {
             return;
         };
         let now = self.transport.now();
-        let state = ClockStateMessage::of(&status, now, self.shift, unix_nanos());
+        let state = match self.of {
+            StateOf::Playback(shift) => ClockStateMessage::of(&status, now, shift, unix_nanos()),
+            StateOf::Lead => {
+                let lead = self.transport.lead().get();
+                ClockStateMessage::of_lead(&status, lead, now, unix_nanos())
+            }
+        };
         let message = ClockStateMessage {
             generation: self.first.wrapping_add(state.generation),
             ..state

@@ -1,5 +1,6 @@
 //! The machine, tested by its transcripts, and the thread that runs it.
 
+pub(crate) mod clock_alone;
 pub(crate) mod edges;
 pub(crate) mod follow;
 pub(crate) mod gates;
