@@ -8,7 +8,7 @@ use bagplay::cli::{
     Wire, WireArgs,
 };
 use bagplay::output::{Delivery, Null, Occasion, Output};
-use bagplay::player::{Before, Transport};
+use bagplay::player::{Before, Control, Transport};
 use bagplay::time::{Ros, Segment, Time};
 #[cfg(feature = "tui")]
 use bagplay::wire::TopicState;
@@ -131,10 +131,7 @@ impl Network {
             hz: args.clock.clock,
             per_message: plan.options.clock.before != Before::None,
         });
-        let advertised = match args.wire.wire {
-            Wire::RmwZenoh | Wire::Null => session.advertise(&played, clock),
-            Wire::Zenoh => session.advertise_raw(&played, clock),
-        };
+        let advertised = declare(session, args.wire.wire, &played, clock);
         let (output, skipped) = advertised.map_err(|error| match hints.error(&error) {
             Some(hint) => Failure::new(Exit::Usage, anyhow::anyhow!("{error}; hint: {hint}")),
             None => failure(error),
@@ -144,18 +141,35 @@ impl Network {
         Ok(PlayOutput::Wire(Box::new(output)))
     }
 
+    /// Declares a clock without topics.
+    pub(crate) fn advertise_clock(&mut self, wire: Wire, hz: f64) -> Result<PlayOutput, Failure> {
+        let Some(session) = &self.session else {
+            return Ok(PlayOutput::Null(Null));
+        };
+        let clock = ClockOptions {
+            hz: Some(hz),
+            per_message: false,
+        };
+        let (output, _) = declare(session, wire, &[], Some(clock)).map_err(failure)?;
+        self.monitor = Some(output.monitor());
+        Ok(PlayOutput::Wire(Box::new(output)))
+    }
+
     /// Publishes the player's state on `~/clock_state`, if that was requested; only the ROS 2 wire has such a topic.
     pub(crate) fn serve_state(
         &self,
-        args: &PlayArgs,
+        wire: &WireArgs,
+        is_requested: bool,
         plan: &Plan,
         transport: &Transport,
     ) -> Result<Option<StateTopic>, Failure> {
         let clock = &plan.options.clock;
-        let is_ros = args.wire.wire == Wire::RmwZenoh;
-        let is_requested = args.clock.clock_state && is_ros && clock.is_served();
-        let session = self.session.as_ref().filter(|_| is_requested);
-        let serve = |session: &Session| session.serve_state(transport, clock.shift);
+        let is_served = is_requested && wire.wire == Wire::RmwZenoh && clock.is_served();
+        let session = self.session.as_ref().filter(|_| is_served);
+        let serve = |session: &Session| match plan.options.control {
+            Control::Full => session.serve_state(transport, clock.shift),
+            Control::StopOnly => session.serve_followed_state(transport),
+        };
         session.map(serve).transpose().map_err(failure)
     }
 
@@ -233,6 +247,19 @@ impl Network {
         if let Some(session) = self.session {
             session.close();
         }
+    }
+}
+
+/// Declares topics and a clock in the form of a wire.
+fn declare(
+    session: &Session,
+    wire: Wire,
+    played: &[Played],
+    clock: Option<ClockOptions>,
+) -> Result<(WireOutput, Vec<Skipped>), WireError> {
+    match wire {
+        Wire::RmwZenoh | Wire::Null => session.advertise(played, clock),
+        Wire::Zenoh => session.advertise_raw(played, clock),
     }
 }
 

@@ -5,10 +5,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use bagplay::bag::{Bag, Cues, Note, Reach, Selection};
-use bagplay::cli::{
-    Ending, Exit, Format, Hints, OnDisconnect, OutputArgs, Plan, PlayArgs, Summary, plan,
-};
-use bagplay::player::{Command, Gate, Player, Running, Source, WhenDone};
+use bagplay::cli::{Ending, Exit, Format, Hints, OutputArgs, Plan, PlayArgs, Summary, plan};
+use bagplay::player::{Player, Running, Source, WhenDone};
 use bagplay::ros::QosOverrides;
 use bagplay::untrusted::{Foreign, read_start};
 
@@ -17,12 +15,11 @@ use super::bar;
 use super::failure::{Failure, OrExit};
 use super::headless;
 use super::log::LogTarget;
-use super::network::Network;
 use super::open_bag;
-use super::signals;
-use super::supervise::{Ended, Run};
+use super::supervise::{Ended, Rules, Run};
 use crate::app::headless::enter_key;
-use crate::app::log::stdout;
+use crate::app::headless::progress_line::Subject;
+use crate::app::supervise::join::join;
 use crate::app::supervise::shallow_queues;
 use crate::app::supervise::shutdown;
 
@@ -56,18 +53,8 @@ pub(crate) fn run(
         tracing::warn!("{warning}");
     }
 
-    let mut network = Network::join(&args.wire)?;
-    // Until here a signal simply ends the process: there is nothing to clean up yet.
-    let signals = signals::listen()
-        .context("signals cannot be received")
-        .or_exit(Exit::Failed)?;
-    if let Some(description) = network.describe() {
-        tracing::info!("{description}");
-    }
-    require_path(args, &network, &mut plan)?;
-    if args.clock.strict_clock && plan.options.clock.is_served() {
-        network.require_sole_clock()?;
-    }
+    let rules = Rules::of(args);
+    let (mut network, signals) = join(&args.wire, rules, &mut plan)?;
     let hints = Hints::new(args, &plan, bag.topics());
     let out = network.advertise(args, &bag, &mut plan, &hints)?;
     if plan.chosen.is_empty() && !plan.options.clock.is_served() {
@@ -79,13 +66,13 @@ pub(crate) fn run(
     let player = Player::new();
     let transport = player.transport();
     let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player);
-    let state = network.serve_state(args, &plan, &transport)?;
+    let state = network.serve_state(&args.wire, args.clock.clock_state, &plan, &transport)?;
     let running = player
         .start(plan.options.clone(), source, out)
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
     let run = Run {
-        args,
+        rules,
         plan: &plan,
         hints: &hints,
         streams: shallow_queues::streams(&bag, &plan),
@@ -94,14 +81,8 @@ pub(crate) fn run(
         transport,
         signals,
     };
-    let ending = interface.watch(&run, &running, &bag, reach);
-    if ending.is_err() {
-        // The player runs without the watching loop, and must not go on when that has failed. A player that has already
-        // stopped is fine.
-        let _ = run.transport.send(Command::Stop);
-    }
-    let (report, out) = running.join().or_exit(Exit::Failed)?;
-    let mut ending = ending?;
+    let watched = interface.watch(args, &run, &running, &bag, reach);
+    let (report, out, mut ending) = shutdown::join(&run, running, watched)?;
     drop(state);
     // Quitting after everything has been played is a normal end.
     if ending.how == Ending::Stopped && report.reached_end {
@@ -115,14 +96,7 @@ pub(crate) fn run(
     }
 
     let summary = Summary::new(&bag, &plan, &report, ending.how, &losses);
-    match output.format {
-        Format::Json => summary_json(&summary)?,
-        Format::Text => {
-            for line in summary.to_string().lines() {
-                tracing::info!("{line}");
-            }
-        }
-    }
+    shutdown::report(output.format, &summary)?;
     exit_code(args, &bag, &summary, ending)
 }
 
@@ -198,6 +172,7 @@ impl Interface {
     )]
     fn watch<O>(
         self,
+        args: &PlayArgs,
         run: &Run<'_>,
         running: &Running<O>,
         bag: &Bag,
@@ -207,8 +182,8 @@ impl Interface {
             Self::Headless => {
                 #[cfg(not(feature = "tui"))]
                 let _ = bag;
-                if run.args.time.start_paused {
-                    if run.args.ros.disable_keyboard_controls {
+                if args.time.start_paused {
+                    if args.ros.disable_keyboard_controls {
                         tracing::warn!(
                             "paused at the start, and no key can resume it; hint: play without --disable-keyboard-controls"
                         );
@@ -216,7 +191,9 @@ impl Interface {
                         enter_key::listen(run.transport.clone());
                     }
                 }
-                Ok(headless::watch(run, running, reach))
+                let is_progress_wanted = args.ros.progress_bar_update_rate != Some(0);
+                let subject = Subject::Recording(reach);
+                Ok(headless::watch(run, running, subject, is_progress_wanted))
             }
             #[cfg(feature = "tui")]
             Self::Bar(setup) => bar::watch(run, running, bag, reach, *setup),
@@ -234,27 +211,6 @@ fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
         .or_exit(Exit::Usage)
 }
 
-/// Without a path every message would be lost: playback waits for one, or does not begin.
-fn require_path(args: &PlayArgs, network: &Network, plan: &mut Plan) -> Result<(), Failure> {
-    match args.wire.on_disconnect {
-        _ if network.initial_path.is_up => {}
-        OnDisconnect::Hold => {
-            tracing::warn!(
-                "not connected to the network: playback is held; hint: --on-disconnect continue plays on without"
-            );
-            plan.options.gates = plan.options.gates.close(Gate::Path);
-        }
-        OnDisconnect::Exit => {
-            return Err(Failure::new(
-                Exit::Failed,
-                anyhow::anyhow!("not connected to the network (--on-disconnect exit)"),
-            ));
-        }
-        OnDisconnect::Continue => {}
-    }
-    Ok(())
-}
-
 /// The source of the player: the read-ahead over the chosen topics, and how far it has come.
 fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> (Source, Reach) {
     let topics = Selection::of(plan.chosen.iter().map(|chosen| chosen.id), bag);
@@ -270,12 +226,4 @@ fn names(args: &PlayArgs) -> String {
         .map(|bag| Foreign::path(bag).to_string())
         .collect();
     names.join(", ")
-}
-
-/// A result that cannot be written is a failure; a closed pipe is not.
-fn summary_json(summary: &Summary) -> Result<(), Failure> {
-    match stdout::json(summary) {
-        Err(failure) if failure.is_closed_pipe() => Ok(()),
-        done => done,
-    }
 }

@@ -8,6 +8,7 @@ mod plan;
 mod report;
 
 pub use args::argv::{spread_lists, verb_first};
+pub use args::clock_server::{ClockServerArgs, ClockSourceArg};
 pub use args::flags::*;
 pub use args::ros_flags::{RequestsSource, RosArgs};
 pub use args::values::{
@@ -16,9 +17,11 @@ pub use args::values::{
 pub use args::when::{Unreadable, When, WhenRange, parse_size, parse_span};
 pub use args::wire_args::WireArgs;
 pub use exit::{EXIT_CODES, Exit};
+pub use plan::clock_server::{ClockPlanError, clock_plan, clock_range};
 pub use plan::select::{Chosen, SelectError, choose, ids_of};
 pub use plan::{LeftOut, Plan, PlanError, pace_factor, plan};
 pub use report::check::Check;
+pub use report::clock_summary::ClockSummary;
 pub use report::findings::{Finding, Findings};
 pub use report::hints::Hints;
 pub use report::info::Info;

@@ -1,7 +1,7 @@
 //! The initial model of the transport bar, and its subscribers: made from plan, recording and network.
 
 use bagplay::bag::{Bag, TopicId};
-use bagplay::cli::{Unreadable, When};
+use bagplay::cli::{PlayArgs, Unreadable, When};
 use bagplay::marks::Marks;
 use bagplay::time::{AtEnd, Ros, Time, TimeRange};
 use bagplay::tui::{AbLoop, Appearance, Event, Facts, Model, Size, Subscribers, TopicRow};
@@ -37,13 +37,14 @@ pub(crate) fn subscribers(run: &Run<'_>, bag: &Bag) -> Event {
 /// The model before any event.
 pub(crate) fn model(
     run: &Run<'_>,
+    args: &PlayArgs,
     bag: &Bag,
     appearance: Appearance,
     marks: Option<&Marks>,
 ) -> Model {
     let options = &run.plan.options;
     let is_looped = options.at_end == AtEnd::Loop;
-    let is_part_looped = run.args.time.loop_range.is_some();
+    let is_part_looped = args.time.loop_range.is_some();
     let facts = Facts {
         recording: options.recording,
         played: if is_part_looped {
@@ -52,7 +53,7 @@ pub(crate) fn model(
             options.range
         },
         clock_shift: options.clock.shift,
-        clock: clock(run),
+        clock: clock(run, args),
         topics: bag.topics().to_vec(),
         parse_time,
         zone: TimeZone::system(),
@@ -73,9 +74,9 @@ pub(crate) fn model(
 }
 
 /// How the clock is served, in a word or two.
-fn clock(run: &Run<'_>) -> Option<String> {
+fn clock(run: &Run<'_>, args: &PlayArgs) -> Option<String> {
     let clock = &run.plan.options.clock;
-    let hz = run.args.clock.clock.map(|hz| format!("{hz} Hz"));
+    let hz = args.clock.clock.map(|hz| format!("{hz} Hz"));
     clock
         .is_served()
         .then(|| hz.unwrap_or_else(|| "by message".into()))

@@ -48,6 +48,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// What was decided before the run: whether there is a bar, and how it looks.
 #[derive(Debug)]
 pub(crate) struct Setup {
+    args: PlayArgs,
     appearance: Appearance,
     /// `None` if the existing file of marks cannot be read: then it is not changed.
     marks: Option<Marks>,
@@ -88,7 +89,11 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
         time_format: config.time_format,
     };
     let marks = marks.ok();
-    Ok(Some(Setup { appearance, marks }))
+    Ok(Some(Setup {
+        args: args.clone(),
+        appearance,
+        marks,
+    }))
 }
 
 /// Whether the locale explicitly allows nothing but ASCII.
@@ -150,7 +155,11 @@ fn show<O>(
     running: &Running<O>,
     bag: &Bag,
     reach: Reach,
-    Setup { appearance, marks }: Setup,
+    Setup {
+        args,
+        appearance,
+        marks,
+    }: Setup,
     terminal: Terminal,
     (told, news): (Sender<Event>, &Receiver<Event>),
 ) -> anyhow::Result<Ended> {
@@ -163,7 +172,7 @@ fn show<O>(
         // The receiver is gone once the screen is gone.
         let _ = told.send(event);
     });
-    let model = bar_model::model(run, bag, appearance, marks.as_ref());
+    let model = bar_model::model(run, &args, bag, appearance, marks.as_ref());
     let transport = run.transport.clone();
     let mut supervisor = Supervisor::new(run);
     // The screen is dropped before these, so that the user does not look at it while they are waited for.

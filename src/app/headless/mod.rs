@@ -3,20 +3,25 @@
 pub(crate) mod enter_key;
 pub(crate) mod progress_line;
 
-use bagplay::bag::Reach;
 use bagplay::cli::Exit;
 use bagplay::player::Running;
 use crossbeam_channel::{select, tick};
 
 use super::supervise::{Ended, Run, Supervisor};
-use progress_line::Progress;
+use progress_line::{Progress, Subject};
 
 /// Watches until the player is done; returns how the run ended.
-pub(crate) fn watch<O>(run: &Run<'_>, running: &Running<O>, reach: Reach) -> Ended {
+pub(crate) fn watch<O>(
+    run: &Run<'_>,
+    running: &Running<O>,
+    subject: Subject,
+    is_progress_wanted: bool,
+) -> Ended {
     let mut progress = Progress::start(
         run.log_target,
-        (run.transport.clone(), reach),
-        run.args.ros.progress_bar_update_rate != Some(0),
+        run.transport.clone(),
+        subject,
+        is_progress_wanted,
     );
     let mut supervisor = Supervisor::new(run);
     let draws = tick(Progress::INTERVAL);

@@ -5,18 +5,28 @@ use std::time::{Duration, Instant};
 use bagplay::bag::{LookUp, Reach};
 use bagplay::cli::count;
 use bagplay::player::{Pace, State, Status, Transport};
+use bagplay::time::{Ros, Steady, Time};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::app::log::LogTarget;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// What is played.
+#[derive(Clone, Debug)]
+pub(crate) enum Subject {
+    /// A recording, and how far it has been read.
+    Recording(Reach),
+    /// A clock without a recording: the name of its source, and where it began.
+    Clock(&'static str, Time<Ros>),
+}
+
 /// Shows the playback position.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     transport: Transport,
-    reach: Reach,
+    subject: Subject,
     is_quiet: bool,
     last_line: Instant,
 }
@@ -28,12 +38,16 @@ impl Progress {
     /// Starts to show the run that `transport` controls, if progress is wanted.
     pub(crate) fn start(
         log_target: &LogTarget,
-        (transport, reach): (Transport, Reach),
+        transport: Transport,
+        subject: Subject,
         is_wanted: bool,
     ) -> Self {
         let bar = (log_target.is_drawn && is_wanted).then(|| {
-            let style = ProgressStyle::with_template("{prefix} [{bar:20}] {wide_msg}")
-                .expect("the template is valid");
+            let template = match subject {
+                Subject::Recording(_) => "{prefix} [{bar:20}] {wide_msg}",
+                Subject::Clock(..) => "{prefix}  {wide_msg}",
+            };
+            let style = ProgressStyle::with_template(template).expect("the template is valid");
             log_target
                 .bars
                 .add(ProgressBar::new(1000).with_style(style.progress_chars("━╸─")))
@@ -41,7 +55,7 @@ impl Progress {
         Self {
             bar,
             transport,
-            reach,
+            subject,
             is_quiet: log_target.is_quiet || !is_wanted,
             last_line: now(),
         }
@@ -52,7 +66,11 @@ impl Progress {
         let Some(status) = self.transport.status() else {
             return;
         };
-        let shown = Shown::new(&status, &self.transport, self.reach.looking_up());
+        let at = self.transport.now();
+        let shown = match &self.subject {
+            Subject::Recording(reach) => Shown::new(&status, at, reach.looking_up()),
+            Subject::Clock(source, start) => Shown::clock(&status, at, source, *start),
+        };
         match &self.bar {
             Some(bar) => {
                 bar.set_prefix(shown.state);
@@ -87,12 +105,30 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(status: &Status, transport: &Transport, look_up: Option<LookUp>) -> Self {
+    fn clock(status: &Status, now: Time<Steady>, source: &str, start: Time<Ros>) -> Self {
+        let at = status.segment.position(now);
+        let pace = match status.pace {
+            Pace::At(speed) => format!("×{speed}"),
+            Pace::Max => "×max".into(),
+            Pace::Follow => format!("{source} time"),
+        };
+        let since = at.saturating_since(start);
+        let sign = if since.is_negative() { "−" } else { "+" };
+        Self {
+            state: format!("{} {pace}", state_word(status.state)),
+            permille: 0,
+            text: format!(
+                "{:.1} s  {sign}{}",
+                at.as_secs_f64(),
+                hours_minutes_seconds(since.saturating_abs())
+            ),
+        }
+    }
+
+    fn new(status: &Status, now: Time<Steady>, look_up: Option<LookUp>) -> Self {
         let (segment, range) = (status.segment, status.segment.range());
         let (elapsed, total) = (
-            segment
-                .position(transport.now())
-                .saturating_since(range.start()),
+            segment.position(now).saturating_since(range.start()),
             range.duration(),
         );
         let permille = i128::from(elapsed.as_nanos()) * 1000 / i128::from(total.as_nanos().max(1));
@@ -101,15 +137,7 @@ impl Shown {
             Pace::Max => "×max".into(),
             Pace::Follow => "following".into(),
         };
-        let state = match status.state {
-            State::Playing => "playing",
-            State::Paused => "paused",
-            State::Starved => "reading",
-            State::Gated => "waiting",
-            State::Stalled => "stalled",
-            State::Ended => "at the end",
-            State::Stopped => "stopped",
-        };
+        let state = state_word(status.state);
         let laps = if status.laps > 0 {
             format!("  lap {}", status.laps + 1)
         } else {
@@ -136,6 +164,18 @@ impl Shown {
     }
 }
 
+fn state_word(state: State) -> &'static str {
+    match state {
+        State::Playing => "playing",
+        State::Paused => "paused",
+        State::Starved => "reading",
+        State::Gated => "waiting",
+        State::Stalled => "stalled",
+        State::Ended => "at the end",
+        State::Stopped => "stopped",
+    }
+}
+
 /// `1:02:03.4`, `02:03.4`.
 fn hours_minutes_seconds(span: bagplay::time::Duration) -> String {
     let tenths = span.as_nanos().max(0) / 100_000_000;
@@ -151,4 +191,42 @@ fn hours_minutes_seconds(span: bagplay::time::Duration) -> String {
         String::new()
     };
     format!("{hours}{minutes:02}:{seconds:02}.{tenth}")
+}
+
+#[cfg(test)]
+mod tests {
+    use bagplay::output::Null;
+    use bagplay::player::{Command, Options, Player, Source, WhenDone};
+    use bagplay::time::{Speed, TimeRange};
+
+    use super::*;
+
+    #[test]
+    fn a_clock_shows_its_time_and_how_far_that_is_from_its_start() {
+        let start = Time::from_secs(100);
+        let options = Options {
+            start: Some(start),
+            when_done: WhenDone::Stay,
+            pace: Pace::At(Speed::NORMAL.reversed()),
+            ..Options::new(TimeRange::between(Time::from_secs(1), Time::from_secs(200)))
+        };
+        let player = Player::new();
+        let transport = player.transport();
+        let running = player.start(options, Source::empty(), Null).unwrap();
+        for command in [Command::Pause, Command::Seek(Time::from_millis(38_500))] {
+            transport.ask(command).unwrap();
+        }
+        let status = transport.status().unwrap();
+        let shown = Shown::clock(&status, transport.now(), "system", start);
+        assert_eq!(shown.state, "paused ×-1");
+        assert_eq!(shown.text, "38.5 s  −01:01.5");
+        let following = Status {
+            pace: Pace::Follow,
+            ..status
+        };
+        let shown = Shown::clock(&following, transport.now(), "system", start);
+        assert_eq!(shown.state, "paused system time");
+        transport.send(Command::Stop).unwrap();
+        running.join().unwrap();
+    }
 }

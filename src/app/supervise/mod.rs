@@ -2,6 +2,7 @@
 //! to the player, waits for subscribers, and ends the run when it has to.
 
 pub(crate) mod awaited;
+pub(crate) mod join;
 pub(crate) mod other_publishers;
 pub(crate) mod resubscribers;
 pub(crate) mod shallow_queues;
@@ -23,10 +24,32 @@ use shallow_queues::{ShallowQueues, Stream};
 /// An end that takes longer than this is explained: a subscriber takes no data, and zenoh cannot be interrupted.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
 
+/// What the user has decided for what may happen on the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// What to do when the path to the network is lost.
+    pub(crate) on_disconnect: OnDisconnect,
+    /// How long to wait for subscribers.
+    pub(crate) wait_timeout: Duration,
+    /// Whether another publisher of `/clock` ends the run.
+    pub(crate) strict_clock: bool,
+}
+
+impl Rules {
+    /// Those of a recording that is played.
+    pub(crate) fn of(args: &PlayArgs) -> Self {
+        Self {
+            on_disconnect: args.wire.on_disconnect,
+            wait_timeout: args.topics.wait_timeout,
+            strict_clock: args.clock.strict_clock,
+        }
+    }
+}
+
 /// What the main thread needs to know of a run.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
-    pub(crate) args: &'a PlayArgs,
+    pub(crate) rules: Rules,
     pub(crate) plan: &'a Plan,
     pub(crate) hints: &'a Hints,
     pub(crate) streams: Vec<Stream>,
@@ -77,7 +100,7 @@ pub(crate) struct Supervisor<'a> {
 impl<'a> Supervisor<'a> {
     /// Starts to supervise.
     pub(crate) fn new(run: &'a Run<'a>) -> Self {
-        let timeout = run.args.topics.wait_timeout;
+        let timeout = run.rules.wait_timeout;
         let awaited = Awaited::new(run.plan.awaited.clone(), timeout, run.transport.now());
         if !run.plan.awaited.is_empty() {
             tracing::info!("waiting for subscribers of {}", awaited.missing());
@@ -151,7 +174,7 @@ impl<'a> Supervisor<'a> {
 
     fn path_is_lost(&mut self) {
         const LOST: &str = "connection to the zenoh router lost";
-        match self.run.args.wire.on_disconnect {
+        match self.run.rules.on_disconnect {
             OnDisconnect::Hold => {
                 self.run.transport.gates().close(Gate::Path);
                 tracing::warn!(
@@ -223,7 +246,7 @@ impl<'a> Supervisor<'a> {
             tracing::error!(
                 "no subscriber of {} within {}; hint: --wait-timeout",
                 self.awaited.missing(),
-                self.run.args.topics.wait_timeout
+                self.run.rules.wait_timeout
             );
             self.end(Ended::failed(Exit::Timeout));
         }
@@ -299,7 +322,7 @@ impl<'a> Supervisor<'a> {
 /// Logs an event; `Some` if it ends the run.
 fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
     match event {
-        WireEvent::ForeignClock { .. } if run.args.clock.strict_clock => {
+        WireEvent::ForeignClock { .. } if run.rules.strict_clock => {
             tracing::error!("{}", run.hints.event(event));
             return Some(Ended::failed(Exit::Failed));
         }

@@ -1,17 +1,36 @@
 //! The end of a run on the network: slow subscribers receive the last messages, unless the user wants to leave.
 
+use std::fmt::Display;
 use std::thread;
 use std::time::Duration;
 
-use bagplay::cli::{Ending, bytes};
+use bagplay::cli::{Ending, Exit, Format, bytes};
+use bagplay::player::{Command, Report, Running};
 use bagplay::wire::Drained;
 use crossbeam_channel::bounded;
+use serde::Serialize;
 
 use super::{Ended, Run, SLOW};
+use crate::app::failure::{Failure, OrExit};
+use crate::app::log::stdout;
 use crate::app::network::{Network, PlayOutput};
 
 /// Longer than leaving takes when nothing blocks it.
 const A_MOMENT: Duration = Duration::from_secs(1);
+
+/// Waits for the player. If the loop that watched it has failed, the player is stopped: it must not go on alone.
+pub(crate) fn join(
+    run: &Run<'_>,
+    running: Running<PlayOutput>,
+    watched: Result<Ended, Failure>,
+) -> Result<(Report, PlayOutput, Ended), Failure> {
+    if watched.is_err() {
+        // A player that has already stopped is fine.
+        let _ = run.transport.send(Command::Stop);
+    }
+    let (report, out) = running.join().or_exit(Exit::Failed)?;
+    Ok((report, out, watched?))
+}
 
 /// Waits until all data has been sent; to be called while the topics are still declared. Returns how the run ended, now
 /// that it is over, and how many bytes no subscriber had taken.
@@ -62,4 +81,21 @@ pub(crate) fn leave(network: Network, out: PlayOutput) {
         .spawn(go);
     // Nothing is sent: the sender is dropped at the end.
     let _ = is_through.recv_timeout(A_MOMENT);
+}
+
+/// Writes the summary of a run: as a result, or for people into the log. A result that cannot be written is a failure; a
+/// closed pipe is not.
+pub(crate) fn report<S: Serialize + Display>(format: Format, summary: &S) -> Result<(), Failure> {
+    match format {
+        Format::Json => match stdout::json(summary) {
+            Err(failure) if failure.is_closed_pipe() => Ok(()),
+            done => done,
+        },
+        Format::Text => {
+            for line in summary.to_string().lines() {
+                tracing::info!("{line}");
+            }
+            Ok(())
+        }
+    }
 }

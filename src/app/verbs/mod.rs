@@ -1,3 +1,5 @@
 //! The verbs other than playing.
 
+pub(crate) mod clock;
+pub(crate) mod machine_time;
 pub(crate) mod print;

@@ -10,6 +10,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use super::argv::{spread_lists, verb_first};
+use super::clock_server::ClockServerArgs;
 use super::printable::printable;
 use super::ros_flags::RosArgs;
 use super::values::{Color, Format, LogLevel, MessageOrder, parse_hz, parse_pace};
@@ -26,7 +27,8 @@ Examples:
   play drive.mcap --start +30s --end 50%  from 30 s to the middle
   play drive.mcap --loop-range +10s..+20s --topics /camera /imu
   play drive.mcap --rate max --wire null --format json   check a recording
-  play info drive.mcap                    topics, times, QoS profiles";
+  play info drive.mcap                    topics, times, QoS profiles
+  play clock --start 0 --rate 2           a clock without a recording, at double speed";
 
 /// Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
 ///
@@ -71,6 +73,8 @@ fn after_help() -> String {
 pub enum Verb {
     /// Show the topics, times, QoS profiles and marks of recordings
     Info(InfoArgs),
+    /// Serve a clock without a recording
+    Clock(ClockServerArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell

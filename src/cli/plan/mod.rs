@@ -1,5 +1,6 @@
 //! Turns parsed arguments into what is played: the only file that knows how flags combine.
 
+pub(super) mod clock_server;
 pub(super) mod kinds;
 pub(super) mod select;
 

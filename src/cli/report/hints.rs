@@ -41,6 +41,14 @@ impl Hints {
         }
     }
 
+    /// The hints for a clock without a recording.
+    pub fn of_clock() -> Self {
+        Self {
+            recorded: HashMap::new(),
+            clock: Vec::new(),
+        }
+    }
+
     /// The event, and what can be done about it.
     pub fn event(&self, event: &WireEvent) -> String {
         with(&event.to_string(), self.about(event))
@@ -48,6 +56,9 @@ impl Hints {
 
     fn about(&self, event: &WireEvent) -> Option<String> {
         let hint = match event {
+            WireEvent::ForeignClock { .. } if self.clock.is_empty() => {
+                "stop it, or this clock server".into()
+            }
             WireEvent::ForeignClock { .. } => {
                 format!("stop it, or play without {}", self.clock_flags())
             }

@@ -1,6 +1,7 @@
 //! What the command prints: the summary of a run, the page of `info`, the result of `--check`, hints.
 
 pub(super) mod check;
+pub(super) mod clock_summary;
 pub(super) mod findings;
 pub(super) mod hints;
 pub(super) mod info;

@@ -1,6 +1,7 @@
 //! Two sessions on loopback, and helpers of the wire tests. Ports are free ones, scouting is off, waits are for
 //! conditions.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
@@ -244,8 +245,13 @@ pub(crate) fn start_player(args: &[&str]) -> Child {
 
 /// The same with another recording.
 pub(crate) fn start_player_of(bag: &Path, args: &[&str]) -> Child {
+    start_play([bag.as_os_str()], args)
+}
+
+/// The installed program; its output goes into pipes.
+pub(crate) fn start_play<'a>(first: impl IntoIterator<Item = &'a OsStr>, args: &[&str]) -> Child {
     Command::new(assert_cmd::cargo::cargo_bin("play"))
-        .arg(bag)
+        .args(first)
         .args(args)
         .env_remove("RUST_LOG")
         .env_remove("ROS_DOMAIN_ID")

@@ -1,6 +1,7 @@
 //! The network: real sessions on loopback.
 
 pub(crate) mod clock;
+pub(crate) mod clock_server;
 pub(crate) mod closed_links;
 pub(crate) mod drain;
 pub(crate) mod graph;

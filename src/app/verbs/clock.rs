@@ -1,0 +1,85 @@
+//! `play clock`: a clock server without a recording, which is a player without messages.
+
+use anyhow::Context;
+use bagplay::cli::{
+    ClockServerArgs, ClockSourceArg, ClockSummary, Ending, Exit, Hints, OnDisconnect, OutputArgs,
+    clock_plan,
+};
+use bagplay::clock::Clock;
+use bagplay::player::{Intent, Player, Source};
+use bagplay::time::Duration;
+
+use super::machine_time::{MachineClock, MachineTime};
+use crate::app::failure::{Failure, OrExit};
+use crate::app::headless;
+use crate::app::headless::enter_key;
+use crate::app::headless::progress_line::Subject;
+use crate::app::log::LogTarget;
+use crate::app::supervise::join::join;
+use crate::app::supervise::{Rules, Run, shutdown};
+
+/// Serves the clock until it is stopped, and prints the summary.
+pub(crate) fn run(
+    args: &ClockServerArgs,
+    output: &OutputArgs,
+    log_target: &LogTarget,
+) -> Result<Exit, Failure> {
+    let now = Clock::system().now().assume_ros();
+    let mut plan = clock_plan(args, now).or_exit(Exit::Usage)?;
+    let rules = Rules {
+        on_disconnect: match args.wire.on_disconnect {
+            // The time of the machine goes on, whoever receives it.
+            OnDisconnect::Hold if args.source.is_of_machine() => OnDisconnect::Continue,
+            as_asked => as_asked,
+        },
+        wait_timeout: Duration::ZERO,
+        strict_clock: args.strict_clock,
+    };
+    let player = Player::new();
+    let transport = player.transport();
+    let machine_clock = match args.source {
+        ClockSourceArg::Sim => None,
+        ClockSourceArg::System => Some(MachineClock::System),
+        ClockSourceArg::Steady => Some(MachineClock::Steady),
+    };
+    let machine_time = machine_clock
+        .map(|clock| MachineTime::start(clock, &transport))
+        .transpose()?;
+    let start = machine_time
+        .as_ref()
+        .map_or(plan.options.entry(), MachineTime::first);
+    let (mut network, signals) = join(&args.wire, rules, &mut plan)?;
+    let out = network.advertise_clock(args.wire.wire, args.hz)?;
+    let state = network.serve_state(&args.wire, args.clock_state, &plan, &transport)?;
+    let running = player
+        .start(plan.options.clone(), Source::empty(), out)
+        .context("the player's thread cannot be started")
+        .or_exit(Exit::Failed)?;
+    let run = Run {
+        rules,
+        plan: &plan,
+        hints: &Hints::of_clock(),
+        streams: Vec::new(),
+        network: &network,
+        log_target,
+        transport,
+        signals,
+    };
+    if plan.options.intent == Intent::Pause {
+        enter_key::listen(run.transport.clone());
+    }
+    let subject = Subject::Clock(args.source.name(), start);
+    let watched = headless::watch(&run, &running, subject, true);
+    let (report, out, ending) = shutdown::join(&run, running, Ok(watched))?;
+    drop((state, machine_time));
+    let (mut ending, _) = shutdown::drain(&run, ending);
+    let last = run.transport.status();
+    shutdown::leave(network, out);
+    // A clock has no end of its own: somebody stopped it.
+    if ending.how == Ending::End {
+        ending.how = Ending::Stopped;
+    }
+    let summary = ClockSummary::new(args.source, &plan, &report, (start, last), ending.how);
+    shutdown::report(output.format, &summary)?;
+    Ok(ending.exit)
+}
