@@ -14,6 +14,7 @@ mod options;
 mod plain;
 mod publish;
 mod rmw_zenoh;
+pub mod services;
 mod session;
 
 pub use clock::follow::{ClockSource, Follow};

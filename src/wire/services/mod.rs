@@ -1,0 +1,6 @@
+//! Services: their types, written once for servers and clients.
+
+pub mod cdr;
+pub mod parameters;
+pub mod rosbag2;
+pub mod service;
