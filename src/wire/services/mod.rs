@@ -4,3 +4,4 @@ pub mod cdr;
 pub mod parameters;
 pub mod rosbag2;
 pub mod service;
+pub mod type_description;
