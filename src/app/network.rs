@@ -13,8 +13,8 @@ use bagplay::time::{Ros, Segment, Time};
 #[cfg(feature = "tui")]
 use bagplay::wire::TopicState;
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, QueueDepth, Session,
-    Skipped, StateTopic, WireError, WireEvent, WireOptions, WireOutput,
+    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, QueueDepth, Services,
+    Session, Skipped, StateTopic, WireError, WireEvent, WireOptions, WireOutput,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -156,6 +156,20 @@ impl Network {
         let is_requested = args.clock.clock_state && is_ros && clock.is_served();
         let session = self.session.as_ref().filter(|_| is_requested);
         let serve = |session: &Session| session.serve_state(transport, clock.shift);
+        session.map(serve).transpose().map_err(failure)
+    }
+
+    /// Offers the services of a player; only the ROS 2 wire has services.
+    pub(crate) fn serve_player(
+        &self,
+        args: &PlayArgs,
+        plan: &Plan,
+        transport: &Transport,
+    ) -> Result<Option<Services>, Failure> {
+        let is_ros = args.wire.wire == Wire::RmwZenoh;
+        let session = self.session.as_ref().filter(|_| is_ros);
+        let (recording, shift) = (plan.options.recording, plan.options.clock.shift);
+        let serve = |session: &Session| session.serve_player(transport, recording, shift);
         session.map(serve).transpose().map_err(failure)
     }
 

@@ -80,6 +80,7 @@ pub(crate) fn run(
     let transport = player.transport();
     let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player);
     let state = network.serve_state(args, &plan, &transport)?;
+    let services = network.serve_player(args, &plan, &transport)?;
     let running = player
         .start(plan.options.clone(), source, out)
         .context("the player's thread cannot be started")
@@ -102,7 +103,7 @@ pub(crate) fn run(
     }
     let (report, out) = running.join().or_exit(Exit::Failed)?;
     let mut ending = ending?;
-    drop(state);
+    drop((state, services));
     // Quitting after everything has been played is a normal end.
     if ending.how == Ending::Stopped && report.reached_end {
         ending.how = Ending::End;

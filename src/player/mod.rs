@@ -37,7 +37,7 @@ pub use transport::{PendingAnswer, Stopped, Transport};
 
 use crate::bag::Waker;
 use crate::output::Output;
-use transport::Request;
+use transport::{Reply, Request};
 use waiter::{Waiter, Wall};
 
 /// A player that has not started; its handles can already be given out.
@@ -150,7 +150,7 @@ impl Player {
 /// The commands that arrive, and the senders that wait for answers.
 struct Requests {
     inbox: Receiver<Request>,
-    waiting: HashMap<u64, Sender<Answer>>,
+    waiting: HashMap<u64, Reply>,
     tickets: u64,
 }
 
@@ -181,8 +181,7 @@ impl Requests {
     fn answer(&mut self, machine: &mut Machine, status: Status) {
         while let Some((Ticket(ticket), outcome)) = machine.answer() {
             if let Some(reply) = self.waiting.remove(&ticket) {
-                // The sender of the command may have gone.
-                let _ = reply.send(Answer { outcome, status });
+                reply.give(Answer { outcome, status });
             }
         }
     }

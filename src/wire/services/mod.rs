@@ -1,7 +1,4 @@
-//! Services: their types, written once for servers and clients.
+//! ROS 2 services: their messages, and the services that a player offers.
 
-pub mod cdr;
-pub mod parameters;
-pub mod rosbag2;
-pub mod service;
-pub mod type_description;
+pub mod messages;
+pub(crate) mod server;

@@ -17,6 +17,12 @@ pub trait Service {
     type Response: Serialize + DeserializeOwned;
 }
 
+/// A response that tells a client that its request was not carried out. The client waits for ever if it gets none.
+pub trait Failed {
+    /// The response, with the reason if it has a field for it. A type without status has only one response.
+    fn failed(reason: &str) -> Self;
+}
+
 /// Declares a [`Service`]: name of the Rust type, name of the ROS type, digits of the hash, request and response.
 macro_rules! service {
     ($(#[$doc:meta])* $name:ident, $ros:literal, $hash:literal, $request:ty => $response:ty) => {
@@ -24,7 +30,7 @@ macro_rules! service {
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum $name {}
 
-        impl $crate::wire::services::service::Service for $name {
+        impl $crate::wire::services::messages::service::Service for $name {
             const TYPE: &'static str = $ros;
             const HASH: &'static str = concat!("RIHS01_", $hash);
             type Request = $request;
@@ -39,6 +45,12 @@ pub(crate) use service;
 pub struct Empty {
     /// Always 0; receivers ignore it.
     structure_needs_at_least_one_member: u8,
+}
+
+impl Failed for Empty {
+    fn failed(_: &str) -> Self {
+        Self::default()
+    }
 }
 
 /// `builtin_interfaces/msg/Time`, and `Duration`, which has the same layout: seconds and nanoseconds.

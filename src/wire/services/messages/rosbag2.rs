@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::service::{Empty, Stamp, service};
+use super::service::{Empty, Failed, Stamp, service};
 
 service!(
     /// Pause.
@@ -170,4 +170,37 @@ pub struct BurstResponse {
 pub struct SeekRequest {
     /// The time.
     pub time: Stamp,
+}
+
+impl Failed for Verdict {
+    fn failed(reason: &str) -> Self {
+        Self {
+            return_code: 3,
+            error_string: reason.to_owned(),
+        }
+    }
+}
+
+impl Failed for Paused {
+    fn failed(_: &str) -> Self {
+        Self { paused: false }
+    }
+}
+
+impl Failed for Rate {
+    fn failed(_: &str) -> Self {
+        Self { rate: f64::NAN }
+    }
+}
+
+impl Failed for Success {
+    fn failed(_: &str) -> Self {
+        Self { success: false }
+    }
+}
+
+impl Failed for BurstResponse {
+    fn failed(_: &str) -> Self {
+        Self { actually_burst: 0 }
+    }
 }

@@ -244,7 +244,7 @@ pub struct IntegerRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::services::cdr::{from_cdr, to_cdr};
+    use crate::wire::services::messages::cdr::{from_cdr, to_cdr};
 
     fn bytes(hex: &str) -> Vec<u8> {
         let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
