@@ -25,8 +25,13 @@ pub(crate) struct Handler {
     pub(crate) name: &'static str,
     pub(crate) ros_type: &'static str,
     pub(crate) hash: &'static str,
-    react: Box<dyn Fn(&[u8]) -> Result<Reaction<Vec<u8>>, (Malformed, Vec<u8>)> + Send>,
+    react: React,
 }
+
+type React = Box<dyn Fn(&[u8]) -> Reacted + Send>;
+
+/// What a request leads to; for one that cannot be read, the reason, and a response that says so if the type can.
+pub(crate) type Reacted = Result<Reaction<Vec<u8>>, (Malformed, Vec<u8>)>;
 
 impl Handler {
     /// A service of type `S`.
@@ -52,8 +57,8 @@ impl Handler {
         }
     }
 
-    /// What a request leads to; for one that cannot be read, the reason, and a response that says so if the type can.
-    pub(crate) fn react(&self, request: &[u8]) -> Result<Reaction<Vec<u8>>, (Malformed, Vec<u8>)> {
+    /// What a request leads to.
+    pub(crate) fn react(&self, request: &[u8]) -> Reacted {
         (self.react)(request)
     }
 }

@@ -96,38 +96,6 @@ impl Playback {
             None => refused(),
         }
     }
-
-    fn resume(&self, request: &ResumeRequest) -> Reaction<Verdict> {
-        let code = |return_code, error: &str| {
-            Reaction::Respond(Verdict {
-                return_code,
-                error_string: error.to_owned(),
-            })
-        };
-        if request.resume_mode != 0 {
-            return code(
-                1,
-                "a player resumes by the node's time only (resume_mode 0)",
-            );
-        }
-        if !request.tracking_topic_name.is_empty() {
-            return code(2, "a player tracks no topic");
-        }
-        let Some(at) = request.resume_time.time() else {
-            return code(3, "the nanoseconds of resume_time are a second or more");
-        };
-        if at.as_nanos() > unix_nanos() {
-            return Reaction::Later(at.as_nanos(), Command::Play, Verdict::default());
-        }
-        let respond = |answer| match answer {
-            Ok(_) => Verdict::default(),
-            Err(Stopped) => Verdict {
-                return_code: 3,
-                error_string: Stopped.to_string(),
-            },
-        };
-        Reaction::Ask(vec![Command::Play], Box::new(respond))
-    }
 }
 
 /// The services of a player.
@@ -135,7 +103,7 @@ pub(crate) fn handlers(player: &Playback) -> Vec<Handler> {
     vec![
         on::<Pause>(player, "pause", |_, _| done(Command::Pause)),
         on::<Resume>(player, "resume", |_, _| done(Command::Play)),
-        on::<ResumeAt>(player, "resume", |player, request| player.resume(&request)),
+        on::<ResumeAt>(player, "resume", |_, request| resume(&request)),
         on::<TogglePaused>(player, "toggle_paused", |_, _| done(Command::Toggle)),
         on::<IsPaused>(player, "is_paused", |player, _| {
             let paused = player.is_paused();
@@ -175,6 +143,39 @@ where
 /// A command whose service has no way to report that it was refused.
 fn done(command: Command) -> Reaction<Empty> {
     Reaction::Ask(vec![command], Box::new(|_| Empty::default()))
+}
+
+/// Plays on, at the time of the request. The time is that of this machine's system clock, as the node follows no clock.
+fn resume(request: &ResumeRequest) -> Reaction<Verdict> {
+    let code = |return_code, error: &str| {
+        Reaction::Respond(Verdict {
+            return_code,
+            error_string: error.to_owned(),
+        })
+    };
+    if request.resume_mode != 0 {
+        return code(
+            1,
+            "a player resumes by the node's time only (resume_mode 0)",
+        );
+    }
+    if !request.tracking_topic_name.is_empty() {
+        return code(2, "a player tracks no topic");
+    }
+    let Some(at) = request.resume_time.time() else {
+        return code(3, "the nanoseconds of resume_time are a second or more");
+    };
+    if at.as_nanos() > unix_nanos() {
+        return Reaction::Later(at.as_nanos(), Command::Play, Verdict::default());
+    }
+    let respond = |answer| match answer {
+        Ok(_) => Verdict::default(),
+        Err(Stopped) => Verdict {
+            return_code: 3,
+            error_string: Stopped.to_string(),
+        },
+    };
+    Reaction::Ask(vec![Command::Play], Box::new(respond))
 }
 
 fn stopped(answer: Result<Answer, Stopped>) -> Verdict {
