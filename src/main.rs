@@ -8,7 +8,8 @@ use clap::CommandFactory;
 
 use app::failure::{self, Failure};
 use app::log::{self, FlushOnExit, LogTarget};
-use app::{play, signals, verbs};
+use app::verbs::{ctl, print};
+use app::{play, signals};
 use bagplay::cli::{Cli, Exit, OutputArgs, Verb};
 
 fn main() -> ExitCode {
@@ -25,7 +26,7 @@ fn run_command() -> Exit {
     let done = match parsed {
         Ok(cli) => start_log_and_run(&cli),
         Err(clap_error) => {
-            let shown = verbs::print_help_or_exit(&clap_error);
+            let shown = print::print_help_or_exit(&clap_error);
             if shown.is_err() {
                 log::start(&OutputArgs::default(), None);
             }
@@ -55,8 +56,9 @@ fn start_log_and_run(cli: &Cli) -> Result<Exit, Failure> {
 fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
     match &cli.command {
         None => play::run(&cli.play, &cli.output, log_target),
-        Some(Verb::Info(args)) => verbs::info(args, &cli.output, log_target),
-        Some(Verb::Completions { shell }) => verbs::completions(*shell, &mut Cli::command()),
-        Some(Verb::Man) => verbs::man(Cli::command()),
+        Some(Verb::Ctl(args)) => ctl::run(args, &cli.output),
+        Some(Verb::Info(args)) => print::info(args, &cli.output, log_target),
+        Some(Verb::Completions { shell }) => print::completions(*shell, &mut Cli::command()),
+        Some(Verb::Man) => print::man(Cli::command()),
     }
 }

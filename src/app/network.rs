@@ -13,8 +13,9 @@ use bagplay::time::{Ros, Segment, Time};
 #[cfg(feature = "tui")]
 use bagplay::wire::TopicState;
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, QueueDepth, Services,
-    Session, Skipped, StateTopic, WireError, WireEvent, WireOptions, WireOutput,
+    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, QueueDepth,
+    ServedPlayer, Services, Session, Skipped, StateTopic, WireError, WireEvent, WireOptions,
+    WireOutput,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -168,8 +169,13 @@ impl Network {
     ) -> Result<Option<Services>, Failure> {
         let is_ros = args.wire.wire == Wire::RmwZenoh;
         let session = self.session.as_ref().filter(|_| is_ros);
-        let (recording, shift) = (plan.options.recording, plan.options.clock.shift);
-        let serve = |session: &Session| session.serve_player(transport, recording, shift);
+        let topics = plan.chosen.iter();
+        let served = ServedPlayer {
+            recording: plan.options.recording,
+            shift: plan.options.clock.shift,
+            topics: topics.map(|topic| (topic.name.clone(), topic.id)).collect(),
+        };
+        let serve = |session: &Session| session.serve_player(transport, served);
         session.map(serve).transpose().map_err(failure)
     }
 

@@ -80,11 +80,11 @@ pub(crate) fn run(
     let transport = player.transport();
     let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player);
     let state = network.serve_state(args, &plan, &transport)?;
-    let services = network.serve_player(args, &plan, &transport)?;
     let running = player
         .start(plan.options.clone(), source, out)
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
+    let services = network.serve_player(args, &plan, &transport)?;
     let run = Run {
         args,
         plan: &plan,

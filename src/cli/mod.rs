@@ -8,6 +8,7 @@ mod plan;
 mod report;
 
 pub use args::argv::{spread_lists, verb_first};
+pub use args::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
 pub use args::flags::*;
 pub use args::ros_flags::{RequestsSource, RosArgs};
 pub use args::values::{
@@ -21,5 +22,6 @@ pub use report::check::Check;
 pub use report::findings::{Finding, Findings};
 pub use report::hints::Hints;
 pub use report::info::Info;
+pub use report::remote::{RemoteResult, RemoteStatus};
 pub use report::summary::{Ending, Losses, Summary};
-pub use report::units::{bytes, count};
+pub use report::units::{bytes, count, minutes_seconds};

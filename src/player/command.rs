@@ -82,6 +82,21 @@ pub enum State {
     Stopped,
 }
 
+impl State {
+    /// One word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Playing => "playing",
+            Self::Paused => "paused",
+            Self::Starved => "starved",
+            Self::Gated => "gated",
+            Self::Stalled => "stalled",
+            Self::Ended => "ended",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
 /// What the player reports: a snapshot.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {

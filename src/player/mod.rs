@@ -104,6 +104,7 @@ impl Player {
         let (alive, done) = crossbeam_channel::bounded(0);
         let machine = Machine::with(options, source, self.gates(), self.transport.lead().clone());
         self.transport.follow(machine.report().tally());
+        self.transport.publish(machine.status());
         let run = move || {
             let _alive: Sender<Infallible> = alive;
             self.run(machine, out)

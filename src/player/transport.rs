@@ -210,7 +210,7 @@ impl Transport {
         &self.gates
     }
 
-    /// The latest status; `None` before the player has started. While a send blocks, the status shows the
+    /// The latest status; `None` before [`Player::start`](super::Player::start). While a send blocks, the status shows the
     /// position at which it began to block.
     pub fn status(&self) -> Option<Status> {
         let status = *self.status.lock().unwrap_or_else(PoisonError::into_inner);

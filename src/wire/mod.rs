@@ -37,5 +37,7 @@ pub use rmw_zenoh::graph::Graph;
 pub use rmw_zenoh::names::topic_key;
 pub use rmw_zenoh::qos_chunk::{decode_qos, encode_qos};
 pub use rmw_zenoh::token::{Endpoint, EntityKind, QueueDepth, Token};
-pub use services::server::served::Services;
+pub use services::client::caller::{CallError, ServiceClient};
+pub use services::client::player::{FoundPlayer, PlayerClient, RequestError};
+pub use services::server::served::{ServedPlayer, Services};
 pub use session::Session;

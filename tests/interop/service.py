@@ -101,12 +101,12 @@ class PlayerClient:
     """The services of a player, with values in place of bytes."""
 
     def __init__(self, session: zenoh.Session, node: str = "/rosbag2_player"):
-        self.session, self.node = session, node
+        self.session, self._name = session, node
         self._clients: dict[ServiceType, ServiceClient] = {}
 
     def client(self, name: str, type: ServiceType) -> ServiceClient:
         if type not in self._clients:
-            self._clients[type] = ServiceClient(self.session, f"{self.node}/{name}", type)
+            self._clients[type] = ServiceClient(self.session, f"{self._name}/{name}", type)
         return self._clients[type]
 
     def _empty(self, name: str, type: ServiceType) -> None:

@@ -10,6 +10,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use super::argv::{spread_lists, verb_first};
+use super::ctl::CtlArgs;
 use super::printable::printable;
 use super::ros_flags::RosArgs;
 use super::values::{
@@ -73,6 +74,8 @@ fn after_help() -> String {
 pub enum Verb {
     /// Show the topics, times, QoS profiles and marks of recordings
     Info(InfoArgs),
+    /// Drive a running player, or ros2 bag play
+    Ctl(CtlArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell

@@ -1,6 +1,7 @@
 //! The arguments before they are interpreted, and their values.
 
 pub(super) mod argv;
+pub(super) mod ctl;
 pub(super) mod flags;
 pub(super) mod printable;
 pub(super) mod ros_flags;

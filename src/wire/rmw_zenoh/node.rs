@@ -206,6 +206,18 @@ impl Node {
         }
     }
 
+    /// The liveliness token of a service client of this node.
+    pub(crate) fn client(&self, name: &str, dds_type: &str, hash: &str) -> String {
+        let planned = Planned {
+            ids: Vec::new(),
+            name: name.to_owned(),
+            dds_type: dds_type.to_owned(),
+            hash: hash.to_owned(),
+            qos: Qos::default(),
+        };
+        self.endpoint_token(EntityKind::Client, planned)
+    }
+
     /// This session now publishes `ours` and nothing else; `clock` is called for each new subscriber of the clock.
     pub(crate) fn publishes(&self, ours: Vec<Ours>, clock: Option<Wake>) {
         for event in self.graph.publish(ours, clock) {

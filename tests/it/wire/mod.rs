@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod closed_links;
+pub(crate) mod ctl;
 pub(crate) mod drain;
 pub(crate) mod graph;
 pub(crate) mod path;

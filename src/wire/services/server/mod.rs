@@ -2,6 +2,7 @@
 
 pub(crate) mod call;
 pub(crate) mod engine;
+pub(crate) mod extended;
 pub(crate) mod handler;
 pub(crate) mod playback;
 pub(crate) mod served;

@@ -1,5 +1,8 @@
 //! The services of `rosbag2_player`: what each does with the player. They answer what has really happened.
 
+use std::sync::Arc;
+
+use crate::bag::TopicId;
 use crate::player::{Answer, Command, Outcome, Pace, State, Status, Stopped, Transport};
 use crate::time::{Duration, Ros, Speed, Time, TimeRange};
 use crate::wire::net::now::unix_nanos;
@@ -20,6 +23,8 @@ pub(crate) struct Playback {
     pub(crate) recording: TimeRange,
     /// Added to log time to get the time of the clock, which is the time in all requests.
     pub(crate) shift: Duration,
+    /// The names under which topics are played.
+    pub(crate) topics: Arc<[(String, TopicId)]>,
 }
 
 impl Playback {
@@ -32,7 +37,7 @@ impl Playback {
         matches!(self.state(), Some(State::Paused | State::Ended) | None)
     }
 
-    fn log_time(&self, stamp: Stamp) -> Option<Time<Ros>> {
+    pub(crate) fn log_time(&self, stamp: Stamp) -> Option<Time<Ros>> {
         Some(stamp.time()?.saturating_add(-self.shift))
     }
 
@@ -127,7 +132,7 @@ pub(crate) fn handlers(player: &Playback) -> Vec<Handler> {
     ]
 }
 
-fn on<S: Service>(
+pub(crate) fn on<S: Service>(
     player: &Playback,
     name: &'static str,
     react: fn(&Playback, S::Request) -> Reaction<S::Response>,

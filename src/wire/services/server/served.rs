@@ -10,8 +10,10 @@ use zenoh::query::Queryable;
 
 use super::call::Call;
 use super::engine::{Engine, Forms};
+use super::extended;
 use super::handler::Handler;
 use super::playback::{Playback, handlers};
+use crate::bag::TopicId;
 use crate::player::Transport;
 use crate::ros::dds_type;
 use crate::time::{Duration, TimeRange};
@@ -20,6 +22,17 @@ use crate::wire::session::Session;
 
 /// How many calls may wait for the thread that answers them.
 const CALLS: usize = 1024;
+
+/// What a player plays, for its services.
+#[derive(Clone, Debug)]
+pub struct ServedPlayer {
+    /// The whole recording, in log time.
+    pub recording: TimeRange,
+    /// Added to log time to get the time of the clock, which is the time in requests.
+    pub shift: Duration,
+    /// The topics, by the names under which they are published.
+    pub topics: Vec<(String, TopicId)>,
+}
 
 /// The services of a node, as long as this exists.
 pub struct Services {
@@ -30,22 +43,25 @@ pub struct Services {
 }
 
 impl Session {
-    /// Offers the services of a `rosbag2_player` below this node's name, for the player behind `transport`. `recording`
-    /// is the whole recording in log time; `shift` is added to log time to get the time in requests.
+    /// Offers the services of a `rosbag2_player`, and those of `bagplay_interfaces`, below this node's name, for the player
+    /// behind `transport`.
     pub fn serve_player(
         &self,
         transport: &Transport,
-        recording: TimeRange,
-        shift: Duration,
+        served: ServedPlayer,
     ) -> Result<Services, WireError> {
         self.node.announce()?;
         let playback = Playback {
             transport: transport.clone(),
-            recording,
-            shift,
+            recording: served.recording,
+            shift: served.shift,
+            topics: served.topics.into(),
         };
         let mut services: Vec<Forms> = Vec::new();
-        for handler in handlers(&playback) {
+        for handler in handlers(&playback)
+            .into_iter()
+            .chain(extended::handlers(&playback))
+        {
             let same = |forms: &&mut Forms| forms.iter().any(|form| form.name == handler.name);
             match services.iter_mut().find(same) {
                 Some(forms) => forms.push(handler),

@@ -1,0 +1,4 @@
+//! The verbs other than playing.
+
+pub(crate) mod ctl;
+pub(crate) mod print;
