@@ -12,7 +12,7 @@ use bagplay::time::{Ros, Time, TimeRange};
 use bagplay::untrusted::Foreign;
 use bagplay::wire::services::messages::bagplay::{LoopRequest, PlayerStatus, StepRequest};
 use bagplay::wire::services::messages::service::Stamp;
-use bagplay::wire::{FoundPlayer, PlayerClient, RequestError, Session, WireOptions};
+use bagplay::wire::{CallError, FoundPlayer, PlayerClient, RequestError, Session, WireOptions};
 use crossbeam_channel::{Receiver, bounded};
 
 use crate::app::failure::{Failure, OrExit};
@@ -282,7 +282,11 @@ impl Ctl<'_> {
             let status = match self.player.status() {
                 Ok(status) => RemoteStatus::new(&status),
                 // It has ended.
-                Err(RequestError::NotOffered { .. }) if shown.is_some() => return Ok(Exit::Done),
+                Err(RequestError::NotOffered { .. } | RequestError::Call(CallError::NoServer))
+                    if shown.is_some() =>
+                {
+                    return Ok(Exit::Done);
+                }
                 Err(error) => return Err(failure(error)),
             };
             if shown

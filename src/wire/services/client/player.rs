@@ -1,8 +1,11 @@
 //! [`PlayerClient`]: drives a player on the network by its services, one of this program or `ros2 bag play`.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::caller::CallError;
+use super::caller::{CallError, Caller};
 use crate::ros::dds_type;
 use crate::time::{Ros, Time};
 use crate::wire::error::WireError;
@@ -54,12 +57,12 @@ impl Graph {
 
     /// The hash of a service's type, as its server announces it; `None` if nobody serves it.
     fn service_hash(&self, player: &FoundPlayer, name: &str, dds_type: &str) -> Option<String> {
-        let tokens = self.tokens().into_iter();
-        let mut servers = tokens
-            .filter(|token| token.kind == EntityKind::Server && token.zid == player.zid)
-            .filter_map(|token| token.endpoint);
-        let server = servers.find(|it| it.name == name && it.dds_type == dds_type);
-        server.map(|server| server.hash)
+        self.find(|token| {
+            let is_its = token.kind == EntityKind::Server && token.zid == player.zid;
+            let server = token.endpoint.as_ref().filter(|_| is_its);
+            let server = server.filter(|it| it.name == name && it.dds_type == dds_type);
+            server.map(|server| server.hash.clone())
+        })
     }
 }
 
@@ -92,6 +95,8 @@ pub struct PlayerClient<'a> {
     session: &'a Session,
     player: FoundPlayer,
     timeout: Duration,
+    /// The clients of the services that have been called, by hash of the type and name.
+    callers: Mutex<HashMap<(String, &'static str), Arc<Caller>>>,
 }
 
 impl<'a> PlayerClient<'a> {
@@ -101,6 +106,7 @@ impl<'a> PlayerClient<'a> {
             session,
             player,
             timeout,
+            callers: Mutex::default(),
         }
     }
 
@@ -240,9 +246,23 @@ impl<'a> PlayerClient<'a> {
                 node: self.player.node.clone(),
                 service,
             })?;
+        let caller = self.caller::<S>(service, hash)?;
+        Ok(caller.call::<S>(request, self.timeout)?)
+    }
+
+    fn caller<S: Service>(
+        &self,
+        service: &'static str,
+        hash: String,
+    ) -> Result<Arc<Caller>, WireError> {
+        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = match callers.entry((hash, service)) {
+            Entry::Occupied(entry) => return Ok(Arc::clone(entry.get())),
+            Entry::Vacant(entry) => entry,
+        };
         let name = format!("{}/{service}", self.player.node);
-        let mut client = self.session.service_client::<S>(&name, Some(&hash))?;
-        Ok(client.call(request, self.timeout)?)
+        let caller = Caller::declare::<S>(self.session, &name, &entry.key().0)?;
+        Ok(Arc::clone(entry.insert(Arc::new(caller))))
     }
 }
 
