@@ -89,7 +89,7 @@ fn turn(bag: &Bag, clients: u64) -> Result<(Lateness, Vec<Duration>), Failure> {
     let session = Session::open(&options, |_| {})?;
     let topic = bag.topics()[0].clone();
     let name = topic.name.clone();
-    let played = Played {
+    let offered = Played {
         id: TopicId(0),
         name: name.clone(),
         topic,
@@ -99,7 +99,7 @@ fn turn(bag: &Bag, clients: u64) -> Result<(Lateness, Vec<Duration>), Failure> {
         hz: Some(100.0),
         per_message: false,
     };
-    let (out, _) = session.advertise(&[played], Some(clock))?;
+    let (out, _) = session.advertise(&[offered], Some(clock))?;
     let player = Player::new();
     let transport = player.transport();
     let recording = bag.range().ok_or("no messages")?;
@@ -129,7 +129,7 @@ fn turn(bag: &Bag, clients: u64) -> Result<(Lateness, Vec<Duration>), Failure> {
             .collect();
         let report = running.join();
         is_over.store(true, Ordering::Relaxed);
-        let responses = calling.into_iter().map(|thread| thread.join());
+        let responses = calling.into_iter().map(thread::ScopedJoinHandle::join);
         (report, responses.collect::<Vec<_>>())
     });
     let (report, out) = report?;

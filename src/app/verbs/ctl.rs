@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CtlArgs, output: &OutputArgs) -> Result<Exit, Failure> 
 
 /// Joins the network as a node that becomes no router; the receiver gets something at each change on the network.
 fn join(reach: &ReachArgs) -> Result<(Session, Receiver<()>), Failure> {
-    let (changed, changes) = bounded(1);
+    let (tell, changes) = bounded(1);
     let connect = if reach.connect.is_empty() && reach.zenoh_config.is_none() {
         vec![HERE.to_owned()]
     } else {
@@ -52,7 +52,7 @@ fn join(reach: &ReachArgs) -> Result<(Session, Receiver<()>), Failure> {
     };
     let session = Session::open(&options, move |_| {
         // One that waits is enough.
-        let _ = changed.try_send(());
+        let _ = tell.try_send(());
     });
     Ok((session.or_exit(Exit::Failed)?, changes))
 }

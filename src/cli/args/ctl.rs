@@ -1,5 +1,7 @@
 //! The arguments of `play ctl`.
 
+#![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
+
 use std::path::PathBuf;
 use std::str::FromStr;
 

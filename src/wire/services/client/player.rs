@@ -124,7 +124,7 @@ impl<'a> PlayerClient<'a> {
     pub fn resume(&self) -> Result<(), RequestError> {
         if self.hash::<Resume>("resume").as_deref() == Some(ResumeAt::HASH) {
             let request = ResumeRequest::default();
-            return accepted(self.call::<ResumeAt>("resume", &request)?);
+            return accepted(&self.call::<ResumeAt>("resume", &request)?);
         }
         self.call::<Resume>("resume", &Empty::default()).map(drop)
     }
@@ -149,7 +149,7 @@ impl<'a> PlayerClient<'a> {
     /// Changes the rate. Negative and infinite ones need a player of this program.
     pub fn set_rate(&self, rate: f64) -> Result<(), RequestError> {
         if self.is_ours() {
-            return done(self.call::<SetPace>("set_pace", &PaceRequest { rate })?);
+            return done(&self.call::<SetPace>("set_pace", &PaceRequest { rate })?);
         }
         let response = self.call::<SetRate>("set_rate", &Rate { rate })?;
         succeeded(response.success, "the player refuses this rate")
@@ -197,7 +197,7 @@ impl<'a> PlayerClient<'a> {
     /// Ends the run.
     pub fn stop(&self) -> Result<(), RequestError> {
         if self.hash::<Stop>("stop").as_deref() == Some(StopWithVerdict::HASH) {
-            return accepted(self.call::<StopWithVerdict>("stop", &Empty::default())?);
+            return accepted(&self.call::<StopWithVerdict>("stop", &Empty::default())?);
         }
         self.call::<Stop>("stop", &Empty::default()).map(drop)
     }
@@ -214,13 +214,13 @@ impl<'a> PlayerClient<'a> {
 
     /// Changes the range, and whether it is a loop.
     pub fn set_loop(&self, request: &LoopRequest) -> Result<(), RequestError> {
-        done(self.call::<SetLoop>("set_loop", request)?)
+        done(&self.call::<SetLoop>("set_loop", request)?)
     }
 
     /// Plays, and pauses on arrival at a time of the player's clock.
     pub fn play_until(&self, time: Time<Ros>) -> Result<(), RequestError> {
         let time = Stamp::of(time);
-        done(self.call::<PlayUntil>("play_until", &TimeRequest { time })?)
+        done(&self.call::<PlayUntil>("play_until", &TimeRequest { time })?)
     }
 
     /// Whether the player has the services of `bagplay_interfaces`.
@@ -272,10 +272,10 @@ fn succeeded(success: bool, reason: &str) -> Result<(), RequestError> {
         .ok_or_else(|| RequestError::Refused(reason.to_owned()))
 }
 
-fn done(response: Done) -> Result<(), RequestError> {
+fn done(response: &Done) -> Result<(), RequestError> {
     succeeded(response.success, &response.message)
 }
 
-fn accepted(response: Verdict) -> Result<(), RequestError> {
+fn accepted(response: &Verdict) -> Result<(), RequestError> {
     succeeded(response.return_code == 0, &response.error_string)
 }

@@ -86,13 +86,11 @@ impl Playback {
             Command::Step(request.steps)
         } else {
             let is_it = |(name, _): &&(String, _)| *name == request.topic;
-            match self.topics.iter().find(is_it) {
-                Some((_, id)) => Command::StepTopic(*id, request.steps),
-                None => {
-                    let reason = format!("{} is not played", request.topic);
-                    return Reaction::Respond(Stepped::failed(&reason));
-                }
-            }
+            let Some((_, id)) = self.topics.iter().find(is_it) else {
+                let reason = format!("{} is not played", request.topic);
+                return Reaction::Respond(Stepped::failed(&reason));
+            };
+            Command::StepTopic(*id, request.steps)
         };
         let respond = |answer: Result<Answer, Stopped>| match answer.map(|it| it.outcome) {
             Ok(Outcome::Stepped { sent, short }) => Stepped {
