@@ -74,7 +74,7 @@ fn find(
             (Some(player), None) => return Ok(player.clone()),
             (Some(first), Some(second)) => return Err(ambiguous(&all, first, second)),
             (None, _) if now() >= deadline => {
-                let who = name.as_deref().unwrap_or("a player");
+                let who = name.as_deref().unwrap_or("player");
                 let there = if all.is_empty() {
                     String::new()
                 } else {

@@ -1,6 +1,7 @@
 //! `play ctl` as a user runs it, against players that are processes, too.
 
-use std::process::Child;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -115,6 +116,26 @@ fn each_command_does_what_it_says() {
     driven.done(&["resume"]);
     let waited = driven.done(&["wait-until", "+2s"]);
     assert!(waited["status"]["clock_ns"].as_i64().unwrap() >= start + 2_000_000_000);
+}
+
+#[test]
+fn a_watched_player_is_followed_to_its_end() {
+    let driven = Driven::new(&["--start-paused"]);
+    let mut watch = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"))
+        .args(["ctl", "status", "--watch", "--connect", &driven.endpoint])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().starts_with("paused ×1  00:00.0 / 00:29.9"));
+    driven.done(&["rate", "0.5"]);
+    assert!(next().starts_with("paused ×0.5"));
+    driven.done(&["loop", "+1s..+2s"]);
+    assert!(next().contains("loop 00:01.0..00:02.0"));
+    driven.done(&["stop"]);
+    assert!(watch.wait().unwrap().success());
 }
 
 #[test]
