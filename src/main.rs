@@ -8,7 +8,7 @@ use clap::CommandFactory;
 
 use app::failure::{self, Failure};
 use app::log::{self, FlushOnExit, LogTarget};
-use app::verbs::{clock, print};
+use app::verbs::{clock, ctl, print};
 use app::{play, signals};
 use bagplay::cli::{Cli, Exit, OutputArgs, Verb};
 
@@ -57,6 +57,7 @@ fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
     match &cli.command {
         None => play::run(&cli.play, &cli.output, log_target),
         Some(Verb::Clock(args)) => clock::run(args, &cli.output, log_target),
+        Some(Verb::Ctl(args)) => ctl::run(args, &cli.output),
         Some(Verb::Info(args)) => print::info(args, &cli.output, log_target),
         Some(Verb::Completions { shell }) => print::completions(*shell, &mut Cli::command()),
         Some(Verb::Man) => print::man(Cli::command()),

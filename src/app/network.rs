@@ -13,8 +13,9 @@ use bagplay::time::{Ros, Segment, Time};
 #[cfg(feature = "tui")]
 use bagplay::wire::TopicState;
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, QueueDepth, Session,
-    Skipped, StateTopic, WireError, WireEvent, WireOptions, WireOutput,
+    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, QueueDepth,
+    ServedPlayer, Services, Session, Skipped, StateTopic, WireError, WireEvent, WireOptions,
+    WireOutput,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 
@@ -170,6 +171,25 @@ impl Network {
             Control::Full => session.serve_state(transport, clock.shift),
             Control::StopOnly => session.serve_followed_state(transport),
         };
+        session.map(serve).transpose().map_err(failure)
+    }
+
+    /// Offers the services of a player; only the ROS 2 wire has services.
+    pub(crate) fn serve_player(
+        &self,
+        args: &WireArgs,
+        plan: &Plan,
+        transport: &Transport,
+    ) -> Result<Option<Services>, Failure> {
+        let is_ros = args.wire == Wire::RmwZenoh;
+        let session = self.session.as_ref().filter(|_| is_ros);
+        let topics = plan.chosen.iter();
+        let served = ServedPlayer {
+            recording: plan.options.recording,
+            shift: plan.options.clock.shift,
+            topics: topics.map(|topic| (topic.name.clone(), topic.id)).collect(),
+        };
+        let serve = |session: &Session| session.serve_player(transport, served);
         session.map(serve).transpose().map_err(failure)
     }
 

@@ -71,6 +71,7 @@ pub(crate) fn run(
         .start(plan.options.clone(), source, out)
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
+    let services = network.serve_player(&args.wire, &plan, &transport)?;
     let run = Run {
         rules,
         plan: &plan,
@@ -83,7 +84,7 @@ pub(crate) fn run(
     };
     let watched = interface.watch(args, &run, &running, &bag, reach);
     let (report, out, mut ending) = shutdown::join(&run, running, watched)?;
-    drop(state);
+    drop((state, services));
     // Quitting after everything has been played is a normal end.
     if ending.how == Ending::Stopped && report.reached_end {
         ending.how = Ending::End;

@@ -9,6 +9,7 @@ mod report;
 
 pub use args::argv::{spread_lists, verb_first};
 pub use args::clock_server::{ClockServerArgs, ClockSourceArg};
+pub use args::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
 pub use args::flags::*;
 pub use args::ros_flags::{RequestsSource, RosArgs};
 pub use args::values::{
@@ -25,5 +26,6 @@ pub use report::clock_summary::ClockSummary;
 pub use report::findings::{Finding, Findings};
 pub use report::hints::Hints;
 pub use report::info::Info;
+pub use report::remote::{RemoteResult, RemoteStatus};
 pub use report::summary::{Ending, Losses, Summary};
-pub use report::units::{bytes, count};
+pub use report::units::{bytes, count, minutes_seconds};

@@ -31,9 +31,10 @@ pub enum Command {
     /// Change the pace; a speed of the other sign reverses the direction at the current position.
     SetPace(Pace),
     /// Jump to a time anywhere in the recording; a time outside the range extends it to that edge of the
-    /// recording.
+    /// recording. A time outside the recording leads to that edge; no message follows on a time that lies behind all of
+    /// them in the direction of play.
     Seek(Time<Ros>),
-    /// Jump by a span of log time; otherwise as [`Command::Seek`].
+    /// Jump by a span of log time, to the edge of the recording at most; otherwise as [`Command::Seek`].
     SeekBy(Duration),
     /// Pause, and publish that many of the next messages in the direction of play. Negative: jump to the message that
     /// many before the last one published, and publish it. Messages of muted topics do not count. While
@@ -79,6 +80,21 @@ pub enum State {
     Ended,
     /// The run is over.
     Stopped,
+}
+
+impl State {
+    /// One word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Playing => "playing",
+            Self::Paused => "paused",
+            Self::Starved => "starved",
+            Self::Gated => "gated",
+            Self::Stalled => "stalled",
+            Self::Ended => "ended",
+            Self::Stopped => "stopped",
+        }
+    }
 }
 
 /// What the player reports: a snapshot.

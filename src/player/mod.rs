@@ -37,7 +37,7 @@ pub use transport::{PendingAnswer, Stopped, Transport};
 
 use crate::bag::Waker;
 use crate::output::Output;
-use transport::Request;
+use transport::{Reply, Request};
 use waiter::{Waiter, Wall};
 
 /// A player that has not started; its handles can already be given out.
@@ -104,6 +104,7 @@ impl Player {
         let (alive, done) = crossbeam_channel::bounded(0);
         let machine = Machine::with(options, source, self.gates(), self.transport.lead().clone());
         self.transport.follow(machine.report().tally());
+        self.transport.publish(machine.status());
         let run = move || {
             let _alive: Sender<Infallible> = alive;
             self.run(machine, out)
@@ -150,7 +151,7 @@ impl Player {
 /// The commands that arrive, and the senders that wait for answers.
 struct Requests {
     inbox: Receiver<Request>,
-    waiting: HashMap<u64, Sender<Answer>>,
+    waiting: HashMap<u64, Reply>,
     tickets: u64,
 }
 
@@ -181,8 +182,7 @@ impl Requests {
     fn answer(&mut self, machine: &mut Machine, status: Status) {
         while let Some((Ticket(ticket), outcome)) = machine.answer() {
             if let Some(reply) = self.waiting.remove(&ticket) {
-                // The sender of the command may have gone.
-                let _ = reply.send(Answer { outcome, status });
+                reply.give(Answer { outcome, status });
             }
         }
     }

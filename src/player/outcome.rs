@@ -24,36 +24,48 @@ pub enum Outcome {
 }
 
 /// Why fewer steps were made than requested.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum Short {
     /// There is no further message in the direction of play.
+    #[error("there is no message further on")]
     NoneAhead,
     /// There is no further message against the direction of play.
+    #[error("there is no message further back")]
     NoneBehind,
     /// The connection to the network was lost.
+    #[error("the connection to the network was lost")]
     NoPath,
     /// Another command replaced them.
+    #[error("another command came before it had taken effect")]
     Replaced,
     /// The run ended.
+    #[error("the run is over")]
     Over,
 }
 
 /// Why a command changed nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum Refusal {
     /// The run is over.
+    #[error("the run is over")]
     Over,
     /// What would be sent would be lost: the connection to the network is lost.
+    #[error("the connection to the network is lost")]
     NoPath,
     /// Playback is at the exit edge of its range.
+    #[error("playback is at the end of its range")]
     AtEnd,
     /// The bag has no such topic.
+    #[error("the recording has no such topic")]
     UnknownTopic,
     /// Another jump came before this one had taken effect.
+    #[error("another jump came before it had taken effect")]
     Replaced,
     /// The clock shows the time of the machine, which commands cannot change ([`Control::StopOnly`](super::Control)).
+    #[error("the clock shows the time of the machine, which cannot be changed")]
     NotDrivable,
     /// There are no messages whose times [`Pace::Max`](super::Pace::Max) could show.
+    #[error("a clock without messages has no fastest rate")]
     NoMessages,
 }
 

@@ -32,11 +32,60 @@ const IDLE: Time<Steady> = Time::MIN;
 #[error("the player has stopped")]
 pub struct Stopped;
 
-/// A command and the channel for its answer.
+/// A command, and who gets its answer.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) command: Command,
-    pub(super) reply: Option<Sender<Answer>>,
+    pub(super) reply: Option<Reply>,
+}
+
+/// Who gets the answer to a command. Is told in any case: that the player has stopped, if it is dropped before.
+pub(super) struct Reply(Option<Then>);
+
+type Then = Box<dyn FnOnce(Result<Answer, Stopped>) + Send>;
+
+impl Reply {
+    fn new(then: impl FnOnce(Result<Answer, Stopped>) + Send + 'static) -> Self {
+        Self(Some(Box::new(then)))
+    }
+
+    /// A reply that is received from a channel.
+    fn channel() -> (Self, Receiver<Answer>) {
+        let (sender, receiver) = bounded(1);
+        let reply = Self::new(move |answer| {
+            if let Ok(answer) = answer {
+                // The sender of the command may have gone.
+                let _ = sender.send(answer);
+            }
+        });
+        (reply, receiver)
+    }
+
+    /// Gives the answer.
+    pub(super) fn give(mut self, answer: Answer) {
+        if let Some(then) = self.0.take() {
+            then(Ok(answer));
+        }
+    }
+
+    /// Nobody is told anything.
+    fn forget(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(then) = self.0.take() {
+            then(Err(Stopped));
+        }
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply").finish_non_exhaustive()
+    }
 }
 
 /// The answer to a command, once it has come: see [`Transport::try_send`].
@@ -113,25 +162,23 @@ impl Transport {
     /// Sends a command; `None` if 64 commands or more already wait. Never blocks, and leaves room in the
     /// channel for commands that must get through, such as the one that ends the run.
     pub fn try_send(&self, command: Command) -> Result<Option<PendingAnswer>, Stopped> {
-        let (reply, answer) = bounded(1);
-        let request = Request {
-            command,
-            reply: Some(reply),
-        };
-        if self.requests.len() >= INBOX / 4 {
-            return Ok(None);
-        }
-        match self.requests.try_send(request) {
-            Ok(()) => {
-                self.unparker.unpark();
-                Ok(Some(PendingAnswer {
-                    receiver: answer,
-                    come: OnceCell::new(),
-                }))
-            }
-            Err(TrySendError::Full(_)) => Ok(None),
-            Err(TrySendError::Disconnected(_)) => Err(Stopped),
-        }
+        let (reply, receiver) = Reply::channel();
+        let is_sent = self.try_request(command, reply)?;
+        Ok(is_sent.then(|| PendingAnswer {
+            receiver,
+            come: OnceCell::new(),
+        }))
+    }
+
+    /// The same, and `then` is called with the answer, on the player's thread, which it must not hold up; with an error
+    /// if the player stops before. `false`: 64 commands or more already wait, and `then` is not called.
+    pub fn try_send_then(
+        &self,
+        command: Command,
+        then: impl FnOnce(Result<Answer, Stopped>) + Send + 'static,
+    ) -> bool {
+        // The error is given to `then`, too.
+        self.try_request(command, Reply::new(then)).unwrap_or(true)
     }
 
     /// Sends a command and waits for its outcome: until steps have been made or have ended otherwise; for a jump,
@@ -141,7 +188,7 @@ impl Transport {
     /// # Errors
     /// If the player has not started and never will, or if its thread panicked.
     pub fn ask(&self, command: Command) -> Result<Answer, Stopped> {
-        let (reply, answer) = bounded(1);
+        let (reply, answer) = Reply::channel();
         let sent = self.request(command, Some(reply));
         let answer = sent.and_then(|()| answer.recv().map_err(|_| Stopped));
         answer.or_else(|stopped| match self.status() {
@@ -163,7 +210,7 @@ impl Transport {
         &self.gates
     }
 
-    /// The latest status; `None` before the player has started. While a send blocks, the status shows the
+    /// The latest status; `None` before [`Player::start`](super::Player::start). While a send blocks, the status shows the
     /// position at which it began to block.
     pub fn status(&self) -> Option<Status> {
         let status = *self.status.lock().unwrap_or_else(PoisonError::into_inner);
@@ -245,7 +292,29 @@ impl Transport {
         }
     }
 
-    fn request(&self, command: Command, reply: Option<Sender<Answer>>) -> Result<(), Stopped> {
+    /// Sends a command if few wait; whether it was sent.
+    fn try_request(&self, command: Command, reply: Reply) -> Result<bool, Stopped> {
+        if self.requests.len() >= INBOX / 4 {
+            reply.forget();
+            return Ok(false);
+        }
+        let reply = Some(reply);
+        match self.requests.try_send(Request { command, reply }) {
+            Ok(()) => {
+                self.unparker.unpark();
+                Ok(true)
+            }
+            Err(TrySendError::Full(request)) => {
+                if let Some(reply) = request.reply {
+                    reply.forget();
+                }
+                Ok(false)
+            }
+            Err(TrySendError::Disconnected(_)) => Err(Stopped),
+        }
+    }
+
+    fn request(&self, command: Command, reply: Option<Reply>) -> Result<(), Stopped> {
         self.requests
             .send(Request { command, reply })
             .map_err(|_| Stopped)?;

@@ -6,6 +6,8 @@ mod qos;
 mod qos_overrides;
 #[cfg(feature = "wire")]
 mod rihs01;
+#[cfg(feature = "wire")]
+mod type_description;
 
 pub use message_definition::SchemaError;
 pub use names::{dds_type, is_tf_static, is_type_hash, ros_type};
@@ -16,3 +18,7 @@ pub(crate) use qos::{RecordedProfile, kept_by_latched};
 pub use qos_overrides::{QosOverrides, QosOverridesError};
 #[cfg(feature = "wire")]
 pub use rihs01::{ComputedHash, message_hash, service_hash};
+#[cfg(feature = "wire")]
+pub use type_description::{
+    FieldDescription, FieldType, IndividualTypeDescription, TypeDescription,
+};

@@ -3,15 +3,12 @@
 //! It is the SHA-256 of a JSON text in which every byte counts: separators `", "` and `": "`, the order of keys, and
 //! referenced types sorted by name. All names are ASCII words that the parser has checked, so nothing needs escaping.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::message_definition::{
-    Array, BaseType, Definitions, Dialect, Field, Primitive, SchemaError, read_message,
-    read_service,
-};
+use super::message_definition::{Definitions, Dialect, SchemaError, read_message, read_service};
+use super::type_description::{FieldType, IndividualTypeDescription, TypeDescription};
 
 /// A computed hash.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,19 +32,9 @@ pub fn service_hash(name: &str, text: &[u8]) -> Result<ComputedHash, SchemaError
 }
 
 fn hash(definitions: &Definitions) -> Result<ComputedHash, SchemaError> {
-    let referred = referenced_types(definitions)?;
-    let mut json = String::from("{\"type_description\": ");
-    write_definition(&mut json, &definitions.root, definitions);
-    json.push_str(", \"referenced_type_descriptions\": [");
-    for (index, name) in referred.iter().enumerate() {
-        if index > 0 {
-            json.push_str(", ");
-        }
-        write_definition(&mut json, name, definitions);
-    }
-    json.push_str("]}");
+    let description = TypeDescription::of(definitions)?;
     let mut hash = String::from("RIHS01_");
-    for byte in Sha256::digest(json.as_bytes()) {
+    for byte in Sha256::digest(json(&description).as_bytes()) {
         write!(hash, "{byte:02x}").expect("a string takes everything");
     }
     Ok(ComputedHash {
@@ -56,40 +43,39 @@ fn hash(definitions: &Definitions) -> Result<ComputedHash, SchemaError> {
     })
 }
 
-/// The names of all types that the root refers to, directly or indirectly, without the root.
-fn referenced_types(definitions: &Definitions) -> Result<BTreeSet<String>, SchemaError> {
-    let Definitions { root, types, .. } = definitions;
-    let mut found = BTreeSet::new();
-    let mut open = vec![root.clone()];
-    while let Some(name) = open.pop() {
-        let fields = types
-            .get(&name)
-            .ok_or_else(|| SchemaError::Missing(name.clone()))?;
-        for field in fields {
-            if let BaseType::Message(nested) = &field.base
-                && nested != root
-                && found.insert(nested.clone())
-            {
-                open.push(nested.clone());
-            }
+/// The text whose hash it is.
+fn json(description: &TypeDescription) -> String {
+    let mut json = String::from("{\"type_description\": ");
+    write_type(&mut json, &description.type_description);
+    json.push_str(", \"referenced_type_descriptions\": [");
+    for (index, referenced) in description.referenced_type_descriptions.iter().enumerate() {
+        if index > 0 {
+            json.push_str(", ");
         }
+        write_type(&mut json, referenced);
     }
-    Ok(found)
+    json.push_str("]}");
+    json
 }
 
-fn write_definition(json: &mut String, name: &str, definitions: &Definitions) {
-    write!(json, "{{\"type_name\": \"{name}\", \"fields\": [").expect("a string takes everything");
-    for (index, field) in definitions.types[name].iter().enumerate() {
+fn write_type(json: &mut String, described: &IndividualTypeDescription) {
+    write!(
+        json,
+        "{{\"type_name\": \"{}\", \"fields\": [",
+        described.type_name
+    )
+    .expect("a string takes everything");
+    for (index, field) in described.fields.iter().enumerate() {
         let FieldType {
-            id,
+            type_id,
             capacity,
             string_capacity,
-            nested,
-        } = FieldType::of(field);
+            nested_type_name,
+        } = &field.field_type;
         write!(
             json,
-            "{}{{\"name\": \"{}\", \"type\": {{\"type_id\": {id}, \"capacity\": {capacity}, \
-             \"string_capacity\": {string_capacity}, \"nested_type_name\": \"{nested}\"}}}}",
+            "{}{{\"name\": \"{}\", \"type\": {{\"type_id\": {type_id}, \"capacity\": {capacity}, \
+             \"string_capacity\": {string_capacity}, \"nested_type_name\": \"{nested_type_name}\"}}}}",
             if index > 0 { ", " } else { "" },
             field.name,
         )
@@ -98,88 +84,9 @@ fn write_definition(json: &mut String, name: &str, definitions: &Definitions) {
     json.push_str("]}");
 }
 
-/// The type of a field, in the numbers of RIHS01.
-struct FieldType<'a> {
-    id: u8,
-    capacity: u64,
-    string_capacity: u64,
-    /// `package/msg/Name`, or empty.
-    nested: &'a str,
-}
-
-impl<'a> FieldType<'a> {
-    fn of(field: &'a Field) -> Self {
-        let (id, string_capacity, nested) = match &field.base {
-            BaseType::Message(name) => (1, 0, name.as_str()),
-            BaseType::Primitive(number) => (primitive_id(*number), 0, ""),
-            BaseType::Text(None) => (17, 0, ""),
-            BaseType::WideText(None) => (18, 0, ""),
-            BaseType::Text(Some(bound)) => (21, *bound, ""),
-            BaseType::WideText(Some(bound)) => (22, *bound, ""),
-            BaseType::Stamp(_) => unreachable!("only definitions of ROS 1 have them"),
-        };
-        let (offset, capacity) = match field.array {
-            Array::One => (0, 0),
-            Array::Fixed(size) => (48, size),
-            Array::Bounded(bound) => (96, bound),
-            Array::Unbounded => (144, 0),
-        };
-        Self {
-            id: id + offset,
-            capacity,
-            string_capacity,
-            nested,
-        }
-    }
-}
-
-fn primitive_id(number: Primitive) -> u8 {
-    match number {
-        Primitive::I8 => 2,
-        Primitive::U8 => 3,
-        Primitive::I16 => 4,
-        Primitive::U16 => 5,
-        Primitive::I32 => 6,
-        Primitive::U32 => 7,
-        Primitive::I64 => 8,
-        Primitive::U64 => 9,
-        Primitive::F32 => 10,
-        Primitive::F64 => 11,
-        Primitive::WideChar => 14,
-        Primitive::Bool => 15,
-        Primitive::Byte => 16,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn field_types_have_the_numbers_of_rihs01() {
-        for (text, id, capacity, string_capacity, nested) in [
-            ("bool", 15, 0, 0, ""),
-            ("char", 3, 0, 0, ""),
-            ("byte[4]", 64, 4, 0, ""),
-            ("float64[9]", 59, 9, 0, ""),
-            ("int32[<=5]", 102, 5, 0, ""),
-            ("uint8[]", 147, 0, 0, ""),
-            ("string<=10", 21, 0, 10, ""),
-            ("wstring<=3[<=2]", 118, 2, 3, ""),
-            ("Other[]", 145, 0, 0, "pkg/msg/Other"),
-            ("std_msgs/Header", 1, 0, 0, "std_msgs/msg/Header"),
-            ("a/srv/X_Request[<=1]", 97, 1, 0, "a/srv/X_Request"),
-        ] {
-            let text = format!("{text} x");
-            let read = read_message(Dialect::Ros2, "pkg/msg/Root", text.as_bytes()).unwrap();
-            let kind = FieldType::of(&read.types["pkg/msg/Root"][0]);
-            assert_eq!(
-                (kind.id, kind.capacity, kind.string_capacity, kind.nested),
-                (id, capacity, string_capacity, nested),
-                "{text}"
-            );
-        }
-    }
 
     fn fixture(name: &str, extension: &str) -> Vec<u8> {
         let file = name.replace("/msg/", ".").replace("/srv/", ".");

@@ -14,6 +14,7 @@ mod options;
 mod plain;
 mod publish;
 mod rmw_zenoh;
+pub mod services;
 mod session;
 
 pub use clock::follow::{ClockSource, Follow};
@@ -36,4 +37,7 @@ pub use rmw_zenoh::graph::Graph;
 pub use rmw_zenoh::names::topic_key;
 pub use rmw_zenoh::qos_chunk::{decode_qos, encode_qos};
 pub use rmw_zenoh::token::{Endpoint, EntityKind, QueueDepth, Token};
+pub use services::client::caller::{CallError, ServiceClient};
+pub use services::client::player::{FoundPlayer, PlayerClient, RequestError};
+pub use services::server::served::{ServedPlayer, Services};
 pub use session::Session;

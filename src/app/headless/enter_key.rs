@@ -9,7 +9,7 @@ use bagplay::player::{Command, Transport};
 pub(crate) fn listen(transport: Transport) {
     if !io::stdin().is_terminal() {
         tracing::warn!(
-            "paused at the start, and no terminal can resume it; hint: play without --start-paused"
+            "paused at the start, and no terminal can resume it; hint: play ctl resume, or play without --start-paused"
         );
         return;
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bagplay::bag::{LookUp, Reach};
-use bagplay::cli::count;
+use bagplay::cli::{count, minutes_seconds};
 use bagplay::player::{Pace, State, Status, Transport};
 use bagplay::time::{Ros, Steady, Time};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -120,7 +120,7 @@ impl Shown {
             text: format!(
                 "{:.1} s  {sign}{}",
                 at.as_secs_f64(),
-                hours_minutes_seconds(since.saturating_abs())
+                minutes_seconds(since.saturating_abs())
             ),
         }
     }
@@ -152,7 +152,7 @@ impl Shown {
         let look_up = look_up.map_or_else(String::new, |LookUp { done, of }| {
             format!("  looking up latched messages: {done} of {of} chunks")
         });
-        let (elapsed, total) = (hours_minutes_seconds(elapsed), hours_minutes_seconds(total));
+        let (elapsed, total) = (minutes_seconds(elapsed), minutes_seconds(total));
         Self {
             state: format!("{state} {pace}"),
             permille: u64::try_from(permille).unwrap_or(0).min(1000),
@@ -174,23 +174,6 @@ fn state_word(state: State) -> &'static str {
         State::Ended => "at the end",
         State::Stopped => "stopped",
     }
-}
-
-/// `1:02:03.4`, `02:03.4`.
-fn hours_minutes_seconds(span: bagplay::time::Duration) -> String {
-    let tenths = span.as_nanos().max(0) / 100_000_000;
-    let (hours, minutes, seconds, tenth) = (
-        tenths / 36_000,
-        tenths / 600 % 60,
-        tenths / 10 % 60,
-        tenths % 10,
-    );
-    let hours = if hours > 0 {
-        format!("{hours}:")
-    } else {
-        String::new()
-    };
-    format!("{hours}{minutes:02}:{seconds:02}.{tenth}")
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ pub(crate) fn run(
         .start(plan.options.clone(), Source::empty(), out)
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
+    let services = network.serve_player(&args.wire, &plan, &transport)?;
     let run = Run {
         rules,
         plan: &plan,
@@ -71,7 +72,7 @@ pub(crate) fn run(
     let subject = Subject::Clock(args.source.name(), start);
     let watched = headless::watch(&run, &running, subject, true);
     let (report, out, ending) = shutdown::join(&run, running, Ok(watched))?;
-    drop((state, machine_time));
+    drop((state, services, machine_time));
     let (mut ending, _) = shutdown::drain(&run, ending);
     let last = run.transport.status();
     shutdown::leave(network, out);

@@ -11,6 +11,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use super::argv::{spread_lists, verb_first};
 use super::clock_server::ClockServerArgs;
+use super::ctl::CtlArgs;
 use super::printable::printable;
 use super::ros_flags::RosArgs;
 use super::values::{Color, Format, LogLevel, MessageOrder, parse_hz, parse_pace};
@@ -75,6 +76,8 @@ pub enum Verb {
     Info(InfoArgs),
     /// Serve a clock without a recording
     Clock(ClockServerArgs),
+    /// Drive a running player, or ros2 bag play
+    Ctl(CtlArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell

@@ -2,6 +2,7 @@
 
 pub(super) mod argv;
 pub(super) mod clock_server;
+pub(super) mod ctl;
 pub(super) mod flags;
 pub(super) mod printable;
 pub(super) mod ros_flags;

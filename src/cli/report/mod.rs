@@ -6,5 +6,6 @@ pub(super) mod findings;
 pub(super) mod hints;
 pub(super) mod info;
 pub(super) mod page;
+pub(super) mod remote;
 pub(super) mod summary;
 pub(super) mod units;

@@ -1,5 +1,6 @@
 //! Formats numbers for people.
 
+use crate::time::Duration;
 use indicatif::{HumanBytes, HumanCount};
 
 /// `1234567` as `1,234,567`.
@@ -21,4 +22,22 @@ pub fn bytes(number: u64) -> String {
 /// Microseconds as milliseconds with the significant digits.
 pub(crate) fn millis(micros: f64) -> String {
     format!("{:.3} ms", micros / 1e3)
+}
+
+/// `1:02:03.4`, `02:03.4`; with a minus sign before the start.
+pub fn minutes_seconds(span: Duration) -> String {
+    let sign = if span.is_negative() { "-" } else { "" };
+    let tenths = span.as_nanos().unsigned_abs() / 100_000_000;
+    let (hours, minutes, seconds, tenth) = (
+        tenths / 36_000,
+        tenths / 600 % 60,
+        tenths / 10 % 60,
+        tenths % 10,
+    );
+    let hours = if hours > 0 {
+        format!("{hours}:")
+    } else {
+        String::new()
+    };
+    format!("{sign}{hours}{minutes:02}:{seconds:02}.{tenth}")
 }

@@ -31,6 +31,19 @@ const ALL: [Gate; 5] = [
     Gate::Lead,
 ];
 
+impl Gate {
+    /// One word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Subscribers => "subscribers",
+            Self::Path => "path",
+            Self::Delay => "delay",
+            Self::Answer => "answer",
+            Self::Lead => "lead",
+        }
+    }
+}
+
 /// The gates that are closed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Gates(u8);
@@ -53,6 +66,11 @@ impl Gates {
     #[must_use]
     pub const fn open(self, gate: Gate) -> Self {
         Self(self.0 & !Self::bit(gate))
+    }
+
+    /// The gates that are closed, one by one.
+    pub fn iter(self) -> impl Iterator<Item = Gate> {
+        ALL.into_iter().filter(move |gate| self.is_closed(*gate))
     }
 
     /// Whether `gate` is closed.

@@ -74,7 +74,10 @@ impl Machine {
             Command::Pause => self.pause(now),
             Command::SetPace(pace) => self.set_pace(pace, now),
             Command::Seek(to) => return self.seek(to, now),
-            Command::SeekBy(span) => return self.seek(self.here(now).saturating_add(span), now),
+            Command::SeekBy(span) => {
+                let to = self.here(now).saturating_add(span);
+                return self.seek(self.options.recording.clamp(to), now);
+            }
             Command::Step(n) => return self.steps(None, n, ticket, now),
             Command::StepTopic(topic, n) => return self.steps(Some(topic), n, ticket, now),
             Command::PlayUntil(stop) => return self.play_until(stop, now),
@@ -159,10 +162,11 @@ impl Machine {
         }
     }
 
-    /// Seeks within the recording. A target outside the range extends the range to that edge of the recording.
-    fn seek(&mut self, to: Time<Ros>, now: Time<Steady>) -> Taken {
+    /// Seeks within the recording. A target outside the range extends the range to that edge of the recording. If the
+    /// target is outside the recording, what is read begins there all the same: behind its end there is nothing.
+    fn seek(&mut self, target: Time<Ros>, now: Time<Steady>) -> Taken {
         self.seeks += 1;
-        let (to, range) = (self.options.recording.clamp(to), self.segment().range());
+        let (to, range) = (self.options.recording.clamp(target), self.segment().range());
         let range = if to < range.start() {
             TimeRange::between(self.options.recording.start(), range.stop())
         } else if to > range.stop() {
@@ -170,7 +174,9 @@ impl Machine {
         } else {
             range
         };
-        self.jump(self.segment().seek_within(range, to), now)
+        let segment = self.segment().seek_within(range, to);
+        self.read_from(StartAt::At(target), segment, now, self.options.refill);
+        Taken::Jumped(to)
     }
 
     fn set_range(&mut self, range: TimeRange, now: Time<Steady>) -> Taken {

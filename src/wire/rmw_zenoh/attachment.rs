@@ -1,4 +1,4 @@
-//! The attachment of every put: 33 bytes from parts of fixed size, built only here.
+//! The attachment of every put, request and response: 33 bytes from parts of fixed size, built and read only here.
 //!
 //! An attachment of another length aborts the whole remote process (an uncaught exception in its zenoh thread),
 //! hence the array type. Only the form without labels, which all nodes since mid 2025 use, is written.
@@ -19,6 +19,27 @@ pub(crate) fn attachment(sequence: i64, unix_nanos: i64, gid: Gid) -> [u8; LENGT
     bytes
 }
 
+/// What an attachment says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Attached {
+    /// The sequence number.
+    pub(crate) sequence: i64,
+    /// Who sent it: a publisher or a service client.
+    pub(crate) sender: Gid,
+}
+
+/// Reads an attachment; `None` if it is none of `rmw_zenoh`.
+pub(crate) fn read_attachment(bytes: &[u8]) -> Option<Attached> {
+    let bytes: &[u8; LENGTH] = bytes.try_into().ok()?;
+    let (sequence, rest) = bytes.split_first_chunk::<8>()?;
+    let (_, rest) = rest.split_first_chunk::<8>()?;
+    let (length, gid) = rest.split_first()?;
+    (*length == 16).then_some(Attached {
+        sequence: i64::from_le_bytes(*sequence),
+        sender: Gid(gid.try_into().ok()?),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +52,14 @@ mod tests {
             .map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap())
             .collect();
         assert_eq!(attachment(1, 0x0102_0304_0506_0708, gid)[..], expected);
+        let read = Attached {
+            sequence: 1,
+            sender: gid,
+        };
+        assert_eq!(read_attachment(&expected), Some(read));
+        for length in (0..LENGTH).chain([LENGTH + 1, 100]) {
+            assert_eq!(read_attachment(&vec![16; length]), None, "{length}");
+        }
+        assert_eq!(read_attachment(&[0; LENGTH]), None);
     }
 }

@@ -125,6 +125,11 @@ impl Graph {
         self.tables().tokens.values().cloned().collect()
     }
 
+    /// The first value that `find` has for a token of another session.
+    pub(crate) fn find<T>(&self, find: impl FnMut(&Token) -> Option<T>) -> Option<T> {
+        self.tables().tokens.values().find_map(find)
+    }
+
     /// Whether all endpoints on the graph have hashes in Humble's form; `false` if there are no endpoints.
     pub(crate) fn is_humble(&self) -> bool {
         let tables = self.tables();

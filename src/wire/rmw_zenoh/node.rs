@@ -55,6 +55,15 @@ impl NodeName {
     }
 }
 
+/// A service to declare.
+#[derive(Debug)]
+pub(crate) struct ServerSpec {
+    /// The key expression of its requests.
+    pub(crate) key: String,
+    /// The liveliness token that announces it.
+    pub(crate) token: String,
+}
+
 /// This session as a node. It is on the ROS graph once it is announced.
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -181,6 +190,32 @@ impl Node {
             key: topic_key(self.token.domain, name, own.dds_type, ANY_HASH),
             token: self.endpoint_token(EntityKind::Subscription, planned),
         }
+    }
+
+    /// What to declare for a service of this node. Its key matches whatever the type hash of a client is: the response to
+    /// a request for which nothing is declared would never come.
+    pub(crate) fn server(&self, name: &str, dds_type: &str, hash: &str) -> ServerSpec {
+        let own = OwnType {
+            dds_type,
+            hash: Some(hash),
+        };
+        let planned = self::own(name, own, self.hash_form(), Qos::default());
+        ServerSpec {
+            key: topic_key(self.token.domain, name, dds_type, ANY_HASH),
+            token: self.endpoint_token(EntityKind::Server, planned),
+        }
+    }
+
+    /// The liveliness token of a service client of this node.
+    pub(crate) fn client(&self, name: &str, dds_type: &str, hash: &str) -> String {
+        let planned = Planned {
+            ids: Vec::new(),
+            name: name.to_owned(),
+            dds_type: dds_type.to_owned(),
+            hash: hash.to_owned(),
+            qos: Qos::default(),
+        };
+        self.endpoint_token(EntityKind::Client, planned)
     }
 
     /// This session now publishes `ours` and nothing else; `clock` is called for each new subscriber of the clock.

@@ -511,6 +511,45 @@ fn a_seek_out_of_the_range_widens_it_and_one_out_of_the_recording_is_clamped() {
 }
 
 #[test]
+fn a_seek_past_the_last_message_finds_none() {
+    let paused = Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        ..quiet()
+    };
+    check(
+        paused,
+        &[1000, 2000],
+        &[
+            (1, Command::Seek(ros(2000))),
+            (2, Command::Step(1)),
+            (3, Command::Seek(ros(2001))),
+            (4, Command::Step(1)),
+            // A span ends at the edge of the recording.
+            (5, Command::SeekBy(span(500))),
+            (6, Command::Step(1)),
+            // Backwards, the edge is the other one.
+            (7, pace(-1.0)),
+            (8, Command::Seek(ros(999))),
+            (9, Command::Step(1)),
+            (10, Command::Seek(ros(1000))),
+            (11, Command::Step(1)),
+        ],
+        "
+        0 gen 0 held 1000
+        1 gen 1 held 2000
+        2 msg 2000
+        3 gen 2 held 2000
+        5 gen 3 held 2000
+        6 msg 2000
+        7 gen 4 held 2000
+        8 gen 5 held 1000
+        10 gen 6 held 1000
+        11 msg 1000",
+    );
+}
+
+#[test]
 fn steps_publish_while_paused_and_back_steps_are_jumps() {
     let paused = Options {
         intent: Intent::Pause,

@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 pub(crate) mod clock_server;
 pub(crate) mod closed_links;
+pub(crate) mod ctl;
 pub(crate) mod drain;
 pub(crate) mod graph;
 pub(crate) mod path;

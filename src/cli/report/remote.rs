@@ -1,0 +1,169 @@
+//! What `play ctl` prints: the status of a player, and what became of a command.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::units::{count, minutes_seconds};
+use crate::time::{Duration, Time};
+use crate::wire::services::messages::bagplay::PlayerStatus;
+use crate::wire::services::messages::service::Stamp;
+
+/// The status of a player on the network.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RemoteStatus {
+    state: String,
+    /// Why it waits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gates: Vec<String>,
+    /// The factor; `null` means as fast as possible, or that another clock is followed.
+    rate: Option<f64>,
+    #[serde(skip)]
+    is_max: bool,
+    clock_ns: i64,
+    recording: Span,
+    range: Span,
+    #[serde(rename = "loop")]
+    is_loop: bool,
+    generation: u64,
+    laps: u64,
+    messages_sent: u64,
+    bytes_sent: u64,
+    late: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+struct Span {
+    start_ns: i64,
+    end_ns: i64,
+}
+
+impl Span {
+    fn new(start: Stamp, end: Stamp) -> Self {
+        Self {
+            start_ns: nanos(start),
+            end_ns: nanos(end),
+        }
+    }
+}
+
+fn nanos(stamp: Stamp) -> i64 {
+    stamp.time().map_or(0, Time::as_nanos)
+}
+
+impl RemoteStatus {
+    /// As the player told it.
+    pub fn new(status: &PlayerStatus) -> Self {
+        Self {
+            state: status.state.clone(),
+            gates: status.gates.clone(),
+            rate: Some(status.rate).filter(|rate| rate.is_finite()),
+            is_max: status.rate == f64::INFINITY,
+            clock_ns: nanos(status.clock),
+            recording: Span::new(status.recording_start, status.recording_end),
+            range: Span::new(status.range_start, status.range_end),
+            is_loop: status.is_loop,
+            generation: status.generation,
+            laps: status.laps,
+            messages_sent: status.messages,
+            bytes_sent: status.bytes,
+            late: status.late,
+        }
+    }
+
+    /// Whether anything has changed but the time and the counts.
+    pub fn differs_from(&self, other: &Self) -> bool {
+        let steady = |status: &Self| Self {
+            clock_ns: 0,
+            messages_sent: 0,
+            bytes_sent: 0,
+            late: 0,
+            ..status.clone()
+        };
+        steady(self) != steady(other)
+    }
+}
+
+impl fmt::Display for RemoteStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.state)?;
+        if !self.gates.is_empty() {
+            write!(f, " ({})", self.gates.join(", "))?;
+        }
+        match self.rate {
+            Some(rate) => write!(f, " ×{rate}")?,
+            None if self.is_max => write!(f, " ×max")?,
+            None => write!(f, " following")?,
+        }
+        let since_start = |ns: i64| {
+            let span = Duration::from_nanos(ns.saturating_sub(self.recording.start_ns));
+            minutes_seconds(span)
+        };
+        write!(
+            f,
+            "  {} / {}",
+            since_start(self.clock_ns),
+            since_start(self.recording.end_ns)
+        )?;
+        if self.is_loop || self.range != self.recording {
+            let name = if self.is_loop { "loop" } else { "range" };
+            let (start, end) = (self.range.start_ns, self.range.end_ns);
+            write!(f, "  {name} {}..{}", since_start(start), since_start(end))?;
+        }
+        if self.laps > 0 {
+            write!(f, "  lap {}", self.laps + 1)?;
+        }
+        write!(f, "  {} messages", count(self.messages_sent))?;
+        if self.late > 0 {
+            write!(f, "  {} late", count(self.late))?;
+        }
+        Ok(())
+    }
+}
+
+/// What became of a command.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct RemoteResult {
+    /// The player's node.
+    pub node: String,
+    /// The command.
+    pub command: &'static str,
+    /// Whether it was carried out.
+    pub success: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// How many messages were published for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<u64>,
+    /// Where it led.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub landed_ns: Option<i64>,
+    /// For a player that tells no more: whether it is paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<bool>,
+    /// For a player that tells no more: its rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// What the player is doing after the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<RemoteStatus>,
+}
+
+impl fmt::Display for RemoteResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(published) = self.published {
+            writeln!(f, "{} messages published", count(published))?;
+        }
+        if let Some(status) = &self.status {
+            return write!(f, "{status}");
+        }
+        match (self.paused, self.rate) {
+            (Some(paused), rate) => {
+                write!(f, "{}", if paused { "paused" } else { "playing" })?;
+                rate.map_or(Ok(()), |rate| write!(f, " ×{rate}"))
+            }
+            (None, _) => write!(f, "done: {}", self.command),
+        }
+    }
+}

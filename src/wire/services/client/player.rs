@@ -1,0 +1,281 @@
+//! [`PlayerClient`]: drives a player on the network by its services, one of this program or `ros2 bag play`.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::caller::{CallError, Caller};
+use crate::ros::dds_type;
+use crate::time::{Ros, Time};
+use crate::wire::error::WireError;
+use crate::wire::rmw_zenoh::graph::Graph;
+use crate::wire::rmw_zenoh::token::EntityKind;
+use crate::wire::services::messages::bagplay::{
+    Done, GetStatus, Landed, LoopRequest, PaceRequest, PlayUntil, PlayerStatus, SeekTo, SetLoop,
+    SetPace, Step, StepRequest, Stepped, TimeRequest,
+};
+use crate::wire::services::messages::rosbag2::{
+    Burst, BurstRequest, GetRate, IsPaused, Pause, Play, PlayNext, PlayRequest, Rate, Resume,
+    ResumeAt, ResumeRequest, Seek, SeekRequest, SetRate, Stop, StopWithVerdict, TogglePaused,
+    Verdict,
+};
+use crate::wire::services::messages::service::{Empty, Service, Stamp};
+use crate::wire::session::Session;
+
+/// A player on the ROS graph.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct FoundPlayer {
+    /// The full name of its node.
+    pub node: String,
+    /// Its session. Two players of one name differ in it.
+    pub zid: String,
+}
+
+impl Graph {
+    /// The players of other sessions, sorted: nodes that serve `~/is_paused` of `rosbag2_interfaces`.
+    pub fn players(&self) -> Vec<FoundPlayer> {
+        let dds_type = dds_type(IsPaused::TYPE).unwrap_or_default();
+        let mut players: Vec<FoundPlayer> = self
+            .tokens()
+            .into_iter()
+            .filter(|token| token.kind == EntityKind::Server)
+            .filter(|token| {
+                let name = format!("{}/is_paused", token.node_path());
+                let endpoint = token.endpoint.as_ref();
+                endpoint.is_some_and(|it| it.dds_type == dds_type && it.name == name)
+            })
+            .map(|token| FoundPlayer {
+                node: token.node_path(),
+                zid: token.zid,
+            })
+            .collect();
+        players.sort();
+        players.dedup();
+        players
+    }
+
+    /// The hash of a service's type, as its server announces it; `None` if nobody serves it.
+    fn service_hash(&self, player: &FoundPlayer, name: &str, dds_type: &str) -> Option<String> {
+        self.find(|token| {
+            let is_its = token.kind == EntityKind::Server && token.zid == player.zid;
+            let server = token.endpoint.as_ref().filter(|_| is_its);
+            let server = server.filter(|it| it.name == name && it.dds_type == dds_type);
+            server.map(|server| server.hash.clone())
+        })
+    }
+}
+
+/// Why a request was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The player has no such service: it is another program, or an older one.
+    #[error("{node} has no service {service}")]
+    NotOffered {
+        /// The player's node.
+        node: String,
+        /// The last part of the service's name.
+        service: &'static str,
+    },
+    /// The player refused the request.
+    #[error("{0}")]
+    Refused(String),
+    /// The call failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The client could not be declared.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+}
+
+/// Drives one player. Each call waits for its response.
+#[derive(Debug)]
+pub struct PlayerClient<'a> {
+    session: &'a Session,
+    player: FoundPlayer,
+    timeout: Duration,
+    /// The clients of the services that have been called, by hash of the type and name.
+    callers: Mutex<HashMap<(String, &'static str), Arc<Caller>>>,
+}
+
+impl<'a> PlayerClient<'a> {
+    /// Drives `player` and waits for each response for at most `timeout`.
+    pub fn new(session: &'a Session, player: FoundPlayer, timeout: Duration) -> Self {
+        Self {
+            session,
+            player,
+            timeout,
+            callers: Mutex::default(),
+        }
+    }
+
+    /// The player's node.
+    pub fn node(&self) -> &str {
+        &self.player.node
+    }
+
+    /// Pauses.
+    pub fn pause(&self) -> Result<(), RequestError> {
+        self.call::<Pause>("pause", &Empty::default()).map(drop)
+    }
+
+    /// Plays on. A player of ROS 2 Lyrical or later may refuse.
+    pub fn resume(&self) -> Result<(), RequestError> {
+        if self.hash::<Resume>("resume").as_deref() == Some(ResumeAt::HASH) {
+            let request = ResumeRequest::default();
+            return accepted(&self.call::<ResumeAt>("resume", &request)?);
+        }
+        self.call::<Resume>("resume", &Empty::default()).map(drop)
+    }
+
+    /// Pauses if playing, otherwise plays.
+    pub fn toggle_paused(&self) -> Result<(), RequestError> {
+        let empty = Empty::default();
+        self.call::<TogglePaused>("toggle_paused", &empty).map(drop)
+    }
+
+    /// Whether playback is paused.
+    pub fn is_paused(&self) -> Result<bool, RequestError> {
+        let response = self.call::<IsPaused>("is_paused", &Empty::default())?;
+        Ok(response.paused)
+    }
+
+    /// The rate: see [`PlayerStatus::rate`]; a followed clock counts as 0 here.
+    pub fn rate(&self) -> Result<f64, RequestError> {
+        Ok(self.call::<GetRate>("get_rate", &Empty::default())?.rate)
+    }
+
+    /// Changes the rate. Negative and infinite ones need a player of this program.
+    pub fn set_rate(&self, rate: f64) -> Result<(), RequestError> {
+        if self.is_ours() {
+            return done(&self.call::<SetPace>("set_pace", &PaceRequest { rate })?);
+        }
+        let response = self.call::<SetRate>("set_rate", &Rate { rate })?;
+        succeeded(response.success, "the player refuses this rate")
+    }
+
+    /// Begins to play from a place in the recording; see [`PlayRequest`].
+    pub fn play(&self, request: &PlayRequest) -> Result<(), RequestError> {
+        let response = self.call::<Play>("play", request)?;
+        succeeded(
+            response.success,
+            "the player plays already, or there is nothing to play",
+        )
+    }
+
+    /// Publishes the next message, while paused.
+    pub fn play_next(&self) -> Result<(), RequestError> {
+        let response = self.call::<PlayNext>("play_next", &Empty::default())?;
+        succeeded(
+            response.success,
+            "the player is not paused, or there is no message further on",
+        )
+    }
+
+    /// Publishes the next messages, while paused; 0 means all. Returns how many were published.
+    pub fn burst(&self, num_messages: u64) -> Result<u64, RequestError> {
+        let response = self.call::<Burst>("burst", &BurstRequest { num_messages })?;
+        Ok(response.actually_burst)
+    }
+
+    /// Jumps to a time of the player's clock. Returns where that led, if the player tells.
+    pub fn seek(&self, time: Time<Ros>) -> Result<Option<Time<Ros>>, RequestError> {
+        let time = Stamp::of(time);
+        if !self.is_ours() {
+            let response = self.call::<Seek>("seek", &SeekRequest { time })?;
+            return succeeded(response.success, "the player cannot seek").map(|()| None);
+        }
+        let Landed {
+            success,
+            landed,
+            message,
+        } = self.call::<SeekTo>("seek_to", &TimeRequest { time })?;
+        succeeded(success, &message).map(|()| landed.time())
+    }
+
+    /// Ends the run.
+    pub fn stop(&self) -> Result<(), RequestError> {
+        if self.hash::<Stop>("stop").as_deref() == Some(StopWithVerdict::HASH) {
+            return accepted(&self.call::<StopWithVerdict>("stop", &Empty::default())?);
+        }
+        self.call::<Stop>("stop", &Empty::default()).map(drop)
+    }
+
+    /// Everything that the player tells of itself.
+    pub fn status(&self) -> Result<PlayerStatus, RequestError> {
+        self.call::<GetStatus>("get_status", &Empty::default())
+    }
+
+    /// Steps forward or back; returns how many messages were published, and why fewer than were asked for.
+    pub fn step(&self, request: &StepRequest) -> Result<Stepped, RequestError> {
+        self.call::<Step>("step", request)
+    }
+
+    /// Changes the range, and whether it is a loop.
+    pub fn set_loop(&self, request: &LoopRequest) -> Result<(), RequestError> {
+        done(&self.call::<SetLoop>("set_loop", request)?)
+    }
+
+    /// Plays, and pauses on arrival at a time of the player's clock.
+    pub fn play_until(&self, time: Time<Ros>) -> Result<(), RequestError> {
+        let time = Stamp::of(time);
+        done(&self.call::<PlayUntil>("play_until", &TimeRequest { time })?)
+    }
+
+    /// Whether the player has the services of `bagplay_interfaces`.
+    pub fn is_ours(&self) -> bool {
+        self.hash::<GetStatus>("get_status").is_some()
+    }
+
+    fn hash<S: Service>(&self, service: &str) -> Option<String> {
+        let name = format!("{}/{service}", self.player.node);
+        let dds_type = dds_type(S::TYPE)?;
+        let graph = self.session.graph();
+        graph.service_hash(&self.player, &name, &dds_type)
+    }
+
+    fn call<S: Service>(
+        &self,
+        service: &'static str,
+        request: &S::Request,
+    ) -> Result<S::Response, RequestError> {
+        let hash = self
+            .hash::<S>(service)
+            .ok_or_else(|| RequestError::NotOffered {
+                node: self.player.node.clone(),
+                service,
+            })?;
+        let caller = self.caller::<S>(service, hash)?;
+        Ok(caller.call::<S>(request, self.timeout)?)
+    }
+
+    fn caller<S: Service>(
+        &self,
+        service: &'static str,
+        hash: String,
+    ) -> Result<Arc<Caller>, WireError> {
+        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = match callers.entry((hash, service)) {
+            Entry::Occupied(entry) => return Ok(Arc::clone(entry.get())),
+            Entry::Vacant(entry) => entry,
+        };
+        let name = format!("{}/{service}", self.player.node);
+        let caller = Caller::declare::<S>(self.session, &name, &entry.key().0)?;
+        Ok(Arc::clone(entry.insert(Arc::new(caller))))
+    }
+}
+
+fn succeeded(success: bool, reason: &str) -> Result<(), RequestError> {
+    success
+        .then_some(())
+        .ok_or_else(|| RequestError::Refused(reason.to_owned()))
+}
+
+fn done(response: &Done) -> Result<(), RequestError> {
+    succeeded(response.success, &response.message)
+}
+
+fn accepted(response: &Verdict) -> Result<(), RequestError> {
+    succeeded(response.return_code == 0, &response.error_string)
+}

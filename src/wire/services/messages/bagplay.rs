@@ -1,0 +1,220 @@
+//! `bagplay_interfaces/srv`: what the services of rosbag2 cannot say. The definitions are in `share/bagplay_interfaces`,
+//! for use in a ROS 2 workspace.
+
+use serde::{Deserialize, Serialize};
+
+use super::service::{Empty, Failed, Stamp, service};
+
+service!(
+    /// What a player is doing.
+    GetStatus,
+    "bagplay_interfaces/srv/GetStatus",
+    "9e9d5efb90fd1b1ca8229db6300af19e0d9248c448a679dc1bcb49363cd71e6e",
+    Empty => PlayerStatus
+);
+service!(
+    /// Changes the rate, also backwards.
+    SetPace,
+    "bagplay_interfaces/srv/SetPace",
+    "c2278dc19f18d6a493b1ff0c0f2d815fda11cd543f3cbf7d4dfb295b1d76fe7e",
+    PaceRequest => Done
+);
+service!(
+    /// Jumps to a time, and tells where that led.
+    SeekTo,
+    "bagplay_interfaces/srv/SeekTo",
+    "41a21175aa175244801ac4079d259b27e03c43452b752fcbc857ab0b57fa3daf",
+    TimeRequest => Landed
+);
+service!(
+    /// Publishes the next messages, or jumps to an earlier one.
+    Step,
+    "bagplay_interfaces/srv/Step",
+    "62c3e73afc584c1f44b98be9bc0b8e95b9e3ce522783b3d18acfa990e21e7b75",
+    StepRequest => Stepped
+);
+service!(
+    /// Changes the range, and whether it is a loop.
+    SetLoop,
+    "bagplay_interfaces/srv/SetLoop",
+    "60027a51dd4e6d02292142b1a19519f4ed38ab0370899696aec0b2a0a45d1808",
+    LoopRequest => Done
+);
+service!(
+    /// Plays, and pauses on arrival at a time.
+    PlayUntil,
+    "bagplay_interfaces/srv/PlayUntil",
+    "89a3926c0b66dbc32b8f682f0adf84a0075be1eee29170bbf4ea2d98599cfb11",
+    TimeRequest => Done
+);
+
+/// What a player is doing. All times are those of its clock.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct PlayerStatus {
+    /// Where playback is.
+    pub clock: Stamp,
+    /// The first message of the recording.
+    pub recording_start: Stamp,
+    /// The last message of the recording.
+    pub recording_end: Stamp,
+    /// The start of the range that is played.
+    pub range_start: Stamp,
+    /// The end of the range that is played; it belongs to the range.
+    pub range_end: Stamp,
+    /// `playing`, `paused`, `starved`, `gated`, `stalled`, `ended` or `stopped`.
+    pub state: String,
+    /// Why it is gated: `delay`, `subscribers`, `path`, `answer`, `lead`.
+    pub gates: Vec<String>,
+    /// Seconds of log time per second of wall time: negative backwards, infinite as fast as possible, NaN while another
+    /// clock is followed.
+    pub rate: f64,
+    /// Whether the range is played again at its end.
+    pub is_loop: bool,
+    /// Counts the jumps.
+    pub generation: u64,
+    /// How often the range was played to its end and started again.
+    pub laps: u64,
+    /// The messages sent, without those that were sent again after a jump.
+    pub messages: u64,
+    /// Payload bytes of those messages.
+    pub bytes: u64,
+    /// How many of those messages were late.
+    pub late: u64,
+}
+
+/// A rate.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PaceRequest {
+    /// Seconds of log time per second of wall time, from 0.001 to 1000, negative backwards; infinite: as fast as possible.
+    pub rate: f64,
+}
+
+/// A time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TimeRequest {
+    /// The time.
+    pub time: Stamp,
+}
+
+/// How far to step.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StepRequest {
+    /// How many messages; negative: back.
+    pub steps: i64,
+    /// Only messages of this topic are counted; empty: all messages.
+    pub topic: String,
+}
+
+/// A range, and whether it is a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LoopRequest {
+    /// Whether the range is played again at its end.
+    pub is_loop: bool,
+    /// The start of the range; zero: that of the recording.
+    pub start: Stamp,
+    /// The end of the range, which belongs to it; zero: that of the recording.
+    pub end: Stamp,
+}
+
+/// Whether a request was carried out.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Done {
+    /// It was.
+    pub success: bool,
+    /// Why not.
+    pub message: String,
+}
+
+/// Where a jump led.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Landed {
+    /// The jump took place.
+    pub success: bool,
+    /// The time, or the nearer edge of the recording.
+    pub landed: Stamp,
+    /// Why not.
+    pub message: String,
+}
+
+/// What became of steps.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Stepped {
+    /// All were made.
+    pub success: bool,
+    /// How many messages were published.
+    pub published: u64,
+    /// Why fewer were made.
+    pub message: String,
+}
+
+impl Failed for PlayerStatus {
+    fn failed(reason: &str) -> Self {
+        Self {
+            state: reason.to_owned(),
+            rate: f64::NAN,
+            ..Self::default()
+        }
+    }
+}
+
+impl Failed for Done {
+    fn failed(reason: &str) -> Self {
+        Self {
+            success: false,
+            message: reason.to_owned(),
+        }
+    }
+}
+
+impl Failed for Landed {
+    fn failed(reason: &str) -> Self {
+        Self {
+            message: reason.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Failed for Stepped {
+    fn failed(reason: &str) -> Self {
+        Self {
+            message: reason.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ros::service_hash;
+    use crate::wire::services::messages::service::Service;
+
+    #[test]
+    fn hashes_are_those_of_the_definitions() {
+        fn hashes<S: Service>(text: &str) -> (String, &'static str) {
+            let computed = service_hash(S::TYPE, text.as_bytes()).unwrap();
+            (computed.hash, S::HASH)
+        }
+        macro_rules! definition {
+            ($name:literal) => {
+                include_str!(concat!(
+                    "../../../../share/bagplay_interfaces/srv/",
+                    $name,
+                    ".srv"
+                ))
+            };
+        }
+        let (computed, written): (Vec<String>, Vec<&str>) = [
+            hashes::<GetStatus>(definition!("GetStatus")),
+            hashes::<SetPace>(definition!("SetPace")),
+            hashes::<SeekTo>(definition!("SeekTo")),
+            hashes::<Step>(definition!("Step")),
+            hashes::<SetLoop>(definition!("SetLoop")),
+            hashes::<PlayUntil>(definition!("PlayUntil")),
+        ]
+        .into_iter()
+        .unzip();
+        assert_eq!(computed, written);
+    }
+}

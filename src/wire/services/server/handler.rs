@@ -1,0 +1,81 @@
+//! [`Handler`]: what a service does with a request, without its types.
+
+use crate::player::{Answer, Command, Stopped};
+use crate::wire::services::messages::cdr::{Malformed, from_cdr, to_cdr};
+use crate::wire::services::messages::service::{Failed, Service};
+
+/// What a request leads to.
+pub(crate) enum Reaction<R> {
+    /// The response is known.
+    Respond(R),
+    /// The player carries out these commands, one after the other, until one is refused. The response follows from the
+    /// last answer; an error means that the player has stopped.
+    Ask(Vec<Command>, Respond<R>),
+    /// The command is sent at this time, in nanoseconds since the Unix epoch, unless another request for the motion of
+    /// playback comes before. The response is given at once.
+    Later(i64, Command, R),
+}
+
+/// The response that follows from the last answer.
+pub(crate) type Respond<R> = Box<dyn FnOnce(Result<Answer, Stopped>) -> R + Send>;
+
+/// A service: its name, its type, and what it does.
+pub(crate) struct Handler {
+    /// The last part of the service's name.
+    pub(crate) name: &'static str,
+    pub(crate) ros_type: &'static str,
+    pub(crate) hash: &'static str,
+    react: React,
+}
+
+type React = Box<dyn Fn(&[u8]) -> Reacted + Send>;
+
+/// What a request leads to; for one that cannot be read, the reason, and a response that says so if the type can.
+pub(crate) type Reacted = Result<Reaction<Vec<u8>>, (Malformed, Vec<u8>)>;
+
+impl Handler {
+    /// A service of type `S`.
+    pub(crate) fn new<S: Service>(
+        name: &'static str,
+        react: impl Fn(S::Request) -> Reaction<S::Response> + Send + 'static,
+    ) -> Self
+    where
+        S::Response: Failed + 'static,
+    {
+        let react = move |payload: &[u8]| match from_cdr::<S::Request>(payload) {
+            Ok(request) => Ok(react(request).encoded()),
+            Err(malformed) => {
+                let failed = S::Response::failed(&malformed.to_string());
+                Err((malformed, encode(&failed)))
+            }
+        };
+        Self {
+            name,
+            ros_type: S::TYPE,
+            hash: S::HASH,
+            react: Box::new(react),
+        }
+    }
+
+    /// What a request leads to.
+    pub(crate) fn react(&self, request: &[u8]) -> Reacted {
+        (self.react)(request)
+    }
+}
+
+impl<R: serde::Serialize + 'static> Reaction<R> {
+    fn encoded(self) -> Reaction<Vec<u8>> {
+        match self {
+            Self::Respond(response) => Reaction::Respond(encode(&response)),
+            Self::Ask(commands, respond) => {
+                Reaction::Ask(commands, Box::new(|answer| encode(&respond(answer))))
+            }
+            Self::Later(at, command, response) => Reaction::Later(at, command, encode(&response)),
+        }
+    }
+}
+
+fn encode(response: &impl serde::Serialize) -> Vec<u8> {
+    // Only sequences of unknown length cannot be written, and no response has one.
+    to_cdr(response).unwrap_or_default()
+}

@@ -1,0 +1,269 @@
+//! The services of `rosbag2_player`: what each does with the player. They answer what has really happened.
+
+use std::sync::Arc;
+
+use crate::bag::TopicId;
+use crate::player::{Answer, Command, Outcome, Pace, State, Status, Stopped, Transport};
+use crate::time::{Duration, Ros, Speed, Time, TimeRange};
+use crate::wire::net::now::unix_nanos;
+use crate::wire::services::messages::rosbag2::{
+    Burst, BurstRequest, BurstResponse, GetRate, IsPaused, Pause, Paused, Play, PlayNext,
+    PlayRequest, Rate, Resume, ResumeAt, ResumeRequest, Seek, SeekRequest, SetRate, Stop,
+    StopWithVerdict, Success, TogglePaused, Verdict,
+};
+use crate::wire::services::messages::service::{Empty, Failed, Service, Stamp};
+
+use super::handler::{Handler, Reaction};
+
+/// The player behind the services.
+#[derive(Clone, Debug)]
+pub(crate) struct Playback {
+    pub(crate) transport: Transport,
+    /// The whole recording.
+    pub(crate) recording: TimeRange,
+    /// Added to log time to get the time of the clock, which is the time in all requests.
+    pub(crate) shift: Duration,
+    /// The names under which topics are played.
+    pub(crate) topics: Arc<[(String, TopicId)]>,
+}
+
+impl Playback {
+    fn state(&self) -> Option<State> {
+        self.transport.status().map(|status| status.state)
+    }
+
+    /// Whether nothing moves until a command to play.
+    fn is_paused(&self) -> bool {
+        matches!(self.state(), Some(State::Paused | State::Ended) | None)
+    }
+
+    pub(crate) fn log_time(&self, stamp: Stamp) -> Option<Time<Ros>> {
+        Some(stamp.time()?.saturating_add(-self.shift))
+    }
+
+    /// Only forwards: as in rosbag2, 0 and less are refused. Infinity means as fast as possible.
+    fn set_rate(&self, rate: f64) -> Reaction<Success> {
+        let status = self.transport.status();
+        let is_following = status.is_some_and(|status| status.pace == Pace::Follow);
+        let pace = if rate == f64::INFINITY {
+            Some(Pace::Max)
+        } else {
+            let speed = Speed::from_f64(rate).ok();
+            speed.filter(|_| rate > 0.0).map(Pace::At)
+        };
+        match pace.filter(|_| !is_following) {
+            Some(pace) => ask(vec![Command::SetPace(pace)]),
+            None => refused(),
+        }
+    }
+
+    fn seek(&self, request: SeekRequest) -> Reaction<Success> {
+        match self.log_time(request.time) {
+            Some(time) => ask(vec![Command::Seek(time)]),
+            None => refused(),
+        }
+    }
+
+    fn play_next(&self) -> Reaction<Success> {
+        if !self.is_paused() {
+            return refused();
+        }
+        let respond = |answer| Success {
+            success: steps(answer) > 0,
+        };
+        Reaction::Ask(vec![Command::Step(1)], Box::new(respond))
+    }
+
+    fn burst(&self, request: BurstRequest) -> Reaction<BurstResponse> {
+        if !self.is_paused() {
+            return Reaction::Respond(BurstResponse { actually_burst: 0 });
+        }
+        let number = match request.num_messages {
+            0 => i64::MAX,
+            number => i64::try_from(number).unwrap_or(i64::MAX),
+        };
+        let respond = |answer| BurstResponse {
+            actually_burst: steps(answer),
+        };
+        Reaction::Ask(vec![Command::Step(number)], Box::new(respond))
+    }
+
+    /// Seeks, and plays up to the limits of the request.
+    fn play(&self, request: PlayRequest) -> Reaction<Success> {
+        let Some(status) = self.transport.status() else {
+            return refused();
+        };
+        if !matches!(status.state, State::Paused | State::Ended) {
+            return refused();
+        }
+        match commands(&request, &status, self.recording, self.shift) {
+            Some(commands) => ask(commands),
+            None => refused(),
+        }
+    }
+}
+
+/// The services of a player.
+pub(crate) fn handlers(player: &Playback) -> Vec<Handler> {
+    vec![
+        on::<Pause>(player, "pause", |_, _| done(Command::Pause)),
+        on::<Resume>(player, "resume", |_, _| done(Command::Play)),
+        on::<ResumeAt>(player, "resume", |_, request| resume(&request)),
+        on::<TogglePaused>(player, "toggle_paused", |_, _| done(Command::Toggle)),
+        on::<IsPaused>(player, "is_paused", |player, _| {
+            let paused = player.is_paused();
+            Reaction::Respond(Paused { paused })
+        }),
+        on::<GetRate>(player, "get_rate", |player, _| {
+            let rate = player.transport.status().map_or(0.0, rate);
+            Reaction::Respond(Rate { rate })
+        }),
+        on::<SetRate>(player, "set_rate", |player, Rate { rate }| {
+            player.set_rate(rate)
+        }),
+        on::<Play>(player, "play", Playback::play),
+        on::<PlayNext>(player, "play_next", |player, _| player.play_next()),
+        on::<Burst>(player, "burst", Playback::burst),
+        on::<Seek>(player, "seek", Playback::seek),
+        on::<Stop>(player, "stop", |_, _| done(Command::Stop)),
+        on::<StopWithVerdict>(player, "stop", |_, _| {
+            Reaction::Ask(vec![Command::Stop], Box::new(stopped))
+        }),
+    ]
+}
+
+pub(crate) fn on<S: Service>(
+    player: &Playback,
+    name: &'static str,
+    react: fn(&Playback, S::Request) -> Reaction<S::Response>,
+) -> Handler
+where
+    S::Request: 'static,
+    S::Response: Failed + 'static,
+{
+    let player = player.clone();
+    Handler::new::<S>(name, move |request| react(&player, request))
+}
+
+/// A command whose service has no way to report that it was refused.
+fn done(command: Command) -> Reaction<Empty> {
+    Reaction::Ask(vec![command], Box::new(|_| Empty::default()))
+}
+
+/// Plays on, at the time of the request. The time is that of this machine's system clock, as the node follows no clock.
+fn resume(request: &ResumeRequest) -> Reaction<Verdict> {
+    let code = |return_code, error: &str| {
+        Reaction::Respond(Verdict {
+            return_code,
+            error_string: error.to_owned(),
+        })
+    };
+    if request.resume_mode != 0 {
+        return code(
+            1,
+            "a player resumes by the node's time only (resume_mode 0)",
+        );
+    }
+    if !request.tracking_topic_name.is_empty() {
+        return code(2, "a player tracks no topic");
+    }
+    let Some(at) = request.resume_time.time() else {
+        return code(3, "the nanoseconds of resume_time are a second or more");
+    };
+    if at.as_nanos() > unix_nanos() {
+        return Reaction::Later(at.as_nanos(), Command::Play, Verdict::default());
+    }
+    let respond = |answer| match answer {
+        Ok(_) => Verdict::default(),
+        Err(Stopped) => Verdict {
+            return_code: 3,
+            error_string: Stopped.to_string(),
+        },
+    };
+    Reaction::Ask(vec![Command::Play], Box::new(respond))
+}
+
+fn stopped(answer: Result<Answer, Stopped>) -> Verdict {
+    match answer {
+        Ok(answer) if is_carried_out(answer.outcome) => Verdict::default(),
+        _ => Verdict {
+            return_code: 1,
+            error_string: "Player is already stopped.".to_owned(),
+        },
+    }
+}
+
+/// The rate to report: negative backwards, infinite for [`Pace::Max`], 0 while another clock is followed.
+fn rate(status: Status) -> f64 {
+    match status.pace {
+        Pace::At(speed) => speed.as_f64(),
+        Pace::Max => f64::INFINITY,
+        Pace::Follow => 0.0,
+    }
+}
+
+/// What [`Play`] asks for. Without any limit: from the edge at which playback begins, to the other one. If both limits are
+/// given, the earlier one counts. `None` if a field cannot be.
+fn commands(
+    request: &PlayRequest,
+    status: &Status,
+    recording: TimeRange,
+    shift: Duration,
+) -> Option<Vec<Command>> {
+    let PlayRequest {
+        start_offset,
+        playback_duration,
+        playback_until_timestamp,
+    } = request;
+    let (offset, duration) = (start_offset.span()?, playback_duration.span()?);
+    let until = playback_until_timestamp.time()?;
+    if offset < Duration::ZERO || duration < Duration::ZERO {
+        return None;
+    }
+    let start = if start_offset.is_zero() {
+        status.segment.entry()
+    } else {
+        recording.start().saturating_add(offset)
+    };
+    let is_reverse = status.segment.speed().is_reverse();
+    let along = if is_reverse { -duration } else { duration };
+    let limits = [
+        (!playback_duration.is_zero()).then(|| start.saturating_add(along)),
+        (!playback_until_timestamp.is_zero()).then(|| until.saturating_add(-shift)),
+    ];
+    let limits = limits.into_iter().flatten();
+    let until = if is_reverse {
+        limits.max()
+    } else {
+        limits.min()
+    };
+    let play = until.map_or(Command::Play, Command::PlayUntil);
+    recording
+        .contains(start)
+        .then(|| vec![Command::Seek(start), play])
+}
+
+/// Whether the last command took effect.
+fn is_carried_out(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Done | Outcome::Landed(_))
+}
+
+/// How many messages were published.
+fn steps(answer: Result<Answer, Stopped>) -> u64 {
+    match answer.map(|answer| answer.outcome) {
+        Ok(Outcome::Stepped { sent, .. }) => sent,
+        _ => 0,
+    }
+}
+
+/// Commands whose success is the response.
+fn ask(commands: Vec<Command>) -> Reaction<Success> {
+    let respond = |answer: Result<Answer, Stopped>| Success {
+        success: answer.is_ok_and(|answer| is_carried_out(answer.outcome)),
+    };
+    Reaction::Ask(commands, Box::new(respond))
+}
+
+fn refused() -> Reaction<Success> {
+    Reaction::Respond(Success { success: false })
+}

@@ -1,0 +1,151 @@
+//! [`Services`]: the services of a node on the network.
+
+use std::fmt;
+use std::thread::{self, JoinHandle};
+
+use crossbeam_channel::{Sender, bounded};
+use zenoh::Wait;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::query::Queryable;
+
+use super::call::Call;
+use super::engine::{Engine, Forms};
+use super::extended;
+use super::handler::Handler;
+use super::playback::{Playback, handlers};
+use crate::bag::TopicId;
+use crate::player::Transport;
+use crate::ros::dds_type;
+use crate::time::{Duration, TimeRange};
+use crate::wire::error::WireError;
+use crate::wire::session::Session;
+
+/// How many calls may wait for the thread that answers them.
+const CALLS: usize = 1024;
+
+/// What a player plays, for its services.
+#[derive(Clone, Debug)]
+pub struct ServedPlayer {
+    /// The whole recording, in log time.
+    pub recording: TimeRange,
+    /// Added to log time to get the time of the clock, which is the time in requests.
+    pub shift: Duration,
+    /// The topics, by the names under which they are published.
+    pub topics: Vec<(String, TopicId)>,
+}
+
+/// The services of a node, as long as this exists.
+pub struct Services {
+    tokens: Vec<LivelinessToken>,
+    queryables: Vec<Queryable<()>>,
+    calls: Option<Sender<Call>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Session {
+    /// Offers the services of a `rosbag2_player`, and those of `bagplay_interfaces`, below this node's name, for the player
+    /// behind `transport`.
+    pub fn serve_player(
+        &self,
+        transport: &Transport,
+        served: ServedPlayer,
+    ) -> Result<Services, WireError> {
+        self.node.announce()?;
+        let playback = Playback {
+            transport: transport.clone(),
+            recording: served.recording,
+            shift: served.shift,
+            topics: served.topics.into(),
+        };
+        let mut services: Vec<Forms> = Vec::new();
+        for handler in handlers(&playback)
+            .into_iter()
+            .chain(extended::handlers(&playback))
+        {
+            let same = |forms: &&mut Forms| forms.iter().any(|form| form.name == handler.name);
+            match services.iter_mut().find(same) {
+                Some(forms) => forms.push(handler),
+                None => services.push(vec![handler]),
+            }
+        }
+        self.serve(services, transport)
+    }
+
+    fn serve(&self, services: Vec<Forms>, transport: &Transport) -> Result<Services, WireError> {
+        let (calls, received) = bounded(CALLS);
+        let mut served = Services {
+            tokens: Vec::new(),
+            queryables: Vec::new(),
+            calls: None,
+            thread: None,
+        };
+        for (place, forms) in services.iter().enumerate() {
+            if let Some(form) = forms.first() {
+                served.declare(self, place, form, &calls)?;
+            }
+        }
+        served.calls = Some(calls);
+        let events = self.connection.events.clone();
+        let engine = Engine::new(services, transport.clone(), events);
+        let named = thread::Builder::new().name("services".to_owned());
+        let thread = named.spawn(move || engine.run(&received));
+        served.thread = Some(thread.map_err(WireError::Thread)?);
+        Ok(served)
+    }
+}
+
+impl Services {
+    /// Declares a service: the queryable first, then its token.
+    fn declare(
+        &mut self,
+        session: &Session,
+        place: usize,
+        form: &Handler,
+        calls: &Sender<Call>,
+    ) -> Result<(), WireError> {
+        let name = format!("{}/{}", session.node_name(), form.name);
+        let dds_type = dds_type(form.ros_type).unwrap_or_default();
+        let spec = session.node.server(&name, &dds_type, form.hash);
+        let zenoh = &session.connection.zenoh;
+        let failed = |what: &str| {
+            let what = what.to_owned();
+            move |source| WireError::Declare { what, source }
+        };
+        let calls = calls.clone();
+        let queryable = zenoh.declare_queryable(spec.key.clone()).complete(true);
+        let queryable = queryable.callback(move |query| {
+            // An error means that the services have ended; then the query ends without a response.
+            let _ = calls.send(Call::new(place, query));
+        });
+        self.queryables
+            .push(queryable.wait().map_err(failed(&spec.key))?);
+        let token = zenoh.liveliness().declare_token(spec.token.clone());
+        self.tokens.push(token.wait().map_err(failed(&spec.token))?);
+        Ok(())
+    }
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        // Errors mean that the session is already closed.
+        for token in self.tokens.drain(..) {
+            drop(token.undeclare().wait());
+        }
+        for queryable in self.queryables.drain(..) {
+            drop(queryable.undeclare().wait());
+        }
+        self.calls = None;
+        if let Some(thread) = self.thread.take() {
+            // The thread has reported its panic itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Services {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Services")
+            .field("services", &self.tokens.len())
+            .finish_non_exhaustive()
+    }
+}

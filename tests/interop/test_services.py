@@ -1,0 +1,316 @@
+"""The services of a player, called by a program that shares no code with it: what each does and answers."""
+
+import struct
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from node import CLOCK, Node, session
+from player import Player
+from service import EMPTY, HEADER, IS_PAUSED, PAUSE, SEEK, SET_RATE, PlayerClient
+
+SECOND = 1_000_000_000
+TOPIC = "/odom"
+
+
+@pytest.fixture
+def driven(demo):
+    """Starts a paused player of /odom with a clock; further arguments are those of the player."""
+
+    @contextmanager
+    def start(*arguments: str):
+        topic = demo.topics[TOPIC]
+        usual = ["--topics", TOPIC, "--clock", "100", "--wait-for-subscribers"]
+        with (
+            Player(demo.path, *usual, *arguments) as player,
+            Node(player.port, [CLOCK, topic]) as node,
+            session(player.port) as opened,
+        ):
+            yield Messages(demo, player, node, opened)
+
+    return start
+
+
+class Messages(PlayerClient):
+    """A player of /odom, its services, and a node that receives the topic and the clock."""
+
+    def __init__(self, demo, player: Player, node: Node, opened):
+        super().__init__(opened)
+        self.player, self.node = player, node
+        messages = demo.of(TOPIC)
+        self.times = [message.log_time for message in messages]
+        self._place = {message.data: place for place, message in enumerate(messages)}
+        assert len(self._place) == len(messages)
+
+    def places(self, count: int) -> list[int]:
+        """Waits for so many messages; their places in the recording."""
+        self.node.wait_for(lambda node: node.counts[TOPIC] >= count, timeout=30)
+        return [self._place[sample.payload] for sample in self.node.of(TOPIC)]
+
+    def ends(self) -> dict:
+        return self.player.finish(timeout=30)
+
+
+def test_pause_resume_and_toggle_may_be_repeated(driven):
+    with driven("--loop") as player:
+        player.places(1)
+        for _ in range(3):
+            player.pause()
+            assert player.is_paused()
+        # All that was sent before the response has arrived when a later put of the same session has.
+        count = player.node.counts[TOPIC]
+        ticks = player.node.counts[CLOCK.name]
+        player.node.wait_for(lambda node: node.counts[CLOCK.name] >= ticks + 30, timeout=30)
+        assert player.node.counts[TOPIC] <= count + 1
+        for _ in range(3):
+            player.resume()
+            assert not player.is_paused()
+        player.places(count + 2)
+        player.toggle_paused()
+        assert player.is_paused()
+        player.toggle_paused()
+        assert not player.is_paused()
+        assert player.resume_at() == (0, "")
+
+
+def test_the_rate_is_changed_and_impossible_ones_are_refused(driven):
+    with driven("--start-paused") as player:
+        assert player.rate() == 1
+        for rate in (2.0, 0.5, 1000.0, 0.001):
+            assert player.set_rate(rate)
+            assert player.rate() == rate
+        for rate in (0.0, -1.0, -1.23, float("nan"), 1e9, float("-inf")):
+            assert not player.set_rate(rate)
+            assert player.rate() == 0.001
+        assert player.set_rate(float("inf"))
+        assert player.rate() == float("inf")
+
+
+def test_play_next_publishes_each_message_once_and_then_none(driven):
+    with driven("--start-paused") as player:
+        number = len(player.times)
+        assert number >= 200
+        assert all(player.play_next() for _ in range(number))
+        assert not player.play_next()
+        assert player.is_paused()
+        assert player.places(number) == list(range(number))
+
+
+def test_play_next_and_burst_are_refused_while_playing(driven):
+    with driven("--loop") as player:
+        assert not player.play_next()
+        assert player.burst(3) == 0
+        assert not player.is_paused()
+
+
+def test_burst_returns_how_many_were_published(driven):
+    with driven("--start-paused") as player:
+        number = len(player.times)
+        assert player.burst(4) == 4
+        assert player.burst(number) == number - 4
+        assert player.burst(5) == 0
+        assert player.seek(player.times[0])
+        assert player.burst(0) == number
+        assert player.is_paused()
+        places = player.places(2 * number)
+        assert places == [*range(number), *range(number)]
+
+
+def test_seek_lands_at_the_time_or_at_the_edge_of_the_recording(driven):
+    with driven("--start-paused") as player:
+        first, third, last = player.times[0], player.times[2], player.times[-1]
+        for at in (first - 1, first):
+            assert player.seek(at)
+            assert player.play_next() and player.play_next()
+        assert player.places(4) == [0, 1, 0, 1]
+        # A message at exactly the time is sent, also again.
+        for _ in range(2):
+            assert player.seek(third)
+            assert player.play_next()
+        assert player.places(6) == [0, 1, 0, 1, 2, 2]
+        assert player.seek(last)
+        assert player.play_next()
+        assert not player.play_next()
+        assert player.seek(last + 1)
+        assert not player.play_next()
+        assert player.places(7) == [0, 1, 0, 1, 2, 2, len(player.times) - 1]
+        # The clock shows the time of the jump.
+        assert player.seek(third)
+        player.node.wait_for(lambda node: node.shown == third, timeout=30)
+        assert player.set_rate(100)
+        player.resume()
+        player.ends()
+        assert player.places(7 + len(player.times) - 2)[7:] == list(range(2, len(player.times)))
+
+
+def test_play_begins_where_and_ends_when_it_is_told(demo, driven):
+    with driven("--start-paused", "--rate", "20") as player:
+        start, times = demo.start, player.times
+        # All fields zero: from the start. While it plays, another call is refused.
+        assert player.play()
+        assert not player.play()
+        player.pause()
+        for arguments, expected in (
+            ({"duration": 1 * SECOND}, lambda t: t <= start + 1 * SECOND),
+            ({"until": times[30]}, lambda t: t <= times[30]),
+            ({"until": times[30] - 1}, lambda t: t < times[30]),
+            # The earlier limit counts.
+            ({"until": times[30], "duration": SECOND // 10}, lambda t: t <= start + SECOND // 10),
+            ({"offset": 2 * SECOND, "duration": SECOND}, None),
+        ):
+            begun = player.node.counts[TOPIC]
+            if expected is None:
+                expected = lambda t: start + 2 * SECOND <= t <= start + 3 * SECOND
+            want = [place for place, t in enumerate(times) if expected(t)]
+            assert player.play(**arguments)
+            while not player.is_paused():
+                time.sleep(0.01)
+            assert player.places(begun + len(want))[begun:] == want, arguments
+        for arguments in ({"offset": -SECOND}, {"duration": -SECOND}, {"offset": 10**6 * SECOND}):
+            assert not player.play(**arguments), arguments
+
+
+def test_resume_waits_for_its_time_and_refuses_what_a_player_cannot_do(driven):
+    with driven("--start-paused") as player:
+        assert player.resume_at(mode=1)[0] == 1
+        assert player.resume_at(mode=7)[0] == 1
+        assert player.resume_at(topic="/odom")[0] == 2
+        assert player.is_paused()
+        at = time.time_ns() + SECOND // 2
+        assert player.resume_at(time=at) == (0, "")
+        assert player.is_paused()
+        player.places(1)
+        assert time.time_ns() >= at
+        player.pause()
+        # A pause takes back what was asked before.
+        assert player.resume_at(time=time.time_ns() + SECOND // 5) == (0, "")
+        player.pause()
+        count = player.node.counts[CLOCK.name]
+        player.node.wait_for(lambda node: node.counts[CLOCK.name] >= count + 50, timeout=30)
+        assert player.is_paused()
+
+
+@pytest.mark.parametrize("state", ["paused", "playing"])
+def test_stop_ends_the_run(driven, state):
+    with driven(*(["--start-paused"] if state == "paused" else ["--loop"])) as player:
+        assert player.stop_code() == (0, "")
+        assert player.player.exit_code(timeout=10) == 0
+        assert '"ended":"stopped"' in player.player.stdout().replace(" ", "")
+
+
+def test_calls_act_at_once_in_a_gap_of_ten_minutes(tmp_path):
+    """Nothing is due for ten minutes; a rate, a pause and a jump take effect at once."""
+    path = tmp_path / "gap.mcap"
+    write_gap(path, 600 * SECOND)
+    with Player(path, "--clock", "100", "--wait-for-subscribers", "/gap") as player:
+        topic = gap_topic()
+        with Node(player.port, [CLOCK, topic]) as node, session(player.port) as opened:
+            services = PlayerClient(opened)
+            node.wait_for(lambda node: node.counts["/gap"] == 1, timeout=30)
+            services.pause()
+            held = node.counts[CLOCK.name]
+            node.wait_for(lambda node: node.counts[CLOCK.name] >= held + 20, timeout=30)
+            shown = node.shown
+            node.wait_for(lambda node: node.counts[CLOCK.name] >= held + 30, timeout=30)
+            assert node.shown == shown
+            assert services.seek(GAP_START + 300 * SECOND)
+            node.wait_for(lambda node: node.shown == GAP_START + 300 * SECOND, timeout=30)
+            assert services.set_rate(1000)
+            services.resume()
+            player.finish(timeout=30)
+            assert node.counts["/gap"] == 2
+
+
+GAP_START = 1_700_000_000 * SECOND
+
+
+def gap_topic():
+    from recording import Topic
+
+    digits = "df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"
+    return Topic("/gap", "std_msgs/msg/String", "string data", f"RIHS01_{digits}", "")
+
+
+def write_gap(path, gap: int) -> None:
+    from mcap.writer import Writer
+
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start(profile="ros2")
+        schema = writer.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
+        channel = writer.register_channel("/gap", "cdr", schema)
+        for at in (GAP_START, GAP_START + gap):
+            writer.add_message(channel, at, HEADER + b"\2\0\0\0x\0", at)
+        writer.finish()
+
+
+def test_requests_that_cannot_be_read_are_answered_and_reported_once(driven):
+    with driven("--start-paused") as player:
+        seek = player.client("seek", SEEK)
+        bad = [b"", HEADER, HEADER + b"\0" * 3, HEADER + b"\0" * 99, b"\0\7\0\0" + b"\0" * 8]
+        # Nanoseconds of two seconds.
+        bad.append(HEADER + struct.pack("<iI", 1, 2 * SECOND))
+        for payload in bad:
+            [reply] = list(seek.send(payload))
+            assert reply.ok.payload.to_bytes() == HEADER + b"\0", payload
+        # Attachments of another length, or none: an answer that rcl would not expect, but no crash.
+        for attachment in (b"", b"\0" * 20, b"\0" * 33, b"\xff" * 40):
+            [reply] = list(seek.send(HEADER + b"\0" * 8, attachment))
+            assert reply.ok.payload.to_bytes() in (HEADER + b"\0", HEADER + b"\1")
+        assert player.is_paused()
+        assert player.player.stderr().count("a request to seek cannot be read") == 1
+
+
+def test_clients_of_any_release_are_answered(driven):
+    """A Humble node names no hash of types; a later release may have another one."""
+    with driven("--start-paused") as player:
+        assert player.is_paused()
+        for digits in ("TypeHashNotSupported", f"RIHS01_{'1' * 64}"):
+            key = f"0/rosbag2_player/is_paused/{IS_PAUSED.dds}/{digits}"
+            attachment = struct.pack("<qqB", 7, 0, 16) + bytes(16)
+            replies = list(player.session.get(key, payload=EMPTY, attachment=attachment, timeout=30.0))
+            assert [reply.ok.payload.to_bytes() for reply in replies] == [HEADER + b"\1"]
+
+
+def test_many_clients_at_once_are_answered_in_order(driven):
+    """Eight clients send without waiting: each gets all answers, in its own order."""
+    with driven("--loop") as player:
+        player.places(1)
+        failures = []
+
+        def calls(place: int) -> None:
+            try:
+                with session(player.player.port) as opened:
+                    own = PlayerClient(opened)
+                    name, kind, body = (
+                        ("set_rate", SET_RATE, struct.pack("<d", 1 + place / 10)),
+                        ("pause", PAUSE, b"\0"),
+                        ("is_paused", IS_PAUSED, b"\0"),
+                        ("seek", SEEK, struct.pack("<iI", player.times[place] // SECOND, 0)),
+                    )[place % 4]
+                    client = own.client(name, kind)
+                    receivers = [client.send(HEADER + body) for _ in range(250)]
+                    order = []
+                    for receiver in receivers:
+                        [reply] = list(receiver)
+                        order.append(int.from_bytes(reply.ok.attachment.to_bytes()[:8], "little"))
+                    assert order == list(range(1, 251))
+            except BaseException as failure:
+                failures.append(failure)
+
+        threads = [threading.Thread(target=calls, args=(place,)) for place in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert not failures, failures
+
+
+def test_services_are_on_the_graph_as_long_as_the_player(driven):
+    with driven("--start-paused") as player:
+        names = "pause resume toggle_paused is_paused set_rate get_rate play play_next burst seek stop"
+        wanted = {f"%rosbag2_player%{name}" for name in names.split()}
+        servers = lambda node: {c[9] for c in (t.split("/") for t in node.tokens) if c[5] == "SS"}
+        player.node.wait_for(lambda node: servers(node) >= wanted, timeout=30)

@@ -1,0 +1,242 @@
+//! `play ctl` as a user runs it, against players that are processes, too.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+use crate::support::network::{free_endpoint, hearing, interrupt, start_player, summary};
+use crate::support::patience::until;
+
+/// A player of the demo with its router, paused, and what ends it.
+struct Driven {
+    player: Child,
+    endpoint: String,
+}
+
+impl Driven {
+    fn new(args: &[&str]) -> Self {
+        let endpoint = free_endpoint();
+        let usual = ["--no-tui", "--format", "json", "--listen", &endpoint];
+        let mut player = start_player(&[&usual[..], args].concat());
+        hearing(&mut player)("router on");
+        Self { player, endpoint }
+    }
+
+    fn ctl(&self, args: &[&str]) -> Done {
+        ctl(&self.endpoint, args)
+    }
+
+    /// The result of a command that is carried out.
+    #[track_caller]
+    fn done(&self, args: &[&str]) -> Value {
+        let done = self.ctl(args);
+        assert_eq!(done.code, 0, "{args:?}: {}", done.error);
+        assert_eq!(done.result["success"], true, "{args:?}");
+        done.result
+    }
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        // An error means that it has ended.
+        let _ = self.player.kill();
+        let _ = self.player.wait();
+    }
+}
+
+/// What became of one `play ctl`.
+struct Done {
+    code: i32,
+    result: Value,
+    error: String,
+}
+
+fn ctl(endpoint: &str, args: &[&str]) -> Done {
+    let run = Command::cargo_bin("play")
+        .unwrap()
+        .arg("ctl")
+        .args(args)
+        .args(["--connect", endpoint, "--format", "json"])
+        .env_remove("RUST_LOG")
+        .env_remove("ROS_DOMAIN_ID")
+        .output()
+        .unwrap();
+    Done {
+        code: run.status.code().unwrap(),
+        result: serde_json::from_slice(&run.stdout).unwrap_or_default(),
+        error: String::from_utf8(run.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn each_command_does_what_it_says() {
+    let driven = Driven::new(&["--start-paused"]);
+    let status = driven.done(&["status"])["status"].clone();
+    assert_eq!(status["state"], "paused");
+    let start = status["recording"]["start_ns"].as_i64().unwrap();
+    let end = status["recording"]["end_ns"].as_i64().unwrap();
+    assert_eq!(status["clock_ns"], start);
+
+    assert_eq!(driven.done(&["rate", "0.5"])["status"]["rate"], 0.5);
+    assert_eq!(driven.done(&["rate", "max"])["status"]["rate"], Value::Null);
+    assert_eq!(driven.done(&["rate", "1"])["status"]["rate"], 1.0);
+
+    let sought = driven.done(&["seek", "+10s"]);
+    assert_eq!(sought["landed_ns"], start + 10_000_000_000);
+    assert_eq!(sought["status"]["clock_ns"], start + 10_000_000_000);
+    assert_eq!(
+        driven.done(&["seek", "-5s"])["landed_ns"],
+        end - 5_000_000_000
+    );
+    assert_eq!(driven.done(&["seek", "100%"])["landed_ns"], end);
+    assert_eq!(driven.done(&["seek", "0%"])["landed_ns"], start);
+
+    assert_eq!(driven.done(&["step"])["published"], 1);
+    assert_eq!(driven.done(&["step", "4"])["published"], 4);
+    assert_eq!(driven.done(&["step", "-2"])["published"], 1);
+    let odometry = driven.done(&["step", "3", "--topic", "/odom"]);
+    assert!(odometry["published"].as_u64().unwrap() >= 3);
+    assert_eq!(driven.done(&["burst", "7"])["published"], 7);
+
+    let looped = driven.done(&["loop", "+5s..+6s"])["status"].clone();
+    assert_eq!(looped["loop"], true);
+    assert_eq!(looped["range"]["start_ns"], start + 5_000_000_000);
+    assert_eq!(looped["range"]["end_ns"], start + 6_000_000_000);
+    let whole = driven.done(&["loop", "off"])["status"].clone();
+    assert_eq!(whole["loop"], false);
+    assert_eq!(whole["range"], whole["recording"]);
+
+    assert_eq!(driven.done(&["resume"])["status"]["state"], "playing");
+    assert_eq!(driven.done(&["toggle"])["status"]["state"], "paused");
+    assert_eq!(driven.done(&["pause"])["status"]["state"], "paused");
+    driven.done(&["rate", "20"]);
+    driven.done(&["seek", "0%"]);
+    driven.done(&["resume"]);
+    let waited = driven.done(&["wait-until", "+2s"]);
+    assert!(waited["status"]["clock_ns"].as_i64().unwrap() >= start + 2_000_000_000);
+}
+
+#[test]
+fn a_watched_player_is_followed_to_its_end() {
+    let driven = Driven::new(&["--start-paused"]);
+    let mut watch = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"))
+        .args(["ctl", "status", "--watch", "--connect", &driven.endpoint])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().starts_with("paused ×1  00:00.0 / 00:29.9"));
+    driven.done(&["rate", "0.5"]);
+    assert!(next().starts_with("paused ×0.5"));
+    driven.done(&["loop", "+1s..+2s"]);
+    assert!(next().contains("loop 00:01.0..00:02.0"));
+    driven.done(&["stop"]);
+    assert!(watch.wait().unwrap().success());
+}
+
+#[test]
+fn stop_ends_the_run() {
+    let mut driven = Driven::new(&["--start-paused"]);
+    driven.done(&["stop"]);
+    let player = std::mem::replace(&mut driven.player, start_nothing());
+    assert_eq!(summary(player, 0)["ended"], "stopped");
+}
+
+/// A process that has ended, in place of the player.
+fn start_nothing() -> Child {
+    std::process::Command::new("true").spawn().unwrap()
+}
+
+#[test]
+fn what_is_refused_ends_with_1_and_the_reason() {
+    let driven = Driven::new(&["--start-paused"]);
+    driven.done(&["seek", "100%"]);
+    driven.done(&["burst", "0"]);
+    let past = driven.ctl(&["step"]);
+    assert_eq!(
+        (past.code, &past.result["success"]),
+        (1, &Value::Bool(false))
+    );
+    assert!(
+        past.error.contains("no message further on"),
+        "{}",
+        past.error
+    );
+    let unknown = driven.ctl(&["step", "--topic", "/nothing"]);
+    assert_eq!(unknown.code, 1);
+    assert!(unknown.error.contains("/nothing"), "{}", unknown.error);
+    driven.done(&["seek", "0%"]);
+    driven.done(&["resume"]);
+    let playing = driven.ctl(&["burst", "3"]);
+    assert_eq!(
+        (playing.code, &playing.result["published"]),
+        (1, &Value::from(0))
+    );
+}
+
+#[test]
+fn invalid_commands_are_usage_errors() {
+    for args in [
+        &["rate", "0"][..],
+        &["rate", "abc"],
+        &["rate"],
+        &["seek"],
+        &["seek", "soon"],
+        &["loop", "5"],
+        &["fly"],
+        &[],
+    ] {
+        let run = ctl("tcp/127.0.0.1:9", args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.error);
+    }
+}
+
+#[test]
+fn nobody_there_ends_with_4() {
+    let endpoint = free_endpoint();
+    let nobody = ctl(&endpoint, &["pause", "--timeout", "0.2"]);
+    assert_eq!(nobody.code, 4, "{}", nobody.error);
+    let driven = Driven::new(&["--start-paused"]);
+    let other = driven.ctl(&["pause", "--node", "other", "--timeout", "0.2"]);
+    assert_eq!(other.code, 4, "{}", other.error);
+    assert!(other.error.contains("/rosbag2_player"), "{}", other.error);
+}
+
+#[test]
+fn of_several_players_none_is_guessed() {
+    let driven = Driven::new(&["--start-paused"]);
+    let start = |name: &str| {
+        let usual = ["--no-tui", "--format", "json", "--start-paused"];
+        let network = ["--connect", &driven.endpoint, "--node-name", name];
+        let mut player = start_player(&[&usual[..], &network].concat());
+        hearing(&mut player)("connected to");
+        Driven {
+            player,
+            endpoint: driven.endpoint.clone(),
+        }
+    };
+    let second = start("second");
+    // It is on the graph once it can be driven.
+    second.done(&["status", "--node", "second"]);
+    let guess = driven.ctl(&["pause"]);
+    assert_eq!(guess.code, 2);
+    for name in ["/rosbag2_player", "/second", "--node"] {
+        assert!(guess.error.contains(name), "{}", guess.error);
+    }
+    driven.done(&["resume", "--node", "/second"]);
+    let states = ["rosbag2_player", "second"]
+        .map(|node| driven.done(&["status", "--node", node])["status"]["state"].clone());
+    assert_eq!(states, ["paused", "playing"]);
+    drop(second);
+
+    let twin = start("rosbag2_player");
+    until("two players of one name", || {
+        let same = driven.ctl(&["pause", "--node", "rosbag2_player"]);
+        same.code == 1 && same.error.contains("two players have the name")
+    });
+    interrupt(&twin.player);
+}
