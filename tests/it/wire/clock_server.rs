@@ -12,9 +12,10 @@ use bagplay::time::{Duration, Ros, Speed, Time};
 use bagplay::wire;
 use bagplay::wire::{Follow, Session};
 use crossbeam_channel::bounded;
+use zenoh::Wait;
 
 use crate::support::network::{
-    free_endpoint, hearing, interrupt, open, options, router, start_play, summary,
+    Relay, free_endpoint, hearing, interrupt, node, open, options, router, start_play, summary,
 };
 use crate::support::patience::{PATIENCE, until};
 
@@ -198,4 +199,29 @@ fn another_clock_server_is_named_and_refused_if_that_is_asked_for() {
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said}");
     assert!(said.contains("/other publishes /clock"), "{said}");
+}
+
+#[test]
+fn a_lost_router_holds_a_time_of_its_own_and_not_the_time_of_the_machine() {
+    for (source, said) in [
+        ("sim", "playback is held until it is restored"),
+        (
+            "system",
+            "messages published until it is restored may be lost",
+        ),
+    ] {
+        let endpoint = free_endpoint();
+        let listen = format!("[\"{endpoint}\"]");
+        let router = node("\"router\"", "", &[("listen/endpoints", listen.as_str())]);
+        let relay = Relay::to(&endpoint);
+        let mut child = serving(&["--source", source, "--connect", &relay.endpoint]);
+        let mut hear = hearing(&mut child);
+        hear("connected to");
+        relay.close();
+        relay.cut(0..relay.count());
+        hear(said);
+        interrupt(&child);
+        assert_eq!(summary(child, 130)["source"], source);
+        router.close().wait().unwrap();
+    }
 }
