@@ -165,7 +165,16 @@ impl Ctl<'_> {
         result: &mut RemoteResult,
     ) -> Result<(), RequestError> {
         match command {
-            CtlCommand::Pause => self.player.pause(),
+            CtlCommand::Pause => {
+                self.player.pause()?;
+                // The service has no response that says so.
+                if self.player.is_paused()? {
+                    Ok(())
+                } else {
+                    let reason = "the player does not pause".to_owned();
+                    Err(RequestError::Refused(reason))
+                }
+            }
             CtlCommand::Resume => self.player.resume(),
             CtlCommand::Toggle => self.player.toggle_paused(),
             CtlCommand::Rate { rate } => self.player.set_rate(match rate {

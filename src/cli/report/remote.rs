@@ -5,7 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::units::{count, minutes_seconds};
-use crate::time::{Duration, Time};
+use crate::cli::plan::clock_server::clock_range;
+use crate::time::{Duration, Ros, Time};
 use crate::wire::services::messages::bagplay::PlayerStatus;
 use crate::wire::services::messages::service::Stamp;
 
@@ -99,6 +100,11 @@ impl fmt::Display for RemoteStatus {
             let span = Duration::from_nanos(ns.saturating_sub(self.recording.start_ns));
             minutes_seconds(span)
         };
+        if self.recording.start_ns == clock_range().start().as_nanos() {
+            // A clock without a recording: its range is all that `/clock` can show.
+            let clock = Time::<Ros>::from_nanos(self.clock_ns);
+            return write!(f, "  {:.1} s", clock.as_secs_f64());
+        }
         write!(
             f,
             "  {} / {}",

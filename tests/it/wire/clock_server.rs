@@ -18,6 +18,7 @@ use crate::support::network::{
     Relay, free_endpoint, hearing, interrupt, node, open, options, router, start_play, summary,
 };
 use crate::support::patience::{PATIENCE, until};
+use crate::wire::ctl::ctl;
 
 /// What `play clock LINE` would serve, if the system time were 1,000 s.
 fn planned(line: &str) -> Options {
@@ -224,4 +225,63 @@ fn a_lost_router_holds_a_time_of_its_own_and_not_the_time_of_the_machine() {
         assert_eq!(summary(child, 130)["source"], source);
         router.close().wait().unwrap();
     }
+}
+
+#[test]
+fn a_clock_is_driven_by_its_services() {
+    let endpoint = free_endpoint();
+    let mut child = serving(&["--listen", &endpoint, "--start", "100", "--start-paused"]);
+    hearing(&mut child)("router on");
+    let done = |args: &[&str]| {
+        let done = ctl(&endpoint, args);
+        assert_eq!(done.code, 0, "{args:?}: {}", done.error);
+        done.result
+    };
+    let refused = |args: &[&str], reason: &str| {
+        let done = ctl(&endpoint, args);
+        assert_eq!(done.code, 1, "{args:?}: {}", done.error);
+        assert!(done.error.contains(reason), "{args:?}: {}", done.error);
+    };
+    let status = done(&["seek", "50"])["status"].clone();
+    assert_eq!(status["clock_ns"], 50_000_000_000_i64);
+    assert_eq!(status["state"], "paused");
+    assert_eq!(status["recording"]["start_ns"], 1);
+    assert_eq!(done(&["rate", "-2"])["status"]["rate"], -2.0);
+    refused(&["rate", "max"], "a clock without messages");
+    refused(&["step"], "no message further on");
+    assert_eq!(done(&["resume"])["status"]["state"], "playing");
+    done(&["wait-until", "49"]);
+    let held = done(&["pause"])["status"]["clock_ns"].as_i64().unwrap();
+    assert!(held <= 49_000_000_000, "{held}");
+    done(&["stop"]);
+    let summary = summary(child, 0);
+    assert_eq!(
+        (&summary["ended"], &summary["end_ns"]),
+        (&"stopped".into(), &held.into())
+    );
+}
+
+#[test]
+fn a_clock_of_the_machine_refuses_its_services() {
+    let endpoint = free_endpoint();
+    let mut child = serving(&["--listen", &endpoint, "--source", "system"]);
+    hearing(&mut child)("router on");
+    let cannot = "the clock shows the time of the machine, which cannot be changed";
+    for (args, reason) in [
+        (&["rate", "2"][..], cannot),
+        (&["seek", "50"], cannot),
+        (&["step", "-1"], cannot),
+        (&["loop", "on"], cannot),
+        (&["pause"], "the player does not pause"),
+    ] {
+        let done = ctl(&endpoint, args);
+        assert_eq!(done.code, 1, "{args:?}: {}", done.error);
+        assert!(done.error.contains(reason), "{args:?}: {}", done.error);
+    }
+    assert_eq!(
+        ctl(&endpoint, &["status"]).result["status"]["state"],
+        "playing"
+    );
+    assert_eq!(ctl(&endpoint, &["stop"]).code, 0);
+    assert_eq!(summary(child, 0)["ended"], "stopped");
 }

@@ -47,13 +47,13 @@ impl Drop for Driven {
 }
 
 /// What became of one `play ctl`.
-struct Done {
-    code: i32,
-    result: Value,
-    error: String,
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) result: Value,
+    pub(crate) error: String,
 }
 
-fn ctl(endpoint: &str, args: &[&str]) -> Done {
+pub(crate) fn ctl(endpoint: &str, args: &[&str]) -> Done {
     let run = Command::cargo_bin("play")
         .unwrap()
         .arg("ctl")
