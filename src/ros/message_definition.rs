@@ -253,7 +253,7 @@ fn guess_header(types: &mut Types) -> bool {
 }
 
 /// `package/msg/Name` from the same or from `package/Name`; other kinds (`srv`, `action`) are kept.
-fn full_name(name: &str) -> Result<String, SchemaError> {
+pub(super) fn full_name(name: &str) -> Result<String, SchemaError> {
     let parts: Vec<&str> = name.split('/').collect();
     if !parts.iter().all(|part| is_word(part)) {
         return Err(SchemaError::TypeName(name.to_owned()));
@@ -270,7 +270,7 @@ fn is_word(word: &str) -> bool {
 }
 
 /// The definitions in a schema: the first without a name, then each with the name above it.
-fn sections(text: &str) -> Result<(String, Vec<(String, String)>), SchemaError> {
+pub(super) fn sections(text: &str) -> Result<(String, Vec<(String, String)>), SchemaError> {
     if text.len() > MAX_BYTES {
         return Err(SchemaError::TooLarge(text.len()));
     }

@@ -20,5 +20,5 @@ pub use qos_overrides::{QosOverrides, QosOverridesError};
 pub use rihs01::{ComputedHash, message_hash, service_hash};
 #[cfg(feature = "wire")]
 pub use type_description::{
-    FieldDescription, FieldType, IndividualTypeDescription, TypeDescription,
+    FieldDescription, FieldType, IndividualTypeDescription, TypeDescription, definition_texts,
 };

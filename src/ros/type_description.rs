@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::message_definition::{
-    Array, BaseType, Definitions, Dialect, Field, Primitive, SchemaError, read_message,
+    Array, BaseType, Definitions, Dialect, Field, Primitive, SchemaError, full_name, read_message,
+    sections,
 };
 
 /// A type, and all types that it refers to.
@@ -68,6 +69,16 @@ impl TypeDescription {
             referenced_type_descriptions: referenced.iter().map(describe).collect(),
         })
     }
+}
+
+/// The texts of the definitions in a `ros2msg` schema, by the names of their types: first the type itself, then all that are
+/// defined besides, whether or not it refers to them.
+pub fn definition_texts(name: &str, text: &[u8]) -> Result<Vec<(String, String)>, SchemaError> {
+    let text = std::str::from_utf8(text).map_err(|_| SchemaError::NoText)?;
+    let (root, others) = sections(text)?;
+    let mut texts = vec![(full_name(name)?, root)];
+    texts.extend(others);
+    Ok(texts)
 }
 
 fn describe_field(field: &Field) -> FieldDescription {

@@ -39,5 +39,8 @@ pub use rmw_zenoh::qos_chunk::{decode_qos, encode_qos};
 pub use rmw_zenoh::token::{Endpoint, EntityKind, QueueDepth, Token};
 pub use services::client::caller::{CallError, ServiceClient};
 pub use services::client::player::{FoundPlayer, PlayerClient, RequestError};
+pub use services::node::feed::{LogLine, NodeFeed, PlayedFile, Severity, SplitWatch};
+pub use services::node::parameters::NodeParameter;
+pub use services::node::served::{NodeDescription, ServedNode};
 pub use services::server::served::{ServedPlayer, Services};
 pub use session::Session;

@@ -9,9 +9,12 @@ use crate::time::{Duration, Ros, Segment, Steady, Time};
 
 use crate::ros::message_hash;
 
-/// The name of the type on the wire.
+/// The name of the type.
+pub(crate) const TYPE: &str = "bagplay_interfaces/msg/ClockState";
+/// The same on the wire.
 pub(crate) const DDS_TYPE: &str = "bagplay_interfaces::msg::dds_::ClockState_";
-const DEFINITION: &str = concat!(
+/// The definition, and those of the types that it refers to.
+pub(crate) const DEFINITION: &str = concat!(
     include_str!("../../../share/bagplay_interfaces/msg/ClockState.msg"),
     "================================================================================\n",
     "MSG: builtin_interfaces/Time\n",
@@ -50,7 +53,7 @@ pub struct ClockStateMessage {
 
 /// The hash of the type.
 pub(crate) fn hash() -> Result<String, SchemaError> {
-    message_hash("bagplay_interfaces/msg/ClockState", DEFINITION.as_bytes()).map(|it| it.hash)
+    message_hash(TYPE, DEFINITION.as_bytes()).map(|it| it.hash)
 }
 
 impl ClockStateMessage {

@@ -7,7 +7,7 @@ use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::Subscriber;
 
-use crate::ros::Qos;
+use crate::ros::{History, Qos};
 
 use super::advertise::{self, Planned};
 use super::gid::Gid;
@@ -194,12 +194,16 @@ impl Node {
 
     /// What to declare for a service of this node. Its key matches whatever the type hash of a client is: the response to
     /// a request for which nothing is declared would never come.
-    pub(crate) fn server(&self, name: &str, dds_type: &str, hash: &str) -> ServerSpec {
+    pub(crate) fn server(&self, name: &str, dds_type: &str, hash: &str, depth: u32) -> ServerSpec {
         let own = OwnType {
             dds_type,
             hash: Some(hash),
         };
-        let planned = self::own(name, own, self.hash_form(), Qos::default());
+        let qos = Qos {
+            history: History::KeepLast(depth),
+            ..Qos::default()
+        };
+        let planned = self::own(name, own, self.hash_form(), qos);
         ServerSpec {
             key: topic_key(self.token.domain, name, dds_type, ANY_HASH),
             token: self.endpoint_token(EntityKind::Server, planned),

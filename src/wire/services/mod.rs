@@ -2,4 +2,5 @@
 
 pub(crate) mod client;
 pub mod messages;
+pub(crate) mod node;
 pub(crate) mod server;

@@ -12,3 +12,4 @@ pub(crate) mod publish;
 pub(crate) mod stalls;
 pub(crate) mod state;
 pub(crate) mod time;
+pub(crate) mod whole_node;

@@ -1,7 +1,9 @@
-//! Requests and responses, one file for each family of services: each layout is written once, for servers and clients.
+//! Requests and responses, one file for each family of services, and the messages of a node's own topics: each layout is
+//! written once, for both directions.
 
 pub mod bagplay;
 pub mod cdr;
+pub mod node_topics;
 pub mod parameters;
 pub mod rosbag2;
 pub mod service;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::service::service;
+use super::service::{Failed, service};
 
 service!(
     /// Names of parameters.
@@ -198,6 +198,16 @@ impl From<String> for ParameterValue {
     }
 }
 
+impl From<Vec<String>> for ParameterValue {
+    fn from(value: Vec<String>) -> Self {
+        Self {
+            kind: 9,
+            string_array_value: value,
+            ..Self::default()
+        }
+    }
+}
+
 /// `rcl_interfaces/msg/ParameterDescriptor`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Descriptor {
@@ -239,6 +249,65 @@ pub struct IntegerRange {
     pub to_value: i64,
     /// The distance between values; 0 for any.
     pub step: u64,
+}
+
+impl Failed for ListResponse {
+    fn failed(_: &str) -> Self {
+        Self::default()
+    }
+}
+
+impl Failed for Values {
+    fn failed(_: &str) -> Self {
+        Self::default()
+    }
+}
+
+impl Failed for Types {
+    fn failed(_: &str) -> Self {
+        Self::default()
+    }
+}
+
+impl Failed for Descriptors {
+    fn failed(_: &str) -> Self {
+        Self::default()
+    }
+}
+
+impl Failed for SetResults {
+    fn failed(reason: &str) -> Self {
+        Self {
+            results: vec![SetResult::failed(reason)],
+        }
+    }
+}
+
+impl Failed for SetAllResult {
+    fn failed(reason: &str) -> Self {
+        Self {
+            result: SetResult::failed(reason),
+        }
+    }
+}
+
+impl Failed for SetResult {
+    fn failed(reason: &str) -> Self {
+        Self {
+            successful: false,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+impl SetResult {
+    /// It was set.
+    pub fn done() -> Self {
+        Self {
+            successful: true,
+            reason: String::new(),
+        }
+    }
 }
 
 #[cfg(test)]

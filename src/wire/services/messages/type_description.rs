@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::service::service;
+use super::service::{Failed, service};
 use crate::ros::TypeDescription;
 
 service!(
@@ -57,4 +57,13 @@ pub struct KeyValue {
     pub key: String,
     /// The second.
     pub value: String,
+}
+
+impl Failed for TypeResponse {
+    fn failed(reason: &str) -> Self {
+        Self {
+            failure_reason: reason.to_owned(),
+            ..Self::default()
+        }
+    }
 }

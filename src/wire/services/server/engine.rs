@@ -14,7 +14,7 @@ use crate::wire::net::now::{steady, unix_nanos};
 use crate::wire::rmw_zenoh::gid::Gid;
 
 use super::call::Call;
-use super::handler::{Handler, Reaction, Respond};
+use super::handler::{Handler, Reaction, Respond, RespondToEach};
 
 /// How many calls may wait in this thread. If more come, zenoh's threads wait, and with them the clients.
 const MOST_WAITING: usize = 4096;
@@ -60,7 +60,15 @@ struct Current {
     call: Call,
     /// The commands that have not been answered, the next one first.
     commands: VecDeque<Command>,
-    respond: Respond<Vec<u8>>,
+    respond: Responder,
+}
+
+/// What makes the response.
+enum Responder {
+    /// From the last answer; a refusal ends the call.
+    Last(Respond<Vec<u8>>),
+    /// From all answers.
+    Each(Vec<Result<Answer, Stopped>>, RespondToEach<Vec<u8>>),
 }
 
 impl Engine {
@@ -148,19 +156,26 @@ impl Engine {
                     call.answer(response);
                 }
                 Reaction::Ask(commands, respond) => {
-                    // Whoever moves playback now does not want it to be moved later by an earlier request.
-                    self.later = None;
-                    let client = self.clients.entry(id).or_default();
-                    client.current = Some(Current {
-                        call,
-                        commands: commands.into(),
-                        respond,
-                    });
-                    self.ask(id);
-                    return;
+                    return self.begin(id, call, commands, Responder::Last(respond));
+                }
+                Reaction::AskEach(commands, respond) => {
+                    return self.begin(id, call, commands, Responder::Each(Vec::new(), respond));
                 }
             }
         }
+    }
+
+    /// Begins to carry out a call.
+    fn begin(&mut self, id: Gid, call: Call, commands: Vec<Command>, respond: Responder) {
+        // Whoever moves playback now does not want it to be moved later by an earlier request.
+        self.later = None;
+        let client = self.clients.entry(id).or_default();
+        client.current = Some(Current {
+            call,
+            commands: commands.into(),
+            respond,
+        });
+        self.ask(id);
     }
 
     fn react(&mut self, call: &Call) -> Reaction<Vec<u8>> {
@@ -221,7 +236,14 @@ impl Engine {
                 ..
             })
         );
-        if is_refused || current.commands.is_empty() {
+        let ends = match &mut current.respond {
+            Responder::Last(_) => is_refused,
+            Responder::Each(answers, _) => {
+                answers.push(answer);
+                false
+            }
+        };
+        if ends || current.commands.is_empty() {
             self.respond(id, answer);
             self.next_call(id);
         } else {
@@ -232,7 +254,10 @@ impl Engine {
     fn respond(&mut self, id: Gid, answer: Result<Answer, Stopped>) {
         let client = self.clients.get_mut(&id);
         if let Some(current) = client.and_then(|client| client.current.take()) {
-            current.call.answer((current.respond)(answer));
+            current.call.answer(match current.respond {
+                Responder::Last(respond) => respond(answer),
+                Responder::Each(answers, respond) => respond(answers),
+            });
         }
     }
 
@@ -270,6 +295,7 @@ impl Engine {
                         call.answer(response);
                     }
                     Reaction::Ask(_, respond) => call.answer(respond(Err(Stopped))),
+                    Reaction::AskEach(_, respond) => call.answer(respond(Vec::new())),
                 }
             }
         }

@@ -170,7 +170,7 @@ fn done(answer: Result<Answer, Stopped>) -> Done {
 }
 
 /// Why a command was not carried out.
-fn reason(outcome: Result<Outcome, Stopped>) -> String {
+pub(crate) fn reason(outcome: Result<Outcome, Stopped>) -> String {
     match outcome {
         Ok(Outcome::Refused(refusal)) => refusal.to_string(),
         Ok(Outcome::Stepped { short, .. }) => {

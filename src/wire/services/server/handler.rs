@@ -11,6 +11,9 @@ pub(crate) enum Reaction<R> {
     /// The player carries out these commands, one after the other, until one is refused. The response follows from the
     /// last answer; an error means that the player has stopped.
     Ask(Vec<Command>, Respond<R>),
+    /// The player carries out all of these commands, one after the other, whether or not one is refused. The response
+    /// follows from their answers; of commands that a player that has stopped did not get, there are none.
+    AskEach(Vec<Command>, RespondToEach<R>),
     /// The command is sent at this time, in nanoseconds since the Unix epoch, unless another request for the motion of
     /// playback comes before. The response is given at once.
     Later(i64, Command, R),
@@ -19,12 +22,20 @@ pub(crate) enum Reaction<R> {
 /// The response that follows from the last answer.
 pub(crate) type Respond<R> = Box<dyn FnOnce(Result<Answer, Stopped>) -> R + Send>;
 
+/// The response that follows from the answers to the commands, in their order.
+pub(crate) type RespondToEach<R> = Box<dyn FnOnce(Vec<Result<Answer, Stopped>>) -> R + Send>;
+
+/// The depth of the queue that a service announces, as `rclcpp` does.
+const DEPTH: u32 = 10;
+
 /// A service: its name, its type, and what it does.
 pub(crate) struct Handler {
     /// The last part of the service's name.
     pub(crate) name: &'static str,
     pub(crate) ros_type: &'static str,
     pub(crate) hash: &'static str,
+    /// The depth of the queue that it announces.
+    pub(crate) depth: u32,
     react: React,
 }
 
@@ -53,8 +64,14 @@ impl Handler {
             name,
             ros_type: S::TYPE,
             hash: S::HASH,
+            depth: DEPTH,
             react: Box::new(react),
         }
+    }
+
+    /// The same, announced with another depth.
+    pub(crate) fn with_depth(self, depth: u32) -> Self {
+        Self { depth, ..self }
     }
 
     /// What a request leads to.
@@ -69,6 +86,9 @@ impl<R: serde::Serialize + 'static> Reaction<R> {
             Self::Respond(response) => Reaction::Respond(encode(&response)),
             Self::Ask(commands, respond) => {
                 Reaction::Ask(commands, Box::new(|answer| encode(&respond(answer))))
+            }
+            Self::AskEach(commands, respond) => {
+                Reaction::AskEach(commands, Box::new(|answers| encode(&respond(answers))))
             }
             Self::Later(at, command, response) => Reaction::Later(at, command, encode(&response)),
         }

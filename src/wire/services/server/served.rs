@@ -68,10 +68,16 @@ impl Session {
                 None => services.push(vec![handler]),
             }
         }
-        self.serve(services, transport)
+        self.serve("services", services, transport)
     }
 
-    fn serve(&self, services: Vec<Forms>, transport: &Transport) -> Result<Services, WireError> {
+    /// Offers services, answered by a thread of this name.
+    pub(crate) fn serve(
+        &self,
+        thread: &str,
+        services: Vec<Forms>,
+        transport: &Transport,
+    ) -> Result<Services, WireError> {
         let (calls, received) = bounded(CALLS);
         let mut served = Services {
             tokens: Vec::new(),
@@ -87,7 +93,7 @@ impl Session {
         served.calls = Some(calls);
         let events = self.connection.events.clone();
         let engine = Engine::new(services, transport.clone(), events);
-        let named = thread::Builder::new().name("services".to_owned());
+        let named = thread::Builder::new().name(thread.to_owned());
         let thread = named.spawn(move || engine.run(&received));
         served.thread = Some(thread.map_err(WireError::Thread)?);
         Ok(served)
@@ -105,7 +111,7 @@ impl Services {
     ) -> Result<(), WireError> {
         let name = format!("{}/{}", session.node_name(), form.name);
         let dds_type = dds_type(form.ros_type).unwrap_or_default();
-        let spec = session.node.server(&name, &dds_type, form.hash);
+        let spec = session.node.server(&name, &dds_type, form.hash, form.depth);
         let zenoh = &session.connection.zenoh;
         let failed = |what: &str| {
             let what = what.to_owned();
