@@ -15,6 +15,7 @@ use super::bar;
 use super::failure::{Failure, OrExit};
 use super::headless;
 use super::log::LogTarget;
+use super::network::of_player;
 use super::open_bag;
 use super::supervise::{Ended, Rules, Run};
 use crate::app::headless::enter_key;
@@ -72,6 +73,8 @@ pub(crate) fn run(
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
     let services = network.serve_player(&args.wire, &plan, &transport)?;
+    let description = of_player(args, &plan, &bag);
+    network.serve_node(&args.wire, description, &transport, log_target)?;
     let run = Run {
         rules,
         plan: &plan,

@@ -14,6 +14,8 @@ from recording import Message, Topic
 
 CLOCK_TYPE = "rosgraph_msgs/msg/Clock"
 CLOCK_HASH = "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564"
+# Topics that the player publishes beside recorded ones of the same name.
+OF_EVERY_NODE = ("/rosout", "/parameter_events")
 CLOCK = Topic("/clock", CLOCK_TYPE, "", CLOCK_HASH, "")
 
 
@@ -149,6 +151,8 @@ class Node:
                 attachment,
                 str(sample.priority),
             )
+            if topic.name in OF_EVERY_NODE and got.gid not in map(gid, self.publishers(topic.name)):
+                return
             self.arrived(got)
 
         # A direct callback runs on the link's own thread: that keeps the order between topics.
@@ -175,11 +179,14 @@ class Node:
         return [sample for sample in self.samples if sample.topic == topic]
 
     def publishers(self, topic: str) -> list[str]:
-        """The tokens of the publishers of `topic`."""
+        """The tokens of the publishers of `topic`. Of those that the player has for a topic of every node, only the first
+        one: it is that of the recorded topic, if there is one."""
         name = topic.replace("/", "%")
         with self._arrived:
             chunks = [(token, token.split("/")) for token in self.tokens]
-        return [token for token, c in chunks if c[5] == "MP" and c[9] == name]
+        found = [(int(c[4]), token) for token, c in chunks if c[5] == "MP" and c[9] == name]
+        tokens = [token for _, token in sorted(found)]
+        return tokens[:1] if topic in OF_EVERY_NODE else tokens
 
     def wait_for(self, condition, timeout: float) -> None:
         """Waits until `condition(self)` holds; it is checked whenever something has arrived."""

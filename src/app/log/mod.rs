@@ -35,6 +35,9 @@ pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// The same for an end that must be immediate.
 pub(crate) const SHORT_FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
 
+/// The crates of this program.
+const OURS: [&str; 2] = ["bagplay", "play"];
+
 /// The queues of all destinations, once logging has started.
 static QUEUES: OnceLock<Vec<LogQueue>> = OnceLock::new();
 
@@ -44,7 +47,6 @@ pub(crate) struct LogTarget {
     pub(crate) bars: MultiProgress,
     pub(crate) is_drawn: bool,
     pub(crate) is_quiet: bool,
-    #[cfg(feature = "tui")]
     pub(crate) log: Log,
 }
 
@@ -54,6 +56,8 @@ pub(crate) struct LogRecord {
     pub(crate) at: Timestamp,
     pub(crate) level: Level,
     pub(crate) text: String,
+    /// Logged by this program, not by a library.
+    pub(crate) is_ours: bool,
 }
 
 /// Takes a line; must not wait, and must not log.
@@ -122,6 +126,7 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
         file,
         backlog: VecDeque::new(),
         screen: None,
+        copies: None,
         unread: VecDeque::new(),
     })));
     tracing_subscriber::registry()
@@ -132,7 +137,6 @@ pub(crate) fn start(output: &OutputArgs, file: Option<File>) -> LogTarget {
         bars,
         is_drawn,
         is_quiet,
-        #[cfg(feature = "tui")]
         log,
     }
 }
@@ -185,11 +189,20 @@ struct Destinations {
     file: Option<LogQueue>,
     backlog: VecDeque<LogRecord>,
     screen: Option<Listener>,
+    /// Gets all lines, whatever else becomes of them.
+    copies: Option<Listener>,
     /// Warnings and errors that only the screen has shown.
     unread: VecDeque<LogRecord>,
 }
 
 impl Log {
+    /// `copies` gets all lines from now on, and earlier ones that are still known.
+    pub(crate) fn copy_to(&self, copies: Listener) {
+        let mut destinations = self.destinations();
+        destinations.backlog.iter().cloned().for_each(&copies);
+        destinations.copies = Some(copies);
+    }
+
     /// Lines go to `screen` from now on, earlier lines first. They go to stderr as well only if stderr is not the
     /// terminal.
     #[cfg(feature = "tui")]
@@ -217,6 +230,9 @@ impl Log {
 impl Destinations {
     fn put(&mut self, record: LogRecord) {
         self.to_file(&record);
+        if let Some(copies) = &self.copies {
+            copies(record.clone());
+        }
         if self.screen.is_none() || !self.is_terminal {
             self.to_stderr(&record);
         }
@@ -282,6 +298,7 @@ impl fmt::Debug for Log {
 
 impl<S: Subscriber> Layer<S> for Log {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let module = event.metadata().target();
         let mut text = String::new();
         // Writing into a string does not fail. The text alone; each destination adds its own label.
         let _ = DefaultFields::new().format_fields(Writer::new(&mut text), event);
@@ -290,6 +307,7 @@ impl<S: Subscriber> Layer<S> for Log {
             level: *event.metadata().level(),
             // Nothing that a message quotes may control a terminal, end the line or flood the log.
             text: Foreign::text(&text).to_string(),
+            is_ours: OURS.contains(&module.split("::").next().unwrap_or_default()),
         });
     }
 }

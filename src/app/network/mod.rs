@@ -1,25 +1,32 @@
 //! Connects the command line to the wire: chooses session and output, and explains their events.
 
+mod output;
+mod parameters;
+
 use std::collections::BTreeMap;
 
-use bagplay::bag::{Bag, Message, TopicId};
+use bagplay::bag::{Bag, TopicId};
 use bagplay::cli::{
     Chosen, CongestionArg, Exit, Hints, LeftOut, Losses, Plan, PlanError, PlayArgs, RosDistro,
     Wire, WireArgs,
 };
-use bagplay::output::{Delivery, Null, Occasion, Output};
+use bagplay::output::Null;
 use bagplay::player::{Before, Control, Transport};
-use bagplay::time::{Ros, Segment, Time};
 #[cfg(feature = "tui")]
 use bagplay::wire::TopicState;
 use bagplay::wire::{
-    ClockOptions, Congestion, Distro, Drained, Monitor, PathState, Played, QueueDepth,
-    ServedPlayer, Services, Session, Skipped, StateTopic, WireError, WireEvent, WireOptions,
-    WireOutput,
+    ClockOptions, Congestion, Distro, Drained, LogLine, Monitor, NodeDescription, NodeFeed,
+    PathState, Played, QueueDepth, ServedNode, ServedPlayer, Services, Session, Severity, Skipped,
+    StateTopic, WireError, WireEvent, WireOptions,
 };
 use crossbeam_channel::{Receiver, bounded, never};
+use tracing::Level;
 
 use super::failure::{Failure, OrExit};
+use super::log::{LogRecord, LogTarget};
+pub(crate) use output::PlayOutput;
+use output::declare;
+pub(crate) use parameters::{of_clock_server, of_player};
 
 /// How many events may wait for the main thread; further ones are dropped, which only a flood causes.
 const EVENTS: usize = 4096;
@@ -30,34 +37,6 @@ const PATH_TO_NOBODY: PathState = PathState {
     losses: 0,
 };
 
-/// The output of the program.
-#[derive(Debug)]
-pub(crate) enum PlayOutput {
-    Wire(Box<WireOutput>),
-    Null(Null),
-}
-
-impl Output for PlayOutput {
-    fn segment(&mut self, segment: &Segment) {
-        self.inner().segment(segment);
-    }
-    fn clock(&mut self, time: Time<Ros>) {
-        self.inner().clock(time);
-    }
-    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
-        self.inner().message(message, occasion)
-    }
-}
-
-impl PlayOutput {
-    fn inner(&mut self) -> &mut dyn Output {
-        match self {
-            Self::Wire(output) => output.as_mut(),
-            Self::Null(output) => output,
-        }
-    }
-}
-
 /// The network as the run sees it.
 #[derive(Debug)]
 pub(crate) struct Network {
@@ -66,6 +45,9 @@ pub(crate) struct Network {
     pub(crate) initial_path: PathState,
     events: Receiver<WireEvent>,
     monitor: Option<Monitor>,
+    /// What the node says about itself, also before it is served.
+    feed: NodeFeed,
+    node: Option<ServedNode>,
 }
 
 impl Network {
@@ -78,6 +60,8 @@ impl Network {
                 initial_path: PATH_TO_NOBODY,
                 events,
                 monitor: None,
+                feed: NodeFeed::default(),
+                node: None,
             });
         }
         let options = options(args);
@@ -92,6 +76,8 @@ impl Network {
             session: Some(session),
             events,
             monitor: None,
+            feed: NodeFeed::default(),
+            node: None,
         })
     }
 
@@ -139,7 +125,10 @@ impl Network {
         })?;
         self.monitor = Some(output.monitor());
         leave_out(args, plan, skipped, hints).or_exit(Exit::Usage)?;
-        Ok(PlayOutput::Wire(Box::new(output)))
+        Ok(PlayOutput::Wire {
+            output: Box::new(output),
+            splits: self.feed.watch(parameters::files(args, bag)),
+        })
     }
 
     /// Declares a clock without topics.
@@ -153,7 +142,10 @@ impl Network {
         };
         let (output, _) = declare(session, wire, &[], Some(clock)).map_err(failure)?;
         self.monitor = Some(output.monitor());
-        Ok(PlayOutput::Wire(Box::new(output)))
+        Ok(PlayOutput::Wire {
+            output: Box::new(output),
+            splits: self.feed.watch(Vec::new()),
+        })
     }
 
     /// Publishes the player's state on `~/clock_state`, if that was requested; only the ROS 2 wire has such a topic.
@@ -204,6 +196,30 @@ impl Network {
     pub(crate) fn depths(&self, topic: &str) -> Vec<QueueDepth> {
         let session = self.session.as_ref();
         session.map_or_else(Vec::new, |session| session.graph().depths(topic))
+    }
+
+    /// Makes the session a whole node: parameters, descriptions of types, and topics on which the log and other events appear.
+    /// Only the ROS 2 wire has nodes.
+    pub(crate) fn serve_node(
+        &mut self,
+        wire: &WireArgs,
+        description: NodeDescription,
+        transport: &Transport,
+        log_target: &LogTarget,
+    ) -> Result<(), Failure> {
+        let is_ros = wire.wire == Wire::RmwZenoh;
+        let Some(session) = self.session.as_ref().filter(|_| is_ros) else {
+            return Ok(());
+        };
+        let node = session.serve_node(transport, description, &self.feed);
+        self.node = Some(node.map_err(failure)?);
+        let feed = self.feed.clone();
+        log_target.log.copy_to(Box::new(move |record| {
+            if let Some(line) = rosout_line(record) {
+                feed.log(line);
+            }
+        }));
+        Ok(())
     }
 
     /// What subscribers are known to have missed.
@@ -264,23 +280,25 @@ impl Network {
 
     /// Leaves the network.
     pub(crate) fn leave(self) {
+        drop(self.node);
         if let Some(session) = self.session {
             session.close();
         }
     }
 }
 
-/// Declares topics and a clock in the form of a wire.
-fn declare(
-    session: &Session,
-    wire: Wire,
-    played: &[Played],
-    clock: Option<ClockOptions>,
-) -> Result<(WireOutput, Vec<Skipped>), WireError> {
-    match wire {
-        Wire::RmwZenoh | Wire::Null => session.advertise(played, clock),
-        Wire::Zenoh => session.advertise_raw(played, clock),
-    }
+/// The line for `/rosout`; `None` for one that is not a warning or an error of this program.
+fn rosout_line(record: LogRecord) -> Option<LogLine> {
+    let severity = match record.level {
+        Level::ERROR => Severity::Error,
+        Level::WARN => Severity::Warning,
+        _ => return None,
+    };
+    record.is_ours.then(|| LogLine {
+        unix_nanos: i64::try_from(record.at.as_nanosecond()).unwrap_or(0),
+        severity,
+        text: record.text,
+    })
 }
 
 /// Distinguishes usage errors from failures.

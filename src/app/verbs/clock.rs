@@ -15,6 +15,7 @@ use crate::app::headless;
 use crate::app::headless::enter_key;
 use crate::app::headless::progress_line::Subject;
 use crate::app::log::LogTarget;
+use crate::app::network::of_clock_server;
 use crate::app::supervise::join::join;
 use crate::app::supervise::{Rules, Run, shutdown};
 
@@ -56,6 +57,8 @@ pub(crate) fn run(
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
     let services = network.serve_player(&args.wire, &plan, &transport)?;
+    let description = of_clock_server(args, &plan);
+    network.serve_node(&args.wire, description, &transport, log_target)?;
     let run = Run {
         rules,
         plan: &plan,

@@ -1,0 +1,57 @@
+//! [`PlayOutput`]: the output of the program, to the network or to nothing.
+
+use bagplay::bag::Message;
+use bagplay::cli::Wire;
+use bagplay::output::{Delivery, Null, Occasion, Output};
+use bagplay::time::{Ros, Segment, Time};
+use bagplay::wire::{ClockOptions, Played, Session, Skipped, SplitWatch, WireError, WireOutput};
+
+/// The output of the program.
+#[derive(Debug)]
+pub(crate) enum PlayOutput {
+    Wire {
+        output: Box<WireOutput>,
+        splits: SplitWatch,
+    },
+    Null(Null),
+}
+
+impl Output for PlayOutput {
+    fn segment(&mut self, segment: &Segment) {
+        if let Self::Wire { splits, .. } = self {
+            splits.segment(segment);
+        }
+        self.inner().segment(segment);
+    }
+    fn clock(&mut self, time: Time<Ros>) {
+        self.inner().clock(time);
+    }
+    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
+        if let (Self::Wire { splits, .. }, Occasion::Due) = (&mut *self, occasion) {
+            splits.message(message.key);
+        }
+        self.inner().message(message, occasion)
+    }
+}
+
+impl PlayOutput {
+    fn inner(&mut self) -> &mut dyn Output {
+        match self {
+            Self::Wire { output, .. } => output.as_mut(),
+            Self::Null(output) => output,
+        }
+    }
+}
+
+/// Declares topics and a clock in the form of a wire.
+pub(super) fn declare(
+    session: &Session,
+    wire: Wire,
+    played: &[Played],
+    clock: Option<ClockOptions>,
+) -> Result<(WireOutput, Vec<Skipped>), WireError> {
+    match wire {
+        Wire::RmwZenoh | Wire::Null => session.advertise(played, clock),
+        Wire::Zenoh => session.advertise_raw(played, clock),
+    }
+}
