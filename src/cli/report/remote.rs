@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::units::{count, minutes_seconds};
+use super::units::{count, minutes_seconds, plural};
 use crate::cli::plan::clock_server::clock_range;
 use crate::time::{Duration, Ros, Time};
 use crate::wire::services::messages::bagplay::PlayerStatus;
@@ -159,7 +159,7 @@ pub struct RemoteResult {
 impl fmt::Display for RemoteResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(published) = self.published {
-            writeln!(f, "{} messages published", count(published))?;
+            writeln!(f, "{} published", plural(published, "message"))?;
         }
         if let Some(status) = &self.status {
             return write!(f, "{status}");
