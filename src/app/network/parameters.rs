@@ -15,7 +15,18 @@ pub(crate) fn of_player(args: &PlayArgs, plan: &Plan, bag: &Bag) -> NodeDescript
     let mut parameters = of_recording(args);
     parameters.extend(of_motion(plan));
     parameters.extend(of_topics(args, plan));
+    let (range, recording) = (plan.options.range, plan.options.recording);
     parameters.extend([
+        parameter(
+            "play.start_offset",
+            (range.start() - recording.start()).as_secs_f64(),
+            "From the start of the recording to that of the range, in seconds",
+        ),
+        parameter(
+            "play.playback_duration",
+            range.duration().as_secs_f64(),
+            "The length of the range that is played, in seconds",
+        ),
         frequency(args.clock.clock),
         parameter(
             "play.clock_publish_on_topic_publish",
@@ -84,7 +95,6 @@ fn of_recording(args: &PlayArgs) -> Vec<NodeParameter> {
 
 fn of_motion(plan: &Plan) -> Vec<NodeParameter> {
     let options = &plan.options;
-    let offset = options.range.start() - options.recording.start();
     let rate = match options.pace {
         Pace::At(speed) => speed.as_f64(),
         Pace::Max => f64::INFINITY,
@@ -105,16 +115,6 @@ fn of_motion(plan: &Plan) -> Vec<NodeParameter> {
             "play.loop",
             options.at_end == AtEnd::Loop,
             "Whether the run starts again at the end",
-        ),
-        parameter(
-            "play.start_offset",
-            offset.as_secs_f64(),
-            "From the start of the recording to that of the range, in seconds",
-        ),
-        parameter(
-            "play.playback_duration",
-            options.range.duration().as_secs_f64(),
-            "The length of the range that is played, in seconds",
         ),
         parameter(
             "play.delay",
