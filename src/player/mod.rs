@@ -22,6 +22,7 @@ use crossbeam_channel::{Receiver, Sender};
 use crossbeam_utils::sync::Parker;
 
 pub use command::{Command, Pace, State, Status};
+pub use level::followed_clock::{FollowOptions, FollowedClock, LeadMotion, LeadState};
 pub use level::gates::{Gate, GateHandle, Gates};
 pub use level::lead::LeadHandle;
 pub use machine::answers::Ticket;

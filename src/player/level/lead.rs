@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bag::Waker;
-use crate::time::Segment;
+use crate::time::{Motion, Ros, Segment, Time};
 
 /// Sets the clock that a player with [`Pace::Follow`](crate::player::Pace::Follow) follows.
 ///
@@ -15,8 +15,15 @@ use crate::time::Segment;
 /// never cause one.
 #[derive(Clone)]
 pub struct LeadHandle {
-    lead: Arc<Mutex<Option<Segment>>>,
+    lead: Arc<Mutex<Option<Lead>>>,
     wake: Option<Waker>,
+}
+
+/// Where the clock is, and where its generation began: the player may read it only after it has moved on.
+#[derive(Clone, Copy, Debug)]
+struct Lead {
+    segment: Segment,
+    began: Time<Ros>,
 }
 
 impl LeadHandle {
@@ -30,20 +37,37 @@ impl LeadHandle {
 
     /// Where the clock is.
     pub fn set(&self, lead: Segment) {
-        self.put(Some(lead));
+        self.change(|before| {
+            let identity = |it: Segment| (it.generation(), it.speed().is_reverse());
+            let same = before.filter(|before| identity(before.segment) == identity(lead));
+            let (Motion::Held(from) | Motion::Rolling { from, .. }) = lead.motion();
+            Some(Lead {
+                segment: lead,
+                began: same.map_or(from, |before| before.began),
+            })
+        });
     }
 
     /// The clock is not known any more: a player that follows it is held until it is.
     pub fn lose(&self) {
-        self.put(None);
+        self.change(|_| None);
     }
 
-    pub(crate) fn get(&self) -> Option<Segment> {
-        *self.lead.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Where it was set to be; `None` if it is not known.
+    pub fn get(&self) -> Option<Segment> {
+        self.read().map(|(lead, _)| lead)
     }
 
-    fn put(&self, lead: Option<Segment>) {
-        *self.lead.lock().unwrap_or_else(PoisonError::into_inner) = lead;
+    /// The same, and where its generation began.
+    pub(crate) fn read(&self) -> Option<(Segment, Time<Ros>)> {
+        let lead = *self.lead.lock().unwrap_or_else(PoisonError::into_inner);
+        lead.map(|lead| (lead.segment, lead.began))
+    }
+
+    fn change(&self, change: impl FnOnce(Option<Lead>) -> Option<Lead>) {
+        let mut lead = self.lead.lock().unwrap_or_else(PoisonError::into_inner);
+        *lead = change(*lead);
+        drop(lead);
         if let Some(wake) = &self.wake {
             wake();
         }

@@ -131,6 +131,23 @@ fn playback_begins_where_the_clock_is_and_a_jump_of_it_is_a_jump_here() {
 }
 
 #[test]
+fn after_a_jump_nothing_is_missed_although_the_clock_has_moved_on_before_it_is_read() {
+    let mut machine = playing(following(), messages(&[1000, 1100, 1200, 1300]));
+    machine.lead().set(shows(0, 1000));
+    machine.lead().set(shows(0, 1050));
+    assert_eq!(
+        settle(&mut machine, wall(0)).0[..2],
+        ["gen 1 held 1000", "msg 1000"]
+    );
+    machine.lead().set(shows(1, 1100));
+    machine.lead().set(shows(1, 1250));
+    let (seen, _) = settle(&mut machine, wall(10));
+    let sent: Vec<_> = seen.iter().filter(|line| line.starts_with("msg")).collect();
+    assert_eq!(sent, ["msg 1100", "msg 1200"]);
+    assert_eq!(machine.report().jumps, 2);
+}
+
+#[test]
 fn a_clock_that_runs_backwards_is_followed_backwards() {
     check_acts(
         following(),

@@ -3,6 +3,7 @@
 pub(crate) mod clock_alone;
 pub(crate) mod edges;
 pub(crate) mod follow;
+pub(crate) mod followed_clock;
 pub(crate) mod gates;
 pub(crate) mod outcomes;
 pub(crate) mod player_thread;

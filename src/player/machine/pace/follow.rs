@@ -17,6 +17,9 @@ pub(crate) struct Followed {
     read: Option<Segment>,
     /// The generation and direction of it to which playback has jumped.
     joined: Option<(u64, bool)>,
+    /// Whether playback has left the clock: it joins where the clock is then. After a jump of the clock it begins where
+    /// the clock jumped to, so that nothing after that is missed.
+    has_left: bool,
 }
 
 impl Followed {
@@ -25,6 +28,7 @@ impl Followed {
             handle,
             read: None,
             joined: None,
+            has_left: false,
         }
     }
 
@@ -35,7 +39,7 @@ impl Followed {
 
     /// Playback is not where the clock is any more; it jumps there as soon as it plays.
     pub(crate) fn leave(&mut self) {
-        self.joined = None;
+        (self.joined, self.has_left) = (None, true);
     }
 
     /// Whether the clock has reached `t`, or the instant at which it will; `None` if that is not known.
@@ -63,10 +67,11 @@ impl Machine {
     /// Reads the clock that is followed, and jumps if it has jumped.
     pub(crate) fn read_lead(&mut self, now: Time<Steady>) {
         let is_following = self.is_following();
-        self.followed.read = is_following.then(|| self.followed.handle.get()).flatten();
+        let read = is_following.then(|| self.followed.handle.read()).flatten();
+        self.followed.read = read.map(|(lead, _)| lead);
         let is_unknown = is_following && self.followed.read.is_none();
         self.conditions.lacks_lead(is_unknown);
-        let Some(lead) = self.followed.read else {
+        let Some((lead, began)) = read else {
             return;
         };
         if !self.conditions.wants_to_play() {
@@ -82,7 +87,11 @@ impl Machine {
         } else {
             Speed::NORMAL
         };
-        let to = lead.position(now);
+        let to = if std::mem::take(&mut self.followed.has_left) {
+            lead.position(now)
+        } else {
+            began
+        };
         let turned = self.held(now).with_speed(speed, now);
         self.jump(turned.seek(to), now);
     }
