@@ -1,8 +1,10 @@
 //! The network: real sessions on loopback.
 
 pub(crate) mod clock;
+#[cfg(feature = "cli")]
 pub(crate) mod clock_server;
 pub(crate) mod closed_links;
+#[cfg(feature = "cli")]
 pub(crate) mod ctl;
 pub(crate) mod drain;
 pub(crate) mod graph;
