@@ -153,7 +153,7 @@ fn open(endpoint: &str, name: &str) -> Result<Session, Failure> {
 /// Calls the player's services in turns, on a grid, until it is over.
 fn call(session: &Session, is_over: &AtomicBool) -> Result<Vec<Duration>, Failure> {
     let player = loop {
-        if let Some(player) = session.graph().players().first() {
+        if let Some(player) = session.players().first() {
             break FoundPlayer::clone(player);
         }
         thread::sleep(Duration::from_millis(1));

@@ -40,6 +40,9 @@ pub enum Command {
     /// many before the last one published, and publish it. Messages of muted topics do not count. While
     /// [`Gate::Path`](super::level::gates::Gate::Path) is closed, steps are refused.
     Step(i64),
+    /// Publish that many of the next messages at once, while paused; refused while playing, and otherwise under the same
+    /// condition as [`Command::Step`].
+    Burst(u64),
     /// Pause, and publish all messages up to and including the nth next message of a topic in the direction of
     /// play, or its last one if there are fewer. If there is none, nothing is published. Negative: jump to the
     /// topic's message that many before the last one published, and publish it. Refused under the

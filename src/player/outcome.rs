@@ -55,6 +55,9 @@ pub enum Refusal {
     /// Playback is at the exit edge of its range.
     #[error("playback is at the end of its range")]
     AtEnd,
+    /// It is only for a player that is paused.
+    #[error("the player is not paused")]
+    NotPaused,
     /// The bag has no such topic.
     #[error("the recording has no such topic")]
     UnknownTopic,

@@ -32,14 +32,14 @@ const IDLE: Time<Steady> = Time::MIN;
 #[error("the player has stopped")]
 pub struct Stopped;
 
-/// A command, and who gets its answer.
+/// A command, and the receiver of its answer.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) command: Command,
     pub(super) reply: Option<Reply>,
 }
 
-/// Who gets the answer to a command. Is told in any case: that the player has stopped, if it is dropped before.
+/// The receiver of the answer to a command. If this is dropped before there is one, it receives [`Stopped`].
 pub(super) struct Reply(Option<Then>);
 
 type Then = Box<dyn FnOnce(Result<Answer, Stopped>) + Send>;
@@ -68,7 +68,7 @@ impl Reply {
         }
     }
 
-    /// Nobody is told anything.
+    /// Drops it; the receiver gets nothing.
     fn forget(mut self) {
         self.0 = None;
     }
@@ -170,8 +170,9 @@ impl Transport {
         }))
     }
 
-    /// The same, and `then` is called with the answer, on the player's thread, which it must not hold up; with an error
-    /// if the player stops before. `false`: 64 commands or more already wait, and `then` is not called.
+    /// The same, and `then` is called with the answer. It runs on the player's thread and must not block. If the player
+    /// stops first, it gets an error; if the player has stopped already, in this call. `false`: 64 commands or more
+    /// already wait, and `then` is not called.
     pub fn try_send_then(
         &self,
         command: Command,

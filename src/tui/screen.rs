@@ -289,6 +289,7 @@ fn log_outcome(outcome: Outcome) {
         Outcome::Refused(
             Refusal::Over
             | Refusal::AtEnd
+            | Refusal::NotPaused
             | Refusal::UnknownTopic
             | Refusal::Replaced
             | Refusal::NotDrivable

@@ -168,6 +168,8 @@ def test_play_begins_where_and_ends_when_it_is_told(demo, driven):
             while not player.is_paused():
                 time.sleep(0.01)
             assert player.places(begun + len(want))[begun:] == want, arguments
+        for arguments in ({"until": start - 1}, {"offset": 2 * SECOND, "until": start + SECOND}):
+            assert not player.play(**arguments), arguments
         for arguments in ({"offset": -SECOND}, {"duration": -SECOND}, {"offset": 10**6 * SECOND}):
             assert not player.play(**arguments), arguments
 
@@ -249,7 +251,7 @@ def write_gap(path, gap: int) -> None:
 def test_requests_that_cannot_be_read_are_answered_and_reported_once(driven):
     with driven("--start-paused") as player:
         seek = player.client("seek", SEEK)
-        bad = [b"", HEADER, HEADER + b"\0" * 3, HEADER + b"\0" * 99, b"\0\7\0\0" + b"\0" * 8]
+        bad = [b"x" * 100_000, b"", HEADER, HEADER + b"\0" * 3, HEADER + b"\0" * 99, b"\0\7\0\0" + b"\0" * 8]
         # Nanoseconds of two seconds.
         bad.append(HEADER + struct.pack("<iI", 1, 2 * SECOND))
         for payload in bad:

@@ -29,7 +29,7 @@ pub(crate) fn run(
     let mut plan = clock_plan(args, now).or_exit(Exit::Usage)?;
     let rules = Rules {
         on_disconnect: match args.wire.on_disconnect {
-            // The time of the machine goes on, whoever receives it.
+            // The machine's time does not wait for a connection.
             OnDisconnect::Hold if args.source.is_of_machine() => OnDisconnect::Continue,
             as_asked => as_asked,
         },

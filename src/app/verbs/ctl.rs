@@ -4,24 +4,21 @@ use std::time::{Duration as StdDuration, Instant};
 
 use anyhow::anyhow;
 use bagplay::cli::{
-    CtlArgs, CtlCommand, Exit, Format, LoopArg, OutputArgs, ReachArgs, RemoteResult, RemoteStatus,
-    When,
+    CtlArgs, CtlCommand, Exit, Format, LoopArg, OutputArgs, RemoteResult, RemoteStatus, When,
 };
 use bagplay::player::Pace;
-use bagplay::time::{Ros, Time, TimeRange};
+use bagplay::time::{Duration, Ros, Time, TimeRange};
 use bagplay::untrusted::Foreign;
 use bagplay::wire::services::messages::bagplay::{LoopRequest, PlayerStatus, StepRequest};
 use bagplay::wire::services::messages::service::Stamp;
-use bagplay::wire::{CallError, FoundPlayer, PlayerClient, RequestError, Session, WireOptions};
-use crossbeam_channel::{Receiver, bounded};
+use bagplay::wire::{CallError, PlayerClient, RequestError};
 
-use crate::app::failure::{Failure, OrExit};
+use super::find_player::{find, join, now};
+use crate::app::failure::Failure;
 use crate::app::log::stdout;
 
 /// How often a player is asked for its status while something is waited for.
 const ASK_EVERY: StdDuration = StdDuration::from_millis(50);
-/// The router of this machine.
-const HERE: &str = "tcp/localhost:7447";
 
 /// `play ctl COMMAND`.
 pub(crate) fn run(args: &CtlArgs, output: &OutputArgs) -> Result<Exit, Failure> {
@@ -33,90 +30,6 @@ pub(crate) fn run(args: &CtlArgs, output: &OutputArgs) -> Result<Exit, Failure> 
         output,
     };
     ctl.run(&args.command)
-}
-
-/// Joins the network as a node that becomes no router; the receiver gets something at each change on the network.
-fn join(reach: &ReachArgs) -> Result<(Session, Receiver<()>), Failure> {
-    let (tell, changes) = bounded(1);
-    let connect = if reach.connect.is_empty() && reach.zenoh_config.is_none() {
-        vec![HERE.to_owned()]
-    } else {
-        reach.connect.clone()
-    };
-    let options = WireOptions {
-        domain_id: reach.domain_id,
-        node_name: format!("bagplay_ctl_{}", std::process::id()),
-        connect,
-        config_file: reach.zenoh_config.clone(),
-        ..WireOptions::default()
-    };
-    let session = Session::open(&options, move |_| {
-        // One that waits is enough.
-        let _ = tell.try_send(());
-    });
-    Ok((session.or_exit(Exit::Failed)?, changes))
-}
-
-/// The player with this name, or the only one there is. Waits until there is one.
-fn find(
-    session: &Session,
-    changes: &Receiver<()>,
-    node: Option<&str>,
-    timeout: StdDuration,
-) -> Result<FoundPlayer, Failure> {
-    let name = node.map(|node| format!("/{}", node.trim_start_matches('/')));
-    let is_wanted = |player: &FoundPlayer| name.as_ref().is_none_or(|name| player.node == *name);
-    let deadline = now() + timeout;
-    loop {
-        let all = session.graph().players();
-        let mut wanted = all.iter().filter(|player| is_wanted(player));
-        match (wanted.next(), wanted.next()) {
-            (Some(player), None) => return Ok(player.clone()),
-            (Some(first), Some(second)) => return Err(ambiguous(&all, first, second)),
-            (None, _) if now() >= deadline => {
-                let who = name.as_deref().unwrap_or("player");
-                let there = if all.is_empty() {
-                    String::new()
-                } else {
-                    format!("; there is {}", list(&all))
-                };
-                let error = anyhow!(
-                    "no {} on the network within {} s{there}; {}",
-                    Foreign::text(who),
-                    timeout.as_secs_f64(),
-                    session.describe()
-                );
-                return Err(Failure::new(Exit::Timeout, error));
-            }
-            (None, _) => {
-                // Tokens of nodes that concern this session alone are reported, so look again in any case.
-                let _ = changes.recv_timeout(ASK_EVERY);
-            }
-        }
-    }
-}
-
-fn ambiguous(all: &[FoundPlayer], first: &FoundPlayer, second: &FoundPlayer) -> Failure {
-    if first.node == second.node {
-        let error = anyhow!(
-            "two players have the name {}: both would be driven; hint: start them with --node-name",
-            Foreign::text(&first.node)
-        );
-        return Failure::new(Exit::Failed, error);
-    }
-    let error = anyhow!(
-        "there are several players: {}; hint: --node NAME",
-        list(all)
-    );
-    Failure::new(Exit::Usage, error)
-}
-
-fn list(players: &[FoundPlayer]) -> String {
-    let names: Vec<String> = players
-        .iter()
-        .map(|player| Foreign::text(&player.node).to_string())
-        .collect();
-    names.join(", ")
 }
 
 /// Drives one player.
@@ -138,25 +51,31 @@ impl Ctl<'_> {
             CtlCommand::WaitUntil { time } => self.wait_until(*time),
             command => self.carry_out(command, &mut result),
         };
-        if let Err(RequestError::Refused(reason)) = &outcome {
-            (result.success, result.message) = (false, Some(reason.clone()));
+        // The run may end with the command or right after it: then there is no status to show.
+        let described = outcome.and_then(|()| match command {
+            CtlCommand::Stop => Ok(()),
+            CtlCommand::Status { .. } => self.describe(&mut result),
+            _ => {
+                let _ = self.describe(&mut result);
+                Ok(())
+            }
+        });
+        if let Err(error) = described {
+            (result.success, result.message) = (false, Some(error.to_string()));
             if self.output.format == Format::Json {
                 stdout::json(&result)?;
             }
-            return Err(Failure::new(
-                Exit::Failed,
-                anyhow!("{}", Foreign::text(reason)),
-            ));
+            return Err(failure(&error));
         }
-        outcome.map_err(failure)?;
-        if *command != CtlCommand::Stop {
-            self.describe(&mut result).map_err(failure)?;
-        }
-        match self.output.format {
-            Format::Json => stdout::json(&result)?,
-            Format::Text => stdout::page(&result.to_string())?,
-        }
+        self.print(&result)?;
         Ok(Exit::Done)
+    }
+
+    fn print(&self, result: &RemoteResult) -> Result<(), Failure> {
+        match self.output.format {
+            Format::Json => stdout::json(result),
+            Format::Text => stdout::page(&result.to_string()),
+        }
     }
 
     fn carry_out(
@@ -212,7 +131,12 @@ impl Ctl<'_> {
             self.player.pause()?;
             let published = self.player.burst(steps.unsigned_abs())?;
             result.published = Some(published);
-            return Ok(());
+            return if published < steps.unsigned_abs() {
+                let reason = "there is no message further on".to_owned();
+                Err(RequestError::Refused(reason))
+            } else {
+                Ok(())
+            };
         }
         let request = StepRequest {
             steps,
@@ -262,24 +186,35 @@ impl Ctl<'_> {
         Ok(when.in_range(recording(&self.player.status()?)))
     }
 
-    /// Returns when the clock has reached a time, in the direction of play.
+    /// Returns when the clock has reached a time, in the direction of play, or has passed it in a lap.
     fn wait_until(&self, when: When) -> Result<(), RequestError> {
         let time = self.time(when)?;
+        let mut last: Option<(PlayerStatus, Instant)> = None;
         loop {
-            let status = self.player.status()?;
-            let clock = status.clock.time().unwrap_or(Time::MIN);
-            let is_reached = if status.rate < 0.0 {
-                clock <= time
-            } else {
-                clock >= time
+            let status = match self.player.status() {
+                Ok(status) => status,
+                // A player ends at the end of its range. If it had to reach the time by now, it did.
+                Err(error) if is_gone(&error) => {
+                    let reached =
+                        last.map(|(status, at)| (reached_by(&status, at.elapsed()), status));
+                    return match reached {
+                        Some((clock, status)) if is_past(&status, clock, time) => Ok(()),
+                        _ => Err(RequestError::Refused(TOO_EARLY.to_owned())),
+                    };
+                }
+                Err(error) => return Err(error),
             };
-            if is_reached {
+            let has_lapped = last.is_some_and(|(last, _)| {
+                let range = TimeRange::between(clock(last.range_start), clock(last.range_end));
+                status.laps > last.laps && range.contains(time)
+            });
+            if has_lapped || is_past(&status, clock(status.clock), time) {
                 return Ok(());
             }
             if matches!(status.state.as_str(), "ended" | "stopped") {
-                let reason = "the player has ended before that time".to_owned();
-                return Err(RequestError::Refused(reason));
+                return Err(RequestError::Refused(TOO_EARLY.to_owned()));
             }
+            last = Some((status, now()));
             std::thread::park_timeout(ASK_EVERY);
         }
     }
@@ -290,22 +225,20 @@ impl Ctl<'_> {
         loop {
             let status = match self.player.status() {
                 Ok(status) => RemoteStatus::new(&status),
-                // It has ended.
-                Err(RequestError::NotOffered { .. } | RequestError::Call(CallError::NoServer))
-                    if shown.is_some() =>
-                {
-                    return Ok(Exit::Done);
-                }
-                Err(error) => return Err(failure(error)),
+                Err(error) if shown.is_some() && is_gone(&error) => return Ok(Exit::Done),
+                Err(error) => return Err(failure(&error)),
             };
             if shown
                 .as_ref()
                 .is_none_or(|before| status.differs_from(before))
             {
-                match self.output.format {
-                    Format::Json => stdout::json(&status)?,
-                    Format::Text => stdout::page(&status.to_string())?,
-                }
+                self.print(&RemoteResult {
+                    node: self.player.node().to_owned(),
+                    command: "status",
+                    success: true,
+                    status: Some(status.clone()),
+                    ..RemoteResult::default()
+                })?;
                 shown = Some(status);
             }
             std::thread::park_timeout(ASK_EVERY);
@@ -324,20 +257,55 @@ impl Ctl<'_> {
     }
 }
 
-fn recording(status: &PlayerStatus) -> TimeRange {
-    let time = |stamp: Stamp| stamp.time().unwrap_or(Time::ZERO);
-    TimeRange::between(time(status.recording_start), time(status.recording_end))
+/// Whether a call failed because the player has left the network. If the player was the router, its end cannot be told
+/// from a lost connection.
+fn is_gone(error: &RequestError) -> bool {
+    matches!(
+        error,
+        RequestError::NotOffered { .. } | RequestError::Call(CallError::NoServer)
+    )
 }
 
-fn failure(error: RequestError) -> Failure {
-    let exit = match &error {
+const TOO_EARLY: &str = "the player has ended before that time";
+
+fn clock(stamp: Stamp) -> Time<Ros> {
+    stamp.time().unwrap_or(Time::ZERO)
+}
+
+fn recording(status: &PlayerStatus) -> TimeRange {
+    TimeRange::between(clock(status.recording_start), clock(status.recording_end))
+}
+
+/// Whether `clock` is at or behind `time` in the direction of play.
+fn is_past(status: &PlayerStatus, clock: Time<Ros>, time: Time<Ros>) -> bool {
+    if status.rate < 0.0 {
+        clock <= time
+    } else {
+        clock >= time
+    }
+}
+
+/// Where a player that played on after this status was after `passed`, at the end of its range at the latest.
+fn reached_by(status: &PlayerStatus, passed: StdDuration) -> Time<Ros> {
+    let end = if status.rate < 0.0 {
+        status.range_start
+    } else {
+        status.range_end
+    };
+    let (from, end) = (clock(status.clock), clock(end));
+    if status.state != "playing" {
+        return from;
+    }
+    let span = Duration::from_secs_f64(passed.as_secs_f64() * status.rate);
+    let range = TimeRange::between(from, end);
+    // As fast as possible, or with another clock: it may have been anywhere.
+    span.map_or(end, |span| range.clamp(from.saturating_add(span)))
+}
+
+fn failure(error: &RequestError) -> Failure {
+    let exit = match error {
         RequestError::Call(_) => Exit::Timeout,
         _ => Exit::Failed,
     };
-    Failure::new(exit, error)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a wait is in wall time")]
-fn now() -> Instant {
-    Instant::now()
+    Failure::new(exit, anyhow!("{}", Foreign::text(&error.to_string())))
 }

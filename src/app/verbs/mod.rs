@@ -2,5 +2,6 @@
 
 pub(crate) mod clock;
 pub(crate) mod ctl;
+pub(crate) mod find_player;
 pub(crate) mod machine_time;
 pub(crate) mod print;

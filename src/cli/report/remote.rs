@@ -15,12 +15,10 @@ use crate::wire::services::messages::service::Stamp;
 pub struct RemoteStatus {
     state: String,
     /// Why it waits.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     gates: Vec<String>,
-    /// The factor; `null` means as fast as possible, or that another clock is followed.
+    pace: RemotePace,
+    /// The factor; `null` for the other paces.
     rate: Option<f64>,
-    #[serde(skip)]
-    is_max: bool,
     clock_ns: i64,
     recording: Span,
     range: Span,
@@ -31,6 +29,17 @@ pub struct RemoteStatus {
     messages_sent: u64,
     bytes_sent: u64,
     late: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum RemotePace {
+    /// At a rate.
+    Rate,
+    /// As fast as possible.
+    Max,
+    /// With another clock.
+    Follow,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -58,8 +67,12 @@ impl RemoteStatus {
         Self {
             state: status.state.clone(),
             gates: status.gates.clone(),
+            pace: match status.rate {
+                f64::INFINITY => RemotePace::Max,
+                rate if rate.is_finite() => RemotePace::Rate,
+                _ => RemotePace::Follow,
+            },
             rate: Some(status.rate).filter(|rate| rate.is_finite()),
-            is_max: status.rate == f64::INFINITY,
             clock_ns: nanos(status.clock),
             recording: Span::new(status.recording_start, status.recording_end),
             range: Span::new(status.range_start, status.range_end),
@@ -91,10 +104,10 @@ impl fmt::Display for RemoteStatus {
         if !self.gates.is_empty() {
             write!(f, " ({})", self.gates.join(", "))?;
         }
-        match self.rate {
-            Some(rate) => write!(f, " ×{rate}")?,
-            None if self.is_max => write!(f, " ×max")?,
-            None => write!(f, " following")?,
+        match (self.pace, self.rate) {
+            (RemotePace::Rate, Some(rate)) => write!(f, " ×{rate}")?,
+            (RemotePace::Max, _) => write!(f, " ×max")?,
+            _ => write!(f, " following")?,
         }
         let since_start = |ns: i64| {
             let span = Duration::from_nanos(ns.saturating_sub(self.recording.start_ns));

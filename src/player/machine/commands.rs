@@ -79,6 +79,15 @@ impl Machine {
                 return self.seek(self.options.recording.clamp(to), now);
             }
             Command::Step(n) => return self.steps(None, n, ticket, now),
+            Command::Burst(_)
+                if self.conditions.is_to_play() && self.conditions.course().is_underway() =>
+            {
+                return Taken::Known(Outcome::Refused(Refusal::NotPaused));
+            }
+            Command::Burst(n) => {
+                let n = i64::try_from(n).unwrap_or(i64::MAX);
+                return self.steps(None, n, ticket, now);
+            }
             Command::StepTopic(topic, n) => return self.steps(Some(topic), n, ticket, now),
             Command::PlayUntil(stop) => return self.play_until(stop, now),
             Command::PlayFor(span) => {

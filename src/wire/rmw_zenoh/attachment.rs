@@ -24,7 +24,7 @@ pub(crate) fn attachment(sequence: i64, unix_nanos: i64, gid: Gid) -> [u8; LENGT
 pub(crate) struct Attached {
     /// The sequence number.
     pub(crate) sequence: i64,
-    /// Who sent it: a publisher or a service client.
+    /// The sender: a publisher or a service client.
     pub(crate) sender: Gid,
 }
 

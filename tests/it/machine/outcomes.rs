@@ -50,6 +50,29 @@ fn fell_short(sent: u64, short: Short) -> Outcome {
 }
 
 #[test]
+fn a_burst_is_made_only_while_paused() {
+    let mut machine = playing(quiet(), messages(&[1000, 1500, 1900]));
+    let mut outcome = |command, at: i64| {
+        machine.ask(command, Ticket(1), wall(at));
+        settle(&mut machine, wall(at));
+        machine.answer().map(|(_, outcome)| outcome)
+    };
+    let not_paused = Some(Outcome::Refused(Refusal::NotPaused));
+    assert_eq!(outcome(Command::Burst(1), 0), not_paused);
+    // What decides is the state when the command is taken, not when it was sent.
+    outcome(Command::Pause, 1);
+    let stepped = |sent, short| Some(Outcome::Stepped { sent, short });
+    assert_eq!(outcome(Command::Burst(1), 2), stepped(1, None));
+    outcome(Command::Play, 3);
+    assert_eq!(outcome(Command::Burst(1), 4), not_paused);
+    outcome(Command::Pause, 5);
+    assert_eq!(
+        outcome(Command::Burst(u64::MAX), 6),
+        stepped(1, Some(Short::NoneAhead))
+    );
+}
+
+#[test]
 fn every_command_has_its_outcome() {
     use Command as C;
     use Outcome::{Done, Landed, Refused};

@@ -273,6 +273,7 @@ fn a_clock_of_the_machine_refuses_its_services() {
         (&["step", "-1"], cannot),
         (&["loop", "on"], cannot),
         (&["pause"], "the player does not pause"),
+        (&["resume"], cannot),
     ] {
         let done = ctl(&endpoint, args);
         assert_eq!(done.code, 1, "{args:?}: {}", done.error);

@@ -80,7 +80,11 @@ fn each_command_does_what_it_says() {
     assert_eq!(status["clock_ns"], start);
 
     assert_eq!(driven.done(&["rate", "0.5"])["status"]["rate"], 0.5);
-    assert_eq!(driven.done(&["rate", "max"])["status"]["rate"], Value::Null);
+    let status = driven.done(&["rate", "max"])["status"].clone();
+    assert_eq!(
+        (&status["rate"], &status["pace"]),
+        (&Value::Null, &"max".into())
+    );
     assert_eq!(driven.done(&["rate", "1"])["status"]["rate"], 1.0);
 
     let sought = driven.done(&["seek", "+10s"]);
@@ -133,7 +137,8 @@ fn a_watched_player_is_followed_to_its_end() {
     driven.done(&["rate", "0.5"]);
     assert!(next().starts_with("paused ×0.5"));
     driven.done(&["loop", "+1s..+2s"]);
-    assert!(next().contains("loop 00:01.0..00:02.0"));
+    // The range and the loop are two changes.
+    while !next().contains("loop 00:01.0..00:02.0") {}
     driven.done(&["stop"]);
     assert!(watch.wait().unwrap().success());
 }
@@ -176,6 +181,31 @@ fn what_is_refused_ends_with_1_and_the_reason() {
         (playing.code, &playing.result["published"]),
         (1, &Value::from(0))
     );
+}
+
+#[test]
+fn a_loop_outside_the_recording_is_refused() {
+    let driven = Driven::new(&["--start-paused"]);
+    for range in ["+40s..+50s", "+5s..+5s", "+9s..+3s", "100%.."] {
+        let refused = driven.ctl(&["loop", range]);
+        assert_eq!(refused.code, 1, "{range}");
+        let reason = "the range has no length";
+        assert!(refused.error.contains(reason), "{range}: {}", refused.error);
+        assert_eq!(refused.result["message"], reason);
+    }
+    let whole = driven.done(&["loop", "+25s..+50s"])["status"].clone();
+    assert_eq!(whole["range"]["end_ns"], whole["recording"]["end_ns"]);
+}
+
+#[test]
+fn a_wait_for_the_end_ends_with_the_player() {
+    let driven = Driven::new(&["--rate", "30"]);
+    let end = driven.ctl(&["wait-until", "100%"]);
+    assert_eq!(end.code, 0, "{}", end.error);
+    assert_eq!(end.result["success"], true);
+    // In a loop, a time may be passed between two looks.
+    let driven = Driven::new(&["--rate", "100", "--loop"]);
+    driven.done(&["wait-until", "-1ms"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub(crate) mod graph;
 pub(crate) mod path;
 pub(crate) mod play;
 pub(crate) mod publish;
+pub(crate) mod services;
 pub(crate) mod stalls;
 pub(crate) mod state;
 pub(crate) mod time;

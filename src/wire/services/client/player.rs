@@ -32,9 +32,22 @@ pub struct FoundPlayer {
     pub zid: String,
 }
 
+impl Session {
+    /// The players on the network, sorted. If there are any, waits a moment until what they have announced has arrived:
+    /// the announcements of one player come one by one.
+    pub fn players(&self) -> Vec<FoundPlayer> {
+        let graph = self.graph();
+        if graph.players().is_empty() {
+            return Vec::new();
+        }
+        self.node.settle();
+        graph.players()
+    }
+}
+
 impl Graph {
     /// The players of other sessions, sorted: nodes that serve `~/is_paused` of `rosbag2_interfaces`.
-    pub fn players(&self) -> Vec<FoundPlayer> {
+    pub(crate) fn players(&self) -> Vec<FoundPlayer> {
         let dds_type = dds_type(IsPaused::TYPE).unwrap_or_default();
         let mut players: Vec<FoundPlayer> = self
             .tokens()
@@ -55,7 +68,7 @@ impl Graph {
         players
     }
 
-    /// The hash of a service's type, as its server announces it; `None` if nobody serves it.
+    /// The hash of a service's type, as its server announces it; `None` if the player has no such service.
     fn service_hash(&self, player: &FoundPlayer, name: &str, dds_type: &str) -> Option<String> {
         self.find(|token| {
             let is_its = token.kind == EntityKind::Server && token.zid == player.zid;
@@ -122,9 +135,9 @@ impl<'a> PlayerClient<'a> {
 
     /// Plays on. A player of ROS 2 Lyrical or later may refuse.
     pub fn resume(&self) -> Result<(), RequestError> {
-        if self.hash::<Resume>("resume").as_deref() == Some(ResumeAt::HASH) {
+        if self.has_form::<ResumeAt>("resume") {
             let request = ResumeRequest::default();
-            return accepted(&self.call::<ResumeAt>("resume", &request)?);
+            return accepted(&self.call_form::<ResumeAt>("resume", &request)?);
         }
         self.call::<Resume>("resume", &Empty::default()).map(drop)
     }
@@ -196,8 +209,8 @@ impl<'a> PlayerClient<'a> {
 
     /// Ends the run.
     pub fn stop(&self) -> Result<(), RequestError> {
-        if self.hash::<Stop>("stop").as_deref() == Some(StopWithVerdict::HASH) {
-            return accepted(&self.call::<StopWithVerdict>("stop", &Empty::default())?);
+        if self.has_form::<StopWithVerdict>("stop") {
+            return accepted(&self.call_form::<StopWithVerdict>("stop", &Empty::default())?);
         }
         self.call::<Stop>("stop", &Empty::default()).map(drop)
     }
@@ -228,6 +241,11 @@ impl<'a> PlayerClient<'a> {
         self.hash::<GetStatus>("get_status").is_some()
     }
 
+    /// Whether the player knows this form of a service that has two. Those of this program know both.
+    fn has_form<S: Service>(&self, service: &str) -> bool {
+        self.is_ours() || self.hash::<S>(service).as_deref() == Some(S::HASH)
+    }
+
     fn hash<S: Service>(&self, service: &str) -> Option<String> {
         let name = format!("{}/{service}", self.player.node);
         let dds_type = dds_type(S::TYPE)?;
@@ -247,6 +265,16 @@ impl<'a> PlayerClient<'a> {
                 service,
             })?;
         let caller = self.caller::<S>(service, hash)?;
+        Ok(caller.call::<S>(request, self.timeout)?)
+    }
+
+    /// The same, in a form that the player is known to have.
+    fn call_form<S: Service>(
+        &self,
+        service: &'static str,
+        request: &S::Request,
+    ) -> Result<S::Response, RequestError> {
+        let caller = self.caller::<S>(service, S::HASH.to_owned())?;
         Ok(caller.call::<S>(request, self.timeout)?)
     }
 

@@ -61,7 +61,8 @@ pub struct PlayerStatus {
     pub range_start: Stamp,
     /// The end of the range that is played; it belongs to the range.
     pub range_end: Stamp,
-    /// `playing`, `paused`, `starved`, `gated`, `stalled`, `ended` or `stopped`.
+    /// `playing`, `paused`, `starved`, `gated`, `stalled`, `ended` or `stopped`; `unknown` if the request
+    /// could not be read, or the player has not started.
     pub state: String,
     /// Why it is gated: `delay`, `subscribers`, `path`, `answer`, `lead`.
     pub gates: Vec<String>,
@@ -148,9 +149,9 @@ pub struct Stepped {
 }
 
 impl Failed for PlayerStatus {
-    fn failed(reason: &str) -> Self {
+    fn failed(_: &str) -> Self {
         Self {
-            state: reason.to_owned(),
+            state: "unknown".to_owned(),
             rate: f64::NAN,
             ..Self::default()
         }

@@ -102,7 +102,7 @@ service!(
 /// When and how to play on.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ResumeRequest {
-    /// The time to play on from; zero: where playback stands.
+    /// When to play on, by the node's time; zero, and any time in the past: now.
     pub resume_time: Stamp,
     /// 0: by the node's time; 1: by publish times; 2: by receive times.
     pub resume_mode: i32,

@@ -9,8 +9,8 @@ use crate::wire::services::messages::parameters::{
     SetResults, Types, Values,
 };
 use crate::wire::services::messages::service::{Failed, Service};
-use crate::wire::services::server::extended::reason;
 use crate::wire::services::server::handler::{Handler, Reaction};
+use crate::wire::services::server::playback::reason;
 
 use super::parameters::{MOST_NAMES, Parameters};
 

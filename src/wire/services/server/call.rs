@@ -26,10 +26,14 @@ impl Call {
         }
     }
 
-    /// The client. Programs that are not ROS 2 nodes need no attachment; they count as one client.
-    pub(crate) fn client(&self) -> Gid {
-        self.attached
-            .map_or(Gid([0; 16]), |attached| attached.sender)
+    /// The client; `None` if it is no service client of a ROS 2 node.
+    pub(crate) fn client(&self) -> Option<Gid> {
+        self.attached.map(|attached| attached.sender)
+    }
+
+    /// The length of the request in bytes.
+    pub(crate) fn length(&self) -> usize {
+        self.query.payload().map_or(0, zenoh::bytes::ZBytes::len)
     }
 
     /// The hash of the service's type, as the client knows it.

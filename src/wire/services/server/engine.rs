@@ -16,14 +16,20 @@ use crate::wire::rmw_zenoh::gid::Gid;
 use super::call::Call;
 use super::handler::{Handler, Reaction, Respond, RespondToEach};
 
-/// How many calls may wait in this thread. If more come, zenoh's threads wait, and with them the clients.
+/// How many calls of one client may wait, and of all clients. Further ones are refused.
+const MOST_OF_CLIENT: usize = 1024;
 const MOST_WAITING: usize = 4096;
 /// How many commands of services the player may have at a time. The rest of its channel is for others.
 const MOST_ASKED: usize = 32;
+/// How many of them may be commands that take time. The rest is for those that are answered at once, such as a pause.
+const MOST_LONG: usize = 24;
 /// How soon to ask the player again if its channel had no room.
 const AGAIN: Duration = Duration::from_millis(1);
 /// How many clients with requests that cannot be read are named.
 const MOST_NAMED: usize = 100;
+
+/// Why a call was refused.
+pub(crate) const TOO_MANY: &str = "too many requests wait";
 
 /// The services of one name; they differ in the hash of their type, which tells releases of ROS 2 apart.
 pub(crate) type Forms = Vec<Handler>;
@@ -33,19 +39,41 @@ pub(crate) struct Engine {
     services: Vec<Forms>,
     transport: Transport,
     events: Events,
-    clients: HashMap<Gid, Client>,
+    clients: HashMap<ClientId, Client>,
+    /// The calls so far that named no client.
+    nameless: u64,
     /// How many calls wait in the queues of all clients.
     waiting: usize,
-    /// How many commands the player has not answered.
+    /// How many commands the player has not answered, and how many of them take time.
     asked: usize,
-    /// Clients whose next command found no room.
-    delayed: VecDeque<Gid>,
-    answers: Receiver<(Gid, Result<Answer, Stopped>)>,
-    answered: Sender<(Gid, Result<Answer, Stopped>)>,
+    long: usize,
+    /// Clients whose next command has not been sent, in the order in which they came.
+    unsent: VecDeque<ClientId>,
+    /// The player's channel had no room.
+    is_full: bool,
+    answers: Receiver<(ClientId, Result<Answer, Stopped>)>,
+    answered: Sender<(ClientId, Result<Answer, Stopped>)>,
     /// A command for later, and when.
     later: Option<(i64, Command)>,
     /// Clients with requests that cannot be read.
-    named: HashSet<Gid>,
+    named: HashSet<ClientId>,
+}
+
+/// Whose calls are answered in order. A call of a program that is no ROS 2 node counts as a client.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum ClientId {
+    Ros(Gid),
+    Nameless(u64),
+}
+
+/// What became of an attempt to send a command.
+enum Sending {
+    /// It was sent, or there is nothing to send.
+    Sent,
+    /// The player has enough commands of this kind.
+    Held,
+    /// The player's channel has no room.
+    Full,
 }
 
 /// A client with a call that is not answered.
@@ -81,8 +109,11 @@ impl Engine {
             events,
             clients: HashMap::new(),
             waiting: 0,
+            nameless: 0,
             asked: 0,
-            delayed: VecDeque::new(),
+            long: 0,
+            unsent: VecDeque::new(),
+            is_full: false,
             answers,
             answered,
             later: None,
@@ -96,9 +127,7 @@ impl Engine {
         loop {
             let mut select = Select::new();
             let answer = select.recv(&answers);
-            if self.waiting < MOST_WAITING {
-                select.recv(calls);
-            }
+            select.recv(calls);
             let ready = match self.deadline() {
                 Some(deadline) => select.ready_deadline(deadline).ok(),
                 None => Some(select.ready()),
@@ -114,25 +143,38 @@ impl Engine {
                     Err(TryRecvError::Disconnected) => break,
                 }
             }
+            self.send_unsent();
             self.send_later();
-            self.send_delayed();
         }
         self.end();
     }
 
     /// When something is to be done even if nothing arrives.
     fn deadline(&self) -> Option<Instant> {
-        let again = (!self.delayed.is_empty() && self.asked < MOST_ASKED).then_some(AGAIN);
+        let again = self.is_full.then_some(AGAIN);
         let later = self.later.map(|(at, _)| {
             let nanos = at.saturating_sub(unix_nanos());
-            Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
+            // One whose time has come found no room.
+            u64::try_from(nanos).map_or(AGAIN, Duration::from_nanos)
         });
         let wait = again.into_iter().chain(later).min()?;
         steady().checked_add(wait)
     }
 
     fn called(&mut self, call: Call) {
-        let id = call.client();
+        let id = call.client().map_or_else(
+            || {
+                self.nameless += 1;
+                ClientId::Nameless(self.nameless)
+            },
+            ClientId::Ros,
+        );
+        let waiting = self.clients.get(&id).map_or(0, |it| it.waiting.len());
+        let most = self.waiting.max(self.clients.len());
+        if waiting >= MOST_OF_CLIENT || most >= MOST_WAITING {
+            let response = form(&self.services, &call).map(|form| (form.failed)(TOO_MANY));
+            return call.answer(response.unwrap_or_default());
+        }
         self.waiting += 1;
         let client = self.clients.entry(id).or_default();
         client.waiting.push_back(call);
@@ -142,7 +184,7 @@ impl Engine {
     }
 
     /// Takes the calls of a client until the player has to be asked.
-    fn next_call(&mut self, id: Gid) {
+    fn next_call(&mut self, id: ClientId) {
         while let Some(client) = self.clients.get_mut(&id) {
             let Some(call) = client.waiting.pop_front() else {
                 self.clients.remove(&id);
@@ -166,30 +208,28 @@ impl Engine {
     }
 
     /// Begins to carry out a call.
-    fn begin(&mut self, id: Gid, call: Call, commands: Vec<Command>, respond: Responder) {
-        // Whoever moves playback now does not want it to be moved later by an earlier request.
-        self.later = None;
+    fn begin(&mut self, id: ClientId, call: Call, commands: Vec<Command>, respond: Responder) {
+        if commands.iter().any(|command| replaces_resume(*command)) {
+            self.later = None;
+        }
         let client = self.clients.entry(id).or_default();
         client.current = Some(Current {
             call,
             commands: commands.into(),
             respond,
         });
-        self.ask(id);
+        self.unsent.push_back(id);
     }
 
     fn react(&mut self, call: &Call) -> Reaction<Vec<u8>> {
-        let forms = &self.services[call.service];
-        let hash = call.type_hash();
-        // A node of ROS 2 Humble names no hash. It knows the first form.
-        let form = forms.iter().find(|form| form.hash == hash);
-        let Some(form) = form.or_else(|| forms.first()) else {
+        let Some(form) = form(&self.services, call) else {
             return Reaction::Respond(Vec::new());
         };
         match form.react(&call.request()) {
             Ok(reaction) => reaction,
             Err((malformed, response)) => {
-                if self.named.len() < MOST_NAMED && self.named.insert(call.client()) {
+                let client = call.client().map_or(ClientId::Nameless(0), ClientId::Ros);
+                if self.named.len() < MOST_NAMED && self.named.insert(client) {
                     let name = form.name;
                     let events = &self.events;
                     events.warn(format!("a request to {name} cannot be read: {malformed}"));
@@ -199,36 +239,41 @@ impl Engine {
         }
     }
 
-    /// Sends the next command of a client's call to the player, or remembers that there was no room.
-    fn ask(&mut self, id: Gid) {
-        let Some(current) = self.current(id) else {
-            return;
+    /// Sends the next command of a client's call to the player.
+    fn send(&mut self, id: ClientId) -> Sending {
+        let command = self
+            .current(id)
+            .and_then(|current| current.commands.front().copied());
+        let Some(command) = command else {
+            return Sending::Sent;
         };
-        let Some(command) = current.commands.front().copied() else {
-            return;
-        };
+        let is_long = takes_time(command);
+        if self.asked >= MOST_ASKED || (is_long && self.long >= MOST_LONG) {
+            return Sending::Held;
+        }
         let answered = self.answered.clone();
         let then = move |answer| {
             // The engine may have ended.
             let _ = answered.send((id, answer));
         };
-        if self.asked < MOST_ASKED && self.transport.try_send_then(command, then) {
-            self.asked += 1;
-        } else {
-            self.delayed.push_back(id);
+        if !self.transport.try_send_then(command, then) {
+            return Sending::Full;
         }
+        self.asked += 1;
+        self.long += usize::from(is_long);
+        Sending::Sent
     }
 
-    fn current(&mut self, id: Gid) -> Option<&mut Current> {
+    fn current(&mut self, id: ClientId) -> Option<&mut Current> {
         self.clients.get_mut(&id)?.current.as_mut()
     }
 
-    fn answered(&mut self, id: Gid, answer: Result<Answer, Stopped>) {
+    fn answered(&mut self, id: ClientId, answer: Result<Answer, Stopped>) {
         self.asked = self.asked.saturating_sub(1);
         let Some(current) = self.current(id) else {
             return;
         };
-        current.commands.pop_front();
+        let command = current.commands.pop_front();
         let is_refused = !matches!(
             answer,
             Ok(Answer {
@@ -236,6 +281,7 @@ impl Engine {
                 ..
             })
         );
+        let was_long = command.is_some_and(takes_time);
         let ends = match &mut current.respond {
             Responder::Last(_) => is_refused,
             Responder::Each(answers, _) => {
@@ -243,15 +289,17 @@ impl Engine {
                 false
             }
         };
-        if ends || current.commands.is_empty() {
+        let is_last = ends || current.commands.is_empty();
+        self.long = self.long.saturating_sub(usize::from(was_long));
+        if is_last {
             self.respond(id, answer);
             self.next_call(id);
         } else {
-            self.ask(id);
+            self.unsent.push_back(id);
         }
     }
 
-    fn respond(&mut self, id: Gid, answer: Result<Answer, Stopped>) {
+    fn respond(&mut self, id: ClientId, answer: Result<Answer, Stopped>) {
         let client = self.clients.get_mut(&id);
         if let Some(current) = client.and_then(|client| client.current.take()) {
             current.call.answer(match current.respond {
@@ -261,21 +309,31 @@ impl Engine {
         }
     }
 
+    /// Sends the command for later once its time has come. It is tried again while the player's channel has no room.
     fn send_later(&mut self) {
-        let now = unix_nanos();
-        if let Some((_, command)) = self.later.take_if(|(at, _)| *at <= now) {
-            // An error means that the player has stopped.
-            let _ = self.transport.try_send(command);
+        let Some((at, command)) = self.later else {
+            return;
+        };
+        if at <= unix_nanos() && self.transport.try_send_then(command, drop) {
+            self.later = None;
         }
     }
 
-    fn send_delayed(&mut self) {
-        for _ in 0..self.delayed.len() {
-            if self.asked >= MOST_ASKED {
+    /// Sends the commands that can be sent, those that came first first.
+    fn send_unsent(&mut self) {
+        self.is_full = false;
+        for _ in 0..self.unsent.len() {
+            let Some(id) = self.unsent.pop_front() else {
                 return;
-            }
-            if let Some(id) = self.delayed.pop_front() {
-                self.ask(id);
+            };
+            match self.send(id) {
+                Sending::Sent => {}
+                Sending::Held => self.unsent.push_back(id),
+                Sending::Full => {
+                    self.unsent.push_front(id);
+                    self.is_full = true;
+                    return;
+                }
             }
         }
     }
@@ -285,7 +343,7 @@ impl Engine {
         for (id, answer) in self.answers.clone().try_iter() {
             self.answered(id, answer);
         }
-        let clients: Vec<Gid> = self.clients.keys().copied().collect();
+        let clients: Vec<ClientId> = self.clients.keys().copied().collect();
         for id in clients {
             self.respond(id, Err(Stopped));
             let waiting = self.clients.remove(&id).map(|client| client.waiting);
@@ -300,4 +358,38 @@ impl Engine {
             }
         }
     }
+}
+
+/// The form of a service that a client knows. A node of ROS 2 Humble names no hash; it knows the first form.
+fn form<'a>(services: &'a [Forms], call: &Call) -> Option<&'a Handler> {
+    let forms = services.get(call.service)?;
+    let hash = call.type_hash();
+    let form = forms.iter().find(|form| form.hash == hash);
+    form.or_else(|| forms.first())
+}
+
+/// Whether the answer to a command may take long: messages have to be read or sent for it.
+fn takes_time(command: Command) -> bool {
+    use Command as C;
+    matches!(
+        command,
+        C::Step(_) | C::StepTopic(..) | C::Burst(_) | C::Seek(_) | C::SeekBy(_) | C::SetRange(_)
+    )
+}
+
+/// Whether a command decides when playback goes on, so that an earlier request to resume it later no longer counts.
+fn replaces_resume(command: Command) -> bool {
+    use Command as C;
+    matches!(
+        command,
+        C::Play
+            | C::Pause
+            | C::Toggle
+            | C::PlayUntil(_)
+            | C::PlayFor(_)
+            | C::Step(_)
+            | C::StepTopic(..)
+            | C::Burst(_)
+            | C::Stop
+    )
 }

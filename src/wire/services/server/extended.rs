@@ -9,7 +9,7 @@ use crate::wire::services::messages::bagplay::{
 use crate::wire::services::messages::service::{Failed, Stamp};
 
 use super::handler::{Handler, Reaction};
-use super::playback::{Playback, on};
+use super::playback::{Playback, on, reason};
 
 /// The services beside those of rosbag2.
 pub(crate) fn handlers(player: &Playback) -> Vec<Handler> {
@@ -34,7 +34,7 @@ impl Playback {
 
     fn describe(&self) -> PlayerStatus {
         let Some(status) = self.transport.status() else {
-            return PlayerStatus::failed("stopped");
+            return PlayerStatus::failed("");
         };
         let (segment, now) = (status.segment, self.transport.now());
         let range = segment.range();
@@ -106,10 +106,9 @@ impl Playback {
     fn set_loop(&self, request: &LoopRequest) -> Reaction<Done> {
         let at = |stamp: Stamp, otherwise| {
             if stamp.is_zero() {
-                Some(otherwise)
-            } else {
-                self.log_time(stamp)
+                return Some(otherwise);
             }
+            Some(self.recording.clamp(self.log_time(stamp)?))
         };
         let (start, end) = (
             at(request.start, self.recording.start()),
@@ -119,7 +118,7 @@ impl Playback {
             return Reaction::Respond(Done::failed(NO_TIME));
         };
         if start > end || (request.is_loop && start == end) {
-            return Reaction::Respond(Done::failed("the range is empty"));
+            return Reaction::Respond(Done::failed("the range has no length"));
         }
         let at_end = if request.is_loop {
             AtEnd::Loop
@@ -166,17 +165,5 @@ fn done(answer: Result<Answer, Stopped>) -> Done {
             message: String::new(),
         },
         other => Done::failed(&reason(other)),
-    }
-}
-
-/// Why a command was not carried out.
-pub(crate) fn reason(outcome: Result<Outcome, Stopped>) -> String {
-    match outcome {
-        Ok(Outcome::Refused(refusal)) => refusal.to_string(),
-        Ok(Outcome::Stepped { short, .. }) => {
-            short.map_or_else(String::new, |short| short.to_string())
-        }
-        Ok(Outcome::Done | Outcome::Landed(_)) => String::new(),
-        Err(stopped) => stopped.to_string(),
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Handler {
     pub(crate) hash: &'static str,
     /// The depth of the queue that it announces.
     pub(crate) depth: u32,
+    /// The response that says why a request was not carried out, if the type can say so.
+    pub(crate) failed: fn(&str) -> Vec<u8>,
     react: React,
 }
 
@@ -56,8 +58,8 @@ impl Handler {
         let react = move |payload: &[u8]| match from_cdr::<S::Request>(payload) {
             Ok(request) => Ok(react(request).encoded()),
             Err(malformed) => {
-                let failed = S::Response::failed(&malformed.to_string());
-                Err((malformed, encode(&failed)))
+                let response = failed::<S>(&malformed.to_string());
+                Err((malformed, response))
             }
         };
         Self {
@@ -65,6 +67,7 @@ impl Handler {
             ros_type: S::TYPE,
             hash: S::HASH,
             depth: DEPTH,
+            failed: failed::<S>,
             react: Box::new(react),
         }
     }
@@ -93,6 +96,13 @@ impl<R: serde::Serialize + 'static> Reaction<R> {
             Self::Later(at, command, response) => Reaction::Later(at, command, encode(&response)),
         }
     }
+}
+
+fn failed<S: Service>(reason: &str) -> Vec<u8>
+where
+    S::Response: Failed,
+{
+    encode(&S::Response::failed(reason))
 }
 
 fn encode(response: &impl serde::Serialize) -> Vec<u8> {

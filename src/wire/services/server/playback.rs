@@ -64,30 +64,6 @@ impl Playback {
         }
     }
 
-    fn play_next(&self) -> Reaction<Success> {
-        if !self.is_paused() {
-            return refused();
-        }
-        let respond = |answer| Success {
-            success: steps(answer) > 0,
-        };
-        Reaction::Ask(vec![Command::Step(1)], Box::new(respond))
-    }
-
-    fn burst(&self, request: BurstRequest) -> Reaction<BurstResponse> {
-        if !self.is_paused() {
-            return Reaction::Respond(BurstResponse { actually_burst: 0 });
-        }
-        let number = match request.num_messages {
-            0 => i64::MAX,
-            number => i64::try_from(number).unwrap_or(i64::MAX),
-        };
-        let respond = |answer| BurstResponse {
-            actually_burst: steps(answer),
-        };
-        Reaction::Ask(vec![Command::Step(number)], Box::new(respond))
-    }
-
     /// Seeks, and plays up to the limits of the request.
     fn play(&self, request: PlayRequest) -> Reaction<Success> {
         let Some(status) = self.transport.status() else {
@@ -122,8 +98,8 @@ pub(crate) fn handlers(player: &Playback) -> Vec<Handler> {
             player.set_rate(rate)
         }),
         on::<Play>(player, "play", Playback::play),
-        on::<PlayNext>(player, "play_next", |player, _| player.play_next()),
-        on::<Burst>(player, "burst", Playback::burst),
+        on::<PlayNext>(player, "play_next", |_, _| play_next()),
+        on::<Burst>(player, "burst", |_, request| burst(request)),
         on::<Seek>(player, "seek", Playback::seek),
         on::<Stop>(player, "stop", |_, _| done(Command::Stop)),
         on::<StopWithVerdict>(player, "stop", |_, _| {
@@ -150,6 +126,24 @@ fn done(command: Command) -> Reaction<Empty> {
     Reaction::Ask(vec![command], Box::new(|_| Empty::default()))
 }
 
+fn play_next() -> Reaction<Success> {
+    let respond = |answer| Success {
+        success: steps(answer) > 0,
+    };
+    Reaction::Ask(vec![Command::Burst(1)], Box::new(respond))
+}
+
+fn burst(request: BurstRequest) -> Reaction<BurstResponse> {
+    let number = match request.num_messages {
+        0 => u64::MAX,
+        number => number,
+    };
+    let respond = |answer| BurstResponse {
+        actually_burst: steps(answer),
+    };
+    Reaction::Ask(vec![Command::Burst(number)], Box::new(respond))
+}
+
 /// Plays on, at the time of the request. The time is that of this machine's system clock, as the node follows no clock.
 fn resume(request: &ResumeRequest) -> Reaction<Verdict> {
     let code = |return_code, error: &str| {
@@ -173,12 +167,9 @@ fn resume(request: &ResumeRequest) -> Reaction<Verdict> {
     if at.as_nanos() > unix_nanos() {
         return Reaction::Later(at.as_nanos(), Command::Play, Verdict::default());
     }
-    let respond = |answer| match answer {
-        Ok(_) => Verdict::default(),
-        Err(Stopped) => Verdict {
-            return_code: 3,
-            error_string: Stopped.to_string(),
-        },
+    let respond = |answer: Result<Answer, Stopped>| match answer.map(|answer| answer.outcome) {
+        Ok(outcome) if is_carried_out(outcome) => Verdict::default(),
+        other => Verdict::failed(&reason(other)),
     };
     Reaction::Ask(vec![Command::Play], Box::new(respond))
 }
@@ -203,7 +194,7 @@ fn rate(status: Status) -> f64 {
 }
 
 /// What [`Play`] asks for. Without any limit: from the edge at which playback begins, to the other one. If both limits are
-/// given, the earlier one counts. `None` if a field cannot be.
+/// given, the earlier one counts. `None` if a field cannot be, or if nothing lies between start and limit.
 fn commands(
     request: &PlayRequest,
     status: &Status,
@@ -237,10 +228,28 @@ fn commands(
     } else {
         limits.min()
     };
+    let is_ahead = |until| {
+        if is_reverse {
+            until < start
+        } else {
+            until > start
+        }
+    };
     let play = until.map_or(Command::Play, Command::PlayUntil);
-    recording
-        .contains(start)
+    (recording.contains(start) && until.is_none_or(is_ahead))
         .then(|| vec![Command::Seek(start), play])
+}
+
+/// Why a command was not carried out.
+pub(crate) fn reason(outcome: Result<Outcome, Stopped>) -> String {
+    match outcome {
+        Ok(Outcome::Refused(refusal)) => refusal.to_string(),
+        Ok(Outcome::Stepped { short, .. }) => {
+            short.map_or_else(String::new, |short| short.to_string())
+        }
+        Ok(Outcome::Done | Outcome::Landed(_)) => String::new(),
+        Err(stopped) => stopped.to_string(),
+    }
 }
 
 /// Whether the last command took effect.

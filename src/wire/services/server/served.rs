@@ -3,15 +3,14 @@
 use std::fmt;
 use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Sender, bounded};
+use crossbeam_channel::{Sender, TrySendError, bounded};
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::query::Queryable;
 
 use super::call::Call;
-use super::engine::{Engine, Forms};
+use super::engine::{Engine, Forms, TOO_MANY};
 use super::extended;
-use super::handler::Handler;
 use super::playback::{Playback, handlers};
 use crate::bag::TopicId;
 use crate::player::Transport;
@@ -20,8 +19,12 @@ use crate::time::{Duration, TimeRange};
 use crate::wire::error::WireError;
 use crate::wire::session::Session;
 
+/// The service that tells that a node is a player.
+const MARKER: &str = "is_paused";
 /// How many calls may wait for the thread that answers them.
 const CALLS: usize = 1024;
+/// The length of a request, in bytes, up to which it is read.
+const MOST_BYTES: usize = 1 << 16;
 
 /// What a player plays, for its services.
 #[derive(Clone, Debug)]
@@ -68,6 +71,8 @@ impl Session {
                 None => services.push(vec![handler]),
             }
         }
+        // Clients take a node with this service for a player, so it is announced when all others are.
+        services.sort_by_key(|forms| forms.iter().any(|form| form.name == MARKER));
         self.serve("services", services, transport)
     }
 
@@ -86,9 +91,7 @@ impl Session {
             thread: None,
         };
         for (place, forms) in services.iter().enumerate() {
-            if let Some(form) = forms.first() {
-                served.declare(self, place, form, &calls)?;
-            }
+            served.declare(self, place, forms, &calls)?;
         }
         served.calls = Some(calls);
         let events = self.connection.events.clone();
@@ -106,9 +109,12 @@ impl Services {
         &mut self,
         session: &Session,
         place: usize,
-        form: &Handler,
+        forms: &Forms,
         calls: &Sender<Call>,
     ) -> Result<(), WireError> {
+        let Some(form) = forms.first() else {
+            return Ok(());
+        };
         let name = format!("{}/{}", session.node_name(), form.name);
         let dds_type = dds_type(form.ros_type).unwrap_or_default();
         let spec = session.node.server(&name, &dds_type, form.hash, form.depth);
@@ -118,10 +124,26 @@ impl Services {
             move |source| WireError::Declare { what, source }
         };
         let calls = calls.clone();
+        let failed_forms: Vec<_> = forms.iter().map(|form| (form.hash, form.failed)).collect();
         let queryable = zenoh.declare_queryable(spec.key.clone()).complete(true);
         let queryable = queryable.callback(move |query| {
-            // An error means that the services have ended; then the query ends without a response.
-            let _ = calls.send(Call::new(place, query));
+            // Zenoh's thread must not wait: nothing else of this session would be received meanwhile.
+            let call = Call::new(place, query);
+            let (call, reason) = if call.length() > MOST_BYTES {
+                (call, "the request is too long")
+            } else {
+                match calls.try_send(call) {
+                    Err(TrySendError::Full(call)) => (call, TOO_MANY),
+                    // Without a receiver the services have ended; then the query ends without a response.
+                    Ok(()) | Err(TrySendError::Disconnected(_)) => return,
+                }
+            };
+            let form = failed_forms
+                .iter()
+                .find(|(hash, _)| *hash == call.type_hash());
+            if let Some((_, failed)) = form.or_else(|| failed_forms.first()) {
+                call.answer(failed(reason));
+            }
         });
         self.queryables
             .push(queryable.wait().map_err(failed(&spec.key))?);
