@@ -109,6 +109,7 @@ fn model(size: Size) -> Result<Model> {
     let facts = Facts {
         recording: range,
         played: range,
+        is_elsewhere: false,
         clock_shift: bagplay::time::Duration::ZERO,
         clock: Some("40 Hz".into()),
         topics: bag.topics().to_vec(),

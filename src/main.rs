@@ -8,6 +8,8 @@ use clap::CommandFactory;
 
 use app::failure::{self, Failure};
 use app::log::{self, FlushOnExit, LogTarget};
+#[cfg(feature = "tui")]
+use app::verbs::attach;
 use app::verbs::{clock, ctl, print};
 use app::{play, signals};
 use bagplay::cli::{Cli, Exit, OutputArgs, Verb};
@@ -56,6 +58,13 @@ fn start_log_and_run(cli: &Cli) -> Result<Exit, Failure> {
 fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
     match &cli.command {
         None => play::run(&cli.play, &cli.output, log_target),
+        #[cfg(feature = "tui")]
+        Some(Verb::Attach(args)) => attach::run(args, &cli.output, log_target),
+        #[cfg(not(feature = "tui"))]
+        Some(Verb::Attach(_)) => Err(Failure::new(
+            Exit::Usage,
+            anyhow::anyhow!("attach: this program was built without the transport bar"),
+        )),
         Some(Verb::Clock(args)) => clock::run(args, &cli.output, log_target),
         Some(Verb::Ctl(args)) => ctl::run(args, &cli.output),
         Some(Verb::Info(args)) => print::info(args, &cli.output, log_target),

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use bagplay::bag::{Bag, Cues, Note, Reach, Selection};
@@ -15,11 +16,13 @@ use super::bar;
 use super::failure::{Failure, OrExit};
 use super::headless;
 use super::log::LogTarget;
+use super::network::mark_book::MarkBook;
 use super::network::of_player;
 use super::open_bag;
 use super::supervise::{Ended, Rules, Run};
 use crate::app::headless::enter_key;
 use crate::app::headless::progress_line::Subject;
+use crate::app::supervise::followed::Followed;
 use crate::app::supervise::join::join;
 use crate::app::supervise::shallow_queues;
 use crate::app::supervise::shutdown;
@@ -49,7 +52,7 @@ pub(crate) fn run(
     }
     let mut plan = plan(args, &profiles, recording, bag.topics()).or_exit(Exit::Usage)?;
     plan.options.digest = output.format == Format::Json;
-    plan.options.when_done = interface.when_done();
+    plan.options.when_done = interface.when_done(args);
     for warning in &plan.warnings {
         tracing::warn!("{warning}");
     }
@@ -67,14 +70,19 @@ pub(crate) fn run(
     let player = Player::new();
     let transport = player.transport();
     let (source, reach) = source(&bag, &plan, args.time.read_ahead, &player);
-    let state = network.serve_state(&args.wire, args.clock.clock_state, &plan, &transport)?;
+    let state = network.serve_state(args.clock.clock_state, &plan, &transport)?;
+    let followed = Followed::of(&args.follow, &network, &plan, &transport)?;
     let running = player
         .start(plan.options.clone(), source, out)
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
-    let services = network.serve_player(&args.wire, &plan, &transport)?;
+    let marks = Arc::new(MarkBook::of(args.bags.clone()));
+    let followable = (&transport, reach.clone());
+    let timeline = network.serve_recording(args, &plan, &bag, followable, Arc::clone(&marks))?;
+    // Clients take a node with these services for a player, so they come last.
+    let services = network.serve_player(&plan, &transport)?;
     let description = of_player(args, &plan, &bag);
-    network.serve_node(&args.wire, description, &transport, log_target)?;
+    network.serve_node(description, &transport, log_target)?;
     let run = Run {
         rules,
         plan: &plan,
@@ -84,22 +92,27 @@ pub(crate) fn run(
         log_target,
         transport,
         signals,
+        followed,
     };
-    let watched = interface.watch(args, &run, &running, &bag, reach);
+    let watched = interface.watch(args, &run, &running, &bag, reach, &marks);
     let (report, out, mut ending) = shutdown::join(&run, running, watched)?;
-    drop((state, services));
+    if let Some(services) = &services {
+        services.tell_end();
+    }
+    drop((state, services, timeline));
     // Quitting after everything has been played is a normal end.
     if ending.how == Ending::Stopped && report.reached_end {
         ending.how = Ending::End;
     }
     let (mut ending, unsent_bytes) = shutdown::drain(&run, ending);
     let losses = run.network.losses().with_unsent_bytes(unsent_bytes);
+    let followed = run.followed.as_ref().map(Followed::summary);
     shutdown::leave(network, out);
     if ending.how == Ending::End && !report.reached_end {
         ending.how = Ending::Stopped;
     }
 
-    let summary = Summary::new(&bag, &plan, &report, ending.how, &losses);
+    let summary = Summary::new(&bag, &plan, &report, ending.how, &losses).with_followed(followed);
     shutdown::report(output.format, &summary)?;
     exit_code(args, &bag, &summary, ending)
 }
@@ -161,8 +174,11 @@ impl Interface {
     }
 
     /// With the bar, the run does not end by itself.
-    const fn when_done(&self) -> WhenDone {
+    const fn when_done(&self, args: &PlayArgs) -> WhenDone {
+        let follow = &args.follow;
         match self {
+            // The clock that is followed may go back.
+            _ if follow.follow.is_some() && !follow.follow_to_end => WhenDone::Stay,
             Self::Headless => WhenDone::Stop,
             #[cfg(feature = "tui")]
             Self::Bar(_) => WhenDone::Stay,
@@ -181,11 +197,12 @@ impl Interface {
         running: &Running<O>,
         bag: &Bag,
         reach: Reach,
+        marks: &Arc<MarkBook>,
     ) -> Result<Ended, Failure> {
         match self {
             Self::Headless => {
                 #[cfg(not(feature = "tui"))]
-                let _ = bag;
+                let _ = (bag, marks);
                 if args.time.start_paused {
                     if args.ros.disable_keyboard_controls {
                         tracing::warn!(
@@ -200,7 +217,7 @@ impl Interface {
                 Ok(headless::watch(run, running, subject, is_progress_wanted))
             }
             #[cfg(feature = "tui")]
-            Self::Bar(setup) => bar::watch(run, running, bag, reach, *setup),
+            Self::Bar(setup) => bar::watch(run, running, bag, reach, marks, *setup),
         }
     }
 }

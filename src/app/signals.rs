@@ -12,6 +12,8 @@ use bagplay::tui::restore_for_good;
 use crossbeam_channel::TrySendError;
 use crossbeam_channel::{Receiver, bounded};
 #[cfg(feature = "tui")]
+use nix::sys::signal::{SigSet, Signal, raise};
+#[cfg(feature = "tui")]
 use signal_hook::consts::{SIGALRM, SIGCONT, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, SIGXCPU};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -92,8 +94,39 @@ fn die_of(signal: i32) {
 
 /// Stops the process, as ctrl-Z does; returns when it is continued.
 #[cfg(feature = "tui")]
-pub(crate) fn stop() {
+fn stop() {
     let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
+}
+
+/// A stop of this process that has been requested and is not carried out yet. A SIGCONT that arrives before it is carried
+/// out cancels it, as the system discards pending stop signals then. Without that, a shell that continues the job just
+/// before it stops would wait for a stopped process.
+#[cfg(feature = "tui")]
+#[must_use]
+pub(crate) struct PendingStop(SigSet);
+
+#[cfg(feature = "tui")]
+impl PendingStop {
+    /// Requests a stop. The signal is SIGTTOU, for which this program has no handler.
+    pub(crate) fn request() -> Self {
+        let mut set = SigSet::empty();
+        set.add(Signal::SIGTTOU);
+        // Neither can fail for a signal that exists; if it did, the process would not stop, or at once.
+        let _ = set.thread_block();
+        let _ = raise(Signal::SIGTTOU);
+        Self(set)
+    }
+
+    /// Stops the process, unless it was continued since; returns when it is continued.
+    pub(crate) fn carry_out(self) {
+        let _ = self.0.thread_unblock();
+    }
+
+    /// Does not stop.
+    pub(crate) fn cancel(self) {
+        let _ = raise(Signal::SIGCONT);
+        let _ = self.0.thread_unblock();
+    }
 }
 
 /// The job control of a shell.

@@ -8,9 +8,11 @@ mod plan;
 mod report;
 
 pub use args::argv::{spread_lists, verb_first};
+pub use args::attach::AttachArgs;
 pub use args::clock_server::{ClockServerArgs, ClockSourceArg};
 pub use args::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
 pub use args::flags::*;
+pub use args::follow_flags::FollowArgs;
 pub use args::ros_flags::{RequestsSource, RosArgs};
 pub use args::values::{
     Color, CongestionArg, Format, LogLevel, MessageOrder, OnDisconnect, RosDistro, Wire,
@@ -27,5 +29,5 @@ pub use report::findings::{Finding, Findings};
 pub use report::hints::Hints;
 pub use report::info::Info;
 pub use report::remote::{RemoteResult, RemoteStatus};
-pub use report::summary::{Ending, Losses, Summary};
-pub use report::units::{bytes, count, minutes_seconds};
+pub use report::summary::{Ending, FollowedSummary, Losses, Summary};
+pub use report::units::{bytes, count, minutes_seconds, plural};

@@ -1,6 +1,7 @@
 //! Decodes the payload of a message into lines of text, for people who look at a topic.
 //!
-//! [`decode_message`] decodes one message; a [`Decoder`] keeps what it knows about a topic, for many messages. ROS
+//! [`decode_message`] decodes one message; a [`Decoder`] keeps what it knows about a topic, for many messages; a
+//! [`MessageFinder`] finds them in a bag. ROS
 //! messages are decoded with their recorded definition, JSON as it is; everything else is shown as bytes. Payloads and
 //! definitions are not trusted: work and output are bounded by [`Limits`], every declared length is compared with the
 //! bytes that are left, and no text contains characters that a terminal would interpret.
@@ -9,6 +10,7 @@ mod decoded;
 mod decoder;
 mod hex;
 mod json;
+mod message_at;
 mod payload_reader;
 mod ros_message;
 mod skip;
@@ -17,3 +19,4 @@ mod type_layout;
 
 pub use decoded::{Decoded, FieldLine, Limits, PayloadFormat};
 pub use decoder::{Decoder, decode_message};
+pub use message_at::{MessageAt, MessageFinder};

@@ -5,7 +5,7 @@
 
 use super::level::gates::Gates;
 use crate::bag::TopicId;
-use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
+use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 
 /// How fast messages are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -19,11 +19,23 @@ pub enum Pace {
     Follow,
 }
 
-/// A command. Times outside the range are clamped to it or extend it, as stated for each command.
+/// A command. Times outside the range are clamped to it or extend it, as stated for each command. While another clock is
+/// followed ([`Pace::Follow`]), commands that would move or hold playback are refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Play; at the end of the range, from its start again.
     Play,
+    /// Play at this instant of [`Transport::now`](super::Transport::now), as [`Command::Play`] does then. A command that
+    /// plays, pauses or steps before that instant replaces it.
+    PlayAt(Time<Steady>),
+    /// Jump to `from`, as [`Command::Seek`] does, and play from there, up to `until` if it is given, as
+    /// [`Command::PlayUntil`] does. Refused unless playback is paused or at its end.
+    PlayFrom {
+        /// Where to begin.
+        from: Time<Ros>,
+        /// Where to pause; `None`: at the end of the range.
+        until: Option<Time<Ros>>,
+    },
     /// Pause.
     Pause,
     /// Pause if playing, otherwise play.
@@ -32,7 +44,8 @@ pub enum Command {
     SetPace(Pace),
     /// Jump to a time anywhere in the recording; a time outside the range extends it to that edge of the
     /// recording. A time outside the recording leads to that edge; no message follows on a time that lies behind all of
-    /// them in the direction of play.
+    /// them in the direction of play. A time outside a range that [`Command::SetLoop`] has set to loop ends that loop: what
+    /// was played before it is played again.
     Seek(Time<Ros>),
     /// Jump by a span of log time, to the edge of the recording at most; otherwise as [`Command::Seek`].
     SeekBy(Duration),
@@ -56,6 +69,9 @@ pub enum Command {
     SetRange(TimeRange),
     /// Change what happens at the exit edge.
     SetAtEnd(AtEnd),
+    /// Change the range and what happens at the exit edge in one step: no client sees the one without the other. A range
+    /// that is to loop is a loop within what was played before.
+    SetLoop(TimeRange, AtEnd),
     /// Stop publishing a topic. Its messages are still processed, so position and clock do not change.
     Mute(TopicId),
     /// Publish a topic again, beginning with its latched state.
@@ -86,6 +102,21 @@ pub enum State {
 }
 
 impl State {
+    const ALL: [Self; 7] = [
+        Self::Playing,
+        Self::Paused,
+        Self::Starved,
+        Self::Gated,
+        Self::Stalled,
+        Self::Ended,
+        Self::Stopped,
+    ];
+
+    /// The state with this [`State::name`].
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
     /// One word.
     pub const fn name(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@
 //! send [`Command`]s through a [`Transport`] and copy the [`Status`].
 
 mod command;
+mod elsewhere;
 mod level;
 mod machine;
 mod options;
@@ -22,6 +23,7 @@ use crossbeam_channel::{Receiver, Sender};
 use crossbeam_utils::sync::Parker;
 
 pub use command::{Command, Pace, State, Status};
+pub use elsewhere::{Asked, Elsewhere};
 pub use level::followed_clock::{FollowOptions, FollowedClock, LeadMotion, LeadState};
 pub use level::gates::{Gate, GateHandle, Gates};
 pub use level::lead::LeadHandle;
@@ -112,6 +114,12 @@ impl Player {
         };
         let thread = thread::Builder::new().name("player".into()).spawn(run)?;
         Ok(Running { thread, done })
+    }
+
+    /// This process does not play: the player runs in another one, and its recording has this many topics. `status` is
+    /// what is known of it.
+    pub fn elsewhere(self, topics: usize, status: Status) -> Elsewhere {
+        Elsewhere::new(self.transport, self.inbox, topics, status)
     }
 
     fn run<O: Output>(self, mut machine: Machine, mut out: O) -> (Report, O) {

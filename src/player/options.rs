@@ -12,7 +12,8 @@ pub struct ClockOptions {
     pub period: Option<Duration>,
     /// Directly before each message of these topics, with the time at which the message is played.
     pub before: Before,
-    /// Added to every value sent, so that `/clock` can start at another time than the recording.
+    /// Added to log time to get the time of the clock: to every value sent, so that `/clock` can start at another time than the
+    /// recording. Of a clock that is followed, how much later it is than log time.
     pub shift: Duration,
 }
 

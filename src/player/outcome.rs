@@ -67,9 +67,27 @@ pub enum Refusal {
     /// The clock shows the time of the machine, which commands cannot change ([`Control::StopOnly`](super::Control)).
     #[error("the clock shows the time of the machine, which cannot be changed")]
     NotDrivable,
-    /// There are no messages whose times [`Pace::Max`](super::Pace::Max) could show.
-    #[error("a clock without messages has no fastest rate")]
+    /// The player runs in another process, and did not carry it out: it refused it, or did not answer.
+    #[error("the player did not carry it out")]
+    Elsewhere,
+    /// There are no messages to step to, or whose times [`Pace::Max`](super::Pace::Max) could show.
+    #[error("a clock without messages has no steps and no fastest rate")]
     NoMessages,
+    /// Playback follows another clock ([`Pace::Follow`](super::Pace::Follow)), whose position, rate, pauses and jumps are its own.
+    #[error("playback follows another clock, which alone moves it")]
+    Following,
+}
+
+impl Refusal {
+    /// In words, with the name of the clock that is followed.
+    pub fn in_words(self, followed: Option<&str>) -> String {
+        match (self, followed) {
+            (Self::Following, Some(clock)) => {
+                format!("playback follows {clock}, which alone moves it")
+            }
+            _ => self.to_string(),
+        }
+    }
 }
 
 /// The answer to a command.

@@ -93,6 +93,24 @@ impl Segment {
         }
     }
 
+    /// The same with a generation and a motion that another process tells. A position outside of the range is clamped.
+    #[must_use]
+    pub fn told(self, generation: u64, motion: Motion) -> Self {
+        let clamp = |time| self.range.clamp(time);
+        let motion = match motion {
+            Motion::Held(at) => Motion::Held(clamp(at)),
+            Motion::Rolling { from, since } => Motion::Rolling {
+                from: clamp(from),
+                since,
+            },
+        };
+        Self {
+            generation,
+            motion,
+            ..self
+        }
+    }
+
     /// Counts the jumps: a consumer that sees another number drops what it has stored.
     pub const fn generation(self) -> u64 {
         self.generation

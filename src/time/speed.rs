@@ -13,8 +13,16 @@ pub struct Speed(NonZeroI32);
 
 /// A playback factor that is not a valid [`Speed`].
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("rate {0} is not between 0.001 and 1000 (or −0.001 and −1000 to play backwards)")]
+#[error("rate {0}")]
 pub struct InvalidSpeed(String);
+
+const ALLOWED: &str = "between 0.001 and 1000 (or −0.001 and −1000 to play backwards)";
+
+impl InvalidSpeed {
+    fn not_within(factor: f64) -> Self {
+        Self(format!("{factor} is not {ALLOWED}"))
+    }
+}
 
 impl Speed {
     /// As recorded, forwards.
@@ -28,7 +36,7 @@ impl Speed {
     /// # Errors
     /// If it is not within ±0.001 … ±1000, both ends included.
     pub fn from_millionths(millionths: i32) -> Result<Self, InvalidSpeed> {
-        let refuse = || InvalidSpeed((f64::from(millionths) / f64::from(Self::ONE)).to_string());
+        let refuse = || InvalidSpeed::not_within(f64::from(millionths) / f64::from(Self::ONE));
         if !(Self::LEAST..=Self::MOST).contains(&millionths.saturating_abs()) {
             return Err(refuse());
         }
@@ -51,10 +59,10 @@ impl Speed {
         let millionths = (factor * f64::from(Self::ONE)).round();
         let most = f64::from(Self::MOST);
         if !(-most..=most).contains(&millionths) {
-            return Err(InvalidSpeed(factor.to_string()));
+            return Err(InvalidSpeed::not_within(factor));
         }
         #[expect(clippy::cast_possible_truncation, reason = "range checked above")]
-        Self::from_millionths(millionths as i32)
+        Self::from_millionths(millionths as i32).map_err(|_| InvalidSpeed::not_within(factor))
     }
 
     /// The factor in millionths.
@@ -98,7 +106,7 @@ impl FromStr for Speed {
         let factor: f64 = text
             .trim()
             .parse()
-            .map_err(|_| InvalidSpeed(format!("`{text}`")))?;
+            .map_err(|_| InvalidSpeed(format!("`{text}` is not a number {ALLOWED}")))?;
         Self::from_f64(factor)
     }
 }
@@ -148,10 +156,14 @@ mod tests {
 
     #[test]
     fn the_error_shows_what_was_given_and_what_is_allowed() {
-        let error = "0".parse::<Speed>().unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "rate 0 is not between 0.001 and 1000 (or −0.001 and −1000 to play backwards)"
-        );
+        let allowed = "between 0.001 and 1000 (or −0.001 and −1000 to play backwards)";
+        for (text, expected) in [
+            ("0", format!("rate 0 is not {allowed}")),
+            ("1e-9", format!("rate 0.000000001 is not {allowed}")),
+            ("-2000", format!("rate -2000 is not {allowed}")),
+            ("0.5x", format!("rate `0.5x` is not a number {allowed}")),
+        ] {
+            assert_eq!(text.parse::<Speed>().unwrap_err().to_string(), expected);
+        }
     }
 }

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use super::update::Event;
-use crate::bag::{Bag, Direction, Selection, StartAt, TopicId, step_back};
-use crate::decode::{Decoder, Limits};
+use crate::bag::{Bag, TopicId, step_back};
+use crate::decode::{MessageAt, MessageFinder};
 use crate::time::{Ros, Time, TimeRange};
 use crate::tui::model::lane::Lane;
-use crate::tui::model::layers::{LookupOutcome, LookupResult};
+use crate::tui::model::layers::LookupResult;
 
 /// The most parts of a density: more than screens have columns.
 const MAX_PARTS: usize = 480;
@@ -27,21 +27,15 @@ const MAX_PARTS_OF_ALL: usize = 1 << 21;
 /// The shortest interval between reports of a growing density: with hundreds of topics one is megabytes.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How many bytes the search for a message may hold open, besides the chunk that it opens.
-const MAX_OPEN_BYTES: u64 = 16 << 20;
-
-/// Arrays of up to nine elements are shown in full: matrices of three by three.
-const LIMITS: Limits = Limits {
-    elements: 9,
-    ..Limits::SCREENS
-};
-
 /// Receives the answers, as events.
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
-#[derive(Clone, Copy, Debug)]
-enum LookupRequest {
+/// What the screen asks for. Of each kind only the newest request matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LookupRequest {
+    /// The density of a range; answered by [`Event::Lane`], several times while it becomes known.
     Outline(TimeRange),
+    /// The message of a topic at or before a time; answered by [`Event::Lookup`].
     Message(TopicId, Time<Ros>),
 }
 
@@ -65,6 +59,11 @@ impl Lookup {
         Ok(Self { requests: send })
     }
 
+    /// Sends the requests to somebody else, who answers with events.
+    pub fn to(requests: Sender<LookupRequest>) -> Self {
+        Self { requests }
+    }
+
     /// Requests the density of a range.
     pub fn outline(&self, range: TimeRange) {
         self.send(LookupRequest::Outline(range));
@@ -86,7 +85,7 @@ struct PendingRequests<'a> {
     bag: &'a Bag,
     requests: &'a Receiver<LookupRequest>,
     sink: &'a EventSink,
-    decoder: Option<(TopicId, Decoder)>,
+    finder: Option<MessageFinder>,
     outline: Option<TimeRange>,
     message: Option<(TopicId, Time<Ros>)>,
     is_over: bool,
@@ -98,7 +97,7 @@ fn run(bag: &Bag, requests: &Receiver<LookupRequest>, sink: &EventSink) {
         bag,
         requests,
         sink,
-        decoder: None,
+        finder: None,
         outline: None,
         message: None,
         is_over: false,
@@ -135,17 +134,17 @@ impl PendingRequests<'_> {
     fn answer_messages(&mut self) -> bool {
         self.receive();
         while let Some((topic, at)) = self.message.take().filter(|_| !self.is_over) {
-            let mut decoder = self.decoder.take();
-            let bag = self.bag;
+            let finder = self.finder.take();
+            let mut finder = finder.unwrap_or_else(|| MessageFinder::new(self.bag.clone()));
             let mut is_wanted = || {
                 self.receive();
                 !self.is_over && self.message.is_none()
             };
-            let read = || find_message(bag, topic, at, &mut decoder, &mut is_wanted);
+            let read = || finder.find(topic, at, &mut is_wanted);
             let outcome = catch_unwind(AssertUnwindSafe(read));
-            self.decoder = decoder;
-            let outcome = outcome
-                .unwrap_or_else(|_| LookupOutcome::Damaged("an error in this program".into()));
+            self.finder = Some(finder);
+            let outcome =
+                outcome.unwrap_or_else(|_| MessageAt::Damaged("an error in this program".into()));
             // A cancelled search may have found nothing, or the wrong message.
             self.receive();
             if !self.is_over && self.message.is_none() {
@@ -197,56 +196,9 @@ fn now() -> Instant {
     Instant::now()
 }
 
-fn find_message(
-    bag: &Bag,
-    topic: TopicId,
-    at: Time<Ros>,
-    decoder: &mut Option<(TopicId, Decoder)>,
-    is_wanted: &mut dyn FnMut() -> bool,
-) -> LookupOutcome {
-    let only = Selection::of([topic], bag);
-    let cursor = bag.cursor(&only, StartAt::At(at), Direction::Reverse);
-    let message = match cursor.holding(MAX_OPEN_BYTES).next_while(is_wanted) {
-        None => return LookupOutcome::NoMessage,
-        Some(Err(damage)) => return LookupOutcome::Damaged(damage.to_string()),
-        Some(Ok(message)) => message,
-    };
-    if decoder.as_ref().is_none_or(|(of, _)| *of != topic) {
-        let known = bag.topics().get(topic.index());
-        *decoder = known.map(|known| (topic, Decoder::new(known)));
-    }
-    let Some((_, decoder)) = decoder else {
-        return LookupOutcome::NoMessage;
-    };
-    LookupOutcome::Message {
-        log_time: message.log_time,
-        publish_time: message.publish_time,
-        bytes: message.payload.len(),
-        decoded: decoder.decode(&message.payload, LIMITS),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_search_ends_when_its_message_is_no_longer_wanted() {
-        let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
-        let bag = Bag::open(&[demo]).unwrap();
-        let end = bag.range().unwrap().stop();
-        // The search asks before each chunk; the last chunk has such a message.
-        for patience in [0, 1] {
-            let mut asked = 0;
-            let mut is_wanted = || {
-                asked += 1;
-                asked <= patience
-            };
-            let outcome = find_message(&bag, TopicId(2), end, &mut None, &mut is_wanted);
-            assert_eq!(outcome == LookupOutcome::NoMessage, patience == 0);
-            assert_eq!(asked, 1);
-        }
-    }
 
     #[test]
     fn the_density_of_many_topics_has_fewer_parts() {

@@ -8,12 +8,12 @@ use std::io;
 use jiff::Timestamp;
 use rustix::process::Signal;
 
-use super::lookup::{EventSink, Lookup};
+use super::lookup::Lookup;
 use super::model::Model;
 use super::outbox::{FRAME, Outbox};
 use super::terminal::Terminal;
 use super::update::Event;
-use crate::bag::{Bag, Reach, TopicId};
+use crate::bag::{Reach, TopicId};
 use crate::marks::Mark;
 use crate::player::{Outcome, Refusal, Short, Transport};
 use crate::time::{Duration, Ros, Steady, Time};
@@ -59,17 +59,15 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// A screen on `terminal`; results of look-ups come back through `sink` as events.
+    /// A screen on `terminal`. What `lookup` finds comes back as events.
     pub fn new(
         mut model: Model,
         terminal: Terminal,
         transport: Transport,
         reach: Reach,
-        bag: Bag,
-        sink: EventSink,
+        lookup: Lookup,
     ) -> io::Result<Self> {
         let recording = model.facts.recording;
-        let lookup = Lookup::start(bag, sink)?;
         lookup.outline(recording);
         model.size = terminal.size()?;
         Ok(Self {
@@ -194,11 +192,15 @@ impl Screen {
         for outcome in self.outbox.outcomes() {
             log_outcome(outcome);
         }
+        // A requested change is shown at once; the player's older state does not undo it.
+        let is_settled = self.outbox.is_settled();
         let status = self.transport.status();
         let counts = self.transport.topic_counts();
-        // A requested change is shown at once; the player's older state does not undo it.
-        if self.outbox.is_settled() {
+        if is_settled {
             self.model.set_muted(|topic| self.transport.is_muted(topic));
+            if let Some(status) = status {
+                self.model.adopt_loop(status.segment);
+            }
         }
         self.model.set_look_up(self.reach.looking_up());
         self.model
@@ -293,7 +295,9 @@ fn log_outcome(outcome: Outcome) {
             | Refusal::UnknownTopic
             | Refusal::Replaced
             | Refusal::NotDrivable
-            | Refusal::NoMessages,
+            | Refusal::Elsewhere
+            | Refusal::NoMessages
+            | Refusal::Following,
         )
         | Outcome::Done
         | Outcome::Landed(_) => {}

@@ -21,6 +21,7 @@ pub use clock::follow::{ClockSource, Follow};
 pub use clock::payload::{ClockBytes, decode_clock, encode_clock};
 pub use clock::state_message::{ClockMotion, ClockStateMessage};
 pub use clock::state_topic::StateTopic;
+pub use clock::watch::{ClockServer, ClockTick, ClockWatch};
 pub use dialect::check_cdr::{CdrError, check_cdr};
 
 pub use dialect::adapt::{Adapted, Samples, adapt, latched_depth};
@@ -37,10 +38,15 @@ pub use rmw_zenoh::graph::Graph;
 pub use rmw_zenoh::names::topic_key;
 pub use rmw_zenoh::qos_chunk::{decode_qos, encode_qos};
 pub use rmw_zenoh::token::{Endpoint, EntityKind, QueueDepth, Token};
+pub use services::client::attached::{Attached, News};
 pub use services::client::caller::{CallError, ServiceClient};
 pub use services::client::player::{FoundPlayer, PlayerClient, RequestError};
+pub use services::client::remote_recording::{RemoteRecording, RemoteTopic};
 pub use services::node::feed::{LogLine, NodeFeed, PlayedFile, Severity, SplitWatch};
 pub use services::node::parameters::NodeParameter;
 pub use services::node::served::{NodeDescription, ServedNode};
-pub use services::server::served::{ServedPlayer, Services};
+pub use services::server::served::{PlayerServices, ServedPlayer, Services};
+pub use services::server::timeline::{
+    FoundText, KnownDensity, ServedTimeline, ServedTopic, TimelineSource,
+};
 pub use session::Session;

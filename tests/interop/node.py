@@ -119,14 +119,14 @@ class Node:
         self.shown: int | None = None
         self.tokens: set[str] = set()
         self._arrived = threading.Condition()
-        self._session = session(port)
+        self.session = session(port)
         self._entities = []
         self._joined = 0
         # Called on the same thread as those of samples, so that tokens from before a sample are known before it.
         seen = zenoh.handlers.Callback(self._seen, indirect=False)
-        liveliness = self._session.liveliness()
+        liveliness = self.session.liveliness()
         self._entities.append(liveliness.declare_subscriber("@ros2_lv/0/**", seen, history=True))
-        self._declare(f"@ros2_lv/0/{self._session.info.zid()}/0/0/NN/%/%/interop")
+        self._declare(f"@ros2_lv/0/{self.session.info.zid()}/0/0/NN/%/%/interop")
         for topic in topics:
             self.join(topic)
 
@@ -134,10 +134,10 @@ class Node:
         """Subscribes to one more topic, first the data, then the token: as rmw_zenoh does."""
         self._subscribe(topic)
         self._joined += 1
-        self._declare(token(str(self._session.info.zid()), self._joined, topic))
+        self._declare(token(str(self.session.info.zid()), self._joined, topic))
 
     def _declare(self, key: str) -> None:
-        self._entities.append(self._session.liveliness().declare_token(key))
+        self._entities.append(self.session.liveliness().declare_token(key))
 
     def _subscribe(self, topic: Topic) -> None:
         def record(sample: zenoh.Sample) -> None:
@@ -158,7 +158,7 @@ class Node:
         # A direct callback runs on the link's own thread: that keeps the order between topics.
         handler = zenoh.handlers.Callback(record, indirect=False)
         key = f"0/{topic.name.strip('/')}/{topic.dds_type}/*"
-        self._entities.append(self._session.declare_subscriber(key, handler))
+        self._entities.append(self.session.declare_subscriber(key, handler))
 
     def arrived(self, sample: Sample) -> None:
         with self._arrived:
@@ -212,7 +212,7 @@ class Node:
         return time_ns is None or (self.shown is not None and self.shown >= time_ns)
 
     def close(self) -> None:
-        self._session.close()
+        self.session.close()
 
     def __enter__(self):
         return self

@@ -84,9 +84,12 @@ class Player:
     def finish(self, timeout: float) -> dict:
         """Waits for a successful end; returns the summary."""
         assert self.exit_code(timeout) == 0, self.stderr()
-        summary = json.loads(self.stdout())
+        summary = self.summary()
         assert summary["ended"] == "end"
         return summary
+
+    def summary(self) -> dict:
+        return json.loads(self.stdout())
 
     def exit_code(self, timeout: float) -> int:
         try:

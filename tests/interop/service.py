@@ -49,6 +49,16 @@ STOP = rosbag2("Stop", "668ca94eac65895275ec6d59de0206e522deebe199d9978ffc5ddbaa
 STOP_CODE = rosbag2("Stop", "850e221df0c7d2a552842c2712987c33efd9e469699861782ed62fb319ccb536")
 
 
+def bagplay(name: str, digits: str) -> ServiceType:
+    return ServiceType(f"bagplay_interfaces/srv/{name}", digits)
+
+
+GET_STATUS = bagplay("GetStatus", "2d80bd3c6942f232462d10e3d3e14a71fd3088014395306bf3621c54915c5b86")
+SET_MUTED = bagplay("SetMuted", "bcf6922f232b1d7b92c4b4c421146436cc2afbf4e9747e620888437d8463da37")
+GET_MARKS = bagplay("GetMarks", "355a8612617c1ba700d0c190cad6a5a92eafa051033a79e8d90a1f742b9bfc09")
+SET_MARK = bagplay("SetMark", "72ee5d69a96d32910bb53bb5e8a8222239f93d08b4221752df5dcdb19dc411a1")
+
+
 def stamp(nanos: int) -> bytes:
     sec, nanosec = divmod(nanos, 1_000_000_000)
     return struct.pack("<iI", sec, nanosec)
@@ -124,8 +134,7 @@ class PlayerClient:
         self._empty("resume", RESUME)
 
     def resume_at(self, time: int = 0, mode: int = 0, topic: str = "") -> tuple[int, str]:
-        text = topic.encode() + b"\0"
-        request = stamp(time) + struct.pack("<iI", mode, len(text)) + text
+        request = stamp(time) + struct.pack("<i", mode) + string(topic)
         return verdict(self.client("resume", RESUME_AT).call(request))
 
     def toggle_paused(self) -> None:
@@ -154,11 +163,61 @@ class PlayerClient:
     def seek(self, time: int) -> bool:
         return self._bool("seek", SEEK, stamp(time))
 
+    def closed_gates(self) -> list[str]:
+        """What playback waits for."""
+        body = self.client("get_status", GET_STATUS).call()
+        _, at = text(body, 5 * len(stamp(0)))
+        at += -at % 4
+        [count] = struct.unpack_from("<I", body, at)
+        at, gates = at + 4, []
+        for _ in range(count):
+            gate, at = text(body, at)
+            gates.append(gate)
+        return gates
+
     def stop(self) -> None:
         self._empty("stop", STOP)
 
     def stop_code(self) -> tuple[int, str]:
         return verdict(self.client("stop", STOP_CODE).call())
+
+    def set_muted(self, topic: str, muted: bool) -> tuple[bool, str]:
+        return done(self.client("set_muted", SET_MUTED).call(string(topic) + bytes([muted])))
+
+    def set_mark(self, time: int, name: str = "", removed: bool = False) -> tuple[bool, str]:
+        request = stamp(time) + string(name) + bytes([removed])
+        return done(self.client("set_mark", SET_MARK).call(request))
+
+    def marks(self) -> list[tuple[int, str]]:
+        body = self.client("get_marks", GET_MARKS).call()
+        [count], at, marks = struct.unpack_from("<I", body), 4, []
+        for _ in range(count):
+            at += -at % 4
+            sec, nanosec = struct.unpack_from("<iI", body, at)
+            name, at = text(body, at + 8)
+            marks.append((sec * 1_000_000_000 + nanosec, name))
+        assert text(body, at) == ("", len(body))
+        return marks
+
+
+def string(value: str) -> bytes:
+    data = value.encode() + b"\0"
+    return struct.pack("<I", len(data)) + data
+
+
+def text(body: bytes, at: int) -> tuple[str, int]:
+    """A string after padding at this place, and the place after it."""
+    at += -at % 4
+    [length] = struct.unpack_from("<I", body, at)
+    end = at + 4 + length
+    assert body[end - 1] == 0
+    return body[at + 4 : end - 1].decode(), end
+
+
+def done(body: bytes) -> tuple[bool, str]:
+    message, end = text(body, 1)
+    assert body[0] in (0, 1) and len(body) == end
+    return body[0] == 1, message
 
 
 def verdict(body: bytes) -> tuple[int, str]:

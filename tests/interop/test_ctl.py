@@ -61,6 +61,10 @@ class OtherPlayer:
         token = f"@ros2_lv/0/{self._session.info.zid()}/0/{self._number}/SS/%/%/rosbag2_player/{mangled}/{type.dds}/{type.hash}/::,10:,:,:,,"
         self._entities.append(self._session.liveliness().declare_token(token))
 
+    def leave(self) -> None:
+        for entity in reversed(self._entities):
+            entity.undeclare()
+
     def _pause(self, is_paused: bool) -> bytes:
         self.is_paused = is_paused
         return b"\0"
@@ -80,10 +84,14 @@ def other():
         yield OtherPlayer(session), port
 
 
+def command(port: int, *arguments: str) -> list[str]:
+    words = [BINARY, "ctl", *arguments, "--connect", f"tcp/127.0.0.1:{port}", "--format", "json"]
+    return [str(word) for word in words]
+
+
 def ctl(port: int, *arguments: str) -> tuple[int, dict, str]:
-    command = [BINARY, "ctl", *arguments, "--connect", f"tcp/127.0.0.1:{port}", "--format", "json"]
     done = subprocess.run(
-        [str(part) for part in command],
+        command(port, *arguments),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -120,9 +128,34 @@ def test_what_it_refuses_or_cannot_do_ends_with_1(other):
         (("seek", "+5"), "absolute time"),
         (("step", "-1"), "has no service step"),
         (("loop", "on"), "has no service set_loop"),
-        (("status", "--watch"), "has no service get_status"),
         (("burst", "3"), "not paused"),
     ):
         code, _, error = ctl(port, *arguments)
         assert code == 1 and reason in error, (arguments, code, error)
     assert player.rate == 1.0
+
+
+def test_it_is_watched_until_it_leaves(other):
+    player, port = other
+    watch = subprocess.Popen(
+        command(port, "status", "--watch"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    try:
+        state = lambda: {key: value for key, value in json.loads(watch.stdout.readline()).items() if key in ("paused", "rate")}
+        assert state() == {"paused": False, "rate": 1.0}
+        player.rate = 0.5
+        assert state() == {"paused": False, "rate": 0.5}
+        player.is_paused = True
+        assert state() == {"paused": True, "rate": 0.5}
+        player.leave()
+        _, error = watch.communicate(timeout=60)
+        assert watch.returncode == 0, error
+        assert error.count("is asked 20 times a second") == 1
+    finally:
+        watch.kill()
+        watch.wait()

@@ -339,7 +339,7 @@ def test_warnings_appear_on_rosout_also_for_late_joiners(demo, tmp_path):
         [reply] = list(client.send(HEADER + b"\1"))
         # No values.
         assert reply.ok.payload.to_bytes() == HEADER + bytes(4)
-        words = "a request to get_parameters cannot be read"
+        words = f"a request to get_parameters from client {client.gid.hex('.')} cannot be read"
         player.wait_for_log(words)
         prefix = "warning: "
         lines = player.stderr().splitlines()

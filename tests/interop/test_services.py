@@ -10,8 +10,8 @@ import pytest
 from node import CLOCK, Node, session
 from player import Player
 from service import EMPTY, HEADER, IS_PAUSED, PAUSE, SEEK, SET_RATE, PlayerClient
+from strings import SECOND, START, string_topic, write_strings
 
-SECOND = 1_000_000_000
 TOPIC = "/odom"
 
 
@@ -205,10 +205,9 @@ def test_stop_ends_the_run(driven, state):
 def test_calls_act_at_once_in_a_gap_of_ten_minutes(tmp_path):
     """Nothing is due for ten minutes; a rate, a pause and a jump take effect at once."""
     path = tmp_path / "gap.mcap"
-    write_gap(path, 600 * SECOND)
+    write_strings(path, [("/gap", 0, "x"), ("/gap", 600 * SECOND, "x")])
     with Player(path, "--clock", "100", "--wait-for-subscribers", "/gap") as player:
-        topic = gap_topic()
-        with Node(player.port, [CLOCK, topic]) as node, session(player.port) as opened:
+        with Node(player.port, [CLOCK, string_topic("/gap")]) as node, session(player.port) as opened:
             services = PlayerClient(opened)
             node.wait_for(lambda node: node.counts["/gap"] == 1, timeout=30)
             services.pause()
@@ -217,35 +216,51 @@ def test_calls_act_at_once_in_a_gap_of_ten_minutes(tmp_path):
             shown = node.shown
             node.wait_for(lambda node: node.counts[CLOCK.name] >= held + 30, timeout=30)
             assert node.shown == shown
-            assert services.seek(GAP_START + 300 * SECOND)
-            node.wait_for(lambda node: node.shown == GAP_START + 300 * SECOND, timeout=30)
+            assert services.seek(START + 300 * SECOND)
+            node.wait_for(lambda node: node.shown == START + 300 * SECOND, timeout=30)
             assert services.set_rate(1000)
             services.resume()
             player.finish(timeout=30)
             assert node.counts["/gap"] == 2
 
 
-GAP_START = 1_700_000_000 * SECOND
+def test_a_muted_topic_is_not_published(driven):
+    with driven("--start-paused") as player:
+        number = len(player.times)
+        assert player.set_muted(TOPIC, True) == (True, "")
+        assert not player.play_next()
+        assert player.burst(0) == 0
+        assert player.set_muted(TOPIC, False) == (True, "")
+        assert player.seek(player.times[0])
+        assert player.burst(0) == number
+        assert player.places(number) == list(range(number))
+        assert player.set_muted("/imu", True) == (False, "/imu is not played")
 
 
-def gap_topic():
-    from recording import Topic
-
-    digits = "df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"
-    return Topic("/gap", "std_msgs/msg/String", "string data", f"RIHS01_{digits}", "")
-
-
-def write_gap(path, gap: int) -> None:
-    from mcap.writer import Writer
-
-    with path.open("wb") as file:
-        writer = Writer(file)
-        writer.start(profile="ros2")
-        schema = writer.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
-        channel = writer.register_channel("/gap", "cdr", schema)
-        for at in (GAP_START, GAP_START + gap):
-            writer.add_message(channel, at, HEADER + b"\2\0\0\0x\0", at)
-        writer.finish()
+def test_marks_are_those_of_the_file_beside_the_recording(demo, tmp_path):
+    recording = tmp_path / "drive.mcap"
+    recording.write_bytes(demo.path.read_bytes())
+    beside = tmp_path / "drive.mcap.marks.yaml"
+    at = [demo.start + second * SECOND + 1 for second in range(4)]
+    beside.write_text(f"marks:\n  - time_ns: {at[1]}\n    name: begin\n")
+    # The times of all services are those of the clock.
+    shift = 5000 * SECOND - demo.start
+    arguments = ["--start-paused", "--clock", "--clock-start", "5000"]
+    with Player(recording, *arguments) as process, session(process.port) as opened:
+        player = PlayerClient(opened)
+        assert player.marks() == [(at[1] + shift, "begin")]
+        assert player.set_mark(at[0] + shift) == (True, "")
+        assert player.set_mark(at[3] + shift, "gr\u00fcn") == (True, "")
+        assert player.set_mark(at[3] + shift, "end") == (True, "")
+        assert player.set_mark(at[1] + shift, removed=True) == (True, "")
+        assert player.marks() == [(at[0] + shift, ""), (at[3] + shift, "end")]
+        for time, name in ((at[2] + shift, "two\nlines"), (at[2] + shift, "x" * 257)):
+            success, message = player.set_mark(time, name)
+            assert not success and message
+        process.interrupt()
+        process.exit_code(timeout=30)
+    kept = [line.split(": ")[1] for line in beside.read_text().splitlines() if "time_ns: " in line]
+    assert kept == [str(at[0]), str(at[3])]
 
 
 def test_requests_that_cannot_be_read_are_answered_and_reported_once(driven):
@@ -262,7 +277,8 @@ def test_requests_that_cannot_be_read_are_answered_and_reported_once(driven):
             [reply] = list(seek.send(HEADER + b"\0" * 8, attachment))
             assert reply.ok.payload.to_bytes() in (HEADER + b"\0", HEADER + b"\1")
         assert player.is_paused()
-        assert player.player.stderr().count("a request to seek cannot be read") == 1
+        words = f"a request to seek from client {seek.gid.hex('.')} cannot be read"
+        assert player.player.stderr().count(words) == 1
 
 
 def test_clients_of_any_release_are_answered(driven):

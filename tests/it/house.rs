@@ -15,7 +15,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("ros", &["untrusted"]),
     ("marks", &["time", "untrusted"]),
     ("bag", &["time", "ros", "untrusted"]),
-    ("decode", &["bag", "ros", "untrusted"]),
+    ("decode", &["time", "bag", "ros", "untrusted"]),
     ("output", &["bag", "time"]),
     ("player", &["time", "bag", "output"]),
     (

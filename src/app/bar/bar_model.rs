@@ -2,36 +2,27 @@
 
 use bagplay::bag::{Bag, TopicId};
 use bagplay::cli::{PlayArgs, Unreadable, When};
-use bagplay::marks::Marks;
+use bagplay::marks::Mark;
 use bagplay::time::{AtEnd, Ros, Time, TimeRange};
-use bagplay::tui::{AbLoop, Appearance, Event, Facts, Model, Size, Subscribers, TopicRow};
+use bagplay::tui::{
+    AbLoop, Appearance, Event, Facts, Followed, Model, Size, Subscribers, TopicRow,
+};
 use jiff::tz::TimeZone;
 
+use crate::app::network::clock_words;
 use crate::app::supervise::Run;
+use crate::app::supervise::followed::FollowedView;
 
 /// The present subscribers of each topic.
 pub(crate) fn subscribers(run: &Run<'_>, bag: &Bag) -> Event {
-    let mut subscribers = Subscribers {
-        topics: vec![None; bag.topics().len()],
-        clock: run
-            .network
-            .clock_followers()
-            .filter(|_| run.plan.options.clock.is_served()),
-    };
-    for topic in run.network.topics() {
-        // Plain subscribers cannot be counted: there are some or none.
-        let count = if topic.qos.is_some() {
-            topic.subscribers
-        } else {
-            usize::from(topic.has_match)
-        };
-        for id in topic.ids {
-            if let Some(slot) = subscribers.topics.get_mut(id.index()) {
-                *slot = Some(count);
-            }
-        }
-    }
-    Event::Subscribers(subscribers)
+    let (topics, clock) = run.network.subscriber_counts(bag.topics().len()).get();
+    Event::Subscribers(Subscribers { topics, clock })
+}
+
+/// What the clock does that is followed.
+pub(crate) fn followed(run: &Run<'_>) -> Option<Event> {
+    let FollowedView { topic, motion } = run.followed.as_ref()?.view();
+    Some(Event::Followed(Followed { topic, motion }))
 }
 
 /// The model before any event.
@@ -40,7 +31,7 @@ pub(crate) fn model(
     args: &PlayArgs,
     bag: &Bag,
     appearance: Appearance,
-    marks: Option<&Marks>,
+    marks: Vec<Mark>,
 ) -> Model {
     let options = &run.plan.options;
     let is_looped = options.at_end == AtEnd::Loop;
@@ -52,8 +43,9 @@ pub(crate) fn model(
         } else {
             options.range
         },
+        is_elsewhere: false,
         clock_shift: options.clock.shift,
-        clock: clock(run, args),
+        clock: clock_words(run.plan, args.clock.clock),
         topics: bag.topics().to_vec(),
         parse_time,
         zone: TimeZone::system(),
@@ -63,7 +55,6 @@ pub(crate) fn model(
     } else {
         AbLoop::None
     };
-    let marks = marks.map_or_else(Vec::new, |marks| marks.list().to_vec());
     // Drawing asks the terminal for its size.
     let size = Size {
         width: 80,
@@ -71,15 +62,6 @@ pub(crate) fn model(
     };
     Model::new(facts, appearance, rows(run, bag), marks, size)
         .with_loop(ab_loop, is_looped && !is_part_looped)
-}
-
-/// How the clock is served, in a word or two.
-fn clock(run: &Run<'_>, args: &PlayArgs) -> Option<String> {
-    let clock = &run.plan.options.clock;
-    let hz = args.clock.clock.map(|hz| format!("{hz} Hz"));
-    clock
-        .is_served()
-        .then(|| hz.unwrap_or_else(|| "by message".into()))
 }
 
 /// The topics that are played, then those that are not.
@@ -114,7 +96,7 @@ fn rows(run: &Run<'_>, bag: &Bag) -> Vec<TopicRow> {
     rows
 }
 
-fn parse_time(text: &str, range: TimeRange) -> Result<Time<Ros>, String> {
+pub(crate) fn parse_time(text: &str, range: TimeRange) -> Result<Time<Ros>, String> {
     let when: When = text
         .parse()
         .map_err(|error: Unreadable| error.to_string())?;

@@ -2,9 +2,17 @@
 //! signals, and sleeps until one of them arrives or a frame is due.
 
 #[cfg(feature = "tui")]
+pub(crate) mod attached_run;
+#[cfg(feature = "tui")]
 pub(crate) mod bar_model;
 #[cfg(feature = "tui")]
-pub(crate) mod mark_writer;
+pub(crate) mod host;
+#[cfg(feature = "tui")]
+pub(crate) mod local_run;
+#[cfg(feature = "tui")]
+pub(crate) mod remote_lookup;
+#[cfg(feature = "tui")]
+pub(crate) mod remote_model;
 #[cfg(feature = "tui")]
 pub(crate) mod settings;
 
@@ -14,25 +22,25 @@ use std::time::Duration;
 use anyhow::Context;
 use bagplay::bag::{Bag, Reach};
 use bagplay::cli::{Color, Exit, OutputArgs, PlayArgs, ScreenArgs};
-use bagplay::marks::Marks;
 use bagplay::player::Running;
 use bagplay::tui;
 use bagplay::tui::{
-    Appearance, Config, Event, Glyphs, LogLine, Screen, ScreenRequest, Severity, Terminal,
-    ThemeName,
+    Appearance, Config, Event, EventSink, Glyphs, LogLine, Lookup, Model, Screen, ScreenRequest,
+    Severity, Terminal, ThemeName,
 };
 use bagplay::untrusted::Foreign;
 use bagplay::wire::WireEvent;
 use crossbeam_channel::{Receiver, Sender, after, bounded, never, select};
-use jiff::Timestamp;
 use tracing::Level;
 
 use super::failure::{Failure, OrExit};
-use super::log::LogRecord;
-use super::signals::{Job, Jobs};
-use super::supervise::{Ended, Run, Supervisor};
+use super::log::{LogRecord, LogTarget};
+use super::network::mark_book::MarkBook;
+use super::signals::{Job, Jobs, PendingStop};
+use super::supervise::{Ended, Run};
 use super::{dirs, log, signals};
-use mark_writer::MarkWriter;
+use host::Host;
+use local_run::LocalRun;
 
 /// How many events may wait for the screen; log lines beyond that are missing from the event log.
 const WAITING: usize = 1024;
@@ -50,8 +58,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) struct Setup {
     args: PlayArgs,
     appearance: Appearance,
-    /// `None` if the existing file of marks cannot be read: then it is not changed.
-    marks: Option<Marks>,
 }
 
 /// Decides whether the bar is shown, and its settings: on request, or on a terminal outside of CI.
@@ -67,18 +73,22 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
         }
         return Ok(None);
     }
+    Ok(Some(Setup {
+        args: args.clone(),
+        appearance: appearance(ascii, output)?,
+    }))
+}
+
+/// How the bar looks, by the settings of the user.
+pub(crate) fn appearance(ascii: bool, output: &OutputArgs) -> Result<Appearance, Failure> {
     let config = config()?;
-    let marks = Marks::read(&args.bags, dirs::state().as_deref());
-    if let Err(error) = &marks {
-        tracing::warn!("there are no marks, and none are kept: {error}");
-    }
     let background = std::env::var("COLORFGBG").ok();
     let theme = if is_plain(output) {
         ThemeName::None
     } else {
         config.theme
     };
-    let appearance = Appearance {
+    Ok(Appearance {
         bindings: config.bindings,
         glyphs: if ascii || config.ascii || is_plain_text() {
             Glyphs::ASCII
@@ -87,13 +97,7 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
         },
         theme: theme.theme(background.as_deref()),
         time_format: config.time_format,
-    };
-    let marks = marks.ok();
-    Ok(Some(Setup {
-        args: args.clone(),
-        appearance,
-        marks,
-    }))
+    })
 }
 
 /// Whether the locale explicitly allows nothing but ASCII.
@@ -129,128 +133,159 @@ pub(crate) fn watch<O>(
     running: &Running<O>,
     bag: &Bag,
     reach: Reach,
-    setup: Setup,
+    marks: &Arc<MarkBook>,
+    Setup { args, appearance }: Setup,
 ) -> Result<Ended, Failure> {
-    let (told, news) = bounded(WAITING);
+    let known = marks.list().unwrap_or_else(|error| {
+        tracing::warn!("there are no marks, and none are kept: {error}");
+        Vec::new()
+    });
     let name = bag.files().first().map(|file| file.name.last_part());
-    let name = Foreign::text(name.unwrap_or_default()).to_string();
+    let model = bar_model::model(run, &args, bag, appearance, known);
+    let mut host = LocalRun::new(run, running, bag, marks);
+    let shown = show(
+        &mut host,
+        run.log_target,
+        name.unwrap_or_default(),
+        |events| {
+            let changed = EventSink::clone(&events);
+            marks.watch(move |marks| changed(Event::Marks(marks)));
+            let lookup = Lookup::start(bag.clone(), events)?;
+            Ok(Shown {
+                model,
+                reach,
+                lookup,
+            })
+        },
+    );
+    shown.map(|()| host.ended())
+}
+
+/// What the bar shows of a run.
+pub(crate) struct Shown {
+    /// The model before any event.
+    pub(crate) model: Model,
+    /// How far the player has read ahead.
+    pub(crate) reach: Reach,
+    /// Reads what the screen asks for.
+    pub(crate) lookup: Lookup,
+}
+
+/// Shows the bar until `host` is done. `start` gets the sink of the screen's events.
+pub(crate) fn show(
+    host: &mut dyn Host,
+    log_target: &LogTarget,
+    name: &str,
+    start: impl FnOnce(EventSink) -> anyhow::Result<Shown>,
+) -> Result<(), Failure> {
+    let (told, news) = bounded(WAITING);
     // Nothing is written any more where the screen will be, and earlier lines have been written.
-    run.log_target.log.divert(Box::new(lines_to(told.clone())));
+    log_target.log.divert(Box::new(lines_to(told.clone())));
     log::flush(log::FLUSH_TIMEOUT);
-    let terminal = Terminal::enter(&format!("play {name}")).or_exit(Exit::Failed);
-    let terminal = terminal.inspect_err(|_| run.log_target.log.restore())?;
-    let done = show(run, running, bag, reach, setup, terminal, (told, &news));
+    let terminal = Terminal::enter(&format!("play {}", Foreign::text(name))).or_exit(Exit::Failed);
+    let terminal = terminal.inspect_err(|_| log_target.log.restore())?;
+    let sink: EventSink = Arc::new(move |event| {
+        // The receiver is gone once the screen is gone.
+        let _ = told.send(event);
+    });
+    let done = start(sink).and_then(|shown| draw(host, shown, terminal, &news));
     if tui::is_stuck() {
-        leave_anyway(done.as_ref().map_or(Exit::Failed, |ended| ended.exit))
-            .or_exit(Exit::Failed)?;
+        let exit = done.as_ref().map_or(Exit::Failed, |()| host.exit());
+        leave_anyway(exit).or_exit(Exit::Failed)?;
     }
     // From here on nothing draws, even if the screen failed.
-    run.log_target.log.restore();
+    log_target.log.restore();
     done.context("the terminal cannot be drawn on")
         .or_exit(Exit::Failed)
 }
 
-fn show<O>(
-    run: &Run<'_>,
-    running: &Running<O>,
-    bag: &Bag,
-    reach: Reach,
-    Setup {
-        args,
-        appearance,
-        marks,
-    }: Setup,
+fn draw(
+    host: &mut dyn Host,
+    Shown {
+        model,
+        reach,
+        lookup,
+    }: Shown,
     terminal: Terminal,
-    (told, news): (Sender<Event>, &Receiver<Event>),
-) -> anyhow::Result<Ended> {
+    news: &Receiver<Event>,
+) -> anyhow::Result<()> {
     let (wake, moved) = bounded(1);
-    run.transport.on_change(Arc::new(move || {
+    let transport = host.transport().clone();
+    transport.on_change(Arc::new(move || {
         // One waiting wake-up is enough.
         let _ = wake.try_send(());
     }));
-    let sink = Arc::new(move |event| {
-        // The receiver is gone once the screen is gone.
-        let _ = told.send(event);
-    });
-    let model = bar_model::model(run, &args, bag, appearance, marks.as_ref());
-    let transport = run.transport.clone();
-    let mut supervisor = Supervisor::new(run);
-    // The screen is dropped before these, so that the user does not look at it while they are waited for.
-    let mut mark_writer = MarkWriter::start(marks)?;
     let jobs = signals::jobs()?;
-    let mut screen = Screen::new(model, terminal, transport, reach, bag.clone(), sink)?;
+    let mut screen = Screen::new(model, terminal, transport, reach, lookup)?;
     let mut keys = tui::input_events()?;
     let mut hang_up = tui::terminal_hang_up()?;
-    let events = run.network.events();
-    screen.handle([bar_model::subscribers(run, bag)]);
+    screen.handle(host.first_events());
     let mut is_drawn = true;
     loop {
         if is_drawn && let Err(error) = screen.draw() {
-            has_gone(run, &mut supervisor, error.into())?;
+            has_gone(host, error.into())?;
             is_drawn = false;
         }
         let requests = select! {
-            recv(running.done()) -> _ => break,
-            recv(run.signals) -> signal => {
-                supervisor.interrupt(signal.unwrap_or(Exit::Interrupted));
+            recv(host.done()) -> _ => break,
+            recv(host.signals()) -> signal => {
+                host.interrupt(signal.unwrap_or(Exit::Interrupted));
                 Vec::new()
             }
             recv(keys) -> key => if let Ok(key) = key {
                 screen.handle(std::iter::once(key).chain(keys.try_iter()))
             } else {
-                has_gone(run, &mut supervisor, anyhow::anyhow!("nothing can be read from it"))?;
+                has_gone(host, anyhow::anyhow!("nothing can be read from it"))?;
                 (keys, is_drawn) = (never(), false);
                 Vec::new()
             },
             recv(hang_up) -> _ => {
-                has_gone(run, &mut supervisor, anyhow::anyhow!("it is not there any more"))?;
+                has_gone(host, anyhow::anyhow!("it is not there any more"))?;
                 (hang_up, is_drawn) = (never(), false);
                 Vec::new()
             }
-            recv(events) -> event => {
-                let happened: Vec<WireEvent> = event.into_iter().chain(events.try_iter()).collect();
-                supervisor.take(&happened);
-                let joins = happened.iter().filter_map(joined);
-                let seen: Vec<Event> = joins.chain([bar_model::subscribers(run, bag)]).collect();
-                screen.handle(seen)
+            recv(host.network_events()) -> event => {
+                let more = host.network_events().try_iter();
+                let happened: Vec<WireEvent> = event.into_iter().chain(more).collect();
+                screen.handle(host.take(&happened))
             }
             recv(news) -> event => screen.handle(event.into_iter().chain(news.try_iter())),
             recv(moved) -> _ => {
                 screen.motion_changed();
-                supervisor.has_moved();
+                host.has_moved();
                 Vec::new()
             }
             recv(jobs.told) -> job => {
                 if let Ok(job) = job {
-                    stand_by(run, &mut screen, &mut supervisor, job, &jobs);
+                    stand_by(host, &mut screen, job, &jobs);
                 }
                 Vec::new()
             }
-            recv(next(run, is_drawn.then_some(&screen), &supervisor)) -> _ => Vec::new(),
+            recv(next(host, is_drawn.then_some(&screen))) -> _ => Vec::new(),
         };
-        if supervisor
+        if host
             .deadline()
-            .is_some_and(|at| at <= run.transport.now())
+            .is_some_and(|at| at <= host.transport().now())
         {
-            supervisor.look();
+            screen.handle(host.look());
         }
         for request in requests {
             match request {
-                ScreenRequest::AddMark(mark) => mark_writer.add(mark),
-                ScreenRequest::RemoveMark(time) => mark_writer.remove(time),
+                ScreenRequest::AddMark(mark) => host.add_mark(mark),
+                ScreenRequest::RemoveMark(time) => host.remove_mark(time),
                 // A second quit after some time is deliberate: a send is stuck. Before that, it was one key press too
                 // many.
-                ScreenRequest::Quit if supervisor.is_late() => {
+                ScreenRequest::Quit if host.is_late() => {
                     tui::restore_for_good();
-                    mark_writer.finish(PATIENCE);
+                    host.finish_marks(PATIENCE);
                     log::flush(log::SHORT_FLUSH_TIMEOUT);
                     std::process::exit(signals::decide(Exit::Interrupted).code().into());
                 }
-                ScreenRequest::Quit => supervisor.leave(),
+                ScreenRequest::Quit => host.leave(),
             }
         }
     }
-    Ok(supervisor.ended())
+    Ok(())
 }
 
 /// Ends the process even if the last output waits for ever for a terminal that takes none.
@@ -267,39 +302,40 @@ fn leave_anyway(exit: Exit) -> std::io::Result<()> {
 /// Stops the process if a shell asks for it, and takes the terminal again once the process is continued in the
 /// foreground. In the background it stops again, unless a signal ends it; then it ends without touching the terminal,
 /// which belongs to another job.
-fn stand_by(
-    run: &Run<'_>,
-    screen: &mut Screen,
-    supervisor: &mut Supervisor<'_>,
-    job: Job,
-    jobs: &Jobs,
-) {
+fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
     let is_asked = job == Job::Stop && jobs.is_to_stop();
-    let mut stops = is_asked && tui::has_shell();
-    if stops {
+    if is_asked && tui::has_shell() {
         screen.restore_terminal();
-        // Our parent stops as well, and the shell may have taken the terminal and given it back by now.
+        // Our parent stops as well, and the shell may have taken the terminal and given it back by now. A SIGCONT from
+        // before the request is seen within a moment; a later one cancels the request.
         let is_late = !tui::is_in_foreground();
+        let stop = PendingStop::request();
         let _ = jobs.told.recv_timeout(A_MOMENT);
-        stops = jobs.is_to_stop() && !(is_late && tui::is_in_foreground());
+        if jobs.is_to_stop() && !(is_late && tui::is_in_foreground()) {
+            stop.carry_out();
+        } else {
+            stop.cancel();
+        }
     } else if is_asked {
         tracing::info!("not stopped: there is no shell to let it go on");
     }
     loop {
-        if stops {
-            signals::stop();
-        }
         if tui::may_use_terminal() {
             break screen.reenter_terminal();
         }
-        if supervisor.is_ending() {
+        if host.is_ending() {
             break;
         }
         // A shell that ends a stopped job sends the ending signal before SIGCONT.
-        if let Ok(exit) = run.signals.recv_timeout(SOON) {
-            break supervisor.interrupt(exit);
+        if let Ok(exit) = host.signals().recv_timeout(SOON) {
+            break host.interrupt(exit);
         }
-        stops = !tui::may_use_terminal();
+        let stop = PendingStop::request();
+        if tui::may_use_terminal() {
+            stop.cancel();
+        } else {
+            stop.carry_out();
+        }
     }
     // Requests that arrived while the process was stopped are obsolete, unless the last one was to stop again.
     if !jobs.is_to_stop() {
@@ -309,46 +345,24 @@ fn stand_by(
 
 /// A terminal that goes away also causes a signal, about when drawing on it fails. If both happen, the signal is the
 /// reason of the end.
-fn has_gone(
-    run: &Run<'_>,
-    supervisor: &mut Supervisor<'_>,
-    error: anyhow::Error,
-) -> anyhow::Result<()> {
-    if !supervisor.is_ending() {
-        let signal = run.signals.recv_timeout(SOON);
-        supervisor.interrupt(signal.map_err(|_| error)?);
+fn has_gone(host: &mut dyn Host, error: anyhow::Error) -> anyhow::Result<()> {
+    if !host.is_ending() {
+        let signal = host.signals().recv_timeout(SOON);
+        host.interrupt(signal.map_err(|_| error)?);
     }
     Ok(())
 }
 
 /// When something is to be done even without an event.
-fn next(
-    run: &Run<'_>,
-    screen: Option<&Screen>,
-    supervisor: &Supervisor<'_>,
-) -> Receiver<std::time::Instant> {
-    let deadlines = [screen.and_then(Screen::next_frame), supervisor.deadline()];
+fn next(host: &dyn Host, screen: Option<&Screen>) -> Receiver<std::time::Instant> {
+    let deadlines = [screen.and_then(Screen::next_frame), host.deadline()];
     match deadlines.into_iter().flatten().min() {
         Some(at) => after(
-            at.saturating_since(run.transport.now())
+            at.saturating_since(host.transport().now())
                 .to_std()
                 .max(Duration::from_millis(1)),
         ),
         None => never(),
-    }
-}
-
-/// The event log of the bar also shows subscribers that join and leave.
-fn joined(event: &WireEvent) -> Option<Event> {
-    match event {
-        WireEvent::SubscriberJoined { .. }
-        | WireEvent::SubscriberLeft { .. }
-        | WireEvent::ClockSubscriber { .. } => Some(Event::Log(LogLine {
-            at: Timestamp::now(),
-            severity: Severity::Info,
-            text: event.to_string(),
-        })),
-        _ => None,
     }
 }
 

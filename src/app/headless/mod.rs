@@ -7,6 +7,7 @@ use bagplay::cli::Exit;
 use bagplay::player::Running;
 use crossbeam_channel::{select, tick};
 
+use super::supervise::followed::Followed;
 use super::supervise::{Ended, Run, Supervisor};
 use progress_line::{Progress, Subject};
 
@@ -37,7 +38,7 @@ pub(crate) fn watch<O>(
                 supervisor.take(&happened);
             }
             recv(draws) -> _ => {
-                progress.draw();
+                progress.draw(run.followed.as_ref().map(Followed::view));
                 supervisor.look();
             }
         }

@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use bagplay::bag::{LookUp, Reach};
 use bagplay::cli::{count, minutes_seconds};
-use bagplay::player::{Pace, State, Status, Transport};
+use bagplay::player::{Gate, LeadMotion, Pace, State, Status, Transport};
 use bagplay::time::{Ros, Steady, Time};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::app::log::LogTarget;
+use crate::app::supervise::followed::FollowedView;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
@@ -61,14 +62,14 @@ impl Progress {
         }
     }
 
-    /// Shows the present state.
-    pub(crate) fn draw(&mut self) {
+    /// Shows the present state, and that of the clock that is followed.
+    pub(crate) fn draw(&mut self, followed: Option<FollowedView>) {
         let Some(status) = self.transport.status() else {
             return;
         };
         let at = self.transport.now();
         let shown = match &self.subject {
-            Subject::Recording(reach) => Shown::new(&status, at, reach.looking_up()),
+            Subject::Recording(reach) => Shown::new(&status, at, reach.looking_up(), followed),
             Subject::Clock(source, start) => Shown::clock(&status, at, source, *start),
         };
         match &self.bar {
@@ -125,7 +126,12 @@ impl Shown {
         }
     }
 
-    fn new(status: &Status, now: Time<Steady>, look_up: Option<LookUp>) -> Self {
+    fn new(
+        status: &Status,
+        now: Time<Steady>,
+        look_up: Option<LookUp>,
+        followed: Option<FollowedView>,
+    ) -> Self {
         let (segment, range) = (status.segment, status.segment.range());
         let (elapsed, total) = (
             segment.position(now).saturating_since(range.start()),
@@ -135,9 +141,12 @@ impl Shown {
         let pace = match status.pace {
             Pace::At(speed) => format!("×{speed}"),
             Pace::Max => "×max".into(),
-            Pace::Follow => "following".into(),
+            Pace::Follow => followed_clock(followed),
         };
-        let state = state_word(status.state);
+        let state = match status.state {
+            State::Gated if status.gates.is_closed(Gate::Lead) => "held",
+            state => state_word(state),
+        };
         let laps = if status.laps > 0 {
             format!("  lap {}", status.laps + 1)
         } else {
@@ -161,6 +170,20 @@ impl Shown {
                 count(status.sent)
             ),
         }
+    }
+}
+
+/// The clock that is followed, and what it does: `following /clock ×0.50`.
+fn followed_clock(followed: Option<FollowedView>) -> String {
+    let Some(FollowedView { topic, motion }) = followed else {
+        return "following".into();
+    };
+    match motion {
+        LeadMotion::Unknown => format!("until {topic} sends a time"),
+        LeadMotion::Lost => format!("because {topic} is silent"),
+        LeadMotion::Stands => format!("following {topic}, which stands"),
+        LeadMotion::Moves(None) => format!("following {topic}"),
+        LeadMotion::Moves(Some(factor)) => format!("following {topic} ×{factor:.2}"),
     }
 }
 

@@ -1,7 +1,11 @@
 //! Connects the command line to the wire: chooses session and output, and explains their events.
 
+mod densities;
+pub(crate) mod mark_book;
 mod output;
 mod parameters;
+mod subscribers;
+mod timeline;
 
 use std::collections::BTreeMap;
 
@@ -12,12 +16,10 @@ use bagplay::cli::{
 };
 use bagplay::output::Null;
 use bagplay::player::{Before, Control, Transport};
-#[cfg(feature = "tui")]
-use bagplay::wire::TopicState;
 use bagplay::wire::{
     ClockOptions, Congestion, Distro, Drained, LogLine, Monitor, NodeDescription, NodeFeed,
-    PathState, Played, QueueDepth, ServedNode, ServedPlayer, Services, Session, Severity, Skipped,
-    StateTopic, WireError, WireEvent, WireOptions,
+    PathState, Played, PlayerServices, QueueDepth, ServedNode, ServedPlayer, Session, Severity,
+    Skipped, StateTopic, TopicState, WireError, WireEvent, WireOptions,
 };
 use crossbeam_channel::{Receiver, bounded, never};
 use tracing::Level;
@@ -27,6 +29,8 @@ use super::log::{LogRecord, LogTarget};
 pub(crate) use output::PlayOutput;
 use output::declare;
 pub(crate) use parameters::{of_clock_server, of_player};
+#[cfg(feature = "tui")]
+pub(crate) use timeline::clock_words;
 
 /// How many events may wait for the main thread; further ones are dropped, which only a flood causes.
 const EVENTS: usize = 4096;
@@ -41,6 +45,8 @@ const PATH_TO_NOBODY: PathState = PathState {
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) session: Option<Session>,
+    /// Whether the session is a ROS node: only those have services.
+    is_ros: bool,
     /// The path when the run began to observe it.
     pub(crate) initial_path: PathState,
     events: Receiver<WireEvent>,
@@ -57,6 +63,7 @@ impl Network {
         if args.wire == Wire::Null {
             return Ok(Self {
                 session: None,
+                is_ros: false,
                 initial_path: PATH_TO_NOBODY,
                 events,
                 monitor: None,
@@ -74,6 +81,7 @@ impl Network {
         Ok(Self {
             initial_path: session.path(),
             session: Some(session),
+            is_ros: args.wire == Wire::RmwZenoh,
             events,
             monitor: None,
             feed: NodeFeed::default(),
@@ -151,14 +159,13 @@ impl Network {
     /// Publishes the player's state on `~/clock_state`, if that was requested; only the ROS 2 wire has such a topic.
     pub(crate) fn serve_state(
         &self,
-        wire: &WireArgs,
         is_requested: bool,
         plan: &Plan,
         transport: &Transport,
     ) -> Result<Option<StateTopic>, Failure> {
         let clock = &plan.options.clock;
-        let is_served = is_requested && wire.wire == Wire::RmwZenoh && clock.is_served();
-        let session = self.session.as_ref().filter(|_| is_served);
+        let is_served = is_requested && clock.is_served();
+        let session = self.ros_session().filter(|_| is_served);
         let serve = |session: &Session| match plan.options.control {
             Control::Full => session.serve_state(transport, clock.shift),
             Control::StopOnly => session.serve_followed_state(transport),
@@ -169,12 +176,10 @@ impl Network {
     /// Offers the services of a player; only the ROS 2 wire has services.
     pub(crate) fn serve_player(
         &self,
-        args: &WireArgs,
         plan: &Plan,
         transport: &Transport,
-    ) -> Result<Option<Services>, Failure> {
-        let is_ros = args.wire == Wire::RmwZenoh;
-        let session = self.session.as_ref().filter(|_| is_ros);
+    ) -> Result<Option<PlayerServices>, Failure> {
+        let session = self.ros_session();
         let topics = plan.chosen.iter();
         let served = ServedPlayer {
             recording: plan.options.recording,
@@ -202,13 +207,11 @@ impl Network {
     /// Only the ROS 2 wire has nodes.
     pub(crate) fn serve_node(
         &mut self,
-        wire: &WireArgs,
         description: NodeDescription,
         transport: &Transport,
         log_target: &LogTarget,
     ) -> Result<(), Failure> {
-        let is_ros = wire.wire == Wire::RmwZenoh;
-        let Some(session) = self.session.as_ref().filter(|_| is_ros) else {
+        let Some(session) = self.ros_session() else {
             return Ok(());
         };
         let node = session.serve_node(transport, description, &self.feed);
@@ -243,7 +246,6 @@ impl Network {
     }
 
     /// The state of each topic on the wire.
-    #[cfg(feature = "tui")]
     pub(crate) fn topics(&self) -> Vec<TopicState> {
         self.monitor
             .as_ref()
@@ -251,15 +253,9 @@ impl Network {
             .unwrap_or_default()
     }
 
-    /// How many nodes follow the clock; `None` without a network.
-    #[cfg(feature = "tui")]
-    pub(crate) fn clock_followers(&self) -> Option<usize> {
-        let session = self.session.as_ref()?;
-        Some(
-            session
-                .graph()
-                .subscribers("/clock", "rosgraph_msgs/msg/Clock"),
-        )
+    /// The session, if it is a ROS node.
+    fn ros_session(&self) -> Option<&Session> {
+        self.session.as_ref().filter(|_| self.is_ros)
     }
 
     /// The role of this session on the network.
@@ -302,7 +298,7 @@ fn rosout_line(record: LogRecord) -> Option<LogLine> {
 }
 
 /// Distinguishes usage errors from failures.
-fn failure(error: WireError) -> Failure {
+pub(crate) fn failure(error: WireError) -> Failure {
     let exit = match error {
         WireError::Name { .. }
         | WireError::NodeName(_)

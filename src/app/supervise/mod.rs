@@ -2,6 +2,7 @@
 //! to the player, waits for subscribers, and ends the run when it has to.
 
 pub(crate) mod awaited;
+pub(crate) mod followed;
 pub(crate) mod join;
 pub(crate) mod other_publishers;
 pub(crate) mod resubscribers;
@@ -11,12 +12,13 @@ pub(crate) mod shutdown;
 use bagplay::cli::{Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
 use bagplay::player::{Command, Gate, Pace, State, Transport};
 use bagplay::time::{Duration, Steady, Time};
-use bagplay::wire::{PathState, WireEvent};
+use bagplay::wire::{PathState, Session, WireEvent};
 use crossbeam_channel::Receiver;
 
 use super::log::LogTarget;
 use super::network::Network;
 use awaited::{Awaited, Change};
+use followed::Followed;
 use other_publishers::OtherPublishers;
 use resubscribers::{Resubscribers, Return};
 use shallow_queues::{ShallowQueues, Stream};
@@ -57,6 +59,14 @@ pub(crate) struct Run<'a> {
     pub(crate) log_target: &'a LogTarget,
     pub(crate) transport: Transport,
     pub(crate) signals: Receiver<Exit>,
+    pub(crate) followed: Option<Followed>,
+}
+
+impl Run<'_> {
+    /// The clock that is followed, and the session by which it is.
+    fn followed(&self) -> Option<(&Followed, &Session)> {
+        self.followed.as_ref().zip(self.network.session.as_ref())
+    }
 }
 
 /// How a run ended.
@@ -251,6 +261,9 @@ impl<'a> Supervisor<'a> {
             self.end(Ended::failed(Exit::Timeout));
         }
         self.check_queues(false);
+        if let Some((followed, session)) = self.run.followed() {
+            followed.look(session);
+        }
         let other_publishers = self.other_publishers.due(now);
         self.warn_of(&other_publishers);
         if self.explains_at.take_if(|at| *at <= now).is_some() {
@@ -268,6 +281,7 @@ impl<'a> Supervisor<'a> {
             self.resubscribers.deadline(),
             self.other_publishers.deadline(),
             self.explains_at,
+            self.run.followed.as_ref().map(Followed::deadline),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -291,6 +305,12 @@ impl<'a> Supervisor<'a> {
     #[cfg(feature = "tui")]
     pub(crate) fn is_late(&self) -> bool {
         self.is_ending() && self.explains_at.is_none()
+    }
+
+    /// The exit code, as far as it has been decided.
+    #[cfg(feature = "tui")]
+    pub(crate) fn exit(&self) -> Exit {
+        self.ended.map_or(Exit::Done, |ended| ended.exit)
     }
 
     /// Whether the end was requested.

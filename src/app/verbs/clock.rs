@@ -51,14 +51,15 @@ pub(crate) fn run(
         .map_or(plan.options.entry(), MachineTime::first);
     let (mut network, signals) = join(&args.wire, rules, &mut plan)?;
     let out = network.advertise_clock(args.wire.wire, args.hz)?;
-    let state = network.serve_state(&args.wire, args.clock_state, &plan, &transport)?;
+    let state = network.serve_state(args.clock_state, &plan, &transport)?;
     let running = player
         .start(plan.options.clone(), Source::empty(), out)
         .context("the player's thread cannot be started")
         .or_exit(Exit::Failed)?;
-    let services = network.serve_player(&args.wire, &plan, &transport)?;
+    let timeline = network.serve_no_recording(&plan, args.hz, &transport)?;
+    let services = network.serve_player(&plan, &transport)?;
     let description = of_clock_server(args, &plan);
-    network.serve_node(&args.wire, description, &transport, log_target)?;
+    network.serve_node(description, &transport, log_target)?;
     let run = Run {
         rules,
         plan: &plan,
@@ -68,6 +69,7 @@ pub(crate) fn run(
         log_target,
         transport,
         signals,
+        followed: None,
     };
     if plan.options.intent == Intent::Pause {
         enter_key::listen(run.transport.clone());
@@ -75,7 +77,10 @@ pub(crate) fn run(
     let subject = Subject::Clock(args.source.name(), start);
     let watched = headless::watch(&run, &running, subject, true);
     let (report, out, ending) = shutdown::join(&run, running, Ok(watched))?;
-    drop((state, services, machine_time));
+    if let Some(services) = &services {
+        services.tell_end();
+    }
+    drop((state, services, timeline, machine_time));
     let (mut ending, _) = shutdown::drain(&run, ending);
     let last = run.transport.status();
     shutdown::leave(network, out);

@@ -1,81 +1,71 @@
 //! `play ctl`: drives a player elsewhere by its services.
 
-use std::time::{Duration as StdDuration, Instant};
+use std::time::Instant;
 
-use anyhow::anyhow;
 use bagplay::cli::{
-    CtlArgs, CtlCommand, Exit, Format, LoopArg, OutputArgs, RemoteResult, RemoteStatus, When,
+    CtlArgs, CtlCommand, Exit, Format, LoopArg, OutputArgs, RemoteResult, When, clock_range, plural,
 };
-use bagplay::player::Pace;
-use bagplay::time::{Duration, Ros, Time, TimeRange};
-use bagplay::untrusted::Foreign;
+use bagplay::player::{Pace, Refusal};
+use bagplay::time::{Ros, Time, TimeRange};
 use bagplay::wire::services::messages::bagplay::{LoopRequest, PlayerStatus, StepRequest};
 use bagplay::wire::services::messages::service::Stamp;
-use bagplay::wire::{CallError, PlayerClient, RequestError};
+use bagplay::wire::{PlayerClient, RequestError};
 
+use super::driven::{ASK_EVERY, Driven, clock, failure, is_gone, reached_by, recording};
 use super::find_player::{find, join, now};
+use super::watch_player::watch;
 use crate::app::failure::Failure;
 use crate::app::log::stdout;
-
-/// How often a player is asked for its status while something is waited for.
-const ASK_EVERY: StdDuration = StdDuration::from_millis(50);
 
 /// `play ctl COMMAND`.
 pub(crate) fn run(args: &CtlArgs, output: &OutputArgs) -> Result<Exit, Failure> {
     let timeout = args.timeout.to_std();
     let (session, changes) = join(&args.reach)?;
     let player = find(&session, &changes, args.node.as_deref(), timeout)?;
-    let ctl = Ctl {
-        player: PlayerClient::new(&session, player, timeout),
+    let player = PlayerClient::new(&session, player, timeout);
+    let ctl = Ctl(Driven {
+        session: &session,
+        changes: &changes,
+        player,
         output,
-    };
+    });
     ctl.run(&args.command)
 }
 
 /// Drives one player.
-struct Ctl<'a> {
-    player: PlayerClient<'a>,
-    output: &'a OutputArgs,
-}
+struct Ctl<'a>(Driven<'a>);
 
 impl Ctl<'_> {
     fn run(&self, command: &CtlCommand) -> Result<Exit, Failure> {
         let mut result = RemoteResult {
-            node: self.player.node().to_owned(),
+            node: self.0.player.node().to_owned(),
             command: command.name(),
             success: true,
             ..RemoteResult::default()
         };
         let outcome = match command {
-            CtlCommand::Status { watch: true } => return self.watch(),
+            CtlCommand::Status { watch: true } => return watch(&self.0),
             CtlCommand::WaitUntil { time } => self.wait_until(*time),
             command => self.carry_out(command, &mut result),
         };
         // The run may end with the command or right after it: then there is no status to show.
         let described = outcome.and_then(|()| match command {
             CtlCommand::Stop => Ok(()),
-            CtlCommand::Status { .. } => self.describe(&mut result),
+            CtlCommand::Status { .. } => self.0.describe(&mut result),
             _ => {
-                let _ = self.describe(&mut result);
+                let _ = self.0.describe(&mut result);
                 Ok(())
             }
         });
         if let Err(error) = described {
             (result.success, result.message) = (false, Some(error.to_string()));
-            if self.output.format == Format::Json {
+            if self.0.output.format == Format::Json {
                 stdout::json(&result)?;
             }
             return Err(failure(&error));
         }
-        self.print(&result)?;
+        self.0.print(&result)?;
         Ok(Exit::Done)
-    }
-
-    fn print(&self, result: &RemoteResult) -> Result<(), Failure> {
-        match self.output.format {
-            Format::Json => stdout::json(result),
-            Format::Text => stdout::page(&result.to_string()),
-        }
     }
 
     fn carry_out(
@@ -85,40 +75,59 @@ impl Ctl<'_> {
     ) -> Result<(), RequestError> {
         match command {
             CtlCommand::Pause => {
-                self.player.pause()?;
+                self.0.player.pause()?;
                 // The service has no response that says so.
-                if self.player.is_paused()? {
+                if self.0.player.is_paused()? {
                     Ok(())
                 } else {
-                    let reason = "the player does not pause".to_owned();
-                    Err(RequestError::Refused(reason))
+                    Err(self.refused("the player does not pause"))
                 }
             }
-            CtlCommand::Resume => self.player.resume(),
-            CtlCommand::Toggle => self.player.toggle_paused(),
-            CtlCommand::Rate { rate } => self.player.set_rate(match rate {
+            CtlCommand::Resume => self.0.player.resume(),
+            CtlCommand::Toggle => {
+                // The service has no response that says so.
+                let refusal = self.refusal_of_follower();
+                self.0.player.toggle_paused()?;
+                refusal.map_or(Ok(()), |reason| Err(RequestError::Refused(reason)))
+            }
+            CtlCommand::Rate { rate } => self.0.player.set_rate(match rate {
                 Pace::At(speed) => speed.as_f64(),
                 Pace::Max | Pace::Follow => f64::INFINITY,
             }),
             CtlCommand::Seek { to } => {
-                let landed = self.player.seek(self.time(*to)?)?;
+                let landed = self.0.player.seek(self.time(*to)?)?;
                 result.landed_ns = landed.map(Time::as_nanos);
                 Ok(())
             }
             CtlCommand::Step { steps, topic } => self.step(*steps, topic.as_deref(), result),
             CtlCommand::Burst { number } => {
-                let published = self.player.burst(*number)?;
+                let published = self.0.player.burst(*number)?;
                 result.published = Some(published);
-                if published == 0 && !self.player.is_paused()? {
-                    let reason = "the player is not paused".to_owned();
-                    return Err(RequestError::Refused(reason));
+                if published == 0 && !self.0.player.is_paused()? {
+                    return Err(self.refused("the player is not paused"));
                 }
                 Ok(())
             }
             CtlCommand::Loop { range } => self.set_loop(*range),
-            CtlCommand::Stop => self.player.stop(),
+            CtlCommand::Stop => self.0.player.stop(),
             CtlCommand::Status { .. } | CtlCommand::WaitUntil { .. } => Ok(()),
         }
+    }
+
+    /// A refusal without a reason in the response.
+    fn refused(&self, usual: &str) -> RequestError {
+        let reason = self.refusal_of_follower();
+        RequestError::Refused(reason.unwrap_or_else(|| usual.to_owned()))
+    }
+
+    /// Why a player cannot be paused that follows another clock; `None` if it follows none, or is paused.
+    fn refusal_of_follower(&self) -> Option<String> {
+        if !self.0.player.is_ours() {
+            return None;
+        }
+        let status = self.0.player.status().ok()?;
+        let is_moved = !status.followed.is_empty() && status.state != "paused";
+        is_moved.then(|| Refusal::Following.in_words(Some(&status.followed)))
     }
 
     fn step(
@@ -127,9 +136,9 @@ impl Ctl<'_> {
         topic: Option<&str>,
         result: &mut RemoteResult,
     ) -> Result<(), RequestError> {
-        if !self.player.is_ours() && topic.is_none() && steps > 0 {
-            self.player.pause()?;
-            let published = self.player.burst(steps.unsigned_abs())?;
+        if !self.0.player.is_ours() && topic.is_none() && steps > 0 {
+            self.0.player.pause()?;
+            let published = self.0.player.burst(steps.unsigned_abs())?;
             result.published = Some(published);
             return if published < steps.unsigned_abs() {
                 let reason = "there is no message further on".to_owned();
@@ -142,13 +151,18 @@ impl Ctl<'_> {
             steps,
             topic: topic.unwrap_or_default().to_owned(),
         };
-        let stepped = self.player.step(&request)?;
+        let stepped = self.0.player.step(&request)?;
         result.published = Some(stepped.published);
         if stepped.success {
-            Ok(())
-        } else {
-            Err(RequestError::Refused(stepped.message))
+            return Ok(());
         }
+        let reason = stepped.message;
+        Err(RequestError::Refused(if stepped.published > 0 {
+            let published = plural(stepped.published, "message");
+            format!("fewer steps than asked for, {published} published: {reason}")
+        } else {
+            reason
+        }))
     }
 
     fn set_loop(&self, range: LoopArg) -> Result<(), RequestError> {
@@ -169,7 +183,7 @@ impl Ctl<'_> {
                 }
             }
         };
-        self.player.set_loop(&request)
+        self.0.player.set_loop(&request)
     }
 
     /// The time that is meant, in the recording of the player.
@@ -177,13 +191,18 @@ impl Ctl<'_> {
         if let When::At(time) = when {
             return Ok(time);
         }
-        if !self.player.is_ours() {
+        if !self.0.player.is_ours() {
             return Err(RequestError::Refused(format!(
                 "{} does not tell its recording: give an absolute time",
-                self.player.node()
+                self.0.player.node()
             )));
         }
-        Ok(when.in_range(recording(&self.player.status()?)))
+        let recording = recording(&self.0.player.status()?);
+        if recording == clock_range() {
+            let reason = "a clock has no recording: give an absolute time".to_owned();
+            return Err(RequestError::Refused(reason));
+        }
+        Ok(when.in_range(recording))
     }
 
     /// Returns when the clock has reached a time, in the direction of play, or has passed it in a lap.
@@ -191,7 +210,7 @@ impl Ctl<'_> {
         let time = self.time(when)?;
         let mut last: Option<(PlayerStatus, Instant)> = None;
         loop {
-            let status = match self.player.status() {
+            let status = match self.0.player.status() {
                 Ok(status) => status,
                 // A player ends at the end of its range. If it had to reach the time by now, it did.
                 Err(error) if is_gone(&error) => {
@@ -214,67 +233,17 @@ impl Ctl<'_> {
             if matches!(status.state.as_str(), "ended" | "stopped") {
                 return Err(RequestError::Refused(TOO_EARLY.to_owned()));
             }
+            if !recording(&status).contains(time) {
+                let reason = "the recording does not reach that time".to_owned();
+                return Err(RequestError::Refused(reason));
+            }
             last = Some((status, now()));
             std::thread::park_timeout(ASK_EVERY);
         }
     }
-
-    /// Prints a line at each change, until the player is gone.
-    fn watch(&self) -> Result<Exit, Failure> {
-        let mut shown: Option<RemoteStatus> = None;
-        loop {
-            let status = match self.player.status() {
-                Ok(status) => RemoteStatus::new(&status),
-                Err(error) if shown.is_some() && is_gone(&error) => return Ok(Exit::Done),
-                Err(error) => return Err(failure(&error)),
-            };
-            if shown
-                .as_ref()
-                .is_none_or(|before| status.differs_from(before))
-            {
-                self.print(&RemoteResult {
-                    node: self.player.node().to_owned(),
-                    command: "status",
-                    success: true,
-                    status: Some(status.clone()),
-                    ..RemoteResult::default()
-                })?;
-                shown = Some(status);
-            }
-            std::thread::park_timeout(ASK_EVERY);
-        }
-    }
-
-    /// Adds what the player is doing now.
-    fn describe(&self, result: &mut RemoteResult) -> Result<(), RequestError> {
-        if self.player.is_ours() {
-            result.status = Some(RemoteStatus::new(&self.player.status()?));
-        } else {
-            result.paused = Some(self.player.is_paused()?);
-            result.rate = Some(self.player.rate()?);
-        }
-        Ok(())
-    }
-}
-
-/// Whether a call failed because the player has left the network. If the player was the router, its end cannot be told
-/// from a lost connection.
-fn is_gone(error: &RequestError) -> bool {
-    matches!(
-        error,
-        RequestError::NotOffered { .. } | RequestError::Call(CallError::NoServer)
-    )
 }
 
 const TOO_EARLY: &str = "the player has ended before that time";
-
-fn clock(stamp: Stamp) -> Time<Ros> {
-    stamp.time().unwrap_or(Time::ZERO)
-}
-
-fn recording(status: &PlayerStatus) -> TimeRange {
-    TimeRange::between(clock(status.recording_start), clock(status.recording_end))
-}
 
 /// Whether `clock` is at or behind `time` in the direction of play.
 fn is_past(status: &PlayerStatus, clock: Time<Ros>, time: Time<Ros>) -> bool {
@@ -283,29 +252,4 @@ fn is_past(status: &PlayerStatus, clock: Time<Ros>, time: Time<Ros>) -> bool {
     } else {
         clock >= time
     }
-}
-
-/// Where a player that played on after this status was after `passed`, at the end of its range at the latest.
-fn reached_by(status: &PlayerStatus, passed: StdDuration) -> Time<Ros> {
-    let end = if status.rate < 0.0 {
-        status.range_start
-    } else {
-        status.range_end
-    };
-    let (from, end) = (clock(status.clock), clock(end));
-    if status.state != "playing" {
-        return from;
-    }
-    let span = Duration::from_secs_f64(passed.as_secs_f64() * status.rate);
-    let range = TimeRange::between(from, end);
-    // As fast as possible, or with another clock: it may have been anywhere.
-    span.map_or(end, |span| range.clamp(from.saturating_add(span)))
-}
-
-fn failure(error: &RequestError) -> Failure {
-    let exit = match error {
-        RequestError::Call(_) => Exit::Timeout,
-        _ => Exit::Failed,
-    };
-    Failure::new(exit, anyhow!("{}", Foreign::text(&error.to_string())))
 }

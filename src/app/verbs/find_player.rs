@@ -8,7 +8,8 @@ use bagplay::untrusted::Foreign;
 use bagplay::wire::{FoundPlayer, Session, WireOptions};
 use crossbeam_channel::{Receiver, bounded};
 
-use crate::app::failure::{Failure, OrExit};
+use crate::app::failure::Failure;
+use crate::app::network;
 
 /// How often the graph is looked at while there is no player.
 const LOOK_EVERY: StdDuration = StdDuration::from_millis(50);
@@ -34,7 +35,7 @@ pub(super) fn join(reach: &ReachArgs) -> Result<(Session, Receiver<()>), Failure
         // One that waits is enough.
         let _ = tell.try_send(());
     });
-    Ok((session.or_exit(Exit::Failed)?, changes))
+    Ok((session.map_err(network::failure)?, changes))
 }
 
 /// The player with this name, or the only one there is. Waits until there is one.
@@ -49,16 +50,16 @@ pub(super) fn find(
     let deadline = now() + timeout;
     loop {
         let all = session.players();
-        let mut wanted = all.iter().filter(|player| is_wanted(player));
-        match (wanted.next(), wanted.next()) {
-            (Some(player), None) => return Ok(player.clone()),
-            (Some(first), Some(second)) => return Err(ambiguous(&all, first, second)),
-            (None, _) if now() >= deadline => {
+        let wanted: Vec<&FoundPlayer> = all.iter().filter(|player| is_wanted(player)).collect();
+        match &wanted[..] {
+            [player] => return Ok(FoundPlayer::clone(player)),
+            [_, _, ..] => return Err(ambiguous(&wanted)),
+            [] if now() >= deadline => {
                 let who = name.as_deref().unwrap_or("player");
                 let there = if all.is_empty() {
                     String::new()
                 } else {
-                    format!("; there is {}", list(&all))
+                    format!("; there is {}", list(all.iter().map(|it| &it.node)))
                 };
                 let error = anyhow!(
                     "no {} on the network within {} s{there}; {}",
@@ -68,7 +69,7 @@ pub(super) fn find(
                 );
                 return Err(Failure::new(Exit::Timeout, error));
             }
-            (None, _) => {
+            [] => {
                 // Tokens of nodes that concern this session alone are reported, so look again in any case.
                 let _ = changes.recv_timeout(LOOK_EVERY);
             }
@@ -76,26 +77,30 @@ pub(super) fn find(
     }
 }
 
-fn ambiguous(all: &[FoundPlayer], first: &FoundPlayer, second: &FoundPlayer) -> Failure {
-    if first.node == second.node {
+/// Several players that are wanted. The services of those with one name are the same: a call drives all of them.
+fn ambiguous(wanted: &[&FoundPlayer]) -> Failure {
+    let twin = wanted
+        .windows(2)
+        .find(|pair| pair[0].node == pair[1].node)
+        .map(|pair| &pair[0].node);
+    let Some(name) = twin else {
         let error = anyhow!(
-            "two players have the name {}: both would be driven; hint: start them with --node-name",
-            Foreign::text(&first.node)
+            "there are several players: {}; hint: --node NAME",
+            list(wanted.iter().map(|player| &player.node))
         );
-        return Failure::new(Exit::Failed, error);
-    }
+        return Failure::new(Exit::Usage, error);
+    };
+    let twins = wanted.iter().filter(|player| player.node == *name);
     let error = anyhow!(
-        "there are several players: {}; hint: --node NAME",
-        list(all)
+        "players in the sessions {} have the name {}: all of them would be driven; hint: start them with --node-name",
+        list(twins.map(|player| &player.zid)),
+        Foreign::text(name)
     );
-    Failure::new(Exit::Usage, error)
+    Failure::new(Exit::Failed, error)
 }
 
-fn list(players: &[FoundPlayer]) -> String {
-    let names: Vec<String> = players
-        .iter()
-        .map(|player| Foreign::text(&player.node).to_string())
-        .collect();
+fn list<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let names: Vec<String> = names.map(|name| Foreign::text(name).to_string()).collect();
     names.join(", ")
 }
 

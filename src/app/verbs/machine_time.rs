@@ -35,6 +35,14 @@ pub(crate) enum MachineClock {
 }
 
 impl MachineClock {
+    /// What it is called in messages to users.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::System => "the system clock of this machine",
+            Self::Steady => "the steady clock of this machine",
+        }
+    }
+
     fn now(self) -> Time<Ros> {
         match self {
             Self::System => Clock::system().now().assume_ros(),
@@ -82,6 +90,7 @@ impl MachineTime {
                 .enable()
                 .or_exit(Exit::Failed)?;
         }
+        transport.lead().set_name(clock.name());
         let (first, now) = clock.read(transport);
         let mut followed = Followed::new(first, now);
         transport.lead().set(followed.segment);

@@ -29,6 +29,16 @@ impl Reach {
             .and_then(|progress| progress.looking_up())
     }
 
+    /// Shows how far another process has read, as it tells.
+    pub fn tell(&self, read_to: Option<Time<Ros>>, looking_up: Option<LookUp>) {
+        let progress = CueProgress::new();
+        if let Some(time) = read_to {
+            progress.set(time);
+        }
+        progress.look_up(looking_up);
+        self.follow(&progress);
+    }
+
     pub(crate) fn follow(&self, progress: &Arc<CueProgress>) {
         *self.lock() = Some(Arc::clone(progress));
     }

@@ -1,7 +1,8 @@
 //! Rewrites the words of the command line before clap parses them, so that lists of values never consume the bag.
 //!
 //! With `ros2 bag play --topics /a /b bag` the bag is parsed as a topic. Here a list ends at the first word that names
-//! an existing file or directory or ends in `.mcap`, and `--clock` takes only a number.
+//! an existing file or directory or ends in `.mcap`, `--clock` takes only a number, and `--follow` only a
+//! name that begins with a slash.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -28,6 +29,8 @@ const INPUT: [&str; 2] = ["-i", "--input"];
 const STORAGES: [&str; 2] = ["mcap", "sqlite3"];
 /// The frequency of `--clock` without a value, in hertz.
 const CLOCK_HZ: &str = "40";
+/// The topic of `--follow` without a value.
+const CLOCK_TOPIC: &str = "/clock";
 
 /// Moves a verb before the global flags of `command` that precede it: clap takes flags before a verb as those of a run.
 /// A bag with the name of a verb is reached as `./info`.
@@ -88,6 +91,14 @@ pub fn spread_lists(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> 
                 let hz = words.next_if(is_list_value);
                 let hz = hz.unwrap_or_else(|| CLOCK_HZ.into());
                 spread.push(flag_with("--clock", &hz));
+            }
+            Some("--follow") => {
+                let is_topic = |word: &OsString| {
+                    is_list_value(word) && word.to_string_lossy().starts_with('/')
+                };
+                let topic = words.next_if(is_topic);
+                let topic = topic.unwrap_or_else(|| CLOCK_TOPIC.into());
+                spread.push(flag_with("--follow", &topic));
             }
             Some(flag) if INPUT.contains(&flag) => {
                 spread.push(word);
@@ -228,6 +239,17 @@ mod tests {
             (
                 "play bag.mcap --clock --rate 0.5",
                 "play bag.mcap --clock=40 --rate 0.5",
+            ),
+            ("play --follow bag.mcap", "play --follow=/clock bag.mcap"),
+            ("play --follow bag", "play --follow=/clock bag"),
+            (
+                "play --follow /sim/clock bag.mcap --extrapolate",
+                "play --follow=/sim/clock bag.mcap --extrapolate",
+            ),
+            ("play --follow=clock bag", "play --follow=clock bag"),
+            (
+                "play bag.mcap --follow --no-tui",
+                "play bag.mcap --follow=/clock --no-tui",
             ),
             (
                 "play --wait-for-subscribers bag.mcap",

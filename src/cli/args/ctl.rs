@@ -19,7 +19,7 @@ pub struct CtlArgs {
     #[command(subcommand)]
     pub command: CtlCommand,
     /// The player's node; needed if there are several players
-    #[arg(long, value_name = "NAME", global = true)]
+    #[arg(long, value_name = "NAME", value_parser = parse_node, global = true)]
     pub node: Option<String>,
     /// How long to wait for a player, and for its answer
     #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, global = true)]
@@ -42,6 +42,22 @@ pub struct ReachArgs {
     /// Zenoh configuration file, instead of the built-in one
     #[arg(long, value_name = "FILE", global = true, hide_short_help = true)]
     pub zenoh_config: Option<PathBuf>,
+}
+
+/// The name of a node, with its namespace if it has one.
+pub(super) fn parse_node(text: &str) -> Result<String, String> {
+    let is_part = |part: &str| {
+        let is_word = part
+            .chars()
+            .all(|it| it.is_ascii_alphanumeric() || it == '_');
+        is_word && part.starts_with(|first: char| !first.is_ascii_digit())
+    };
+    let parts = text.strip_prefix('/').unwrap_or(text);
+    if parts.split('/').all(is_part) {
+        Ok(text.to_owned())
+    } else {
+        Err("this is not the name of a ROS node".to_owned())
+    }
 }
 
 /// What `play ctl` tells a player.

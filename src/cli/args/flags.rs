@@ -10,8 +10,10 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use super::argv::{spread_lists, verb_first};
+use super::attach::AttachArgs;
 use super::clock_server::ClockServerArgs;
 use super::ctl::CtlArgs;
+use super::follow_flags::FollowArgs;
 use super::printable::printable;
 use super::ros_flags::RosArgs;
 use super::values::{Color, Format, LogLevel, MessageOrder, parse_hz, parse_pace};
@@ -27,6 +29,7 @@ Examples:
   play drive.mcap --clock 100 --rate 0.5  half speed, /clock at 100 Hz
   play drive.mcap --start +30s --end 50%  from 30 s to the middle
   play drive.mcap --loop-range +10s..+20s --topics /camera /imu
+  play drive.mcap --follow                by the /clock of another player or of a simulator
   play drive.mcap --rate max --wire null --format json   check a recording
   play info drive.mcap                    topics, times, QoS profiles
   play clock --start 0 --rate 2           a clock without a recording, at double speed";
@@ -57,7 +60,9 @@ impl Cli {
         let mut command = Self::command();
         let mut cli = Self::try_parse_from(spread_lists(verb_first(words, &command)))
             .map_err(|error| printable(error, &mut command))?;
-        if let Some(why) = cli.play.ros.refused() {
+        let follow = &cli.play.follow;
+        let refused = follow.refused(cli.play.wire.wire);
+        if let Some(why) = cli.play.ros.refused().or(refused) {
             return Err(command.error(ErrorKind::ArgumentConflict, why));
         }
         cli.play.bags.append(&mut cli.play.ros.input);
@@ -76,6 +81,8 @@ pub enum Verb {
     Info(InfoArgs),
     /// Serve a clock without a recording
     Clock(ClockServerArgs),
+    /// Show the transport bar of a running player
+    Attach(AttachArgs),
     /// Drive a running player, or ros2 bag play
     Ctl(CtlArgs),
     /// Print a completion script for a shell
@@ -169,6 +176,9 @@ pub struct PlayArgs {
     /// The clock.
     #[command(flatten)]
     pub clock: ClockArgs,
+    /// The clock that is followed.
+    #[command(flatten)]
+    pub follow: FollowArgs,
     /// The topics.
     #[command(flatten)]
     pub topics: TopicArgs,
@@ -187,7 +197,7 @@ pub struct PlayArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Time")]
 pub struct TimeArgs {
-    /// Rate, 0.001 to 1000; negative plays backwards; `max` is unpaced
+    /// Rate, 0.001 to 1000; negative: backwards; `max`: unpaced
     #[arg(short, long, value_name = "R", default_value = "1", allow_hyphen_values = true, value_parser = parse_pace)]
     pub rate: Pace,
     /// Start paused
@@ -268,7 +278,7 @@ pub struct ClockArgs {
     #[arg(long, value_name = "TOPIC")]
     pub clock_topics: Vec<String>,
     /// Publish /clock before each message of any topic
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub clock_topics_all: bool,
     /// Shift /clock so that it starts at this time
     #[arg(

@@ -101,7 +101,7 @@ pub fn plan(
     let (mut chosen, left_out) = without_clock(
         choose(topics, &args.topics, &args.ros)?,
         topics,
-        clock.is_served(),
+        OtherClock::of(args, clock.is_served()),
     );
     for one in &mut chosen {
         one.qos = profiles.get(&topics[one.id.index()].name);
@@ -119,7 +119,11 @@ pub fn plan(
     let is_looped = args.time.is_loop || args.time.loop_range.is_some();
     let mut options = Options {
         range,
-        pace: args.time.rate,
+        pace: if args.follow.follow.is_some() {
+            Pace::Follow
+        } else {
+            args.time.rate
+        },
         at_end: if is_looped { AtEnd::Loop } else { AtEnd::Hold },
         when_done: WhenDone::Stop,
         intent: if args.time.start_paused {
@@ -136,6 +140,9 @@ pub fn plan(
     };
     if let Some(start) = args.clock.clock_start {
         options.clock.shift = options.shift_to(start.in_range(recording));
+    }
+    if args.follow.follow.is_some() {
+        options.clock.shift = -args.follow.follow_offset;
     }
     let warnings = zero_warning(&options)
         .into_iter()
@@ -170,21 +177,57 @@ fn clock(args: &PlayArgs, topics: &[Topic]) -> Result<ClockOptions, PlanError> {
     })
 }
 
-/// A recorded `/clock` beside ours would be a second clock, under another name too, with times that are not played. So
-/// it is never replayed while we serve `/clock`; nor is a topic that would be sent as `/clock`.
+/// A clock beside which a recorded one would be a second clock.
+#[derive(Clone, Copy, Debug)]
+enum OtherClock<'a> {
+    None,
+    Served,
+    /// The topic of the clock that is followed.
+    Followed(&'a str),
+}
+
+impl<'a> OtherClock<'a> {
+    fn of(args: &'a PlayArgs, is_served: bool) -> Self {
+        match &args.follow.follow {
+            Some(topic) => Self::Followed(topic),
+            None if is_served => Self::Served,
+            None => Self::None,
+        }
+    }
+
+    fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Served => Some("play serves /clock itself"),
+            Self::Followed(_) => Some("the clock of another node is followed"),
+        }
+    }
+
+    /// Whether a topic of this name is a clock.
+    fn is_clock(self, name: &str) -> bool {
+        let bare = |name: &str| name.trim_matches('/').to_owned();
+        let is_followed = matches!(self, Self::Followed(topic) if bare(topic) == bare(name));
+        is_followed || name.trim_start_matches('/') == "clock"
+    }
+}
+
+/// A recorded `/clock` beside ours, or beside the one that is followed, would be a second clock, under another name too,
+/// with times that are not played. So it is never replayed then; nor is a topic that would be sent as the clock.
 fn without_clock(
     chosen: Vec<Chosen>,
     topics: &[Topic],
-    is_served: bool,
+    other: OtherClock<'_>,
 ) -> (Vec<Chosen>, Vec<LeftOut>) {
-    let is_clock = |name: &str| name.trim_start_matches('/') == "clock";
+    let Some(reason) = other.reason() else {
+        return (chosen, Vec::new());
+    };
     let is_left_out = |chosen: &Chosen| {
-        is_served && (is_clock(&topics[chosen.id.index()].name) || is_clock(&chosen.name))
+        other.is_clock(&topics[chosen.id.index()].name) || other.is_clock(&chosen.name)
     };
     let (clocks, chosen): (Vec<_>, Vec<_>) = chosen.into_iter().partition(is_left_out);
     let left_out = clocks.into_iter().map(|clock| LeftOut {
         topic: topics[clock.id.index()].name.clone(),
-        reason: "play serves /clock itself".into(),
+        reason: reason.into(),
     });
     let left_out = left_out.collect();
     (chosen, left_out)
@@ -418,6 +461,12 @@ mod tests {
             assert_eq!(names(&renamed), ["/imu"], "{line}");
             assert_eq!(names(&format!("{line} -m /imu:=/clock")), [""; 0], "{line}");
         }
+        assert_eq!(names("--follow"), ["/imu"]);
+        assert_eq!(names("--follow --prefix r"), ["/r/imu"]);
+        for line in ["--follow /imu", "--follow /r/imu/ --prefix r"] {
+            let refused = planned(line).unwrap_err().to_string();
+            assert_eq!(refused, "nothing to play: no topic is selected", "{line}");
+        }
         // Without our clock, `/clock` is an ordinary topic.
         assert_eq!(names("--prefix r"), ["/r/imu", "/r/clock"]);
         assert_eq!(names("-m /clock:=/old_clock"), ["/imu", "/old_clock"]);
@@ -435,6 +484,24 @@ mod tests {
             clock("--clock --clock-start 7").shift,
             Duration::from_secs(-93)
         );
+    }
+
+    #[test]
+    fn a_clock_is_followed_as_asked() {
+        let options = |line: &str| {
+            (
+                planned(line).unwrap().options.pace,
+                parse_args(line).follow.options(),
+            )
+        };
+        let (pace, how) = options("--follow --follow-offset -3 --extrapolate --follow-timeout 0.5");
+        assert_eq!(pace, Pace::Follow);
+        assert_eq!(how.offset, Duration::from_secs(-3));
+        assert!(how.extrapolates && how.timeout == Duration::from_millis(500));
+        let (_, how) = options("--follow");
+        assert!(!how.extrapolates && how.offset == Duration::ZERO);
+        assert_eq!(how.timeout, Duration::from_secs(2));
+        assert_eq!(options("").0, Pace::At(Speed::NORMAL));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::units::{count, minutes_seconds, plural};
 use crate::cli::plan::clock_server::clock_range;
 use crate::time::{Duration, Ros, Time};
+use crate::untrusted::Foreign;
 use crate::wire::services::messages::bagplay::PlayerStatus;
 use crate::wire::services::messages::service::Stamp;
 
@@ -19,6 +20,9 @@ pub struct RemoteStatus {
     pace: RemotePace,
     /// The factor; `null` for the other paces.
     rate: Option<f64>,
+    /// The clock that is followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    followed: Option<String>,
     clock_ns: i64,
     recording: Span,
     range: Span,
@@ -73,6 +77,7 @@ impl RemoteStatus {
                 _ => RemotePace::Follow,
             },
             rate: Some(status.rate).filter(|rate| rate.is_finite()),
+            followed: Some(status.followed.clone()).filter(|it| !it.is_empty()),
             clock_ns: nanos(status.clock),
             recording: Span::new(status.recording_start, status.recording_end),
             range: Span::new(status.range_start, status.range_end),
@@ -104,9 +109,10 @@ impl fmt::Display for RemoteStatus {
         if !self.gates.is_empty() {
             write!(f, " ({})", self.gates.join(", "))?;
         }
-        match (self.pace, self.rate) {
-            (RemotePace::Rate, Some(rate)) => write!(f, " ×{rate}")?,
-            (RemotePace::Max, _) => write!(f, " ×max")?,
+        match (self.pace, self.rate, &self.followed) {
+            (RemotePace::Rate, Some(rate), _) => write!(f, " ×{rate}")?,
+            (RemotePace::Max, _, _) => write!(f, " ×max")?,
+            (_, _, Some(clock)) => write!(f, " following {}", Foreign::text(clock))?,
             _ => write!(f, " following")?,
         }
         let since_start = |ns: i64| {
@@ -115,8 +121,13 @@ impl fmt::Display for RemoteStatus {
         };
         if self.recording.start_ns == clock_range().start().as_nanos() {
             // A clock without a recording: its range is all that `/clock` can show.
-            let clock = Time::<Ros>::from_nanos(self.clock_ns);
-            return write!(f, "  {:.1} s", clock.as_secs_f64());
+            let seconds = |ns| Time::<Ros>::from_nanos(ns).as_secs_f64();
+            write!(f, "  {:.1} s", seconds(self.clock_ns))?;
+            if self.is_loop {
+                let (start, end) = (self.range.start_ns, self.range.end_ns);
+                write!(f, "  loop {:.1}..{:.1} s", seconds(start), seconds(end))?;
+            }
+            return Ok(());
         }
         write!(
             f,
@@ -129,7 +140,7 @@ impl fmt::Display for RemoteStatus {
             let (start, end) = (self.range.start_ns, self.range.end_ns);
             write!(f, "  {name} {}..{}", since_start(start), since_start(end))?;
         }
-        if self.laps > 0 {
+        if self.is_loop && self.laps > 0 {
             write!(f, "  lap {}", self.laps + 1)?;
         }
         write!(f, "  {} messages", count(self.messages_sent))?;

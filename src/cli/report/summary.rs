@@ -8,9 +8,9 @@ use super::findings::Findings;
 use super::units::{bytes, count, millis, plural};
 use crate::bag::{Bag, MessageOrder, TopicId};
 use crate::cli::plan::{LeftOut, Plan, pace_factor};
-use crate::player::Report;
+use crate::player::{LeadMotion, Report};
 use crate::time::Duration;
-use crate::untrusted::FileName;
+use crate::untrusted::{FileName, Foreign};
 use crate::wire::{Missed, Monitor};
 
 /// How a run ended.
@@ -49,6 +49,54 @@ pub struct Summary {
     skipped: Vec<Skipped>,
     topics: Vec<TopicSummary>,
     ended: Ending,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    followed: Option<FollowedSummary>,
+}
+
+/// The clock that a run has followed.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FollowedSummary {
+    topic: String,
+    /// The node that publishes it, if that is known.
+    node: Option<String>,
+    /// At the end of the run: `unknown`, `lost`, `stands` or `moves`.
+    state: &'static str,
+    /// Its factor at the end of the run, if it moved and that is known.
+    factor: Option<f64>,
+}
+
+impl FollowedSummary {
+    /// The clock on this topic of this node, and what it did at the end of the run.
+    pub fn new(topic: &str, node: Option<&str>, motion: LeadMotion) -> Self {
+        let (state, factor) = match motion {
+            LeadMotion::Unknown => ("unknown", None),
+            LeadMotion::Lost => ("lost", None),
+            LeadMotion::Stands => ("stands", None),
+            LeadMotion::Moves(factor) => ("moves", factor),
+        };
+        Self {
+            topic: topic.to_owned(),
+            node: node.map(str::to_owned),
+            state,
+            factor,
+        }
+    }
+}
+
+impl fmt::Display for FollowedSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "followed {}", Foreign::text(&self.topic))?;
+        if let Some(node) = &self.node {
+            write!(f, " of {}", Foreign::text(node))?;
+        }
+        match (self.state, self.factor) {
+            ("unknown", _) => write!(f, ", which never sent a time"),
+            ("lost", _) => write!(f, ", which was silent at the end"),
+            ("stands", _) => write!(f, ", which stood still at the end"),
+            (_, Some(factor)) => write!(f, ", at ×{factor:.2} at the end"),
+            (_, None) => Ok(()),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -207,7 +255,14 @@ impl Summary {
             skipped: plan.left_out.iter().map(skipped).collect(),
             topics: played.collect(),
             ended,
+            followed: None,
         }
+    }
+
+    /// Adds the clock that was followed.
+    #[must_use]
+    pub fn with_followed(self, followed: Option<FollowedSummary>) -> Self {
+        Self { followed, ..self }
     }
 
     /// Whether no message was sent.
@@ -266,12 +321,17 @@ impl fmt::Display for Summary {
                 millis(max)
             )?;
         }
+        if let Some(followed) = &self.followed {
+            write!(f, "\n{followed}")?;
+        }
+        let gates = if self.followed.is_some() {
+            "at a gate (followed clock, subscribers, network)"
+        } else {
+            "at a gate (delay, subscribers, network)"
+        };
         for (span, why) in [
             (self.held_ms.starved, "waiting for the recording"),
-            (
-                self.held_ms.gated,
-                "at a gate (delay, subscribers, network)",
-            ),
+            (self.held_ms.gated, gates),
             (
                 self.held_ms.stalled,
                 "by blocked sends, or while the process did not run",

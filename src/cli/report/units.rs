@@ -9,7 +9,7 @@ pub fn count(number: u64) -> String {
 }
 
 /// `1 message`, `1,234 messages`.
-pub(crate) fn plural(number: u64, word: &str) -> String {
+pub fn plural(number: u64, word: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{} {word}{s}", count(number))
 }

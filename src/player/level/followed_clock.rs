@@ -10,10 +10,10 @@
 //! | moves against it by 1 ms at most | ignored |
 //! | moves against it by more | a jump; if the next movement is against it as well, the direction has changed |
 //! | is ahead by more than 100 s and by more than the fastest clock (×1000) can have moved | a jump |
-//! | comes from another server, and the former one has been silent for a second | a jump |
+//! | comes from another server, and the former one has sent no tick for a second | a jump |
 //!
 //! A server that also sends its state says what is a jump. Then a tick that does not agree with the last state is not
-//! used: the state that explains it is on its way.
+//! used: the state that explains it is on its way. Of another server it is a jump if it does not agree.
 
 use super::recent_ticks::RecentTicks;
 use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
@@ -30,7 +30,7 @@ const STATE_IS_VALID: Duration = Duration::from_millis(2500);
 const STATE_MOVES_ON: Duration = Duration::from_millis(1500);
 /// How much sooner or later than the ticks a state may arrive.
 const SKEW: Duration = Duration::from_millis(200);
-/// As long as a server has sent a message within this time, other servers are ignored.
+/// As long as a server has sent a tick within this time, other servers are ignored.
 const SERVER_IS_THERE: Duration = Duration::from_secs(1);
 
 /// How a clock is followed.
@@ -92,7 +92,10 @@ pub struct FollowedClock {
     options: FollowOptions,
     /// The identity of the server whose ticks count.
     server: Option<u128>,
-    /// When the last message that counts arrived.
+    /// When its last tick arrived. A state does not say of which server it is: of one that was restarted it may come while
+    /// the former one counts.
+    ticked: Option<Time<Steady>>,
+    /// When the last tick or state that counts arrived.
     heard: Option<Time<Steady>>,
     has_rival: bool,
     /// Where the clock is, or was last.
@@ -116,6 +119,7 @@ impl FollowedClock {
         Self {
             options,
             server: None,
+            ticked: None,
             heard: None,
             has_rival: false,
             segment: Segment::new(TimeRange::ALL, Speed::NORMAL, AtEnd::Hold),
@@ -135,18 +139,20 @@ impl FollowedClock {
     pub fn tick(&mut self, time: Time<Ros>, server: u128, at: Time<Steady>) -> Option<Segment> {
         let is_other = self.server.is_some_and(|known| known != server);
         let is_there = |heard| at.saturating_since(heard) <= SERVER_IS_THERE;
-        if is_other && self.heard.is_some_and(is_there) {
+        if is_other && self.ticked.is_some_and(is_there) {
             self.has_rival = true;
             return self.lead();
         }
         if time == Time::ZERO && !self.is_known {
             return None;
         }
-        if is_other {
+        (self.server, self.ticked, self.heard) = (Some(server), Some(at), Some(at));
+        let time = time.saturating_add(self.options.offset);
+        let is_of = |(state, since)| agrees(state, since, time, at);
+        if is_other && !self.valid_state(at).is_some_and(is_of) {
+            // The state of the former server.
             (self.state, self.unexplained) = (None, None);
         }
-        (self.server, self.heard) = (Some(server), Some(at));
-        let time = time.saturating_add(self.options.offset);
         match self.valid_state(at) {
             Some((state, since)) if !agrees(state, since, time, at) => {
                 self.unexplained = Some(time);

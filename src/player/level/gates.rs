@@ -32,6 +32,11 @@ const ALL: [Gate; 5] = [
 ];
 
 impl Gate {
+    /// The gate with this [`Gate::name`].
+    pub fn named(name: &str) -> Option<Self> {
+        ALL.into_iter().find(|gate| gate.name() == name)
+    }
+
     /// One word.
     pub const fn name(self) -> &'static str {
         match self {

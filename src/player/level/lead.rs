@@ -2,6 +2,7 @@
 //! that it does.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bag::Waker;
@@ -16,6 +17,8 @@ use crate::time::{Motion, Ros, Segment, Time};
 #[derive(Clone)]
 pub struct LeadHandle {
     lead: Arc<Mutex<Option<Lead>>>,
+    name: Arc<Mutex<Option<Arc<str>>>>,
+    stands: Arc<AtomicBool>,
     wake: Option<Waker>,
 }
 
@@ -31,6 +34,8 @@ impl LeadHandle {
     pub(crate) fn new(wake: Option<Waker>) -> Self {
         Self {
             lead: Arc::default(),
+            name: Arc::default(),
+            stands: Arc::default(),
             wake,
         }
     }
@@ -58,7 +63,28 @@ impl LeadHandle {
         self.read().map(|(lead, _)| lead)
     }
 
-    /// The same, and where its generation began.
+    /// Sets what the clock is called in messages to users, such as `/clock of /simulator`.
+    pub fn set_name(&self, name: &str) {
+        *self.name.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.into());
+    }
+
+    /// What the clock is called; `None` if it has no name.
+    pub fn name(&self) -> Option<Arc<str>> {
+        let name = self.name.lock().unwrap_or_else(PoisonError::into_inner);
+        name.clone()
+    }
+
+    /// Sets whether the clock is known to stand. It is only told: playback follows the values of the clock.
+    pub fn set_stands(&self, stands: bool) {
+        self.stands.store(stands, Ordering::Relaxed);
+    }
+
+    /// Whether the clock is known to stand.
+    pub fn stands(&self) -> bool {
+        self.stands.load(Ordering::Relaxed)
+    }
+
+    /// Where it was set to be, and where its generation began.
     pub(crate) fn read(&self) -> Option<(Segment, Time<Ros>)> {
         let lead = *self.lead.lock().unwrap_or_else(PoisonError::into_inner);
         lead.map(|lead| (lead.segment, lead.began))

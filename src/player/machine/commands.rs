@@ -9,7 +9,7 @@ use crate::bag::{CueAt, StartAt, TopicId};
 use crate::player::command::{Command, Pace};
 use crate::player::options::Control;
 use crate::player::outcome::{Outcome, Refusal, Short};
-use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
+use crate::time::{AtEnd, Ros, Segment, Speed, Steady, Time, TimeRange};
 
 /// When the outcome of a command is known.
 pub(super) enum Taken {
@@ -55,22 +55,58 @@ impl Machine {
         }
     }
 
-    /// Why a command is refused in every state of a run like this one.
+    /// Why a command is refused, wherever playback is.
     fn refusal(&self, command: Command) -> Option<Refusal> {
         match (self.options.control, command) {
             (_, Command::Query | Command::Stop) => None,
             (Control::StopOnly, _) => Some(Refusal::NotDrivable),
-            (Control::Full, Command::SetPace(Pace::Max)) => {
-                (!self.report.knows(TopicId(0))).then_some(Refusal::NoMessages)
+            (Control::Full, _) if self.is_following() => self.refusal_while_following(command),
+            (Control::Full, Command::SetPace(Pace::Max)) => self.refusal_without_messages(),
+            (Control::Full, Command::Step(_) | Command::StepTopic(..) | Command::Burst(_)) => {
+                self.refusal_without_messages()
             }
             (Control::Full, _) => None,
         }
+    }
+
+    fn refusal_without_messages(&self) -> Option<Refusal> {
+        (!self.report.knows(TopicId(0))).then_some(Refusal::NoMessages)
+    }
+
+    /// Why a player that follows another clock refuses a command: what it would change is decided by that clock. One
+    /// that was paused before it followed the clock can be told to play.
+    fn refusal_while_following(&self, command: Command) -> Option<Refusal> {
+        let is_refused = match command {
+            Command::Mute(_)
+            | Command::Unmute(_)
+            | Command::SetPace(Pace::Follow)
+            | Command::Query
+            | Command::Stop => false,
+            Command::Play | Command::PlayAt(_) | Command::Pause | Command::Toggle => {
+                !self.conditions.is_to_pause()
+            }
+            Command::SetPace(Pace::At(_) | Pace::Max)
+            | Command::Seek(_)
+            | Command::SeekBy(_)
+            | Command::Step(_)
+            | Command::Burst(_)
+            | Command::StepTopic(..)
+            | Command::PlayUntil(_)
+            | Command::PlayFor(_)
+            | Command::PlayFrom { .. }
+            | Command::SetRange(_)
+            | Command::SetAtEnd(_)
+            | Command::SetLoop(..) => true,
+        };
+        is_refused.then_some(Refusal::Following)
     }
 
     fn carry_out(&mut self, command: Command, ticket: Option<Ticket>, now: Time<Steady>) -> Taken {
         match command {
             Command::Toggle if self.conditions.is_to_play() => self.pause(now),
             Command::Play | Command::Toggle => self.play(now),
+            Command::PlayAt(instant) => self.schedule.play_at(Some(instant)),
+            Command::PlayFrom { from, until } => return self.play_from(from, until, now),
             Command::Pause => self.pause(now),
             Command::SetPace(pace) => self.set_pace(pace, now),
             Command::Seek(to) => return self.seek(to, now),
@@ -98,8 +134,18 @@ impl Machine {
                 };
                 return self.play_until(self.here(now).saturating_add(span), now);
             }
-            Command::SetRange(range) => return self.set_range(range, now),
-            Command::SetAtEnd(at_end) => self.change_to(self.segment().with_at_end(at_end), now),
+            Command::SetRange(range) => {
+                self.position.forget_loop();
+                let range = self.within_recording(range);
+                return self.set_range(range, self.segment().at_end(), now);
+            }
+            Command::SetLoop(range, at_end) => return self.set_loop(range, at_end, now),
+            Command::SetAtEnd(at_end) => {
+                if at_end == AtEnd::Hold {
+                    self.position.forget_loop();
+                }
+                self.change_to(self.segment().with_at_end(at_end), now);
+            }
             Command::Mute(topic) | Command::Unmute(topic) if !self.report.knows(topic) => {
                 return Taken::Known(Outcome::Refused(Refusal::UnknownTopic));
             }
@@ -131,7 +177,8 @@ impl Machine {
         Taken::Steps
     }
 
-    fn play(&mut self, now: Time<Steady>) {
+    pub(super) fn play(&mut self, now: Time<Steady>) {
+        self.schedule.play_at(None);
         if self.conditions.course().is_ended() {
             let start = self.options.start.unwrap_or(self.segment().entry());
             self.jump(self.segment().seek(start), now);
@@ -147,6 +194,7 @@ impl Machine {
     }
 
     pub(super) fn stand(&mut self, now: Time<Steady>) {
+        self.schedule.play_at(None);
         self.conditions.pause();
         self.change_to(self.held(now), now);
     }
@@ -156,7 +204,8 @@ impl Machine {
             Pace::At(speed) => speed,
             Pace::Max => Speed::NORMAL,
             Pace::Follow => {
-                self.change_to(self.held(now), now);
+                self.steps.cancel(Short::Replaced, &mut self.answers);
+                self.change_to(self.held(now).play_until(None, now), now);
                 self.followed.leave();
                 self.pace = pace;
                 return;
@@ -164,7 +213,7 @@ impl Machine {
         };
         self.pace = pace;
         if speed.is_reverse() == self.segment().speed().is_reverse() {
-            self.change_to(self.segment().with_speed(speed, now), now);
+            self.change_to(self.re_anchored(now).with_speed(speed, now), now);
         } else {
             let turned = self.held(now).with_speed(speed, now);
             self.read_from(StartAt::At(turned.position(now)), turned, now, false);
@@ -175,7 +224,8 @@ impl Machine {
     /// target is outside the recording, what is read begins there all the same: behind its end there is nothing.
     fn seek(&mut self, target: Time<Ros>, now: Time<Steady>) -> Taken {
         self.seeks += 1;
-        let (to, range) = (self.options.recording.clamp(target), self.segment().range());
+        let to = self.options.recording.clamp(target);
+        let (range, at_end) = self.position.played_from(to);
         let range = if to < range.start() {
             TimeRange::between(self.options.recording.start(), range.stop())
         } else if to > range.stop() {
@@ -183,23 +233,50 @@ impl Machine {
         } else {
             range
         };
-        let segment = self.segment().seek_within(range, to);
+        let segment = self.segment().seek_within(range, to).with_at_end(at_end);
         self.read_from(StartAt::At(target), segment, now, self.options.refill);
         Taken::Jumped(to)
     }
 
-    fn set_range(&mut self, range: TimeRange, now: Time<Steady>) -> Taken {
+    /// Another range. The position is clamped into it.
+    fn set_range(&mut self, range: TimeRange, at_end: AtEnd, now: Time<Steady>) -> Taken {
+        let segment = self.held(now).with_range(range, now);
+        self.jump(segment.with_at_end(at_end), now)
+    }
+
+    fn set_loop(&mut self, range: TimeRange, at_end: AtEnd, now: Time<Steady>) -> Taken {
+        let range = self.within_recording(range);
+        self.position.begin_loop(range, at_end);
+        self.set_range(range, at_end, now)
+    }
+
+    fn within_recording(&self, range: TimeRange) -> TimeRange {
         let all = self.options.recording;
-        let range = TimeRange::between(all.clamp(range.start()), all.clamp(range.stop()));
-        self.jump(self.held(now).with_range(range, now), now)
+        TimeRange::between(all.clamp(range.start()), all.clamp(range.stop()))
+    }
+
+    /// Jumps and plays, at one instant; only for a player that stands.
+    fn play_from(&mut self, from: Time<Ros>, until: Option<Time<Ros>>, now: Time<Steady>) -> Taken {
+        if self.conditions.is_to_play() {
+            return Taken::Known(Outcome::Refused(Refusal::NotPaused));
+        }
+        let landed = self.seek(from, now);
+        match until {
+            Some(until) => {
+                self.play_until(until, now);
+            }
+            None => self.play(now),
+        }
+        landed
     }
 
     fn play_until(&mut self, stop: Time<Ros>, now: Time<Steady>) -> Taken {
+        self.schedule.play_at(None);
         self.steps.cancel(Short::Replaced, &mut self.answers);
         if !self.conditions.course().is_underway() {
             return Taken::Known(Outcome::Refused(Refusal::AtEnd));
         }
-        self.change_to(self.segment().play_until(Some(stop), now), now);
+        self.change_to(self.re_anchored(now).play_until(Some(stop), now), now);
         self.conditions.play();
         DONE
     }

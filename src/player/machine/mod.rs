@@ -140,6 +140,9 @@ impl Machine {
             self.position.tell(out);
             return Wait::Over;
         }
+        if self.schedule.plays_at().is_some_and(|at| at <= now) {
+            self.play(now);
+        }
         self.reader.begin();
         self.position.tell(out);
         if self.clock.take_owed() {
@@ -189,7 +192,9 @@ impl Machine {
         let message = self.message_at(now);
         let end = self.end_at(now);
         let opens = self.opens_at(now);
-        let Some(earliest) = [tick, message, end, opens].into_iter().flatten().min() else {
+        let plays = self.schedule.plays_at();
+        let instants = [tick, message, end, opens, plays].into_iter().flatten();
+        let Some(earliest) = instants.min() else {
             return self.idle();
         };
         if earliest > now {

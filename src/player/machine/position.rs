@@ -2,13 +2,15 @@
 
 use super::Machine;
 use crate::output::Output;
-use crate::time::{Duration, Ros, Segment, Steady, Time};
+use crate::time::{AtEnd, Duration, Ros, Segment, Steady, Time, TimeRange};
 
 #[derive(Debug)]
 pub(super) struct Position {
     segment: Segment,
     /// The segment that the output was given last.
     told: Option<Segment>,
+    /// What is played once a loop within it has ended; `None` while there is no such loop.
+    around_loop: Option<(TimeRange, AtEnd)>,
 }
 
 impl Position {
@@ -16,6 +18,7 @@ impl Position {
         Self {
             segment,
             told: None,
+            around_loop: None,
         }
     }
 
@@ -27,6 +30,36 @@ impl Position {
     pub(super) fn set(&mut self, segment: Segment) -> u64 {
         let before = std::mem::replace(&mut self.segment, segment);
         segment.generation() - before.generation()
+    }
+
+    /// What is played apart from a loop within it.
+    fn around_loop(&self) -> (TimeRange, AtEnd) {
+        let all = (self.segment.range(), self.segment.at_end());
+        self.around_loop.unwrap_or(all)
+    }
+
+    /// Notes that `range` is to be played with `at_end`. If it loops, it is a loop within what was played
+    /// before, unless it is all of that or more.
+    pub(super) fn begin_loop(&mut self, range: TimeRange, at_end: AtEnd) {
+        let around = self.around_loop();
+        let is_all = range.contains(around.0.start()) && range.contains(around.0.stop());
+        let is_loop = at_end == AtEnd::Loop && !is_all;
+        self.around_loop = is_loop.then_some(around);
+    }
+
+    /// There is no loop within what is played.
+    pub(super) fn forget_loop(&mut self) {
+        self.around_loop = None;
+    }
+
+    /// What is played if playback jumps to `to`: outside of a loop, that loop ends.
+    pub(super) fn played_from(&mut self, to: Time<Ros>) -> (TimeRange, AtEnd) {
+        if self.segment.range().contains(to) {
+            return (self.segment.range(), self.segment.at_end());
+        }
+        let around = self.around_loop();
+        self.around_loop = None;
+        around
     }
 
     /// Playback could not move for `by`.
@@ -78,6 +111,16 @@ impl Machine {
                 self.segment().nearer(position, self.reader.reached())
             }
             None => position,
+        }
+    }
+
+    /// The segment, its motion begun anew at the position of playback: where messages are overdue, the motion alone is
+    /// past them.
+    pub(super) fn re_anchored(&self, now: Time<Steady>) -> Segment {
+        if self.segment().is_rolling() {
+            self.held(now).roll(now)
+        } else {
+            self.segment()
         }
     }
 

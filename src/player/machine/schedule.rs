@@ -16,6 +16,8 @@ pub(super) struct Schedule {
     delay: Duration,
     /// When the delay is over, once the first `advance` has come.
     begins_at: Option<Time<Steady>>,
+    /// When playback is to go on by itself.
+    plays_at: Option<Time<Steady>>,
     /// Where the lap that has not begun to roll yet begins.
     lap_from: Option<Time<Steady>>,
     lap_began: Time<Steady>,
@@ -31,6 +33,7 @@ impl Schedule {
         Self {
             delay,
             begins_at: None,
+            plays_at: None,
             lap_from: None,
             lap_began: Time::MIN,
             expected: Time::MAX,
@@ -41,6 +44,16 @@ impl Schedule {
     /// When the delay before the start is over. The first call starts it.
     pub(super) fn begins_at(&mut self, now: Time<Steady>) -> Time<Steady> {
         *self.begins_at.get_or_insert(now.saturating_add(self.delay))
+    }
+
+    /// Sets when playback is to go on by itself; `None`: it is not.
+    pub(super) fn play_at(&mut self, instant: Option<Time<Steady>>) {
+        self.plays_at = instant;
+    }
+
+    /// When playback goes on by itself.
+    pub(super) fn plays_at(&self) -> Option<Time<Steady>> {
+        self.plays_at
     }
 
     /// The machine now waits for this.

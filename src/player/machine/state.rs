@@ -40,6 +40,11 @@ impl Conditions {
         self.intent = Intent::Pause;
     }
 
+    /// Whether the intent is to pause.
+    pub(super) fn is_to_pause(&self) -> bool {
+        self.intent == Intent::Pause
+    }
+
     /// Whether the intent is to play, from where playback is.
     pub(super) fn is_to_play(&self) -> bool {
         self.intent == Intent::Play && self.course.is_underway()

@@ -38,6 +38,10 @@ impl Count {
         self.0.store(count.wrapping_add(more), Ordering::Relaxed);
     }
 
+    fn set(&self, count: u64) {
+        self.0.store(count, Ordering::Relaxed);
+    }
+
     fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -79,6 +83,18 @@ impl Tally {
     pub(crate) fn set_muted(&self, topic: TopicId, is_muted: bool) {
         if let Some(row) = self.row(topic) {
             row.is_muted.store(is_muted, Ordering::Relaxed);
+        }
+    }
+
+    /// Replaces the counts of a topic.
+    pub(crate) fn set(&self, topic: TopicId, counts: TopicCounts) {
+        if let Some(row) = self.row(topic) {
+            row.sent.set(counts.sent);
+            row.bytes.set(counts.bytes);
+            row.late.set(counts.late);
+            row.dropped.set(counts.dropped);
+            row.refilled.set(counts.refilled);
+            row.muted.set(counts.muted);
         }
     }
 

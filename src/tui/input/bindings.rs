@@ -72,6 +72,45 @@ pub enum Action {
     Quit,
 }
 
+impl Action {
+    /// Whether it changes position, rate, direction or range of playback, or holds it.
+    pub(crate) const fn moves_playback(self) -> bool {
+        match self {
+            Self::PlayPause
+            | Self::SeekBy(_)
+            | Self::Start
+            | Self::End
+            | Self::Tenth(_)
+            | Self::Step(_)
+            | Self::StepTopic(_)
+            | Self::Rate(_)
+            | Self::NormalRate
+            | Self::Reverse
+            | Self::Loop
+            | Self::LoopAll
+            | Self::NextMark
+            | Self::PreviousMark
+            | Self::Undo
+            | Self::GoTo => true,
+            Self::Mark
+            | Self::NameMark
+            | Self::Filter
+            | Self::Move(_)
+            | Self::Page(_)
+            | Self::Show
+            | Self::Mute
+            | Self::TimeFormat
+            | Self::Zoom(_)
+            | Self::Help
+            | Self::Back
+            | Self::Log
+            | Self::Redraw
+            | Self::Suspend
+            | Self::Quit => false,
+        }
+    }
+}
+
 /// One row: an action, its keys, and its texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {

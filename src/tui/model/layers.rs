@@ -3,7 +3,7 @@
 use tui_input::Input;
 
 use crate::bag::TopicId;
-use crate::decode::Decoded;
+use crate::decode::MessageAt;
 use crate::time::{Ros, Time};
 use crate::tui::input::goto::TIMES;
 
@@ -61,27 +61,7 @@ pub struct LookupResult {
     /// The time that was requested.
     pub at: Time<Ros>,
     /// The result.
-    pub outcome: LookupOutcome,
-}
-
-/// The result of a look-up at or before a time.
-#[derive(Clone, PartialEq, Debug)]
-pub enum LookupOutcome {
-    /// No message.
-    NoMessage,
-    /// The message is in a damaged part of the recording.
-    Damaged(String),
-    /// A message.
-    Message {
-        /// When it was received.
-        log_time: Time<Ros>,
-        /// When it was sent.
-        publish_time: Time<Ros>,
-        /// How many bytes it has.
-        bytes: usize,
-        /// Its contents.
-        decoded: Decoded,
-    },
+    pub outcome: MessageAt,
 }
 
 /// What the text of an input line is for.

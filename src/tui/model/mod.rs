@@ -21,7 +21,7 @@ use ratatui::layout::Rect;
 use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
 use crate::player::{Pace, State, Status, TopicCounts};
-use crate::time::{Duration, Ros, Steady, Time, TimeRange};
+use crate::time::{AtEnd, Duration, Ros, Segment, Steady, Time, TimeRange};
 use ab_loop::AbLoop;
 use axis::{Axis, ZoomWindow};
 use lane::Lane;
@@ -29,7 +29,7 @@ use layers::Layer;
 use layout::{Layout, Size};
 use log::EventLog;
 use meters::Meters;
-use parts::{Appearance, Drag, Effect, Facts, Subscribers, Target, TopicRow};
+use parts::{Appearance, Drag, Effect, Facts, Followed, Subscribers, Target, TopicRow};
 
 /// If the player has not answered for longer than this, its present pace is shown again.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,6 +47,10 @@ pub struct Model {
     pub(super) counts: Vec<TopicCounts>,
     pub(super) meters: Meters,
     pub(super) subscribers: Subscribers,
+    /// The clock that playback follows, if it follows one.
+    pub(super) followed: Option<Followed>,
+    /// A player in another process does not answer.
+    pub(super) is_silent: bool,
     pub(super) rows: Vec<TopicRow>,
     pub(super) filter: String,
     /// The selected row among the rows that are shown, and the first row on the screen.
@@ -95,6 +99,8 @@ impl Model {
             counts: Vec::new(),
             meters: Meters::default(),
             subscribers: Subscribers::default(),
+            followed: None,
+            is_silent: false,
             rows,
             filter: String::new(),
             selected: 0,
@@ -129,6 +135,24 @@ impl Model {
         }
     }
 
+    /// Shows a part of this length around the start of the played range.
+    #[must_use]
+    pub fn with_window(mut self, span: Duration) -> Self {
+        while self.window.range().duration() > span {
+            let closer = self.window.zoomed(1, self.facts.played.start());
+            if closer == self.window {
+                break;
+            }
+            self.window = closer;
+        }
+        self
+    }
+
+    /// Whether there is a recording; a clock server has none.
+    pub(super) fn has_recording(&self) -> bool {
+        !self.facts.topics.is_empty()
+    }
+
     /// Updates the state of the player, its counts and its read-ahead.
     pub fn observe(
         &mut self,
@@ -154,7 +178,7 @@ impl Model {
         });
         // Until a seek has been processed, the read-ahead is still at the old position.
         self.ahead = ahead.filter(|_| self.target.is_none());
-        if self.state() == State::Playing {
+        if self.state() == State::Playing && !self.is_silent {
             let position = status.segment.position(now);
             self.meters
                 .sample(now, status.segment.generation(), position, &self.counts);
@@ -170,6 +194,24 @@ impl Model {
     /// Updates the look-up of latched messages for which playback waits, if it does.
     pub fn set_look_up(&mut self, look_up: Option<LookUp>) {
         self.look_up = look_up;
+    }
+
+    /// Takes over the range and the loop of the player, which another client may have changed. To be called when all
+    /// commands of this screen have taken effect.
+    pub fn adopt_loop(&mut self, segment: Segment) {
+        let (range, is_loop) = (segment.range(), segment.at_end() == AtEnd::Loop);
+        if is_loop && self.ab_loop == AbLoop::Ab(range) {
+            return;
+        }
+        let is_whole = range == self.facts.recording || range == self.played;
+        if is_loop && !is_whole {
+            self.ab_loop = AbLoop::Ab(range);
+            return;
+        }
+        if self.has_ab_loop() {
+            self.ab_loop = AbLoop::None;
+        }
+        (self.is_whole_looped, self.played) = (is_loop, range);
     }
 
     /// Updates which topics are muted, by any client.
@@ -205,6 +247,11 @@ impl Model {
         }
     }
 
+    /// Whether playback follows another clock, which alone moves it then.
+    pub(super) fn is_following(&self) -> bool {
+        self.pace() == Pace::Follow
+    }
+
     /// Whether playback runs backwards.
     pub(super) fn is_reverse(&self) -> bool {
         self.status
@@ -232,7 +279,7 @@ impl Model {
 
     /// Whether the screen changes without input.
     pub fn is_moving(&self) -> bool {
-        matches!(self.state(), State::Playing | State::Stalled)
+        !self.is_silent && matches!(self.state(), State::Playing | State::Stalled)
     }
 
     /// The rows whose names contain the filter's text.

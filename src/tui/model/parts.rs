@@ -8,7 +8,7 @@ use super::theme::Theme;
 use super::time_format::TimeFormat;
 use crate::bag::{Topic, TopicId};
 use crate::marks::Mark;
-use crate::player::Command;
+use crate::player::{Command, LeadMotion};
 use crate::ros::Qos;
 use crate::time::{Duration, Ros, Time, TimeRange};
 use crate::tui::input::bindings::Bindings;
@@ -21,6 +21,8 @@ pub struct Facts {
     pub recording: TimeRange,
     /// The range that is played.
     pub played: TimeRange,
+    /// Whether the player runs in another process: leaving the bar does not end it.
+    pub is_elsewhere: bool,
     /// The offset of `/clock`: how much later it is than the recorded time.
     pub clock_shift: Duration,
     /// How `/clock` is served, in words: `40 Hz`; `None` if it is not.
@@ -55,6 +57,15 @@ pub struct Subscribers {
     pub topics: Vec<Option<usize>>,
     /// How many follow `/clock`.
     pub clock: Option<usize>,
+}
+
+/// The clock that playback follows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Followed {
+    /// Its topic, as it is shown.
+    pub topic: String,
+    /// What it does.
+    pub motion: LeadMotion,
 }
 
 /// The appearance of the screen.

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 
 use super::model::Model;
 use super::view;
-use crate::player::Command;
+use crate::marks::Mark;
+use crate::player::{Command, Refusal};
 use crate::time::{Ros, Time};
 use crate::tui::input::bindings::Action;
 use crate::tui::input::key::Key;
@@ -17,7 +18,7 @@ use crate::tui::model::lane::Lane;
 use crate::tui::model::layers::{Card, Layer, LookupResult, Prompt, PromptKind, Scroll};
 use crate::tui::model::layout::Size;
 use crate::tui::model::log::{LogLine, Severity};
-use crate::tui::model::parts::{Effect, Subscribers};
+use crate::tui::model::parts::{Effect, Followed, Subscribers};
 
 /// An event for the model.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,6 +35,12 @@ pub enum Event {
     Log(LogLine),
     /// The subscribers have changed.
     Subscribers(Subscribers),
+    /// What the clock does that playback follows.
+    Followed(Followed),
+    /// The marks were changed elsewhere: all of them, in the order of time.
+    Marks(Vec<Mark>),
+    /// Whether the player answers; one in another process may not.
+    Answers(bool),
     /// A density, complete or in part.
     Lane(Lane),
     /// A message was read.
@@ -53,6 +60,9 @@ impl Model {
             }
             Event::Log(line) => self.log.push(line),
             Event::Subscribers(subscribers) => self.subscribers = subscribers,
+            Event::Followed(followed) => self.followed = Some(followed),
+            Event::Marks(marks) => self.marks = marks,
+            Event::Answers(answers) => self.is_silent = !answers,
             Event::Lane(lane) => self.take_lane(lane),
             Event::Lookup(result) => self.show_lookup_result(result),
         }
@@ -96,8 +106,21 @@ impl Model {
         }
     }
 
+    /// Logs why nothing happens that would move playback.
+    pub(super) fn log_following(&mut self, stamp: Timestamp) {
+        let topic = self.followed.as_ref().map(|it| it.topic.as_str());
+        let reason = Refusal::Following.in_words(topic);
+        self.log_info(reason, stamp);
+    }
+
     /// Carries out an action.
     pub fn perform(&mut self, action: Action, stamp: Timestamp) {
+        if self.is_following() && action.moves_playback() {
+            return self.log_following(stamp);
+        }
+        if self.scrolls(action) {
+            return;
+        }
         match action {
             Action::PlayPause => self.play_or_pause(stamp),
             Action::SeekBy(millis) => self.seek_by(millis, stamp),
@@ -136,6 +159,19 @@ impl Model {
             Action::Suspend => self.effects.push(Effect::Suspend),
             Action::Quit => self.effects.push(Effect::Quit),
         }
+    }
+
+    /// Scrolls the help or the event log to its edge by a key that otherwise seeks; `false` if there is nothing to scroll.
+    fn scrolls(&mut self, action: Action) -> bool {
+        if !matches!(self.layer, Layer::Help(_) | Layer::Log(_)) {
+            return false;
+        }
+        match action {
+            Action::Start => self.move_by(isize::MIN),
+            Action::End => self.move_by(isize::MAX),
+            _ => return false,
+        }
+        true
     }
 
     fn zoom(&mut self, steps: i8, stamp: Timestamp) {

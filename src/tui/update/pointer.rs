@@ -18,6 +18,9 @@ const WHEEL: Duration = Duration::from_secs(1);
 
 impl Model {
     pub(crate) fn handle_mouse(&mut self, mouse: Mouse, stamp: Timestamp) {
+        if self.is_following() && self.would_move_playback(mouse) {
+            return self.log_following(stamp);
+        }
         match (mouse.gesture, self.drag) {
             (Gesture::Drag, Some(Drag::Scrub(axis))) => self.jump(axis.time(mouse.column), stamp),
             (Gesture::Drag, Some(Drag::Range { axis, from, .. })) => {
@@ -39,6 +42,17 @@ impl Model {
                     self.begin_drag_or_click(mouse, stamp);
                 }
             }
+        }
+    }
+
+    /// Whether the mouse seeks, or begins to. A drag that began before it was not allowed to goes on.
+    fn would_move_playback(&self, mouse: Mouse) -> bool {
+        match mouse.gesture {
+            Gesture::Press | Gesture::RangePress => {
+                !self.is_covered(mouse) && self.axis_at(mouse).is_some()
+            }
+            Gesture::Wheel(_) => !self.is_covered(mouse) && !is_in(self.layout().table, mouse),
+            Gesture::Drag | Gesture::Release => false,
         }
     }
 

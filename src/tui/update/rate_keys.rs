@@ -11,9 +11,6 @@ use crate::tui::model::Model;
 const MIN_RATE: i32 = 1_000;
 const MAX_RATE: i32 = 1_000_000_000;
 
-/// What a key for the rate does while playback follows another clock.
-const FOLLOWS: &str = "the rate is that of the clock that is followed";
-
 impl Model {
     /// The pace that was asked for last, or the player's pace.
     pub(crate) fn pace(&self) -> Pace {
@@ -29,10 +26,6 @@ impl Model {
     }
 
     pub(crate) fn change_rate(&mut self, percent: u16, stamp: Timestamp) {
-        if self.pace() == Pace::Follow {
-            self.log_info(FOLLOWS, stamp);
-            return;
-        }
         let Pace::At(speed) = self.pace() else {
             let key = self.appearance.bindings.keys(Action::NormalRate).first();
             let hint = key.map_or_else(String::new, |key| format!("; {key} sets it to 1×"));
@@ -72,7 +65,8 @@ impl Model {
         match self.pace() {
             Pace::At(speed) => self.set_pace(Pace::At(speed.reversed())),
             Pace::Max => self.log_info("a rate of max plays forwards only", stamp),
-            Pace::Follow => self.log_info(FOLLOWS, stamp),
+            // Refused before.
+            Pace::Follow => {}
         }
     }
 }

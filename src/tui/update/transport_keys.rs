@@ -65,7 +65,16 @@ impl Model {
                 self.jump(entry, stamp);
                 self.send_command(Command::Play);
             }
-            None => self.send_command(Command::Toggle),
+            None => self.send_command(self.play_or_pause_command()),
+        }
+    }
+
+    /// A player elsewhere may answer late: the key means the opposite of what is shown, however often it is pressed.
+    fn play_or_pause_command(&self) -> Command {
+        match self.state() {
+            _ if !self.facts.is_elsewhere => Command::Toggle,
+            State::Paused | State::Ended => Command::Play,
+            _ => Command::Pause,
         }
     }
 
@@ -223,8 +232,7 @@ impl Model {
     pub(crate) fn loop_between(&mut self, a: Time<Ros>, b: Time<Ros>, stamp: Timestamp) {
         let range = TimeRange::between(a, b);
         self.ab_loop = AbLoop::Ab(range);
-        self.send_command(Command::SetRange(range));
-        self.send_command(Command::SetAtEnd(AtEnd::Loop));
+        self.send_command(Command::SetLoop(range, AtEnd::Loop));
         let (a, b) = (self.elapsed(range.start()), self.elapsed(range.stop()));
         self.log_info(format!("loops from A {a} to B {b}"), stamp);
     }
@@ -235,8 +243,7 @@ impl Model {
         self.log_info("the loop is cleared", stamp);
         self.log_lifted_limit(here, stamp);
         self.played = self.played_range_with(here);
-        self.send_command(Command::SetRange(self.played));
-        self.send_command(Command::SetAtEnd(self.at_end()));
+        self.send_command(Command::SetLoop(self.played, self.at_end()));
     }
 
     /// A time as the header shows it: relative to the start of the recording.

@@ -7,10 +7,10 @@ use ratatui::text::{Line, Span};
 use super::overlay::Overlay;
 use super::words;
 use crate::bag::Topic;
-use crate::decode::{Decoded, PayloadFormat};
+use crate::decode::{Decoded, MessageAt, PayloadFormat};
 use crate::ros::Qos;
 use crate::time::{Ros, Time};
-use crate::tui::model::layers::{Card, LookupOutcome};
+use crate::tui::model::layers::Card;
 use crate::tui::model::{Model, time_format};
 
 pub(super) fn overlay(model: &Model, card: &Card, place: Rect) -> Option<Overlay<'static>> {
@@ -140,9 +140,9 @@ fn message(model: &Model, card: &Card) -> Vec<Line<'static>> {
         return message_line("reading".into());
     };
     match &result.outcome {
-        LookupOutcome::NoMessage => message_line("none up to here".into()),
-        LookupOutcome::Damaged(damage) => message_line(format!("cannot be read: {damage}")),
-        LookupOutcome::Message {
+        MessageAt::NoMessage => message_line("none up to here".into()),
+        MessageAt::Damaged(damage) => message_line(format!("cannot be read: {damage}")),
+        MessageAt::Message {
             log_time,
             publish_time,
             bytes,

@@ -179,9 +179,10 @@ fn state_parts(model: &Model) -> Vec<Part> {
 
 fn clock_parts(model: &Model) -> Vec<Part> {
     let theme = &model.appearance.theme;
-    let mut parts = vec![match &model.facts.clock {
-        Some(hz) => Part::new(6, format!("/clock {hz}"), Style::new()),
-        None => Part::new(9, "no /clock", theme.dim),
+    let mut parts = vec![match (&model.followed, &model.facts.clock) {
+        (Some(followed), _) => Part::new(6, words::followed(model, followed), theme.accent),
+        (None, Some(hz)) => Part::new(6, format!("/clock {hz}"), Style::new()),
+        (None, None) => Part::new(9, "no /clock", theme.dim),
     }];
     let subscribers = &model.subscribers;
     let known: Vec<usize> = subscribers
@@ -230,6 +231,9 @@ fn time_parts(model: &Model) -> Vec<Part> {
         model.appearance.glyphs.minus,
         time_format::span(left)
     );
+    if !model.has_recording() {
+        return vec![Part::new(2, time, theme.accent)];
+    }
     vec![
         Part::new(3, time, Style::new()),
         Part::new(2, of_all, theme.accent).or_short(elapsed),

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::overlay::Overlay;
-use crate::tui::input::bindings::{Action, BINDINGS, GESTURES, rows};
+use crate::tui::input::bindings::{Action, BINDINGS, Binding, GESTURES, rows};
 use crate::tui::model::Model;
 
 /// The gap between two columns.
@@ -24,6 +24,15 @@ pub(super) fn overlay(model: &Model, place: Rect) -> Overlay<'static> {
         title: "keys".to_owned(),
         lines,
         hanging_indent: keys + 3,
+    }
+}
+
+/// What an action does.
+fn text(model: &Model, row: &Binding) -> &'static str {
+    if row.action == Action::Quit && model.facts.is_elsewhere {
+        "leave; the player goes on"
+    } else {
+        row.help
     }
 }
 
@@ -58,7 +67,7 @@ fn groups(model: &Model, width: usize) -> Vec<Vec<Line<'static>>> {
         let mut lines = vec![title(name)];
         let shown = rows
             .iter()
-            .map(|row| line(keys(model, row.action), row.help));
+            .map(|row| line(keys(model, row.action), text(model, row)));
         lines.extend(shown);
         lines.push(Line::default());
         groups.push(lines);

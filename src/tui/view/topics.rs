@@ -200,7 +200,11 @@ pub(super) fn draw(model: &Model, layout: &Layout, out: &mut Buffer) {
         draw_row(model, row, at == model.selected, &columns, line, out);
     }
     if is_empty && height > 0 {
-        let text = format!("no topic has `{}` in its name", model.filter);
+        let text = if model.has_recording() {
+            format!("no topic has `{}` in its name", model.filter)
+        } else {
+            "a clock without a recording".to_owned()
+        };
         let (x, y) = (
             layout.table.x + LEAD.min(layout.table.width),
             layout.table.y,

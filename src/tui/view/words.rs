@@ -5,20 +5,27 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::bag::LookUp;
-use crate::player::{Gate, Pace, State};
+use crate::player::{Gate, LeadMotion, Pace, State};
 use crate::time::Speed;
 use crate::tui::model::Model;
+use crate::tui::model::parts::Followed;
 
 /// The state of playback: a glyph, words, and their style.
 pub(super) fn state(model: &Model) -> (&'static str, String, Style) {
     let (glyphs, theme) = (&model.appearance.glyphs, &model.appearance.theme);
     let is_reverse = model.is_reverse();
+    if model.is_silent {
+        return (glyphs.waiting, "NO ANSWER".into(), theme.error);
+    }
     match model.state() {
+        State::Playing if is_held_by_clock(model) => {
+            (glyphs.paused, "CLOCK STANDS".into(), theme.held)
+        }
         State::Playing if is_reverse => (glyphs.reverse, "REVERSE".into(), theme.playing),
         State::Playing => (glyphs.playing, "PLAYING".into(), theme.playing),
         State::Paused => (glyphs.paused, "PAUSED".into(), theme.paused),
         State::Starved => (glyphs.waiting, starved(model), theme.held),
-        State::Gated => (glyphs.waiting, gated(model).into(), theme.held),
+        State::Gated => (glyphs.waiting, gated(model), theme.held),
         State::Stalled => (glyphs.waiting, "STALLED".into(), theme.held),
         State::Ended if is_reverse => (glyphs.ended, "AT THE START".into(), theme.paused),
         State::Ended => (glyphs.ended, "AT THE END".into(), theme.paused),
@@ -37,18 +44,42 @@ fn starved(model: &Model) -> String {
 }
 
 /// What playback is waiting for.
-fn gated(model: &Model) -> &'static str {
+fn gated(model: &Model) -> String {
     let is_closed = |gate| {
         model
             .status
             .is_some_and(|status| status.gates.is_closed(gate))
     };
+    let followed = model.followed.as_ref();
     if is_closed(Gate::Path) {
-        "NO CONNECTION"
+        "NO CONNECTION".into()
     } else if is_closed(Gate::Subscribers) {
-        "WAITING FOR SUBSCRIBERS"
+        "WAITING FOR SUBSCRIBERS".into()
+    } else if is_closed(Gate::Lead) {
+        let topic = followed.map_or("THE CLOCK", |it| it.topic.as_str());
+        format!("WAITING FOR {topic}")
+    } else if is_closed(Gate::Answer) {
+        "WAITING FOR AN ANSWER".into()
     } else {
-        "WAITING"
+        "WAITING".into()
+    }
+}
+
+/// Whether playback stands because the clock does that it follows.
+fn is_held_by_clock(model: &Model) -> bool {
+    let motion = model.followed.as_ref().map(|followed| followed.motion);
+    model.is_following() && motion == Some(LeadMotion::Stands)
+}
+
+/// What the clock does that playback follows.
+pub(super) fn followed(model: &Model, followed: &Followed) -> String {
+    let (topic, times) = (&followed.topic, model.appearance.glyphs.times);
+    match followed.motion {
+        LeadMotion::Unknown => format!("no time on {topic} yet"),
+        LeadMotion::Lost => format!("{topic} is silent"),
+        LeadMotion::Stands => format!("{topic} stands"),
+        LeadMotion::Moves(None) => topic.clone(),
+        LeadMotion::Moves(Some(by)) => format!("{topic} {times}{}", factor(model, by)),
     }
 }
 

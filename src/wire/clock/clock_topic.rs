@@ -7,6 +7,10 @@
 //! to wait for half a second, or for five seconds at most. With a clock before each message ticks always stay in line,
 //! and so do repeated values: ahead, the clock would run forward and back for subscribers with messages queued. Only
 //! when a put has been stuck for half a second does the repeated value go ahead, for the other subscribers.
+//!
+//! What goes ahead takes links of its own (the main session), and nothing orders it before what is put in line
+//! afterwards. So the first value in line after one that went ahead waits until all subscribers that can tell have
+//! the latter ([`Arrival`]); otherwise the last tick before a jump could arrive after the clock of the jump.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use zenoh::qos::Priority;
+use zenoh::qos::{CongestionControl, Priority};
 
 use crate::ros::Reliability;
 use crate::time::{Ros, Time};
@@ -28,6 +32,7 @@ use crate::wire::event::Events;
 use crate::wire::net::blocking_session::PutSessions;
 use crate::wire::net::now::steady;
 use crate::wire::options::ClockOptions;
+use crate::wire::publish::arrival::Arrival;
 use crate::wire::publish::monitor::TopicCounts;
 use crate::wire::publish::publisher::{PutRules, TopicPublisher};
 use crate::wire::publish::stalls::Stalls;
@@ -43,6 +48,10 @@ const WAITED: Duration = Duration::from_millis(1);
 const SETTLED: Duration = Duration::from_millis(500);
 /// After this time it has been sent even if large messages wait all the time: enough below 2 Mbit/s.
 const LONGEST: Duration = Duration::from_secs(5);
+/// A subscriber that does not have a value that went ahead after this time is stuck, and is not waited for.
+const ARRIVED: Duration = Duration::from_secs(1);
+/// For this long after that, no other subscriber is waited for either, unless the stuck one answers.
+const STUCK: Duration = Duration::from_secs(30);
 
 /// Shared by the player's thread, the repeater and zenoh's threads.
 #[derive(Debug)]
@@ -51,8 +60,10 @@ pub(crate) struct Shared {
     /// Stays in line with messages. It has no token and no sequence numbers of its own.
     in_line: TopicPublisher,
     /// Locked during a put in line, so that values are sent in order. Never locked while `last` is locked,
-    /// because that put may wait.
-    in_line_put: Mutex<()>,
+    /// because that put may wait. It holds an answer that did not come in time.
+    in_line_put: Mutex<Option<Arrival>>,
+    /// The session of what goes ahead.
+    main: zenoh::Session,
     /// Whether each message comes directly after its clock.
     is_per_message: bool,
     /// Whether the player's thread is inside a put.
@@ -69,6 +80,8 @@ struct LastTick {
     /// Goes ahead of messages: used by the repeater, and by the player if order does not matter. It puts while
     /// this is locked, so that values are sent in order.
     ahead: TopicPublisher,
+    /// Whether a value went ahead after the last one in line.
+    went_ahead: bool,
     /// The last jump, if messages from before it may still wait to be sent.
     jump: Option<Jump>,
     has_clamped: bool,
@@ -137,11 +150,13 @@ impl Clock {
                 time: None,
                 put_at: steady(),
                 ahead,
+                went_ahead: false,
                 jump: None,
                 has_clamped: false,
             }),
             in_line: TopicPublisher::declare(sessions, &in_line, rules, events, None)?,
             in_line_put: Mutex::default(),
+            main: sessions.main.clone(),
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
             stalls,
@@ -183,7 +198,6 @@ impl Clock {
         let is_first_clamped =
             clock.is_clamped && !std::mem::replace(&mut last.has_clamped, clock.is_clamped);
         last.jump = last.jump.filter(|jump| !jump.is_settled(now));
-        // An error means that the session is closed; the player learns that from its messages.
         if self.shared.is_per_message || last.jump.is_some() {
             // Set before the lock is released, so that the repeater, which waits for the lock, does not put
             // first.
@@ -191,8 +205,7 @@ impl Clock {
             drop(last);
             self.while_putting(|| self.shared.put_in_line());
         } else {
-            let payload = Bytes::copy_from_slice(&clock.bytes);
-            drop(last.ahead.put(&payload));
+            last.put_ahead(&clock.bytes);
         }
         if is_first_clamped {
             self.events.warn(format!(
@@ -272,7 +285,11 @@ impl Shared {
     /// by another thread.
     fn put_in_line(&self) {
         let in_line_put = &self.in_line_put;
-        let only_put = in_line_put.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut only_put = in_line_put.lock().unwrap_or_else(PoisonError::into_inner);
+        let went_ahead = std::mem::take(&mut self.lock().went_ahead);
+        if went_ahead {
+            self.wait_for_arrival(&mut only_put);
+        }
         let mut last = self.lock();
         let Some(time) = last.time else { return };
         let attachment = last.ahead.next_attachment();
@@ -288,6 +305,18 @@ impl Shared {
             self.counts.count_sent(bytes);
             self.stalls.put_took(&self.counts, waited);
         }
+    }
+
+    /// Waits until all subscribers that can tell have what went ahead, but not for one that is known to be stuck.
+    fn wait_for_arrival(&self, unanswered: &mut Option<Arrival>) {
+        unanswered.take_if(|arrival| arrival.is_certain());
+        if unanswered.is_some() {
+            return;
+        }
+        let (first, drop) = (Priority::RealTime, CongestionControl::Drop);
+        // `None`: the session is closed and has no subscribers any more.
+        let arrival = Arrival::ask(&self.main, first, drop, ARRIVED + STUCK);
+        *unanswered = arrival.filter(|arrival| !arrival.wait(ARRIVED));
     }
 
     /// Puts the last value again while the player's thread is stuck in a put, and for new subscribers, until it is
@@ -337,10 +366,14 @@ impl LastTick {
     /// Puts the value again, ahead of messages.
     fn repeat(&mut self, now: Instant) {
         let Some(time) = self.time else { return };
-        let payload = Bytes::copy_from_slice(&encode_clock(time).bytes);
-        // An error means that the session is closed and has no subscribers any more.
-        drop(self.ahead.put(&payload));
+        self.put_ahead(&encode_clock(time).bytes);
         self.put_at = now;
+    }
+
+    fn put_ahead(&mut self, clock: &[u8]) {
+        self.went_ahead = true;
+        // An error means that the session is closed; the player learns that from its messages.
+        drop(self.ahead.put(&Bytes::copy_from_slice(clock)));
     }
 }
 

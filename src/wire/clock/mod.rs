@@ -6,3 +6,4 @@ pub(super) mod payload;
 pub(super) mod session_clocks;
 pub(super) mod state_message;
 pub(super) mod state_topic;
+pub(super) mod watch;

@@ -86,7 +86,8 @@ impl Session {
     }
 }
 
-fn state_type(hash: Option<&str>) -> OwnType<'_> {
+/// The type of `~/clock_state`.
+pub(super) fn state_type(hash: Option<&str>) -> OwnType<'_> {
     OwnType {
         dds_type: state_message::DDS_TYPE,
         hash,

@@ -32,8 +32,10 @@ pub enum ClockMotion {
     Held,
     /// It should play and waits for subscribers, the network or the recording.
     Waiting,
-    /// It is at the exit edge, or the run is over.
+    /// It is at the exit edge of its range.
     Ended,
+    /// The run is over: this is the last state.
+    Stopped,
 }
 
 /// A `ClockState` message.
@@ -69,7 +71,8 @@ impl ClockStateMessage {
             State::Playing => ClockMotion::Playing,
             State::Paused => ClockMotion::Held,
             State::Starved | State::Gated | State::Stalled => ClockMotion::Waiting,
-            State::Ended | State::Stopped => ClockMotion::Ended,
+            State::Ended => ClockMotion::Ended,
+            State::Stopped => ClockMotion::Stopped,
         };
         let real_time_factor = match (motion, status.pace) {
             (ClockMotion::Playing, Pace::Max | Pace::Follow) => f64::NAN,
@@ -122,6 +125,7 @@ impl ClockStateMessage {
             ClockMotion::Held => 2,
             ClockMotion::Waiting => 3,
             ClockMotion::Ended => 4,
+            ClockMotion::Stopped => 5,
         };
         bytes
     }
@@ -165,6 +169,7 @@ impl ClockStateMessage {
                 2 => ClockMotion::Held,
                 3 => ClockMotion::Waiting,
                 4 => ClockMotion::Ended,
+                5 => ClockMotion::Stopped,
                 _ => return None,
             },
         })
@@ -202,7 +207,7 @@ mod tests {
         for cut in 0..bytes.len() {
             assert_eq!(ClockStateMessage::decode(&bytes[..cut]), None);
         }
-        for (at, value) in [(0, 1), (1, 2), (11, 0x7f), (36, 0), (36, 5)] {
+        for (at, value) in [(0, 1), (1, 2), (11, 0x7f), (36, 0), (36, 6)] {
             let mut bytes = bytes;
             bytes[at] = value;
             assert_eq!(ClockStateMessage::decode(&bytes), None, "{at}");

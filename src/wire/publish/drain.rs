@@ -8,20 +8,16 @@
 //! that went behind the data in the same queues. If the system does not report its buffers, only the query is
 //! left.
 
-use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
-use zenoh::Wait;
 use zenoh::qos::{CongestionControl, Priority};
-use zenoh::query::{ConsolidationMode, QueryTarget};
 
+use super::arrival::Arrival;
 use super::sockets::{SendBuffers, is_at_work};
 use crate::wire::net::now::steady;
 use crate::wire::net::router::RouterSlot;
 
-/// The root of every session's admin space.
-const ADMIN_SPACE: &str = "@/*/*";
 /// How long the buffers must stay empty: zenoh sometimes waits a moment for more data.
 const SILENCE: Duration = Duration::from_millis(40);
 /// A sending thread that is busy for this long while the buffers stay empty sends data of another session.
@@ -65,7 +61,7 @@ pub(crate) fn drain(
     let patience = patience.max(DELAYED);
     let (began, mut buffers, mut silence) = (steady(), SendBuffers::default(), Silence::default());
     // When the queries were sent or the buffers were last not empty, and the answers.
-    let mut asked: Option<(Duration, Answers)> = None;
+    let mut asked: Option<(Duration, Vec<Arrival>)> = None;
     loop {
         let router = router.zenoh();
         // Read before the buffers: a task that finished after they were read could have filled them.
@@ -76,14 +72,14 @@ pub(crate) fn drain(
         let is_silent = silence.is_reached(is_empty, is_at_work, now);
         // Not earlier: a query would wait for room in a full queue.
         if is_silent && asked.is_none() {
-            asked = Some((now, Answers(sessions.iter().filter_map(ask).collect())));
+            asked = Some((now, sessions.iter().filter_map(ask).collect()));
         }
         if let Some((at, answers)) = &mut asked {
             if !is_empty {
                 *at = now;
             }
             // A session that has taken everything and does not answer has the data nevertheless.
-            if answers.are_in() || now.saturating_sub(*at) >= patience {
+            if answers.iter().all(Arrival::is_certain) || now.saturating_sub(*at) >= patience {
                 return match buffers.lost() {
                     0 => Drained::Whole,
                     bytes => Drained::Untaken { bytes },
@@ -126,34 +122,8 @@ impl Silence {
     }
 }
 
-/// Answers to queries, one query per session. A query goes through the same queues as data of its priority, so
-/// its answer proves that the data before it has arrived.
-#[derive(Debug)]
-struct Answers(Vec<Receiver<()>>);
-
-impl Answers {
-    /// Whether all sessions have answered, or none was asked.
-    fn are_in(&self) -> bool {
-        let is_in = |all: &Receiver<()>| all.try_recv() == Err(TryRecvError::Disconnected);
-        self.0.iter().all(is_in)
-    }
-}
-
-fn ask(zenoh: &zenoh::Session) -> Option<Receiver<()>> {
-    let (answered, all) = mpsc::sync_channel::<()>(1);
-    let asked = zenoh
-        .get(ADMIN_SPACE)
-        .priority(Priority::Data)
-        .congestion_control(CongestionControl::Block)
-        .target(QueryTarget::All)
-        .consolidation(ConsolidationMode::None)
-        .timeout(LONGEST)
-        .callback(move |_| {
-            // Held until zenoh drops the callback after the last answer.
-            let _ = &answered;
-        })
-        .wait();
-    asked.is_ok().then_some(all)
+fn ask(session: &zenoh::Session) -> Option<Arrival> {
+    Arrival::ask(session, Priority::Data, CongestionControl::Block, LONGEST)
 }
 
 #[cfg(test)]

@@ -133,6 +133,11 @@ impl Monitor {
         self.clock.as_ref().map(|clock| clock.missed())
     }
 
+    /// Whether a clock is published.
+    pub const fn has_clock(&self) -> bool {
+        self.clock.is_some()
+    }
+
     /// The recorded topics with a route to a subscriber.
     pub fn matched(&self) -> Vec<TopicId> {
         let has_match = |topic: &&Arc<TopicCounts>| topic.has_match.load(Ordering::Relaxed);

@@ -1,5 +1,7 @@
 //! [`Gid`]: the identity of an endpoint, as ROS 2 shows it: XXH3-128 of its liveliness token.
 
+use std::fmt;
+
 use xxhash_rust::xxh3::xxh3_128;
 
 /// The identity of an endpoint. Remote nodes compute the same value from its token.
@@ -11,6 +13,17 @@ impl Gid {
     pub fn of(token: &str) -> Self {
         // rmw writes the low half first, each half little-endian: together the whole number in little-endian.
         Self(xxh3_128(token.as_bytes()).to_le_bytes())
+    }
+}
+
+impl fmt::Display for Gid {
+    /// As `ros2 topic info --verbose` shows it: bytes in hexadecimal, between dots.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, byte) in self.0.iter().enumerate() {
+            let dot = if n == 0 { "" } else { "." };
+            write!(f, "{dot}{byte:02x}")?;
+        }
+        Ok(())
     }
 }
 
@@ -31,5 +44,15 @@ mod tests {
             let expected = u128::from_str_radix(hex, 16).unwrap().to_be_bytes();
             assert_eq!(Gid::of(token), Gid(expected), "{token}");
         }
+    }
+
+    #[test]
+    fn is_shown_as_ros_2_shows_it() {
+        let mut gid = Gid([0; 16]);
+        (gid.0[0], gid.0[15]) = (1, 0xfa);
+        assert_eq!(
+            gid.to_string(),
+            "01.00.00.00.00.00.00.00.00.00.00.00.00.00.00.fa"
+        );
     }
 }

@@ -8,7 +8,7 @@ use crate::support::network::{free_endpoint, hearing};
 #[test]
 fn flags_that_no_clock_can_have_end_with_2() {
     let cases: [(&[&str], &str); 7] = [
-        (&["--rate", "max"], "rate `max` is not between"),
+        (&["--rate", "max"], "rate `max` is not a number between"),
         (&["--hz", "0"], "0.001 to 100000 Hz"),
         (&["--start", "+10s"], "--start: without a recording"),
         (&["--start", "3000000000"], "is not a time of /clock"),

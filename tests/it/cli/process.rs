@@ -42,7 +42,7 @@ fn summary_of(bag: &str, args: &[&str]) -> serde_json::Value {
 fn usage_errors_end_with_2_and_name_the_mistake() {
     let cases: [(&[&str], &str); 13] = [
         (&["--rate", "0"], "rate 0 is not between 0.001 and 1000"),
-        (&["--rate", "fast"], "rate `fast` is not between"),
+        (&["--rate", "fast"], "rate `fast` is not a number between"),
         (
             &["--clock", "--clock-topics", "/nope"],
             "--clock-topics: no topic `/nope`",

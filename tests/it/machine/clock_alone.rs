@@ -1,8 +1,9 @@
 //! A player without messages: a clock server without a recording.
 
+use bagplay::bag::TopicId;
 use bagplay::output::{Event, Null, Recording};
 use bagplay::player::{
-    ClockOptions, Command, Control, Machine, Options, Outcome, Pace, Refusal, Short, Source, State,
+    ClockOptions, Command, Control, Machine, Options, Outcome, Pace, Refusal, Source, State,
     Ticket, Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Segment, Speed, TimeRange};
@@ -109,11 +110,16 @@ fn what_needs_messages_changes_nothing() {
     assert_eq!(outcome(&mut machine, max, 0), refused);
     let position = |machine: &Machine| machine.status().segment.position(wall(50));
     assert_eq!(position(&machine), ros(5050));
-    for (steps, short) in [(3, Short::NoneAhead), (-3, Short::NoneBehind)] {
-        let (sent, short) = (0, Some(short));
-        let none = Outcome::Stepped { sent, short };
-        assert_eq!(outcome(&mut machine, Command::Step(steps), 50), none);
+    let position_later = |machine: &Machine| machine.status().segment.position(wall(70));
+    for command in [
+        Command::Step(3),
+        Command::Step(-3),
+        Command::Burst(2),
+        Command::StepTopic(TopicId(0), 1),
+    ] {
+        assert_eq!(outcome(&mut machine, command, 50), refused, "{command:?}");
         assert_eq!(position(&machine), ros(5050));
+        assert_eq!(position_later(&machine), ros(5070), "it goes on");
     }
 }
 

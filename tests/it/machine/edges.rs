@@ -3,8 +3,8 @@
 use bagplay::bag::{Cue, CueAt, Cued, Message, TopicId};
 use bagplay::output::{Event, Recording};
 use bagplay::player::{
-    Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Pace, Source, State,
-    Wait, WhenDone,
+    Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Outcome, Pace, Refusal,
+    Source, State, Ticket, Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 use proptest::prelude::*;
@@ -17,7 +17,12 @@ use crate::machine::transcript::{
 fn every_command() -> impl Iterator<Item = Command> {
     std::iter::successors(Some(Command::Play), |command| {
         Some(match command {
-            Command::Play => Command::Pause,
+            Command::Play => Command::PlayAt(wall(0)),
+            Command::PlayAt(_) => Command::PlayFrom {
+                from: ros(1500),
+                until: None,
+            },
+            Command::PlayFrom { .. } => Command::Pause,
             Command::Pause => Command::Toggle,
             Command::Toggle => pace(-1.0),
             Command::SetPace(_) => Command::Seek(ros(1500)),
@@ -29,7 +34,10 @@ fn every_command() -> impl Iterator<Item = Command> {
             Command::PlayUntil(_) => Command::PlayFor(span(100)),
             Command::PlayFor(_) => Command::SetRange(TimeRange::between(ros(1500), ros(1600))),
             Command::SetRange(_) => Command::SetAtEnd(AtEnd::Loop),
-            Command::SetAtEnd(_) => Command::Mute(TopicId(0)),
+            Command::SetAtEnd(_) => {
+                Command::SetLoop(TimeRange::between(ros(1500), ros(1600)), AtEnd::Loop)
+            }
+            Command::SetLoop(..) => Command::Mute(TopicId(0)),
             Command::Mute(_) => Command::Unmute(TopicId(0)),
             Command::Unmute(_) => Command::Query,
             Command::Query => Command::Stop,
@@ -75,6 +83,116 @@ fn no_command_resumes_a_stopped_machine() {
             assert_eq!(machine.state(), State::Stopped, "{command:?}");
             assert_eq!(machine.report().jumps, 0, "{command:?}");
         }
+    }
+}
+
+/// A machine that stays at its end, paused at its start.
+fn paused() -> Machine {
+    let options = Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        ..quiet()
+    };
+    let mut machine = playing(options, messages(&[1000, 1400, 1900]));
+    settle(&mut machine, wall(0));
+    machine
+}
+
+#[test]
+fn playback_goes_on_by_itself_at_the_instant_that_was_set() {
+    let mut machine = paused();
+    machine.apply(Command::PlayAt(wall(50)), wall(0));
+    assert_eq!(
+        settle(&mut machine, wall(0)),
+        (vec![], Wait::Until(wall(50)))
+    );
+    let (seen, wait) = settle(&mut machine, wall(50));
+    assert_eq!(seen, ["gen 0 rolls 1000 ×1", "msg 1000"]);
+    assert_eq!(wait, Wait::Until(wall(450)));
+    // Only once.
+    machine.apply(Command::Pause, wall(60));
+    assert_eq!(settle(&mut machine, wall(60)).1, Wait::ForCommand);
+}
+
+#[test]
+fn what_plays_pauses_or_steps_replaces_a_start_that_was_set() {
+    for (command, state) in [
+        (Command::Pause, State::Paused),
+        (Command::Step(1), State::Paused),
+        (Command::Burst(1), State::Paused),
+        (Command::PlayUntil(ros(1010)), State::Paused),
+    ] {
+        let mut machine = paused();
+        machine.apply(Command::PlayAt(wall(50)), wall(0));
+        machine.apply(command, wall(10));
+        let mut now = wall(10);
+        while let (_, Wait::Until(next)) = settle(&mut machine, now) {
+            assert!(next < wall(50), "{command:?}");
+            now = next;
+        }
+        settle(&mut machine, wall(100));
+        assert_eq!(machine.state(), state, "{command:?}");
+    }
+    // A jump does not: it is for where playback goes on.
+    let mut machine = paused();
+    machine.apply(Command::PlayAt(wall(50)), wall(0));
+    machine.apply(Command::Seek(ros(1500)), wall(10));
+    assert_eq!(settle(&mut machine, wall(10)).1, Wait::Until(wall(50)));
+    settle(&mut machine, wall(50));
+    assert_eq!(machine.state(), State::Playing);
+}
+
+#[test]
+fn play_from_jumps_and_plays_at_one_instant_and_only_while_playback_stands() {
+    let mut machine = paused();
+    let from = |until| Command::PlayFrom {
+        from: ros(1400),
+        until,
+    };
+    machine.ask(from(Some(ros(1500))), Ticket(1), wall(10));
+    let (seen, _) = settle(&mut machine, wall(10));
+    assert_eq!(seen, ["gen 1 held 1400", "gen 1 rolls 1400 ×1", "msg 1400"]);
+    assert_eq!(machine.answer().unwrap().1, Outcome::Landed(ros(1400)));
+    machine.ask(from(None), Ticket(2), wall(20));
+    let refused = Outcome::Refused(Refusal::NotPaused);
+    assert_eq!(machine.answer().unwrap().1, refused);
+    assert_eq!(settle(&mut machine, wall(20)).0, [""; 0]);
+    settle(&mut machine, wall(110));
+    assert_eq!(machine.state(), State::Paused);
+    assert_eq!(machine.status().segment.position(wall(110)), ros(1500));
+}
+
+#[test]
+fn a_seek_outside_a_loop_ends_it_and_plays_what_was_played_before() {
+    let range = |from, to| TimeRange::between(ros(from), ros(to));
+    for (played, at_end) in [
+        (range(1000, 2000), AtEnd::Hold),
+        (range(1000, 2000), AtEnd::Loop),
+        (range(1100, 1900), AtEnd::Hold),
+    ] {
+        let options = Options {
+            range: played,
+            at_end,
+            ..quiet()
+        };
+        let mut machine = playing(options, messages(&[1000, 1400, 1900]));
+        let facts = |machine: &Machine| {
+            let segment = machine.status().segment;
+            (segment.range(), segment.at_end())
+        };
+        let mut jump = |command| {
+            machine.apply(command, wall(0));
+            settle(&mut machine, wall(0));
+            facts(&machine)
+        };
+        jump(Command::SetLoop(range(1300, 1400), AtEnd::Loop));
+        let loops = (range(1350, 1450), AtEnd::Loop);
+        assert_eq!(jump(Command::SetLoop(loops.0, loops.1)), loops);
+        assert_eq!(jump(Command::Seek(ros(1400))), loops, "within the loop");
+        assert_eq!(jump(Command::Seek(ros(1600))), (played, at_end));
+        assert_eq!(jump(Command::SetLoop(played, at_end)), (played, at_end));
+        let wider = range(played.start().as_nanos() / 1_000_000, 2000);
+        assert_eq!(jump(Command::Seek(ros(1950))), (wider, at_end));
     }
 }
 

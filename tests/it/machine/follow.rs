@@ -2,14 +2,17 @@
 
 use std::thread;
 
-use bagplay::bag::Cue;
+use bagplay::bag::{Cue, Cued, TopicId};
 use bagplay::output::{Event, Null, Occasion, Recording};
-use bagplay::player::{Command, Options, Pace, Player, Source, State, WhenDone};
+use bagplay::player::{
+    Command, Intent, Machine, Options, Outcome, Pace, Player, Refusal, Short, Source, State,
+    Ticket, WhenDone,
+};
 use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
 use proptest::prelude::*;
 
 use crate::machine::transcript::{
-    Act, NAMES, check_acts, cue, messages, playing, quiet, ros, settle, wall,
+    Act, NAMES, check_acts, cue, messages, playing, quiet, ros, settle, span, wall,
 };
 use crate::support::patience::PATIENCE;
 
@@ -188,25 +191,143 @@ fn without_a_known_clock_playback_is_held_and_what_was_missed_is_sent_afterwards
 }
 
 #[test]
-fn a_pause_holds_and_playback_goes_on_where_the_clock_is_then() {
+fn what_was_paused_before_it_followed_the_clock_joins_it_when_played() {
     check_acts(
-        following(),
+        Options {
+            intent: Intent::Pause,
+            ..quiet()
+        },
         messages(&[1000, 1100, 1200, 1900]),
         &[
             (0, Act::Lead(moves(0, 1000, 1.0, 0))),
-            (50, Act::Do(Command::Pause)),
+            // Pauses at 1100, but not if the clock is followed.
+            (10, Act::Do(Command::PlayUntil(ros(1100)))),
+            (20, Act::Do(Command::Step(1))),
+            (50, Act::Do(Command::SetPace(Pace::Follow))),
             (150, Act::Do(Command::Play)),
             (250, Act::Do(Command::Stop)),
         ],
         |_, _| (),
         "
-        0 gen 1 held 1000
-        0 msg 1000
-        50 gen 1 held 1050
-        150 gen 2 held 1150
-        200 gen 2 held 1200
+        0 gen 0 held 1000
+        10 gen 0 held 1000
+        10 gen 0 rolls 1000 ×1
+        10 msg 1000
+        20 gen 0 held 1010
+        20 gen 0 held 1100
+        20 msg 1100
+        50 gen 0 held 1100
+        150 gen 1 held 1150
+        200 gen 1 held 1200
         200 msg 1200
-        250 gen 2 held 1250",
+        250 gen 1 held 1250",
+    );
+}
+
+#[test]
+fn steps_that_are_left_are_given_up_for_the_clock() {
+    let (feed, first) = Cue::channel();
+    feed.push(Cued::Message(messages(&[1000]).remove(0)));
+    let mut cues = vec![first];
+    let mut machine = Machine::new(
+        Options {
+            intent: Intent::Pause,
+            ..quiet()
+        },
+        Source::new(["/a"], move |_| cues.pop().unwrap()),
+    );
+    machine.lead().set(shows(0, 1000));
+    machine.ask(Command::Step(3), Ticket(1), wall(0));
+    assert_eq!(settle(&mut machine, wall(0)).0.last().unwrap(), "msg 1000");
+    machine.apply(Command::SetPace(Pace::Follow), wall(1));
+    let (sent, short) = (1, Some(Short::Replaced));
+    let outcome = Outcome::Stepped { sent, short };
+    assert_eq!(machine.answer(), Some((Ticket(1), outcome)));
+    feed.push(Cued::Message(messages(&[1100]).remove(0)));
+    assert_eq!(settle(&mut machine, wall(2)).0, [""; 0]);
+}
+
+/// Commands that would move or hold playback.
+fn moving_commands() -> Vec<Command> {
+    vec![
+        Command::Play,
+        Command::PlayAt(wall(0)),
+        Command::PlayFrom {
+            from: ros(1500),
+            until: None,
+        },
+        Command::Pause,
+        Command::Toggle,
+        Command::SetPace(Pace::At(Speed::NORMAL)),
+        Command::SetPace(Pace::Max),
+        Command::Seek(ros(1500)),
+        Command::SeekBy(span(-500)),
+        Command::Step(1),
+        Command::Step(-1),
+        Command::Burst(5),
+        Command::StepTopic(TopicId(0), 1),
+        Command::PlayUntil(ros(1800)),
+        Command::PlayFor(span(100)),
+        Command::SetRange(TimeRange::between(ros(1100), ros(1200))),
+        Command::SetAtEnd(AtEnd::Loop),
+        Command::SetLoop(TimeRange::between(ros(1100), ros(1200)), AtEnd::Loop),
+    ]
+}
+
+#[test]
+fn a_follower_refuses_what_would_move_it_wherever_it_is() {
+    let options = Options {
+        when_done: WhenDone::Stay,
+        ..following()
+    };
+    let mut machine = playing(options, messages(&[1000, 1100, 1900]));
+    let outcome = |machine: &mut Machine, command, at| {
+        machine.ask(command, Ticket(1), wall(at));
+        machine.answer().expect("an answer").1
+    };
+    let clock = [None, Some(shows(0, 1050)), None, Some(shows(0, 2500))];
+    for (at, lead) in (0..).zip(clock) {
+        match lead {
+            Some(lead) => machine.lead().set(lead),
+            None => machine.lead().lose(),
+        }
+        settle(&mut machine, wall(at));
+        let before = machine.status();
+        for command in moving_commands() {
+            let refused = Outcome::Refused(Refusal::Following);
+            assert_eq!(outcome(&mut machine, command, at), refused, "{command:?}");
+            assert_eq!(settle(&mut machine, wall(at)).0, [""; 0], "{command:?}");
+            assert_eq!(machine.status(), before, "{command:?}");
+        }
+        for command in [
+            Command::Mute(TopicId(0)),
+            Command::Unmute(TopicId(0)),
+            Command::SetPace(Pace::Follow),
+            Command::Query,
+        ] {
+            assert_eq!(outcome(&mut machine, command, at), Outcome::Done);
+            settle(&mut machine, wall(at));
+        }
+    }
+    assert_eq!(machine.state(), State::Ended);
+    let stopped = outcome(&mut machine, Command::Stop, 9);
+    assert_eq!((stopped, machine.state()), (Outcome::Done, State::Stopped));
+}
+
+#[test]
+fn a_refusal_names_the_clock() {
+    let player = Player::new();
+    let lead = player.transport().lead().clone();
+    assert_eq!(lead.name(), None);
+    lead.set_name("/clock of /simulator");
+    let name = player.transport().lead().name();
+    assert_eq!(
+        Refusal::Following.in_words(name.as_deref()),
+        "playback follows /clock of /simulator, which alone moves it"
+    );
+    assert_eq!(
+        Refusal::Over.in_words(name.as_deref()),
+        Refusal::Over.to_string()
     );
 }
 
@@ -232,7 +353,7 @@ fn the_end_is_reached_when_the_clock_passes_it_and_a_jump_back_leaves_it() {
 }
 
 #[test]
-fn a_pace_of_its_own_and_a_followed_one_can_be_exchanged() {
+fn a_player_with_a_pace_of_its_own_can_begin_to_follow() {
     check_acts(
         quiet(),
         messages(&[1000, 1100, 1200, 1300, 1900]),
@@ -240,8 +361,6 @@ fn a_pace_of_its_own_and_a_followed_one_can_be_exchanged() {
             (50, Act::Do(Command::SetPace(Pace::Follow))),
             (150, Act::Lead(shows(0, 1200))),
             (200, Act::Do(Command::SetPace(Pace::At(Speed::NORMAL)))),
-            // Only a player that follows the clock is held without it.
-            (250, Act::LoseLead),
             (310, Act::Do(Command::Stop)),
         ],
         |_, _| (),
@@ -251,10 +370,7 @@ fn a_pace_of_its_own_and_a_followed_one_can_be_exchanged() {
         0 msg 1000
         50 gen 0 held 1050
         150 gen 1 held 1200
-        150 msg 1200
-        200 gen 1 rolls 1200 ×1
-        300 msg 1300
-        310 gen 1 held 1310",
+        150 msg 1200",
     );
 }
 
@@ -269,8 +385,7 @@ proptest! {
                 Act::Lead(moves(generation, ms, f64::from(tenths) / 10.0, since))
             }),
             Just(Act::LoseLead),
-            Just(Act::Do(Command::Pause)),
-            Just(Act::Do(Command::Play)),
+            proptest::sample::select(moving_commands()).prop_map(Act::Do),
         ]), 1..20),
     ) {
         let (mut times, mut acts) = (times, acts);

@@ -242,6 +242,29 @@ fn a_server_that_is_killed_holds_playback_and_another_one_starts_it_again() {
     assert_eq!(player.machine.state(), State::Playing);
 }
 
+/// Servers of one node share the topic of the state, so that the state of the second one comes while the first one counts.
+#[test]
+fn a_server_that_was_restarted_is_followed_from_its_first_state_on() {
+    // The first server is lost by then, or it is not.
+    for (restart, ticks) in [(3000, 100), (600, 100)] {
+        let mut player = Follower::new(strict());
+        player.hear(0, Status(1000, 1.0, 10));
+        player.run(1000, 1, 500);
+        player.take_sent();
+        player.hear_from(B, restart, Status(5000, 1.0, 77));
+        let mut end = 5000;
+        for n in 1..ticks {
+            end = 5000 + n * TICK;
+            if n * TICK % 1000 == 0 {
+                player.hear_from(B, restart + n * TICK - 1, Status(end - 1, 1.0, 77));
+            }
+            player.hear_from(B, restart + n * TICK, Tick(end));
+        }
+        assert_eq!(player.take_sent(), between(5000, end), "{restart}");
+        assert_eq!((player.jumps(), player.refills), (2, 2), "{restart}");
+    }
+}
+
 #[test]
 fn what_a_server_passed_while_it_was_not_heard_is_sent_afterwards() {
     let mut player = Follower::new(strict());

@@ -106,6 +106,11 @@ fn every_command_has_its_outcome() {
             C::SetRange(TimeRange::between(ros(1100), ros(1200))),
             Landed(ros(1200)),
         ),
+        (
+            C::Seek(ros(1500)),
+            C::SetLoop(TimeRange::between(ros(1100), ros(1200)), AtEnd::Loop),
+            Landed(ros(1200)),
+        ),
         (C::Query, C::PlayUntil(ros(1500)), Done),
         (C::Query, C::PlayFor(span(1)), Done),
         (C::Query, C::Step(0), stepped(0)),

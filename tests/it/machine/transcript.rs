@@ -4,7 +4,7 @@
 //! There is no thread, no clock and no waiting. Wall times and times of messages are in milliseconds; the source of
 //! messages answers like the read-ahead of a bag.
 
-use bagplay::bag::{Cue, CueAt, Cued, Direction, Key, Message, StartAt, TopicId};
+use bagplay::bag::{Cue, CueAt, CueFeed, Cued, Direction, Key, Message, StartAt, TopicId};
 use bagplay::output::{Event, Occasion, Recording};
 use bagplay::player::{
     Before, ClockOptions, Command, Gate, GateHandle, Gates, Intent, Machine, Options, Pace, Source,
@@ -637,6 +637,47 @@ fn each_lap_of_a_loop_starts_at_the_instant_at_which_the_last_one_ended() {
         ]
     );
     assert_eq!((machine.report().laps, machine.report().jumps), (3, 3));
+}
+
+/// Plays the one message that is read, and does not wait for the next one yet: the state in which a command finds
+/// a machine at once after a message was sent.
+fn machine_after_its_first_message() -> (CueFeed, Machine) {
+    let (feed, cue) = Cue::channel();
+    let [first] = messages(&[1000]).try_into().unwrap();
+    feed.push(Cued::Message(first));
+    let mut cue = Some(cue);
+    let mut machine = Machine::new(options(), Source::new(["/a"], move |_| cue.take().unwrap()));
+    while machine.report().sent == 0 {
+        machine.advance(wall(0), &mut Recording(|_| {}));
+    }
+    (feed, machine)
+}
+
+#[test]
+fn another_speed_does_not_take_the_clock_past_a_message_that_has_not_been_read() {
+    let (feed, mut machine) = machine_after_its_first_message();
+    machine.apply(pace(2.0), wall(50));
+    assert_eq!(
+        settle(&mut machine, wall(50)).0,
+        ["gen 0 rolls 1000 ×2", "gen 0 held 1000"]
+    );
+    assert_eq!(settle(&mut machine, wall(250)).0, ["clock 1000"]);
+    let [second] = messages(&[1010]).try_into().unwrap();
+    feed.push(Cued::Message(second));
+    assert_eq!(settle(&mut machine, wall(300)).0, ["gen 0 rolls 1000 ×2"]);
+    assert_eq!(settle(&mut machine, wall(305)).0[0], "msg 1010");
+}
+
+#[test]
+fn a_stop_ahead_of_an_overdue_message_is_before_it() {
+    let (feed, mut machine) = machine_after_its_first_message();
+    machine.apply(Command::PlayUntil(ros(1020)), wall(50));
+    for message in messages(&[1010, 1030]) {
+        feed.push(Cued::Message(message));
+    }
+    let seen = settle(&mut machine, wall(100)).0;
+    assert!(seen.contains(&"msg 1010".to_owned()), "{seen:?}");
+    assert!(!seen.contains(&"msg 1030".to_owned()), "{seen:?}");
 }
 
 #[test]

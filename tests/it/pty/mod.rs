@@ -1,5 +1,6 @@
 //! The transport bar in a pseudo-terminal.
 
+pub(crate) mod attach;
 pub(crate) mod start;
 pub(crate) mod terminal;
 pub(crate) mod terminal_session;

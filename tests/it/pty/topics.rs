@@ -251,7 +251,10 @@ fn the_bar_is_drawn_at_any_size() {
             session.wait_for("a short line", |frame| frame.rows[0].contains("PLAYING"));
         }
         session.resize(120, 30);
-        session.keys(ESC);
+        // Without an overlay nothing shows that the key was read, and a key right after it would be one with alt.
+        if !layer.is_empty() {
+            session.keys(ESC);
+        }
         session.wait_for("all of it", |frame| {
             frame.shows("PLAYING")
                 && frame.has("q quit")

@@ -369,6 +369,17 @@ impl Pipe {
         self.node("\"peer\"")
     }
 
+    /// The same, with an admin space, as nodes of `rmw_zenoh_cpp` have one.
+    pub(crate) fn peer_with_admin_space(&self) -> zenoh::Session {
+        let connect = format!("{:?}", self.endpoints);
+        let settings = [
+            ("connect/endpoints", connect.as_str()),
+            ("scouting/gossip/enabled", "false"),
+            ("adminspace/enabled", "true"),
+        ];
+        node("\"peer\"", "", &settings)
+    }
+
     /// Holds back data of the far side, as long as the pipe lives.
     pub(crate) fn block(&self) {
         *self.gate.0.lock().expect("no panic") = false;

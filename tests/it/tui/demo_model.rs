@@ -176,6 +176,7 @@ pub(crate) fn facts() -> Facts {
     Facts {
         recording: recording(),
         played: recording(),
+        is_elsewhere: false,
         clock_shift: Duration::ZERO,
         clock: Some("40 Hz".to_owned()),
         topics: topics(),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bagplay::bag::{Bag, TopicId};
-use bagplay::tui::{Event, Lane, Lookup, LookupOutcome, LookupResult};
+use bagplay::decode::MessageAt;
+use bagplay::tui::{Event, Lane, Lookup, LookupResult};
 use crossbeam_channel::{Receiver, bounded};
 
 use crate::support::mcaps::{Note, Spec, bag};
@@ -62,14 +63,14 @@ fn the_message_at_or_before_a_time_is_found_and_decoded() {
         };
         assert_eq!((topic, asked), (imu, at));
         match found {
-            LookupOutcome::Message {
+            MessageAt::Message {
                 log_time, decoded, ..
             } => {
                 assert!(is_there && log_time <= at);
                 assert!(decoded.lines.iter().any(|line| line.name == "frame_id"));
             }
-            LookupOutcome::NoMessage => assert!(!is_there),
-            LookupOutcome::Damaged(damage) => panic!("{damage}"),
+            MessageAt::NoMessage => assert!(!is_there),
+            MessageAt::Damaged(damage) => panic!("{damage}"),
         }
     }
 }
@@ -116,7 +117,7 @@ fn a_newer_request_for_a_message_cancels_the_older_one() {
     let answer = || match events.recv_timeout(PATIENCE).unwrap() {
         Event::Lookup(peeked) => (
             peeked.topic,
-            matches!(peeked.outcome, LookupOutcome::Message { .. }),
+            matches!(peeked.outcome, MessageAt::Message { .. }),
         ),
         other => panic!("{other:?}"),
     };

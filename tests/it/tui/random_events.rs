@@ -3,12 +3,12 @@
 use std::sync::LazyLock;
 
 use bagplay::bag::TopicId;
-use bagplay::decode::{Decoded, PayloadFormat};
+use bagplay::decode::{Decoded, MessageAt, PayloadFormat};
 use bagplay::player::{Gate, Gates, Pace, State, Status};
 use bagplay::time::{AtEnd, Segment, Speed, TimeRange};
 use bagplay::tui::{
-    AbLoop, BINDINGS, Event, Facts, Gesture, Key, Keys, LogLine, LookupOutcome, LookupResult,
-    Model, Mouse, Severity, Size, Subscribers, draw,
+    AbLoop, BINDINGS, Event, Facts, Gesture, Key, Keys, LogLine, LookupResult, Model, Mouse,
+    Severity, Size, Subscribers, draw,
 };
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -131,9 +131,9 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(Severity::Error),
     ];
     let found = prop_oneof![
-        Just(LookupOutcome::NoMessage),
-        text.prop_map(LookupOutcome::Damaged),
-        (any_millis(), text).prop_map(|(millis, text)| LookupOutcome::Message {
+        Just(MessageAt::NoMessage),
+        text.prop_map(MessageAt::Damaged),
+        (any_millis(), text).prop_map(|(millis, text)| MessageAt::Message {
             log_time: at(millis),
             publish_time: at(millis),
             bytes: text.len(),

@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 
 use bagplay::bag::TopicId;
-use bagplay::decode::{Decoded, FieldLine, PayloadFormat};
-use bagplay::player::{Gate, Gates, Pace, State, Status};
+use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
+use bagplay::player::{Gate, Gates, LeadMotion, Pace, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
-    AbLoop, Event, Gesture, Keys, LookupOutcome, LookupResult, Model, Size, Subscribers, Theme,
+    AbLoop, Event, Followed, Gesture, Keys, LookupResult, Model, Size, Subscribers, Theme,
     ThemeName, TimeFormat,
 };
 use insta::assert_snapshot;
@@ -144,6 +144,37 @@ fn states_in_words() {
     let mut frames = Frames::default();
     for (title, model) in states(&appearance()) {
         for (width, height) in [(120, 6), (80, 8), (30, 2), (60, 1)] {
+            frames.add(title, &model, size(width, height));
+        }
+    }
+    assert_snapshot!(frames.0);
+}
+
+#[test]
+fn following_another_clock() {
+    let mut frames = Frames::default();
+    let gated = |gate| Status {
+        gates: Gates::OPEN.close(gate),
+        ..status(State::Gated, 0, Pace::Follow)
+    };
+    let playing = status(State::Playing, 12_184, Pace::Follow);
+    for (title, status, motion) in [
+        ("nothing received", gated(Gate::Lead), LeadMotion::Unknown),
+        ("silent", gated(Gate::Lead), LeadMotion::Lost),
+        ("at half the speed", playing, LeadMotion::Moves(Some(0.5))),
+        ("at an unknown speed", playing, LeadMotion::Moves(None)),
+        ("it stands", playing, LeadMotion::Stands),
+        (
+            "an answer is awaited",
+            gated(Gate::Answer),
+            LeadMotion::Moves(Some(1.0)),
+        ),
+    ] {
+        let mut model = with_events(appearance());
+        let topic = "/clock".to_owned();
+        model.handle(Event::Followed(Followed { topic, motion }), stamp(0));
+        set_status(&mut model, status);
+        for (width, height) in [(120, 6), (80, 8), (60, 1)] {
             frames.add(title, &model, size(width, height));
         }
     }
@@ -390,7 +421,7 @@ fn field(depth: usize, name: &str, value: &str) -> FieldLine {
 }
 
 /// A model that shows a topic, with this answer to its request for a message.
-fn card(mut model: Model, topic: u32, found: Option<LookupOutcome>) -> Model {
+fn card(mut model: Model, topic: u32, found: Option<MessageAt>) -> Model {
     press(&mut model, &"down ".repeat(usize::try_from(topic).unwrap()));
     press(&mut model, "enter");
     let (asked, at) = model.wanted_message().unwrap();
@@ -432,8 +463,8 @@ fn imu() -> Decoded {
     }
 }
 
-fn message(decoded: Decoded) -> LookupOutcome {
-    LookupOutcome::Message {
+fn message(decoded: Decoded) -> MessageAt {
+    MessageAt::Message {
         log_time: at(12_180),
         publish_time: at(12_179),
         bytes: 324,
@@ -475,19 +506,19 @@ fn topic_cards() {
     frames.add("still read", &card(paused(), 8, None), size(80, 14));
     frames.add(
         "no message",
-        &card(paused(), 7, Some(LookupOutcome::NoMessage)),
+        &card(paused(), 7, Some(MessageAt::NoMessage)),
         size(80, 14),
     );
     let damage =
         "drive_3.mcap: chunk at 73400320: its checksum does not match what is in it".to_owned();
     frames.add(
         "damaged",
-        &card(paused(), 9, Some(LookupOutcome::Damaged(damage))),
+        &card(paused(), 9, Some(MessageAt::Damaged(damage))),
         size(80, 14),
     );
     frames.add(
         "not played",
-        &card(paused(), 12, Some(LookupOutcome::NoMessage)),
+        &card(paused(), 12, Some(MessageAt::NoMessage)),
         size(80, 14),
     );
     assert_snapshot!(frames.0);

@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use bagplay::bag::{LookUp, Outline, TopicId, TopicOutline};
-use bagplay::player::{Command, Gate, Gates, Pace, State, Status};
-use bagplay::time::{AtEnd, Ros, Time, TimeRange};
+use bagplay::decode::MessageAt;
+use bagplay::player::{Command, Gate, Gates, LeadMotion, Pace, State, Status};
+use bagplay::time::{AtEnd, Ros, Segment, Speed, Time, TimeRange};
 use bagplay::tui::{
-    Action, Appearance, BINDINGS, Binding, Effect, Event, Facts, Gesture, Keys, Lane,
-    LookupOutcome, LookupResult, Model, Size,
+    Action, Appearance, BINDINGS, Binding, Effect, Event, Facts, Followed, Gesture, Keys, Lane,
+    LookupResult, Model, Size,
 };
 
 use super::demo_model::*;
@@ -55,13 +56,125 @@ fn command_text(command: Command) -> String {
         Command::Step(n) => format!("step {n}"),
         Command::StepTopic(topic, n) => format!("step {n} of {}", name(topic)),
         Command::SetRange(range) => format!("range {}", span(range)),
+        Command::SetLoop(range, at_end) => {
+            let at_end = command_text(Command::SetAtEnd(at_end));
+            format!("range {}, {at_end}", span(range))
+        }
         Command::SetAtEnd(AtEnd::Loop) => "loop".to_owned(),
         Command::SetAtEnd(AtEnd::Hold) => "hold".to_owned(),
         Command::Mute(topic) => format!("mute {}", name(topic)),
         Command::Unmute(topic) => format!("unmute {}", name(topic)),
         Command::Toggle => "toggle".to_owned(),
         Command::Play => "play".to_owned(),
+        Command::Pause => "pause".to_owned(),
         other => format!("{other:?}"),
+    }
+}
+
+/// What another client did to the range, and what the bar shows of it.
+#[test]
+fn a_range_and_a_loop_set_by_another_client_are_shown() {
+    let mut model = paused();
+    let shown = |model: &Model| {
+        let header = picture(model, SCREEN);
+        let header = header.lines().next().unwrap().to_owned();
+        let words = ["loop A-B", "loop"].into_iter();
+        words.into_iter().find(|word| header.contains(word))
+    };
+    let segment = |range, at_end| Segment::new(range, Speed::NORMAL, at_end);
+    let part = TimeRange::between(at(5_000), at(9_000));
+    for (range, at_end, expected) in [
+        (recording(), AtEnd::Loop, Some("loop")),
+        (part, AtEnd::Loop, Some("loop A-B")),
+        (recording(), AtEnd::Hold, None),
+        (part, AtEnd::Hold, None),
+        // The bar plays this part now; to loop all of what is played is no A–B loop.
+        (part, AtEnd::Loop, Some("loop")),
+        (recording(), AtEnd::Loop, Some("loop")),
+    ] {
+        model.adopt_loop(segment(range, at_end));
+        assert_eq!(shown(&model), expected, "{} {at_end:?}", span(range));
+    }
+    // An A that is set without B stays.
+    press(&mut model, "l");
+    model.adopt_loop(segment(recording(), AtEnd::Hold));
+    assert!(picture(&model, SCREEN).contains("A set"));
+}
+
+#[test]
+fn a_player_that_does_not_answer_is_neither_playing_nor_moving() {
+    let mut model = fresh(appearance());
+    play(&mut model, 12_184, Pace::At(Speed::NORMAL));
+    assert!(model.is_moving());
+    model.handle(Event::Answers(false), stamp(0));
+    assert!(!model.is_moving());
+    assert!(picture(&model, SCREEN).contains("NO ANSWER"));
+    model.handle(Event::Answers(true), stamp(0));
+    assert!(model.is_moving() && picture(&model, SCREEN).contains("PLAYING"));
+}
+
+#[test]
+fn in_the_help_and_the_log_keys_of_the_edges_scroll() {
+    let mut model = fresh(appearance());
+    let small = Size {
+        width: 60,
+        height: 12,
+    };
+    model.handle(Event::Resized(small), stamp(0));
+    for layer in ["?", "e"] {
+        press(&mut model, layer);
+        let first = picture(&model, small);
+        for action in [Action::End, Action::Start] {
+            model.perform(action, stamp(0));
+        }
+        assert_eq!(effects(&mut model), "", "{layer}");
+        assert_eq!(picture(&model, small), first, "{layer}");
+        press(&mut model, layer);
+    }
+    press(&mut model, "?");
+    model.perform(Action::End, stamp(0));
+    assert!(picture(&model, small).contains("wheel"));
+}
+
+#[test]
+fn leaving_a_player_elsewhere_does_not_stop_it_says_the_help() {
+    for (is_elsewhere, says) in [
+        (true, "the player goes on"),
+        (false, "stop playing and quit"),
+    ] {
+        let facts = bagplay::tui::Facts {
+            is_elsewhere,
+            ..facts()
+        };
+        let large = Size {
+            width: 120,
+            height: 80,
+        };
+        let mut model = Model::new(facts, appearance(), rows(), Vec::new(), large);
+        press(&mut model, "?");
+        let shown = picture(&model, large);
+        assert!(shown.contains(says), "{shown}");
+    }
+}
+
+#[test]
+fn a_player_elsewhere_is_told_what_is_meant_and_not_to_toggle() {
+    for (state, meant) in [
+        (State::Playing, "pause"),
+        (State::Starved, "pause"),
+        (State::Paused, "play"),
+        (State::Ended, "play"),
+    ] {
+        let facts = bagplay::tui::Facts {
+            is_elsewhere: true,
+            ..facts()
+        };
+        let mut model = Model::new(facts, appearance(), rows(), Vec::new(), SCREEN);
+        set_state(&mut model, state, 12_184);
+        assert_eq!(
+            effects_of(&mut model, "space space"),
+            format!("{meant}, {meant}")
+        );
     }
 }
 
@@ -92,6 +205,55 @@ fn check(mut model: Model, rows: &[(&str, &str)]) {
     for (at, (keys, expected)) in rows.iter().enumerate() {
         assert_eq!(effects_of(&mut model, keys), *expected, "step {at}: {keys}");
     }
+}
+
+#[test]
+fn while_another_clock_is_followed_it_alone_moves_playback() {
+    let following = || {
+        let mut model = paused();
+        set_status(&mut model, status(State::Playing, 12_184, Pace::Follow));
+        let topic = "/clock".to_owned();
+        let motion = LeadMotion::Stands;
+        model.handle(Event::Followed(Followed { topic, motion }), stamp(0));
+        model
+    };
+    let refused = "playback follows /clock, which alone moves it";
+    let actions = bindings().map(|binding| binding.action);
+    let moving = actions.filter(|action| {
+        let mut model = paused();
+        model.perform(*action, stamp(10_000));
+        let moves = |effect: &Effect| {
+            let Effect::Command(command) = effect else {
+                return false;
+            };
+            !matches!(command, Command::Mute(_) | Command::Unmute(_))
+        };
+        model.take_effects().iter().any(moves)
+    });
+    let also = [Action::GoTo, Action::Undo, Action::Loop];
+    let all: Vec<Action> = moving.chain(also).collect();
+    assert!(all.len() > 20, "{all:?}");
+    for action in all {
+        let mut model = following();
+        model.perform(action, stamp(10_000));
+        assert_eq!(effects(&mut model), "", "{action:?}");
+        assert!(last_log_line(&model).contains(refused), "{action:?}");
+    }
+    for gesture in [Gesture::Press, Gesture::RangePress, Gesture::Wheel(1)] {
+        let mut model = following();
+        mouse(&mut model, gesture, 40, 4);
+        mouse(&mut model, Gesture::Drag, 50, 4);
+        mouse(&mut model, Gesture::Release, 50, 4);
+        assert_eq!(effects(&mut model), "", "{gesture:?}");
+        assert!(last_log_line(&model).contains(refused), "{gesture:?}");
+    }
+    check(
+        following(),
+        &[
+            ("m", "mark 12.184"),
+            ("t", "mute /camera/front/camera_info"),
+        ],
+    );
 }
 
 fn is_shown(model: &Model, text: &str) -> bool {
@@ -1060,7 +1222,7 @@ fn a_card_asks_for_its_message_wherever_the_playhead_is() {
     press(&mut model, "enter");
     let (topic, wanted) = model.wanted_message().unwrap();
     let peeked = |topic, at| {
-        let found = LookupOutcome::NoMessage;
+        let found = MessageAt::NoMessage;
         Event::Lookup(LookupResult {
             topic,
             at,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bagplay::output::{Delivery, Occasion, Output};
+use bagplay::ros::{Qos, Reliability};
 use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
 use bagplay::wire::{ClockOptions, WireEvent, encode_clock};
 use zenoh::Wait;
@@ -12,7 +13,7 @@ use crate::support::network::{
     CLOCK_HASH, CLOCK_KEY, Pipe, message, number, payload, peer, played, router, subscribe, take,
     token,
 };
-use crate::support::patience::PATIENCE;
+use crate::support::patience::{PATIENCE, until};
 
 /// Declares the token of a node that subscribes to the clock.
 fn follows(node: &zenoh::Session) -> zenoh::liveliness::LivelinessToken {
@@ -236,6 +237,98 @@ fn the_clock_of_a_jump_arrives_after_old_messages_and_before_new_ones() {
             }
         }
         drop(player.join().unwrap());
+    }
+}
+
+/// Best-effort images and the clock ahead of messages take one link, reliable messages and the clock of a jump another.
+#[test]
+fn a_tick_from_before_a_jump_arrives_before_the_clock_of_the_jump() {
+    let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+    let best_effort = Qos {
+        reliability: Reliability::BestEffort,
+        ..Qos::default()
+    };
+    let topics = [
+        played(0, "/image", Some(best_effort)),
+        played(1, "/odom", None),
+    ];
+    for _ in 0..3 {
+        let options = ClockOptions {
+            hz: Some(1000.0),
+            per_message: false,
+        };
+        let (mut output, _) = session.advertise(&topics, Some(options)).unwrap();
+        let pipe = Pipe::slow(&endpoint, Duration::from_millis(4));
+        let node = pipe.peer_with_admin_space();
+        let (_subscriber, samples) = subscribe(&node, "0/**");
+        let monitor = output.monitor();
+        until("both topics have a subscriber", || {
+            monitor.topics().iter().all(|topic| topic.has_match)
+        });
+        events.drain();
+        let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(1_000_000));
+        let mut segment = Segment::new(range, Speed::NORMAL, AtEnd::Hold);
+        output.segment(&segment);
+        // Ticks of the old lap, some of them behind images, and of two new ones.
+        let laps: [&[u32]; 3] = [&[1, 2, 10, 11, 12], &[3, 4, 5], &[1, 2]];
+        for (lap, ticks) in laps.iter().enumerate() {
+            if lap > 0 {
+                segment = segment.seek(Time::from_nanos(i64::from(ticks[0])));
+                output.segment(&segment);
+            }
+            for (n, &tick) in ticks.iter().enumerate() {
+                if n == 2 {
+                    for image in 0..10 {
+                        output.message(&message(0, payload(image, 100_000)), Occasion::Due);
+                    }
+                }
+                output.clock(Time::from_nanos(i64::from(tick)));
+            }
+        }
+        output.message(&message(1, payload(0, 8)), Occasion::Due);
+        let mut shown = Vec::new();
+        loop {
+            let sample = take(&samples);
+            let key = sample.key_expr().as_str();
+            if key == CLOCK_KEY {
+                shown.push(nanos(&sample));
+            } else if key.starts_with("0/odom") {
+                break;
+            }
+        }
+        // For a new subscriber a value is repeated.
+        shown.dedup();
+        assert_eq!(shown, laps.concat());
+    }
+}
+
+#[test]
+fn the_clock_of_a_jump_arrives_although_another_subscriber_takes_nothing() {
+    let (session, events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+    let clock = Some(ClockOptions::default());
+    let (mut output, _) = session
+        .advertise(&[played(0, "/odom", None)], clock)
+        .unwrap();
+    let pipe = Pipe::to(&endpoint);
+    let stuck = pipe.peer_with_admin_space();
+    let (_stuck, ticks) = subscribe(&stuck, CLOCK_KEY);
+    let healthy = peer(&endpoint);
+    let (_healthy, samples) = subscribe(&healthy, "0/**");
+    events.wait_for_match();
+    let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(1_000_000));
+    let mut segment = Segment::new(range, Speed::NORMAL, AtEnd::Hold);
+    output.segment(&segment);
+    until("both have the clock", || {
+        output.clock(Time::from_nanos(1));
+        !ticks.is_empty() && !samples.is_empty()
+    });
+    pipe.block();
+    for jump in 1..=3 {
+        segment = segment.seek(Time::from_nanos(jump * 10));
+        output.segment(&segment);
+        let expected = u32::try_from(jump * 10).unwrap();
+        output.clock(Time::from_nanos(jump * 10));
+        while nanos(&take(&samples)) != expected {}
     }
 }
 

@@ -248,8 +248,10 @@ fn a_clock_is_driven_by_its_services() {
     assert_eq!(status["recording"]["start_ns"], 1);
     assert_eq!(done(&["rate", "-2"])["status"]["rate"], -2.0);
     refused(&["rate", "max"], "a clock without messages");
-    refused(&["step"], "no message further on");
+    refused(&["step"], "a clock without messages");
     assert_eq!(done(&["resume"])["status"]["state"], "playing");
+    refused(&["step", "-1"], "a clock without messages");
+    assert_eq!(done(&["status"])["status"]["state"], "playing");
     done(&["wait-until", "49"]);
     let held = done(&["pause"])["status"]["clock_ns"].as_i64().unwrap();
     assert!(held <= 49_000_000_000, "{held}");
@@ -272,16 +274,23 @@ fn a_clock_of_the_machine_refuses_its_services() {
         (&["seek", "50"], cannot),
         (&["step", "-1"], cannot),
         (&["loop", "on"], cannot),
-        (&["pause"], "the player does not pause"),
+        (
+            &["pause"],
+            "playback follows the system clock of this machine, which alone moves it",
+        ),
         (&["resume"], cannot),
     ] {
         let done = ctl(&endpoint, args);
         assert_eq!(done.code, 1, "{args:?}: {}", done.error);
         assert!(done.error.contains(reason), "{args:?}: {}", done.error);
     }
+    let status = ctl(&endpoint, &["status"]).result["status"].clone();
     assert_eq!(
-        ctl(&endpoint, &["status"]).result["status"]["state"],
-        "playing"
+        (&status["state"], &status["followed"]),
+        (
+            &"playing".into(),
+            &"the system clock of this machine".into()
+        )
     );
     assert_eq!(ctl(&endpoint, &["stop"]).code, 0);
     assert_eq!(summary(child, 0)["ended"], "stopped");

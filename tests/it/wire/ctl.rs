@@ -122,25 +122,107 @@ fn each_command_does_what_it_says() {
     assert!(waited["status"]["clock_ns"].as_i64().unwrap() >= start + 2_000_000_000);
 }
 
-#[test]
-fn a_watched_player_is_followed_to_its_end() {
-    let driven = Driven::new(&["--start-paused"]);
+/// `play ctl status --watch`, and its lines.
+fn watch(driven: &Driven, node: Option<&str>) -> (Child, impl FnMut() -> String + use<>) {
     let mut watch = std::process::Command::new(assert_cmd::cargo::cargo_bin("play"))
         .args(["ctl", "status", "--watch", "--connect", &driven.endpoint])
+        .args(node.iter().flat_map(|node| ["--node", node]))
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
-    let mut next = || lines.next().unwrap().unwrap();
-    assert!(next().starts_with("paused ×1  00:00.0 / 00:29.9"));
-    driven.done(&["rate", "0.5"]);
-    assert!(next().starts_with("paused ×0.5"));
+    (watch, move || lines.next().unwrap().unwrap())
+}
+
+#[test]
+fn a_watched_player_is_followed_to_its_end() {
+    // With the state of its clock, which tells the end, and without.
+    for (args, is_stopped) in [
+        (&["--clock", "--clock-state"][..], true),
+        (&[], true),
+        (&[], false),
+    ] {
+        let driven = Driven::new(&[&["--start-paused"][..], args].concat());
+        let (mut watch, mut next) = watch(&driven, None);
+        assert!(next().starts_with("paused ×1  00:00.0 / 00:29.9"));
+        driven.done(&["rate", "0.5"]);
+        assert!(next().starts_with("paused ×0.5"));
+        driven.done(&["loop", "+1s..+2s"]);
+        // The range and the loop are two changes.
+        while !next().contains("loop 00:01.0..00:02.0") {}
+        driven.done(&["loop", "off"]);
+        while next().contains("loop") {}
+        if is_stopped {
+            driven.done(&["stop"]);
+        } else {
+            driven.done(&["rate", "max"]);
+            driven.done(&["resume"]);
+        }
+        assert!(watch.wait().unwrap().success(), "{args:?}");
+    }
+}
+
+#[test]
+fn the_loss_of_a_watched_player_is_no_end() {
+    for args in [&["--clock", "--clock-state"][..], &[]] {
+        let mut driven = Driven::new(&[&["--start-paused"][..], args].concat());
+        let (mut watch, mut next) = watch(&driven, None);
+        assert!(next().starts_with("paused"));
+        driven.player.kill().unwrap();
+        assert_eq!(watch.wait().unwrap().code(), Some(4), "{args:?}");
+    }
+}
+
+#[test]
+fn a_player_that_is_killed_behind_another_router_has_not_ended() {
+    let router = Driven::new(&["--start-paused", "--node-name", "other"]);
+    let network = ["--connect", &router.endpoint, "--no-tui", "--start-paused"];
+    for state in [&["--clock", "--clock-state"][..], &[]] {
+        let mut player = start_player(&[&network[..], state].concat());
+        hearing(&mut player)("connected to");
+        let endpoint = router.endpoint.clone();
+        let mut driven = Driven { player, endpoint };
+        let node = "rosbag2_player";
+        driven.done(&["status", "--node", node]);
+        let (mut watch, mut next) = watch(&driven, Some(node));
+        assert!(next().starts_with("paused"));
+        driven.player.kill().unwrap();
+        assert_eq!(watch.wait().unwrap().code(), Some(4), "{state:?}");
+    }
+}
+
+#[test]
+fn a_time_that_is_never_reached_is_not_waited_for() {
+    let driven = Driven::new(&["--start-paused"]);
+    let never = driven.ctl(&["wait-until", "+99h"]);
+    assert_eq!(never.code, 1, "{}", never.error);
+    let reason = "the recording does not reach that time";
+    assert!(never.error.contains(reason), "{}", never.error);
+    // A time before the recording has been passed.
+    driven.done(&["wait-until", "0"]);
+}
+
+#[test]
+fn a_seek_outside_a_loop_ends_the_loop() {
+    let driven = Driven::new(&["--start-paused"]);
     driven.done(&["loop", "+1s..+2s"]);
-    // The range and the loop are two changes.
-    while !next().contains("loop 00:01.0..00:02.0") {}
-    driven.done(&["stop"]);
-    assert!(watch.wait().unwrap().success());
+    let within = driven.done(&["seek", "+1.5s"])["status"].clone();
+    assert_eq!(within["loop"], true);
+    let outside = driven.done(&["seek", "+9s"])["status"].clone();
+    assert_eq!(outside["loop"], false);
+    assert_eq!(outside["range"], outside["recording"]);
+}
+
+#[test]
+fn steps_back_past_the_first_message_say_that_they_were_fewer() {
+    let driven = Driven::new(&["--start-paused"]);
+    driven.done(&["step", "3"]);
+    let back = driven.ctl(&["step", "-9"]);
+    assert_eq!((back.code, &back.result["published"]), (1, &1.into()));
+    let reason =
+        "fewer steps than asked for, 1 message published: there is no message further back";
+    assert!(back.error.contains(reason), "{}", back.error);
 }
 
 #[test]
@@ -186,10 +268,15 @@ fn what_is_refused_ends_with_1_and_the_reason() {
 #[test]
 fn a_loop_outside_the_recording_is_refused() {
     let driven = Driven::new(&["--start-paused"]);
-    for range in ["+40s..+50s", "+5s..+5s", "+9s..+3s", "100%.."] {
+    let empty = "the range has no length";
+    for (range, reason) in [
+        ("+40s..+50s", empty),
+        ("+5s..+5s", empty),
+        ("+9s..+3s", "the range ends before it begins"),
+        ("100%..", empty),
+    ] {
         let refused = driven.ctl(&["loop", range]);
         assert_eq!(refused.code, 1, "{range}");
-        let reason = "the range has no length";
         assert!(refused.error.contains(reason), "{range}: {}", refused.error);
         assert_eq!(refused.result["message"], reason);
     }
@@ -217,12 +304,19 @@ fn invalid_commands_are_usage_errors() {
         &["seek"],
         &["seek", "soon"],
         &["loop", "5"],
+        &["pause", "--node", ""],
+        &["pause", "--node", "a b"],
+        &["pause", "--node", "/robot/*"],
+        &["pause", "--node", "//player"],
         &["fly"],
         &[],
     ] {
         let run = ctl("tcp/127.0.0.1:9", args);
         assert_eq!(run.code, 2, "{args:?}: {}", run.error);
     }
+    let nowhere = ctl("junk", &["pause"]);
+    assert_eq!(nowhere.code, 2, "{}", nowhere.error);
+    assert!(nowhere.error.contains("junk"), "{}", nowhere.error);
 }
 
 #[test]
@@ -266,7 +360,32 @@ fn of_several_players_none_is_guessed() {
     let twin = start("rosbag2_player");
     until("two players of one name", || {
         let same = driven.ctl(&["pause", "--node", "rosbag2_player"]);
-        same.code == 1 && same.error.contains("two players have the name")
+        same.code == 1
+            && same
+                .error
+                .contains("have the name /rosbag2_player: all of them would be driven")
     });
     interrupt(&twin.player);
+}
+
+#[test]
+fn two_players_of_one_name_say_so_and_neither_is_driven() {
+    let endpoint = free_endpoint();
+    // They are killed when the test is over, however it ends.
+    let start = |network: &str| {
+        let args = ["--no-tui", "--start-paused", network, &endpoint];
+        let mut player = start_player(&args);
+        let says = hearing(&mut player);
+        let endpoint = endpoint.clone();
+        (Driven { player, endpoint }, says)
+    };
+    let (_first, mut first_says) = start("--listen");
+    first_says("router on");
+    let (_second, mut second_says) = start("--connect");
+    second_says("another node is called /rosbag2_player");
+    first_says("another node is called /rosbag2_player");
+    let refused = ctl(&endpoint, &["pause"]);
+    assert_ne!(refused.code, 0);
+    let reason = "have the name /rosbag2_player: all of them would be driven";
+    assert!(refused.error.contains(reason), "{}", refused.error);
 }

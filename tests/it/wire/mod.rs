@@ -7,6 +7,10 @@ pub(crate) mod closed_links;
 #[cfg(feature = "cli")]
 pub(crate) mod ctl;
 pub(crate) mod drain;
+#[cfg(feature = "cli")]
+pub(crate) mod follow;
+#[cfg(feature = "cli")]
+pub(crate) mod followed_servers;
 pub(crate) mod graph;
 pub(crate) mod path;
 pub(crate) mod play;
@@ -15,4 +19,6 @@ pub(crate) mod services;
 pub(crate) mod stalls;
 pub(crate) mod state;
 pub(crate) mod time;
+#[cfg(feature = "cli")]
+pub(crate) mod timeline;
 pub(crate) mod whole_node;

@@ -1,10 +1,13 @@
-//! The services of a player whose steps take long.
+//! The services of a player in this process: steps that take long, and what others see of a loop.
+
+use std::sync::{Arc, Mutex};
 
 use bagplay::bag::{Cue, TopicId};
 use bagplay::output::Null;
 use bagplay::player::{Intent, Options, Player, Source, State, WhenDone};
-use bagplay::time::{self, Time, TimeRange};
-use bagplay::wire::services::messages::bagplay::StepRequest;
+use bagplay::time::{self, AtEnd, Time, TimeRange};
+use bagplay::wire::services::messages::bagplay::{LoopRequest, StepRequest};
+use bagplay::wire::services::messages::service::Stamp;
 use bagplay::wire::{PlayerClient, ServedPlayer, Session};
 
 use crate::support::network::{open, options, router};
@@ -69,6 +72,53 @@ fn steps_that_wait_hold_up_neither_a_pause_nor_other_calls() {
         }
         other.stop().unwrap();
     });
+    drop(services);
+    running.join().unwrap();
+}
+
+/// Others take a range that does not loop for the range that is played as a whole.
+#[test]
+fn nobody_sees_the_range_of_a_loop_without_the_loop() {
+    let (session, _events, endpoint) = router(|_| {});
+    let recording = TimeRange::between(Time::from_secs(1), Time::from_secs(9));
+    let player = Player::new();
+    let transport = player.transport();
+    let paused = Options {
+        intent: Intent::Pause,
+        when_done: WhenDone::Stay,
+        ..Options::new(recording)
+    };
+    let running = player.start(paused, Source::empty(), Null).unwrap();
+    let served = ServedPlayer {
+        recording,
+        shift: time::Duration::ZERO,
+        topics: Vec::new(),
+    };
+    let services = session.serve_player(&transport, served).unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (observed, sink) = (transport.clone(), Arc::clone(&seen));
+    transport.on_change(Arc::new(move || {
+        let segment = observed.status().unwrap().segment;
+        sink.lock()
+            .unwrap()
+            .push((segment.range(), segment.at_end()));
+    }));
+    let (caller, _) = open(&options(&[], &[endpoint]));
+    let client = client(&caller);
+    let part = TimeRange::between(Time::from_secs(3), Time::from_secs(5));
+    for (range, is_loop) in [(part, true), (recording, false)] {
+        let request = LoopRequest {
+            is_loop,
+            start: Stamp::of(range.start()),
+            end: Stamp::of(range.stop()),
+        };
+        client.set_loop(&request).unwrap();
+    }
+    let mut seen = std::mem::take(&mut *seen.lock().unwrap());
+    seen.dedup();
+    let expected = [(part, AtEnd::Loop), (recording, AtEnd::Hold)];
+    assert!(seen.ends_with(&expected) && seen.len() <= 3, "{seen:?}");
+    client.stop().unwrap();
     drop(services);
     running.join().unwrap();
 }

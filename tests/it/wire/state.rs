@@ -89,6 +89,7 @@ fn every_change_of_motion_is_published() {
     state(&samples, |it| it.motion == ClockMotion::Ended);
     transport.send(Command::Stop).unwrap();
     running.join().unwrap();
+    state(&samples, |it| it.motion == ClockMotion::Stopped);
     drop(topic);
     drop(out);
 }

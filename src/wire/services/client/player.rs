@@ -236,6 +236,18 @@ impl<'a> PlayerClient<'a> {
         done(&self.call::<PlayUntil>("play_until", &TimeRequest { time })?)
     }
 
+    /// The topic on which the player publishes the state of its clock, if it does.
+    pub fn state_topic(&self) -> Option<String> {
+        let topic = format!("{}/clock_state", self.player.node.trim_end_matches('/'));
+        let is_its = self.session.graph().has_publisher(&self.player.zid, &topic);
+        is_its.then_some(topic)
+    }
+
+    /// Whether there is a connection to the network.
+    pub fn has_path(&self) -> bool {
+        self.session.has_path()
+    }
+
     /// Whether the player has the services of `bagplay_interfaces`.
     pub fn is_ours(&self) -> bool {
         self.hash::<GetStatus>("get_status").is_some()
@@ -253,7 +265,7 @@ impl<'a> PlayerClient<'a> {
         graph.service_hash(&self.player, &name, &dds_type)
     }
 
-    fn call<S: Service>(
+    pub(super) fn call<S: Service>(
         &self,
         service: &'static str,
         request: &S::Request,
@@ -300,7 +312,7 @@ fn succeeded(success: bool, reason: &str) -> Result<(), RequestError> {
         .ok_or_else(|| RequestError::Refused(reason.to_owned()))
 }
 
-fn done(response: &Done) -> Result<(), RequestError> {
+pub(super) fn done(response: &Done) -> Result<(), RequestError> {
     succeeded(response.success, &response.message)
 }
 

@@ -9,7 +9,7 @@ service!(
     /// What a player is doing.
     GetStatus,
     "bagplay_interfaces/srv/GetStatus",
-    "9e9d5efb90fd1b1ca8229db6300af19e0d9248c448a679dc1bcb49363cd71e6e",
+    "2d80bd3c6942f232462d10e3d3e14a71fd3088014395306bf3621c54915c5b86",
     Empty => PlayerStatus
 );
 service!(
@@ -61,7 +61,7 @@ pub struct PlayerStatus {
     pub range_start: Stamp,
     /// The end of the range that is played; it belongs to the range.
     pub range_end: Stamp,
-    /// `playing`, `paused`, `starved`, `gated`, `stalled`, `ended` or `stopped`; `unknown` if the request
+    /// `playing`, `paused`, `starved`, `gated`, `stalled`, `held`, `ended` or `stopped`; `unknown` if the request
     /// could not be read, or the player has not started.
     pub state: String,
     /// Why it is gated: `delay`, `subscribers`, `path`, `answer`, `lead`.
@@ -69,6 +69,8 @@ pub struct PlayerStatus {
     /// Seconds of log time per second of wall time: negative backwards, infinite as fast as possible, NaN while another
     /// clock is followed.
     pub rate: f64,
+    /// The clock that is followed, such as `/clock of /simulator`; empty if none is, or if it has no name.
+    pub followed: String,
     /// Whether the range is played again at its end.
     pub is_loop: bool,
     /// Counts the jumps.
@@ -81,6 +83,8 @@ pub struct PlayerStatus {
     pub bytes: u64,
     /// How many of those messages were late.
     pub late: u64,
+    /// Damaged places met in the recording.
+    pub damaged: u64,
 }
 
 /// A rate.
@@ -146,6 +150,11 @@ pub struct Stepped {
     pub published: u64,
     /// Why fewer were made.
     pub message: String,
+}
+
+impl PlayerStatus {
+    /// The state of a player whose clock, which it follows, stands.
+    pub const HELD: &str = "held";
 }
 
 impl Failed for PlayerStatus {

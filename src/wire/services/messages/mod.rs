@@ -7,4 +7,5 @@ pub mod node_topics;
 pub mod parameters;
 pub mod rosbag2;
 pub mod service;
+pub mod timeline;
 pub mod type_description;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::player::{Answer, Command, Outcome, Status, Stopped, Transport};
+use crate::player::{Answer, Command, Outcome, Pace, Refusal, Status, Stopped, Transport};
 use crate::wire::services::messages::parameters::{
     DescribeParameters, Descriptors, GetParameterTypes, GetParameters, ListParameters,
     Parameters as Request, SetAllResult, SetParameters, SetParametersAtomically, SetResult,
@@ -74,17 +74,24 @@ impl Node {
         self.transport.status()
     }
 
+    /// Why no parameter that drives playback can be set.
+    fn refusal(&self) -> Option<String> {
+        let is_following = self.status()?.pace == Pace::Follow;
+        let clock = self.transport.lead().name();
+        is_following.then(|| Refusal::Following.in_words(clock.as_deref()))
+    }
+
     /// Sets each parameter on its own.
     fn set(&self, request: &Request) -> Reaction<SetResults> {
         if request.parameters.len() > MOST_NAMES {
             return Reaction::Respond(SetResults::failed(TOO_MANY));
         }
-        let status = self.status();
+        let refusal = self.refusal();
         let mut commands = Vec::new();
         // `None` stands for the result of the next command.
         let mut results: Vec<Option<SetResult>> = Vec::new();
         for parameter in &request.parameters {
-            results.push(match self.parameters.set(parameter, status.as_ref()) {
+            results.push(match self.parameters.set(parameter, refusal.as_deref()) {
                 Ok(Some(command)) => {
                     commands.push(command);
                     None
@@ -93,9 +100,10 @@ impl Node {
                 Err(reason) => Some(SetResult::failed(&reason)),
             });
         }
-        let respond = |answers: Vec<Result<Answer, Stopped>>| {
+        let transport = self.transport.clone();
+        let respond = move |answers: Vec<Result<Answer, Stopped>>| {
             let mut answers = answers.into_iter();
-            let mut next = || result(answers.next().unwrap_or(Err(Stopped)));
+            let mut next = || result(&transport, answers.next().unwrap_or(Err(Stopped)));
             let results = results.into_iter();
             SetResults {
                 results: results.map(|it| it.unwrap_or_else(&mut next)).collect(),
@@ -113,14 +121,14 @@ impl Node {
         if request.parameters.len() > MOST_NAMES {
             return refused(TOO_MANY);
         }
-        let status = self.status();
+        let refusal = self.refusal();
         let is_known = |name: &String| self.parameters.has(name);
         if !request.parameters.iter().all(|it| is_known(&it.name)) {
             return refused("One or more parameters were not declared before setting");
         }
         let commands = request.parameters.iter();
         let commands: Result<Vec<Option<Command>>, String> = commands
-            .map(|parameter| self.parameters.set(parameter, status.as_ref()))
+            .map(|parameter| self.parameters.set(parameter, refusal.as_deref()))
             .collect();
         let commands: Vec<Command> = match commands {
             Ok(commands) => commands.into_iter().flatten().collect(),
@@ -130,19 +138,20 @@ impl Node {
             let result = SetResult::done();
             return Reaction::Respond(SetAllResult { result });
         }
-        // The first command is refused only if the run is over, and then nothing is set.
+        // The first command is refused only if the run is over, or begins to follow a clock now, and then nothing is set.
+        let transport = self.transport.clone();
         Reaction::Ask(
             commands,
-            Box::new(|answer| SetAllResult {
-                result: result(answer),
+            Box::new(move |answer| SetAllResult {
+                result: result(&transport, answer),
             }),
         )
     }
 }
 
-fn result(answer: Result<Answer, Stopped>) -> SetResult {
+fn result(transport: &Transport, answer: Result<Answer, Stopped>) -> SetResult {
     match answer.map(|answer| answer.outcome) {
         Ok(Outcome::Done | Outcome::Landed(_)) => SetResult::done(),
-        other => SetResult::failed(&reason(other)),
+        other => SetResult::failed(&reason(transport, other)),
     }
 }

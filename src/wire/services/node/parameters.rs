@@ -248,11 +248,11 @@ impl Parameters {
     }
 
     /// The command that sets a parameter, `None` if it has the value already and nothing else is possible; `Err` has the
-    /// reason why it cannot be set.
+    /// reason why it cannot be set. `refusal` says why playback cannot be driven, if it cannot.
     pub(crate) fn set(
         &self,
         parameter: &Parameter,
-        status: Option<&Status>,
+        refusal: Option<&str>,
     ) -> Result<Option<Command>, String> {
         let Parameter { name, value } = parameter;
         let Some((descriptor, source)) = self.0.get(name) else {
@@ -278,10 +278,10 @@ impl Parameters {
             Source::Fixed(_) => Err(format!(
                 "{name} stays as it is: a player makes time, and follows no /clock"
             )),
-            Source::Live(_) if status.is_some_and(|it| it.pace == Pace::Follow) => Err(format!(
-                "{name} cannot be set while playback follows another clock"
-            )),
-            Source::Live(live) => live.command(value).map(Some),
+            Source::Live(live) => match refusal {
+                Some(refusal) => Err(format!("parameter '{name}' cannot be set: {refusal}")),
+                None => live.command(value).map(Some),
+            },
         }
     }
 
@@ -413,5 +413,11 @@ mod tests {
         assert_eq!(set("x", true), Err(unknown.to_owned()));
         let clock = set("use_sim_time", true).unwrap_err();
         assert!(clock.contains("follows no /clock"), "{clock}");
+        let rate = Parameter {
+            name: "rate".to_owned(),
+            value: 0.5.into(),
+        };
+        let refused = "parameter 'rate' cannot be set: no";
+        assert_eq!(parameters().set(&rate, Some("no")), Err(refused.to_owned()));
     }
 }

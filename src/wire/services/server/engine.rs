@@ -10,7 +10,7 @@ use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, bounded};
 
 use crate::player::{Answer, Command, Outcome, Stopped, Transport};
 use crate::wire::event::Events;
-use crate::wire::net::now::{steady, unix_nanos};
+use crate::wire::net::now::steady;
 use crate::wire::rmw_zenoh::gid::Gid;
 
 use super::call::Call;
@@ -53,8 +53,6 @@ pub(crate) struct Engine {
     is_full: bool,
     answers: Receiver<(ClientId, Result<Answer, Stopped>)>,
     answered: Sender<(ClientId, Result<Answer, Stopped>)>,
-    /// A command for later, and when.
-    later: Option<(i64, Command)>,
     /// Clients with requests that cannot be read.
     named: HashSet<ClientId>,
 }
@@ -116,7 +114,6 @@ impl Engine {
             is_full: false,
             answers,
             answered,
-            later: None,
             named: HashSet::new(),
         }
     }
@@ -144,21 +141,13 @@ impl Engine {
                 }
             }
             self.send_unsent();
-            self.send_later();
         }
         self.end();
     }
 
     /// When something is to be done even if nothing arrives.
     fn deadline(&self) -> Option<Instant> {
-        let again = self.is_full.then_some(AGAIN);
-        let later = self.later.map(|(at, _)| {
-            let nanos = at.saturating_sub(unix_nanos());
-            // One whose time has come found no room.
-            u64::try_from(nanos).map_or(AGAIN, Duration::from_nanos)
-        });
-        let wait = again.into_iter().chain(later).min()?;
-        steady().checked_add(wait)
+        self.is_full.then(|| steady().checked_add(AGAIN))?
     }
 
     fn called(&mut self, call: Call) {
@@ -193,10 +182,6 @@ impl Engine {
             self.waiting -= 1;
             match self.react(&call) {
                 Reaction::Respond(response) => call.answer(response),
-                Reaction::Later(at, command, response) => {
-                    self.later = Some((at, command));
-                    call.answer(response);
-                }
                 Reaction::Ask(commands, respond) => {
                     return self.begin(id, call, commands, Responder::Last(respond));
                 }
@@ -209,9 +194,6 @@ impl Engine {
 
     /// Begins to carry out a call.
     fn begin(&mut self, id: ClientId, call: Call, commands: Vec<Command>, respond: Responder) {
-        if commands.iter().any(|command| replaces_resume(*command)) {
-            self.later = None;
-        }
         let client = self.clients.entry(id).or_default();
         client.current = Some(Current {
             call,
@@ -231,8 +213,14 @@ impl Engine {
                 let client = call.client().map_or(ClientId::Nameless(0), ClientId::Ros);
                 if self.named.len() < MOST_NAMED && self.named.insert(client) {
                     let name = form.name;
+                    let from = match client {
+                        ClientId::Ros(gid) => format!(" from client {gid}"),
+                        ClientId::Nameless(_) => String::new(),
+                    };
                     let events = &self.events;
-                    events.warn(format!("a request to {name} cannot be read: {malformed}"));
+                    events.warn(format!(
+                        "a request to {name}{from} cannot be read: {malformed}"
+                    ));
                 }
                 Reaction::Respond(response)
             }
@@ -309,16 +297,6 @@ impl Engine {
         }
     }
 
-    /// Sends the command for later once its time has come. It is tried again while the player's channel has no room.
-    fn send_later(&mut self) {
-        let Some((at, command)) = self.later else {
-            return;
-        };
-        if at <= unix_nanos() && self.transport.try_send_then(command, drop) {
-            self.later = None;
-        }
-    }
-
     /// Sends the commands that can be sent, those that came first first.
     fn send_unsent(&mut self) {
         self.is_full = false;
@@ -349,9 +327,7 @@ impl Engine {
             let waiting = self.clients.remove(&id).map(|client| client.waiting);
             for call in waiting.into_iter().flatten() {
                 match self.react(&call) {
-                    Reaction::Respond(response) | Reaction::Later(_, _, response) => {
-                        call.answer(response);
-                    }
+                    Reaction::Respond(response) => call.answer(response),
                     Reaction::Ask(_, respond) => call.answer(respond(Err(Stopped))),
                     Reaction::AskEach(_, respond) => call.answer(respond(Vec::new())),
                 }
@@ -371,25 +347,8 @@ fn form<'a>(services: &'a [Forms], call: &Call) -> Option<&'a Handler> {
 /// Whether the answer to a command may take long: messages have to be read or sent for it.
 fn takes_time(command: Command) -> bool {
     use Command as C;
-    matches!(
-        command,
-        C::Step(_) | C::StepTopic(..) | C::Burst(_) | C::Seek(_) | C::SeekBy(_) | C::SetRange(_)
-    )
-}
-
-/// Whether a command decides when playback goes on, so that an earlier request to resume it later no longer counts.
-fn replaces_resume(command: Command) -> bool {
-    use Command as C;
-    matches!(
-        command,
-        C::Play
-            | C::Pause
-            | C::Toggle
-            | C::PlayUntil(_)
-            | C::PlayFor(_)
-            | C::Step(_)
-            | C::StepTopic(..)
-            | C::Burst(_)
-            | C::Stop
-    )
+    let steps = matches!(command, C::Step(_) | C::StepTopic(..) | C::Burst(_));
+    let ranges = matches!(command, C::SetRange(_) | C::SetLoop(..));
+    let jumps = matches!(command, C::Seek(_) | C::SeekBy(_) | C::PlayFrom { .. });
+    steps || ranges || jumps
 }

@@ -1,6 +1,6 @@
 //! The services of `bagplay_interfaces`: what those of rosbag2 cannot say.
 
-use crate::player::{Answer, Command, Gate, Outcome, Pace, Stopped};
+use crate::player::{Answer, Command, Gate, Outcome, Pace, State, Status, Stopped, Transport};
 use crate::time::{AtEnd, Ros, Speed, Time, TimeRange};
 use crate::wire::services::messages::bagplay::{
     Done, GetStatus, Landed, LoopRequest, PlayUntil, PlayerStatus, SeekTo, SetLoop, SetPace, Step,
@@ -17,7 +17,9 @@ pub(crate) fn handlers(player: &Playback) -> Vec<Handler> {
         on::<GetStatus>(player, "get_status", |player, _| {
             Reaction::Respond(player.describe())
         }),
-        on::<SetPace>(player, "set_pace", |_, request| set_pace(request.rate)),
+        on::<SetPace>(player, "set_pace", |player, request| {
+            player.set_pace(request.rate)
+        }),
         on::<SeekTo>(player, "seek_to", Playback::seek_to),
         on::<Step>(player, "step", |player, request| player.step(&request)),
         on::<SetLoop>(player, "set_loop", |player, request| {
@@ -37,6 +39,7 @@ impl Playback {
             return PlayerStatus::failed("");
         };
         let (segment, now) = (status.segment, self.transport.now());
+        self.asked.at(now);
         let range = segment.range();
         PlayerStatus {
             clock: self.stamp(segment.position(now)),
@@ -44,7 +47,11 @@ impl Playback {
             recording_end: self.stamp(self.recording.stop()),
             range_start: self.stamp(range.start()),
             range_end: self.stamp(range.stop()),
-            state: status.state.name().to_owned(),
+            state: if self.is_held(&status) {
+                PlayerStatus::HELD.to_owned()
+            } else {
+                status.state.name().to_owned()
+            },
             gates: status
                 .gates
                 .iter()
@@ -56,13 +63,28 @@ impl Playback {
                 Pace::Max => f64::INFINITY,
                 Pace::Follow => f64::NAN,
             },
+            followed: self.followed(status.pace),
             is_loop: segment.at_end() == AtEnd::Loop,
             generation: segment.generation(),
             laps: status.laps,
             messages: status.sent,
             bytes: status.bytes,
             late: status.late,
+            damaged: status.damaged,
         }
+    }
+
+    /// Whether playback would go on if the clock that it follows did.
+    fn is_held(&self, status: &Status) -> bool {
+        let is_following = status.pace == Pace::Follow && status.state == State::Playing;
+        is_following && self.transport.lead().stands()
+    }
+
+    /// The name of the clock that is followed; empty if none is, or if it has no name.
+    fn followed(&self, pace: Pace) -> String {
+        let name = self.transport.lead().name();
+        let name = name.filter(|_| pace == Pace::Follow);
+        name.as_deref().unwrap_or_default().to_owned()
     }
 
     fn seek_to(&self, request: TimeRequest) -> Reaction<Landed> {
@@ -76,7 +98,7 @@ impl Playback {
                 landed: player.stamp(at),
                 message: String::new(),
             },
-            other => Landed::failed(&reason(other)),
+            other => Landed::failed(&reason(&player.transport, other)),
         };
         Reaction::Ask(vec![Command::Seek(time)], Box::new(respond))
     }
@@ -92,13 +114,14 @@ impl Playback {
             };
             Command::StepTopic(*id, request.steps)
         };
-        let respond = |answer: Result<Answer, Stopped>| match answer.map(|it| it.outcome) {
+        let transport = self.transport.clone();
+        let respond = move |answer: Result<Answer, Stopped>| match answer.map(|it| it.outcome) {
             Ok(Outcome::Stepped { sent, short }) => Stepped {
                 success: short.is_none(),
                 published: sent,
                 message: short.map_or_else(String::new, |short| short.to_string()),
             },
-            other => Stepped::failed(&reason(other)),
+            other => Stepped::failed(&reason(&transport, other)),
         };
         Reaction::Ask(vec![command], Box::new(respond))
     }
@@ -117,7 +140,10 @@ impl Playback {
         let Some((start, end)) = start.zip(end) else {
             return Reaction::Respond(Done::failed(NO_TIME));
         };
-        if start > end || (request.is_loop && start == end) {
+        if start > end {
+            return Reaction::Respond(Done::failed("the range ends before it begins"));
+        }
+        if request.is_loop && start == end {
             return Reaction::Respond(Done::failed("the range has no length"));
         }
         let at_end = if request.is_loop {
@@ -131,39 +157,48 @@ impl Playback {
             .status()
             .is_some_and(|status| status.segment.range() == range);
         // A new range is a jump, which nobody asked for if it is the same.
-        let range = (!is_same).then_some(Command::SetRange(range));
-        let commands = range.into_iter().chain([Command::SetAtEnd(at_end)]);
-        Reaction::Ask(commands.collect(), Box::new(done))
+        self.ask(vec![if is_same {
+            Command::SetAtEnd(at_end)
+        } else {
+            Command::SetLoop(range, at_end)
+        }])
     }
 
     fn play_until(&self, request: TimeRequest) -> Reaction<Done> {
         match self.log_time(request.time) {
-            Some(time) => Reaction::Ask(vec![Command::PlayUntil(time)], Box::new(done)),
+            Some(time) => self.ask(vec![Command::PlayUntil(time)]),
             None => Reaction::Respond(Done::failed(NO_TIME)),
         }
     }
-}
 
-const NO_TIME: &str = "the nanoseconds of the time are a second or more";
+    fn set_pace(&self, rate: f64) -> Reaction<Done> {
+        let pace = if rate == f64::INFINITY {
+            Ok(Pace::Max)
+        } else {
+            Speed::from_f64(rate).map(Pace::At)
+        };
+        match pace {
+            Ok(pace) => self.ask(vec![Command::SetPace(pace)]),
+            Err(error) => Reaction::Respond(Done::failed(&error.to_string())),
+        }
+    }
 
-fn set_pace(rate: f64) -> Reaction<Done> {
-    let pace = if rate == f64::INFINITY {
-        Ok(Pace::Max)
-    } else {
-        Speed::from_f64(rate).map(Pace::At)
-    };
-    match pace {
-        Ok(pace) => Reaction::Ask(vec![Command::SetPace(pace)], Box::new(done)),
-        Err(error) => Reaction::Respond(Done::failed(&error.to_string())),
+    fn ask(&self, commands: Vec<Command>) -> Reaction<Done> {
+        done_by(&self.transport, commands)
     }
 }
 
-fn done(answer: Result<Answer, Stopped>) -> Done {
-    match answer.map(|answer| answer.outcome) {
+/// Commands whose success is the response, with the reason if there was none.
+pub(super) fn done_by(transport: &Transport, commands: Vec<Command>) -> Reaction<Done> {
+    let transport = transport.clone();
+    let respond = move |answer: Result<Answer, Stopped>| match answer.map(|it| it.outcome) {
         Ok(Outcome::Done | Outcome::Landed(_)) => Done {
             success: true,
             message: String::new(),
         },
-        other => Done::failed(&reason(other)),
-    }
+        other => Done::failed(&reason(&transport, other)),
+    };
+    Reaction::Ask(commands, Box::new(respond))
 }
+
+const NO_TIME: &str = "the nanoseconds of the time are a second or more";

@@ -14,9 +14,6 @@ pub(crate) enum Reaction<R> {
     /// The player carries out all of these commands, one after the other, whether or not one is refused. The response
     /// follows from their answers; of commands that a player that has stopped did not get, there are none.
     AskEach(Vec<Command>, RespondToEach<R>),
-    /// The command is sent at this time, in nanoseconds since the Unix epoch, unless another request for the motion of
-    /// playback comes before. The response is given at once.
-    Later(i64, Command, R),
 }
 
 /// The response that follows from the last answer.
@@ -93,7 +90,6 @@ impl<R: serde::Serialize + 'static> Reaction<R> {
             Self::AskEach(commands, respond) => {
                 Reaction::AskEach(commands, Box::new(|answers| encode(&respond(answers))))
             }
-            Self::Later(at, command, response) => Reaction::Later(at, command, encode(&response)),
         }
     }
 }

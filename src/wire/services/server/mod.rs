@@ -6,3 +6,4 @@ pub(crate) mod extended;
 pub(crate) mod handler;
 pub(crate) mod playback;
 pub(crate) mod served;
+pub(crate) mod timeline;

@@ -1,10 +1,10 @@
 //! The services of `rosbag2_player`: what each does with the player. They answer what has really happened.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bag::TopicId;
 use crate::player::{Answer, Command, Outcome, Pace, State, Status, Stopped, Transport};
-use crate::time::{Duration, Ros, Speed, Time, TimeRange};
+use crate::time::{Duration, Ros, Speed, Steady, Time, TimeRange};
 use crate::wire::net::now::unix_nanos;
 use crate::wire::services::messages::rosbag2::{
     Burst, BurstRequest, BurstResponse, GetRate, IsPaused, Pause, Paused, Play, PlayNext,
@@ -25,6 +25,24 @@ pub(crate) struct Playback {
     pub(crate) shift: Duration,
     /// The names under which topics are played.
     pub(crate) topics: Arc<[(String, TopicId)]>,
+    /// When the status was asked for last.
+    pub(crate) asked: LastAsked,
+}
+
+/// An instant that several threads know: when a client asked last.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LastAsked(Arc<Mutex<Option<Time<Steady>>>>);
+
+impl LastAsked {
+    /// A client asks.
+    pub(crate) fn at(&self, now: Time<Steady>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+
+    /// The instant; `None` if nobody has asked.
+    pub(crate) fn get(&self) -> Option<Time<Steady>> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Playback {
@@ -41,22 +59,6 @@ impl Playback {
         Some(stamp.time()?.saturating_add(-self.shift))
     }
 
-    /// Only forwards: as in rosbag2, 0 and less are refused. Infinity means as fast as possible.
-    fn set_rate(&self, rate: f64) -> Reaction<Success> {
-        let status = self.transport.status();
-        let is_following = status.is_some_and(|status| status.pace == Pace::Follow);
-        let pace = if rate == f64::INFINITY {
-            Some(Pace::Max)
-        } else {
-            let speed = Speed::from_f64(rate).ok();
-            speed.filter(|_| rate > 0.0).map(Pace::At)
-        };
-        match pace.filter(|_| !is_following) {
-            Some(pace) => ask(vec![Command::SetPace(pace)]),
-            None => refused(),
-        }
-    }
-
     fn seek(&self, request: SeekRequest) -> Reaction<Success> {
         match self.log_time(request.time) {
             Some(time) => ask(vec![Command::Seek(time)]),
@@ -64,16 +66,50 @@ impl Playback {
         }
     }
 
+    /// Plays on, at the time of the request. The time is that of this machine's system clock, as the node follows no clock.
+    fn resume(&self, request: &ResumeRequest) -> Reaction<Verdict> {
+        let code = |return_code, error: &str| {
+            Reaction::Respond(Verdict {
+                return_code,
+                error_string: error.to_owned(),
+            })
+        };
+        if request.resume_mode != 0 {
+            return code(
+                1,
+                "a player resumes by the node's time only (resume_mode 0)",
+            );
+        }
+        if !request.tracking_topic_name.is_empty() {
+            return code(2, "a player tracks no topic");
+        }
+        let Some(at) = request.resume_time.time() else {
+            return code(3, "the nanoseconds of resume_time are a second or more");
+        };
+        if at.as_nanos() > unix_nanos() {
+            let wait = Duration::from_nanos(at.as_nanos().saturating_sub(unix_nanos()));
+            let command = Command::PlayAt(self.transport.now().saturating_add(wait));
+            return self.resume_by(command);
+        }
+        self.resume_by(Command::Play)
+    }
+
+    fn resume_by(&self, command: Command) -> Reaction<Verdict> {
+        let transport = self.transport.clone();
+        let respond = move |answer: Result<Answer, Stopped>| match answer.map(|it| it.outcome) {
+            Ok(outcome) if is_carried_out(outcome) => Verdict::default(),
+            other => Verdict::failed(&reason(&transport, other)),
+        };
+        Reaction::Ask(vec![command], Box::new(respond))
+    }
+
     /// Seeks, and plays up to the limits of the request.
     fn play(&self, request: PlayRequest) -> Reaction<Success> {
         let Some(status) = self.transport.status() else {
             return refused();
         };
-        if !matches!(status.state, State::Paused | State::Ended) {
-            return refused();
-        }
-        match commands(&request, &status, self.recording, self.shift) {
-            Some(commands) => ask(commands),
+        match play_from(&request, &status, self.recording, self.shift) {
+            Some(command) => ask(vec![command]),
             None => refused(),
         }
     }
@@ -84,7 +120,7 @@ pub(crate) fn handlers(player: &Playback) -> Vec<Handler> {
     vec![
         on::<Pause>(player, "pause", |_, _| done(Command::Pause)),
         on::<Resume>(player, "resume", |_, _| done(Command::Play)),
-        on::<ResumeAt>(player, "resume", |_, request| resume(&request)),
+        on::<ResumeAt>(player, "resume", |player, request| player.resume(&request)),
         on::<TogglePaused>(player, "toggle_paused", |_, _| done(Command::Toggle)),
         on::<IsPaused>(player, "is_paused", |player, _| {
             let paused = player.is_paused();
@@ -94,9 +130,7 @@ pub(crate) fn handlers(player: &Playback) -> Vec<Handler> {
             let rate = player.transport.status().map_or(0.0, rate);
             Reaction::Respond(Rate { rate })
         }),
-        on::<SetRate>(player, "set_rate", |player, Rate { rate }| {
-            player.set_rate(rate)
-        }),
+        on::<SetRate>(player, "set_rate", |_, Rate { rate }| set_rate(rate)),
         on::<Play>(player, "play", Playback::play),
         on::<PlayNext>(player, "play_next", |_, _| play_next()),
         on::<Burst>(player, "burst", |_, request| burst(request)),
@@ -126,6 +160,20 @@ fn done(command: Command) -> Reaction<Empty> {
     Reaction::Ask(vec![command], Box::new(|_| Empty::default()))
 }
 
+/// Only forwards: as in rosbag2, 0 and less are refused. Infinity means as fast as possible.
+fn set_rate(rate: f64) -> Reaction<Success> {
+    let pace = if rate == f64::INFINITY {
+        Some(Pace::Max)
+    } else {
+        let speed = Speed::from_f64(rate).ok();
+        speed.filter(|_| rate > 0.0).map(Pace::At)
+    };
+    match pace {
+        Some(pace) => ask(vec![Command::SetPace(pace)]),
+        None => refused(),
+    }
+}
+
 fn play_next() -> Reaction<Success> {
     let respond = |answer| Success {
         success: steps(answer) > 0,
@@ -142,36 +190,6 @@ fn burst(request: BurstRequest) -> Reaction<BurstResponse> {
         actually_burst: steps(answer),
     };
     Reaction::Ask(vec![Command::Burst(number)], Box::new(respond))
-}
-
-/// Plays on, at the time of the request. The time is that of this machine's system clock, as the node follows no clock.
-fn resume(request: &ResumeRequest) -> Reaction<Verdict> {
-    let code = |return_code, error: &str| {
-        Reaction::Respond(Verdict {
-            return_code,
-            error_string: error.to_owned(),
-        })
-    };
-    if request.resume_mode != 0 {
-        return code(
-            1,
-            "a player resumes by the node's time only (resume_mode 0)",
-        );
-    }
-    if !request.tracking_topic_name.is_empty() {
-        return code(2, "a player tracks no topic");
-    }
-    let Some(at) = request.resume_time.time() else {
-        return code(3, "the nanoseconds of resume_time are a second or more");
-    };
-    if at.as_nanos() > unix_nanos() {
-        return Reaction::Later(at.as_nanos(), Command::Play, Verdict::default());
-    }
-    let respond = |answer: Result<Answer, Stopped>| match answer.map(|answer| answer.outcome) {
-        Ok(outcome) if is_carried_out(outcome) => Verdict::default(),
-        other => Verdict::failed(&reason(other)),
-    };
-    Reaction::Ask(vec![Command::Play], Box::new(respond))
 }
 
 fn stopped(answer: Result<Answer, Stopped>) -> Verdict {
@@ -195,12 +213,12 @@ fn rate(status: Status) -> f64 {
 
 /// What [`Play`] asks for. Without any limit: from the edge at which playback begins, to the other one. If both limits are
 /// given, the earlier one counts. `None` if a field cannot be, or if nothing lies between start and limit.
-fn commands(
+fn play_from(
     request: &PlayRequest,
     status: &Status,
     recording: TimeRange,
     shift: Duration,
-) -> Option<Vec<Command>> {
+) -> Option<Command> {
     let PlayRequest {
         start_offset,
         playback_duration,
@@ -235,15 +253,14 @@ fn commands(
             until > start
         }
     };
-    let play = until.map_or(Command::Play, Command::PlayUntil);
-    (recording.contains(start) && until.is_none_or(is_ahead))
-        .then(|| vec![Command::Seek(start), play])
+    let is_possible = recording.contains(start) && until.is_none_or(is_ahead);
+    is_possible.then_some(Command::PlayFrom { from: start, until })
 }
 
 /// Why a command was not carried out.
-pub(crate) fn reason(outcome: Result<Outcome, Stopped>) -> String {
+pub(crate) fn reason(transport: &Transport, outcome: Result<Outcome, Stopped>) -> String {
     match outcome {
-        Ok(Outcome::Refused(refusal)) => refusal.to_string(),
+        Ok(Outcome::Refused(refusal)) => refusal.in_words(transport.lead().name().as_deref()),
         Ok(Outcome::Stepped { short, .. }) => {
             short.map_or_else(String::new, |short| short.to_string())
         }

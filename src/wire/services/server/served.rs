@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::thread::{self, JoinHandle};
+use std::time::Duration as StdDuration;
 
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use zenoh::Wait;
@@ -11,7 +12,7 @@ use zenoh::query::Queryable;
 use super::call::Call;
 use super::engine::{Engine, Forms, TOO_MANY};
 use super::extended;
-use super::playback::{Playback, handlers};
+use super::playback::{LastAsked, Playback, handlers};
 use crate::bag::TopicId;
 use crate::player::Transport;
 use crate::ros::dds_type;
@@ -25,6 +26,11 @@ const MARKER: &str = "is_paused";
 const CALLS: usize = 1024;
 /// The length of a request, in bytes, up to which it is read.
 const MOST_BYTES: usize = 1 << 16;
+
+/// Who has asked for the status within this time is told the end of the run.
+const OF_LATE: Duration = Duration::from_millis(500);
+/// Who asks again and again has asked within this time.
+const TOLD_WITHIN: StdDuration = StdDuration::from_millis(300);
 
 /// What a player plays, for its services.
 #[derive(Clone, Debug)]
@@ -45,6 +51,25 @@ pub struct Services {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The services of a player.
+#[derive(Debug)]
+pub struct PlayerServices {
+    playback: Playback,
+    _services: Services,
+}
+
+impl PlayerServices {
+    /// To be called when the run is over: those who ask again and again what the player is doing, at least every 200 ms,
+    /// learn that. Takes 300 ms if somebody has asked of late, otherwise no time.
+    pub fn tell_end(&self) {
+        let now = self.playback.transport.now();
+        let asked = self.playback.asked.get();
+        if asked.is_some_and(|at| now.saturating_since(at) <= OF_LATE) {
+            thread::park_timeout(TOLD_WITHIN);
+        }
+    }
+}
+
 impl Session {
     /// Offers the services of a `rosbag2_player`, and those of `bagplay_interfaces`, below this node's name, for the player
     /// behind `transport`.
@@ -52,13 +77,14 @@ impl Session {
         &self,
         transport: &Transport,
         served: ServedPlayer,
-    ) -> Result<Services, WireError> {
+    ) -> Result<PlayerServices, WireError> {
         self.node.announce()?;
         let playback = Playback {
             transport: transport.clone(),
             recording: served.recording,
             shift: served.shift,
             topics: served.topics.into(),
+            asked: LastAsked::default(),
         };
         let mut services: Vec<Forms> = Vec::new();
         for handler in handlers(&playback)
@@ -73,7 +99,10 @@ impl Session {
         }
         // Clients take a node with this service for a player, so it is announced when all others are.
         services.sort_by_key(|forms| forms.iter().any(|form| form.name == MARKER));
-        self.serve("services", services, transport)
+        Ok(PlayerServices {
+            _services: self.serve("services", services, transport)?,
+            playback,
+        })
     }
 
     /// Offers services, answered by a thread of this name.

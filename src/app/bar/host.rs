@@ -1,0 +1,66 @@
+//! [`Host`]: what the loop of the bar needs of the run that the bar controls, in this process or elsewhere.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bagplay::cli::Exit;
+use bagplay::marks::Mark;
+use bagplay::player::Transport;
+use bagplay::time::{Ros, Steady, Time};
+use bagplay::tui::Event;
+use bagplay::wire::WireEvent;
+use crossbeam_channel::Receiver;
+
+/// A run that the bar controls.
+pub(crate) trait Host {
+    /// Is disconnected when there is nothing more to show.
+    fn done(&self) -> &Receiver<Infallible>;
+
+    /// Signals that end the run.
+    fn signals(&self) -> &Receiver<Exit>;
+
+    /// Network events of this process.
+    fn network_events(&self) -> &Receiver<WireEvent>;
+
+    /// The handle of the player.
+    fn transport(&self) -> &Transport;
+
+    /// What the screen shows from the start, beside its model.
+    fn first_events(&self) -> Vec<Event>;
+
+    /// Handles network events; returns what they mean for the screen.
+    fn take(&mut self, happened: &[WireEvent]) -> Vec<Event>;
+
+    /// The motion of playback has changed.
+    fn has_moved(&mut self);
+
+    /// When [`Host::look`] has something to do, even without an event.
+    fn deadline(&self) -> Option<Time<Steady>>;
+
+    /// Does what is due; returns what it means for the screen.
+    fn look(&mut self) -> Vec<Event>;
+
+    /// A mark was set on the screen.
+    fn add_mark(&mut self, mark: Mark);
+
+    /// A mark was removed on the screen.
+    fn remove_mark(&mut self, time: Time<Ros>);
+
+    /// Waits until the marks are saved, but not longer than this.
+    fn finish_marks(&mut self, timeout: Duration);
+
+    /// A signal requested the end.
+    fn interrupt(&mut self, exit: Exit);
+
+    /// The user leaves the bar.
+    fn leave(&mut self);
+
+    /// The exit code, as far as it has been decided.
+    fn exit(&self) -> Exit;
+
+    /// Whether the end was requested.
+    fn is_ending(&self) -> bool;
+
+    /// Whether the end was requested and takes long.
+    fn is_late(&self) -> bool;
+}

@@ -1,0 +1,150 @@
+//! [`LocalRun`]: a run of this process, as the bar controls it.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bagplay::bag::Bag;
+use bagplay::cli::Exit;
+use bagplay::marks::Mark;
+use bagplay::player::{Running, Transport};
+use bagplay::time::{Ros, Steady, Time};
+use bagplay::tui::{Event, LogLine, Severity};
+use bagplay::wire::WireEvent;
+use crossbeam_channel::Receiver;
+use jiff::Timestamp;
+
+use super::bar_model;
+use super::host::Host;
+use crate::app::network::mark_book::{MarkBook, MarkChange};
+use crate::app::supervise::{Ended, Run, Supervisor};
+
+/// A run, its supervisor, and its marks.
+pub(crate) struct LocalRun<'a, O> {
+    run: &'a Run<'a>,
+    running: &'a Running<O>,
+    bag: &'a Bag,
+    events: Receiver<WireEvent>,
+    supervisor: Supervisor<'a>,
+    marks: &'a MarkBook,
+}
+
+impl<'a, O> LocalRun<'a, O> {
+    /// Supervises a run; `marks` are those of its recordings.
+    pub(crate) fn new(
+        run: &'a Run<'a>,
+        running: &'a Running<O>,
+        bag: &'a Bag,
+        marks: &'a MarkBook,
+    ) -> Self {
+        Self {
+            run,
+            running,
+            bag,
+            events: run.network.events(),
+            supervisor: Supervisor::new(run),
+            marks,
+        }
+    }
+
+    fn change_marks(&self, change: MarkChange) {
+        if let Err(reason) = self.marks.change(change) {
+            tracing::warn!("this mark is not saved: {reason}");
+        }
+    }
+
+    /// How the run ended.
+    pub(crate) fn ended(self) -> Ended {
+        self.supervisor.ended()
+    }
+}
+
+impl<O> Host for LocalRun<'_, O> {
+    fn done(&self) -> &Receiver<Infallible> {
+        self.running.done()
+    }
+
+    fn signals(&self) -> &Receiver<Exit> {
+        &self.run.signals
+    }
+
+    fn network_events(&self) -> &Receiver<WireEvent> {
+        &self.events
+    }
+
+    fn transport(&self) -> &Transport {
+        &self.run.transport
+    }
+
+    fn first_events(&self) -> Vec<Event> {
+        let subscribers = bar_model::subscribers(self.run, self.bag);
+        let followed = bar_model::followed(self.run);
+        std::iter::once(subscribers).chain(followed).collect()
+    }
+
+    fn take(&mut self, happened: &[WireEvent]) -> Vec<Event> {
+        self.supervisor.take(happened);
+        let joins = happened.iter().filter_map(joined);
+        joins
+            .chain([bar_model::subscribers(self.run, self.bag)])
+            .collect()
+    }
+
+    fn has_moved(&mut self) {
+        self.supervisor.has_moved();
+    }
+
+    fn deadline(&self) -> Option<Time<Steady>> {
+        self.supervisor.deadline()
+    }
+
+    fn look(&mut self) -> Vec<Event> {
+        self.supervisor.look();
+        bar_model::followed(self.run).into_iter().collect()
+    }
+
+    fn add_mark(&mut self, mark: Mark) {
+        self.change_marks(MarkChange::Add(mark));
+    }
+
+    fn remove_mark(&mut self, time: Time<Ros>) {
+        self.change_marks(MarkChange::Remove(time));
+    }
+
+    fn finish_marks(&mut self, timeout: Duration) {
+        self.marks.finish(timeout);
+    }
+
+    fn interrupt(&mut self, exit: Exit) {
+        self.supervisor.interrupt(exit);
+    }
+
+    fn leave(&mut self) {
+        self.supervisor.leave();
+    }
+
+    fn exit(&self) -> Exit {
+        self.supervisor.exit()
+    }
+
+    fn is_ending(&self) -> bool {
+        self.supervisor.is_ending()
+    }
+
+    fn is_late(&self) -> bool {
+        self.supervisor.is_late()
+    }
+}
+
+/// The event log of the bar also shows subscribers that join and leave.
+fn joined(event: &WireEvent) -> Option<Event> {
+    match event {
+        WireEvent::SubscriberJoined { .. }
+        | WireEvent::SubscriberLeft { .. }
+        | WireEvent::ClockSubscriber { .. } => Some(Event::Log(LogLine {
+            at: Timestamp::now(),
+            severity: Severity::Info,
+            text: event.to_string(),
+        })),
+        _ => None,
+    }
+}

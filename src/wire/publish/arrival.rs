@@ -1,0 +1,54 @@
+//! [`Arrival`]: an answer that is queued behind everything that was put before, on the same links.
+//!
+//! Between two sessions, and between two priorities of one, nothing orders what arrives. An answer from the receiver
+//! does: a query goes through the same queues as data of its priority.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::time::Duration;
+
+use zenoh::Wait;
+use zenoh::qos::{CongestionControl, Priority};
+use zenoh::query::{ConsolidationMode, QueryTarget};
+
+/// Matches the admin space of every session that has one, and nothing in it: the answers are empty.
+const IN_EVERY_ADMIN_SPACE: &str = "@/*/*/arrival";
+
+/// Answers from all sessions with an admin space: real `rmw_zenoh` nodes and routers have one.
+#[derive(Debug)]
+pub(crate) struct Arrival(Receiver<()>);
+
+impl Arrival {
+    /// Asks all of them, behind everything of this priority that was put on `session`; `None` if the session is
+    /// closed. Waits for room in the queues as a put with `congestion` does. After `timeout` no answer is awaited.
+    pub(crate) fn ask(
+        session: &zenoh::Session,
+        priority: Priority,
+        congestion: CongestionControl,
+        timeout: Duration,
+    ) -> Option<Self> {
+        let (answered, all) = mpsc::sync_channel::<()>(1);
+        let asked = session
+            .get(IN_EVERY_ADMIN_SPACE)
+            .priority(priority)
+            .congestion_control(congestion)
+            .target(QueryTarget::All)
+            .consolidation(ConsolidationMode::None)
+            .timeout(timeout)
+            .callback(move |_| {
+                // Held until zenoh drops the callback after the last answer.
+                let _ = &answered;
+            })
+            .wait();
+        asked.is_ok().then_some(Self(all))
+    }
+
+    /// Whether all have answered, or none was asked.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.0.try_recv() == Err(TryRecvError::Disconnected)
+    }
+
+    /// Waits until all have answered, for `longest` at most; returns whether they have.
+    pub(crate) fn wait(&self, longest: Duration) -> bool {
+        self.0.recv_timeout(longest) == Err(RecvTimeoutError::Disconnected)
+    }
+}

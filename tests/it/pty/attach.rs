@@ -1,0 +1,226 @@
+//! `play attach`: the transport bar in a terminal on a player that is another process.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Child;
+
+use crate::pty::terminal_session::{ENTER, ESC, HOME, TerminalSession, demo, play};
+use crate::support::network::{free_endpoint, hearing, interrupt, start_play, start_player_of};
+use crate::support::patience::until;
+use crate::wire::ctl::ctl;
+
+/// A headless player of a copy of the demo, with its router.
+struct Player {
+    process: Child,
+    endpoint: String,
+    bag: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Player {
+    fn new(args: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let bag = folder.path().join("drive.mcap");
+        fs::copy(demo(), &bag).unwrap();
+        let endpoint = free_endpoint();
+        let usual = ["--no-tui", "--listen", &endpoint];
+        let mut process = start_player_of(&bag, &[&usual[..], args].concat());
+        hearing(&mut process)("router on");
+        Self {
+            process,
+            endpoint,
+            bag,
+            _folder: folder,
+        }
+    }
+
+    fn attach(&self) -> TerminalSession {
+        play(&["attach", "--connect", &self.endpoint]).run()
+    }
+
+    /// What the player says of itself.
+    fn status(&self) -> serde_json::Value {
+        let done = ctl(&self.endpoint, &["status"]);
+        assert_eq!(done.code, 0, "{}", done.error);
+        done.result["status"].clone()
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args([name, &pid])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        // An error means that it has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn the_keys_of_the_bar_drive_a_player_elsewhere() {
+    let player = Player::new(&["--start-paused", "--clock"]);
+    let mut bar = player.attach();
+    bar.wait_text("PAUSED");
+    bar.wait_text("/clock 40 Hz");
+    bar.keys("]");
+    bar.wait_text("×1.10");
+    assert_eq!(player.status()["rate"], 1.1);
+    bar.keys("g+10s");
+    bar.keys(ENTER);
+    bar.wait_elapsed(10_000);
+    let status = player.status();
+    let clock = status["clock_ns"].as_i64().unwrap();
+    let start = status["recording"]["start_ns"].as_i64().unwrap();
+    assert_eq!(clock - start, 10_000_000_000);
+    // A step publishes a message, and the position is that of the message.
+    bar.keys(".");
+    until("the step", || player.status()["messages_sent"] == 1);
+    bar.keys("L");
+    until("a loop", || player.status()["loop"] == true);
+    bar.keys(" ");
+    bar.wait_text("▶ PLAYING");
+    assert_eq!(player.status()["state"], "playing");
+    // Leaving does not stop the player.
+    let frame = bar.quit();
+    assert!(frame.has("/rosbag2_player goes on"), "{frame}");
+    assert_eq!(player.status()["state"], "playing");
+}
+
+#[test]
+fn the_screen_shows_what_others_do() {
+    let player = Player::new(&["--start-paused"]);
+    let first = player.attach();
+    let second = player.attach();
+    first.wait_text("PAUSED");
+    second.wait_text("PAUSED");
+    for (args, shown) in [
+        (&["rate", "2"][..], "×2.00"),
+        (&["seek", "+20s"], "+00:20.000"),
+        (&["loop", "+5s..+15s"], "loop A-B"),
+        (&["resume"], "▶ PLAYING"),
+        (&["loop", "on"], "  loop  "),
+        (&["pause"], "‖ PAUSED"),
+    ] {
+        assert_eq!(ctl(&player.endpoint, args).code, 0, "{args:?}");
+        first.wait_text(shown);
+        second.wait_text(shown);
+    }
+}
+
+#[test]
+fn densities_messages_marks_and_muting_come_from_the_player() {
+    let player = Player::new(&["--start-paused"]);
+    let mut bar = player.attach();
+    // The density of the demo, which has a hole.
+    bar.wait_for("a density", |frame| {
+        frame.has("████████") && frame.has("260")
+    });
+    bar.keys("g+9s");
+    bar.keys(ENTER);
+    bar.wait_elapsed(9_000);
+    bar.keys("/imu");
+    bar.keys(ENTER);
+    bar.keys(ENTER);
+    bar.wait_text("frame_id: \"imu_link\"");
+    bar.keys(ESC);
+    bar.wait_for("the table", |frame| !frame.has("frame_id"));
+    bar.keys("t");
+    bar.wait_text("(muted)");
+    bar.keys("m");
+    let sidecar = player.bag.with_file_name("drive.mcap.marks.yaml");
+    until("the mark beside the recording", || sidecar.exists());
+    // The playhead is not on the mark.
+    bar.keys(HOME);
+    bar.wait_text("◆");
+    let other = player.attach();
+    other.wait_text("(muted)");
+    other.wait_text("◆");
+}
+
+#[test]
+fn a_player_that_does_not_answer_is_shown_as_such_until_it_does() {
+    let player = Player::new(&["--loop"]);
+    let bar = player.attach();
+    bar.wait_text("▶ PLAYING");
+    player.signal("-STOP");
+    bar.wait_text("NO ANSWER");
+    player.signal("-CONT");
+    bar.wait_text("▶ PLAYING");
+    bar.wait_text("answers again");
+}
+
+#[test]
+fn a_key_that_is_pressed_again_for_want_of_an_answer_means_the_same() {
+    let player = Player::new(&["--loop"]);
+    let mut bar = player.attach();
+    bar.wait_text("▶ PLAYING");
+    player.signal("-STOP");
+    bar.wait_text("NO ANSWER");
+    bar.keys(" ");
+    bar.keys(" ");
+    bar.wait_text("not answered: no answer within 2 s; /rosbag2_player may still do it");
+    player.signal("-CONT");
+    bar.wait_text("PAUSED");
+    assert_eq!(player.status()["state"], "paused");
+}
+
+#[test]
+fn a_player_that_does_not_answer_is_not_said_to_go_on() {
+    let player = Player::new(&["--loop"]);
+    let mut bar = player.attach();
+    bar.wait_text("▶ PLAYING");
+    player.signal("-STOP");
+    bar.wait_text("NO ANSWER");
+    bar.keys("q");
+    let (code, frame) = bar.wait_end();
+    assert!(frame.has("/rosbag2_player did not answer"), "{frame}");
+    assert!(!frame.has("goes on"), "{frame}");
+    assert_eq!(code, 0);
+    player.signal("-CONT");
+}
+
+#[test]
+fn the_end_of_the_player_is_the_end_of_the_bar() {
+    // Its router ends with it, too.
+    let player = Player::new(&["--loop"]);
+    let mut bar = player.attach();
+    bar.wait_text("▶ PLAYING");
+    interrupt(&player.process);
+    let (code, frame) = bar.wait_end();
+    assert!(frame.has("/rosbag2_player has ended"), "{frame}");
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn a_clock_server_is_shown_with_its_time() {
+    let endpoint = free_endpoint();
+    let mut server = start_play(
+        ["clock".as_ref()],
+        &["--start", "1000", "--start-paused", "--listen", &endpoint],
+    );
+    hearing(&mut server)("router on");
+    let mut bar = play(&["attach", "--connect", &endpoint]).run();
+    bar.wait_text("PAUSED");
+    bar.wait_text("a clock without a recording");
+    bar.keys("\x1b[C");
+    until("a seek", || {
+        ctl(&endpoint, &["status"]).result["status"]["clock_ns"] == 1_005_000_000_000_i64
+    });
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn nobody_there_is_an_error_before_the_screen_opens() {
+    let endpoint = free_endpoint();
+    let mut bar = play(&["attach", "--timeout", "0.3s", "--connect", &endpoint]).run();
+    let (code, frame) = bar.wait_end();
+    assert_ne!(code, 0);
+    assert!(!frame.is_alternate, "{frame}");
+}
