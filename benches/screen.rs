@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use bagplay::bag::Bag;
-use bagplay::player::{Gates, Pace, State, Status, TopicCounts};
+use bagplay::player::{Gates, Pace, PlayedRange, State, Status, TopicCounts};
 use bagplay::time::{AtEnd, Segment, Speed, Time};
 use bagplay::tui::{
     Appearance, Bindings, Event, Facts, Glyphs, Lane, Model, Size, ThemeName, TimeFormat, TopicRow,
@@ -91,6 +91,7 @@ fn drawing() -> Result<()> {
 fn playing(range: bagplay::time::TimeRange, now: Time<bagplay::time::Steady>) -> Status {
     Status {
         segment: Segment::new(range, Speed::NORMAL, AtEnd::Loop).roll(now),
+        played: PlayedRange::new(range, AtEnd::Loop),
         state: State::Playing,
         pace: Pace::At(Speed::NORMAL),
         gates: Gates::OPEN,
@@ -108,7 +109,7 @@ fn model(size: Size) -> Result<Model> {
     let range = bag.range().context("a range")?;
     let facts = Facts {
         recording: range,
-        played: range,
+        played: bagplay::player::PlayedRange::new(range, AtEnd::Hold),
         is_elsewhere: false,
         clock_shift: bagplay::time::Duration::ZERO,
         clock: Some("40 Hz".into()),

@@ -16,7 +16,8 @@ use std::time::Duration as Std;
 use bagplay::bag::{Bag, Cues, Cursor, Direction, Key, Message, Selection, StartAt};
 use bagplay::output::{Delivery, Occasion, Output};
 use bagplay::player::{
-    ClockOptions, Command, Options, Pace, Player, Running, Source, State, Transport, WhenDone,
+    ClockOptions, Command, Options, Pace, PlayedRange, Player, Running, Source, State, Transport,
+    WhenDone,
 };
 use bagplay::time::{AtEnd, Duration, Motion, Ros, Segment, Speed, Time, TimeRange};
 use crossbeam_channel::RecvTimeoutError;
@@ -48,7 +49,7 @@ impl Random {
 
     fn command(&mut self, range: TimeRange) -> Command {
         let speeds = [0.1, 0.5, 1.0, 3.0, 20.0, 500.0, -0.5, -1.0, -20.0];
-        match self.below(16) {
+        match self.below(18) {
             0..=3 => Command::Seek(self.time(range)),
             4 => Command::SeekBy(Duration::from_millis(
                 self.below(10_000).cast_signed() - 5_000,
@@ -63,6 +64,11 @@ impl Random {
             12 => Command::Step(self.below(20).cast_signed() + 1),
             13 => Command::Step(-self.below(20).cast_signed() - 1),
             14 => Command::SetRange(TimeRange::between(self.time(range), range.stop())),
+            15 => {
+                let (a, b) = (self.time(range), self.time(range));
+                Command::SetLoop(TimeRange::between(a, b))
+            }
+            16 => Command::EndLoop,
             _ => Command::PlayUntil(self.time(range)),
         }
     }
@@ -309,7 +315,7 @@ impl Run {
                 ..ClockOptions::default()
             },
             when_done: WhenDone::Stay,
-            at_end: AtEnd::Loop,
+            played: PlayedRange::new(bag.range().unwrap(), AtEnd::Loop),
             ..Options::new(bag.range().unwrap())
         };
         let (sender, events) = mpsc::sync_channel(1 << 12);

@@ -4,6 +4,7 @@
 //! value that may be copied freely.
 
 use super::level::gates::Gates;
+use super::played_range::PlayedRange;
 use crate::bag::TopicId;
 use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 
@@ -33,7 +34,7 @@ pub enum Command {
     PlayFrom {
         /// Where to begin.
         from: Time<Ros>,
-        /// Where to pause; `None`: at the end of the range.
+        /// Where to pause; `None`, or a time that is not reached within the range: at its end.
         until: Option<Time<Ros>>,
     },
     /// Pause.
@@ -44,8 +45,7 @@ pub enum Command {
     SetPace(Pace),
     /// Jump to a time anywhere in the recording; a time outside the range extends it to that edge of the
     /// recording. A time outside the recording leads to that edge; no message follows on a time that lies behind all of
-    /// them in the direction of play. A time outside a range that [`Command::SetLoop`] has set to loop ends that loop: what
-    /// was played before it is played again.
+    /// them in the direction of play. A time outside an A–B loop ends that loop.
     Seek(Time<Ros>),
     /// Jump by a span of log time, to the edge of the recording at most; otherwise as [`Command::Seek`].
     SeekBy(Duration),
@@ -65,13 +65,16 @@ pub enum Command {
     PlayUntil(Time<Ros>),
     /// Play for a span of log time, then pause.
     PlayFor(Duration),
-    /// Change the range; a position outside is clamped into it.
+    /// Change the range that is played; a position outside is clamped into it. An A–B loop ends.
     SetRange(TimeRange),
-    /// Change what happens at the exit edge.
+    /// Change what happens at the exit edge of the range. An A–B loop goes on.
     SetAtEnd(AtEnd),
-    /// Change the range and what happens at the exit edge in one step: no client sees the one without the other. A range
-    /// that is to loop is a loop within what was played before.
-    SetLoop(TimeRange, AtEnd),
+    /// Begin an A–B loop: play only this range, again and again; a position outside is clamped into it. It replaces an
+    /// A–B loop that there is.
+    SetLoop(TimeRange),
+    /// End the A–B loop, if there is one: from here on the range is played again. If the position is outside of the range,
+    /// this is extended to that edge of the recording.
+    EndLoop,
     /// Stop publishing a topic. Its messages are still processed, so position and clock do not change.
     Mute(TopicId),
     /// Publish a topic again, beginning with its latched state.
@@ -134,8 +137,11 @@ impl State {
 /// What the player reports: a snapshot.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Status {
-    /// The position of playback, for any instant.
+    /// The position of playback, for any instant. Its range and what happens at the exit edge are those of
+    /// [`PlayedRange::current`].
     pub segment: Segment,
+    /// What is played.
+    pub played: PlayedRange,
     /// What playback is doing.
     pub state: State,
     /// How fast it should play.

@@ -2,6 +2,7 @@
 
 use super::command::Pace;
 use super::level::gates::Gates;
+use super::played_range::PlayedRange;
 use crate::bag::TopicId;
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 
@@ -83,15 +84,13 @@ pub enum Control {
 pub struct Options {
     /// The range of the whole recording; seeks are clamped to it.
     pub recording: TimeRange,
-    /// The range to play, both ends included.
-    pub range: TimeRange,
+    /// What is played at the start.
+    pub played: PlayedRange,
     /// Where playing starts, clamped into the range: also where it starts again when [`Command::Play`](super::Command::Play)
     /// comes at the exit edge. `None`: at the edge of the range from which it plays.
     pub start: Option<Time<Ros>>,
     /// How fast to play.
     pub pace: Pace,
-    /// What happens at the exit edge.
-    pub at_end: AtEnd,
     /// What the player does at the exit edge if it does not loop.
     pub when_done: WhenDone,
     /// Whether playing starts without a command.
@@ -118,10 +117,9 @@ impl Options {
     pub fn new(recording: TimeRange) -> Self {
         Self {
             recording,
-            range: recording,
+            played: PlayedRange::new(recording, AtEnd::Hold),
             start: None,
             pace: Pace::At(Speed::NORMAL),
-            at_end: AtEnd::Hold,
             when_done: WhenDone::Stop,
             intent: Intent::Play,
             gates: Gates::OPEN,
@@ -141,10 +139,11 @@ impl Options {
 
     /// Where playing starts: if nothing else is set, at the start of the range, or at its end if it plays in reverse.
     pub fn entry(&self) -> Time<Ros> {
+        let (range, _) = self.played.current();
         match (self.start, self.pace) {
-            (Some(start), _) => self.range.clamp(start),
-            (None, Pace::At(speed)) if speed.is_reverse() => self.range.stop(),
-            (None, Pace::At(_) | Pace::Max | Pace::Follow) => self.range.start(),
+            (Some(start), _) => range.clamp(start),
+            (None, Pace::At(speed)) if speed.is_reverse() => range.stop(),
+            (None, Pace::At(_) | Pace::Max | Pace::Follow) => range.start(),
         }
     }
 }

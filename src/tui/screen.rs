@@ -199,7 +199,7 @@ impl Screen {
         if is_settled {
             self.model.set_muted(|topic| self.transport.is_muted(topic));
             if let Some(status) = status {
-                self.model.adopt_loop(status.segment);
+                self.model.adopt_played(status.played);
             }
         }
         self.model.set_look_up(self.reach.looking_up());

@@ -53,7 +53,7 @@ def bagplay(name: str, digits: str) -> ServiceType:
     return ServiceType(f"bagplay_interfaces/srv/{name}", digits)
 
 
-GET_STATUS = bagplay("GetStatus", "2d80bd3c6942f232462d10e3d3e14a71fd3088014395306bf3621c54915c5b86")
+GET_STATUS = bagplay("GetStatus", "172052be3ae34cce1c230764297bb5339f1606f2c02fd841c9fcada8a599ceee")
 SET_MUTED = bagplay("SetMuted", "bcf6922f232b1d7b92c4b4c421146436cc2afbf4e9747e620888437d8463da37")
 GET_MARKS = bagplay("GetMarks", "355a8612617c1ba700d0c190cad6a5a92eafa051033a79e8d90a1f742b9bfc09")
 SET_MARK = bagplay("SetMark", "72ee5d69a96d32910bb53bb5e8a8222239f93d08b4221752df5dcdb19dc411a1")
@@ -166,7 +166,8 @@ class PlayerClient:
     def closed_gates(self) -> list[str]:
         """What playback waits for."""
         body = self.client("get_status", GET_STATUS).call()
-        _, at = text(body, 5 * len(stamp(0)))
+        # Five times, a flag with three bytes of padding, and two times.
+        _, at = text(body, 7 * len(stamp(0)) + 4)
         at += -at % 4
         [count] = struct.unpack_from("<I", body, at)
         at, gates = at + 4, []

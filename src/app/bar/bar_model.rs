@@ -3,10 +3,8 @@
 use bagplay::bag::{Bag, TopicId};
 use bagplay::cli::{PlayArgs, Unreadable, When};
 use bagplay::marks::Mark;
-use bagplay::time::{AtEnd, Ros, Time, TimeRange};
-use bagplay::tui::{
-    AbLoop, Appearance, Event, Facts, Followed, Model, Size, Subscribers, TopicRow,
-};
+use bagplay::time::{Ros, Time, TimeRange};
+use bagplay::tui::{Appearance, Event, Facts, Followed, Model, Size, Subscribers, TopicRow};
 use jiff::tz::TimeZone;
 
 use crate::app::network::clock_words;
@@ -34,15 +32,9 @@ pub(crate) fn model(
     marks: Vec<Mark>,
 ) -> Model {
     let options = &run.plan.options;
-    let is_looped = options.at_end == AtEnd::Loop;
-    let is_part_looped = args.time.loop_range.is_some();
     let facts = Facts {
         recording: options.recording,
-        played: if is_part_looped {
-            options.recording
-        } else {
-            options.range
-        },
+        played: options.played,
         is_elsewhere: false,
         clock_shift: options.clock.shift,
         clock: clock_words(run.plan, args.clock.clock),
@@ -50,18 +42,12 @@ pub(crate) fn model(
         parse_time,
         zone: TimeZone::system(),
     };
-    let ab_loop = if is_part_looped {
-        AbLoop::Ab(options.range)
-    } else {
-        AbLoop::None
-    };
     // Drawing asks the terminal for its size.
     let size = Size {
         width: 80,
         height: 24,
     };
     Model::new(facts, appearance, rows(run, bag), marks, size)
-        .with_loop(ab_loop, is_looped && !is_part_looped)
 }
 
 /// The topics that are played, then those that are not.

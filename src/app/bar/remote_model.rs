@@ -1,9 +1,9 @@
 //! The initial model of the transport bar for a player elsewhere: made from what that tells.
 
 use bagplay::bag::TopicId;
-use bagplay::player::Status;
+use bagplay::player::{PlayedRange, Status};
 use bagplay::time::{AtEnd, Duration};
-use bagplay::tui::{AbLoop, Appearance, Facts, Model, Size, TopicRow};
+use bagplay::tui::{Appearance, Facts, Model, Size, TopicRow};
 use bagplay::wire::{RemoteRecording, RemoteTopic};
 use jiff::tz::TimeZone;
 
@@ -18,17 +18,10 @@ pub(crate) fn model(
     status: Option<Status>,
     appearance: Appearance,
 ) -> Model {
-    let played = status.map_or(recording.range, |status| status.segment.range());
-    let is_looped = status.is_some_and(|status| status.segment.at_end() == AtEnd::Loop);
-    let is_part = played != recording.range;
-    let is_part_looped = is_looped && is_part;
+    let whole = PlayedRange::new(recording.range, AtEnd::Hold);
     let facts = Facts {
         recording: recording.range,
-        played: if is_part_looped {
-            recording.range
-        } else {
-            played
-        },
+        played: status.map_or(whole, |status| status.played),
         is_elsewhere: true,
         clock_shift: recording.clock_shift,
         clock: Some(recording.clock.clone()).filter(|clock| !clock.is_empty()),
@@ -40,19 +33,13 @@ pub(crate) fn model(
         parse_time,
         zone: TimeZone::system(),
     };
-    let ab_loop = if is_part_looped {
-        AbLoop::Ab(played)
-    } else {
-        AbLoop::None
-    };
     // Drawing asks the terminal for its size.
     let size = Size {
         width: 80,
         height: 24,
     };
     let has_recording = !recording.topics.is_empty();
-    let model = Model::new(facts, appearance, rows(&recording.topics), Vec::new(), size)
-        .with_loop(ab_loop, is_looped && !is_part_looped);
+    let model = Model::new(facts, appearance, rows(&recording.topics), Vec::new(), size);
     if has_recording {
         model
     } else {

@@ -15,7 +15,8 @@ pub(crate) fn of_player(args: &PlayArgs, plan: &Plan, bag: &Bag) -> NodeDescript
     let mut parameters = of_recording(args);
     parameters.extend(of_motion(plan));
     parameters.extend(of_topics(args, plan));
-    let (range, recording) = (plan.options.range, plan.options.recording);
+    let (range, _) = plan.options.played.current();
+    let recording = plan.options.recording;
     parameters.extend([
         parameter(
             "play.start_offset",
@@ -95,6 +96,7 @@ fn of_recording(args: &PlayArgs) -> Vec<NodeParameter> {
 
 fn of_motion(plan: &Plan) -> Vec<NodeParameter> {
     let options = &plan.options;
+    let (_, at_end) = options.played.current();
     let rate = match options.pace {
         Pace::At(speed) => speed.as_f64(),
         Pace::Max => f64::INFINITY,
@@ -113,7 +115,7 @@ fn of_motion(plan: &Plan) -> Vec<NodeParameter> {
         ),
         parameter(
             "play.loop",
-            options.at_end == AtEnd::Loop,
+            at_end == AtEnd::Loop,
             "Whether the run starts again at the end",
         ),
         parameter(

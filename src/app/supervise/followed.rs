@@ -79,7 +79,7 @@ impl Followed {
         transport: &Transport,
     ) -> Result<Option<Self>, Failure> {
         let asked = network.session.as_ref().zip(args.follow.as_deref());
-        let range = plan.options.range;
+        let (range, _) = plan.options.played.current();
         let start = |(session, topic): (&Session, &str)| {
             Self::start(args, topic, session, transport, range)
         };

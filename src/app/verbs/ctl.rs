@@ -7,7 +7,7 @@ use bagplay::cli::{
 };
 use bagplay::player::{Pace, Refusal};
 use bagplay::time::{Ros, Time, TimeRange};
-use bagplay::wire::services::messages::bagplay::{LoopRequest, PlayerStatus, StepRequest};
+use bagplay::wire::services::messages::bagplay::{PlayerStatus, RangeRequest, StepRequest};
 use bagplay::wire::services::messages::service::Stamp;
 use bagplay::wire::{PlayerClient, RequestError};
 
@@ -166,24 +166,23 @@ impl Ctl<'_> {
     }
 
     fn set_loop(&self, range: LoopArg) -> Result<(), RequestError> {
-        let whole = LoopRequest::default();
-        let request = match range {
-            LoopArg::On => LoopRequest {
-                is_loop: true,
-                ..whole
-            },
-            LoopArg::Off => whole,
+        let player = &self.0.player;
+        match range {
+            LoopArg::On => player.set_range(&RangeRequest::none(true)),
+            LoopArg::Off => {
+                player.set_loop(&RangeRequest::none(false))?;
+                player.set_range(&RangeRequest::none(false))
+            }
             LoopArg::Range(range) => {
                 let at = |when: Option<When>| when.map(|when| self.time(when)).transpose();
                 let (start, end) = (at(range.from)?, at(range.to)?);
-                LoopRequest {
+                player.set_loop(&RangeRequest {
                     is_loop: true,
                     start: start.map(Stamp::of).unwrap_or_default(),
                     end: end.map(Stamp::of).unwrap_or_default(),
-                }
+                })
             }
-        };
-        self.0.player.set_loop(&request)
+        }
     }
 
     /// The time that is meant, in the recording of the player.
@@ -224,7 +223,8 @@ impl Ctl<'_> {
                 Err(error) => return Err(error),
             };
             let has_lapped = last.is_some_and(|(last, _)| {
-                let range = TimeRange::between(clock(last.range_start), clock(last.range_end));
+                let (start, end) = last.current_range();
+                let range = TimeRange::between(clock(start), clock(end));
                 status.laps > last.laps && range.contains(time)
             });
             if has_lapped || is_past(&status, clock(status.clock), time) {

@@ -93,11 +93,8 @@ pub(super) fn recording(status: &PlayerStatus) -> TimeRange {
 
 /// Where a player that played on after this status was after `passed`, at the end of its range at the latest.
 pub(super) fn reached_by(status: &PlayerStatus, passed: StdDuration) -> Time<Ros> {
-    let end = if status.rate < 0.0 {
-        status.range_start
-    } else {
-        status.range_end
-    };
+    let (start, end) = status.current_range();
+    let end = if status.rate < 0.0 { start } else { end };
     let (from, end) = (clock(status.clock), clock(end));
     if status.state != "playing" {
         return from;

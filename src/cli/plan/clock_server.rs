@@ -125,7 +125,7 @@ mod tests {
         ] {
             let options = planned(line).unwrap();
             assert_eq!(options.entry().as_nanos(), nanos, "{line}");
-            assert_eq!(options.range, clock_range(), "{line}");
+            assert_eq!(options.played.range, clock_range(), "{line}");
         }
         for line in ["-5s", "+10s", "50%"] {
             let error = planned(&format!("--start {line}")).unwrap_err();

@@ -9,7 +9,9 @@ use std::collections::HashMap;
 
 use crate::bag::{Topic, TopicId};
 use crate::cli::args::flags::{PlayArgs, TimeArgs};
-use crate::player::{Before, ClockOptions, Gate, Gates, Intent, Options, Pace, WhenDone};
+use crate::player::{
+    Before, ClockOptions, Gate, Gates, Intent, Options, Pace, PlayedRange, WhenDone,
+};
 use crate::ros::QosOverrides;
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use select::{Chosen, SelectError, choose, ids_of};
@@ -110,21 +112,19 @@ pub fn plan(
         return Err(PlanError::Empty("no topic is selected".into()));
     }
     let awaited = awaited(args, &chosen, &left_out, topics)?;
-    let range = range(&args.time, recording)?;
+    let played = played(&args.time, recording)?;
     let gates = if awaited.is_empty() {
         Gates::OPEN
     } else {
         Gates::OPEN.close(Gate::Subscribers)
     };
-    let is_looped = args.time.is_loop || args.time.loop_range.is_some();
     let mut options = Options {
-        range,
+        played,
         pace: if args.follow.follow.is_some() {
             Pace::Follow
         } else {
             args.time.rate
         },
-        at_end: if is_looped { AtEnd::Loop } else { AtEnd::Hold },
         when_done: WhenDone::Stop,
         intent: if args.time.start_paused {
             Intent::Pause
@@ -258,6 +258,24 @@ fn awaited(
     Ok(chosen.iter().filter(is_awaited).cloned().collect())
 }
 
+/// What to play: with a loop range, the recording once that loop has ended.
+fn played(time: &TimeArgs, recording: TimeRange) -> Result<PlayedRange, PlanError> {
+    let range = range(time, recording)?;
+    let at_end = if time.is_loop {
+        AtEnd::Loop
+    } else {
+        AtEnd::Hold
+    };
+    Ok(if time.loop_range.is_some() {
+        PlayedRange {
+            ab_loop: Some(range),
+            ..PlayedRange::new(recording, at_end)
+        }
+    } else {
+        PlayedRange::new(range, at_end)
+    })
+}
+
 /// The range to play, both ends included; of several ends the earliest applies.
 fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> {
     let within =
@@ -337,7 +355,12 @@ fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -
 
 /// A warning if the clock reaches zero (no time yet) or negative times, which ROS nodes refuse.
 fn zero_warning(options: &Options) -> Option<String> {
-    let shown = options.range.start().saturating_add(options.clock.shift);
+    let shown = options
+        .played
+        .current()
+        .0
+        .start()
+        .saturating_add(options.clock.shift);
     let what = match shown.cmp(&Time::ZERO) {
         _ if !options.clock.is_served() => return None,
         Ordering::Greater => return None,
@@ -383,10 +406,8 @@ mod tests {
     }
 
     fn secs(line: &str) -> Result<(i64, i64), String> {
-        let range = planned(line)
-            .map_err(|error| error.to_string())?
-            .options
-            .range;
+        let plan = planned(line).map_err(|error| error.to_string())?;
+        let (range, _) = plan.options.played.current();
         Ok((
             range.start().as_nanos() / 1_000_000_000,
             range.stop().as_nanos() / 1_000_000_000,
@@ -415,6 +436,21 @@ mod tests {
         for (line, range) in cases {
             assert_eq!(secs(line), Ok(range), "{line}");
         }
+    }
+
+    #[test]
+    fn a_loop_range_is_a_loop_in_the_whole_recording() {
+        let planned = |line| planned(line).unwrap().options.played;
+        let whole = planned("");
+        let of_range = planned("--loop-range +10..+20");
+        assert!(of_range.ab_loop.is_some());
+        assert_eq!(
+            (of_range.range, of_range.at_end),
+            (whole.range, AtEnd::Hold)
+        );
+        let both = planned("--loop --loop-range +10..+20");
+        assert_eq!(both.at_end, AtEnd::Loop);
+        assert_eq!(both.ab_loop, of_range.ab_loop);
     }
 
     #[test]

@@ -26,8 +26,10 @@ pub struct RemoteStatus {
     clock_ns: i64,
     recording: Span,
     range: Span,
+    /// Whether the range is played again at its end.
     #[serde(rename = "loop")]
     is_loop: bool,
+    ab_loop: Option<Span>,
     generation: u64,
     laps: u64,
     messages_sent: u64,
@@ -82,6 +84,9 @@ impl RemoteStatus {
             recording: Span::new(status.recording_start, status.recording_end),
             range: Span::new(status.range_start, status.range_end),
             is_loop: status.is_loop,
+            ab_loop: status
+                .has_ab_loop
+                .then(|| Span::new(status.loop_start, status.loop_end)),
             generation: status.generation,
             laps: status.laps,
             messages_sent: status.messages,
@@ -123,9 +128,13 @@ impl fmt::Display for RemoteStatus {
             // A clock without a recording: its range is all that `/clock` can show.
             let seconds = |ns| Time::<Ros>::from_nanos(ns).as_secs_f64();
             write!(f, "  {:.1} s", seconds(self.clock_ns))?;
-            if self.is_loop {
-                let (start, end) = (self.range.start_ns, self.range.end_ns);
-                write!(f, "  loop {:.1}..{:.1} s", seconds(start), seconds(end))?;
+            if let Some(Span { start_ns, end_ns }) = self.ab_loop {
+                write!(
+                    f,
+                    "  loop {:.1}..{:.1} s",
+                    seconds(start_ns),
+                    seconds(end_ns)
+                )?;
             }
             return Ok(());
         }
@@ -135,12 +144,16 @@ impl fmt::Display for RemoteStatus {
             since_start(self.clock_ns),
             since_start(self.recording.end_ns)
         )?;
-        if self.is_loop || self.range != self.recording {
-            let name = if self.is_loop { "loop" } else { "range" };
-            let (start, end) = (self.range.start_ns, self.range.end_ns);
-            write!(f, "  {name} {}..{}", since_start(start), since_start(end))?;
+        let shown = match self.ab_loop {
+            Some(ab_loop) => Some(("loop", ab_loop)),
+            None if self.is_loop => Some(("loop", self.range)),
+            None => Some(("range", self.range)).filter(|_| self.range != self.recording),
+        };
+        if let Some((name, Span { start_ns, end_ns })) = shown {
+            let (start, end) = (since_start(start_ns), since_start(end_ns));
+            write!(f, "  {name} {start}..{end}")?;
         }
-        if self.is_loop && self.laps > 0 {
+        if (self.is_loop || self.ab_loop.is_some()) && self.laps > 0 {
             write!(f, "  lap {}", self.laps + 1)?;
         }
         write!(f, "  {} messages", count(self.messages_sent))?;

@@ -2,8 +2,7 @@
 //! that it does.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::bag::Waker;
 use crate::time::{Motion, Ros, Segment, Time};
@@ -16,10 +15,16 @@ use crate::time::{Motion, Ros, Segment, Time};
 /// never cause one.
 #[derive(Clone)]
 pub struct LeadHandle {
-    lead: Arc<Mutex<Option<Lead>>>,
-    name: Arc<Mutex<Option<Arc<str>>>>,
-    stands: Arc<AtomicBool>,
+    known: Arc<Mutex<Known>>,
     wake: Option<Waker>,
+}
+
+/// What is known of the clock.
+#[derive(Debug, Default)]
+struct Known {
+    lead: Option<Lead>,
+    name: Option<Arc<str>>,
+    stands: bool,
 }
 
 /// Where the clock is, and where its generation began: the player may read it only after it has moved on.
@@ -33,9 +38,7 @@ impl LeadHandle {
     /// No clock is known; `wake` is called after each change.
     pub(crate) fn new(wake: Option<Waker>) -> Self {
         Self {
-            lead: Arc::default(),
-            name: Arc::default(),
-            stands: Arc::default(),
+            known: Arc::default(),
             wake,
         }
     }
@@ -55,6 +58,7 @@ impl LeadHandle {
 
     /// The clock is not known any more: a player that follows it is held until it is.
     pub fn lose(&self) {
+        self.known().stands = false;
         self.change(|_| None);
     }
 
@@ -65,35 +69,38 @@ impl LeadHandle {
 
     /// Sets what the clock is called in messages to users, such as `/clock of /simulator`.
     pub fn set_name(&self, name: &str) {
-        *self.name.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.into());
+        self.known().name = Some(name.into());
     }
 
     /// What the clock is called; `None` if it has no name.
     pub fn name(&self) -> Option<Arc<str>> {
-        let name = self.name.lock().unwrap_or_else(PoisonError::into_inner);
-        name.clone()
+        self.known().name.clone()
     }
 
-    /// Sets whether the clock is known to stand. It is only told: playback follows the values of the clock.
+    /// Sets whether the clock is known to stand. It is only told: playback follows the values of the clock. One that is
+    /// not known any more is not known to stand either.
     pub fn set_stands(&self, stands: bool) {
-        self.stands.store(stands, Ordering::Relaxed);
+        self.known().stands = stands;
     }
 
     /// Whether the clock is known to stand.
     pub fn stands(&self) -> bool {
-        self.stands.load(Ordering::Relaxed)
+        self.known().stands
     }
 
     /// Where it was set to be, and where its generation began.
     pub(crate) fn read(&self) -> Option<(Segment, Time<Ros>)> {
-        let lead = *self.lead.lock().unwrap_or_else(PoisonError::into_inner);
-        lead.map(|lead| (lead.segment, lead.began))
+        self.known().lead.map(|lead| (lead.segment, lead.began))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self, change: impl FnOnce(Option<Lead>) -> Option<Lead>) {
-        let mut lead = self.lead.lock().unwrap_or_else(PoisonError::into_inner);
-        *lead = change(*lead);
-        drop(lead);
+        let mut known = self.known();
+        known.lead = change(known.lead);
+        drop(known);
         if let Some(wake) = &self.wake {
             wake();
         }

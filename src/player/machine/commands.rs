@@ -9,7 +9,8 @@ use crate::bag::{CueAt, StartAt, TopicId};
 use crate::player::command::{Command, Pace};
 use crate::player::options::Control;
 use crate::player::outcome::{Outcome, Refusal, Short};
-use crate::time::{AtEnd, Ros, Segment, Speed, Steady, Time, TimeRange};
+use crate::player::played_range::PlayedRange;
+use crate::time::{Ros, Segment, Speed, Steady, Time, TimeRange};
 
 /// When the outcome of a command is known.
 pub(super) enum Taken {
@@ -96,7 +97,8 @@ impl Machine {
             | Command::PlayFrom { .. }
             | Command::SetRange(_)
             | Command::SetAtEnd(_)
-            | Command::SetLoop(..) => true,
+            | Command::SetLoop(_)
+            | Command::EndLoop => true,
         };
         is_refused.then_some(Refusal::Following)
     }
@@ -135,16 +137,25 @@ impl Machine {
                 return self.play_until(self.here(now).saturating_add(span), now);
             }
             Command::SetRange(range) => {
-                self.position.forget_loop();
                 let range = self.within_recording(range);
-                return self.set_range(range, self.segment().at_end(), now);
+                let at_end = self.position.played().at_end;
+                return self.play_range(PlayedRange::new(range, at_end), now);
             }
-            Command::SetLoop(range, at_end) => return self.set_loop(range, at_end, now),
+            Command::SetLoop(range) => {
+                let played = PlayedRange {
+                    ab_loop: Some(self.within_recording(range)),
+                    ..self.position.played()
+                };
+                return self.play_range(played, now);
+            }
+            Command::EndLoop => {
+                let (played, here) = (self.position.played(), self.here(now));
+                let recording = self.options.recording;
+                return self.play_range(played.without_loop(here, recording), now);
+            }
             Command::SetAtEnd(at_end) => {
-                if at_end == AtEnd::Hold {
-                    self.position.forget_loop();
-                }
-                self.change_to(self.segment().with_at_end(at_end), now);
+                let segment = self.position.end_with(at_end);
+                self.change_to(segment, now);
             }
             Command::Mute(topic) | Command::Unmute(topic) if !self.report.knows(topic) => {
                 return Taken::Known(Outcome::Refused(Refusal::UnknownTopic));
@@ -204,6 +215,7 @@ impl Machine {
             Pace::At(speed) => speed,
             Pace::Max => Speed::NORMAL,
             Pace::Follow => {
+                self.schedule.play_at(None);
                 self.steps.cancel(Short::Replaced, &mut self.answers);
                 self.change_to(self.held(now).play_until(None, now), now);
                 self.followed.leave();
@@ -225,29 +237,21 @@ impl Machine {
     fn seek(&mut self, target: Time<Ros>, now: Time<Steady>) -> Taken {
         self.seeks += 1;
         let to = self.options.recording.clamp(target);
-        let (range, at_end) = self.position.played_from(to);
-        let range = if to < range.start() {
-            TimeRange::between(self.options.recording.start(), range.stop())
-        } else if to > range.stop() {
-            TimeRange::between(range.start(), self.options.recording.stop())
-        } else {
-            range
-        };
-        let segment = self.segment().seek_within(range, to).with_at_end(at_end);
+        let played = self.position.played();
+        let played = played.reaching(to, self.options.recording);
+        let segment = self.position.play_range(played, to);
         self.read_from(StartAt::At(target), segment, now, self.options.refill);
         Taken::Jumped(to)
     }
 
-    /// Another range. The position is clamped into it.
-    fn set_range(&mut self, range: TimeRange, at_end: AtEnd, now: Time<Steady>) -> Taken {
-        let segment = self.held(now).with_range(range, now);
-        self.jump(segment.with_at_end(at_end), now)
-    }
-
-    fn set_loop(&mut self, range: TimeRange, at_end: AtEnd, now: Time<Steady>) -> Taken {
-        let range = self.within_recording(range);
-        self.position.begin_loop(range, at_end);
-        self.set_range(range, at_end, now)
+    /// Plays another range; the position is clamped into it. Without a change nothing jumps.
+    fn play_range(&mut self, played: PlayedRange, now: Time<Steady>) -> Taken {
+        if played == self.position.played() {
+            return DONE;
+        }
+        let here = self.here(now);
+        let segment = self.position.play_range(played, here);
+        self.jump(segment, now)
     }
 
     fn within_recording(&self, range: TimeRange) -> TimeRange {

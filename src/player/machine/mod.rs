@@ -28,7 +28,7 @@ use super::report::run_report::Report;
 use super::source::Source;
 use crate::bag::{CueAt, Direction, StartAt};
 use crate::output::Output;
-use crate::time::{AtEnd, Duration, Segment, Speed, Steady, Time};
+use crate::time::{AtEnd, Duration, Speed, Steady, Time};
 use answers::Answers;
 use clock::ServedClock;
 use pace::follow::Followed;
@@ -94,8 +94,6 @@ impl Machine {
             Pace::At(speed) => speed,
             Pace::Max | Pace::Follow => Speed::NORMAL,
         };
-        let segment = Segment::new(options.range, speed, options.at_end);
-        let segment = options.start.map_or(segment, |start| segment.seek(start));
         let report = Report::new(source.topics(), options.digest.then(Digest::default));
         gates.close_all(options.gates);
         if options.delay > Duration::ZERO {
@@ -104,7 +102,7 @@ impl Machine {
         let mut machine = Self {
             pace: options.pace,
             followed: Followed::new(lead),
-            position: Position::new(segment),
+            position: Position::new(options.played, speed, options.start),
             conditions: Conditions::new(options.intent, gates),
             schedule: Schedule::new(options.delay),
             clock: ServedClock::new(options.clock.clone()),
@@ -126,6 +124,7 @@ impl Machine {
     /// Does the earliest thing that is due at `now`.
     pub fn advance(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
         self.read_gates();
+        self.start_on_time(now);
         self.read_lead(now);
         self.make_up_for_stall(now);
         let wait = self.act(now, out);
@@ -139,9 +138,6 @@ impl Machine {
             self.report.enter(State::Stopped, now);
             self.position.tell(out);
             return Wait::Over;
-        }
-        if self.schedule.plays_at().is_some_and(|at| at <= now) {
-            self.play(now);
         }
         self.reader.begin();
         self.position.tell(out);

@@ -2,23 +2,27 @@
 
 use super::Machine;
 use crate::output::Output;
-use crate::time::{AtEnd, Duration, Ros, Segment, Steady, Time, TimeRange};
+use crate::player::played_range::PlayedRange;
+use crate::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time};
 
 #[derive(Debug)]
 pub(super) struct Position {
     segment: Segment,
     /// The segment that the output was given last.
     told: Option<Segment>,
-    /// What is played once a loop within it has ended; `None` while there is no such loop.
-    around_loop: Option<(TimeRange, AtEnd)>,
+    /// The range and the exit edge of the segment follow from it.
+    played: PlayedRange,
 }
 
 impl Position {
-    pub(super) fn new(segment: Segment) -> Self {
+    /// At the entry edge of what is played, or at `start`.
+    pub(super) fn new(played: PlayedRange, speed: Speed, start: Option<Time<Ros>>) -> Self {
+        let (range, at_end) = played.current();
+        let segment = Segment::new(range, speed, at_end);
         Self {
-            segment,
+            segment: start.map_or(segment, |start| segment.seek(start)),
             told: None,
-            around_loop: None,
+            played,
         }
     }
 
@@ -32,34 +36,22 @@ impl Position {
         segment.generation() - before.generation()
     }
 
-    /// What is played apart from a loop within it.
-    fn around_loop(&self) -> (TimeRange, AtEnd) {
-        let all = (self.segment.range(), self.segment.at_end());
-        self.around_loop.unwrap_or(all)
+    pub(super) fn played(&self) -> PlayedRange {
+        self.played
     }
 
-    /// Notes that `range` is to be played with `at_end`. If it loops, it is a loop within what was played
-    /// before, unless it is all of that or more.
-    pub(super) fn begin_loop(&mut self, range: TimeRange, at_end: AtEnd) {
-        let around = self.around_loop();
-        let is_all = range.contains(around.0.start()) && range.contains(around.0.stop());
-        let is_loop = at_end == AtEnd::Loop && !is_all;
-        self.around_loop = is_loop.then_some(around);
+    /// The segment with another range to play, held at `to`, clamped into what is played now. A new generation.
+    pub(super) fn play_range(&mut self, played: PlayedRange, to: Time<Ros>) -> Segment {
+        self.played = played;
+        let (range, at_end) = played.current();
+        self.segment.seek_within(range, to).with_at_end(at_end)
     }
 
-    /// There is no loop within what is played.
-    pub(super) fn forget_loop(&mut self) {
-        self.around_loop = None;
-    }
-
-    /// What is played if playback jumps to `to`: outside of a loop, that loop ends.
-    pub(super) fn played_from(&mut self, to: Time<Ros>) -> (TimeRange, AtEnd) {
-        if self.segment.range().contains(to) {
-            return (self.segment.range(), self.segment.at_end());
-        }
-        let around = self.around_loop();
-        self.around_loop = None;
-        around
+    /// The segment with another behaviour at the exit edge of the range, without a jump.
+    pub(super) fn end_with(&mut self, at_end: AtEnd) -> Segment {
+        self.played.at_end = at_end;
+        let (_, at_end) = self.played.current();
+        self.segment.with_at_end(at_end)
     }
 
     /// Playback could not move for `by`.

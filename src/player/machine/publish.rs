@@ -140,6 +140,7 @@ impl Machine {
             return Wait::Now;
         }
         self.report.reached_end = true;
+        self.schedule.play_at(None);
         match self.options.when_done {
             WhenDone::Stop => self.conditions.course_mut().stop(),
             WhenDone::Stay => self.conditions.course_mut().arrive(),

@@ -104,6 +104,17 @@ impl Schedule {
 }
 
 impl Machine {
+    /// Plays if [`Command::PlayAt`](crate::player::Command::PlayAt) is due. What plays already goes on undisturbed.
+    pub(super) fn start_on_time(&mut self, now: Time<Steady>) {
+        if self.schedule.plays_at().is_none_or(|at| now < at) {
+            return;
+        }
+        self.schedule.play_at(None);
+        if !self.conditions.is_to_play() && !self.conditions.course().is_over() {
+            self.play(now);
+        }
+    }
+
     /// A send blocked or the process did not run: the position is held for the time lost.
     pub(super) fn make_up_for_stall(&mut self, now: Time<Steady>) {
         let Some(lost) = self.schedule.lost(now) else {

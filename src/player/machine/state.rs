@@ -184,6 +184,7 @@ impl Machine {
     pub fn status(&self) -> Status {
         Status {
             segment: self.segment(),
+            played: self.position.played(),
             state: self.state(),
             pace: self.pace,
             gates: self.conditions.gates(),

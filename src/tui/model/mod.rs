@@ -20,8 +20,8 @@ use ratatui::layout::Rect;
 
 use crate::bag::{LookUp, Topic, TopicId};
 use crate::marks::Mark;
-use crate::player::{Pace, State, Status, TopicCounts};
-use crate::time::{AtEnd, Duration, Ros, Segment, Steady, Time, TimeRange};
+use crate::player::{Pace, PlayedRange, State, Status, TopicCounts};
+use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
 use ab_loop::AbLoop;
 use axis::{Axis, ZoomWindow};
 use lane::Lane;
@@ -63,10 +63,10 @@ pub struct Model {
     /// The density of a close-up, and the range that was requested last.
     pub(super) close_up: Option<Lane>,
     pub(super) requested_close_up: Option<TimeRange>,
-    pub(super) ab_loop: AbLoop,
-    /// The range that is played when no A–B loop is set.
-    pub(super) played: TimeRange,
-    pub(super) is_whole_looped: bool,
+    /// What is played, with the changes that were requested.
+    pub(super) played: PlayedRange,
+    /// The A of an A–B loop whose B is not set yet.
+    pub(super) loop_start: Option<Time<Ros>>,
     pub(super) target: Option<Target>,
     pub(super) last_seek_number: u64,
     /// The pace that the player was asked for, and when; `None` once the player has it.
@@ -111,9 +111,8 @@ impl Model {
             overview: None,
             close_up: None,
             requested_close_up: None,
-            ab_loop: AbLoop::None,
             played,
-            is_whole_looped: false,
+            loop_start: None,
             target: None,
             last_seek_number: 0,
             requested_pace: None,
@@ -125,21 +124,11 @@ impl Model {
         }
     }
 
-    /// Sets a loop from the start.
-    #[must_use]
-    pub fn with_loop(self, ab_loop: AbLoop, is_whole_looped: bool) -> Self {
-        Self {
-            ab_loop,
-            is_whole_looped,
-            ..self
-        }
-    }
-
     /// Shows a part of this length around the start of the played range.
     #[must_use]
     pub fn with_window(mut self, span: Duration) -> Self {
         while self.window.range().duration() > span {
-            let closer = self.window.zoomed(1, self.facts.played.start());
+            let closer = self.window.zoomed(1, self.facts.played.current().0.start());
             if closer == self.window {
                 break;
             }
@@ -170,9 +159,6 @@ impl Model {
                 .seek_number
                 .is_none_or(|seek_number| status.seeks < seek_number)
         });
-        if !self.has_ab_loop() {
-            self.played = self.played_range_widened_by(status.segment.range());
-        }
         self.requested_pace = self.requested_pace.filter(|(pace, since)| {
             status.pace != *pace && now.saturating_since(*since) < ANSWER_TIMEOUT
         });
@@ -196,22 +182,10 @@ impl Model {
         self.look_up = look_up;
     }
 
-    /// Takes over the range and the loop of the player, which another client may have changed. To be called when all
-    /// commands of this screen have taken effect.
-    pub fn adopt_loop(&mut self, segment: Segment) {
-        let (range, is_loop) = (segment.range(), segment.at_end() == AtEnd::Loop);
-        if is_loop && self.ab_loop == AbLoop::Ab(range) {
-            return;
-        }
-        let is_whole = range == self.facts.recording || range == self.played;
-        if is_loop && !is_whole {
-            self.ab_loop = AbLoop::Ab(range);
-            return;
-        }
-        if self.has_ab_loop() {
-            self.ab_loop = AbLoop::None;
-        }
-        (self.is_whole_looped, self.played) = (is_loop, range);
+    /// Takes over what the player plays, which another client may have changed. To be called when all commands of this
+    /// screen have taken effect.
+    pub fn adopt_played(&mut self, played: PlayedRange) {
+        self.played = played;
     }
 
     /// Updates which topics are muted, by any client.
@@ -225,9 +199,7 @@ impl Model {
     pub fn seek_sent(&mut self, to: Time<Ros>) {
         let taken = self.status.map_or(0, |status| status.seeks);
         self.last_seek_number = self.last_seek_number.max(taken).saturating_add(1);
-        if !self.has_ab_loop() {
-            self.played = self.played_range_with(to);
-        }
+        self.played = self.played.reaching(to, self.facts.recording);
         if let Some(target) = self.target.as_mut().filter(|target| target.to == to) {
             target.seek_number = Some(self.last_seek_number);
         }
@@ -243,7 +215,7 @@ impl Model {
         match (self.target, &self.status) {
             (Some(target), _) => target.to,
             (None, Some(status)) => status.segment.position(self.now),
-            (None, None) => self.facts.played.start(),
+            (None, None) => self.facts.played.current().0.start(),
         }
     }
 
@@ -258,9 +230,23 @@ impl Model {
             .is_some_and(|status| status.segment.speed().is_reverse())
     }
 
+    /// The A–B loop, as far as it is set.
+    pub(super) fn ab_loop(&self) -> AbLoop {
+        match (self.played.ab_loop, self.loop_start) {
+            (Some(range), _) => AbLoop::Ab(range),
+            (None, Some(a)) => AbLoop::A(a),
+            (None, None) => AbLoop::None,
+        }
+    }
+
+    /// Whether all that is played is played again at its end.
+    pub(super) fn is_whole_looped(&self) -> bool {
+        self.played.at_end == AtEnd::Loop
+    }
+
     /// Whether it loops from A to B.
     pub(super) fn has_ab_loop(&self) -> bool {
-        matches!(self.ab_loop, AbLoop::Ab(_))
+        self.played.ab_loop.is_some()
     }
 
     /// The state of playback.
@@ -301,7 +287,7 @@ impl Model {
             Some(Drag::Range { from, to, .. }) if from != to => {
                 AbLoop::Ab(TimeRange::between(from, to))
             }
-            _ => self.ab_loop,
+            _ => self.ab_loop(),
         }
     }
 

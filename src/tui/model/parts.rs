@@ -8,7 +8,7 @@ use super::theme::Theme;
 use super::time_format::TimeFormat;
 use crate::bag::{Topic, TopicId};
 use crate::marks::Mark;
-use crate::player::{Command, LeadMotion};
+use crate::player::{Command, LeadMotion, PlayedRange};
 use crate::ros::Qos;
 use crate::time::{Duration, Ros, Time, TimeRange};
 use crate::tui::input::bindings::Bindings;
@@ -19,8 +19,8 @@ use crate::tui::input::goto::ParseTime;
 pub struct Facts {
     /// The range of the recording.
     pub recording: TimeRange,
-    /// The range that is played.
-    pub played: TimeRange,
+    /// What is played at the start.
+    pub played: PlayedRange,
     /// Whether the player runs in another process: leaving the bar does not end it.
     pub is_elsewhere: bool,
     /// The offset of `/clock`: how much later it is than the recorded time.

@@ -124,8 +124,8 @@ impl Model {
         match action {
             Action::PlayPause => self.play_or_pause(stamp),
             Action::SeekBy(millis) => self.seek_by(millis, stamp),
-            Action::Start => self.seek(self.played.start(), stamp),
-            Action::End => self.seek(self.played.stop(), stamp),
+            Action::Start => self.seek(self.played.range.start(), stamp),
+            Action::End => self.seek(self.played.range.stop(), stamp),
             Action::Tenth(tenth) => self.seek_to_tenth(tenth, stamp),
             Action::Undo => self.undo_seek(stamp),
             Action::Step(n) => self.step(n),

@@ -120,12 +120,10 @@ impl Model {
     /// Seeks. A loop or a played range that does not contain the target is lifted.
     pub(crate) fn jump(&mut self, to: Time<Ros>, stamp: Timestamp) {
         let to = self.facts.recording.clamp(to);
-        if let AbLoop::Ab(range) = self.ab_loop
-            && !range.contains(to)
-        {
-            self.clear_ab_loop(to, stamp);
-        }
-        if !self.has_ab_loop() {
+        if self.played.ab_loop.is_none_or(|ab| !ab.contains(to)) {
+            if self.played.ab_loop.take().is_some() {
+                self.log_info("the loop is cleared", stamp);
+            }
             self.log_lifted_limit(to, stamp);
         }
         self.target = Some(Target {
@@ -138,37 +136,14 @@ impl Model {
         self.send_command(Command::Seek(to));
     }
 
-    /// The played range, widened to the recording's edge on the side of `time`, as the player does it.
-    pub(crate) fn played_range_with(&self, time: Time<Ros>) -> TimeRange {
-        let (all, played) = (self.facts.recording, self.played);
-        if time < played.start() {
-            TimeRange::between(all.start(), played.stop())
-        } else if time > played.stop() {
-            TimeRange::between(played.start(), all.stop())
-        } else {
-            played
-        }
-    }
-
-    /// The played range, with those edges moved that another client's seeks have moved; they move to the recording's
-    /// edges. Other edges of `range` are ignored: the player may not have processed yet that a loop was cleared.
-    pub(crate) fn played_range_widened_by(&self, range: TimeRange) -> TimeRange {
-        let (all, played) = (self.facts.recording, self.played);
-        let edge = |now, all, played| if now == all { all } else { played };
-        TimeRange::between(
-            edge(range.start(), all.start(), played.start()),
-            edge(range.stop(), all.stop(), played.stop()),
-        )
-    }
-
     /// Reports that a seek to `time` lifts a limit of the played range.
     fn log_lifted_limit(&mut self, time: Time<Ros>, stamp: Timestamp) {
-        if time < self.played.start() {
+        if time < self.played.range.start() {
             self.log_info(
                 "from here on the start of the recording is played, too",
                 stamp,
             );
-        } else if time > self.played.stop() {
+        } else if time > self.played.range.stop() {
             self.log_info(
                 "from here on the end of the recording is played, too",
                 stamp,
@@ -176,19 +151,11 @@ impl Model {
         }
     }
 
-    fn at_end(&self) -> AtEnd {
-        if self.is_whole_looped {
-            AtEnd::Loop
-        } else {
-            AtEnd::Hold
-        }
-    }
-
     pub(crate) fn advance_ab_loop(&mut self, stamp: Timestamp) {
         let here = self.playhead();
-        match self.ab_loop {
+        match self.ab_loop() {
             AbLoop::None => {
-                self.ab_loop = AbLoop::A(here);
+                self.loop_start = Some(here);
                 self.log_info(
                     format!(
                         "A at {}; press again for B, or here to clear A",
@@ -198,7 +165,7 @@ impl Model {
                 );
             }
             AbLoop::A(a) if a == here => {
-                self.ab_loop = AbLoop::None;
+                self.loop_start = None;
                 self.log_info("A is cleared", stamp);
             }
             AbLoop::A(a) => self.loop_between(a, here, stamp),
@@ -207,22 +174,19 @@ impl Model {
     }
 
     pub(crate) fn toggle_whole_loop(&mut self, stamp: Timestamp) {
-        self.is_whole_looped = !self.is_whole_looped;
-        let has_ab_loop = self.has_ab_loop();
-        if !has_ab_loop {
-            self.send_command(Command::SetAtEnd(self.at_end()));
-            if self.is_whole_looped && self.state() == State::Ended {
-                self.send_command(Command::Play);
-            }
-        }
-        let text = if self.is_whole_looped {
-            "all of it loops"
+        let (at_end, text) = if self.is_whole_looped() {
+            (AtEnd::Hold, "it plays once")
         } else {
-            "it plays once"
+            (AtEnd::Loop, "all of it loops")
         };
-        let after = if has_ab_loop {
+        self.played.at_end = at_end;
+        self.send_command(Command::SetAtEnd(at_end));
+        let after = if self.has_ab_loop() {
             ", once the loop from A to B is cleared"
         } else {
+            if at_end == AtEnd::Loop && self.state() == State::Ended {
+                self.send_command(Command::Play);
+            }
             ""
         };
         self.log_info(format!("{text}{after}"), stamp);
@@ -231,19 +195,18 @@ impl Model {
     /// Loops between two times.
     pub(crate) fn loop_between(&mut self, a: Time<Ros>, b: Time<Ros>, stamp: Timestamp) {
         let range = TimeRange::between(a, b);
-        self.ab_loop = AbLoop::Ab(range);
-        self.send_command(Command::SetLoop(range, AtEnd::Loop));
+        (self.played.ab_loop, self.loop_start) = (Some(range), None);
+        self.send_command(Command::SetLoop(range));
         let (a, b) = (self.elapsed(range.start()), self.elapsed(range.stop()));
         self.log_info(format!("loops from A {a} to B {b}"), stamp);
     }
 
     /// Clears the loop: the range that was played before it is played again, from `here`.
     pub(crate) fn clear_ab_loop(&mut self, here: Time<Ros>, stamp: Timestamp) {
-        self.ab_loop = AbLoop::None;
         self.log_info("the loop is cleared", stamp);
         self.log_lifted_limit(here, stamp);
-        self.played = self.played_range_with(here);
-        self.send_command(Command::SetLoop(self.played, self.at_end()));
+        self.played = self.played.without_loop(here, self.facts.recording);
+        self.send_command(Command::EndLoop);
     }
 
     /// A time as the header shows it: relative to the start of the recording.

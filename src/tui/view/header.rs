@@ -158,12 +158,12 @@ fn state_parts(model: &Model) -> Vec<Part> {
     if let Some(text) = connection_notice(model) {
         parts.push(Part::new(2, text, theme.error));
     }
-    let (all, part) = match model.ab_loop {
+    let (all, part) = match model.ab_loop() {
         AbLoop::Ab(_) => (None, Some("loop A-B")),
         AbLoop::A(_) => (Some("loop"), Some("A set")),
         AbLoop::None => (Some("loop"), None),
     };
-    let looped = [all.filter(|_| model.is_whole_looped), part];
+    let looped = [all.filter(|_| model.is_whole_looped()), part];
     let looped = looped.into_iter().flatten();
     parts.extend(looped.map(|text| Part::new(4, text, theme.ab_loop)));
     if model.window.is_zoomed() {
@@ -171,7 +171,7 @@ fn state_parts(model: &Model) -> Vec<Part> {
         parts.push(Part::new(7, format!("zoom {shown}"), theme.dim));
     }
     let laps = model.status.map_or(0, |status| status.laps);
-    if laps > 0 && (model.is_whole_looped || model.has_ab_loop()) {
+    if laps > 0 && (model.is_whole_looped() || model.has_ab_loop()) {
         parts.push(Part::new(8, format!("lap {}", laps + 1), theme.dim));
     }
     parts

@@ -105,7 +105,9 @@ pub(super) fn draw_bar(model: &Model, place: Rect, out: &mut Buffer) {
     }
     let played = model
         .status
-        .map_or(model.facts.played, |status| status.segment.range());
+        .map_or(model.facts.played.current().0, |status| {
+            status.segment.range()
+        });
     let (from, to) = (
         axis.nearest_column(played.start()),
         axis.nearest_column(played.stop()),

@@ -3,8 +3,8 @@
 use bagplay::bag::{Cue, CueAt, Cued, Message, TopicId};
 use bagplay::output::{Event, Recording};
 use bagplay::player::{
-    Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Outcome, Pace, Refusal,
-    Source, State, Ticket, Wait, WhenDone,
+    Before, ClockOptions, Command, Gate, Gates, Intent, Machine, Options, Outcome, Pace,
+    PlayedRange, Refusal, Source, State, Ticket, Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Time, TimeRange};
 use proptest::prelude::*;
@@ -34,10 +34,9 @@ fn every_command() -> impl Iterator<Item = Command> {
             Command::PlayUntil(_) => Command::PlayFor(span(100)),
             Command::PlayFor(_) => Command::SetRange(TimeRange::between(ros(1500), ros(1600))),
             Command::SetRange(_) => Command::SetAtEnd(AtEnd::Loop),
-            Command::SetAtEnd(_) => {
-                Command::SetLoop(TimeRange::between(ros(1500), ros(1600)), AtEnd::Loop)
-            }
-            Command::SetLoop(..) => Command::Mute(TopicId(0)),
+            Command::SetAtEnd(_) => Command::SetLoop(TimeRange::between(ros(1500), ros(1600))),
+            Command::SetLoop(_) => Command::EndLoop,
+            Command::EndLoop => Command::Mute(TopicId(0)),
             Command::Mute(_) => Command::Unmute(TopicId(0)),
             Command::Unmute(_) => Command::Query,
             Command::Query => Command::Stop,
@@ -162,38 +161,30 @@ fn play_from_jumps_and_plays_at_one_instant_and_only_while_playback_stands() {
     assert_eq!(machine.status().segment.position(wall(110)), ros(1500));
 }
 
+/// A start that fires while playback plays already must not cancel what plays; one that is overtaken by the end or by
+/// another clock does not fire later.
 #[test]
-fn a_seek_outside_a_loop_ends_it_and_plays_what_was_played_before() {
-    let range = |from, to| TimeRange::between(ros(from), ros(to));
-    for (played, at_end) in [
-        (range(1000, 2000), AtEnd::Hold),
-        (range(1000, 2000), AtEnd::Loop),
-        (range(1100, 1900), AtEnd::Hold),
-    ] {
-        let options = Options {
-            range: played,
-            at_end,
-            ..quiet()
-        };
-        let mut machine = playing(options, messages(&[1000, 1400, 1900]));
-        let facts = |machine: &Machine| {
-            let segment = machine.status().segment;
-            (segment.range(), segment.at_end())
-        };
-        let mut jump = |command| {
-            machine.apply(command, wall(0));
-            settle(&mut machine, wall(0));
-            facts(&machine)
-        };
-        jump(Command::SetLoop(range(1300, 1400), AtEnd::Loop));
-        let loops = (range(1350, 1450), AtEnd::Loop);
-        assert_eq!(jump(Command::SetLoop(loops.0, loops.1)), loops);
-        assert_eq!(jump(Command::Seek(ros(1400))), loops, "within the loop");
-        assert_eq!(jump(Command::Seek(ros(1600))), (played, at_end));
-        assert_eq!(jump(Command::SetLoop(played, at_end)), (played, at_end));
-        let wider = range(played.start().as_nanos() / 1_000_000, 2000);
-        assert_eq!(jump(Command::Seek(ros(1950))), (wider, at_end));
+fn a_start_that_was_set_fires_only_for_what_stands_and_only_under_way() {
+    let stays = Options {
+        when_done: WhenDone::Stay,
+        ..quiet()
+    };
+    let mut machine = playing(stays, messages(&[1000, 1400, 1900]));
+    settle(&mut machine, wall(0));
+    machine.apply(Command::PlayUntil(ros(1300)), wall(0));
+    settle(&mut machine, wall(0));
+    machine.apply(Command::PlayAt(wall(50)), wall(0));
+    assert_eq!(settle(&mut machine, wall(50)).0, [""; 0]);
+    settle(&mut machine, wall(300));
+    assert_eq!(machine.state(), State::Paused);
+    machine.apply(Command::Play, wall(300));
+    machine.apply(Command::PlayAt(wall(2000)), wall(300));
+    let mut now = wall(300);
+    while let Wait::Until(next) = settle(&mut machine, now).1 {
+        now = next;
     }
+    assert_eq!((machine.state(), now), (State::Ended, wall(1000)));
+    assert_eq!(settle(&mut machine, wall(2000)), (vec![], Wait::ForCommand));
 }
 
 #[test]
@@ -214,7 +205,7 @@ fn the_clock_is_published_at_the_start_in_every_mode_and_before_refills() {
         let start = Options {
             clock,
             refill: true,
-            range: TimeRange::between(ros(1500), ros(2000)),
+            played: PlayedRange::new(TimeRange::between(ros(1500), ros(2000)), AtEnd::Hold),
             ..quiet()
         };
         let gated = |gate| Options {
@@ -262,7 +253,7 @@ fn the_clock_is_published_first_when_the_path_opens() {
     let lost = Options {
         clock,
         refill: true,
-        range: TimeRange::between(ros(1500), ros(2000)),
+        played: PlayedRange::new(TimeRange::between(ros(1500), ros(2000)), AtEnd::Hold),
         gates: Gates::OPEN.close(Gate::Path),
         ..quiet()
     };
@@ -714,7 +705,7 @@ fn a_tick_due_during_a_stall_shows_the_position_of_the_stall() {
 fn the_clock_shows_the_start_of_a_range_once() {
     check_all(
         Options {
-            range: TimeRange::between(ros(1900), ros(2000)),
+            played: PlayedRange::new(TimeRange::between(ros(1900), ros(2000)), AtEnd::Hold),
             ..options()
         },
         messages(&[1950]),

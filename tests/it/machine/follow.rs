@@ -5,8 +5,8 @@ use std::thread;
 use bagplay::bag::{Cue, Cued, TopicId};
 use bagplay::output::{Event, Null, Occasion, Recording};
 use bagplay::player::{
-    Command, Intent, Machine, Options, Outcome, Pace, Player, Refusal, Short, Source, State,
-    Ticket, WhenDone,
+    Command, Intent, Machine, Options, Outcome, Pace, PlayedRange, Player, Refusal, Short, Source,
+    State, Ticket, WhenDone,
 };
 use bagplay::time::{AtEnd, Segment, Speed, Time, TimeRange};
 use proptest::prelude::*;
@@ -270,7 +270,8 @@ fn moving_commands() -> Vec<Command> {
         Command::PlayFor(span(100)),
         Command::SetRange(TimeRange::between(ros(1100), ros(1200))),
         Command::SetAtEnd(AtEnd::Loop),
-        Command::SetLoop(TimeRange::between(ros(1100), ros(1200)), AtEnd::Loop),
+        Command::SetLoop(TimeRange::between(ros(1100), ros(1200))),
+        Command::EndLoop,
     ]
 }
 
@@ -336,7 +337,7 @@ fn the_end_is_reached_when_the_clock_passes_it_and_a_jump_back_leaves_it() {
     let options = Options {
         when_done: WhenDone::Stay,
         // A loop is the business of the clock.
-        at_end: AtEnd::Loop,
+        played: PlayedRange::new(quiet().recording, AtEnd::Loop),
         ..following()
     };
     let mut machine = playing(options, messages(&[1000, 1900]));
@@ -350,6 +351,48 @@ fn the_end_is_reached_when_the_clock_passes_it_and_a_jump_back_leaves_it() {
     machine.lead().set(shows(1, 1950));
     let (seen, _) = settle(&mut machine, wall(2));
     assert_eq!(seen, ["gen 2 held 1900", "msg 1900", "gen 2 held 1950"]);
+}
+
+#[test]
+fn a_start_that_was_set_joins_the_clock_where_it_is_then() {
+    check_acts(
+        Options {
+            intent: Intent::Pause,
+            ..following()
+        },
+        messages(&[1000, 1100, 1200, 1900]),
+        &[
+            (0, Act::Lead(shows(0, 1000))),
+            (10, Act::Do(Command::PlayAt(wall(50)))),
+            (20, Act::Lead(shows(0, 1150))),
+            (60, Act::Lead(shows(0, 1250))),
+            (70, Act::Do(Command::Stop)),
+        ],
+        |_, _| (),
+        "
+        0 gen 0 held 1000
+        50 gen 1 held 1150
+        60 gen 1 held 1200
+        60 msg 1200
+        60 gen 1 held 1250",
+    );
+}
+
+/// To follow a clock is to wait for it: a start that was set before does not come.
+#[test]
+fn a_start_that_was_set_is_dropped_by_a_player_that_begins_to_follow() {
+    let options = Options {
+        intent: Intent::Pause,
+        ..quiet()
+    };
+    let mut machine = playing(options, messages(&[1000, 1100, 1900]));
+    settle(&mut machine, wall(0));
+    machine.apply(Command::PlayAt(wall(50)), wall(0));
+    machine.apply(Command::SetPace(Pace::Follow), wall(10));
+    machine.lead().set(shows(0, 1500));
+    settle(&mut machine, wall(10));
+    assert_eq!(settle(&mut machine, wall(60)).0, [""; 0]);
+    assert_eq!(machine.state(), State::Paused);
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub(crate) mod edges;
 pub(crate) mod follow;
 pub(crate) mod followed_clock;
 pub(crate) mod gates;
+pub(crate) mod loops;
 pub(crate) mod outcomes;
 pub(crate) mod player_thread;
 pub(crate) mod topics;

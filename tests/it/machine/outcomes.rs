@@ -108,7 +108,7 @@ fn every_command_has_its_outcome() {
         ),
         (
             C::Seek(ros(1500)),
-            C::SetLoop(TimeRange::between(ros(1100), ros(1200)), AtEnd::Loop),
+            C::SetLoop(TimeRange::between(ros(1100), ros(1200))),
             Landed(ros(1200)),
         ),
         (C::Query, C::PlayUntil(ros(1500)), Done),

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bagplay::bag::{Bag, Cue, Cued, Cues, Key, Message, Selection, TopicId};
 use bagplay::output::{Event, Null, Output, Recording};
 use bagplay::player::{
-    Command, Intent, Machine, Options, Pace, Player, Source, State, TopicCounts, Wait, WhenDone,
+    Command, Intent, Machine, Options, Pace, PlayedRange, Player, Source, State, TopicCounts, Wait,
+    WhenDone,
 };
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bytes::Bytes;
@@ -161,7 +162,7 @@ fn commands_queued_with_a_stop_are_answered_and_have_no_effect() {
     let transport = player.transport();
     // The player is started after all commands are in the channel.
     let looped = Options {
-        at_end: AtEnd::Loop,
+        played: PlayedRange::new(paused().recording, AtEnd::Loop),
         ..paused()
     };
     let requests = [
@@ -250,7 +251,7 @@ fn the_reach_is_that_of_the_current_lap() {
     let cues = Cues::new(bag.clone(), Selection::all(&bag), 1000, wake);
     let reach = cues.reach();
     let looped = Options {
-        at_end: AtEnd::Loop,
+        played: PlayedRange::new(range, AtEnd::Loop),
         ..Options::new(range)
     };
     let mut machine = Machine::new(looped, Source::of(cues));

@@ -3,8 +3,8 @@
 use bagplay::bag::{Cue, CueAt, Cued, Direction, Message, StartAt, TopicId};
 use bagplay::output::{Delivery, Null, Occasion, Output, Recording};
 use bagplay::player::{
-    Before, ClockOptions, Command, Digest, Gate, Gates, Intent, Machine, Options, Pace, Source,
-    State, Wait, WhenDone,
+    Before, ClockOptions, Command, Digest, Gate, Gates, Intent, Machine, Options, Pace,
+    PlayedRange, Source, State, Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Ros, Segment, Speed, Time, TimeRange};
 
@@ -780,8 +780,7 @@ fn muted_messages_do_not_count_as_dropped() {
 fn a_loop_goes_on_with_all_topics_muted() {
     let all = mixed(&[(1000, 1), (2000, 1)]);
     let looped = Options {
-        at_end: AtEnd::Loop,
-        range: TimeRange::between(ros(1000), ros(2000)),
+        played: PlayedRange::new(TimeRange::between(ros(1000), ros(2000)), AtEnd::Loop),
         ..quiet()
     };
     let mut machine = playing(looped, all);

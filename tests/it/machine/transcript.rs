@@ -7,8 +7,8 @@
 use bagplay::bag::{Cue, CueAt, CueFeed, Cued, Direction, Key, Message, StartAt, TopicId};
 use bagplay::output::{Event, Occasion, Recording};
 use bagplay::player::{
-    Before, ClockOptions, Command, Gate, GateHandle, Gates, Intent, Machine, Options, Pace, Source,
-    State, Wait, WhenDone,
+    Before, ClockOptions, Command, Gate, GateHandle, Gates, Intent, Machine, Options, Pace,
+    PlayedRange, Source, State, Wait, WhenDone,
 };
 use bagplay::time::{AtEnd, Duration, Motion, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bytes::Bytes;
@@ -226,7 +226,12 @@ pub(crate) fn run_acts(
 }
 
 /// Compares the transcript of a script line by line; blanks at line starts are ignored.
-fn check(options: Options, times: &[i64], script: &[(i64, Command)], expected: &str) -> Machine {
+pub(crate) fn check(
+    options: Options,
+    times: &[i64],
+    script: &[(i64, Command)],
+    expected: &str,
+) -> Machine {
     check_all(options, messages(times), script, expected)
 }
 
@@ -480,7 +485,7 @@ fn seeks_taken_together_start_one_cue() {
 #[test]
 fn a_seek_out_of_the_range_widens_it_and_one_out_of_the_recording_is_clamped() {
     let part = Options {
-        range: TimeRange::between(ros(1500), ros(1600)),
+        played: PlayedRange::new(TimeRange::between(ros(1500), ros(1600)), AtEnd::Hold),
         intent: Intent::Pause,
         ..quiet()
     };
@@ -611,7 +616,7 @@ fn play_until_sends_the_messages_due_on_arrival_and_holds() {
 fn each_lap_of_a_loop_starts_at_the_instant_at_which_the_last_one_ended() {
     let all = messages(&[1000, 2000]);
     let looped = Options {
-        at_end: AtEnd::Loop,
+        played: PlayedRange::new(quiet().recording, AtEnd::Loop),
         ..quiet()
     };
     let (transcript, machine) = run(
@@ -1022,7 +1027,7 @@ fn a_pause_cancels_steps_and_play_cancels_a_step_back() {
 #[test]
 fn a_loop_without_messages_ends_and_a_loop_of_one_instant_is_slowed_down() {
     let looped = Options {
-        at_end: AtEnd::Loop,
+        played: PlayedRange::new(quiet().recording, AtEnd::Loop),
         ..quiet()
     };
     let (_, machine) = run(
@@ -1038,7 +1043,7 @@ fn a_loop_without_messages_ends_and_a_loop_of_one_instant_is_slowed_down() {
         (State::Stopped, 0)
     );
     let point = Options {
-        range: TimeRange::between(ros(1500), ros(1500)),
+        played: PlayedRange::new(TimeRange::between(ros(1500), ros(1500)), AtEnd::Loop),
         ..looped
     };
     let all = messages(&[1500]);

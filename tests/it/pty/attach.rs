@@ -104,6 +104,7 @@ fn the_screen_shows_what_others_do() {
         (&["seek", "+20s"], "+00:20.000"),
         (&["loop", "+5s..+15s"], "loop A-B"),
         (&["resume"], "▶ PLAYING"),
+        (&["loop", "off"], "▶ PLAYING"),
         (&["loop", "on"], "  loop  "),
         (&["pause"], "‖ PAUSED"),
     ] {

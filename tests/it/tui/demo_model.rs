@@ -3,7 +3,7 @@
 
 use bagplay::bag::{Outline, Schema, Topic, TopicId, TopicOutline};
 use bagplay::marks::Mark;
-use bagplay::player::{Gates, Pace, State, Status, TopicCounts};
+use bagplay::player::{Gates, Pace, PlayedRange, State, Status, TopicCounts};
 use bagplay::ros::{Durability, Qos, Reliability};
 use bagplay::time::{AtEnd, Duration, Ros, Segment, Speed, Steady, Time, TimeRange};
 use bagplay::tui::{
@@ -175,7 +175,7 @@ fn parse_time(text: &str, range: TimeRange) -> Result<Time<Ros>, String> {
 pub(crate) fn facts() -> Facts {
     Facts {
         recording: recording(),
-        played: recording(),
+        played: PlayedRange::new(recording(), AtEnd::Hold),
         is_elsewhere: false,
         clock_shift: Duration::ZERO,
         clock: Some("40 Hz".to_owned()),
@@ -366,6 +366,7 @@ pub(crate) fn status(state: State, millis: i64, pace: Pace) -> Status {
     };
     Status {
         segment: Segment::new(recording(), speed, AtEnd::Hold).seek(at(millis)),
+        played: PlayedRange::new(recording(), AtEnd::Hold),
         state,
         pace,
         gates: Gates::OPEN,

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use bagplay::bag::TopicId;
 use bagplay::decode::{Decoded, MessageAt, PayloadFormat};
-use bagplay::player::{Gate, Gates, Pace, State, Status};
+use bagplay::player::{Gate, Gates, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Segment, Speed, TimeRange};
 use bagplay::tui::{
-    AbLoop, BINDINGS, Event, Facts, Gesture, Key, Keys, LogLine, LookupResult, Model, Mouse,
-    Severity, Size, Subscribers, draw,
+    BINDINGS, Event, Facts, Gesture, Key, Keys, LogLine, LookupResult, Model, Mouse, Severity,
+    Size, Subscribers, draw,
 };
 use proptest::prelude::*;
 use ratatui::Terminal;
@@ -109,6 +109,7 @@ fn any_status() -> impl Strategy<Value = Status> {
             }
             Status {
                 segment,
+                played: PlayedRange::new(range, AtEnd::Loop),
                 state,
                 pace: if is_max { Pace::Max } else { Pace::At(speed) },
                 gates: Gates::OPEN.close(Gate::Path),
@@ -223,7 +224,7 @@ proptest! {
     #[test]
     fn random_events_do_not_break_an_empty_recording(inputs in prop::collection::vec(any_event(), 1..40), has_topics: bool) {
         let point = TimeRange::between(at(0), at(0));
-        let empty = Facts { recording: point, played: point, ..facts() };
+        let empty = Facts { recording: point, played: PlayedRange::new(point, AtEnd::Hold), ..facts() };
         let (empty, rows) = if has_topics { (empty, rows()) } else { (Facts { topics: Vec::new(), ..empty }, Vec::new()) };
         let mut model = Model::new(empty, appearance(), rows, Vec::new(), size(80, 24));
         for event in inputs {
@@ -237,7 +238,8 @@ proptest! {
 /// A model for each overlay, and for other changes of the layout.
 fn layers() -> Vec<Model> {
     let mut base = playing();
-    base = base.with_loop(AbLoop::A(at(15_000)), true);
+    base.adopt_played(PlayedRange::new(recording(), AtEnd::Loop));
+    press(&mut base, "l");
     let mut keys = vec![
         "",
         "?",

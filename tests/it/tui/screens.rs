@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use bagplay::bag::TopicId;
 use bagplay::decode::{Decoded, FieldLine, MessageAt, PayloadFormat};
-use bagplay::player::{Gate, Gates, LeadMotion, Pace, State, Status};
+use bagplay::player::{Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
 use bagplay::time::{AtEnd, Duration, TimeRange};
 use bagplay::tui::{
-    AbLoop, Event, Followed, Gesture, Keys, LookupResult, Model, Size, Subscribers, Theme,
-    ThemeName, TimeFormat,
+    Event, Followed, Gesture, Keys, LookupResult, Model, Size, Subscribers, Theme, ThemeName,
+    TimeFormat,
 };
 use insta::assert_snapshot;
 use ratatui::buffer::Buffer;
@@ -87,7 +87,7 @@ fn states(appearance: &bagplay::tui::Appearance) -> Vec<(&'static str, Model)> {
         ..status(State::Playing, 30_000, normal)
     };
     play_with(&mut laps, 30_000, lap);
-    let laps = laps.with_loop(AbLoop::None, true);
+    laps.adopt_played(PlayedRange::new(recording(), AtEnd::Loop));
     vec![
         ("nothing known yet", with_events(appearance.clone())),
         ("playing", playing_at(12_184, normal)),
@@ -216,7 +216,11 @@ fn loops_and_laps() {
     frames.add("cleared", &model, small);
     press(&mut model, "L");
     frames.add("all of it", &model, small);
-    let mut begun = with_events(appearance()).with_loop(AbLoop::Ab(range), false);
+    let mut begun = with_events(appearance());
+    begun.adopt_played(PlayedRange {
+        ab_loop: Some(range),
+        ..PlayedRange::new(recording(), AtEnd::Hold)
+    });
     set_status(
         &mut begun,
         Status {
@@ -551,7 +555,7 @@ fn a_recording_of_one_message() {
     let point = TimeRange::between(at(0), at(0));
     let facts = bagplay::tui::Facts {
         recording: point,
-        played: point,
+        played: PlayedRange::new(point, AtEnd::Hold),
         ..facts()
     };
     let mut model = Model::new(facts, appearance(), rows(), Vec::new(), size(80, 24));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use bagplay::bag::{LookUp, Outline, TopicId, TopicOutline};
 use bagplay::decode::MessageAt;
-use bagplay::player::{Command, Gate, Gates, LeadMotion, Pace, State, Status};
-use bagplay::time::{AtEnd, Ros, Segment, Speed, Time, TimeRange};
+use bagplay::player::{Command, Gate, Gates, LeadMotion, Pace, PlayedRange, State, Status};
+use bagplay::time::{AtEnd, Ros, Speed, Time, TimeRange};
 use bagplay::tui::{
     Action, Appearance, BINDINGS, Binding, Effect, Event, Facts, Followed, Gesture, Keys, Lane,
     LookupResult, Model, Size,
@@ -56,10 +56,8 @@ fn command_text(command: Command) -> String {
         Command::Step(n) => format!("step {n}"),
         Command::StepTopic(topic, n) => format!("step {n} of {}", name(topic)),
         Command::SetRange(range) => format!("range {}", span(range)),
-        Command::SetLoop(range, at_end) => {
-            let at_end = command_text(Command::SetAtEnd(at_end));
-            format!("range {}, {at_end}", span(range))
-        }
+        Command::SetLoop(range) => format!("loop {}", span(range)),
+        Command::EndLoop => "end loop".to_owned(),
         Command::SetAtEnd(AtEnd::Loop) => "loop".to_owned(),
         Command::SetAtEnd(AtEnd::Hold) => "hold".to_owned(),
         Command::Mute(topic) => format!("mute {}", name(topic)),
@@ -81,23 +79,25 @@ fn a_range_and_a_loop_set_by_another_client_are_shown() {
         let words = ["loop A-B", "loop"].into_iter();
         words.into_iter().find(|word| header.contains(word))
     };
-    let segment = |range, at_end| Segment::new(range, Speed::NORMAL, at_end);
     let part = TimeRange::between(at(5_000), at(9_000));
-    for (range, at_end, expected) in [
-        (recording(), AtEnd::Loop, Some("loop")),
-        (part, AtEnd::Loop, Some("loop A-B")),
-        (recording(), AtEnd::Hold, None),
-        (part, AtEnd::Hold, None),
-        // The bar plays this part now; to loop all of what is played is no A–B loop.
-        (part, AtEnd::Loop, Some("loop")),
-        (recording(), AtEnd::Loop, Some("loop")),
+    let (once, again) = (AtEnd::Hold, AtEnd::Loop);
+    for (range, at_end, ab_loop, expected) in [
+        (recording(), again, None, Some("loop")),
+        (recording(), again, Some(part), Some("loop A-B")),
+        (recording(), once, Some(part), Some("loop A-B")),
+        (recording(), once, None, None),
+        (part, once, None, None),
+        (part, again, None, Some("loop")),
     ] {
-        model.adopt_loop(segment(range, at_end));
+        model.adopt_played(PlayedRange {
+            ab_loop,
+            ..PlayedRange::new(range, at_end)
+        });
         assert_eq!(shown(&model), expected, "{} {at_end:?}", span(range));
     }
     // An A that is set without B stays.
     press(&mut model, "l");
-    model.adopt_loop(segment(recording(), AtEnd::Hold));
+    model.adopt_played(PlayedRange::new(recording(), once));
     assert!(picture(&model, SCREEN).contains("A set"));
 }
 
@@ -767,14 +767,16 @@ fn a_loop_by_keys() {
     assert!(!is_shown(&model, "A set"));
     assert_eq!(effects_of(&mut model, "l"), "");
     to(&mut model, 5_000);
-    assert_eq!(effects_of(&mut model, "l"), "range 5.000 to 12.184, loop");
+    assert_eq!(effects_of(&mut model, "l"), "loop 5.000 to 12.184");
     assert_eq!(
         last_log_line(&model),
         "loops from A +00:05.000 to B +00:12.184"
     );
     // The whole range loops only once the A–B loop is cleared.
-    assert_eq!(effects_of(&mut model, "L"), "");
-    assert_eq!(effects_of(&mut model, "l"), "range 0.000 to 60.000, loop");
+    assert_eq!(effects_of(&mut model, "L"), "loop");
+    let says = "all of it loops, once the loop from A to B is cleared";
+    assert_eq!(last_log_line(&model), says);
+    assert_eq!(effects_of(&mut model, "l"), "end loop");
     assert_eq!(last_log_line(&model), "the loop is cleared");
     assert_eq!(effects_of(&mut model, "L"), "hold");
 }
@@ -782,7 +784,7 @@ fn a_loop_by_keys() {
 /// A model of a player that plays from 10 s to 50 s and is paused.
 fn limited(millis: i64) -> Model {
     let part = Facts {
-        played: TimeRange::between(at(10_000), at(50_000)),
+        played: PlayedRange::new(TimeRange::between(at(10_000), at(50_000)), AtEnd::Hold),
         ..facts()
     };
     let mut model = Model::new(part, appearance(), rows(), marks(), SCREEN);
@@ -805,10 +807,10 @@ fn clearing_a_loop_restores_the_played_range() {
     let mut model = limited(20_000);
     assert_eq!(effects_of(&mut model, "l"), "");
     set_status(&mut model, within(10_000, 50_000, 30_000));
-    assert_eq!(effects_of(&mut model, "l"), "range 20.000 to 30.000, loop");
+    assert_eq!(effects_of(&mut model, "l"), "loop 20.000 to 30.000");
     set_status(&mut model, within(20_000, 30_000, 25_000));
-    assert_eq!(effects_of(&mut model, "l"), "range 10.000 to 50.000, hold");
-    // The player has not processed it yet.
+    assert_eq!(effects_of(&mut model, "l"), "end loop");
+    // The player has not carried it out yet.
     set_status(&mut model, within(20_000, 30_000, 25_000));
     assert_eq!(effects_of(&mut model, "home"), "seek 10.000");
 
@@ -823,18 +825,22 @@ fn clearing_a_loop_restores_the_played_range() {
     set_status(&mut model, taken);
     assert_eq!(effects_of(&mut model, "l"), "");
     set_status(&mut model, within(0, 50_000, 5_000));
-    assert_eq!(effects_of(&mut model, "l"), "range 2.000 to 5.000, loop");
+    assert_eq!(effects_of(&mut model, "l"), "loop 2.000 to 5.000");
     set_status(&mut model, within(2_000, 5_000, 4_000));
-    assert_eq!(effects_of(&mut model, "l"), "range 0.000 to 50.000, hold");
+    assert_eq!(effects_of(&mut model, "l"), "end loop");
+    assert_eq!(effects_of(&mut model, "home"), "seek 0.000");
+    assert_eq!(effects_of(&mut model, "end"), "seek 50.000");
 
     // The mouse has set a loop outside of the played range.
     let mut model = limited(20_000);
     mouse(&mut model, Gesture::RangePress, 70, 4);
     mouse(&mut model, Gesture::Release, 78, 4);
-    assert_eq!(effects(&mut model), "range 53.076 to 60.000, loop");
+    assert_eq!(effects(&mut model), "loop 53.076 to 60.000");
     set_status(&mut model, within(53_077, 60_000, 54_000));
     assert_eq!(effects_of(&mut model, "right"), "seek 59.000");
-    assert_eq!(effects_of(&mut model, "l"), "range 10.000 to 60.000, hold");
+    assert_eq!(effects_of(&mut model, "l"), "end loop");
+    assert_eq!(effects_of(&mut model, "home"), "seek 10.000");
+    assert_eq!(effects_of(&mut model, "end"), "seek 60.000");
 }
 
 #[test]
@@ -884,7 +890,8 @@ fn a_seek_beyond_the_played_range_extends_it_and_is_logged() {
     assert_eq!(effects_of(&mut model, "end"), "seek 50.000");
     // Another client has seeked.
     let mut model = limited(20_000);
-    set_status(&mut model, within(10_000, 60_000, 55_000));
+    let extended = TimeRange::between(at(10_000), at(60_000));
+    model.adopt_played(PlayedRange::new(extended, AtEnd::Hold));
     assert_eq!(effects_of(&mut model, "end"), "seek 60.000");
 }
 
@@ -958,23 +965,22 @@ fn a_seek_out_of_the_loop_clears_it() {
         let mut model = paused();
         press(&mut model, "l");
         set_state(&mut model, State::Paused, 31_000);
-        assert_eq!(effects_of(&mut model, "l"), "range 12.184 to 31.000, loop");
+        assert_eq!(effects_of(&mut model, "l"), "loop 12.184 to 31.000");
         model
     };
-    let cleared = "range 0.000 to 60.000, hold";
-    for (keys, expected) in [
-        ("left", "seek 26.000".to_owned()),
-        ("right", format!("{cleared}, seek 36.000")),
-        ("home", format!("{cleared}, seek 0.000")),
-        ("home l", format!("{cleared}, seek 0.000")),
-        ("3", "seek 18.000".to_owned()),
-        ("N N", format!("seek 27.000, {cleared}, seek 9.500")),
-        (
-            "left right right u",
-            format!("seek 31.000, {cleared}, seek 31.000"),
-        ),
+    // The player ends the loop by itself.
+    for (keys, expected, is_cleared) in [
+        ("left", "seek 26.000", false),
+        ("right", "seek 36.000", true),
+        ("home", "seek 0.000", true),
+        ("home l", "seek 0.000", true),
+        ("3", "seek 18.000", false),
+        ("N N", "seek 9.500", true),
+        ("left right right u", "seek 31.000", true),
     ] {
-        assert_eq!(effects_of(&mut looped(), keys), expected, "{keys}");
+        let mut model = looped();
+        assert_eq!(effects_of(&mut model, keys), expected, "{keys}");
+        assert_eq!(!is_shown(&model, "loop A-B"), is_cleared, "{keys}");
     }
 }
 
@@ -991,15 +997,15 @@ fn a_loop_by_the_mouse() {
         (Gesture::Release, 40, 4, ""),
         (Gesture::RangePress, 14, 2, ""),
         (Gesture::Drag, 30, 2, ""),
-        (Gesture::Release, 40, 20, "range 10.000 to 30.000, loop"),
+        (Gesture::Release, 40, 20, "loop 10.000 to 30.000"),
         (Gesture::RangePress, 40, 3, ""),
-        (Gesture::Release, 14, 3, "range 10.000 to 30.000, loop"),
+        (Gesture::Release, 14, 3, "loop 10.000 to 30.000"),
         // A click clears.
         (Gesture::RangePress, 70, 4, ""),
-        (Gesture::Release, 70, 4, "range 0.000 to 60.000, hold"),
+        (Gesture::Release, 70, 4, "end loop"),
         // A position beyond an edge counts as the edge; one over the table has no effect.
         (Gesture::RangePress, 0, 4, ""),
-        (Gesture::Release, 500, 4, "range 0.000 to 60.000, loop"),
+        (Gesture::Release, 500, 4, "loop 0.000 to 60.000"),
         (Gesture::RangePress, 40, 10, ""),
         (Gesture::Release, 50, 4, ""),
     ] {
@@ -1429,7 +1435,7 @@ fn scrolling_back_from_the_end_takes_effect_at_once() {
 #[test]
 fn start_and_end_are_the_edges_of_the_played_range() {
     let part = Facts {
-        played: TimeRange::between(at(10_000), at(50_000)),
+        played: PlayedRange::new(TimeRange::between(at(10_000), at(50_000)), AtEnd::Hold),
         ..facts()
     };
     let model = Model::new(part, appearance(), rows(), marks(), SCREEN);

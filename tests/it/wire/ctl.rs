@@ -105,10 +105,14 @@ fn each_command_does_what_it_says() {
     assert_eq!(driven.done(&["burst", "7"])["published"], 7);
 
     let looped = driven.done(&["loop", "+5s..+6s"])["status"].clone();
-    assert_eq!(looped["loop"], true);
-    assert_eq!(looped["range"]["start_ns"], start + 5_000_000_000);
-    assert_eq!(looped["range"]["end_ns"], start + 6_000_000_000);
+    assert_eq!(looped["ab_loop"]["start_ns"], start + 5_000_000_000);
+    assert_eq!(looped["ab_loop"]["end_ns"], start + 6_000_000_000);
+    assert_eq!(
+        (&looped["loop"], &looped["range"]),
+        (&false.into(), &looped["recording"])
+    );
     let whole = driven.done(&["loop", "off"])["status"].clone();
+    assert_eq!(whole["ab_loop"], serde_json::Value::Null);
     assert_eq!(whole["loop"], false);
     assert_eq!(whole["range"], whole["recording"]);
 
@@ -208,9 +212,9 @@ fn a_seek_outside_a_loop_ends_the_loop() {
     let driven = Driven::new(&["--start-paused"]);
     driven.done(&["loop", "+1s..+2s"]);
     let within = driven.done(&["seek", "+1.5s"])["status"].clone();
-    assert_eq!(within["loop"], true);
+    assert!(within["ab_loop"].is_object());
     let outside = driven.done(&["seek", "+9s"])["status"].clone();
-    assert_eq!(outside["loop"], false);
+    assert!(outside["ab_loop"].is_null());
     assert_eq!(outside["range"], outside["recording"]);
 }
 
@@ -281,7 +285,40 @@ fn a_loop_outside_the_recording_is_refused() {
         assert_eq!(refused.result["message"], reason);
     }
     let whole = driven.done(&["loop", "+25s..+50s"])["status"].clone();
-    assert_eq!(whole["range"]["end_ns"], whole["recording"]["end_ns"]);
+    assert_eq!(whole["ab_loop"]["end_ns"], whole["recording"]["end_ns"]);
+}
+
+/// As the key `L` does: what is played is played again and again, also a part of the recording.
+#[test]
+fn loop_on_and_off_leave_the_range_as_it_is() {
+    let driven = Driven::new(&["--start-paused", "--start", "+5s", "--end", "+9s"]);
+    let status = |words: &[&str]| driven.done(words)["status"].clone();
+    let before = status(&["status"]);
+    assert_ne!(before["range"], before["recording"]);
+    for (words, is_loop, has_ab_loop) in [
+        (&["loop", "on"][..], true, false),
+        (&["loop", "+6s..+7s"], true, true),
+        (&["loop", "off"], false, false),
+    ] {
+        let after = status(words);
+        assert_eq!(after["range"], before["range"], "{words:?}");
+        assert_eq!(after["loop"], is_loop, "{words:?}");
+        assert_eq!(after["ab_loop"].is_object(), has_ab_loop, "{words:?}");
+    }
+}
+
+/// A loop of the command line is one like any other.
+#[test]
+fn a_loop_of_the_command_line_ends_by_a_seek() {
+    let driven = Driven::new(&["--start-paused", "--loop-range", "+1s..+2s"]);
+    let begun = driven.done(&["status"])["status"].clone();
+    assert!(begun["ab_loop"].is_object());
+    let after = driven.done(&["seek", "+9s"])["status"].clone();
+    assert!(after["ab_loop"].is_null());
+    assert_eq!(
+        (&after["range"], &after["loop"]),
+        (&begun["recording"], &false.into())
+    );
 }
 
 #[test]

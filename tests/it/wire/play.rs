@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Child;
 
 use bagplay::bag::{Bag, Cues, Selection, TopicId};
-use bagplay::player::{ClockOptions, Command, Options, Pace, Player, Source};
+use bagplay::player::{ClockOptions, Command, Options, Pace, PlayedRange, Player, Source};
 use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bagplay::wire;
 use bagplay::wire::{Drained, Played};
@@ -67,8 +67,7 @@ fn sequence_numbers_continue_through_laps_seeks_steps_and_reversals() {
         player.waker(),
     );
     let options = Options {
-        range,
-        at_end: AtEnd::Loop,
+        played: PlayedRange::new(range, AtEnd::Loop),
         clock: ClockOptions {
             period: Some(Duration::from_millis(5)),
             ..ClockOptions::default()

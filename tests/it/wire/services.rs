@@ -6,8 +6,7 @@ use bagplay::bag::{Cue, TopicId};
 use bagplay::output::Null;
 use bagplay::player::{Intent, Options, Player, Source, State, WhenDone};
 use bagplay::time::{self, AtEnd, Time, TimeRange};
-use bagplay::wire::services::messages::bagplay::{LoopRequest, StepRequest};
-use bagplay::wire::services::messages::service::Stamp;
+use bagplay::wire::services::messages::bagplay::{RangeRequest, StepRequest};
 use bagplay::wire::{PlayerClient, ServedPlayer, Session};
 
 use crate::support::network::{open, options, router};
@@ -106,14 +105,8 @@ fn nobody_sees_the_range_of_a_loop_without_the_loop() {
     let (caller, _) = open(&options(&[], &[endpoint]));
     let client = client(&caller);
     let part = TimeRange::between(Time::from_secs(3), Time::from_secs(5));
-    for (range, is_loop) in [(part, true), (recording, false)] {
-        let request = LoopRequest {
-            is_loop,
-            start: Stamp::of(range.start()),
-            end: Stamp::of(range.stop()),
-        };
-        client.set_loop(&request).unwrap();
-    }
+    client.set_loop(&RangeRequest::of(part, true)).unwrap();
+    client.set_loop(&RangeRequest::none(false)).unwrap();
     let mut seen = std::mem::take(&mut *seen.lock().unwrap());
     seen.dedup();
     let expected = [(part, AtEnd::Loop), (recording, AtEnd::Hold)];

@@ -99,7 +99,7 @@ fn a_program_follows_the_time_of_a_player() {
     sim.enable().unwrap();
     assert!(!clock.started() && clock.now() == Time::ZERO);
 
-    let (transport, running) = serve(&session, |options| options.at_end = AtEnd::Loop);
+    let (transport, running) = serve(&session, |options| options.played.at_end = AtEnd::Loop);
     let range = segment_after(&transport, Command::Query).range();
     for clock in &clocks {
         clock
@@ -161,7 +161,7 @@ fn a_program_follows_the_time_of_a_player() {
     drop(running.join().unwrap());
     let start = range.start() + Duration::from_secs(20);
     let (transport, running) = serve(&session, |options| {
-        options.range = TimeRange::between(start, range.stop());
+        options.played.range = TimeRange::between(start, range.stop());
     });
     clock.sleep_until(start, OnJump::Continue).unwrap();
     // Drop the remaining jumps of the run backwards.

@@ -17,10 +17,11 @@ use super::remote_recording::RemoteRecording;
 use super::told::{Known, told};
 use crate::bag::{LookUp, Reach, TopicId};
 use crate::player::{
-    Asked, Command, Elsewhere, Outcome, Pace, Player, Refusal, State, TopicCounts, Transport,
+    Asked, Command, Elsewhere, Outcome, Pace, Player, Refusal, State, Status, TopicCounts,
+    Transport,
 };
 use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
-use crate::wire::services::messages::bagplay::{LoopRequest, PlayerStatus, StepRequest};
+use crate::wire::services::messages::bagplay::{PlayerStatus, RangeRequest, StepRequest};
 use crate::wire::services::messages::service::Stamp;
 use crate::wire::services::messages::timeline::Progress;
 
@@ -115,6 +116,10 @@ impl<'a> Attached<'a> {
         log.saturating_add(self.recording.clock_shift)
     }
 
+    fn clock_range(&self, log: TimeRange) -> TimeRange {
+        TimeRange::between(self.clock_time(log.start()), self.clock_time(log.stop()))
+    }
+
     /// The log time of a time of the player's clock; `None` if its nanoseconds are a second or more.
     pub fn log_time(&self, clock: Stamp) -> Option<Time<Ros>> {
         let time = clock.time()?;
@@ -151,7 +156,9 @@ impl<'a> Attached<'a> {
 
     fn carry_out(&self, command: Command) -> Result<Outcome, RequestError> {
         let client = &self.client;
-        let segment = self.known().status().segment;
+        let Status {
+            segment, played, ..
+        } = self.known().status();
         match command {
             Command::Play => client.resume()?,
             Command::Pause => client.pause()?,
@@ -174,9 +181,17 @@ impl<'a> Attached<'a> {
                 let here = segment.position(self.elsewhere.now());
                 client.play_until(self.clock_time(here.saturating_add(span)))?;
             }
-            Command::SetRange(range) => self.set_loop(range, segment.at_end())?,
-            Command::SetAtEnd(at_end) => self.set_loop(segment.range(), at_end)?,
-            Command::SetLoop(range, at_end) => self.set_loop(range, at_end)?,
+            Command::SetRange(range) => {
+                let is_loop = played.at_end == AtEnd::Loop;
+                client.set_range(&RangeRequest::of(self.clock_range(range), is_loop))?;
+            }
+            Command::SetAtEnd(at_end) => {
+                client.set_range(&RangeRequest::none(at_end == AtEnd::Loop))?;
+            }
+            Command::SetLoop(range) => {
+                client.set_loop(&RangeRequest::of(self.clock_range(range), true))?;
+            }
+            Command::EndLoop => client.set_loop(&RangeRequest::none(false))?,
             Command::Mute(topic) => client.set_muted(self.name(topic)?, true)?,
             Command::Unmute(topic) => client.set_muted(self.name(topic)?, false)?,
             Command::Stop => client.stop()?,
@@ -219,14 +234,6 @@ impl<'a> Attached<'a> {
         } else {
             Err(RequestError::Refused(stepped.message))
         }
-    }
-
-    fn set_loop(&self, range: TimeRange, at_end: AtEnd) -> Result<(), RequestError> {
-        self.client.set_loop(&LoopRequest {
-            is_loop: at_end == AtEnd::Loop,
-            start: Stamp::of(self.clock_time(range.start())),
-            end: Stamp::of(self.clock_time(range.stop())),
-        })
     }
 
     fn name(&self, topic: TopicId) -> Result<&str, RequestError> {

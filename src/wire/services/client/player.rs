@@ -12,8 +12,8 @@ use crate::wire::error::WireError;
 use crate::wire::rmw_zenoh::graph::Graph;
 use crate::wire::rmw_zenoh::token::EntityKind;
 use crate::wire::services::messages::bagplay::{
-    Done, GetStatus, Landed, LoopRequest, PaceRequest, PlayUntil, PlayerStatus, SeekTo, SetLoop,
-    SetPace, Step, StepRequest, Stepped, TimeRequest,
+    Done, GetStatus, Landed, PaceRequest, PlayUntil, PlayerStatus, RangeRequest, SeekTo, SetLoop,
+    SetPace, SetRange, Step, StepRequest, Stepped, TimeRequest,
 };
 use crate::wire::services::messages::rosbag2::{
     Burst, BurstRequest, GetRate, IsPaused, Pause, Play, PlayNext, PlayRequest, Rate, Resume,
@@ -225,8 +225,13 @@ impl<'a> PlayerClient<'a> {
         self.call::<Step>("step", request)
     }
 
-    /// Changes the range, and whether it is a loop.
-    pub fn set_loop(&self, request: &LoopRequest) -> Result<(), RequestError> {
+    /// Changes the range that is played, and whether it is played again at its end.
+    pub fn set_range(&self, request: &RangeRequest) -> Result<(), RequestError> {
+        done(&self.call::<SetRange>("set_range", request)?)
+    }
+
+    /// Begins or ends an A–B loop.
+    pub fn set_loop(&self, request: &RangeRequest) -> Result<(), RequestError> {
         done(&self.call::<SetLoop>("set_loop", request)?)
     }
 

@@ -1,6 +1,6 @@
 //! [`Known`]: the status of a player elsewhere, from what it has told.
 
-use crate::player::{Gate, Gates, Pace, State, Status};
+use crate::player::{Gate, Gates, Pace, PlayedRange, State, Status};
 use crate::time::{AtEnd, Duration, Motion, Ros, Segment, Speed, Steady, Time, TimeRange};
 use crate::wire::services::messages::bagplay::PlayerStatus;
 use crate::wire::services::messages::service::Stamp;
@@ -66,7 +66,19 @@ pub(super) fn told(
     let log = |stamp: Stamp| -> Option<Time<Ros>> { Some(stamp.time()?.saturating_sub(shift)) };
     let range = |start, end| Some(TimeRange::between(log(start)?, log(end)?));
     let recording = range(status.recording_start, status.recording_end)?;
-    let played = range(status.range_start, status.range_end)?;
+    let played = PlayedRange {
+        range: range(status.range_start, status.range_end)?,
+        at_end: if status.is_loop {
+            AtEnd::Loop
+        } else {
+            AtEnd::Hold
+        },
+        ab_loop: if status.has_ab_loop {
+            Some(range(status.loop_start, status.loop_end)?)
+        } else {
+            None
+        },
+    };
     let state = if status.state == PlayerStatus::HELD {
         State::Playing
     } else {
@@ -77,11 +89,6 @@ pub(super) fn told(
         Pace::At(speed) => speed,
         Pace::Max | Pace::Follow => Speed::NORMAL,
     };
-    let at_end = if status.is_loop {
-        AtEnd::Loop
-    } else {
-        AtEnd::Hold
-    };
     let position = log(status.clock)?;
     let motion = if state == State::Playing && matches!(pace, Pace::At(_)) {
         Motion::Rolling {
@@ -91,7 +98,8 @@ pub(super) fn told(
     } else {
         Motion::Held(position)
     };
-    let segment = Segment::new(played, speed, at_end).told(status.generation, motion);
+    let (current, at_end) = played.current();
+    let segment = Segment::new(current, speed, at_end).told(status.generation, motion);
     let segment = match before.map(|before| before.segment) {
         Some(before) if is_same(before, segment, at) => before,
         _ => segment,
@@ -100,6 +108,7 @@ pub(super) fn told(
     Some(Told {
         status: Status {
             segment,
+            played,
             state,
             pace,
             gates: gates.fold(Gates::OPEN, Gates::close),

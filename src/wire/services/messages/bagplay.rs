@@ -4,12 +4,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::service::{Empty, Failed, Stamp, service};
+use crate::time::TimeRange;
 
 service!(
     /// What a player is doing.
     GetStatus,
     "bagplay_interfaces/srv/GetStatus",
-    "2d80bd3c6942f232462d10e3d3e14a71fd3088014395306bf3621c54915c5b86",
+    "172052be3ae34cce1c230764297bb5339f1606f2c02fd841c9fcada8a599ceee",
     Empty => PlayerStatus
 );
 service!(
@@ -34,11 +35,18 @@ service!(
     StepRequest => Stepped
 );
 service!(
-    /// Changes the range, and whether it is a loop.
+    /// Changes the range that is played, and whether it is played again at its end.
+    SetRange,
+    "bagplay_interfaces/srv/SetRange",
+    "2613611eb27c0bed493b0cfd319e4438983b6696dad9b4734c5016f8e2cdcca7",
+    RangeRequest => Done
+);
+service!(
+    /// Begins or ends an A–B loop.
     SetLoop,
     "bagplay_interfaces/srv/SetLoop",
     "60027a51dd4e6d02292142b1a19519f4ed38ab0370899696aec0b2a0a45d1808",
-    LoopRequest => Done
+    RangeRequest => Done
 );
 service!(
     /// Plays, and pauses on arrival at a time.
@@ -61,6 +69,12 @@ pub struct PlayerStatus {
     pub range_start: Stamp,
     /// The end of the range that is played; it belongs to the range.
     pub range_end: Stamp,
+    /// Whether there is an A–B loop.
+    pub has_ab_loop: bool,
+    /// The start of the A–B loop; zero if there is none.
+    pub loop_start: Stamp,
+    /// The end of the A–B loop, which belongs to it; zero if there is none.
+    pub loop_end: Stamp,
     /// `playing`, `paused`, `starved`, `gated`, `stalled`, `held`, `ended` or `stopped`; `unknown` if the request
     /// could not be read, or the player has not started.
     pub state: String,
@@ -75,7 +89,7 @@ pub struct PlayerStatus {
     pub is_loop: bool,
     /// Counts the jumps.
     pub generation: u64,
-    /// How often the range was played to its end and started again.
+    /// How often the range, or an A–B loop, was played to its end and started again.
     pub laps: u64,
     /// The messages sent, without those that were sent again after a jump.
     pub messages: u64,
@@ -85,6 +99,17 @@ pub struct PlayerStatus {
     pub late: u64,
     /// Damaged places met in the recording.
     pub damaged: u64,
+}
+
+impl PlayerStatus {
+    /// The first and the last time of the range in which playback is: of the A–B loop, if there is one.
+    pub const fn current_range(&self) -> (Stamp, Stamp) {
+        if self.has_ab_loop {
+            (self.loop_start, self.loop_end)
+        } else {
+            (self.range_start, self.range_end)
+        }
+    }
 }
 
 /// A rate.
@@ -112,13 +137,32 @@ pub struct StepRequest {
 
 /// A range, and whether it is a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct LoopRequest {
+pub struct RangeRequest {
     /// Whether the range is played again at its end.
     pub is_loop: bool,
     /// The start of the range; zero: that of the recording.
     pub start: Stamp,
     /// The end of the range, which belongs to it; zero: that of the recording.
     pub end: Stamp,
+}
+
+impl RangeRequest {
+    /// A part of the recording, in times of the player's clock.
+    pub fn of(range: TimeRange, is_loop: bool) -> Self {
+        Self {
+            is_loop,
+            start: Stamp::of(range.start()),
+            end: Stamp::of(range.stop()),
+        }
+    }
+
+    /// No range.
+    pub fn none(is_loop: bool) -> Self {
+        Self {
+            is_loop,
+            ..Self::default()
+        }
+    }
 }
 
 /// Whether a request was carried out.
@@ -220,6 +264,7 @@ mod tests {
             hashes::<SetPace>(definition!("SetPace")),
             hashes::<SeekTo>(definition!("SeekTo")),
             hashes::<Step>(definition!("Step")),
+            hashes::<SetRange>(definition!("SetRange")),
             hashes::<SetLoop>(definition!("SetLoop")),
             hashes::<PlayUntil>(definition!("PlayUntil")),
         ]

@@ -85,7 +85,7 @@ impl Live {
             }
             .into(),
             Self::Paused => matches!(status.state, State::Paused | State::Ended).into(),
-            Self::Loop => (status.segment.at_end() == AtEnd::Loop).into(),
+            Self::Loop => (status.played.at_end == AtEnd::Loop).into(),
         }
     }
 

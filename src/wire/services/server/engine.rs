@@ -300,20 +300,20 @@ impl Engine {
     /// Sends the commands that can be sent, those that came first first.
     fn send_unsent(&mut self) {
         self.is_full = false;
-        for _ in 0..self.unsent.len() {
-            let Some(id) = self.unsent.pop_front() else {
-                return;
-            };
+        let mut held = VecDeque::new();
+        while let Some(id) = self.unsent.pop_front() {
             match self.send(id) {
                 Sending::Sent => {}
-                Sending::Held => self.unsent.push_back(id),
+                Sending::Held => held.push_back(id),
                 Sending::Full => {
                     self.unsent.push_front(id);
                     self.is_full = true;
-                    return;
+                    break;
                 }
             }
         }
+        held.append(&mut self.unsent);
+        self.unsent = held;
     }
 
     /// Answers all calls that are left.
@@ -348,7 +348,7 @@ fn form<'a>(services: &'a [Forms], call: &Call) -> Option<&'a Handler> {
 fn takes_time(command: Command) -> bool {
     use Command as C;
     let steps = matches!(command, C::Step(_) | C::StepTopic(..) | C::Burst(_));
-    let ranges = matches!(command, C::SetRange(_) | C::SetLoop(..));
+    let ranges = matches!(command, C::SetRange(_) | C::SetLoop(_) | C::EndLoop);
     let jumps = matches!(command, C::Seek(_) | C::SeekBy(_) | C::PlayFrom { .. });
     steps || ranges || jumps
 }

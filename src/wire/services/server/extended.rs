@@ -1,10 +1,10 @@
 //! The services of `bagplay_interfaces`: what those of rosbag2 cannot say.
 
 use crate::player::{Answer, Command, Gate, Outcome, Pace, State, Status, Stopped, Transport};
-use crate::time::{AtEnd, Ros, Speed, Time, TimeRange};
+use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use crate::wire::services::messages::bagplay::{
-    Done, GetStatus, Landed, LoopRequest, PlayUntil, PlayerStatus, SeekTo, SetLoop, SetPace, Step,
-    StepRequest, Stepped, TimeRequest,
+    Done, GetStatus, Landed, PlayUntil, PlayerStatus, RangeRequest, SeekTo, SetLoop, SetPace,
+    SetRange, Step, StepRequest, Stepped, TimeRequest,
 };
 use crate::wire::services::messages::service::{Failed, Stamp};
 
@@ -22,6 +22,9 @@ pub(crate) fn handlers(player: &Playback) -> Vec<Handler> {
         }),
         on::<SeekTo>(player, "seek_to", Playback::seek_to),
         on::<Step>(player, "step", |player, request| player.step(&request)),
+        on::<SetRange>(player, "set_range", |player, request| {
+            player.set_range(&request)
+        }),
         on::<SetLoop>(player, "set_loop", |player, request| {
             player.set_loop(&request)
         }),
@@ -40,13 +43,19 @@ impl Playback {
         };
         let (segment, now) = (status.segment, self.transport.now());
         self.asked.at(now);
-        let range = segment.range();
+        let (range, ab_loop) = (status.played.range, status.played.ab_loop);
+        let loop_edge = |edge: fn(TimeRange) -> Time<Ros>| {
+            ab_loop.map_or_else(Stamp::default, |ab| self.stamp(edge(ab)))
+        };
         PlayerStatus {
             clock: self.stamp(segment.position(now)),
             recording_start: self.stamp(self.recording.start()),
             recording_end: self.stamp(self.recording.stop()),
             range_start: self.stamp(range.start()),
             range_end: self.stamp(range.stop()),
+            has_ab_loop: ab_loop.is_some(),
+            loop_start: loop_edge(TimeRange::start),
+            loop_end: loop_edge(TimeRange::stop),
             state: if self.is_held(&status) {
                 PlayerStatus::HELD.to_owned()
             } else {
@@ -64,7 +73,7 @@ impl Playback {
                 Pace::Follow => f64::NAN,
             },
             followed: self.followed(status.pace),
-            is_loop: segment.at_end() == AtEnd::Loop,
+            is_loop: status.played.at_end == AtEnd::Loop,
             generation: segment.generation(),
             laps: status.laps,
             messages: status.sent,
@@ -126,7 +135,37 @@ impl Playback {
         Reaction::Ask(vec![command], Box::new(respond))
     }
 
-    fn set_loop(&self, request: &LoopRequest) -> Reaction<Done> {
+    fn set_range(&self, request: &RangeRequest) -> Reaction<Done> {
+        let at_end = if request.is_loop {
+            AtEnd::Loop
+        } else {
+            AtEnd::Hold
+        };
+        let mut commands = vec![Command::SetAtEnd(at_end)];
+        if !(request.start.is_zero() && request.end.is_zero()) {
+            match self.range(request) {
+                Ok(range) => commands.push(Command::SetRange(range)),
+                Err(reason) => return Reaction::Respond(Done::failed(reason)),
+            }
+        }
+        self.ask(commands)
+    }
+
+    fn set_loop(&self, request: &RangeRequest) -> Reaction<Done> {
+        if !request.is_loop {
+            return self.ask(vec![Command::EndLoop]);
+        }
+        match self.range(request) {
+            Ok(range) if range.duration() == Duration::ZERO => {
+                Reaction::Respond(Done::failed("the range has no length"))
+            }
+            Ok(range) => self.ask(vec![Command::SetLoop(range)]),
+            Err(reason) => Reaction::Respond(Done::failed(reason)),
+        }
+    }
+
+    /// The range of a request within the recording; an edge that is zero is that of the recording.
+    fn range(&self, request: &RangeRequest) -> Result<TimeRange, &'static str> {
         let at = |stamp: Stamp, otherwise| {
             if stamp.is_zero() {
                 return Some(otherwise);
@@ -137,31 +176,11 @@ impl Playback {
             at(request.start, self.recording.start()),
             at(request.end, self.recording.stop()),
         );
-        let Some((start, end)) = start.zip(end) else {
-            return Reaction::Respond(Done::failed(NO_TIME));
-        };
+        let (start, end) = start.zip(end).ok_or(NO_TIME)?;
         if start > end {
-            return Reaction::Respond(Done::failed("the range ends before it begins"));
+            return Err("the range ends before it begins");
         }
-        if request.is_loop && start == end {
-            return Reaction::Respond(Done::failed("the range has no length"));
-        }
-        let at_end = if request.is_loop {
-            AtEnd::Loop
-        } else {
-            AtEnd::Hold
-        };
-        let range = TimeRange::between(start, end);
-        let is_same = self
-            .transport
-            .status()
-            .is_some_and(|status| status.segment.range() == range);
-        // A new range is a jump, which nobody asked for if it is the same.
-        self.ask(vec![if is_same {
-            Command::SetAtEnd(at_end)
-        } else {
-            Command::SetLoop(range, at_end)
-        }])
+        Ok(TimeRange::between(start, end))
     }
 
     fn play_until(&self, request: TimeRequest) -> Reaction<Done> {

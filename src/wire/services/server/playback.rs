@@ -67,6 +67,7 @@ impl Playback {
     }
 
     /// Plays on, at the time of the request. The time is that of this machine's system clock, as the node follows no clock.
+    /// It is converted once: a system clock that is set later does not move the start.
     fn resume(&self, request: &ResumeRequest) -> Reaction<Verdict> {
         let code = |return_code, error: &str| {
             Reaction::Respond(Verdict {

@@ -18,6 +18,7 @@ use crate::player::Transport;
 use crate::ros::dds_type;
 use crate::time::{Duration, TimeRange};
 use crate::wire::error::WireError;
+use crate::wire::net::now::steady;
 use crate::wire::session::Session;
 
 /// The service that tells that a node is a player.
@@ -64,8 +65,13 @@ impl PlayerServices {
     pub fn tell_end(&self) {
         let now = self.playback.transport.now();
         let asked = self.playback.asked.get();
-        if asked.is_some_and(|at| now.saturating_since(at) <= OF_LATE) {
-            thread::park_timeout(TOLD_WITHIN);
+        if asked.is_none_or(|at| now.saturating_since(at) > OF_LATE) {
+            return;
+        }
+        let since = steady();
+        // A thread may be woken for no reason.
+        while let Some(left) = TOLD_WITHIN.checked_sub(since.elapsed()) {
+            thread::park_timeout(left);
         }
     }
 }
