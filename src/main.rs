@@ -15,11 +15,11 @@ use app::{play, signals};
 use bagplay::cli::{Cli, Exit, OutputArgs, Verb};
 
 fn main() -> ExitCode {
-    // A second signal may come while the last log lines wait for a terminal: it decides until the very end.
+    // A second signal may come while the last log lines wait for a terminal. It still decides the exit code.
     signals::decide(run_command()).into()
 }
 
-/// Runs the command. On return the log is written, or has been given up.
+/// Runs the command. On return the log has been written, or the wait for that has timed out.
 fn run_command() -> Exit {
     let _flush = FlushOnExit;
     // If this fails, exceeding the file size limit ends the process; that is no reason not to start.

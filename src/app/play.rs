@@ -1,4 +1,4 @@
-//! `play BAG…`: the whole of a run, in the order in which it happens.
+//! `play BAG…`: a run from opening to summary.
 
 use std::fs::File;
 use std::path::Path;

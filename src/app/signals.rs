@@ -20,7 +20,7 @@ use signal_hook::iterator::Signals;
 
 use super::log;
 
-/// From here on a file size limit (`ulimit -f`) is a write error instead of a fatal signal.
+/// From now on a file size limit (`ulimit -f`) causes a write error instead of a fatal signal.
 pub(crate) fn let_writes_fail() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
@@ -28,8 +28,8 @@ pub(crate) fn let_writes_fail() -> io::Result<()> {
 /// The exit code of a second signal, which ends the process at once.
 static AT_ONCE: OnceLock<Exit> = OnceLock::new();
 
-/// The exit code of a process that would end with `exit`: a second signal decides, even if the program reaches its own
-/// end while the terminal is being restored for that signal.
+/// The exit code of a process that would end with `exit`. If there was a second signal, that decides, even if the program
+/// ends by itself while the terminal is being restored.
 pub(crate) fn decide(exit: Exit) -> Exit {
     AT_ONCE.get().copied().unwrap_or(exit)
 }
@@ -52,7 +52,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
                 } else {
                     Exit::Terminated
                 };
-                // A terminal that goes away may cause several signals, which is no second request.
+                // A terminal that is closed may cause several signals: they are not a second request.
                 if has_asked && signal == SIGHUP {
                     continue;
                 }
@@ -69,7 +69,7 @@ pub(crate) fn listen() -> io::Result<Receiver<Exit>> {
     Ok(receiver)
 }
 
-/// Whether SIGHUP is ignored, as under `nohup`: the program is to outlive its terminal.
+/// Whether SIGHUP is ignored, as under `nohup`: then the program goes on when its terminal is closed.
 fn outlives_terminal() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status
@@ -98,9 +98,9 @@ fn stop() {
     let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
 }
 
-/// A stop of this process that has been requested and is not carried out yet. A SIGCONT that arrives before it is carried
-/// out cancels it, as the system discards pending stop signals then. Without that, a shell that continues the job just
-/// before it stops would wait for a stopped process.
+/// A stop of this process that has been requested and is not carried out yet. A SIGCONT that arrives before that cancels it,
+/// because the system then discards pending stop signals. Otherwise a shell that continues the job just before it stops
+/// would wait for a stopped process.
 #[cfg(feature = "tui")]
 #[must_use]
 pub(crate) struct PendingStop(SigSet);
@@ -111,7 +111,7 @@ impl PendingStop {
     pub(crate) fn request() -> Self {
         let mut set = SigSet::empty();
         set.add(Signal::SIGTTOU);
-        // Neither can fail for a signal that exists; if it did, the process would not stop, or at once.
+        // Neither can fail for a signal that exists. If it failed, the process would not stop, or stop at once.
         let _ = set.thread_block();
         let _ = raise(Signal::SIGTTOU);
         Self(set)
@@ -122,7 +122,7 @@ impl PendingStop {
         let _ = self.0.thread_unblock();
     }
 
-    /// Does not stop.
+    /// Cancels the stop.
     pub(crate) fn cancel(self) {
         let _ = raise(Signal::SIGCONT);
         let _ = self.0.thread_unblock();
@@ -143,7 +143,7 @@ pub(crate) enum Job {
 #[cfg(feature = "tui")]
 #[derive(Debug)]
 pub(crate) struct Jobs {
-    /// In order of arrival; two that arrived together may be swapped, which [`Jobs::is_to_stop`] settles.
+    /// In order of arrival. Two that arrived together may be swapped; then [`Jobs::is_to_stop`] decides.
     pub(crate) told: Receiver<Job>,
     /// Which of the two came last.
     last: Arc<AtomicUsize>,
@@ -157,7 +157,7 @@ impl Jobs {
     }
 }
 
-/// Of [`Jobs::last`].
+/// Values of [`Jobs::last`].
 #[cfg(feature = "tui")]
 const STOP: usize = 1;
 #[cfg(feature = "tui")]

@@ -13,7 +13,7 @@ pub enum Exit {
     Usage,
     /// 3: a recording is unreadable; with `--strict` also: it is damaged.
     Recording,
-    /// 4: no subscriber in time.
+    /// 4: no subscriber in time; no player, or no answer of it.
     Timeout,
     /// 130: interrupted (SIGINT).
     Interrupted,

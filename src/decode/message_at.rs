@@ -17,7 +17,7 @@ const LIMITS: Limits = Limits {
 /// The result of a search for the message of a topic at or before a time.
 #[derive(Clone, PartialEq, Debug)]
 pub enum MessageAt {
-    /// There is none.
+    /// There is no such message.
     NoMessage,
     /// The message is in a damaged part of the recording.
     Damaged(String),
@@ -89,7 +89,7 @@ mod tests {
         let bag = Bag::open(&[demo]).unwrap();
         let end = bag.range().unwrap().stop();
         let mut finder = MessageFinder::new(bag);
-        // The search asks before each chunk; the last chunk has such a message.
+        // `is_wanted` is called before each chunk. The last chunk has such a message.
         for patience in [0, 1] {
             let mut asked = 0;
             let mut is_wanted = || {

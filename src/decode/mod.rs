@@ -1,10 +1,10 @@
 //! Decodes the payload of a message into lines of text, for people who look at a topic.
 //!
 //! [`decode_message`] decodes one message; a [`Decoder`] keeps what it knows about a topic, for many messages; a
-//! [`MessageFinder`] finds them in a bag. ROS
-//! messages are decoded with their recorded definition, JSON as it is; everything else is shown as bytes. Payloads and
-//! definitions are not trusted: work and output are bounded by [`Limits`], every declared length is compared with the
-//! bytes that are left, and no text contains characters that a terminal would interpret.
+//! [`MessageFinder`] finds them in a bag. ROS messages are decoded with their recorded definition, JSON as it is;
+//! everything else is shown as bytes. Payloads and definitions are not trusted: work and output are limited by
+//! [`Limits`], every declared length is compared with the bytes that are left, and no text contains characters that a
+//! terminal would interpret.
 
 mod decoded;
 mod decoder;

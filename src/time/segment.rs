@@ -93,7 +93,7 @@ impl Segment {
         }
     }
 
-    /// The same with a generation and a motion that another process tells. A position outside of the range is clamped.
+    /// The segment with a generation and a motion that another process reports. A position outside of the range is clamped.
     #[must_use]
     pub fn told(self, generation: u64, motion: Motion) -> Self {
         let clamp = |time| self.range.clamp(time);
@@ -111,7 +111,7 @@ impl Segment {
         }
     }
 
-    /// Counts the jumps: a consumer that sees another number drops what it has stored.
+    /// Counts the jumps: a reader that sees another number drops what it has stored.
     pub const fn generation(self) -> u64 {
         self.generation
     }

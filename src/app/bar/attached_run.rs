@@ -23,7 +23,7 @@ const WAITING: usize = 256;
 pub(crate) struct End(Arc<Mutex<Option<Sender<Infallible>>>>);
 
 impl End {
-    /// A new one, and a receiver that is disconnected when it ends the bar.
+    /// An end, and a receiver that is disconnected by [`End::end`].
     pub(crate) fn new() -> (Self, Receiver<Infallible>) {
         let (sender, receiver) = bounded(0);
         (Self(Arc::new(Mutex::new(Some(sender)))), receiver)
@@ -44,12 +44,12 @@ pub(crate) struct AttachedRun {
     signals: Receiver<Exit>,
     network_events: Receiver<WireEvent>,
     marks: Sender<MarkChange>,
-    /// Why the bar is left; `None` while it is not.
+    /// The exit code with which the bar was left; `None` while it is shown.
     left: Option<Exit>,
 }
 
 impl AttachedRun {
-    /// The player behind `transport`, and a receiver of the changes of marks, which are to be passed on to it.
+    /// The player behind `transport`, and a receiver of the changes of marks. The caller passes them on to the player.
     pub(crate) fn new(
         transport: Transport,
         (end, done): (End, Receiver<Infallible>),

@@ -17,7 +17,7 @@ pub(crate) fn subscribers(run: &Run<'_>, bag: &Bag) -> Event {
     Event::Subscribers(Subscribers { topics, clock })
 }
 
-/// What the clock does that is followed.
+/// The motion of the clock that is followed.
 pub(crate) fn followed(run: &Run<'_>) -> Option<Event> {
     let FollowedView { topic, motion } = run.followed.as_ref()?.view();
     Some(Event::Followed(Followed { topic, motion }))

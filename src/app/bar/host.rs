@@ -13,7 +13,7 @@ use crossbeam_channel::Receiver;
 
 /// A run that the bar controls.
 pub(crate) trait Host {
-    /// Is disconnected when there is nothing more to show.
+    /// A channel that is disconnected when there is nothing more to show.
     fn done(&self) -> &Receiver<Infallible>;
 
     /// Signals that end the run.
@@ -25,10 +25,10 @@ pub(crate) trait Host {
     /// The handle of the player.
     fn transport(&self) -> &Transport;
 
-    /// What the screen shows from the start, beside its model.
+    /// The first events for the screen, which add to its model.
     fn first_events(&self) -> Vec<Event>;
 
-    /// Handles network events; returns what they mean for the screen.
+    /// Handles network events; returns the events for the screen.
     fn take(&mut self, happened: &[WireEvent]) -> Vec<Event>;
 
     /// The motion of playback has changed.
@@ -37,7 +37,7 @@ pub(crate) trait Host {
     /// When [`Host::look`] has something to do, even without an event.
     fn deadline(&self) -> Option<Time<Steady>>;
 
-    /// Does what is due; returns what it means for the screen.
+    /// Does what is due; returns the events for the screen.
     fn look(&mut self) -> Vec<Event>;
 
     /// A mark was set on the screen.
@@ -46,7 +46,7 @@ pub(crate) trait Host {
     /// A mark was removed on the screen.
     fn remove_mark(&mut self, time: Time<Ros>);
 
-    /// Waits until the marks are saved, but not longer than this.
+    /// Waits until the marks are saved, for this time at most.
     fn finish_marks(&mut self, timeout: Duration);
 
     /// A signal requested the end.

@@ -60,7 +60,7 @@ pub(crate) struct Setup {
     appearance: Appearance,
 }
 
-/// Decides whether the bar is shown, and its settings: on request, or on a terminal outside of CI.
+/// Decides whether the bar is shown, and how: it is shown on request, or on a terminal outside of CI.
 pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup>, Failure> {
     let ScreenArgs { tui, no_tui, ascii } = args.screen;
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
@@ -273,8 +273,8 @@ fn draw(
             match request {
                 ScreenRequest::AddMark(mark) => host.add_mark(mark),
                 ScreenRequest::RemoveMark(time) => host.remove_mark(time),
-                // A second quit after some time is deliberate: a send is stuck. Before that, it was one key press too
-                // many.
+                // If the end takes long because a send is stuck, a second quit is deliberate. Before that, the key was only
+                // pressed twice.
                 ScreenRequest::Quit if host.is_late() => {
                     tui::restore_for_good();
                     host.finish_marks(PATIENCE);
@@ -288,7 +288,7 @@ fn draw(
     Ok(())
 }
 
-/// Ends the process even if the last output waits for ever for a terminal that takes none.
+/// Ends the process even if the terminal never takes the last output.
 fn leave_anyway(exit: Exit) -> std::io::Result<()> {
     let leave = move || {
         let _ = after(LAST_WORDS).recv();
@@ -306,8 +306,8 @@ fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
     let is_asked = job == Job::Stop && jobs.is_to_stop();
     if is_asked && tui::has_shell() {
         screen.restore_terminal();
-        // Our parent stops as well, and the shell may have taken the terminal and given it back by now. A SIGCONT from
-        // before the request is seen within a moment; a later one cancels the request.
+        // The parent stops as well. By now the shell may have taken the terminal and given it back. A SIGCONT from before
+        // the request is seen within [`A_MOMENT`]; a later one cancels the request.
         let is_late = !tui::is_in_foreground();
         let stop = PendingStop::request();
         let _ = jobs.told.recv_timeout(A_MOMENT);
@@ -343,8 +343,8 @@ fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
     }
 }
 
-/// A terminal that goes away also causes a signal, about when drawing on it fails. If both happen, the signal is the
-/// reason of the end.
+/// If a terminal is closed, a signal arrives at about the time when drawing fails. If both happen, the signal decides the
+/// exit code.
 fn has_gone(host: &mut dyn Host, error: anyhow::Error) -> anyhow::Result<()> {
     if !host.is_ending() {
         let signal = host.signals().recv_timeout(SOON);
@@ -353,7 +353,7 @@ fn has_gone(host: &mut dyn Host, error: anyhow::Error) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// When something is to be done even without an event.
+/// Fires when there is something to do even without an event.
 fn next(host: &dyn Host, screen: Option<&Screen>) -> Receiver<std::time::Instant> {
     let deadlines = [screen.and_then(Screen::next_frame), host.deadline()];
     match deadlines.into_iter().flatten().min() {
@@ -374,7 +374,7 @@ fn lines_to(told: Sender<Event>) -> impl Fn(LogRecord) + Send {
             Level::INFO => Severity::Info,
             Level::DEBUG | Level::TRACE => Severity::Debug,
         };
-        // The channel is full only if more is logged than anybody can read.
+        // The channel is full only if more is logged than a person can read.
         let _ = told.try_send(Event::Log(LogLine {
             at: record.at,
             severity,

@@ -11,7 +11,7 @@ use bagplay::wire::services::messages::timeline::{Density, MessageText};
 use bagplay::wire::{Attached, RequestError};
 use crossbeam_channel::{Receiver, after, never, select};
 
-/// How soon the player is asked again for a density that it does not know in whole.
+/// How soon the player is asked again for a density that is not whole yet.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// Answers requests through `sink` until `until` is disconnected or the screen is gone.
@@ -54,12 +54,12 @@ pub(crate) fn look_up(
                     range = range.filter(|_| !lane.is_whole);
                     sink(Event::Lane(lane));
                 }
-                // It has none, which the screen shows as an empty lane.
+                // There is no density: the screen shows an empty lane.
                 Err(RequestError::Refused(reason)) => {
                     tracing::warn!("no density of messages: {reason}");
                     range = None;
                 }
-                // The player does not answer, which the screen shows; ask again.
+                // The player does not answer, and the screen shows that. Ask again.
                 Err(_) => {}
             }
         }

@@ -1,4 +1,4 @@
-//! The initial model of the transport bar for a player elsewhere: made from what that tells.
+//! The initial model of the transport bar for a player elsewhere: made from what the player tells.
 
 use bagplay::bag::TopicId;
 use bagplay::player::{PlayedRange, Status};
@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::bar_model::parse_time;
 
-/// How much of the endless time of a clock server the bar shows.
+/// How much of the time of a clock server the bar shows.
 const CLOCK_WINDOW: Duration = Duration::from_secs(600);
 
 /// The model before any event.

@@ -62,7 +62,7 @@ impl Progress {
         }
     }
 
-    /// Shows the present state, and that of the clock that is followed.
+    /// Shows the state of playback and of the clock that is followed.
     pub(crate) fn draw(&mut self, followed: Option<FollowedView>) {
         let Some(status) = self.transport.status() else {
             return;

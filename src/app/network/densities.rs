@@ -1,4 +1,5 @@
-//! [`Densities`]: how many messages of a bag lie where, read in the background for clients that ask again and again.
+//! [`Densities`]: how many messages of a bag there are in each part of a range, read in the background for clients that ask
+//! repeatedly.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +13,11 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 /// The most parts of a density: more than screens have columns.
 const MAX_PARTS: usize = 480;
-/// The most parts of all topics together: a response has at most four times as many bytes.
+/// The most parts of all topics together. A response has four bytes for each.
 const MAX_PARTS_OF_ALL: usize = 1 << 18;
-/// How many ranges are kept. The one that was asked for least recently goes first.
+/// How many ranges are kept. The range that was requested least recently is dropped first.
 const MAX_RANGES: usize = 16;
-/// A range that nobody has asked for in this time is not read on.
+/// If no client has requested a range for this time, it is not read further.
 const INTEREST: Duration = Duration::from_secs(2);
 /// The shortest interval between copies of a growing density.
 const COPY_INTERVAL: Duration = Duration::from_millis(100);
@@ -56,7 +57,7 @@ impl Densities {
         }
     }
 
-    /// What is known of a range. It is read on in the background, as long as somebody asks.
+    /// What is known of a range. The rest is read in the background, as long as clients request it.
     pub(crate) fn get(&self, range: TimeRange) -> KnownDensity {
         let density = self.shared.ask(range);
         if !density.is_whole {
@@ -123,7 +124,7 @@ impl Shared {
         }
     }
 
-    /// The range that was asked for last, of those that are not known in whole.
+    /// The range that was requested last, of those that are not whole yet.
     fn wanted(&self) -> Option<TimeRange> {
         let ranges = self.lock();
         let known = ranges.iter().find(|known| !known.density.is_whole)?;

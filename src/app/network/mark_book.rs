@@ -18,7 +18,7 @@ use crate::app::dirs;
 
 /// How many changes may wait for the disk.
 const WAITING: usize = 256;
-/// From this many marks on, services add none.
+/// If there are this many marks, services add none.
 const MAX_MARKS: usize = 5000;
 /// The longest name that services may give, in bytes.
 const MAX_NAME_BYTES: usize = 256;
@@ -47,7 +47,7 @@ impl MarkChange {
         }
     }
 
-    /// The same for a list in the order of time.
+    /// Applies the change to a list in the order of time.
     fn apply_to_list(self, list: &mut Vec<Mark>) {
         let time = self.time();
         list.retain(|mark| mark.time != time);
@@ -65,7 +65,7 @@ pub(crate) struct MarkBook {
 
 #[derive(Default)]
 struct State {
-    /// `None` before they were read. The error is the reason why there are none: then the file is not changed.
+    /// `None` before they are read. The error is why they cannot be read: then the file is not changed.
     marks: Option<Result<Known, String>>,
     revision: u64,
     /// Gets all marks after a change by a service.
@@ -93,7 +93,7 @@ impl MarkBook {
         }
     }
 
-    /// All marks, in the order of time; the error is the reason why there are none.
+    /// All marks, in the order of time; the error is why they cannot be read.
     pub(crate) fn list(&self) -> Result<Vec<Mark>, String> {
         self.read().known().map(|known| known.list.clone())
     }
@@ -156,7 +156,7 @@ impl MarkBook {
             saver: None,
         });
         let mut state = self.lock();
-        // Another thread may have been faster, and may have changed them since.
+        // Another thread may have read them first, and may have changed them since.
         state
             .marks
             .get_or_insert_with(|| known.map_err(|error| error.to_string()));
@@ -173,7 +173,7 @@ impl State {
         }
     }
 
-    /// What clients ask for must fit into the file, and must not grow without end.
+    /// Limits the name and the number of marks that clients add.
     fn check_limits(&mut self, change: &MarkChange) -> Result<(), String> {
         let list = &self.known()?.list;
         let MarkChange::Add(mark) = change else {
@@ -337,7 +337,7 @@ mod tests {
     fn a_change_that_is_not_saved_is_not_made() {
         let (_folder, _, book) = book();
         book.change_and_tell(MarkChange::Add(mark(1, "a"))).unwrap();
-        // A disk that takes nothing: the queue is full.
+        // The disk takes nothing, so the queue is full.
         let (full, _queue) = bounded(0);
         if let Ok(known) = book.lock().known() {
             known.saver.as_mut().unwrap().changes = Some(full);
@@ -375,7 +375,7 @@ mod tests {
             assert_eq!(refused, Err(reason.to_owned()));
         }
         assert_eq!(book.list().unwrap(), list(5000));
-        // One that replaces another fits, and one that follows a removed one.
+        // A mark that replaces another one is accepted, and so is a mark after one was removed.
         let changes = [
             MarkChange::Add(mark(7, &"x".repeat(256))),
             MarkChange::Remove(Time::from_secs(7)),

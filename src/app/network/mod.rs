@@ -32,10 +32,10 @@ pub(crate) use parameters::{of_clock_server, of_player};
 #[cfg(feature = "tui")]
 pub(crate) use timeline::clock_words;
 
-/// How many events may wait for the main thread; further ones are dropped, which only a flood causes.
+/// How many events may wait for the main thread. Further ones are dropped; that happens only in a flood.
 const EVENTS: usize = 4096;
 
-/// Without a network nothing can be lost.
+/// The path if there is no network: it is never lost.
 const PATH_TO_NOBODY: PathState = PathState {
     is_up: true,
     losses: 0,
@@ -156,7 +156,7 @@ impl Network {
         })
     }
 
-    /// Publishes the player's state on `~/clock_state`, if that was requested; only the ROS 2 wire has such a topic.
+    /// Publishes the player's state on `~/clock_state`, if that was requested. Only the ROS 2 wire has this topic.
     pub(crate) fn serve_state(
         &self,
         is_requested: bool,
@@ -203,8 +203,8 @@ impl Network {
         session.map_or_else(Vec::new, |session| session.graph().depths(topic))
     }
 
-    /// Makes the session a whole node: parameters, descriptions of types, and topics on which the log and other events appear.
-    /// Only the ROS 2 wire has nodes.
+    /// Adds to the node its parameters, descriptions of types, and topics for the log and other events. Only the ROS 2 wire
+    /// has nodes.
     pub(crate) fn serve_node(
         &mut self,
         description: NodeDescription,
@@ -268,7 +268,7 @@ impl Network {
         self.session.as_ref().map_or(PATH_TO_NOBODY, Session::path)
     }
 
-    /// Waits until all data has been sent; to be called while the topics are still declared.
+    /// Waits until all data has been sent. Call this while the topics are still declared.
     pub(crate) fn drain(&self, is_called_off: impl FnMut() -> bool) -> Drained {
         let session = self.session.as_ref();
         session.map_or(Drained::Whole, |session| session.drain(is_called_off))
@@ -283,7 +283,7 @@ impl Network {
     }
 }
 
-/// The line for `/rosout`; `None` for one that is not a warning or an error of this program.
+/// The line for `/rosout`; `None` if it is not a warning or an error of this program.
 fn rosout_line(record: LogRecord) -> Option<LogLine> {
     let severity = match record.level {
         Level::ERROR => Severity::Error,

@@ -1,15 +1,15 @@
-//! [`SubscriberCounts`]: how many nodes subscribe, for any thread.
+//! [`SubscriberCounts`]: how many subscribers there are, readable from any thread.
 
 use bagplay::wire::{Graph, Monitor};
 
 use super::Network;
 
-/// How many subscribe to the topics of a recording, and how many follow `/clock`.
+/// The numbers of subscribers of the topics of a recording, and of `/clock`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubscriberCounts {
     topics: usize,
     monitor: Option<Monitor>,
-    /// `None` without a clock of ours, or without a network.
+    /// `None` if this run serves no clock, or without a network.
     graph: Option<Graph>,
 }
 
@@ -37,7 +37,7 @@ impl SubscriberCounts {
 }
 
 impl Network {
-    /// Those of a recording with this many topics.
+    /// The numbers for a recording with this many topics.
     pub(crate) fn subscriber_counts(&self, topics: usize) -> SubscriberCounts {
         let has_clock = self.monitor.as_ref().is_some_and(Monitor::has_clock);
         let session = self.session.as_ref().filter(|_| has_clock);

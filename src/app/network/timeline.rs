@@ -1,4 +1,4 @@
-//! What the services tell of a recording to a screen elsewhere: [`TimelineSource`] for a run.
+//! What the services tell a screen elsewhere about the recording of a run: its [`TimelineSource`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ use crate::app::failure::Failure;
 /// How long the search for a message may take.
 const SEARCH_TIME: Duration = Duration::from_secs(2);
 
-/// How `/clock` is served, in a word or two; `None` if it is not.
+/// How `/clock` is served, such as `40 Hz`; `None` if it is not.
 pub(crate) fn clock_words(plan: &Plan, hz: Option<f64>) -> Option<String> {
     let words = hz.map_or_else(|| "by message".to_owned(), |hz| format!("{hz} Hz"));
     plan.options.clock.is_served().then_some(words)
@@ -126,7 +126,7 @@ impl Network {
 struct RecordingSource {
     bag: Bag,
     densities: Densities,
-    /// That of the last search: it knows the topic's type.
+    /// The finder of the last search: it knows the type of the topic.
     finder: Mutex<Option<MessageFinder>>,
     transport: Transport,
     subscribers: SubscriberCounts,
@@ -138,7 +138,7 @@ impl RecordingSource {
         self.finder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The services end when all calls that wait are answered; then nobody waits for a message any more.
+    /// Whether the run is over. Then a search ends, because the services end only when all waiting calls are answered.
     fn is_over(&self) -> bool {
         let status = self.transport.status();
         status.is_some_and(|status| status.state == State::Stopped)
@@ -151,7 +151,7 @@ impl TimelineSource for RecordingSource {
     }
 
     fn message(&self, topic: TopicId, at: Time<Ros>) -> FoundText {
-        // Of the thread that answers look-ups, and no other calls.
+        // This lowers the priority of the thread that answers look-ups, and of no other thread.
         step_back();
         let until: Time<Steady> = self.transport.now().saturating_add(SEARCH_TIME);
         let mut given_up = None;

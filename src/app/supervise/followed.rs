@@ -1,7 +1,7 @@
-//! [`Followed`]: the clock that a run follows, from its subscription to the player, and what is said of it.
+//! [`Followed`]: the clock that a run follows, from its subscription to the player, and what is reported of it.
 //!
-//! zenoh's thread sets where the clock is, without waiting for anything. The main thread looks for what only shows with
-//! time: a clock that has become silent, the node that publishes it, and the topic of its state.
+//! zenoh's thread sets where the clock is, without waiting for anything. The main thread checks from time to time whether
+//! the clock has become silent, which node publishes it, and on which topic that node publishes its state.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::app::network::{Network, failure};
 
 /// How often to look.
 const EVERY: Duration = Duration::from_millis(200);
-/// If no clock has been heard for this long after the start, that is reported.
+/// If nothing has been received from the clock for this time after the start, that is reported.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The clock that a run follows.
@@ -33,7 +33,7 @@ pub(crate) struct Followed {
     seen: RefCell<Seen>,
 }
 
-/// What the main thread has seen and said.
+/// What the main thread has found and reported.
 #[derive(Debug)]
 struct Seen {
     begun: Time<Steady>,
@@ -140,7 +140,7 @@ impl Followed {
         })
     }
 
-    /// Looks for changes that only time shows, such as silence, and reports what has changed.
+    /// Checks the clock, also for silence, and reports what has changed.
     pub(crate) fn look(&self, session: &Session) {
         let now = self.transport.now();
         let mut seen = self.seen.borrow_mut();
@@ -178,7 +178,7 @@ impl Followed {
         self.seen.borrow().next_look
     }
 
-    /// The node that publishes the clock, and the topic of its state.
+    /// Finds the node that publishes the clock, and follows its state.
     fn look_for_server(&self, seen: &mut Seen, session: &Session, server: Option<u128>) {
         let Some(publisher) = server.map(|id| Gid(id.to_le_bytes())) else {
             return;
@@ -231,7 +231,7 @@ impl Followed {
         }
     }
 
-    /// Says once that the clock is past the end, each time that it has come there.
+    /// Reports that the clock is past the end, once each time that it gets there.
     fn say_if_beyond(&self, seen: &mut Seen, now: Time<Steady>) {
         let lead = self.transport.lead().get();
         let edge = |lead: Segment| {
@@ -253,7 +253,7 @@ impl Followed {
                 shown(self.topic())
             );
         }
-        // While the clock is lost it is not known where it is.
+        // The position of a lost clock is not known.
         seen.is_beyond = is_beyond || (lead.is_none() && seen.is_beyond);
     }
 
@@ -278,7 +278,7 @@ impl Followed {
         }
     }
 
-    /// What the summary says of it.
+    /// What the summary reports of the clock.
     pub(crate) fn summary(&self) -> FollowedSummary {
         let seen = self.seen.borrow();
         let motion = lock(&self.clock).motion(self.transport.now());

@@ -26,7 +26,7 @@ use shallow_queues::{ShallowQueues, Stream};
 /// An end that takes longer than this is explained: a subscriber takes no data, and zenoh cannot be interrupted.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
 
-/// What the user has decided for what may happen on the network.
+/// What the user has requested for events on the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// What to do when the path to the network is lost.
@@ -38,7 +38,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Those of a recording that is played.
+    /// The rules for a recording that is played.
     pub(crate) fn of(args: &PlayArgs) -> Self {
         Self {
             on_disconnect: args.wire.on_disconnect,
@@ -63,7 +63,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The clock that is followed, and the session by which it is.
+    /// The clock that is followed, and the session that receives it.
     fn followed(&self) -> Option<(&Followed, &Session)> {
         self.followed.as_ref().zip(self.network.session.as_ref())
     }
@@ -241,7 +241,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Warns of other nodes that publish our topics.
+    /// Warns of other nodes that publish the same topics.
     fn warn_of(&self, other_publishers: &[WireEvent]) {
         for publisher in other_publishers {
             tracing::warn!("{}", self.run.hints.event(publisher));
@@ -273,7 +273,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// When [`Supervisor::look`] has something to do, even without an event.
+    /// When [`Supervisor::look`] has something to do even without an event.
     #[cfg(feature = "tui")]
     pub(crate) fn deadline(&self) -> Option<Time<Steady>> {
         let deadlines = [
@@ -329,7 +329,7 @@ impl<'a> Supervisor<'a> {
         self.ended.unwrap_or(Ended::NORMAL)
     }
 
-    /// Asks the player to stop; one that has already stopped is fine.
+    /// Asks the player to stop, if it has not stopped already.
     fn end(&mut self, ended: Ended) {
         if self.ended.is_none() {
             self.ended = Some(ended);
@@ -346,7 +346,7 @@ fn take_event(run: &Run<'_>, event: &WireEvent) -> Option<Ended> {
             tracing::error!("{}", run.hints.event(event));
             return Some(Ended::failed(Exit::Failed));
         }
-        // Handled as a state.
+        // The path is handled as a state, not as an event.
         WireEvent::PathChanged => {}
         WireEvent::SubscriberJoined { .. }
         | WireEvent::SubscriberLeft { .. }

@@ -29,7 +29,7 @@ impl Reach {
             .and_then(|progress| progress.looking_up())
     }
 
-    /// Shows how far another process has read, as it tells.
+    /// Sets how far another process has read ahead, as that process reports it.
     pub fn tell(&self, read_to: Option<Time<Ros>>, looking_up: Option<LookUp>) {
         let progress = CueProgress::new();
         if let Some(time) = read_to {

@@ -177,7 +177,7 @@ fn clock(args: &PlayArgs, topics: &[Topic]) -> Result<ClockOptions, PlanError> {
     })
 }
 
-/// A clock beside which a recorded one would be a second clock.
+/// A clock that rules out a recorded clock: subscribers would receive two.
 #[derive(Clone, Copy, Debug)]
 enum OtherClock<'a> {
     None,
@@ -211,8 +211,8 @@ impl<'a> OtherClock<'a> {
     }
 }
 
-/// A recorded `/clock` beside ours, or beside the one that is followed, would be a second clock, under another name too,
-/// with times that are not played. So it is never replayed then; nor is a topic that would be sent as the clock.
+/// If a clock is served or followed, a recorded `/clock` would be a second clock, with times that are not played, also under
+/// another name. So it is not replayed; nor is a topic that would be sent under the name of the clock.
 fn without_clock(
     chosen: Vec<Chosen>,
     topics: &[Topic],
@@ -323,7 +323,7 @@ fn range(time: &TimeArgs, recording: TimeRange) -> Result<TimeRange, PlanError> 
     Ok(range)
 }
 
-/// Names that topics of different types would share on the network.
+/// Warnings of names that topics of different types would share on the network.
 fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     let type_of = |chosen: &Chosen| topics[chosen.id.index()].type_name();
     let mut first: HashMap<&str, &str> = HashMap::new();
@@ -335,7 +335,7 @@ fn shared_names(chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     shared.collect()
 }
 
-/// Names with a profile that are not played: usually misspelt.
+/// Warnings of names that have a profile but are not played. Usually they are misspelt.
 fn idle_profiles(profiles: &QosOverrides, chosen: &[Chosen], topics: &[Topic]) -> Vec<String> {
     let bare = |name: &str| name.trim_start_matches('/').to_owned();
     let recorded = |one: &Chosen| bare(&topics[one.id.index()].name);
@@ -372,7 +372,7 @@ fn zero_warning(options: &Options) -> Option<String> {
     ))
 }
 
-/// The pace as the summary shows it: the factor, or that it is unlimited.
+/// The pace as the summary shows it: the factor; `None` as fast as possible, or while another clock is followed.
 pub fn pace_factor(pace: Pace) -> Option<f64> {
     match pace {
         Pace::At(speed) => Some(Speed::as_f64(speed)),
@@ -503,7 +503,7 @@ mod tests {
             let refused = planned(line).unwrap_err().to_string();
             assert_eq!(refused, "nothing to play: no topic is selected", "{line}");
         }
-        // Without our clock, `/clock` is an ordinary topic.
+        // If no clock is served or followed, `/clock` is an ordinary topic.
         assert_eq!(names("--prefix r"), ["/r/imu", "/r/clock"]);
         assert_eq!(names("-m /clock:=/old_clock"), ["/imu", "/old_clock"]);
         assert_eq!(planned("--clock").unwrap().left_out[0].topic, "/clock");

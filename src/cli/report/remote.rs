@@ -1,4 +1,4 @@
-//! What `play ctl` prints: the status of a player, and what became of a command.
+//! What `play ctl` prints: the status of a player, and the result of a command.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::wire::services::messages::service::Stamp;
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RemoteStatus {
     state: String,
-    /// Why it waits.
+    /// The closed gates.
     gates: Vec<String>,
     pace: RemotePace,
     /// The factor; `null` for the other paces.
@@ -44,7 +44,7 @@ enum RemotePace {
     Rate,
     /// As fast as possible.
     Max,
-    /// With another clock.
+    /// By another clock.
     Follow,
 }
 
@@ -68,7 +68,7 @@ fn nanos(stamp: Stamp) -> i64 {
 }
 
 impl RemoteStatus {
-    /// As the player told it.
+    /// The status in a response of the player.
     pub fn new(status: &PlayerStatus) -> Self {
         Self {
             state: status.state.clone(),
@@ -164,7 +164,7 @@ impl fmt::Display for RemoteStatus {
     }
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct RemoteResult {
     /// The player's node.
@@ -179,13 +179,13 @@ pub struct RemoteResult {
     /// How many messages were published for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<u64>,
-    /// Where it led.
+    /// The position after a jump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub landed_ns: Option<i64>,
-    /// For a player that tells no more: whether it is paused.
+    /// Whether it is paused, of a player that tells no more than this and its rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
-    /// For a player that tells no more: its rate.
+    /// The rate of such a player.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// What the player is doing after the command.

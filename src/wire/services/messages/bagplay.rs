@@ -1,4 +1,4 @@
-//! `bagplay_interfaces/srv`: what the services of rosbag2 cannot say. The definitions are in `share/bagplay_interfaces`,
+//! `bagplay_interfaces/srv`: what the services of rosbag2 cannot do. The definitions are in `share/bagplay_interfaces`,
 //! for use in a ROS 2 workspace.
 
 use serde::{Deserialize, Serialize};
@@ -14,14 +14,14 @@ service!(
     Empty => PlayerStatus
 );
 service!(
-    /// Changes the rate, also backwards.
+    /// Changes the rate and the direction.
     SetPace,
     "bagplay_interfaces/srv/SetPace",
     "c2278dc19f18d6a493b1ff0c0f2d815fda11cd543f3cbf7d4dfb295b1d76fe7e",
     PaceRequest => Done
 );
 service!(
-    /// Jumps to a time, and tells where that led.
+    /// Jumps to a time, and tells the position after the jump.
     SeekTo,
     "bagplay_interfaces/srv/SeekTo",
     "41a21175aa175244801ac4079d259b27e03c43452b752fcbc857ab0b57fa3daf",
@@ -49,7 +49,7 @@ service!(
     RangeRequest => Done
 );
 service!(
-    /// Plays, and pauses on arrival at a time.
+    /// Plays up to a time, and pauses there.
     PlayUntil,
     "bagplay_interfaces/srv/PlayUntil",
     "89a3926c0b66dbc32b8f682f0adf84a0075be1eee29170bbf4ea2d98599cfb11",
@@ -89,15 +89,15 @@ pub struct PlayerStatus {
     pub is_loop: bool,
     /// Counts the jumps.
     pub generation: u64,
-    /// How often the range, or an A–B loop, was played to its end and started again.
+    /// The number of completed laps.
     pub laps: u64,
     /// The messages sent, without those that were sent again after a jump.
     pub messages: u64,
     /// Payload bytes of those messages.
     pub bytes: u64,
-    /// How many of those messages were late.
+    /// How many of these messages were late.
     pub late: u64,
-    /// Damaged places met in the recording.
+    /// The number of damaged places found in the recording so far.
     pub damaged: u64,
 }
 
@@ -126,7 +126,7 @@ pub struct TimeRequest {
     pub time: Stamp,
 }
 
-/// How far to step.
+/// How many messages to step, and of which topic.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct StepRequest {
     /// How many messages; negative: back.
@@ -168,18 +168,18 @@ impl RangeRequest {
 /// Whether a request was carried out.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Done {
-    /// It was.
+    /// Whether it was carried out.
     pub success: bool,
     /// Why not.
     pub message: String,
 }
 
-/// Where a jump led.
+/// The position after a jump.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Landed {
-    /// The jump took place.
+    /// Whether the jump took place.
     pub success: bool,
-    /// The time, or the nearer edge of the recording.
+    /// The requested time, or the edge of the recording if the time is outside.
     pub landed: Stamp,
     /// Why not.
     pub message: String,
@@ -188,16 +188,16 @@ pub struct Landed {
 /// What became of steps.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Stepped {
-    /// All were made.
+    /// Whether all steps were made.
     pub success: bool,
     /// How many messages were published.
     pub published: u64,
-    /// Why fewer were made.
+    /// Why fewer steps were made.
     pub message: String,
 }
 
 impl PlayerStatus {
-    /// The state of a player whose clock, which it follows, stands.
+    /// The state of a player while the clock that it follows stands.
     pub const HELD: &str = "held";
 }
 

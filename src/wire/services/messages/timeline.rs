@@ -1,4 +1,4 @@
-//! `bagplay_interfaces/srv`: what a screen on another host needs of a player, beside its status. The definitions are in
+//! `bagplay_interfaces/srv`: what a screen on another host needs of a player besides its status. The definitions are in
 //! `share/bagplay_interfaces`.
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ service!(
     Empty => Timeline
 );
 service!(
-    /// How many messages lie where.
+    /// How many messages there are in each part of a range.
     GetDensity,
     "bagplay_interfaces/srv/GetDensity",
     "188b8de1720278dc70ee9ffab9f6904be33ee40ce3c7cad9198624b7a71014f7",
@@ -28,14 +28,14 @@ service!(
     MessageRequest => MessageText
 );
 service!(
-    /// What changes while a player plays, beside its status.
+    /// What changes during a run, in addition to the status.
     GetProgress,
     "bagplay_interfaces/srv/GetProgress",
     "ec3329b41a9174410a3892c5905a2be6a7af32f746100a0d0fed1b2b40ba8726",
     Empty => Progress
 );
 service!(
-    /// Stops to publish a topic, or publishes it again.
+    /// Mutes a topic, or unmutes it.
     SetMuted,
     "bagplay_interfaces/srv/SetMuted",
     "bcf6922f232b1d7b92c4b4c421146436cc2afbf4e9747e620888437d8463da37",
@@ -61,40 +61,40 @@ pub const MAX_SCHEMA_BYTES: usize = 1 << 16;
 /// How many bytes of definitions a [`Timeline`] has at most.
 pub const MAX_SCHEMA_BYTES_OF_ALL: usize = 1 << 22;
 
-/// What a player plays: does not change during a run.
+/// What a player plays. It does not change during a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
-    /// The recording, as a user would call it; empty without a recording.
+    /// The name of the recording, for display; empty without a recording.
     pub name: String,
     /// How `/clock` is served, such as `40 Hz`; empty if it is not.
     pub clock: String,
-    /// How much later the clock is than the recorded time.
+    /// The time of the clock minus the recorded time.
     pub clock_shift: Stamp,
-    /// The topics. Other services list topics in the same order.
+    /// The topics. Other services give topics in the same order.
     pub topics: Vec<TimelineTopic>,
 }
 
 /// A topic of the recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TimelineTopic {
-    /// The name on the network; of a topic that is not played, the recorded name.
+    /// The name on the network; for a topic that is not played, the recorded name.
     pub name: String,
-    /// The name of the type; empty if the recording has none.
+    /// The name of the type; empty if the recording does not name it.
     pub type_name: String,
     /// The encoding of the type's recorded definition, such as `ros2msg`; empty if there is none.
     pub schema_encoding: String,
-    /// The recorded definition; empty if there is none, if it is longer than [`MAX_SCHEMA_BYTES`], or if with those of the
-    /// topics before it there are more than [`MAX_SCHEMA_BYTES_OF_ALL`].
+    /// The recorded definition; empty if there is none, if it is longer than [`MAX_SCHEMA_BYTES`], or if it and those of the
+    /// topics before it are longer than [`MAX_SCHEMA_BYTES_OF_ALL`].
     pub schema: Vec<u8>,
     /// The encoding of its messages, such as `cdr`.
     pub encoding: String,
     /// The number of recorded messages; −1 if it is not known.
     pub messages: i64,
-    /// Whether late subscribers get its last message.
+    /// Whether it is latched.
     pub is_latched: bool,
-    /// The QoS profiles with which it was recorded, one for each publisher, in the form of liveliness tokens.
+    /// The QoS profiles of the recorded publishers, in the form of liveliness tokens.
     pub recorded_qos: Vec<String>,
-    /// The QoS profile it is published with, in the form of liveliness tokens; empty if there is none.
+    /// The QoS profile with which it is published, in the form of liveliness tokens; empty if there is none.
     pub qos: String,
     /// Why it is not played; empty if it is.
     pub left_out: String,
@@ -109,21 +109,21 @@ pub struct DensityRequest {
     pub end: Stamp,
 }
 
-/// How many messages lie where in a range.
+/// How many messages there are in each part of a range.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Density {
     /// Whether all of the range has been read. If not, a later request gets more.
     pub is_whole: bool,
-    /// What is known so far, in the order of [`Timeline::topics`]; empty if that is nothing.
+    /// What is known so far, in the order of [`Timeline::topics`]; empty if nothing is known yet.
     pub topics: Vec<TopicDensity>,
-    /// Why there is none: empty if there is, or will be.
+    /// Why no density can be given; empty if it can.
     pub message: String,
 }
 
-/// How many messages of one topic lie where in a range.
+/// How many messages of one topic there are in each part of a range.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TopicDensity {
-    /// The number of messages in each of the equal parts of the range. Fractions are estimates.
+    /// The number of messages in each part of the range. The parts have the same length. Fractions are estimates.
     pub messages: Vec<f32>,
     /// The payload bytes of all messages in the range; −1 if they are not known.
     pub bytes: i64,
@@ -141,9 +141,9 @@ pub struct MessageRequest {
 /// A message as text.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct MessageText {
-    /// Whether there is a message. If not, and [`MessageText::message`] is empty, there is none at or before the time.
+    /// Whether the message was found. If not, and [`MessageText::message`] is empty, there is none at or before the time.
     pub is_found: bool,
-    /// Why it cannot be read.
+    /// Why it was not found, although there may be one.
     pub message: String,
     /// When it was received.
     pub log_time: Stamp,
@@ -155,16 +155,16 @@ pub struct MessageText {
     pub format: String,
     /// Its fields.
     pub lines: Vec<FieldText>,
-    /// Why it is shown as bytes, or ends early; empty if nothing is wrong with it.
+    /// Why it is shown as bytes or in part; empty if it was decoded.
     pub problem: String,
-    /// Whether fields are missing because there are too many.
+    /// Whether fields are left out because there are too many.
     pub is_cut: bool,
 }
 
 /// One field of a message.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FieldText {
-    /// How deep it is nested; 0 at the top.
+    /// The depth of nesting; 0 for fields of the message itself.
     pub depth: u32,
     /// Its name.
     pub name: String,
@@ -172,16 +172,16 @@ pub struct FieldText {
     pub value: String,
 }
 
-/// What changes while a player plays.
+/// What changes during a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
     /// Whether anything has been read ahead.
     pub has_read: bool,
-    /// How far: the time of the last message read.
+    /// The time of the last message that has been read ahead.
     pub read_to: Stamp,
-    /// Of the search for latched messages for which playback waits: the chunks searched.
+    /// How many chunks have been searched in the look-up of latched messages for which playback waits.
     pub searched: u64,
-    /// All chunks to be searched; 0 if playback does not wait.
+    /// How many chunks have to be searched; 0 if playback does not wait.
     pub to_search: u64,
     /// The number of nodes that follow `/clock`; −1 if it is not known.
     pub clock_subscribers: i32,
@@ -191,16 +191,16 @@ pub struct Progress {
     pub topics: Vec<TopicProgress>,
 }
 
-/// What was sent on a topic, and who receives it.
+/// What was sent on a topic, and to how many subscribers.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TopicProgress {
     /// Messages sent.
     pub sent: u64,
     /// Their payload bytes.
     pub bytes: u64,
-    /// How many of them were late.
+    /// How many of these messages were late.
     pub late: u64,
-    /// Messages that the network did not take.
+    /// Messages that could not be sent.
     pub dropped: u64,
     /// Latched messages that were sent again after jumps.
     pub refilled: u64,
@@ -235,16 +235,16 @@ pub struct MarkAt {
 pub struct Marks {
     /// The marks.
     pub marks: Vec<MarkAt>,
-    /// Why there are none, if they cannot be read.
+    /// Why they cannot be read; empty if they can.
     pub message: String,
 }
 
 /// A mark to add or to remove.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct MarkRequest {
-    /// The mark. It replaces one at exactly this time.
+    /// The mark. It replaces a mark at the same time.
     pub mark: MarkAt,
-    /// Whether the mark at this time is removed.
+    /// Whether the mark at this time is removed instead.
     pub is_removed: bool,
 }
 

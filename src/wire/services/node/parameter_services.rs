@@ -1,4 +1,4 @@
-//! The six parameter services of a node. Tools ask for all of them before they use one.
+//! The six parameter services of a node. Tools look for all of them before they use one.
 
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ impl Node {
             let result = SetResult::done();
             return Reaction::Respond(SetAllResult { result });
         }
-        // The first command is refused only if the run is over, or begins to follow a clock now, and then nothing is set.
+        // The first command is refused only if the run is over, or now follows a clock. Then nothing is set.
         let transport = self.transport.clone();
         Reaction::Ask(
             commands,

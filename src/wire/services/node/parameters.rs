@@ -8,14 +8,14 @@ use crate::wire::services::messages::parameters::{
     Descriptor, FloatRange, ListRequest, ListResponse, Parameter, ParameterValue,
 };
 
-/// A parameter that cannot be set: it says what the run was started with.
+/// A parameter that cannot be set: it shows how the run was started.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeParameter {
     /// Its name; parts are separated by dots.
     pub name: String,
     /// Its value.
     pub value: ParameterValue,
-    /// What it is.
+    /// Its description.
     pub description: String,
 }
 
@@ -37,7 +37,7 @@ const TYPES: [&str; 10] = [
     "string_array",
 ];
 
-/// A parameter that shows how playback is, and that can be set.
+/// A parameter that shows the state of playback, and that can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Live {
     Rate,
@@ -97,7 +97,7 @@ impl Live {
         }
     }
 
-    /// The command that sets it; `Err` has the reason why there is none.
+    /// The command that sets it; `Err` has the reason if there is none.
     fn command(self, value: &ParameterValue) -> Result<Command, String> {
         match self {
             Self::Rate => {
@@ -216,7 +216,7 @@ impl Parameters {
         }
     }
 
-    /// The values of these parameters; nothing if there is none of one of the names.
+    /// The values of these parameters; nothing if one of the names is unknown.
     pub(crate) fn values(&self, names: &[String], status: Option<&Status>) -> Vec<ParameterValue> {
         self.each(names, |_, source| source.value(status))
     }
@@ -285,7 +285,7 @@ impl Parameters {
         }
     }
 
-    /// The parameters that show how playback is.
+    /// The parameters that show the state of playback.
     pub(crate) fn live(status: &Status) -> Vec<Parameter> {
         let parameters = Live::ALL.iter().map(|live| Parameter {
             name: live.name().to_owned(),

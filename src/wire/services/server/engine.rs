@@ -21,7 +21,7 @@ const MOST_OF_CLIENT: usize = 1024;
 const MOST_WAITING: usize = 4096;
 /// How many commands of services the player may have at a time. The rest of its channel is for others.
 const MOST_ASKED: usize = 32;
-/// How many of them may be commands that take time. The rest is for those that are answered at once, such as a pause.
+/// How many of these commands may take time. The rest is for commands that are answered at once, such as a pause.
 const MOST_LONG: usize = 24;
 /// How soon to ask the player again if its channel had no room.
 const AGAIN: Duration = Duration::from_millis(1);
@@ -31,7 +31,7 @@ const MOST_NAMED: usize = 100;
 /// Why a call was refused.
 pub(crate) const TOO_MANY: &str = "too many requests wait";
 
-/// The services of one name; they differ in the hash of their type, which tells releases of ROS 2 apart.
+/// The services of one name, for different releases of ROS 2. They differ in the hash of their type.
 pub(crate) type Forms = Vec<Handler>;
 
 /// Answers calls until the channel of calls is closed.
@@ -57,7 +57,7 @@ pub(crate) struct Engine {
     named: HashSet<ClientId>,
 }
 
-/// Whose calls are answered in order. A call of a program that is no ROS 2 node counts as a client.
+/// A client: its calls are answered in order. Each call of a program that is no ROS 2 node has a client of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum ClientId {
     Ros(Gid),
@@ -91,7 +91,7 @@ struct Current {
 
 /// What makes the response.
 enum Responder {
-    /// From the last answer; a refusal ends the call.
+    /// From the last answer. A refusal ends the call.
     Last(Respond<Vec<u8>>),
     /// From all answers.
     Each(Vec<Result<Answer, Stopped>>, RespondToEach<Vec<u8>>),
@@ -118,7 +118,7 @@ impl Engine {
         }
     }
 
-    /// Until the senders of calls are gone. What the player has answered by then is passed on.
+    /// Runs until the senders of calls are gone. What the player has answered by then is passed on.
     pub(crate) fn run(mut self, calls: &Receiver<Call>) {
         let answers = self.answers.clone();
         loop {
@@ -145,7 +145,7 @@ impl Engine {
         self.end();
     }
 
-    /// When something is to be done even if nothing arrives.
+    /// When there is something to do even if nothing arrives.
     fn deadline(&self) -> Option<Instant> {
         self.is_full.then(|| steady().checked_add(AGAIN))?
     }
@@ -172,7 +172,7 @@ impl Engine {
         }
     }
 
-    /// Takes the calls of a client until the player has to be asked.
+    /// Answers the calls of a client up to the first one for which the player has to be asked.
     fn next_call(&mut self, id: ClientId) {
         while let Some(client) = self.clients.get_mut(&id) {
             let Some(call) = client.waiting.pop_front() else {
@@ -297,7 +297,7 @@ impl Engine {
         }
     }
 
-    /// Sends the commands that can be sent, those that came first first.
+    /// Sends the commands that can be sent, in the order in which they came.
     fn send_unsent(&mut self) {
         self.is_full = false;
         let mut held = VecDeque::new();

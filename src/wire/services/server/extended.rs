@@ -1,4 +1,4 @@
-//! The services of `bagplay_interfaces`: what those of rosbag2 cannot say.
+//! The services of `bagplay_interfaces`: what those of rosbag2 cannot do.
 
 use crate::player::{Answer, Command, Gate, Outcome, Pace, State, Status, Stopped, Transport};
 use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
@@ -83,7 +83,7 @@ impl Playback {
         }
     }
 
-    /// Whether playback would go on if the clock that it follows did.
+    /// Whether playback is held only because the clock that it follows stands.
     fn is_held(&self, status: &Status) -> bool {
         let is_following = status.pace == Pace::Follow && status.state == State::Playing;
         is_following && self.transport.lead().stands()

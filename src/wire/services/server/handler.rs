@@ -12,7 +12,7 @@ pub(crate) enum Reaction<R> {
     /// last answer; an error means that the player has stopped.
     Ask(Vec<Command>, Respond<R>),
     /// The player carries out all of these commands, one after the other, whether or not one is refused. The response
-    /// follows from their answers; of commands that a player that has stopped did not get, there are none.
+    /// follows from their answers. Commands that the player did not get, because it had stopped, have no answer.
     AskEach(Vec<Command>, RespondToEach<R>),
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Handler {
 
 type React = Box<dyn Fn(&[u8]) -> Reacted + Send>;
 
-/// What a request leads to; for one that cannot be read, the reason, and a response that says so if the type can.
+/// What a request leads to. If it cannot be read: the reason, and a response that has it, if the type can.
 pub(crate) type Reacted = Result<Reaction<Vec<u8>>, (Malformed, Vec<u8>)>;
 
 impl Handler {

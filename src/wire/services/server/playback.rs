@@ -1,4 +1,4 @@
-//! The services of `rosbag2_player`: what each does with the player. They answer what has really happened.
+//! The services of `rosbag2_player`: what each does with the player. Their responses tell what has really happened.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,12 +29,12 @@ pub(crate) struct Playback {
     pub(crate) asked: LastAsked,
 }
 
-/// An instant that several threads know: when a client asked last.
+/// When a client asked last, shared between threads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastAsked(Arc<Mutex<Option<Time<Steady>>>>);
 
 impl LastAsked {
-    /// A client asks.
+    /// A client has asked at `now`.
     pub(crate) fn at(&self, now: Time<Steady>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
     }
@@ -50,7 +50,7 @@ impl Playback {
         self.transport.status().map(|status| status.state)
     }
 
-    /// Whether nothing moves until a command to play.
+    /// Whether playback is held until a command starts it.
     fn is_paused(&self) -> bool {
         matches!(self.state(), Some(State::Paused | State::Ended) | None)
     }
@@ -66,8 +66,8 @@ impl Playback {
         }
     }
 
-    /// Plays on, at the time of the request. The time is that of this machine's system clock, as the node follows no clock.
-    /// It is converted once: a system clock that is set later does not move the start.
+    /// Resumes playback at the time of the request, a time of this machine's system clock: the node follows no clock. It is
+    /// converted once: a system clock that is set later does not move the start.
     fn resume(&self, request: &ResumeRequest) -> Reaction<Verdict> {
         let code = |return_code, error: &str| {
             Reaction::Respond(Verdict {
@@ -161,7 +161,7 @@ fn done(command: Command) -> Reaction<Empty> {
     Reaction::Ask(vec![command], Box::new(|_| Empty::default()))
 }
 
-/// Only forwards: as in rosbag2, 0 and less are refused. Infinity means as fast as possible.
+/// As in rosbag2, 0 and less are refused. Infinity means as fast as possible.
 fn set_rate(rate: f64) -> Reaction<Success> {
     let pace = if rate == f64::INFINITY {
         Some(Pace::Max)
@@ -212,8 +212,8 @@ fn rate(status: Status) -> f64 {
     }
 }
 
-/// What [`Play`] asks for. Without any limit: from the edge at which playback begins, to the other one. If both limits are
-/// given, the earlier one counts. `None` if a field cannot be, or if nothing lies between start and limit.
+/// What [`Play`] requests. Without limits, the range is played from one edge to the other. If both limits are given, the
+/// earlier one counts. `None` if a field is invalid, or if nothing lies between start and limit.
 fn play_from(
     request: &PlayRequest,
     status: &Status,
@@ -270,7 +270,7 @@ pub(crate) fn reason(transport: &Transport, outcome: Result<Outcome, Stopped>) -
     }
 }
 
-/// Whether the last command took effect.
+/// Whether a command with this outcome took effect.
 fn is_carried_out(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Done | Outcome::Landed(_))
 }

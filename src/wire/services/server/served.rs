@@ -28,9 +28,9 @@ const CALLS: usize = 1024;
 /// The length of a request, in bytes, up to which it is read.
 const MOST_BYTES: usize = 1 << 16;
 
-/// Who has asked for the status within this time is told the end of the run.
+/// If a client has asked for the status within this time before the end, the services stay to tell it the end.
 const OF_LATE: Duration = Duration::from_millis(500);
-/// Who asks again and again has asked within this time.
+/// How long they stay: a client that asks repeatedly asks again within this time.
 const TOLD_WITHIN: StdDuration = StdDuration::from_millis(300);
 
 /// What a player plays, for its services.
@@ -60,8 +60,8 @@ pub struct PlayerServices {
 }
 
 impl PlayerServices {
-    /// To be called when the run is over: those who ask again and again what the player is doing, at least every 200 ms,
-    /// learn that. Takes 300 ms if somebody has asked of late, otherwise no time.
+    /// Call this when the run is over. If a client has asked for the status in the last half second, this waits for 300 ms,
+    /// so that clients that ask at least every 200 ms learn the end.
     pub fn tell_end(&self) {
         let now = self.playback.transport.now();
         let asked = self.playback.asked.get();
@@ -103,7 +103,7 @@ impl Session {
                 None => services.push(vec![handler]),
             }
         }
-        // Clients take a node with this service for a player, so it is announced when all others are.
+        // Clients take a node with this service for a player, so it is announced after all others.
         services.sort_by_key(|forms| forms.iter().any(|form| form.name == MARKER));
         Ok(PlayerServices {
             _services: self.serve("services", services, transport)?,

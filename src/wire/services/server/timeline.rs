@@ -27,12 +27,12 @@ use crate::wire::session::Session;
 /// Why a request with such a time is refused.
 const NO_TIME: &str = "the nanoseconds of the time are a second or more";
 
-/// How many messages lie where, as far as it is known.
+/// The density of a range, as far as it is known.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KnownDensity {
     /// Whether all of the range has been read.
     pub is_whole: bool,
-    /// What is known so far; `None` if that is nothing.
+    /// What is known so far; `None` if nothing is known yet.
     pub outline: Option<Arc<Outline>>,
 }
 
@@ -68,7 +68,7 @@ pub struct FoundText {
 
 /// What a player plays, for a screen elsewhere.
 pub struct ServedTimeline {
-    /// The recording, as a user would call it; empty without a recording.
+    /// The name of the recording, for display; empty without a recording.
     pub name: String,
     /// How `/clock` is served, such as `40 Hz`; empty if it is not.
     pub clock: String,
@@ -78,16 +78,16 @@ pub struct ServedTimeline {
     pub topics: Vec<ServedTopic>,
     /// How far the player has read ahead.
     pub reach: Reach,
-    /// What is told of the recording.
+    /// Answers questions about the recording.
     pub source: Box<dyn TimelineSource>,
 }
 
 /// A topic of the recording.
 #[derive(Clone, Debug)]
 pub struct ServedTopic {
-    /// What the recording says of it.
+    /// The topic as it was recorded.
     pub recorded: crate::bag::Topic,
-    /// The name on the network; of a topic that is not played, the recorded name.
+    /// The name on the network; for a topic that is not played, the recorded name.
     pub name: String,
     /// The QoS profile that it is published with.
     pub qos: Option<Qos>,
@@ -332,7 +332,7 @@ fn no_topic(name: &str) -> String {
     format!("the recording has no topic {name}")
 }
 
-/// Topics by the thousand may have one long definition, which is sent once for each: only so many bytes in all.
+/// Thousands of topics may have one long definition, which is sent with each of them: so the bytes of all are limited.
 fn describe_all(topics: &[ServedTopic]) -> Vec<TimelineTopic> {
     let mut left = MAX_SCHEMA_BYTES_OF_ALL;
     let describe = |topic| {
