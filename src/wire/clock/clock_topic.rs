@@ -2,15 +2,15 @@
 //! player's thread is stuck in another put, and for new subscribers.
 //!
 //! A tick goes ahead of messages that wait to be sent, except after a jump. Messages from before the jump must arrive
-//! before the new clock, or subscribers that have reset would see the old time again; messages from after it must find
-//! the new clock. So after a jump ticks stay in line with messages, and wait for room as they do, until no put has had
-//! to wait for half a second, or for five seconds at most. With a clock before each message ticks always stay in line,
-//! and so do repeated values: ahead, the clock would run forward and back for subscribers with messages queued. Only
+//! before the new clock, or subscribers that have reset would see the old time again. Messages from after it must arrive
+//! after the new clock. So after a jump ticks stay in line with messages, and wait for room as they do, until no put has
+//! had to wait for half a second, or for five seconds at most. With a clock before each message, ticks and repeated
+//! values always stay in line: otherwise the clock would run forward and back for subscribers with messages queued. Only
 //! when a put has been stuck for half a second does the repeated value go ahead, for the other subscribers.
 //!
-//! What goes ahead takes links of its own (the main session), and nothing orders it before what is put in line
-//! afterwards. So the first value in line after one that went ahead waits until all subscribers that can tell have
-//! the latter ([`Arrival`]); otherwise the last tick before a jump could arrive after the clock of the jump.
+//! Values that go ahead take links of their own (the main session), so a value that is put in line afterwards may arrive
+//! first. Therefore the first value in line after one that went ahead waits until all subscribers that can answer have received
+//! that one ([`Arrival`]). Otherwise the last tick before a jump could arrive after the clock of the jump.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,9 +48,9 @@ const WAITED: Duration = Duration::from_millis(1);
 const SETTLED: Duration = Duration::from_millis(500);
 /// After this time it has been sent even if large messages wait all the time: enough below 2 Mbit/s.
 const LONGEST: Duration = Duration::from_secs(5);
-/// A subscriber that does not have a value that went ahead after this time is stuck, and is not waited for.
+/// A subscriber that has not received a value that went ahead within this time is stuck, and is not waited for.
 const ARRIVED: Duration = Duration::from_secs(1);
-/// For this long after that, no other subscriber is waited for either, unless the stuck one answers.
+/// For this time afterwards, no subscriber is waited for, unless the stuck one answers.
 const STUCK: Duration = Duration::from_secs(30);
 
 /// Shared by the player's thread, the repeater and zenoh's threads.
@@ -219,7 +219,7 @@ impl Clock {
         Arc::clone(&self.shared.counts)
     }
 
-    /// Everything put from now on belongs to the time after a jump.
+    /// Notes that everything put from now on belongs to the time after a jump.
     pub(crate) fn jump(&self) {
         let at = steady();
         self.shared.lock().jump = Some(Jump { at, waited: at });
@@ -307,7 +307,7 @@ impl Shared {
         }
     }
 
-    /// Waits until all subscribers that can tell have what went ahead, but not for one that is known to be stuck.
+    /// Waits until all subscribers that can answer have received what went ahead, but not for one that is known to be stuck.
     fn wait_for_arrival(&self, unanswered: &mut Option<Arrival>) {
         unanswered.take_if(|arrival| arrival.is_certain());
         if unanswered.is_some() {

@@ -55,9 +55,9 @@ impl Session {
         self.serve_state_of(transport, StateOf::Playback(shift))
     }
 
-    /// The same for a player without messages that follows another clock
-    /// ([`Pace::Follow`](crate::player::Pace::Follow)): the state is that of the followed clock, so that its factor is
-    /// known. With messages, playback may be behind that clock: then use [`Session::serve_state`].
+    /// Publishes on `~/clock_state` the state of the clock that a player without messages follows
+    /// ([`Pace::Follow`](crate::player::Pace::Follow)), so that its factor is known. A player with messages may be behind
+    /// the clock that it follows: then use [`Session::serve_state`].
     pub fn serve_followed_state(&self, transport: &Transport) -> Result<StateTopic, WireError> {
         self.serve_state_of(transport, StateOf::Lead)
     }

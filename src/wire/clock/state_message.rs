@@ -30,7 +30,7 @@ pub enum ClockMotion {
     Playing,
     /// It is paused by a command.
     Held,
-    /// It should play and waits for subscribers, the network or the recording.
+    /// It waits for subscribers, the network or the recording.
     Waiting,
     /// It is at the exit edge of its range.
     Ended,
@@ -94,7 +94,7 @@ impl ClockStateMessage {
         }
     }
 
-    /// The state of a player that has no messages and follows `lead`: where that clock is at `now`.
+    /// The state of a player that has no messages and follows `lead`: that of the clock at `now`.
     pub(crate) fn of_lead(
         status: &Status,
         lead: Option<Segment>,

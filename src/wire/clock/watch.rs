@@ -1,5 +1,5 @@
-//! [`ClockWatch`]: a subscription to a clock whose messages are handed on in zenoh's thread, each with its sender. For a
-//! player that follows a clock; programs that want the time use a [`ClockSource`](super::follow::ClockSource).
+//! [`ClockWatch`]: a subscription to a clock, for a player that follows it. Each message is passed on in zenoh's thread, with
+//! its sender. Programs that only need the time use a [`ClockSource`](super::follow::ClockSource).
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ use crate::wire::session::Session;
 pub struct ClockTick {
     /// The time.
     pub time: Time<Ros>,
-    /// The publisher; `None` if it does not say who it is.
+    /// The publisher; `None` if the message does not name it.
     pub publisher: Option<Gid>,
 }
 
@@ -47,7 +47,7 @@ pub struct ClockWatch {
 pub struct ClockServer {
     /// The full name of the node.
     pub node: String,
-    /// The topic on which the same node publishes the state of its clock, if it does.
+    /// The topic on which the same node publishes the state of its clock; `None` if it does not publish it.
     pub state_topic: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl Session {
             let time = decode_clock(&sample.payload().to_bytes())?;
             let attachment = sample.attachment().map(|it| it.to_bytes());
             let attached = attachment.and_then(|bytes| read_attachment(&bytes));
-            // One after the other, also from several threads of zenoh.
+            // Several threads of zenoh may call this: one after the other.
             let mut newest = newest.lock().unwrap_or_else(PoisonError::into_inner);
             if !is_overtaken(&mut newest, attached) {
                 let publisher = attached.map(|it| it.sender);
@@ -88,7 +88,7 @@ impl Session {
         self.watch(topic, CLOCK_MESSAGE, clock_qos(), read)
     }
 
-    /// The same for the state of a clock (`~/clock_state` of a player).
+    /// Calls `received` with every state of a clock (`~/clock_state` of a player), likewise.
     pub fn watch_clock_state(
         &self,
         topic: &str,
@@ -135,8 +135,8 @@ impl Session {
     }
 }
 
-/// Whether a later message of the same publisher has arrived already: clocks are sent at several priorities, and a value
-/// from before a jump must not be taken after it.
+/// Whether a later message of the same publisher has arrived already. Clocks are sent at several priorities, and a value
+/// from before a jump must not be used after it.
 fn is_overtaken(newest: &mut Option<Attached>, attached: Option<Attached>) -> bool {
     let Some(attached) = attached else {
         return false;
@@ -157,8 +157,8 @@ impl Graph {
         self.tokens().iter().any(publishes)
     }
 
-    /// The nodes of other sessions that publish a clock on `topic`, sorted by name; that of `publisher` alone, if it is
-    /// among them.
+    /// The nodes of other sessions that publish a clock on `topic`, sorted by name. If `publisher` belongs to one of them,
+    /// only that node.
     pub fn clock_servers(&self, topic: &str, publisher: Option<Gid>) -> Vec<ClockServer> {
         let tokens = self.tokens();
         let of_topic = tokens

@@ -1,7 +1,7 @@
-//! [`Arrival`]: an answer that is queued behind everything that was put before, on the same links.
+//! [`Arrival`]: tells when receivers have everything that was put before.
 //!
-//! Between two sessions, and between two priorities of one, nothing orders what arrives. An answer from the receiver
-//! does: a query goes through the same queues as data of its priority.
+//! Data of two sessions, or of two priorities of one session, may arrive in any order. A query goes through the same
+//! queues as data of its priority, so its answer tells that the data before it has arrived.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use zenoh::query::{ConsolidationMode, QueryTarget};
 /// Matches the admin space of every session that has one, and nothing in it: the answers are empty.
 const IN_EVERY_ADMIN_SPACE: &str = "@/*/*/arrival";
 
-/// Answers from all sessions with an admin space: real `rmw_zenoh` nodes and routers have one.
+/// Answers that are awaited from all sessions with an admin space: real `rmw_zenoh` nodes and routers have one.
 #[derive(Debug)]
 pub(crate) struct Arrival(Receiver<()>);
 

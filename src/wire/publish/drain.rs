@@ -1,12 +1,11 @@
-//! Waiting until everything that was put has left, which zenoh's close does not do.
+//! Waits until everything that was put has left. zenoh's close does not wait for that.
 //!
 //! zenoh 1.10 cancels a link's sending task when the session closes, in the middle of a write if need be, and
-//! undeclarations overtake data. So before anything is closed, two conditions are waited for. First, silence:
-//! the system's buffers of all links stay empty for a while, and at the end no sending task is busy. (The links
-//! of this process's router count, too; clients receive through it, so its receiving tasks count as well.)
-//! Second, every session with an admin space (real `rmw_zenoh` nodes and routers have one) has answered a query
-//! that went behind the data in the same queues. If the system does not report its buffers, only the query is
-//! left.
+//! undeclarations overtake data. So before anything is closed, two conditions must hold. First, silence: the
+//! system's buffers of all links stay empty for a while, and at the end no sending task is busy. (The links of
+//! this process's router count, too; clients receive through it, so its receiving tasks count as well.) Second,
+//! every session with an admin space (real `rmw_zenoh` nodes and routers have one) has answered a query that was
+//! sent after the data in the same queues. If the system does not report its buffers, only the query counts.
 
 use std::thread;
 use std::time::Duration;
@@ -24,7 +23,7 @@ const SILENCE: Duration = Duration::from_millis(40);
 const STARVED: Duration = Duration::from_secs(1);
 /// The timeout of the queries: longer than any wait, because the wait has its own end.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// An acknowledgement may come this late although the receiver is not slow.
+/// An acknowledgement may take this long although the receiver is not slow.
 const DELAYED: Duration = Duration::from_millis(200);
 /// How often the buffers are sampled at first, and after [`OFTEN_FOR`]: a sample takes milliseconds of processor time if
 /// the system's socket table is large, and slow subscribers may need that time.
@@ -32,13 +31,13 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 const LATER_EVERY: Duration = Duration::from_millis(50);
 const OFTEN_FOR: Duration = Duration::from_secs(1);
 
-/// What became of the messages that were put.
+/// The result of the wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Drained {
-    /// They have left.
+    /// All messages have left.
     Whole,
-    /// A subscriber took nothing for the stall timeout, or was stuck and then went.
+    /// A subscriber took nothing for the stall timeout, or left while it was stuck.
     Untaken {
         /// Bytes in the system's buffers; what zenoh has queued before them is not known.
         bytes: u64,
@@ -60,7 +59,7 @@ pub(crate) fn drain(
 ) -> Drained {
     let patience = patience.max(DELAYED);
     let (began, mut buffers, mut silence) = (steady(), SendBuffers::default(), Silence::default());
-    // When the queries were sent or the buffers were last not empty, and the answers.
+    // When the queries were sent or the buffers were last not empty; and the answers.
     let mut asked: Option<(Duration, Vec<Arrival>)> = None;
     loop {
         let router = router.zenoh();
@@ -78,7 +77,7 @@ pub(crate) fn drain(
             if !is_empty {
                 *at = now;
             }
-            // A session that has taken everything and does not answer has the data nevertheless.
+            // A session that does not answer, but has taken everything, has the data.
             if answers.iter().all(Arrival::is_certain) || now.saturating_sub(*at) >= patience {
                 return match buffers.lost() {
                     0 => Drained::Whole,

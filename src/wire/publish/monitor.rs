@@ -66,7 +66,7 @@ pub(crate) struct TopicCounts {
 }
 
 impl TopicCounts {
-    /// The counts of a topic that nothing has been put on.
+    /// The counts of a topic on which nothing has been put.
     pub(crate) fn of(topic: &TopicSpec) -> Self {
         Self {
             qos: topic.offered,

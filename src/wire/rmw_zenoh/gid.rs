@@ -17,7 +17,7 @@ impl Gid {
 }
 
 impl fmt::Display for Gid {
-    /// As `ros2 topic info --verbose` shows it: bytes in hexadecimal, between dots.
+    /// Shows it as `ros2 topic info --verbose` does: bytes in hexadecimal, separated by dots.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, byte) in self.0.iter().enumerate() {
             let dot = if n == 0 { "" } else { "." };
