@@ -153,7 +153,7 @@ def test_a_simulator_is_followed_through_pause_silence_jump_and_speed(demo, foll
         follower.gets_latched(to)
 
     simulator.awaits_a_follower()
-    player.wait_for_log("waiting for the first time on /clock")
+    player.wait_for_log("waiting for the first value of /clock")
     # Playback begins where the clock is.
     jumps(at(500))
     player.wait_for_log("following /clock of /simulator")
@@ -168,7 +168,7 @@ def test_a_simulator_is_followed_through_pause_silence_jump_and_speed(demo, foll
     player.wait_for_log("nothing on /clock for")
     assert follower.has_got_all()
     simulator.runs(at(2000), at(2500), 1)
-    player.wait_for_log("/clock is there again")
+    player.wait_for_log("/clock is received again")
     follower.gets(follower.between(at(2000) + 1, at(2500)))
     # Back, and five times as fast.
     jumps(at(1000))

@@ -69,7 +69,9 @@ pub(crate) fn setup(args: &PlayArgs, output: &OutputArgs) -> Result<Option<Setup
     }
     if !tui::has_usable_terminal() {
         if tui {
-            tracing::warn!("--tui: no terminal to draw on and to read keys from; playing without");
+            tracing::warn!(
+                "--tui: no terminal to draw on and to read keys from; playing without the transport bar"
+            );
         }
         return Ok(None);
     }
@@ -137,7 +139,7 @@ pub(crate) fn watch<O>(
     Setup { args, appearance }: Setup,
 ) -> Result<Ended, Failure> {
     let known = marks.list().unwrap_or_else(|error| {
-        tracing::warn!("there are no marks, and none are kept: {error}");
+        tracing::warn!("marks are neither shown nor saved: {error}");
         Vec::new()
     });
     let name = bag.files().first().map(|file| file.name.last_part());
@@ -317,7 +319,7 @@ fn stand_by(host: &mut dyn Host, screen: &mut Screen, job: Job, jobs: &Jobs) {
             stop.cancel();
         }
     } else if is_asked {
-        tracing::info!("not stopped: there is no shell to let it go on");
+        tracing::info!("not stopped: there is no shell that could continue it");
     }
     loop {
         if tui::may_use_terminal() {

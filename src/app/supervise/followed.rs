@@ -164,7 +164,7 @@ impl Followed {
         if has_rival && !std::mem::replace(&mut seen.warned_of_rival, true) {
             let nodes: Vec<String> = rivals().iter().map(|it| shown(&it.node)).collect();
             tracing::warn!(
-                "several publishers of {}: {}; one of them is followed, the others are ignored while it is there",
+                "several publishers of {}: {}; one of them is followed, the others are ignored while it publishes",
                 shown(self.topic()),
                 nodes.join(", ")
             );
@@ -209,7 +209,7 @@ impl Followed {
             (LeadMotion::Unknown, Said::Nothing)
                 if now.saturating_since(seen.begun) >= PATIENCE =>
             {
-                tracing::info!("waiting for the first time on {topic}: playback is held");
+                tracing::info!("waiting for the first value of {topic}: playback is held");
                 seen.said = Said::Waiting;
             }
             (LeadMotion::Stands | LeadMotion::Moves(_), Said::Nothing | Said::Waiting) => {
@@ -217,7 +217,7 @@ impl Followed {
                 seen.said = Said::Following;
             }
             (LeadMotion::Stands | LeadMotion::Moves(_), Said::Lost) => {
-                tracing::info!("{topic} is there again");
+                tracing::info!("{topic} is received again");
                 seen.said = Said::Following;
             }
             (LeadMotion::Lost, said) if said != Said::Lost => {

@@ -36,9 +36,9 @@ Examples:
 
 /// Plays recorded robot logs (MCAP) to ROS 2 over zenoh and serves their clock.
 ///
-/// Messages go out at the instants of a virtual clock that can be slowed, sped up, reversed, paused,
-/// stepped and sought. ROS 2 nodes on `rmw_zenoh_cpp` see an ordinary node; no ROS is needed here. With
-/// no zenoh router on this machine, play becomes one.
+/// Messages are sent at the times of a clock that can be slowed down, sped up, reversed, paused,
+/// stepped and sought. ROS 2 nodes on `rmw_zenoh_cpp` see an ordinary node. No ROS installation is
+/// needed. If no zenoh router runs on this machine, play becomes one.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "play", bin_name = "play", version, args_conflicts_with_subcommands = true, after_long_help = after_help())]
 #[command(disable_help_subcommand = true, max_term_width = 100)]
@@ -197,7 +197,7 @@ pub struct PlayArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Time")]
 pub struct TimeArgs {
-    /// Rate, 0.001 to 1000; negative: backwards; `max`: unpaced
+    /// Rate, 0.001 to 1000; negative: backwards; `max`: no limit
     #[arg(short, long, value_name = "R", default_value = "1", allow_hyphen_values = true, value_parser = parse_pace)]
     pub rate: Pace,
     /// Start paused

@@ -13,7 +13,7 @@ use crate::time::Duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Clock")]
 pub struct FollowArgs {
-    /// Play by another node's clock on this topic [bare: /clock]
+    /// Follow another node's clock on this topic [without a value: /clock]
     #[arg(long, value_name = "TOPIC", conflicts_with_all = [
         "clock", "clock_topics", "clock_topics_all", "clock_start", "clock_state", "strict_clock",
         "rate", "start_paused", "delay", "is_loop", "loop_range", "skip_empty",
@@ -71,6 +71,6 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
     if span > Duration::ZERO {
         Ok(span)
     } else {
-        Err("the time-out must be longer than zero".to_owned())
+        Err("the timeout must be longer than zero".to_owned())
     }
 }

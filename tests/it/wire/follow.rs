@@ -134,7 +134,7 @@ fn playback_follows_a_clock_through_silence_jumps_and_its_end() {
     let mut hear = hearing(child.child());
     hear("router on");
     let node = Node::new(&endpoint);
-    hear("waiting for the first time on /clock");
+    hear("waiting for the first value of /clock");
     let clock = node.clock();
     // Before the recording.
     show(&clock, Time::from_nanos(START - 1_000_000_000));
@@ -146,7 +146,7 @@ fn playback_follows_a_clock_through_silence_jumps_and_its_end() {
     node.gets(4..=20);
     hear("nothing on /clock for");
     show(&clock, at(70));
-    hear("/clock is there again");
+    hear("/clock is received again");
     node.gets(21..=70);
     // Back: a jump, with the last message before it sent again for latched topics only.
     show(&clock, at(10));

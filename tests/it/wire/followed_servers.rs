@@ -193,7 +193,7 @@ fn is_followed_through_everything(flags: &[&str]) {
     drop(server);
     hear("nothing on /clock for");
     let server = Server::start(&endpoint, "1003", flags);
-    hear("/clock is there again");
+    hear("/clock is received again");
     observer.gets([300].into_iter());
     observer.gets_nothing_while_it_stands(time_of(300));
 
@@ -255,7 +255,7 @@ fn a_server_that_was_the_router_is_killed_and_another_one_is_followed() {
     observer.assert_nothing_was_ahead();
     hear("connection to the zenoh router lost");
     let server = Server::start(&endpoint, "1003", &listen);
-    hear("/clock is there again");
+    hear("/clock is received again");
     server.does(&["resume"]);
     while observer.message() < 300 {}
     // The observer may have been without a link when the first times were sent.

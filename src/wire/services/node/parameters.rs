@@ -276,7 +276,7 @@ impl Parameters {
         match source {
             Source::Fixed(fixed) if fixed == value => Ok(None),
             Source::Fixed(_) => Err(format!(
-                "{name} stays as it is: a player makes time, and follows no /clock"
+                "{name} cannot be changed: a player serves the time, and does not follow /clock"
             )),
             Source::Live(live) => match refusal {
                 Some(refusal) => Err(format!("parameter '{name}' cannot be set: {refusal}")),
