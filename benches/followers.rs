@@ -1,10 +1,10 @@
-//! How far apart two players are that follow one clock, and how far behind it: a clock server and two players with
-//! `--follow`, each a process, on one router.
+//! How far apart two players are that follow one clock, and how far they are behind it. The clock server and the two
+//! players with `--follow` are processes of their own, on one router.
 //!
-//! `cargo bench --bench followers [-- SECONDS]`. Both players play 1,000 messages a second of wall time, of which the
-//! n-th ones of both have the same log time. This process is the router and the subscriber. It prints the distance in time
-//! between the arrivals of such two messages, and how much later than the clock passed their time they arrived. When
-//! it passed is computed from the tick that arrived with the least delay.
+//! `cargo bench --bench followers [-- SECONDS]`. Both players play 1,000 messages a second of wall time. The n-th
+//! messages of both have the same log time. This process is the router and the subscriber. It prints the time between the
+//! arrivals of two such messages, and the time from the instant at which the clock passed their log time to their arrival.
+//! That instant is computed from the tick that arrived with the least delay.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
@@ -27,7 +27,7 @@ use zenoh::pubsub::Subscriber;
 const PLAY: &str = env!("CARGO_BIN_EXE_play");
 /// Messages a second of wall time, of each player.
 const HZ: u64 = 1_000;
-/// When the recording begins, in seconds, and when the clock does.
+/// The first time of the recording and of the clock, in seconds.
 const START: i64 = 1_700_000_000;
 const CLOCK_START: &str = "1699999999";
 const FOLLOWERS: [&str; 2] = ["a", "b"];
@@ -237,13 +237,13 @@ impl Turn {
 }
 
 impl Arrived {
-    /// The distance between equal messages, in nanoseconds.
+    /// The time between the arrivals of messages of the same number, in nanoseconds.
     fn apart(&self) -> Vec<i64> {
         let [a, b] = &self.messages;
         a.iter().zip(b).map(|(a, b)| nanos(*a, *b).abs()).collect()
     }
 
-    /// How much later than the clock passed their time messages arrived, in nanoseconds.
+    /// How long after the clock passed their time the messages arrived, in nanoseconds.
     fn behind(&self) -> Result<Vec<i64>> {
         let &(first, _) = self.clock.first().context("no clock")?;
         let rate = i64::try_from(self.rate)?;

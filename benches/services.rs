@@ -2,8 +2,8 @@
 //! the player 1,000 times a second in every other second, and not at all in between.
 //!
 //! `cargo bench --bench services [-- SECONDS]`. One process: the player with its router, and eight clients, each with a
-//! session of its own. The seconds alternate within one run, so that what the machine does by itself falls on both kinds
-//! alike. Prints the lateness of messages in the seconds with calls and in those without, the ratio, and the time from a
+//! session of its own. The seconds alternate within one run, so that other work of the machine affects both kinds alike.
+//! Prints the lateness of messages in the seconds with calls and in those without, the ratio, and the time from a
 //! call to its response.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]

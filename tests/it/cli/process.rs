@@ -813,7 +813,7 @@ fn a_pipe_in_a_directory_is_reported_as_damage_without_waiting() {
 }
 
 /// Chunks that overlap and do not fit into the read-ahead are kept in a temporary file. Without one they are played all
-/// the same, and the reason is told once.
+/// the same, and the reason is reported once.
 #[test]
 fn without_room_for_a_temporary_file_overlapping_chunks_play_all_the_same() {
     let chunk = |i: u8| {

@@ -108,7 +108,7 @@ fn playback_goes_on_by_itself_at_the_instant_that_was_set() {
     let (seen, wait) = settle(&mut machine, wall(50));
     assert_eq!(seen, ["gen 0 rolls 1000 ×1", "msg 1000"]);
     assert_eq!(wait, Wait::Until(wall(450)));
-    // Only once.
+    // It starts only once.
     machine.apply(Command::Pause, wall(60));
     assert_eq!(settle(&mut machine, wall(60)).1, Wait::ForCommand);
 }
@@ -132,7 +132,7 @@ fn what_plays_pauses_or_steps_replaces_a_start_that_was_set() {
         settle(&mut machine, wall(100));
         assert_eq!(machine.state(), state, "{command:?}");
     }
-    // A jump does not: it is for where playback goes on.
+    // A jump does not replace it: playback starts at the new position.
     let mut machine = paused();
     machine.apply(Command::PlayAt(wall(50)), wall(0));
     machine.apply(Command::Seek(ros(1500)), wall(10));
@@ -295,7 +295,7 @@ fn steps_ignore_the_delay_and_the_wait_for_subscribers_but_not_a_lost_path() {
         let status = machine.status();
         assert_eq!(settle(&mut machine, wall(1)).0, [""; 0], "{step:?}");
         assert_eq!((machine.status(), status.sent), (status, 1));
-        // Nor is it sent once the path is open again.
+        // The message is not sent either when the path is open again.
         machine.gates().open(Gate::Path);
         assert_eq!(settle(&mut machine, wall(2)).0, [""; 0], "{step:?}");
         machine.apply(Command::Step(1), wall(3));

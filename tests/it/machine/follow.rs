@@ -23,7 +23,7 @@ fn following() -> Options {
     }
 }
 
-/// A clock of which only this value is known, in milliseconds; `generation` counts its jumps.
+/// A clock with only this value known, in milliseconds; `generation` counts its jumps.
 fn shows(generation: u64, ms: i64) -> Segment {
     let all = TimeRange::between(Time::MIN, Time::MAX);
     let mut lead = Segment::new(all, Speed::NORMAL, AtEnd::Hold);
@@ -33,7 +33,7 @@ fn shows(generation: u64, ms: i64) -> Segment {
     lead
 }
 
-/// The same, but it is known to move on from there at this speed since `since`.
+/// The same, but since `since` it has moved on at this speed.
 fn moves(generation: u64, ms: i64, speed: f64, since: i64) -> Segment {
     let speed = Speed::from_f64(speed).unwrap();
     let lead = shows(generation, ms).with_speed(speed, wall(since));
@@ -49,7 +49,7 @@ fn messages_are_sent_as_soon_as_the_clock_shows_their_time() {
             (10, Act::Lead(shows(0, 1000))),
             (20, Act::Lead(shows(0, 1099))),
             (30, Act::Lead(shows(0, 1250))),
-            // The same again, and an earlier one that is no jump.
+            // The same value again, and an earlier one that is no jump.
             (40, Act::Lead(shows(0, 1250))),
             (50, Act::Lead(shows(0, 1240))),
             (60, Act::Lead(shows(0, 1999))),
@@ -200,7 +200,7 @@ fn what_was_paused_before_it_followed_the_clock_joins_it_when_played() {
         messages(&[1000, 1100, 1200, 1900]),
         &[
             (0, Act::Lead(moves(0, 1000, 1.0, 0))),
-            // Pauses at 1100, but not if the clock is followed.
+            // It pauses at 1100, but not while it follows a clock.
             (10, Act::Do(Command::PlayUntil(ros(1100)))),
             (20, Act::Do(Command::Step(1))),
             (50, Act::Do(Command::SetPace(Pace::Follow))),
@@ -336,7 +336,7 @@ fn a_refusal_names_the_clock() {
 fn the_end_is_reached_when_the_clock_passes_it_and_a_jump_back_leaves_it() {
     let options = Options {
         when_done: WhenDone::Stay,
-        // A loop is the business of the clock.
+        // Only the clock can loop.
         played: PlayedRange::new(quiet().recording, AtEnd::Loop),
         ..following()
     };

@@ -33,7 +33,7 @@ fn extrapolating() -> FollowOptions {
     }
 }
 
-/// What is heard of a server.
+/// What is received from a server.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Heard {
     /// The clock shows these milliseconds.
@@ -48,7 +48,7 @@ struct Follower {
     clock: FollowedClock,
     machine: Machine,
     lead: Option<Segment>,
-    /// All times that were heard.
+    /// All times that were received.
     heard: BTreeSet<i64>,
     is_strict: bool,
     now: i64,
@@ -85,7 +85,7 @@ impl Follower {
         }
     }
 
-    /// Hears something of server A at a time; until then the machine does what is due.
+    /// Receives something from server A at a time; until then the machine does what is due.
     fn hear(&mut self, at: i64, heard: Heard) {
         self.hear_from(A, at, heard);
     }
@@ -245,7 +245,7 @@ fn a_server_that_is_killed_holds_playback_and_another_one_starts_it_again() {
 /// Servers of one node share the topic of the state, so that the state of the second one comes while the first one counts.
 #[test]
 fn a_server_that_was_restarted_is_followed_from_its_first_state_on() {
-    // The first server is lost by then, or it is not.
+    // In one case the first server is lost by then, in the other it is not.
     for (restart, ticks) in [(3000, 100), (600, 100)] {
         let mut player = Follower::new(strict());
         player.hear(0, Status(1000, 1.0, 10));
@@ -336,7 +336,7 @@ fn the_state_of_the_server_tells_jumps_and_directions_exactly() {
         player.hear(at, Tick(shown));
     }
     assert_eq!(player.take_sent(), between(1000, 1075));
-    // Ahead: the tick is sent before the state; what is jumped over is not sent.
+    // Ahead: the tick is sent before the state. The messages in between are not sent.
     player.hear(80, Tick(3000));
     assert_eq!(player.take_sent(), [0; 0]);
     player.hear(83, Status(3003, 1.0, 41));
@@ -446,7 +446,7 @@ fn without_a_state_time_goes_on_between_ticks_until_the_next_one_is_due() {
     assert_eq!(player.take_sent(), [0; 0]);
     player.wait_until(90);
     assert_eq!(player.take_sent(), [1090]);
-    // The tick of 100 does not come: time stands at what it would have shown.
+    // The tick of 100 does not come: time stands at the value of that tick.
     player.wait_until(500);
     assert_eq!(player.take_sent(), [0; 0]);
     player.hear(500, Tick(1120));
@@ -496,7 +496,7 @@ fn steps() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever arrives, and whenever: the position is one that was heard, and no message is ahead of it.
+    /// Whatever arrives, and whenever: the position is a time that was received, and no message is ahead of it.
     #[test]
     fn no_message_is_ahead_of_what_was_heard(
         times in prop::collection::btree_set(0..20_000_i64, 1..40),

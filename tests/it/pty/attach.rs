@@ -38,7 +38,7 @@ impl Player {
         play(&["attach", "--connect", &self.endpoint]).run()
     }
 
-    /// What the player says of itself.
+    /// The player's status.
     fn status(&self) -> serde_json::Value {
         let done = ctl(&self.endpoint, &["status"]);
         assert_eq!(done.code, 0, "{}", done.error);

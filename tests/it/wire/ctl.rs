@@ -141,7 +141,7 @@ fn watch(driven: &Driven, node: Option<&str>) -> (Child, impl FnMut() -> String 
 
 #[test]
 fn a_watched_player_is_followed_to_its_end() {
-    // With the state of its clock, which tells the end, and without.
+    // With `--clock-state`, whose last state tells the end, and without.
     for (args, is_stopped) in [
         (&["--clock", "--clock-state"][..], true),
         (&[], true),
@@ -327,7 +327,7 @@ fn a_wait_for_the_end_ends_with_the_player() {
     let end = driven.ctl(&["wait-until", "100%"]);
     assert_eq!(end.code, 0, "{}", end.error);
     assert_eq!(end.result["success"], true);
-    // In a loop, a time may be passed between two looks.
+    // In a loop, a time may be passed between two requests.
     let driven = Driven::new(&["--rate", "100", "--loop"]);
     driven.done(&["wait-until", "-1ms"]);
 }

@@ -220,7 +220,7 @@ pub(super) fn clock(sample: &Sample) -> i64 {
     time.unwrap().as_nanos()
 }
 
-/// Two processes: one serves the clock, the other one follows it. What the follower sent had been shown before.
+/// One process serves the clock, another one follows it. The clock had shown the time of each message before it was sent.
 #[test]
 fn a_player_follows_another_player() {
     for more in [&[][..], &["--clock-state"]] {
@@ -275,7 +275,7 @@ fn a_player_follows_another_player() {
                     laps += usize::from(number < last);
                     last = number;
                     let time = START + i64::from(number) * STEP;
-                    // The last messages of a lap may leave when the first tick of the next one is on its way.
+                    // The last messages of a lap may be sent while the first tick of the next lap is under way.
                     let is_last_of_lap =
                         time > START + 1_800_000_000 && shown < START + 100_000_000;
                     assert!(time <= shown || is_last_of_lap, "{number} at {shown}");
@@ -286,7 +286,7 @@ fn a_player_follows_another_player() {
     }
 }
 
-/// The clock alone moves a follower: whoever asks for something else is told whose clock that is.
+/// Only the clock moves a follower: a refusal names the node of the clock.
 #[test]
 fn a_follower_refuses_to_be_driven_and_names_its_clock() {
     let (endpoint, recording) = (free_endpoint(), recording());
@@ -363,7 +363,7 @@ fn a_follower_refuses_to_be_driven_and_names_its_clock() {
         assert!(set.results[0].reason.ends_with(why), "{set:?}");
     }
 
-    // It has not been moved, and still follows.
+    // Its position has not changed, and it still follows.
     assert!(node.messages.is_empty());
     show(&clock, at(12));
     node.gets(10..=12);

@@ -1,4 +1,4 @@
-//! `play --follow` beside real clock servers that are paused, killed, restarted, sought, fast and reversed: what it sends is
+//! `play --follow` beside real clock servers that are paused, killed, restarted, sought, fast and reversed: its messages are
 //! never ahead of the clock.
 
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use crate::support::network::{
 use crate::wire::ctl::ctl;
 use crate::wire::follow::{MESSAGES, Node, START, STEP, Started, clock, recording, source_time};
 
-/// How many messages of the clock are awaited before it is said that nothing else comes.
+/// After this many messages of the clock without any other message, the test takes it that none comes.
 const A_WHILE: usize = 20;
 
 fn time_of(number: u32) -> i64 {
@@ -66,7 +66,7 @@ struct Observer {
     node: Node,
     clocks: Receiver<Sample>,
     _clock: Subscriber<()>,
-    /// What has come so far: when it was sent, and the clock, or the number of a message and whether time ran backwards.
+    /// What was received so far: when it was sent, and the clock, or the number of a message and whether time ran backwards.
     seen: Vec<(i64, Seen)>,
     is_reverse: bool,
 }
@@ -125,7 +125,7 @@ impl Observer {
         time
     }
 
-    /// The clock goes on standing, and no message comes.
+    /// The clock still stands, and no message comes.
     #[track_caller]
     fn gets_nothing_while_it_stands(&mut self, time: i64) {
         while self.tick() != time {}
@@ -135,7 +135,7 @@ impl Observer {
         assert!(self.node.messages.is_empty());
     }
 
-    /// Each message was sent after a clock that had reached its time.
+    /// Each message was sent after a value of the clock that had reached its time.
     #[track_caller]
     fn assert_nothing_was_ahead(&mut self) {
         for sample in self.clocks.try_iter() {
@@ -169,7 +169,7 @@ fn follow(recording: &Files, endpoint: &str) -> Started {
     Started::new(start_player_of(&recording.paths[0], &args))
 }
 
-/// Jumps are made while the server is paused, so that no message of before can be under way.
+/// Jumps are made while the server is paused, so that no earlier message can be under way.
 fn is_followed_through_everything(flags: &[&str]) {
     let (_router, _events, endpoint) = router(|_| ());
     let recording = recording();

@@ -47,7 +47,7 @@ fn steps_that_wait_hold_up_neither_a_pause_nor_other_calls() {
     let services = session.serve_player(&transport, served).unwrap();
     let (caller, _) = open(&options(&[], &[endpoint]));
     std::thread::scope(|scope| {
-        // More than the player may be asked to carry out at a time.
+        // More commands than the services give to the player at a time.
         let clients: Vec<_> = (0..40).map(|_| client(&caller)).collect();
         let steps: Vec<_> = clients
             .into_iter()
@@ -75,7 +75,7 @@ fn steps_that_wait_hold_up_neither_a_pause_nor_other_calls() {
     running.join().unwrap();
 }
 
-/// Others take a range that does not loop for the range that is played as a whole.
+/// Clients take a range that does not loop for the whole range that is played.
 #[test]
 fn nobody_sees_the_range_of_a_loop_without_the_loop() {
     let (session, _events, endpoint) = router(|_| {});
