@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::ctl::{ReachArgs, parse_node};
+use super::ctl::ReachArgs;
+use super::names::parse_node;
 use super::when::parse_span;
 use crate::time::Duration;
 

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
+use super::names::parse_node;
 use super::values::parse_pace;
 use super::when::{Unreadable, When, WhenRange, parse_span};
 use crate::player::Pace;
@@ -42,22 +43,6 @@ pub struct ReachArgs {
     /// Zenoh configuration file, instead of the built-in one
     #[arg(long, value_name = "FILE", global = true, hide_short_help = true)]
     pub zenoh_config: Option<PathBuf>,
-}
-
-/// The name of a node, with its namespace if it has one.
-pub(super) fn parse_node(text: &str) -> Result<String, String> {
-    let is_part = |part: &str| {
-        let is_word = part
-            .chars()
-            .all(|it| it.is_ascii_alphanumeric() || it == '_');
-        is_word && part.starts_with(|first: char| !first.is_ascii_digit())
-    };
-    let parts = text.strip_prefix('/').unwrap_or(text);
-    if parts.split('/').all(is_part) {
-        Ok(text.to_owned())
-    } else {
-        Err("this is not the name of a ROS node".to_owned())
-    }
 }
 
 /// What `play ctl` tells a player.

@@ -4,6 +4,7 @@
 
 use clap::Args;
 
+use super::names::parse_topic;
 use super::values::Wire;
 use super::when::{Unreadable, parse_span};
 use crate::player::FollowOptions;
@@ -14,7 +15,7 @@ use crate::time::Duration;
 #[command(next_help_heading = "Clock")]
 pub struct FollowArgs {
     /// Follow another node's clock on this topic [without a value: /clock]
-    #[arg(long, value_name = "TOPIC", conflicts_with_all = [
+    #[arg(long, value_name = "TOPIC", value_parser = parse_topic, conflicts_with_all = [
         "clock", "clock_topics", "clock_topics_all", "clock_start", "clock_state", "strict_clock",
         "rate", "start_paused", "delay", "is_loop", "loop_range", "skip_empty",
     ])]
@@ -29,6 +30,7 @@ pub struct FollowArgs {
     #[arg(
         long,
         value_name = "TOPIC",
+        value_parser = parse_topic,
         requires = "follow",
         hide_short_help = true
     )]

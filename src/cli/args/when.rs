@@ -20,6 +20,8 @@ fn unreadable(text: &str, wanted: &'static str) -> Unreadable {
     }
 }
 
+/// Nanoseconds in 64 bits.
+const WITHIN: &str = "a time between the years 1678 and 2261, as ROS has it";
 const A_TIME: &str = "a time: write nanoseconds, seconds, RFC 3339 (2026-01-31T12:00:00Z; without Z local time), \
                       +10s from the start, -5s from the end, or 50%";
 const A_SPAN: &str = "a span of time: write seconds (1.5), or with a unit (500ms, 2m, 1h30m)";
@@ -83,19 +85,20 @@ impl FromStr for When {
             };
             return nanos
                 .map(|nanos| Self::At(Time::from_nanos(nanos)))
-                .ok_or_else(refuse);
+                .ok_or_else(|| unreadable(text, WITHIN));
         }
         if let Ok(stamp) = text.parse::<jiff::Timestamp>() {
             return i64::try_from(stamp.as_nanosecond())
                 .map(|nanos| Self::At(Time::from_nanos(nanos)))
-                .map_err(|_| refuse());
+                .map_err(|_| unreadable(text, WITHIN));
         }
         if let Ok(local) = text.parse::<jiff::civil::DateTime>() {
             let stamp = local
                 .to_zoned(jiff::tz::TimeZone::system())
                 .map_err(|_| refuse())?
                 .timestamp();
-            let nanos = i64::try_from(stamp.as_nanosecond()).map_err(|_| refuse())?;
+            let nanos =
+                i64::try_from(stamp.as_nanosecond()).map_err(|_| unreadable(text, WITHIN))?;
             return Ok(Self::At(Time::from_nanos(nanos)));
         }
         decimal_seconds(text)
@@ -230,6 +233,14 @@ mod tests {
         ];
         for (text, when) in cases {
             assert_eq!(text.parse::<When>().ok(), when, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_ros_does_not_have_is_refused_as_such() {
+        for text in ["99999999999", "2300-01-01T00:00:00Z", "1600-01-01T00:00:00"] {
+            let error = text.parse::<When>().unwrap_err().to_string();
+            assert!(error.contains("the years 1678 and 2261"), "{error}");
         }
     }
 

@@ -408,6 +408,7 @@ fn what_contradicts_following_is_a_usage_error() {
         &["--follow-to-end"],
         &["--follow", "--follow-timeout", "0"],
         &["--follow=/a//b"],
+        &["--follow", "--follow-state=//x"],
     ] {
         let child = start_player(&[flags, &["--no-tui"]].concat());
         let done = child.wait_with_output().unwrap();
