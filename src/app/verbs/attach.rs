@@ -1,18 +1,19 @@
 //! `play attach`: the transport bar on a player elsewhere. Leaving it does not stop the player.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::io;
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use bagplay::cli::{AttachArgs, Exit, OutputArgs};
+use bagplay::cli::{AttachArgs, Exit, OutputArgs, plural};
 use bagplay::marks::Mark;
 use bagplay::player::LeadMotion;
 use bagplay::tui::{Event, EventSink, Followed, Lookup, Subscribers, has_usable_terminal};
 use bagplay::untrusted::Foreign;
 use bagplay::wire::{Attached, CallError, News, PlayerClient, RequestError};
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, RecvError, TryRecvError, bounded};
 
 use super::find_player::{find, join};
 use crate::app::bar::attached_run::{AttachedRun, End};
@@ -100,20 +101,12 @@ fn start<'scope>(
 ) -> anyhow::Result<Lookup> {
     let (lookup, requests) = bounded(WAITING);
     spawn(scope, "attach-commands", move || {
-        attached.pass_on_commands(until, |error| {
-            let reason = error.to_string();
-            let reason = Foreign::text(&reason);
-            if matches!(error, RequestError::Call(CallError::NoAnswer(_))) {
-                tracing::warn!("not answered: {reason}; {node} may still do it");
-            } else {
-                tracing::warn!("not done: {reason}");
-            }
-        });
+        pass_on_commands(attached, until, node);
     })?;
     spawn(scope, "attach-marks", move || {
         while let Ok(change) = crossbeam_channel::select! {
             recv(mark_changes) -> change => change,
-            recv(until) -> _ => return,
+            recv(until) -> _ => mark_changes.try_recv().map_err(|_| RecvError),
         } {
             change_marks(attached, change);
         }
@@ -140,9 +133,32 @@ fn spawn<'scope>(
     thread.spawn_scoped(scope, run).map(drop)
 }
 
+fn pass_on_commands(attached: &Attached<'_>, until: &Receiver<Infallible>, node: &str) {
+    let dropped = Cell::new(0);
+    attached.pass_on_commands(until, |error| {
+        let is_left = until.try_recv() == Err(TryRecvError::Disconnected);
+        let reason = error.to_string();
+        let reason = Foreign::text(&reason);
+        match error {
+            RequestError::Silent | RequestError::TooLate if is_left => {
+                dropped.set(dropped.get() + 1);
+            }
+            RequestError::Call(CallError::NoAnswer(_)) => {
+                tracing::warn!("not answered: {reason}; {node} may still do it");
+            }
+            _ => tracing::warn!("not done: {reason}"),
+        }
+    });
+    if dropped.get() > 0 {
+        let dropped = plural(dropped.get(), "command");
+        tracing::warn!("{node} did not get the last {dropped}");
+    }
+}
+
 fn change_marks(attached: &Attached<'_>, change: MarkChange) {
     let client = attached.client();
     let done = match change {
+        _ if !attached.answers() => Err(RequestError::Silent),
         MarkChange::Add(Mark { time, name }) => client.add_mark(attached.clock_time(time), &name),
         MarkChange::Remove(time) => client.remove_mark(attached.clock_time(time)),
     };

@@ -1,5 +1,7 @@
 //! The network: real sessions on loopback.
 
+#[cfg(feature = "cli")]
+pub(crate) mod attached;
 pub(crate) mod clock;
 #[cfg(feature = "cli")]
 pub(crate) mod clock_server;

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::caller::{CallError, Caller};
+use super::caller::Caller;
+use super::request_error::RequestError;
 use crate::ros::dds_type;
 use crate::time::{Ros, Time};
 use crate::wire::error::WireError;
+use crate::wire::net::now::steady;
 use crate::wire::rmw_zenoh::graph::Graph;
 use crate::wire::rmw_zenoh::token::EntityKind;
 use crate::wire::services::messages::bagplay::{
@@ -22,6 +24,9 @@ use crate::wire::services::messages::rosbag2::{
 };
 use crate::wire::services::messages::service::{Empty, Service, Stamp};
 use crate::wire::session::Session;
+
+/// How often the graph is looked at while a player may have left.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A player on the ROS graph.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -79,35 +84,14 @@ impl Graph {
     }
 }
 
-/// Why a request was not carried out.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RequestError {
-    /// The player has no such service: it is another program, or an older one.
-    #[error("{node} has no service {service}")]
-    NotOffered {
-        /// The player's node.
-        node: String,
-        /// The last part of the service's name.
-        service: &'static str,
-    },
-    /// The player refused the request.
-    #[error("{0}")]
-    Refused(String),
-    /// The call failed.
-    #[error(transparent)]
-    Call(#[from] CallError),
-    /// The client could not be declared.
-    #[error(transparent)]
-    Wire(#[from] WireError),
-}
-
 /// Drives one player. Each call waits for its response.
 #[derive(Debug)]
 pub struct PlayerClient<'a> {
     session: &'a Session,
     player: FoundPlayer,
     timeout: Duration,
+    /// The instant at which every call ends, if it is set.
+    end: Mutex<Option<Instant>>,
     /// The clients of the services that have been called, by hash of the type and name.
     callers: Mutex<HashMap<(String, &'static str), Arc<Caller>>>,
 }
@@ -119,6 +103,7 @@ impl<'a> PlayerClient<'a> {
             session,
             player,
             timeout,
+            end: Mutex::default(),
             callers: Mutex::default(),
         }
     }
@@ -248,6 +233,51 @@ impl<'a> PlayerClient<'a> {
         self.session.has_path()
     }
 
+    /// Whether a call failed because the player has left the network, to which there is a connection. What a lost
+    /// connection had announced can be gone before the loss is known, so this looks for `patience`, and a player that is
+    /// back meanwhile has not left.
+    pub fn has_left(&self, error: &RequestError, patience: Duration) -> bool {
+        if !error.is_gone() {
+            return false;
+        }
+        let deadline = steady() + patience;
+        loop {
+            if !self.has_path() || self.is_present() {
+                return false;
+            }
+            let left = deadline.saturating_duration_since(steady());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::park_timeout(left.min(LOOK_EVERY));
+        }
+    }
+
+    /// Whether the player is on the ROS graph.
+    fn is_present(&self) -> bool {
+        let players = self.session.graph().players();
+        players.contains(&self.player)
+    }
+
+    /// From now on every call ends at this instant; `None`: each one after the timeout of the client.
+    pub(super) fn end_at(&self, end: Option<Instant>) {
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = end;
+    }
+
+    /// How long to wait for a response now.
+    fn patience(&self) -> Result<Duration, RequestError> {
+        let end = *self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(end) = end else {
+            return Ok(self.timeout);
+        };
+        let left = end.saturating_duration_since(steady());
+        if left.is_zero() {
+            Err(RequestError::TooLate)
+        } else {
+            Ok(left.min(self.timeout))
+        }
+    }
+
     /// Whether the player has the services of `bagplay_interfaces`.
     pub fn is_ours(&self) -> bool {
         self.hash::<GetStatus>("get_status").is_some()
@@ -277,7 +307,7 @@ impl<'a> PlayerClient<'a> {
                 service,
             })?;
         let caller = self.caller::<S>(service, hash)?;
-        Ok(caller.call::<S>(request, self.timeout)?)
+        Ok(caller.call::<S>(request, self.patience()?)?)
     }
 
     /// The same, in a form that the player is known to have.
@@ -287,7 +317,7 @@ impl<'a> PlayerClient<'a> {
         request: &S::Request,
     ) -> Result<S::Response, RequestError> {
         let caller = self.caller::<S>(service, S::HASH.to_owned())?;
-        Ok(caller.call::<S>(request, self.timeout)?)
+        Ok(caller.call::<S>(request, self.patience()?)?)
     }
 
     fn caller<S: Service>(
