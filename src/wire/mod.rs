@@ -42,6 +42,7 @@ pub use services::client::attached::Attached;
 pub use services::client::caller::{CallError, ServiceClient};
 pub use services::client::observe::News;
 pub use services::client::player::{FoundPlayer, PlayerClient};
+pub use services::client::player_view::PlayerView;
 pub use services::client::remote_recording::{RemoteRecording, RemoteTopic};
 pub use services::client::request_error::RequestError;
 pub use services::node::feed::{LogLine, NodeFeed, PlayedFile, Severity, SplitWatch};

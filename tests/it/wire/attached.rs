@@ -1,15 +1,15 @@
-//! [`Attached`] on players that are processes: what becomes of commands, also if nobody answers.
+//! [`Attached`] on players that are processes: what becomes of commands, also if nobody answers, and of players that leave.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
 use std::time::Duration as StdDuration;
 
 use bagplay::player::{Command, Outcome, PendingAnswer, Refusal};
-use bagplay::wire::{Attached, RequestError};
+use bagplay::wire::{Attached, CallError, PlayerClient, RequestError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::timeline::{Played, client};
-use crate::support::network::signal;
+use crate::support::network::{hearing, signal, start_player};
 use crate::support::patience::until;
 
 /// How long the clients here wait for an answer.
@@ -96,4 +96,33 @@ fn while_a_player_is_silent_commands_are_refused_and_later_they_are_not() {
     });
     let failed = failed.into_inner().unwrap();
     assert!(failed.len() == 60 && failed.iter().all(|is_silent| *is_silent));
+}
+
+#[test]
+fn a_player_has_left_only_if_there_is_a_connection_and_it_does_not_come_back() {
+    let gone = RequestError::Call(CallError::NoServer);
+    let soon = StdDuration::from_millis(100);
+    let router = Played::new(&["--start-paused", "--node-name", "other"]);
+    let other = router.client();
+    let network = ["--no-tui", "--start-paused", "--connect", &router.endpoint];
+    let mut player = start_player(&network);
+    hearing(&mut player)("connected to");
+    let mut found = Vec::new();
+    until("two players", || {
+        found = router.session.players();
+        found.len() == 2
+    });
+    let second = found.into_iter().find(|it| it.node == "/rosbag2_player");
+    let second = PlayerClient::new(&router.session, second.unwrap(), TIMEOUT);
+    assert!(!second.has_left(&gone, soon));
+    player.kill().unwrap();
+    player.wait().unwrap();
+    until("its end", || second.has_left(&gone, soon));
+    assert!(!second.has_left(&RequestError::Silent, soon));
+    // What the router had announced may be gone before the loss of the connection is known.
+    signal(&router.player, "-KILL");
+    until("the loss", || {
+        assert!(!other.has_left(&gone, PlayerClient::LOSS_IS_KNOWN * 10));
+        !router.session.has_path()
+    });
 }

@@ -8,6 +8,8 @@ pub(crate) mod clock_server;
 pub(crate) mod closed_links;
 #[cfg(feature = "cli")]
 pub(crate) mod ctl;
+#[cfg(feature = "cli")]
+pub(crate) mod ctl_wait_until;
 pub(crate) mod drain;
 #[cfg(feature = "cli")]
 pub(crate) mod follow;

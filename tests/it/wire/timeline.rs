@@ -25,6 +25,7 @@ const TIMEOUT: StdDuration = StdDuration::from_secs(20);
 pub(crate) struct Played {
     pub(crate) player: Child,
     pub(crate) session: Session,
+    pub(crate) endpoint: String,
     bag: PathBuf,
     _folder: tempfile::TempDir,
 }
@@ -41,7 +42,8 @@ impl Played {
         hearing(&mut player)("router on");
         Self {
             player,
-            session: open(&options(&[], &[endpoint])).0,
+            session: open(&options(&[], std::slice::from_ref(&endpoint))).0,
+            endpoint,
             bag,
             _folder: folder,
         }

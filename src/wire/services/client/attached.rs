@@ -38,7 +38,7 @@ impl<'a> Attached<'a> {
         let shift = timeline.clock_shift.span().unwrap_or(Duration::ZERO);
         let player = Player::new();
         let now = player.transport().now();
-        let first = told(&status, shift, now, None).ok_or_else(unreadable)?;
+        let first = told(&status, shift, now, None).ok_or_else(RequestError::unreadable)?;
         let recording = RemoteRecording::new(timeline, shift, first.recording);
         let attached = Self {
             elsewhere: player.elsewhere(recording.topics.len(), first.status),
@@ -178,8 +178,4 @@ impl<'a> Attached<'a> {
     pub(super) fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-pub(super) fn unreadable() -> RequestError {
-    RequestError::Refused("the player tells a state that this program does not know".to_owned())
 }

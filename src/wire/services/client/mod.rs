@@ -6,6 +6,7 @@ pub(crate) mod caller;
 pub(crate) mod observe;
 pub(crate) mod pass_on;
 pub(crate) mod player;
+pub(crate) mod player_view;
 pub(crate) mod remote_recording;
 pub(crate) mod request_error;
 pub(crate) mod timeline;

@@ -7,7 +7,8 @@ use std::time::Duration as StdDuration;
 use crossbeam_channel::Receiver;
 use crossbeam_channel::RecvTimeoutError::Timeout;
 
-use super::attached::{Attached, unreadable};
+use super::attached::Attached;
+use super::player::PlayerClient;
 use super::request_error::RequestError;
 use super::told::told;
 use crate::bag::{LookUp, TopicId};
@@ -18,9 +19,6 @@ use crate::wire::services::messages::timeline::Progress;
 
 /// How often the player is asked what it is doing.
 const ASK_EVERY: StdDuration = StdDuration::from_millis(100);
-
-/// How long after its last sign a lost connection is known to be lost.
-const LOSS_IS_KNOWN: StdDuration = StdDuration::from_millis(300);
 
 /// What [`Attached::observe`] has learned.
 #[derive(Clone, PartialEq, Debug)]
@@ -61,7 +59,7 @@ impl Attached<'_> {
                         tell(News::Answers);
                     }
                 }
-                Err(error) if self.client.has_left(&error, LOSS_IS_KNOWN) => {
+                Err(error) if self.client.has_left(&error, PlayerClient::LOSS_IS_KNOWN) => {
                     return tell(News::Ended);
                 }
                 Err(error) => {
@@ -93,7 +91,8 @@ impl Attached<'_> {
         let at = asked_at.saturating_add(Duration::from_nanos(travel.as_nanos() / 2));
         let mut known = self.known();
         let before = Some(known.status());
-        let told = told(&status, self.recording.clock_shift, at, before).ok_or_else(unreadable)?;
+        let told = told(&status, self.recording.clock_shift, at, before);
+        let told = told.ok_or_else(RequestError::unreadable)?;
         known.update(asked_at, told.status);
         let stands = status.state == PlayerStatus::HELD;
         Ok((status.followed, stands))

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::caller::Caller;
+use super::player_view::PlayerView;
 use super::request_error::RequestError;
 use crate::ros::dds_type;
 use crate::time::{Ros, Time};
@@ -97,6 +98,9 @@ pub struct PlayerClient<'a> {
 }
 
 impl<'a> PlayerClient<'a> {
+    /// How long after its last sign a lost connection is known to be lost: see [`PlayerClient::has_left`].
+    pub const LOSS_IS_KNOWN: Duration = Duration::from_millis(300);
+
     /// Drives `player` and waits for each response for at most `timeout`.
     pub fn new(session: &'a Session, player: FoundPlayer, timeout: Duration) -> Self {
         Self {
@@ -203,6 +207,11 @@ impl<'a> PlayerClient<'a> {
     /// Everything that the player tells of itself.
     pub fn status(&self) -> Result<PlayerStatus, RequestError> {
         self.call::<GetStatus>("get_status", &Empty::default())
+    }
+
+    /// The same, in the types of this program.
+    pub fn view(&self) -> Result<PlayerView, RequestError> {
+        PlayerView::new(&self.status()?).ok_or_else(RequestError::unreadable)
     }
 
     /// Steps forward or back; returns how many messages were published, and why fewer than were asked for.

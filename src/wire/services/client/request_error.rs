@@ -47,4 +47,9 @@ impl RequestError {
     pub const fn is_silence(&self) -> bool {
         matches!(self, Self::Silent | Self::Call(CallError::NoAnswer(_)))
     }
+    /// Its answer cannot be understood.
+    pub(super) fn unreadable() -> Self {
+        let reason = "the player tells a state that this program does not know";
+        Self::Refused(reason.to_owned())
+    }
 }
