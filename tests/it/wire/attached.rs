@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 use std::time::Duration as StdDuration;
 
-use bagplay::player::{Command, Outcome, PendingAnswer, Refusal};
+use bagplay::player::{Command, Outcome, Pace, PendingAnswer, Refusal, Short, State};
+use bagplay::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 use bagplay::wire::{Attached, CallError, PlayerClient, RequestError};
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -124,5 +125,127 @@ fn a_player_has_left_only_if_there_is_a_connection_and_it_does_not_come_back() {
     until("the loss", || {
         assert!(!other.has_left(&gone, PlayerClient::LOSS_IS_KNOWN * 10));
         !router.session.has_path()
+    });
+}
+
+/// What is done with a player that answers, while its commands are passed on.
+fn drive(args: &[&str], act: impl FnOnce(&Attached<'_>)) {
+    let played = Played::new(args);
+    let attached = attach(&played);
+    let (stop, is_over) = end();
+    std::thread::scope(|scope| {
+        // Also if an assertion fails: otherwise the threads never end.
+        let _stop = stop;
+        scope.spawn(|| attached.observe(&is_over, |_| {}));
+        scope.spawn(|| attached.pass_on_commands(&is_over, |_| {}));
+        act(&attached);
+    });
+}
+
+#[track_caller]
+fn ask(attached: &Attached<'_>, command: Command) -> Outcome {
+    attached.transport().ask(command).unwrap().outcome
+}
+
+fn at(attached: &Attached<'_>, secs: i64) -> Time<Ros> {
+    let start = attached.recording().range.start();
+    start.saturating_add(Duration::from_secs(secs))
+}
+
+/// Waits until the player has paused at a time.
+fn until_paused_at(attached: &Attached<'_>, time: Time<Ros>) {
+    until("a pause", || {
+        let view = attached.client().view().unwrap();
+        view.state == State::Paused && view.clock == attached.clock_time(time)
+    });
+}
+
+fn rate(factor: f64) -> Command {
+    Command::SetPace(Pace::At(Speed::from_f64(factor).unwrap()))
+}
+
+#[test]
+fn a_span_is_played_in_the_direction_of_play() {
+    drive(&["--start-paused"], |attached| {
+        for (factor, to) in [(20.0, 17), (-20.0, 13)] {
+            ask(attached, Command::Seek(at(attached, 15)));
+            ask(attached, rate(factor));
+            let span = Command::PlayFor(Duration::from_secs(2));
+            assert_eq!(ask(attached, span), Outcome::Done);
+            until_paused_at(attached, at(attached, to));
+        }
+    });
+}
+
+#[test]
+fn playing_from_a_time_is_refused_while_playing_and_is_otherwise_one_jump() {
+    drive(&["--start-paused"], |attached| {
+        ask(attached, rate(20.0));
+        let from = |from, until: Option<i64>| Command::PlayFrom {
+            from: at(attached, from),
+            until: until.map(|until| at(attached, until)),
+        };
+        // The last stop is behind the start, where the service `play` refuses it.
+        for (start, stop, end) in [(5, 6, 6), (0, 2, 2), (9, 8, 9)] {
+            let landed = Outcome::Landed(at(attached, start));
+            assert_eq!(ask(attached, from(start, Some(stop))), landed);
+            until_paused_at(attached, at(attached, end));
+        }
+        // The start of the recording is not where its range begins.
+        let range = TimeRange::between(at(attached, 10), at(attached, 20));
+        ask(attached, Command::SetLoop(range, AtEnd::Hold));
+        let landed = Outcome::Landed(at(attached, 0));
+        assert_eq!(ask(attached, from(0, Some(1))), landed);
+        until_paused_at(attached, at(attached, 1));
+        ask(attached, rate(0.01));
+        ask(attached, Command::Play);
+        let generation = attached.client().view().unwrap().generation;
+        assert_eq!(ask(attached, from(5, None)), NOT_DONE);
+        assert_eq!(ask(attached, from(-5, None)), NOT_DONE);
+        let view = attached.client().view().unwrap();
+        assert_eq!(view.generation, generation);
+    });
+}
+
+#[test]
+fn steps_that_are_too_many_keep_their_number_and_reason() {
+    drive(&["--start-paused"], |attached| {
+        let stepped = |sent, short| Outcome::Stepped { sent, short };
+        let none_behind = Some(Short::NoneBehind);
+        assert_eq!(ask(attached, Command::Step(3)), stepped(3, None));
+        assert_eq!(ask(attached, Command::Step(-9)), stepped(1, none_behind));
+        assert_eq!(ask(attached, Command::Burst(0)), stepped(0, None));
+        assert_eq!(ask(attached, Command::Burst(4)), stepped(4, None));
+        // To the edge of the recording, where its last message is.
+        let end = attached.recording().range.stop();
+        let far = Command::SeekBy(Duration::from_secs(1000));
+        assert_eq!(ask(attached, far), Outcome::Landed(end));
+        let none_ahead = Some(Short::NoneAhead);
+        assert_eq!(ask(attached, Command::Step(9)), stepped(1, none_ahead));
+        ask(attached, Command::Seek(at(attached, 1)));
+        ask(attached, Command::Play);
+        assert_eq!(ask(attached, Command::Burst(4)), NOT_DONE);
+    });
+}
+
+#[test]
+fn every_jump_is_counted_as_a_seek() {
+    drive(&["--start-paused"], |attached| {
+        let second = Duration::from_secs(1);
+        for (command, seeks) in [
+            (Command::Seek(at(attached, 3)), 1),
+            (Command::SeekBy(second), 2),
+            (
+                Command::PlayFrom {
+                    from: at(attached, 5),
+                    until: None,
+                },
+                3,
+            ),
+            (Command::Pause, 3),
+        ] {
+            let answer = attached.transport().ask(command).unwrap();
+            assert_eq!(answer.status.seeks, seeks, "{command:?}");
+        }
     });
 }

@@ -11,10 +11,20 @@ use super::remote_recording::RemoteRecording;
 use super::request_error::RequestError;
 use super::told::{Known, told};
 use crate::bag::{Reach, TopicId};
-use crate::player::{Command, Elsewhere, Outcome, Pace, Player, Refusal, Transport};
-use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
+use crate::player::{Command, Elsewhere, Outcome, Pace, Player, Refusal, Short, Transport};
+use crate::time::{AtEnd, Duration, Ros, Segment, Time, TimeRange};
 use crate::wire::services::messages::bagplay::{LoopRequest, StepRequest};
+use crate::wire::services::messages::rosbag2::PlayRequest;
 use crate::wire::services::messages::service::Stamp;
+
+/// The reasons that the service `step` may give.
+const SHORT: [Short; 5] = [
+    Short::NoneAhead,
+    Short::NoneBehind,
+    Short::NoPath,
+    Short::Replaced,
+    Short::Over,
+];
 
 /// A player elsewhere.
 #[derive(Debug)]
@@ -100,18 +110,18 @@ impl<'a> Attached<'a> {
             Command::Seek(to) => return self.seek(to),
             Command::SeekBy(by) => {
                 let here = segment.position(self.elsewhere.now());
-                return self.seek(here.saturating_add(by));
+                let to = here.saturating_add(by);
+                return self.seek(self.recording.range.clamp(to));
             }
             Command::Step(steps) => return self.step(steps, ""),
             Command::StepTopic(topic, steps) => return self.step(steps, self.name(topic)?),
-            Command::Burst(number) => {
-                let sent = client.burst(number)?;
-                return Ok(Outcome::Stepped { sent, short: None });
-            }
+            Command::Burst(number) => return self.burst(number),
             Command::PlayUntil(time) => client.play_until(self.clock_time(time))?,
             Command::PlayFor(span) => {
                 let here = segment.position(self.elsewhere.now());
-                client.play_until(self.clock_time(here.saturating_add(span)))?;
+                let is_reverse = segment.speed().is_reverse();
+                let along = if is_reverse { -span } else { span };
+                client.play_until(self.clock_time(here.saturating_add(along)))?;
             }
             Command::SetRange(range) => self.set_loop(range, segment.at_end())?,
             Command::SetAtEnd(at_end) => self.set_loop(segment.range(), at_end)?,
@@ -119,14 +129,7 @@ impl<'a> Attached<'a> {
             Command::Mute(topic) => client.set_muted(self.name(topic)?, true)?,
             Command::Unmute(topic) => client.set_muted(self.name(topic)?, false)?,
             Command::Stop => client.stop()?,
-            Command::PlayFrom { from, until } => {
-                let landed = self.seek(from)?;
-                match until {
-                    Some(until) => client.play_until(self.clock_time(until))?,
-                    None => client.resume()?,
-                }
-                return Ok(landed);
-            }
+            Command::PlayFrom { from, until } => return self.play_from(from, until, segment),
             Command::PlayAt(_) => {
                 let reason = "a later start cannot be passed on".to_owned();
                 return Err(RequestError::Refused(reason));
@@ -152,12 +155,83 @@ impl<'a> Attached<'a> {
             topic: topic.to_owned(),
         };
         let stepped = self.client.step(&request)?;
+        let (sent, reason) = (stepped.published, stepped.message);
         if stepped.success {
-            let (sent, short) = (stepped.published, None);
-            Ok(Outcome::Stepped { sent, short })
-        } else {
-            Err(RequestError::Refused(stepped.message))
+            return Ok(Outcome::Stepped { sent, short: None });
         }
+        let is_it = |short: &Short| short.to_string() == reason;
+        match SHORT.into_iter().find(is_it) {
+            short @ Some(_) => Ok(Outcome::Stepped { sent, short }),
+            None => Err(RequestError::Refused(reason)),
+        }
+    }
+
+    fn burst(&self, number: u64) -> Result<Outcome, RequestError> {
+        // To the service, 0 means all.
+        let sent = if number == 0 {
+            0
+        } else {
+            self.client.burst(number)?
+        };
+        if sent < number && !self.client.is_paused()? {
+            return Err(RequestError::Refused(Refusal::NotPaused.to_string()));
+        }
+        // The service does not tell why there were fewer.
+        let short = (sent < number).then_some(Short::NoneAhead);
+        Ok(Outcome::Stepped { sent, short })
+    }
+
+    /// Jumps and plays, in one call if the service `play` can say where and until when.
+    fn play_from(
+        &self,
+        from: Time<Ros>,
+        until: Option<Time<Ros>>,
+        segment: Segment,
+    ) -> Result<Outcome, RequestError> {
+        if let Some(request) = self.play_request(from, until, segment) {
+            self.client.play(&request)?;
+            return Ok(Outcome::Landed(from));
+        }
+        if !self.client.is_paused()? {
+            return Err(RequestError::Refused(Refusal::NotPaused.to_string()));
+        }
+        let landed = self.seek(from)?;
+        match until {
+            Some(until) => self.client.play_until(self.clock_time(until))?,
+            None => self.client.resume()?,
+        }
+        Ok(landed)
+    }
+
+    /// The request for [`Attached::play_from`]. `None` if there is none: a zero means "not given" in its fields, and a time
+    /// outside the recording, or a stop behind the start, is refused.
+    fn play_request(
+        &self,
+        from: Time<Ros>,
+        until: Option<Time<Ros>>,
+        segment: Segment,
+    ) -> Option<PlayRequest> {
+        let recording = self.recording.range;
+        let is_reverse = segment.speed().is_reverse();
+        let is_ahead = |until| {
+            if is_reverse {
+                until < from
+            } else {
+                until > from
+            }
+        };
+        let offset = from.saturating_since(recording.start());
+        let start_offset = Stamp::of(Time::from_nanos(offset.as_nanos()));
+        let is_start = !start_offset.is_zero() || segment.entry() == from;
+        let is_possible = recording.contains(from) && is_start && until.is_none_or(is_ahead);
+        let stop = until.map(|until| Stamp::of(self.clock_time(until)));
+        let is_sayable = start_offset.span() == Some(offset)
+            && stop.is_none_or(|it| !it.is_zero() && self.log_time(it) == until);
+        (is_possible && is_sayable).then(|| PlayRequest {
+            start_offset,
+            playback_until_timestamp: stop.unwrap_or_default(),
+            ..PlayRequest::default()
+        })
     }
 
     fn set_loop(&self, range: TimeRange, at_end: AtEnd) -> Result<(), RequestError> {

@@ -101,6 +101,10 @@ impl<'a> Waiting<'a> {
             return Err(RequestError::TooLate);
         }
         let outcome = self.attached.carry_out(asked.command);
+        let is_jump = matches!(asked.command, Command::SeekBy(_) | Command::PlayFrom { .. });
+        if is_jump && outcome.is_ok() {
+            self.attached.known().seeks += 1;
+        }
         let is_answered = match &outcome {
             Err(error) if error.is_silence() => false,
             // What the player does now belongs to the answer; if it is not known, what was known before.

@@ -22,7 +22,7 @@ pub(super) struct Known {
     status: Status,
     /// When the player was asked for it.
     asked_at: Time<Steady>,
-    /// The seeks that were answered. The player counts those of all its clients, of which this program sees but its own.
+    /// The seeks that were passed on or replaced. The player counts those of all its clients, of which this program sees but its own.
     pub(super) seeks: u64,
 }
 
