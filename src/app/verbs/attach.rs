@@ -7,15 +7,17 @@ use std::thread::{Builder, Scope};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use bagplay::cli::{AttachArgs, Exit, OutputArgs, plural};
+use bagplay::cli::{AttachArgs, Exit, Format, OutputArgs, plural};
 use bagplay::marks::Mark;
 use bagplay::player::LeadMotion;
-use bagplay::tui::{Event, EventSink, Followed, Lookup, Subscribers, has_usable_terminal};
+use bagplay::tui::{
+    Appearance, Event, EventSink, Followed, Lookup, Subscribers, has_usable_terminal,
+};
 use bagplay::untrusted::Foreign;
-use bagplay::wire::{Attached, CallError, News, PlayerClient, RequestError};
+use bagplay::wire::{Attached, CallError, News, PlayerClient, RequestError, Session};
 use crossbeam_channel::{Receiver, RecvError, TryRecvError, bounded};
 
-use super::find_player::{find, join};
+use super::find_player::{find, join, leave};
 use crate::app::bar::attached_run::{AttachedRun, End};
 use crate::app::bar::remote_lookup::look_up;
 use crate::app::bar::{self, Shown, remote_model};
@@ -35,17 +37,35 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
+    if output.format == Format::Json {
+        let error = anyhow!(
+            "attach shows a screen and prints no result; hint: play ctl status --format json"
+        );
+        return Err(Failure::new(Exit::Usage, error));
+    }
     if !has_usable_terminal() {
         let error =
             anyhow!("there is no terminal to draw on and to read keys from; hint: play ctl");
         return Err(Failure::new(Exit::Usage, error));
     }
     let appearance = bar::appearance(args.ascii, output)?;
-    let timeout = args.timeout.to_std();
     let (session, changes) = join(&args.reach)?;
-    let player = find(&session, &changes, args.node.as_deref(), timeout)?;
+    let exit = show(args, &session, &changes, appearance, log_target);
+    leave(session);
+    exit
+}
+
+fn show(
+    args: &AttachArgs,
+    session: &Session,
+    changes: &Receiver<()>,
+    appearance: Appearance,
+    log_target: &LogTarget,
+) -> Result<Exit, Failure> {
+    let timeout = args.timeout.to_std();
+    let player = find(session, changes, args.node.as_deref(), timeout)?;
     let node = Foreign::text(&player.node).to_string();
-    let client = PlayerClient::new(&session, player, timeout.min(ANSWER_TIMEOUT));
+    let client = PlayerClient::new(session, player, timeout.min(ANSWER_TIMEOUT));
     let attached = Attached::new(client).map_err(|error| unattached(&node, &error))?;
     let signals = signals::listen()
         .context("signals cannot be received")
@@ -86,9 +106,7 @@ pub(crate) fn run(
     } else {
         tracing::info!("{node} has ended");
     }
-    let exit = bar::host::Host::exit(&host);
-    session.close();
-    Ok(exit)
+    Ok(bar::host::Host::exit(&host))
 }
 
 /// Starts the threads that ask the player, until `until` is disconnected.

@@ -10,7 +10,7 @@ use bagplay::wire::services::messages::service::Stamp;
 use bagplay::wire::{PlayerClient, RequestError};
 
 use super::driven::{Driven, NotDone, failure};
-use super::find_player::{find, join};
+use super::find_player::{find, join, leave};
 use super::wait_until::wait_until;
 use super::watch_player::watch;
 use crate::app::failure::Failure;
@@ -20,14 +20,17 @@ use crate::app::log::stdout;
 pub(crate) fn run(args: &CtlArgs, output: &OutputArgs) -> Result<Exit, Failure> {
     let timeout = args.timeout.to_std();
     let (session, changes) = join(&args.reach)?;
-    let player = find(&session, &changes, args.node.as_deref(), timeout)?;
-    let player = PlayerClient::new(&session, player, timeout);
-    let ctl = Ctl(Driven {
-        session: &session,
-        player,
-        output,
+    let found = find(&session, &changes, args.node.as_deref(), timeout);
+    let done = found.and_then(|player| {
+        let ctl = Ctl(Driven {
+            session: &session,
+            player: PlayerClient::new(&session, player, timeout),
+            output,
+        });
+        ctl.run(&args.command)
     });
-    ctl.run(&args.command)
+    leave(session);
+    done
 }
 
 /// Drives one player.

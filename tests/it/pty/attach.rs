@@ -238,3 +238,21 @@ fn nobody_there_is_an_error_before_the_screen_opens() {
     assert_ne!(code, 0);
     assert!(!frame.is_alternate, "{frame}");
 }
+
+#[test]
+fn it_says_what_it_waits_for() {
+    let endpoint = free_endpoint();
+    let mut bar = play(&["attach", "--timeout", "1.5s", "--connect", &endpoint]).run();
+    let (code, frame) = bar.wait_end();
+    let waits = "no player on the network yet; waiting for";
+    assert!(frame.has(waits), "{frame}");
+    assert_eq!(code, 4, "{frame}");
+}
+
+#[test]
+fn json_is_refused_as_there_is_no_result() {
+    let mut bar = play(&["attach", "--format", "json"]).run();
+    let (code, frame) = bar.wait_end();
+    assert_eq!(code, 2, "{frame}");
+    assert!(frame.has("prints no result"), "{frame}");
+}

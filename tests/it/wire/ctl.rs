@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use assert_cmd::Command;
 use serde_json::Value;
 
-use crate::support::network::{free_endpoint, hearing, interrupt, start_player, summary};
+use crate::support::network::{free_endpoint, hearing, interrupt, signal, start_player, summary};
 use crate::support::patience::until;
 
 /// A player of the demo with its router, paused, and what ends it.
@@ -306,10 +306,50 @@ fn nobody_there_ends_with_4() {
     let endpoint = free_endpoint();
     let nobody = ctl(&endpoint, &["pause", "--timeout", "0.2"]);
     assert_eq!(nobody.code, 4, "{}", nobody.error);
+    let waits = "no player on the network yet";
+    assert!(!nobody.error.contains(waits), "{}", nobody.error);
+    // After a moment it says what it waits for, and where.
+    let nobody = ctl(
+        &endpoint,
+        &["pause", "--timeout", "1.5", "--domain-id", "999"],
+    );
+    let waits = "no player on the network yet; ROS domain 999, waiting for tcp/";
+    assert!(nobody.error.contains(waits), "{}", nobody.error);
+    let error = "no player on the network within 1.5 s; ROS domain 999";
+    assert!(nobody.error.contains(error), "{}", nobody.error);
     let driven = Driven::new(&["--start-paused"]);
     let other = driven.ctl(&["pause", "--node", "other", "--timeout", "0.2"]);
     assert_eq!(other.code, 4, "{}", other.error);
     assert!(other.error.contains("/rosbag2_player"), "{}", other.error);
+}
+
+#[test]
+fn a_player_that_does_not_answer_is_not_said_to_be_nowhere() {
+    let router = Driven::new(&["--start-paused", "--node-name", "other"]);
+    let network = ["--connect", &router.endpoint, "--node-name", "pl"];
+    let mut player = start_player(&[&["--no-tui", "--start-paused"], &network[..]].concat());
+    hearing(&mut player)("connected to");
+    let endpoint = router.endpoint.clone();
+    let stopped = Driven { player, endpoint };
+    stopped.done(&["status", "--node", "pl"]);
+    signal(&stopped.player, "-STOP");
+    let silent = router.ctl(&["status", "--node", "pl", "--timeout", "0.5"]);
+    assert_eq!(silent.code, 4, "{}", silent.error);
+    let reason = "/pl is known to a router, but did not answer within 0.5 s";
+    assert!(silent.error.contains(reason), "{}", silent.error);
+}
+
+#[test]
+fn one_message_is_not_several() {
+    let driven = Driven::new(&["--start-paused"]);
+    driven.done(&["step"]);
+    let status = Command::cargo_bin("play")
+        .unwrap()
+        .args(["ctl", "status", "--connect", &driven.endpoint])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(status.stdout).unwrap();
+    assert!(shown.ends_with("  1 message\n"), "{shown}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 pub(crate) mod attached;
 pub(crate) mod caller;
+pub(crate) mod found_player;
 pub(crate) mod observe;
 pub(crate) mod pass_on;
 pub(crate) mod player;

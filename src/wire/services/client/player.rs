@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::caller::Caller;
+use super::found_player::FoundPlayer;
 use super::player_view::PlayerView;
 use super::request_error::RequestError;
 use crate::ros::dds_type;
 use crate::time::{Ros, Time};
 use crate::wire::error::WireError;
 use crate::wire::net::now::steady;
-use crate::wire::rmw_zenoh::graph::Graph;
-use crate::wire::rmw_zenoh::token::EntityKind;
 use crate::wire::services::messages::bagplay::{
     Done, GetStatus, Landed, LoopRequest, PaceRequest, PlayUntil, PlayerStatus, SeekTo, SetLoop,
     SetPace, Step, StepRequest, Stepped, TimeRequest,
@@ -28,62 +27,6 @@ use crate::wire::session::Session;
 
 /// How often the graph is looked at while a player may have left.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// A player on the ROS graph.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct FoundPlayer {
-    /// The full name of its node.
-    pub node: String,
-    /// Its session. Two players of one name differ in it.
-    pub zid: String,
-}
-
-impl Session {
-    /// The players on the network, sorted. If there are any, waits a moment until what they have announced has arrived:
-    /// the announcements of one player come one by one.
-    pub fn players(&self) -> Vec<FoundPlayer> {
-        let graph = self.graph();
-        if graph.players().is_empty() {
-            return Vec::new();
-        }
-        self.node.settle();
-        graph.players()
-    }
-}
-
-impl Graph {
-    /// The players of other sessions, sorted: nodes that serve `~/is_paused` of `rosbag2_interfaces`.
-    pub(crate) fn players(&self) -> Vec<FoundPlayer> {
-        let dds_type = dds_type(IsPaused::TYPE).unwrap_or_default();
-        let mut players: Vec<FoundPlayer> = self
-            .tokens()
-            .into_iter()
-            .filter(|token| token.kind == EntityKind::Server)
-            .filter(|token| {
-                let name = format!("{}/is_paused", token.node_path());
-                let endpoint = token.endpoint.as_ref();
-                endpoint.is_some_and(|it| it.dds_type == dds_type && it.name == name)
-            })
-            .map(|token| FoundPlayer {
-                node: token.node_path(),
-                zid: token.zid,
-            })
-            .collect();
-        players.sort();
-        players.dedup();
-        players
-    }
-
-    /// The hash of a service's type, as its server announces it; `None` if the player has no such service.
-    fn service_hash(&self, player: &FoundPlayer, name: &str, dds_type: &str) -> Option<String> {
-        self.find(|token| {
-            let is_its = token.kind == EntityKind::Server && token.zid == player.zid;
-            let server = token.endpoint.as_ref().filter(|_| is_its);
-            let server = server.filter(|it| it.name == name && it.dds_type == dds_type);
-            server.map(|server| server.hash.clone())
-        })
-    }
-}
 
 /// Drives one player. Each call waits for its response.
 #[derive(Debug)]
