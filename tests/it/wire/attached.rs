@@ -70,6 +70,26 @@ fn commands_that_wait_at_the_end_are_passed_on_to_a_player_that_answers() {
 }
 
 #[test]
+fn a_seek_that_is_replaced_asks_the_player_nothing() {
+    let played = Played::new(&["--start-paused"]);
+    let attached = attach(&played);
+    attached.client().set_rate(2.0).unwrap();
+    let [first, second] = [1, 2].map(|secs| send(&attached, Command::Seek(at(&attached, secs))));
+    let (stop, is_over) = end();
+    drop(stop);
+    attached.pass_on_commands(&is_over, |error| panic!("{error}"));
+    let told = |answer: &PendingAnswer| {
+        let answer = answer.get().unwrap().expect("an answer");
+        (answer.outcome, answer.status.pace)
+    };
+    let replaced = Outcome::Refused(Refusal::Replaced);
+    assert_eq!(told(&first), (replaced, Pace::At(Speed::NORMAL)));
+    let double = Pace::At(Speed::from_f64(2.0).unwrap());
+    let landed = Outcome::Landed(at(&attached, 2));
+    assert_eq!(told(&second), (landed, double));
+}
+
+#[test]
 fn while_a_player_is_silent_commands_are_refused_and_later_they_are_not() {
     let played = Played::new(&["--loop"]);
     let attached = attach(&played);

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use std::time::Duration as StdDuration;
 
-use crossbeam_channel::Receiver;
 use crossbeam_channel::RecvTimeoutError::Timeout;
+use crossbeam_channel::{Receiver, TryRecvError};
 
 use super::attached::Attached;
 use super::player::PlayerClient;
@@ -52,6 +52,10 @@ impl Attached<'_> {
                 before.tell_followed(followed, &mut tell);
                 self.refresh_progress(&mut before, &mut tell)
             });
+            // The last commands may have left no time for an answer: that is no silence.
+            if asked.is_err() && until.try_recv() == Err(TryRecvError::Disconnected) {
+                return;
+            }
             self.is_silent.store(asked.is_err(), Ordering::Relaxed);
             match asked {
                 Ok(()) => {
