@@ -134,14 +134,13 @@ impl Wait {
     }
 
     /// Where a player is at `now` that plays on as it told last, at the end of its range at the latest; `None` if that is
-    /// not known: it plays as fast as possible, or with another clock.
+    /// not known: it plays as fast as possible, or with another clock, or it waits for something.
     fn reached_by(&self, now: Instant) -> Option<Time<Ros>> {
         let (view, at) = self.last.as_ref()?;
-        if view.state != State::Playing || view.is_held {
-            return Some(view.clock);
-        }
-        let Pace::At(speed) = view.pace else {
-            return None;
+        let speed = match (view.state, view.pace) {
+            (State::Paused | State::Ended | State::Stopped, _) => return Some(view.clock),
+            (State::Playing, Pace::At(speed)) => speed,
+            _ => return None,
         };
         let passed: StdDuration = now.saturating_duration_since(*at);
         let span = Duration::from_secs_f64(passed.as_secs_f64() * speed.as_f64())?;
@@ -243,10 +242,13 @@ mod tests {
         assert_eq!(came(view(99, 3.0)), at(100));
         assert_eq!(came(view(10, f64::INFINITY)), None);
         assert_eq!(came(view(10, FOLLOWS)), None);
-        let paused = PlayerView {
-            state: State::Paused,
-            ..view(10, f64::INFINITY)
-        };
-        assert_eq!(came(paused), at(10));
+        for (state, rate, known) in [
+            (State::Paused, f64::INFINITY, at(10)),
+            (State::Starved, f64::INFINITY, None),
+            (State::Gated, 1.0, None),
+        ] {
+            let view = view(10, rate);
+            assert_eq!(came(PlayerView { state, ..view }), known, "{state:?}");
+        }
     }
 }
