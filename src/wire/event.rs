@@ -241,7 +241,8 @@ impl Unescaped<'_> {
                 let away = away.as_secs_f64();
                 write!(
                     f,
-                    "{who} was away for {away:.1} s and lost {lost} messages or more"
+                    "{who} was away for {away:.1} s and lost {} or more",
+                    messages(*lost)
                 )
             }
             Event::Gone {
@@ -255,8 +256,9 @@ impl Unescaped<'_> {
                 };
                 write!(
                     f,
-                    "{who} took nothing for {:.1} s, then its link closed: it may have lost up to {possibly_lost} messages",
-                    away.as_secs_f64()
+                    "{who} took nothing for {:.1} s, then its link closed: it may have lost up to {}",
+                    away.as_secs_f64(),
+                    messages(*possibly_lost)
                 )
             }
             _ => Ok(()),
@@ -297,4 +299,9 @@ impl fmt::Debug for Events {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Events")
     }
+}
+
+fn messages(number: u64) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} message{s}")
 }

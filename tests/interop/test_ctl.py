@@ -129,6 +129,8 @@ def test_what_it_refuses_or_cannot_do_ends_with_1(other):
         (("step", "-1"), "has no service step"),
         (("loop", "on"), "has no service set_loop"),
         (("burst", "3"), "not paused"),
+        (("wait-until", "1700000000"), "has no service get_status"),
+        (("wait-until", "+5"), "has no service get_status"),
     ):
         code, _, error = ctl(port, *arguments)
         assert code == 1 and reason in error, (arguments, code, error)

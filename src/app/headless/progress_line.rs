@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bagplay::bag::{LookUp, Reach};
-use bagplay::cli::{count, minutes_seconds};
+use bagplay::cli::{count, minutes_seconds, plural};
 use bagplay::player::{Gate, LeadMotion, Pace, State, Status, Transport};
 use bagplay::time::{Ros, Steady, Time};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -166,8 +166,8 @@ impl Shown {
             state: format!("{state} {pace}"),
             permille: u64::try_from(permille).unwrap_or(0).min(1000),
             text: format!(
-                "{elapsed} / {total}  {} messages{laps}{late}{look_up}",
-                count(status.sent)
+                "{elapsed} / {total}  {}{laps}{late}{look_up}",
+                plural(status.sent, "message")
             ),
         }
     }

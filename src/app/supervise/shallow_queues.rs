@@ -61,8 +61,9 @@ impl ShallowQueues {
                 };
                 if self.nodes.insert(node.clone()) {
                     warnings.push(format!(
-                        "{node} queues at most {depth} messages of {}, and {how}: if its callbacks are slower, it drops \
+                        "{node} queues at most {depth} message{} of {}, and {how}: if its callbacks are slower, it drops \
                          messages without notice; hint: a lower --rate, or a deeper queue in the node",
+                        if depth == 1 { "" } else { "s" },
                         stream.name
                     ));
                 }

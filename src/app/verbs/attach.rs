@@ -1,20 +1,23 @@
 //! `play attach`: the transport bar on a player elsewhere. Leaving it does not stop the player.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::io;
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use bagplay::cli::{AttachArgs, Exit, OutputArgs};
+use bagplay::cli::{AttachArgs, Exit, Format, OutputArgs, plural};
 use bagplay::marks::Mark;
 use bagplay::player::LeadMotion;
-use bagplay::tui::{Event, EventSink, Followed, Lookup, Subscribers, has_usable_terminal};
+use bagplay::tui::{
+    Appearance, Event, EventSink, Followed, Lookup, Subscribers, has_usable_terminal,
+};
 use bagplay::untrusted::Foreign;
-use bagplay::wire::{Attached, CallError, News, PlayerClient, RequestError};
-use crossbeam_channel::{Receiver, bounded};
+use bagplay::wire::{Attached, CallError, News, PlayerClient, RequestError, Session};
+use crossbeam_channel::{Receiver, RecvError, TryRecvError, bounded};
 
-use super::find_player::{find, join};
+use super::find_player::{find, join, leave};
 use crate::app::bar::attached_run::{AttachedRun, End};
 use crate::app::bar::remote_lookup::look_up;
 use crate::app::bar::{self, Shown, remote_model};
@@ -34,17 +37,35 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
+    if output.format == Format::Json {
+        let error = anyhow!(
+            "attach shows a screen and prints no result; hint: play ctl status --format json"
+        );
+        return Err(Failure::new(Exit::Usage, error));
+    }
     if !has_usable_terminal() {
         let error =
             anyhow!("there is no terminal to draw on and to read keys from; hint: play ctl");
         return Err(Failure::new(Exit::Usage, error));
     }
     let appearance = bar::appearance(args.ascii, output)?;
-    let timeout = args.timeout.to_std();
     let (session, changes) = join(&args.reach)?;
-    let player = find(&session, &changes, args.node.as_deref(), timeout)?;
+    let exit = show(args, &session, &changes, appearance, log_target);
+    leave(session);
+    exit
+}
+
+fn show(
+    args: &AttachArgs,
+    session: &Session,
+    changes: &Receiver<()>,
+    appearance: Appearance,
+    log_target: &LogTarget,
+) -> Result<Exit, Failure> {
+    let timeout = args.timeout.to_std();
+    let player = find(session, changes, args.node.as_deref(), timeout)?;
     let node = Foreign::text(&player.node).to_string();
-    let client = PlayerClient::new(&session, player, timeout.min(ANSWER_TIMEOUT));
+    let client = PlayerClient::new(session, player, timeout.min(ANSWER_TIMEOUT));
     let attached = Attached::new(client).map_err(|error| unattached(&node, &error))?;
     let signals = signals::listen()
         .context("signals cannot be received")
@@ -85,9 +106,7 @@ pub(crate) fn run(
     } else {
         tracing::info!("{node} has ended");
     }
-    let exit = bar::host::Host::exit(&host);
-    session.close();
-    Ok(exit)
+    Ok(bar::host::Host::exit(&host))
 }
 
 /// Starts the threads that ask the player, until `until` is disconnected.
@@ -100,20 +119,12 @@ fn start<'scope>(
 ) -> anyhow::Result<Lookup> {
     let (lookup, requests) = bounded(WAITING);
     spawn(scope, "attach-commands", move || {
-        attached.pass_on_commands(until, |error| {
-            let reason = error.to_string();
-            let reason = Foreign::text(&reason);
-            if matches!(error, RequestError::Call(CallError::NoAnswer(_))) {
-                tracing::warn!("not answered: {reason}; {node} may still do it");
-            } else {
-                tracing::warn!("not done: {reason}");
-            }
-        });
+        pass_on_commands(attached, until, node);
     })?;
     spawn(scope, "attach-marks", move || {
         while let Ok(change) = crossbeam_channel::select! {
             recv(mark_changes) -> change => change,
-            recv(until) -> _ => return,
+            recv(until) -> _ => mark_changes.try_recv().map_err(|_| RecvError),
         } {
             change_marks(attached, change);
         }
@@ -140,9 +151,32 @@ fn spawn<'scope>(
     thread.spawn_scoped(scope, run).map(drop)
 }
 
+fn pass_on_commands(attached: &Attached<'_>, until: &Receiver<Infallible>, node: &str) {
+    let dropped = Cell::new(0);
+    attached.pass_on_commands(until, |error| {
+        let is_left = until.try_recv() == Err(TryRecvError::Disconnected);
+        let reason = error.to_string();
+        let reason = Foreign::text(&reason);
+        match error {
+            RequestError::Silent | RequestError::TooLate if is_left => {
+                dropped.set(dropped.get() + 1);
+            }
+            RequestError::Call(CallError::NoAnswer(_)) => {
+                tracing::warn!("not answered: {reason}; {node} may still do it");
+            }
+            _ => tracing::warn!("not done: {reason}"),
+        }
+    });
+    if dropped.get() > 0 {
+        let dropped = plural(dropped.get(), "command");
+        tracing::warn!("{node} did not get the last {dropped}");
+    }
+}
+
 fn change_marks(attached: &Attached<'_>, change: MarkChange) {
     let client = attached.client();
     let done = match change {
+        _ if !attached.answers() => Err(RequestError::Silent),
         MarkChange::Add(Mark { time, name }) => client.add_mark(attached.clock_time(time), &name),
         MarkChange::Remove(time) => client.remove_mark(attached.clock_time(time)),
     };

@@ -1,18 +1,17 @@
 //! `play ctl`: drives a player elsewhere by its services.
 
-use std::time::Instant;
-
 use bagplay::cli::{
-    CtlArgs, CtlCommand, Exit, Format, LoopArg, OutputArgs, RemoteResult, When, clock_range, plural,
+    CtlArgs, CtlCommand, Exit, Format, LoopArg, OutputArgs, RemoteResult, When, plural,
 };
-use bagplay::player::{Pace, Refusal};
-use bagplay::time::{Ros, Time, TimeRange};
-use bagplay::wire::services::messages::bagplay::{PlayerStatus, RangeRequest, StepRequest};
+use bagplay::player::{Pace, Refusal, State};
+use bagplay::time::Time;
+use bagplay::wire::services::messages::bagplay::{RangeRequest, StepRequest};
 use bagplay::wire::services::messages::service::Stamp;
 use bagplay::wire::{PlayerClient, RequestError};
 
-use super::driven::{ASK_EVERY, Driven, clock, failure, is_gone, reached_by, recording};
-use super::find_player::{find, join, now};
+use super::driven::{Driven, NotDone, failure};
+use super::find_player::{find, join, leave};
+use super::wait_until::wait_until;
 use super::watch_player::watch;
 use crate::app::failure::Failure;
 use crate::app::log::stdout;
@@ -21,15 +20,17 @@ use crate::app::log::stdout;
 pub(crate) fn run(args: &CtlArgs, output: &OutputArgs) -> Result<Exit, Failure> {
     let timeout = args.timeout.to_std();
     let (session, changes) = join(&args.reach)?;
-    let player = find(&session, &changes, args.node.as_deref(), timeout)?;
-    let player = PlayerClient::new(&session, player, timeout);
-    let ctl = Ctl(Driven {
-        session: &session,
-        changes: &changes,
-        player,
-        output,
+    let found = find(&session, &changes, args.node.as_deref(), timeout);
+    let done = found.and_then(|player| {
+        let ctl = Ctl(Driven {
+            session: &session,
+            player: PlayerClient::new(&session, player, timeout),
+            output,
+        });
+        ctl.run(&args.command)
     });
-    ctl.run(&args.command)
+    leave(session);
+    done
 }
 
 /// Drives one player.
@@ -45,13 +46,13 @@ impl Ctl<'_> {
         };
         let outcome = match command {
             CtlCommand::Status { watch: true } => return watch(&self.0),
-            CtlCommand::WaitUntil { time } => self.wait_until(*time),
-            command => self.carry_out(command, &mut result),
+            CtlCommand::WaitUntil { time } => wait_until(&self.0, *time),
+            command => self.carry_out(command, &mut result).map_err(NotDone::from),
         };
         // The run may end with the command or right after it: then there is no status to show.
         let described = outcome.and_then(|()| match command {
             CtlCommand::Stop => Ok(()),
-            CtlCommand::Status { .. } => self.0.describe(&mut result),
+            CtlCommand::Status { .. } => Ok(self.0.describe(&mut result)?),
             _ => {
                 let _ = self.0.describe(&mut result);
                 Ok(())
@@ -95,7 +96,7 @@ impl Ctl<'_> {
                 Pace::Max | Pace::Follow => f64::INFINITY,
             }),
             CtlCommand::Seek { to } => {
-                let landed = self.0.player.seek(self.time(*to)?)?;
+                let landed = self.0.player.seek(self.0.time(*to)?)?;
                 result.landed_ns = landed.map(Time::as_nanos);
                 Ok(())
             }
@@ -125,9 +126,9 @@ impl Ctl<'_> {
         if !self.0.player.is_ours() {
             return None;
         }
-        let status = self.0.player.status().ok()?;
-        let is_moved = !status.followed.is_empty() && status.state != "paused";
-        is_moved.then(|| Refusal::Following.in_words(Some(&status.followed)))
+        let view = self.0.player.view().ok()?;
+        let is_moved = view.pace == Pace::Follow && view.state != State::Paused;
+        is_moved.then(|| Refusal::Following.in_words(view.followed.as_deref()))
     }
 
     fn step(
@@ -174,7 +175,7 @@ impl Ctl<'_> {
                 player.set_range(&RangeRequest::none(false))
             }
             LoopArg::Range(range) => {
-                let at = |when: Option<When>| when.map(|when| self.time(when)).transpose();
+                let at = |when: Option<When>| when.map(|when| self.0.time(when)).transpose();
                 let (start, end) = (at(range.from)?, at(range.to)?);
                 player.set_loop(&RangeRequest {
                     is_loop: true,
@@ -183,73 +184,5 @@ impl Ctl<'_> {
                 })
             }
         }
-    }
-
-    /// The time that is meant, in the recording of the player.
-    fn time(&self, when: When) -> Result<Time<Ros>, RequestError> {
-        if let When::At(time) = when {
-            return Ok(time);
-        }
-        if !self.0.player.is_ours() {
-            return Err(RequestError::Refused(format!(
-                "{} does not tell its recording: give an absolute time",
-                self.0.player.node()
-            )));
-        }
-        let recording = recording(&self.0.player.status()?);
-        if recording == clock_range() {
-            let reason = "a clock has no recording: give an absolute time".to_owned();
-            return Err(RequestError::Refused(reason));
-        }
-        Ok(when.in_range(recording))
-    }
-
-    /// Returns when the clock has reached a time, in the direction of play, or has passed it in a lap.
-    fn wait_until(&self, when: When) -> Result<(), RequestError> {
-        let time = self.time(when)?;
-        let mut last: Option<(PlayerStatus, Instant)> = None;
-        loop {
-            let status = match self.0.player.status() {
-                Ok(status) => status,
-                // A player ends at the end of its range. If it had to reach the time by now, it did.
-                Err(error) if is_gone(&error) => {
-                    let reached =
-                        last.map(|(status, at)| (reached_by(&status, at.elapsed()), status));
-                    return match reached {
-                        Some((clock, status)) if is_past(&status, clock, time) => Ok(()),
-                        _ => Err(RequestError::Refused(TOO_EARLY.to_owned())),
-                    };
-                }
-                Err(error) => return Err(error),
-            };
-            let has_lapped = last.is_some_and(|(last, _)| {
-                let (start, end) = last.current_range();
-                let range = TimeRange::between(clock(start), clock(end));
-                status.laps > last.laps && range.contains(time)
-            });
-            if has_lapped || is_past(&status, clock(status.clock), time) {
-                return Ok(());
-            }
-            if matches!(status.state.as_str(), "ended" | "stopped") {
-                return Err(RequestError::Refused(TOO_EARLY.to_owned()));
-            }
-            if !recording(&status).contains(time) {
-                let reason = "the recording does not reach that time".to_owned();
-                return Err(RequestError::Refused(reason));
-            }
-            last = Some((status, now()));
-            std::thread::park_timeout(ASK_EVERY);
-        }
-    }
-}
-
-const TOO_EARLY: &str = "the player has ended before that time";
-
-/// Whether `clock` is at or behind `time` in the direction of play.
-fn is_past(status: &PlayerStatus, clock: Time<Ros>, time: Time<Ros>) -> bool {
-    if status.rate < 0.0 {
-        clock <= time
-    } else {
-        clock >= time
     }
 }

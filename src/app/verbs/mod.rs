@@ -8,4 +8,5 @@ pub(crate) mod driven;
 pub(crate) mod find_player;
 pub(crate) mod machine_time;
 pub(crate) mod print;
+pub(crate) mod wait_until;
 pub(crate) mod watch_player;

@@ -7,10 +7,12 @@ use std::time::Duration;
 use bagplay::cli::{Exit, RemoteResult, RemoteStatus};
 use bagplay::player::State;
 use bagplay::untrusted::Foreign;
-use bagplay::wire::{ClockMotion, ClockStateMessage, ClockWatch, PlayerClient, Session};
+use bagplay::wire::{
+    ClockMotion, ClockStateMessage, ClockWatch, PlayerClient, RequestError, Session,
+};
 use crossbeam_channel::{Receiver, bounded};
 
-use super::driven::{ASK_EVERY, Driven, LOSS_IS_KNOWN, failure, is_gone};
+use super::driven::{ASK_EVERY, Driven, failure};
 use super::find_player::now;
 use crate::app::failure::{Failure, OrExit};
 
@@ -23,41 +25,47 @@ pub(super) fn watch(driven: &Driven<'_>) -> Result<Exit, Failure> {
         return watch_other(driven);
     }
     let watch = Watch::start(driven.session, &driven.player)?;
-    if !watch.hears_state() {
+    if matches!(watch, Watch::Polling) {
         let node = Foreign::text(driven.player.node()).to_string();
         tracing::info!("{node} is asked 20 times a second; hint: start it with --clock-state");
     }
     let mut shown: Option<RemoteStatus> = None;
     loop {
-        let status = match driven.player.status() {
-            Ok(status) => status,
-            // It says its end in its status, or in the state of its clock.
-            Err(error) if is_gone(&error) && shown.is_some() => {
-                return if watch.ends_within(LOSS_IS_KNOWN) {
-                    Ok(Exit::Done)
-                } else {
-                    Err(driven.lost())
+        let view = match driven.player.view() {
+            Ok(view) => view,
+            Err(error) => {
+                let Some(last) = shown.as_ref().filter(|_| error.is_gone()) else {
+                    return Err(failure(&error.into()));
                 };
+                // It says its end in its status, or in the state of its clock.
+                if watch.ends_within(PlayerClient::LOSS_IS_KNOWN) {
+                    driven.print_status(last.clone().stopped())?;
+                    return Ok(Exit::Done);
+                }
+                if has_gone(driven, &error) {
+                    return Err(failure(&driven.lost()));
+                }
+                watch.wait();
+                continue;
             }
-            Err(error) => return Err(failure(&error)),
         };
-        let described = RemoteStatus::new(&status);
+        let described = RemoteStatus::new(&view);
         let differs = |before: &RemoteStatus| described.differs_from(before);
         if shown.as_ref().is_none_or(differs) {
-            driven.print(&RemoteResult {
-                node: driven.player.node().to_owned(),
-                command: "status",
-                success: true,
-                status: Some(described.clone()),
-                ..RemoteResult::default()
-            })?;
+            driven.print_status(described.clone())?;
             shown = Some(described);
         }
-        if status.state == State::Stopped.name() {
+        if view.state == State::Stopped {
             return Ok(Exit::Done);
         }
         watch.wait();
     }
+}
+
+/// Whether a call failed because the player has left, or because the connection is lost.
+fn has_gone(driven: &Driven<'_>, error: &RequestError) -> bool {
+    let patience = PlayerClient::LOSS_IS_KNOWN;
+    driven.player.has_left(error, patience) || !driven.player.has_path()
 }
 
 /// Prints a line at each change of a player of another program, which tells only whether it is paused, and its rate.
@@ -76,14 +84,17 @@ fn watch_other(driven: &Driven<'_>) -> Result<Exit, Failure> {
         };
         match driven.describe(&mut result) {
             Ok(()) => {}
-            Err(error) if is_gone(&error) && shown.is_some() => {
-                return if driven.loses_path() {
-                    Err(driven.lost())
-                } else {
-                    Ok(Exit::Done)
-                };
+            Err(error) if error.is_gone() && shown.is_some() => {
+                if driven.player.has_left(&error, PlayerClient::LOSS_IS_KNOWN) {
+                    return Ok(Exit::Done);
+                }
+                if !driven.player.has_path() {
+                    return Err(failure(&driven.lost()));
+                }
+                std::thread::park_timeout(ASK_EVERY);
+                continue;
             }
-            Err(error) => return Err(failure(&error)),
+            Err(error) => return Err(failure(&error.into())),
         }
         if shown.as_ref() != Some(&result) {
             driven.print(&result)?;
@@ -93,17 +104,26 @@ fn watch_other(driven: &Driven<'_>) -> Result<Exit, Failure> {
     }
 }
 
-/// Follows the state of a player's clock, if it publishes it.
-struct Watch {
-    /// Gets something at each state that differs from the one before.
-    changes: Receiver<()>,
-    has_ended: Arc<AtomicBool>,
-    state: Option<ClockWatch>,
+/// How the next change of a player is noticed.
+enum Watch {
+    /// The player publishes the state of its clock.
+    State {
+        /// Gets something at each state that differs from the one before.
+        changes: Receiver<()>,
+        has_ended: Arc<AtomicBool>,
+        /// Holds the sender of `changes`.
+        _state: ClockWatch,
+    },
+    /// The player is asked again and again.
+    Polling,
 }
 
 impl Watch {
-    /// Follows `~/clock_state` of a player.
+    /// Follows `~/clock_state` of a player, if it publishes it.
     fn start(session: &Session, player: &PlayerClient<'_>) -> Result<Self, Failure> {
+        let Some(topic) = player.state_topic() else {
+            return Ok(Self::Polling);
+        };
         let (tell, changes) = bounded(1);
         let has_ended = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&has_ended);
@@ -114,43 +134,37 @@ impl Watch {
             // One that waits is enough.
             let _ = tell.try_send(());
         };
-        let topic = player.state_topic();
-        let state = topic.map(|topic| session.watch_clock_state(&topic, received));
-        Ok(Self {
+        let state = session.watch_clock_state(&topic, received);
+        Ok(Self::State {
             changes,
             has_ended,
-            state: state.transpose().or_exit(Exit::Failed)?,
+            _state: state.or_exit(Exit::Failed)?,
         })
     }
 
     /// Waits until the player may be doing something else.
     fn wait(&self) {
-        let longest = if self.state.is_some() {
-            SELDOM
-        } else {
-            ASK_EVERY
-        };
-        // Without a state nothing is ever sent; the sender has gone.
-        if self.state.is_none() {
-            std::thread::park_timeout(longest);
-        } else {
-            let _ = self.changes.recv_timeout(longest);
+        match self {
+            Self::State { changes, .. } => {
+                let _ = changes.recv_timeout(SELDOM);
+            }
+            Self::Polling => std::thread::park_timeout(ASK_EVERY),
         }
     }
 
-    /// Whether the player publishes the state of its clock.
-    fn hears_state(&self) -> bool {
-        self.state.is_some()
-    }
-
-    /// Whether the player has said that its run is over, or says so within `patience`.
+    /// Whether the state of the player's clock has said that the run is over, or says so within `patience`.
     fn ends_within(&self, patience: Duration) -> bool {
+        let Self::State {
+            changes, has_ended, ..
+        } = self
+        else {
+            return false;
+        };
         let deadline = now() + patience;
-        while !self.has_ended.load(Ordering::Relaxed) {
+        while !has_ended.load(Ordering::Relaxed) {
             let left = deadline.saturating_duration_since(now());
-            // The channel cannot be closed: the watch holds its sender.
-            if left.is_zero() || self.changes.recv_timeout(left).is_err() {
-                return self.has_ended.load(Ordering::Relaxed);
+            if left.is_zero() || changes.recv_timeout(left).is_err() {
+                return has_ended.load(Ordering::Relaxed);
             }
         }
         true

@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
             let names: BTreeSet<&str> = topics.map(|topic| topic.name.as_str()).collect();
             let names = Vec::from_iter(names).join(", ");
             tracing::warn!(
-                "{} latched messages of {names} are not sent again, as all together have over {most} bytes{}",
+                "latched messages of {names} are not sent again: {}, as all together have over {most} bytes{}",
                 left.len(),
                 // A larger read-ahead would help here.
                 if most < MOST_BYTES {

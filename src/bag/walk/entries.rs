@@ -117,7 +117,7 @@ pub(crate) fn scan(
         }
     }
     if unknown > 0 {
-        let detail = format!("{unknown} messages of undefined channels are skipped");
+        let detail = format!("messages of undefined channels are skipped: {unknown}");
         scan.report(Fault::new(DamageKind::UnknownChannel, detail));
     }
     if let Some(detail) = tally.unlisted() {

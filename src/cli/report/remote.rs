@@ -6,17 +6,17 @@ use serde::Serialize;
 
 use super::units::{count, minutes_seconds, plural};
 use crate::cli::plan::clock_server::clock_range;
-use crate::time::{Duration, Ros, Time};
+use crate::player::{Gate, Pace, State};
+use crate::time::{AtEnd, Duration, Ros, Time, TimeRange};
 use crate::untrusted::Foreign;
-use crate::wire::services::messages::bagplay::PlayerStatus;
-use crate::wire::services::messages::service::Stamp;
+use crate::wire::PlayerView;
 
 /// The status of a player on the network.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RemoteStatus {
-    state: String,
+    state: &'static str,
     /// The closed gates.
-    gates: Vec<String>,
+    gates: Vec<&'static str>,
     pace: RemotePace,
     /// The factor; `null` for the other paces.
     rate: Option<f64>,
@@ -55,44 +55,76 @@ struct Span {
 }
 
 impl Span {
-    fn new(start: Stamp, end: Stamp) -> Self {
+    const fn new(range: TimeRange) -> Self {
         Self {
-            start_ns: nanos(start),
-            end_ns: nanos(end),
+            start_ns: range.start().as_nanos(),
+            end_ns: range.stop().as_nanos(),
         }
     }
 }
 
-fn nanos(stamp: Stamp) -> i64 {
-    stamp.time().map_or(0, Time::as_nanos)
-}
-
 impl RemoteStatus {
-    /// The status in a response of the player.
-    pub fn new(status: &PlayerStatus) -> Self {
+    /// As the player told it.
+    pub fn new(view: &PlayerView) -> Self {
+        let (pace, rate) = match view.pace {
+            Pace::At(speed) => (RemotePace::Rate, Some(speed.as_f64())),
+            Pace::Max => (RemotePace::Max, None),
+            Pace::Follow => (RemotePace::Follow, None),
+        };
         Self {
-            state: status.state.clone(),
-            gates: status.gates.clone(),
-            pace: match status.rate {
-                f64::INFINITY => RemotePace::Max,
-                rate if rate.is_finite() => RemotePace::Rate,
-                _ => RemotePace::Follow,
-            },
-            rate: Some(status.rate).filter(|rate| rate.is_finite()),
-            followed: Some(status.followed.clone()).filter(|it| !it.is_empty()),
-            clock_ns: nanos(status.clock),
-            recording: Span::new(status.recording_start, status.recording_end),
-            range: Span::new(status.range_start, status.range_end),
-            is_loop: status.is_loop,
-            ab_loop: status
-                .has_ab_loop
-                .then(|| Span::new(status.loop_start, status.loop_end)),
-            generation: status.generation,
-            laps: status.laps,
-            messages_sent: status.messages,
-            bytes_sent: status.bytes,
-            late: status.late,
+            state: view.state_name(),
+            gates: view.gates.iter().map(Gate::name).collect(),
+            pace,
+            rate,
+            followed: view.followed.clone(),
+            clock_ns: view.clock.as_nanos(),
+            recording: Span::new(view.recording),
+            range: Span::new(view.played.range),
+            is_loop: view.played.at_end == AtEnd::Loop,
+            ab_loop: view.played.ab_loop.map(Span::new),
+            generation: view.generation,
+            laps: view.laps,
+            messages_sent: view.sent,
+            bytes_sent: view.bytes,
+            late: view.late,
         }
+    }
+
+    /// The same, of a run that is over.
+    #[must_use]
+    pub fn stopped(self) -> Self {
+        Self {
+            state: State::Stopped.name(),
+            gates: Vec::new(),
+            ..self
+        }
+    }
+
+    /// The range in which playback is, such as `00:10.0..00:20.0`: that of the A–B loop, if there is one.
+    pub fn range_in_words(&self) -> String {
+        self.in_words(self.ab_loop.unwrap_or(self.range))
+    }
+
+    fn in_words(&self, Span { start_ns, end_ns }: Span) -> String {
+        if self.is_clock_alone() {
+            format!("{:.1}..{:.1} s", seconds(start_ns), seconds(end_ns))
+        } else {
+            format!(
+                "{}..{}",
+                self.since_start(start_ns),
+                self.since_start(end_ns)
+            )
+        }
+    }
+
+    /// Whether it has no recording.
+    fn is_clock_alone(&self) -> bool {
+        self.recording.start_ns == clock_range().start().as_nanos()
+    }
+
+    fn since_start(&self, ns: i64) -> String {
+        let span = Duration::from_nanos(ns.saturating_sub(self.recording.start_ns));
+        minutes_seconds(span)
     }
 
     /// Whether anything has changed but the time and the counts.
@@ -120,48 +152,41 @@ impl fmt::Display for RemoteStatus {
             (_, _, Some(clock)) => write!(f, " following {}", Foreign::text(clock))?,
             _ => write!(f, " following")?,
         }
-        let since_start = |ns: i64| {
-            let span = Duration::from_nanos(ns.saturating_sub(self.recording.start_ns));
-            minutes_seconds(span)
-        };
-        if self.recording.start_ns == clock_range().start().as_nanos() {
-            // A clock without a recording: its range is all that `/clock` can show.
-            let seconds = |ns| Time::<Ros>::from_nanos(ns).as_secs_f64();
+        if self.is_clock_alone() {
+            // Its range is all that `/clock` can show.
             write!(f, "  {:.1} s", seconds(self.clock_ns))?;
-            if let Some(Span { start_ns, end_ns }) = self.ab_loop {
-                write!(
-                    f,
-                    "  loop {:.1}..{:.1} s",
-                    seconds(start_ns),
-                    seconds(end_ns)
-                )?;
+            if let Some(ab_loop) = self.ab_loop {
+                write!(f, "  loop {}", self.in_words(ab_loop))?;
             }
             return Ok(());
         }
         write!(
             f,
             "  {} / {}",
-            since_start(self.clock_ns),
-            since_start(self.recording.end_ns)
+            self.since_start(self.clock_ns),
+            self.since_start(self.recording.end_ns)
         )?;
         let shown = match self.ab_loop {
             Some(ab_loop) => Some(("loop", ab_loop)),
             None if self.is_loop => Some(("loop", self.range)),
             None => Some(("range", self.range)).filter(|_| self.range != self.recording),
         };
-        if let Some((name, Span { start_ns, end_ns })) = shown {
-            let (start, end) = (since_start(start_ns), since_start(end_ns));
-            write!(f, "  {name} {start}..{end}")?;
+        if let Some((name, range)) = shown {
+            write!(f, "  {name} {}", self.in_words(range))?;
         }
         if (self.is_loop || self.ab_loop.is_some()) && self.laps > 0 {
             write!(f, "  lap {}", self.laps + 1)?;
         }
-        write!(f, "  {} messages", count(self.messages_sent))?;
+        write!(f, "  {}", plural(self.messages_sent, "message"))?;
         if self.late > 0 {
             write!(f, "  {} late", count(self.late))?;
         }
         Ok(())
     }
+}
+
+fn seconds(ns: i64) -> f64 {
+    Time::<Ros>::from_nanos(ns).as_secs_f64()
 }
 
 /// The result of a command.

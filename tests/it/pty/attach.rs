@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::Child;
 
 use crate::pty::terminal_session::{ENTER, ESC, HOME, TerminalSession, demo, play};
-use crate::support::network::{free_endpoint, hearing, interrupt, start_play, start_player_of};
+use crate::support::network::{
+    free_endpoint, hearing, interrupt, signal, start_play, start_player_of,
+};
 use crate::support::patience::until;
 use crate::wire::ctl::ctl;
 
@@ -46,11 +48,7 @@ impl Player {
     }
 
     fn signal(&self, name: &str) {
-        let pid = self.process.id().to_string();
-        let sent = std::process::Command::new("kill")
-            .args([name, &pid])
-            .status();
-        assert!(sent.unwrap().success());
+        signal(&self.process, name);
     }
 }
 
@@ -162,13 +160,29 @@ fn a_key_that_is_pressed_again_for_want_of_an_answer_means_the_same() {
     let mut bar = player.attach();
     bar.wait_text("▶ PLAYING");
     player.signal("-STOP");
-    bar.wait_text("NO ANSWER");
     bar.keys(" ");
     bar.keys(" ");
     bar.wait_text("not answered: no answer within 2 s; /rosbag2_player may still do it");
+    bar.wait_text("NO ANSWER");
     player.signal("-CONT");
     bar.wait_text("PAUSED");
     assert_eq!(player.status()["state"], "paused");
+}
+
+#[test]
+fn a_key_while_there_is_no_answer_is_refused_at_once() {
+    let player = Player::new(&["--loop"]);
+    let mut bar = player.attach();
+    bar.wait_text("▶ PLAYING");
+    player.signal("-STOP");
+    bar.wait_text("NO ANSWER");
+    bar.keys(" ");
+    bar.wait_text("not done: the player does not answer");
+    player.signal("-CONT");
+    bar.wait_text("▶ PLAYING");
+    assert_eq!(player.status()["state"], "playing");
+    bar.keys(" ");
+    bar.wait_text("PAUSED");
 }
 
 #[test]
@@ -224,4 +238,22 @@ fn nobody_there_is_an_error_before_the_screen_opens() {
     let (code, frame) = bar.wait_end();
     assert_ne!(code, 0);
     assert!(!frame.is_alternate, "{frame}");
+}
+
+#[test]
+fn it_says_what_it_waits_for() {
+    let endpoint = free_endpoint();
+    let mut bar = play(&["attach", "--timeout", "1.5s", "--connect", &endpoint]).run();
+    let (code, frame) = bar.wait_end();
+    let waits = "no player on the network yet; waiting for";
+    assert!(frame.has(waits), "{frame}");
+    assert_eq!(code, 4, "{frame}");
+}
+
+#[test]
+fn json_is_refused_as_there_is_no_result() {
+    let mut bar = play(&["attach", "--format", "json"]).run();
+    let (code, frame) = bar.wait_end();
+    assert_eq!(code, 2, "{frame}");
+    assert!(frame.has("prints no result"), "{frame}");
 }

@@ -264,8 +264,13 @@ pub(crate) fn start_play<'a>(first: impl IntoIterator<Item = &'a OsStr>, args: &
 
 /// Interrupts a program, as ctrl-C does.
 pub(crate) fn interrupt(child: &Child) {
+    signal(child, "-INT");
+}
+
+/// Sends a signal to a program.
+pub(crate) fn signal(child: &Child, name: &str) {
     let pid = child.id().to_string();
-    let kill = Command::new("kill").args(["-INT", &pid]).status();
+    let kill = Command::new("kill").args([name, &pid]).status();
     assert!(kill.expect("kill").success());
 }
 

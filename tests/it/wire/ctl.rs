@@ -6,17 +6,17 @@ use std::process::{Child, Stdio};
 use assert_cmd::Command;
 use serde_json::Value;
 
-use crate::support::network::{free_endpoint, hearing, interrupt, start_player, summary};
+use crate::support::network::{free_endpoint, hearing, interrupt, signal, start_player, summary};
 use crate::support::patience::until;
 
 /// A player of the demo with its router, paused, and what ends it.
-struct Driven {
+pub(crate) struct Driven {
     player: Child,
     endpoint: String,
 }
 
 impl Driven {
-    fn new(args: &[&str]) -> Self {
+    pub(crate) fn new(args: &[&str]) -> Self {
         let endpoint = free_endpoint();
         let usual = ["--no-tui", "--format", "json", "--listen", &endpoint];
         let mut player = start_player(&[&usual[..], args].concat());
@@ -24,13 +24,13 @@ impl Driven {
         Self { player, endpoint }
     }
 
-    fn ctl(&self, args: &[&str]) -> Done {
+    pub(crate) fn ctl(&self, args: &[&str]) -> Done {
         ctl(&self.endpoint, args)
     }
 
     /// The result of a command that is carried out.
     #[track_caller]
-    fn done(&self, args: &[&str]) -> Value {
+    pub(crate) fn done(&self, args: &[&str]) -> Value {
         let done = self.ctl(args);
         assert_eq!(done.code, 0, "{args:?}: {}", done.error);
         assert_eq!(done.result["success"], true, "{args:?}");
@@ -163,6 +163,10 @@ fn a_watched_player_is_followed_to_its_end() {
             driven.done(&["rate", "max"]);
             driven.done(&["resume"]);
         }
+        let mut last = next();
+        while !last.starts_with("stopped") {
+            last = next();
+        }
         assert!(watch.wait().unwrap().success(), "{args:?}");
     }
 }
@@ -194,17 +198,6 @@ fn a_player_that_is_killed_behind_another_router_has_not_ended() {
         driven.player.kill().unwrap();
         assert_eq!(watch.wait().unwrap().code(), Some(4), "{state:?}");
     }
-}
-
-#[test]
-fn a_time_that_is_never_reached_is_not_waited_for() {
-    let driven = Driven::new(&["--start-paused"]);
-    let never = driven.ctl(&["wait-until", "+99h"]);
-    assert_eq!(never.code, 1, "{}", never.error);
-    let reason = "the recording does not reach that time";
-    assert!(never.error.contains(reason), "{}", never.error);
-    // A time before the recording has been passed.
-    driven.done(&["wait-until", "0"]);
 }
 
 #[test]
@@ -322,17 +315,6 @@ fn a_loop_of_the_command_line_ends_by_a_seek() {
 }
 
 #[test]
-fn a_wait_for_the_end_ends_with_the_player() {
-    let driven = Driven::new(&["--rate", "30"]);
-    let end = driven.ctl(&["wait-until", "100%"]);
-    assert_eq!(end.code, 0, "{}", end.error);
-    assert_eq!(end.result["success"], true);
-    // In a loop, a time may be passed between two requests.
-    let driven = Driven::new(&["--rate", "100", "--loop"]);
-    driven.done(&["wait-until", "-1ms"]);
-}
-
-#[test]
 fn invalid_commands_are_usage_errors() {
     for args in [
         &["rate", "0"][..],
@@ -361,10 +343,50 @@ fn nobody_there_ends_with_4() {
     let endpoint = free_endpoint();
     let nobody = ctl(&endpoint, &["pause", "--timeout", "0.2"]);
     assert_eq!(nobody.code, 4, "{}", nobody.error);
+    let waits = "no player on the network yet";
+    assert!(!nobody.error.contains(waits), "{}", nobody.error);
+    // After a moment it says what it waits for, and where.
+    let nobody = ctl(
+        &endpoint,
+        &["pause", "--timeout", "1.5", "--domain-id", "999"],
+    );
+    let waits = "no player on the network yet; ROS domain 999, waiting for tcp/";
+    assert!(nobody.error.contains(waits), "{}", nobody.error);
+    let error = "no player on the network within 1.5 s; ROS domain 999";
+    assert!(nobody.error.contains(error), "{}", nobody.error);
     let driven = Driven::new(&["--start-paused"]);
     let other = driven.ctl(&["pause", "--node", "other", "--timeout", "0.2"]);
     assert_eq!(other.code, 4, "{}", other.error);
     assert!(other.error.contains("/rosbag2_player"), "{}", other.error);
+}
+
+#[test]
+fn a_player_that_does_not_answer_is_not_said_to_be_nowhere() {
+    let router = Driven::new(&["--start-paused", "--node-name", "other"]);
+    let network = ["--connect", &router.endpoint, "--node-name", "pl"];
+    let mut player = start_player(&[&["--no-tui", "--start-paused"], &network[..]].concat());
+    hearing(&mut player)("connected to");
+    let endpoint = router.endpoint.clone();
+    let stopped = Driven { player, endpoint };
+    stopped.done(&["status", "--node", "pl"]);
+    signal(&stopped.player, "-STOP");
+    let silent = router.ctl(&["status", "--node", "pl", "--timeout", "0.5"]);
+    assert_eq!(silent.code, 4, "{}", silent.error);
+    let reason = "/pl is known to a router, but did not answer within 0.5 s";
+    assert!(silent.error.contains(reason), "{}", silent.error);
+}
+
+#[test]
+fn one_message_is_not_several() {
+    let driven = Driven::new(&["--start-paused"]);
+    driven.done(&["step"]);
+    let status = Command::cargo_bin("play")
+        .unwrap()
+        .args(["ctl", "status", "--connect", &driven.endpoint])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(status.stdout).unwrap();
+    assert!(shown.ends_with("  1 message\n"), "{shown}");
 }
 
 #[test]

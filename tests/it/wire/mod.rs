@@ -1,11 +1,15 @@
 //! The network: real sessions on loopback.
 
+#[cfg(feature = "cli")]
+pub(crate) mod attached;
 pub(crate) mod clock;
 #[cfg(feature = "cli")]
 pub(crate) mod clock_server;
 pub(crate) mod closed_links;
 #[cfg(feature = "cli")]
 pub(crate) mod ctl;
+#[cfg(feature = "cli")]
+pub(crate) mod ctl_wait_until;
 pub(crate) mod drain;
 #[cfg(feature = "cli")]
 pub(crate) mod follow;

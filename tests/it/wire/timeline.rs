@@ -22,15 +22,16 @@ use crate::support::patience::until;
 const TIMEOUT: StdDuration = StdDuration::from_secs(20);
 
 /// A player of a copy of the demo, and a session that reaches it.
-struct Played {
-    player: Child,
-    session: Session,
+pub(crate) struct Played {
+    pub(crate) player: Child,
+    pub(crate) session: Session,
+    pub(crate) endpoint: String,
     bag: PathBuf,
     _folder: tempfile::TempDir,
 }
 
 impl Played {
-    fn new(args: &[&str]) -> Self {
+    pub(crate) fn new(args: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bag = folder.path().join("drive.mcap");
         let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
@@ -41,14 +42,15 @@ impl Played {
         hearing(&mut player)("router on");
         Self {
             player,
-            session: open(&options(&[], &[endpoint])).0,
+            session: open(&options(&[], std::slice::from_ref(&endpoint))).0,
+            endpoint,
             bag,
             _folder: folder,
         }
     }
 
-    fn client(&self) -> PlayerClient<'_> {
-        client(&self.session)
+    pub(crate) fn client(&self) -> PlayerClient<'_> {
+        client(&self.session, TIMEOUT)
     }
 
     /// A client of one service, for requests that [`PlayerClient`] does not make.
@@ -67,13 +69,14 @@ impl Drop for Played {
     }
 }
 
-fn client(session: &Session) -> PlayerClient<'_> {
+/// Drives the only player on the network, and waits for each answer for at most `timeout`.
+pub(crate) fn client(session: &Session, timeout: StdDuration) -> PlayerClient<'_> {
     let mut found = Vec::new();
     until("a player", || {
         found = session.players();
         !found.is_empty()
     });
-    let client = PlayerClient::new(session, found.remove(0), TIMEOUT);
+    let client = PlayerClient::new(session, found.remove(0), timeout);
     until("its services", || client.is_ours());
     client
 }
@@ -328,7 +331,7 @@ fn a_clock_without_a_recording_has_an_empty_timeline() {
     );
     hearing(&mut player)("router on");
     let session = open(&options(&[], &[endpoint])).0;
-    let client = client(&session);
+    let client = client(&session, TIMEOUT);
     let timeline = client.timeline().unwrap();
     assert_eq!((&*timeline.name, &*timeline.clock), ("", "20 Hz"));
     assert_eq!(timeline.topics, []);

@@ -3,62 +3,38 @@
 //!
 //! The player tells times of its clock; here all times are log time.
 
-use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration as StdDuration;
 
-use crossbeam_channel::Receiver;
-use crossbeam_channel::RecvTimeoutError::Timeout;
-
-use super::caller::CallError;
-use super::player::{PlayerClient, RequestError};
+use super::player::PlayerClient;
 use super::remote_recording::RemoteRecording;
+use super::request_error::RequestError;
 use super::told::{Known, told};
-use crate::bag::{LookUp, Reach, TopicId};
-use crate::player::{
-    Asked, Command, Elsewhere, Outcome, Pace, Player, Refusal, State, Status, TopicCounts,
-    Transport,
-};
-use crate::time::{AtEnd, Duration, Ros, Steady, Time, TimeRange};
-use crate::wire::services::messages::bagplay::{PlayerStatus, RangeRequest, StepRequest};
+use crate::bag::{Reach, TopicId};
+use crate::player::{Command, Elsewhere, Outcome, Pace, Player, Refusal, Short, Status, Transport};
+use crate::time::{AtEnd, Duration, Ros, Segment, Time, TimeRange};
+use crate::wire::services::messages::bagplay::{RangeRequest, StepRequest};
+use crate::wire::services::messages::rosbag2::PlayRequest;
 use crate::wire::services::messages::service::Stamp;
-use crate::wire::services::messages::timeline::Progress;
 
-/// How often the player is asked what it is doing.
-const ASK_EVERY: StdDuration = StdDuration::from_millis(100);
-
-/// What [`Attached::observe`] has learned.
-#[derive(Clone, PartialEq, Debug)]
-pub enum News {
-    /// The number of subscribers by topic, and of `/clock`; `None` where it is not known.
-    Subscribers(Vec<Option<usize>>, Option<usize>),
-    /// The clock that the player follows.
-    Followed {
-        /// Its name, such as `/clock of /simulator`.
-        name: String,
-        /// Whether it stands.
-        stands: bool,
-    },
-    /// The marks of the recording: times and names.
-    Marks(Vec<(Time<Ros>, String)>),
-    /// The player does not answer, for this reason. Its position is not known any more: it is shown as held.
-    Silent(String),
-    /// It answers again.
-    Answers,
-    /// Its run is over, or it has left the network.
-    Ended,
-}
+/// The reasons that the service `step` may give.
+const SHORT: [Short; 5] = [
+    Short::NoneAhead,
+    Short::NoneBehind,
+    Short::NoPath,
+    Short::Replaced,
+    Short::Over,
+];
 
 /// A player elsewhere.
 #[derive(Debug)]
 pub struct Attached<'a> {
-    client: PlayerClient<'a>,
-    recording: RemoteRecording,
-    elsewhere: Elsewhere,
-    reach: Reach,
+    pub(super) client: PlayerClient<'a>,
+    pub(super) recording: RemoteRecording,
+    pub(super) elsewhere: Elsewhere,
+    pub(super) reach: Reach,
     known: Mutex<Known>,
-    is_silent: AtomicBool,
+    pub(super) is_silent: AtomicBool,
 }
 
 impl<'a> Attached<'a> {
@@ -72,7 +48,7 @@ impl<'a> Attached<'a> {
         let shift = timeline.clock_shift.span().unwrap_or(Duration::ZERO);
         let player = Player::new();
         let now = player.transport().now();
-        let first = told(&status, shift, now, None).ok_or_else(unreadable)?;
+        let first = told(&status, shift, now, None).ok_or_else(RequestError::unreadable)?;
         let recording = RemoteRecording::new(timeline, shift, first.recording);
         let attached = Self {
             elsewhere: player.elsewhere(recording.topics.len(), first.status),
@@ -126,35 +102,7 @@ impl<'a> Attached<'a> {
         Some(time.saturating_sub(self.recording.clock_shift))
     }
 
-    /// Passes on commands until `until` is disconnected. `failed` gets the reasons of those that were refused or not
-    /// answered. One that is not answered may be carried out all the same.
-    pub fn pass_on_commands(&self, until: &Receiver<Infallible>, failed: impl Fn(&RequestError)) {
-        let mut next = None;
-        while let Some(asked) = next.take().or_else(|| self.elsewhere.next(until)) {
-            next = self.elsewhere.waiting();
-            // Of seeks that wait, only the last one matters.
-            let is_seek = |asked: &Asked| matches!(asked.command, Command::Seek(_));
-            let is_replaced = is_seek(&asked) && next.as_ref().is_some_and(is_seek);
-            let outcome = if is_replaced {
-                Outcome::Refused(Refusal::Replaced)
-            } else {
-                self.carry_out(asked.command).unwrap_or_else(|error| {
-                    failed(&error);
-                    Outcome::Refused(Refusal::Elsewhere)
-                })
-            };
-            if is_seek(&asked) {
-                self.known().seeks += 1;
-            }
-            // What the player does now belongs to the answer; if it is not known, what was known before.
-            let _ = self.refresh();
-            let status = self.known().status();
-            self.elsewhere.publish(status);
-            asked.answer(outcome, status);
-        }
-    }
-
-    fn carry_out(&self, command: Command) -> Result<Outcome, RequestError> {
+    pub(super) fn carry_out(&self, command: Command) -> Result<Outcome, RequestError> {
         let client = &self.client;
         let Status {
             segment, played, ..
@@ -168,18 +116,18 @@ impl<'a> Attached<'a> {
             Command::Seek(to) => return self.seek(to),
             Command::SeekBy(by) => {
                 let here = segment.position(self.elsewhere.now());
-                return self.seek(here.saturating_add(by));
+                let to = here.saturating_add(by);
+                return self.seek(self.recording.range.clamp(to));
             }
             Command::Step(steps) => return self.step(steps, ""),
             Command::StepTopic(topic, steps) => return self.step(steps, self.name(topic)?),
-            Command::Burst(number) => {
-                let sent = client.burst(number)?;
-                return Ok(Outcome::Stepped { sent, short: None });
-            }
+            Command::Burst(number) => return self.burst(number),
             Command::PlayUntil(time) => client.play_until(self.clock_time(time))?,
             Command::PlayFor(span) => {
                 let here = segment.position(self.elsewhere.now());
-                client.play_until(self.clock_time(here.saturating_add(span)))?;
+                let is_reverse = segment.speed().is_reverse();
+                let along = if is_reverse { -span } else { span };
+                client.play_until(self.clock_time(here.saturating_add(along)))?;
             }
             Command::SetRange(range) => {
                 let is_loop = played.at_end == AtEnd::Loop;
@@ -195,14 +143,7 @@ impl<'a> Attached<'a> {
             Command::Mute(topic) => client.set_muted(self.name(topic)?, true)?,
             Command::Unmute(topic) => client.set_muted(self.name(topic)?, false)?,
             Command::Stop => client.stop()?,
-            Command::PlayFrom { from, until } => {
-                let landed = self.seek(from)?;
-                match until {
-                    Some(until) => client.play_until(self.clock_time(until))?,
-                    None => client.resume()?,
-                }
-                return Ok(landed);
-            }
+            Command::PlayFrom { from, until } => return self.play_from(from, until, segment),
             Command::PlayAt(_) => {
                 let reason = "a later start cannot be passed on".to_owned();
                 return Err(RequestError::Refused(reason));
@@ -228,12 +169,83 @@ impl<'a> Attached<'a> {
             topic: topic.to_owned(),
         };
         let stepped = self.client.step(&request)?;
+        let (sent, reason) = (stepped.published, stepped.message);
         if stepped.success {
-            let (sent, short) = (stepped.published, None);
-            Ok(Outcome::Stepped { sent, short })
-        } else {
-            Err(RequestError::Refused(stepped.message))
+            return Ok(Outcome::Stepped { sent, short: None });
         }
+        let is_it = |short: &Short| short.to_string() == reason;
+        match SHORT.into_iter().find(is_it) {
+            short @ Some(_) => Ok(Outcome::Stepped { sent, short }),
+            None => Err(RequestError::Refused(reason)),
+        }
+    }
+
+    fn burst(&self, number: u64) -> Result<Outcome, RequestError> {
+        // To the service, 0 means all.
+        let sent = if number == 0 {
+            0
+        } else {
+            self.client.burst(number)?
+        };
+        if sent < number && !self.client.is_paused()? {
+            return Err(RequestError::Refused(Refusal::NotPaused.to_string()));
+        }
+        // The service does not tell why there were fewer.
+        let short = (sent < number).then_some(Short::NoneAhead);
+        Ok(Outcome::Stepped { sent, short })
+    }
+
+    /// Jumps and plays, in one call if the service `play` can say where and until when.
+    fn play_from(
+        &self,
+        from: Time<Ros>,
+        until: Option<Time<Ros>>,
+        segment: Segment,
+    ) -> Result<Outcome, RequestError> {
+        if let Some(request) = self.play_request(from, until, segment) {
+            self.client.play(&request)?;
+            return Ok(Outcome::Landed(from));
+        }
+        if !self.client.is_paused()? {
+            return Err(RequestError::Refused(Refusal::NotPaused.to_string()));
+        }
+        let landed = self.seek(from)?;
+        match until {
+            Some(until) => self.client.play_until(self.clock_time(until))?,
+            None => self.client.resume()?,
+        }
+        Ok(landed)
+    }
+
+    /// The request for [`Attached::play_from`]. `None` if there is none: a zero means "not given" in its fields, and a time
+    /// outside the recording, or a stop behind the start, is refused.
+    fn play_request(
+        &self,
+        from: Time<Ros>,
+        until: Option<Time<Ros>>,
+        segment: Segment,
+    ) -> Option<PlayRequest> {
+        let recording = self.recording.range;
+        let is_reverse = segment.speed().is_reverse();
+        let is_ahead = |until| {
+            if is_reverse {
+                until < from
+            } else {
+                until > from
+            }
+        };
+        let offset = from.saturating_since(recording.start());
+        let start_offset = Stamp::of(Time::from_nanos(offset.as_nanos()));
+        let is_start = !start_offset.is_zero() || segment.entry() == from;
+        let is_possible = recording.contains(from) && is_start && until.is_none_or(is_ahead);
+        let stop = until.map(|until| Stamp::of(self.clock_time(until)));
+        let is_sayable = start_offset.span() == Some(offset)
+            && stop.is_none_or(|it| !it.is_zero() && self.log_time(it) == until);
+        (is_possible && is_sayable).then(|| PlayRequest {
+            start_offset,
+            playback_until_timestamp: stop.unwrap_or_default(),
+            ..PlayRequest::default()
+        })
     }
 
     fn name(&self, topic: TopicId) -> Result<&str, RequestError> {
@@ -243,149 +255,7 @@ impl<'a> Attached<'a> {
             .ok_or_else(|| RequestError::Refused(Refusal::UnknownTopic.to_string()))
     }
 
-    /// Asks again and again what the player is doing, until `until` is disconnected or the player has ended.
-    pub fn observe(&self, until: &Receiver<Infallible>, mut tell: impl FnMut(News)) {
-        let mut before = Before::default();
-        loop {
-            let asked_at = self.elsewhere.now();
-            let asked = self.refresh().and_then(|followed| {
-                before.tell_followed(followed, &mut tell);
-                self.refresh_progress(&mut before, &mut tell)
-            });
-            self.is_silent.store(asked.is_err(), Ordering::Relaxed);
-            match asked {
-                Ok(()) => {
-                    if before.silent_since.take().is_some() {
-                        tell(News::Answers);
-                    }
-                }
-                Err(error) if self.has_left(&error) => return tell(News::Ended),
-                Err(error) => {
-                    if before.silent_since.is_none() {
-                        tell(News::Silent(error.to_string()));
-                    }
-                    let since = *before.silent_since.get_or_insert(asked_at);
-                    self.known().hold(since);
-                }
-            }
-            let status = self.known().status();
-            self.elsewhere.publish(status);
-            if status.state == State::Stopped {
-                return tell(News::Ended);
-            }
-            if until.recv_timeout(ASK_EVERY) != Err(Timeout) {
-                return;
-            }
-        }
-    }
-
-    /// Whether a call failed because the player is no longer on the network, to which there is a connection.
-    fn has_left(&self, error: &RequestError) -> bool {
-        let is_gone = matches!(
-            error,
-            RequestError::NotOffered { .. } | RequestError::Call(CallError::NoServer)
-        );
-        is_gone && self.client.has_path() && !self.client.is_ours()
-    }
-
-    /// Asks what the player is doing; returns the clock that it follows, which may have no name, and whether that stands.
-    fn refresh(&self) -> Result<(String, bool), RequestError> {
-        let asked_at = self.elsewhere.now();
-        let status = self.client.status()?;
-        let answered_at = self.elsewhere.now();
-        // The answer was made about half way.
-        let travel = answered_at.saturating_since(asked_at);
-        let at = asked_at.saturating_add(Duration::from_nanos(travel.as_nanos() / 2));
-        let mut known = self.known();
-        let before = Some(known.status());
-        let told = told(&status, self.recording.clock_shift, at, before).ok_or_else(unreadable)?;
-        known.update(asked_at, told.status);
-        let stands = status.state == PlayerStatus::HELD;
-        Ok((status.followed, stands))
-    }
-
-    fn refresh_progress(
-        &self,
-        before: &mut Before,
-        tell: &mut impl FnMut(News),
-    ) -> Result<(), RequestError> {
-        let progress = self.client.progress()?;
-        self.show_progress(&progress);
-        let subscribers = subscribers(&progress);
-        if before.subscribers.as_ref() != Some(&subscribers) {
-            tell(News::Subscribers(subscribers.0.clone(), subscribers.1));
-            before.subscribers = Some(subscribers);
-        }
-        if before.marks_revision != Some(progress.marks_revision) {
-            // Without marks there is nothing to show.
-            let marks = self.client.marks().unwrap_or_default();
-            let at = |stamp| self.log_time(stamp);
-            let marks = marks.into_iter();
-            let marks = marks.filter_map(|mark| Some((at(mark.time)?, mark.name)));
-            tell(News::Marks(marks.collect()));
-            before.marks_revision = Some(progress.marks_revision);
-        }
-        Ok(())
-    }
-
-    fn show_progress(&self, progress: &Progress) {
-        let read_to = progress.has_read.then(|| self.log_time(progress.read_to));
-        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-        let looking_up = (progress.to_search > 0).then(|| LookUp {
-            done: size(progress.searched),
-            of: size(progress.to_search),
-        });
-        self.reach.tell(read_to.flatten(), looking_up);
-        for (topic, id) in progress.topics.iter().zip(0..) {
-            let counts = TopicCounts {
-                sent: topic.sent,
-                bytes: topic.bytes,
-                late: topic.late,
-                dropped: topic.dropped,
-                refilled: topic.refilled,
-                muted: topic.skipped,
-            };
-            let id = TopicId(id);
-            self.elsewhere.publish_counts(id, counts, topic.is_muted);
-        }
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
+    pub(super) fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The numbers of subscribers, by topic and of `/clock`.
-type Counted = (Vec<Option<usize>>, Option<usize>);
-
-/// What was told last.
-#[derive(Default)]
-struct Before {
-    subscribers: Option<Counted>,
-    marks_revision: Option<u64>,
-    silent_since: Option<Time<Steady>>,
-    followed: (String, bool),
-}
-
-impl Before {
-    fn tell_followed(&mut self, followed: (String, bool), tell: &mut impl FnMut(News)) {
-        if !followed.0.is_empty() && self.followed != followed {
-            self.followed.clone_from(&followed);
-            let (name, stands) = followed;
-            tell(News::Followed { name, stands });
-        }
-    }
-}
-
-fn subscribers(progress: &Progress) -> Counted {
-    let count = |number: i32| usize::try_from(number).ok();
-    let topics = progress.topics.iter();
-    (
-        topics.map(|topic| count(topic.subscribers)).collect(),
-        count(progress.clock_subscribers),
-    )
-}
-
-fn unreadable() -> RequestError {
-    RequestError::Refused("the player tells a state that this program does not know".to_owned())
 }

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::caller::{CallError, Caller};
+use super::caller::Caller;
+use super::found_player::FoundPlayer;
+use super::player_view::PlayerView;
+use super::request_error::RequestError;
 use crate::ros::dds_type;
 use crate::time::{Ros, Time};
 use crate::wire::error::WireError;
-use crate::wire::rmw_zenoh::graph::Graph;
-use crate::wire::rmw_zenoh::token::EntityKind;
+use crate::wire::net::now::steady;
 use crate::wire::services::messages::bagplay::{
     Done, GetStatus, Landed, PaceRequest, PlayUntil, PlayerStatus, RangeRequest, SeekTo, SetLoop,
     SetPace, SetRange, Step, StepRequest, Stepped, TimeRequest,
@@ -23,84 +25,8 @@ use crate::wire::services::messages::rosbag2::{
 use crate::wire::services::messages::service::{Empty, Service, Stamp};
 use crate::wire::session::Session;
 
-/// A player on the ROS graph.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct FoundPlayer {
-    /// The full name of its node.
-    pub node: String,
-    /// Its session. Two players of one name differ in it.
-    pub zid: String,
-}
-
-impl Session {
-    /// The players on the network, sorted. If there are any, waits a moment until what they have announced has arrived:
-    /// the announcements of one player come one by one.
-    pub fn players(&self) -> Vec<FoundPlayer> {
-        let graph = self.graph();
-        if graph.players().is_empty() {
-            return Vec::new();
-        }
-        self.node.settle();
-        graph.players()
-    }
-}
-
-impl Graph {
-    /// The players of other sessions, sorted: nodes that serve `~/is_paused` of `rosbag2_interfaces`.
-    pub(crate) fn players(&self) -> Vec<FoundPlayer> {
-        let dds_type = dds_type(IsPaused::TYPE).unwrap_or_default();
-        let mut players: Vec<FoundPlayer> = self
-            .tokens()
-            .into_iter()
-            .filter(|token| token.kind == EntityKind::Server)
-            .filter(|token| {
-                let name = format!("{}/is_paused", token.node_path());
-                let endpoint = token.endpoint.as_ref();
-                endpoint.is_some_and(|it| it.dds_type == dds_type && it.name == name)
-            })
-            .map(|token| FoundPlayer {
-                node: token.node_path(),
-                zid: token.zid,
-            })
-            .collect();
-        players.sort();
-        players.dedup();
-        players
-    }
-
-    /// The hash of a service's type, as its server announces it; `None` if the player has no such service.
-    fn service_hash(&self, player: &FoundPlayer, name: &str, dds_type: &str) -> Option<String> {
-        self.find(|token| {
-            let is_its = token.kind == EntityKind::Server && token.zid == player.zid;
-            let server = token.endpoint.as_ref().filter(|_| is_its);
-            let server = server.filter(|it| it.name == name && it.dds_type == dds_type);
-            server.map(|server| server.hash.clone())
-        })
-    }
-}
-
-/// Why a request was not carried out.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RequestError {
-    /// The player has no such service: it is another program, or an older one.
-    #[error("{node} has no service {service}")]
-    NotOffered {
-        /// The player's node.
-        node: String,
-        /// The last part of the service's name.
-        service: &'static str,
-    },
-    /// The player refused the request.
-    #[error("{0}")]
-    Refused(String),
-    /// The call failed.
-    #[error(transparent)]
-    Call(#[from] CallError),
-    /// The client could not be declared.
-    #[error(transparent)]
-    Wire(#[from] WireError),
-}
+/// How often the graph is looked at while a player may have left.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Drives one player. Each call waits for its response.
 #[derive(Debug)]
@@ -108,17 +34,23 @@ pub struct PlayerClient<'a> {
     session: &'a Session,
     player: FoundPlayer,
     timeout: Duration,
+    /// The instant at which every call ends, if it is set.
+    end: Mutex<Option<Instant>>,
     /// The clients of the services that have been called, by hash of the type and name.
     callers: Mutex<HashMap<(String, &'static str), Arc<Caller>>>,
 }
 
 impl<'a> PlayerClient<'a> {
+    /// How long after its last sign a lost connection is known to be lost: see [`PlayerClient::has_left`].
+    pub const LOSS_IS_KNOWN: Duration = Duration::from_millis(300);
+
     /// Drives `player` and waits for each response for at most `timeout`.
     pub fn new(session: &'a Session, player: FoundPlayer, timeout: Duration) -> Self {
         Self {
             session,
             player,
             timeout,
+            end: Mutex::default(),
             callers: Mutex::default(),
         }
     }
@@ -220,6 +152,11 @@ impl<'a> PlayerClient<'a> {
         self.call::<GetStatus>("get_status", &Empty::default())
     }
 
+    /// The same, in the types of this program.
+    pub fn view(&self) -> Result<PlayerView, RequestError> {
+        PlayerView::new(&self.status()?).ok_or_else(RequestError::unreadable)
+    }
+
     /// Steps forward or back; returns how many messages were published, and why fewer than were asked for.
     pub fn step(&self, request: &StepRequest) -> Result<Stepped, RequestError> {
         self.call::<Step>("step", request)
@@ -253,6 +190,51 @@ impl<'a> PlayerClient<'a> {
         self.session.has_path()
     }
 
+    /// Whether a call failed because the player has left the network, to which there is a connection. What a lost
+    /// connection had announced can be gone before the loss is known, so this looks for `patience`, and a player that is
+    /// back meanwhile has not left.
+    pub fn has_left(&self, error: &RequestError, patience: Duration) -> bool {
+        if !error.is_gone() {
+            return false;
+        }
+        let deadline = steady() + patience;
+        loop {
+            if !self.has_path() || self.is_present() {
+                return false;
+            }
+            let left = deadline.saturating_duration_since(steady());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::park_timeout(left.min(LOOK_EVERY));
+        }
+    }
+
+    /// Whether the player is on the ROS graph.
+    fn is_present(&self) -> bool {
+        let players = self.session.graph().players();
+        players.contains(&self.player)
+    }
+
+    /// From now on every call ends at this instant; `None`: each one after the timeout of the client.
+    pub(super) fn end_at(&self, end: Option<Instant>) {
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = end;
+    }
+
+    /// How long to wait for a response now.
+    fn patience(&self) -> Result<Duration, RequestError> {
+        let end = *self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(end) = end else {
+            return Ok(self.timeout);
+        };
+        let left = end.saturating_duration_since(steady());
+        if left.is_zero() {
+            Err(RequestError::TooLate)
+        } else {
+            Ok(left.min(self.timeout))
+        }
+    }
+
     /// Whether the player has the services of `bagplay_interfaces`.
     pub fn is_ours(&self) -> bool {
         self.hash::<GetStatus>("get_status").is_some()
@@ -282,7 +264,7 @@ impl<'a> PlayerClient<'a> {
                 service,
             })?;
         let caller = self.caller::<S>(service, hash)?;
-        Ok(caller.call::<S>(request, self.timeout)?)
+        Ok(caller.call::<S>(request, self.patience()?)?)
     }
 
     /// The same, in a form that the player is known to have.
@@ -292,7 +274,7 @@ impl<'a> PlayerClient<'a> {
         request: &S::Request,
     ) -> Result<S::Response, RequestError> {
         let caller = self.caller::<S>(service, S::HASH.to_owned())?;
-        Ok(caller.call::<S>(request, self.timeout)?)
+        Ok(caller.call::<S>(request, self.patience()?)?)
     }
 
     fn caller<S: Service>(

@@ -1,6 +1,7 @@
 //! The calls of [`PlayerClient`] that a screen makes: timeline, densities, messages as text, marks.
 
-use super::player::{PlayerClient, RequestError, done};
+use super::player::{PlayerClient, done};
+use super::request_error::RequestError;
 use crate::time::{Ros, Time, TimeRange};
 use crate::wire::services::messages::service::{Empty, Stamp};
 use crate::wire::services::messages::timeline::{

@@ -1,0 +1,55 @@
+//! [`RequestError`]: why a request to a player was not carried out.
+
+use super::caller::CallError;
+use crate::wire::error::WireError;
+
+/// Why a request was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The player has no such service: it is another program, or an older one.
+    #[error("{node} has no service {service}")]
+    NotOffered {
+        /// The player's node.
+        node: String,
+        /// The last part of the service's name.
+        service: &'static str,
+    },
+    /// The player refused the request.
+    #[error("{0}")]
+    Refused(String),
+    /// The call failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The client could not be declared.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// It was not sent: the player does not answer.
+    #[error("the player does not answer")]
+    Silent,
+    /// It was not sent: it still waited when no time was left.
+    #[error("no time was left for it")]
+    TooLate,
+}
+
+impl RequestError {
+    /// Whether the server of a service is not there, or not there any more. See also [`PlayerClient::has_left`].
+    ///
+    /// [`PlayerClient::has_left`]: super::player::PlayerClient::has_left
+    pub const fn is_gone(&self) -> bool {
+        matches!(
+            self,
+            Self::NotOffered { .. } | Self::Call(CallError::NoServer)
+        )
+    }
+
+    /// Whether the player did not answer in time, or was not asked because of that.
+    pub const fn is_silence(&self) -> bool {
+        matches!(self, Self::Silent | Self::Call(CallError::NoAnswer(_)))
+    }
+    /// Its answer cannot be understood.
+    pub(super) fn unreadable() -> Self {
+        let reason = "the player tells a state that this program does not know";
+        Self::Refused(reason.to_owned())
+    }
+}
