@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::ctl::ReachArgs;
-use super::names::parse_node;
+use super::values::parse_node;
 use super::when::parse_span;
 use crate::time::Duration;
 

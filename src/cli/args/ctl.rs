@@ -7,8 +7,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
-use super::names::parse_node;
-use super::values::parse_pace;
+use super::values::{parse_node, parse_pace};
 use super::when::{Unreadable, When, WhenRange, parse_span};
 use crate::player::Pace;
 use crate::time::Duration;

@@ -4,8 +4,7 @@
 
 use clap::Args;
 
-use super::names::parse_topic;
-use super::values::Wire;
+use super::values::{Wire, parse_topic};
 use super::when::{Unreadable, parse_span};
 use crate::player::FollowOptions;
 use crate::time::Duration;

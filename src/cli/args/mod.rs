@@ -6,7 +6,6 @@ pub(super) mod clock_server;
 pub(super) mod ctl;
 pub(super) mod flags;
 pub(super) mod follow_flags;
-pub(super) mod names;
 pub(super) mod printable;
 pub(super) mod ros_flags;
 pub(super) mod values;

@@ -1,4 +1,4 @@
-//! The values of flags that are enumerations or numbers of their own type.
+//! The values of flags that are enumerations, names, or numbers of their own type.
 
 use clap::ValueEnum;
 
@@ -130,5 +130,51 @@ pub(crate) fn parse_hz(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(hz) if (0.001..=100_000.0).contains(&hz) => Ok(hz),
         _ => Err("the rate of /clock is 0.001 to 100000 Hz".into()),
+    }
+}
+
+/// The name of a node, with its namespace if it has one.
+pub(super) fn parse_node(text: &str) -> Result<String, String> {
+    parse(text, "this is not the name of a ROS node")
+}
+
+/// The name of a topic. As in other flags, a slash at its end has no meaning.
+pub(super) fn parse_topic(text: &str) -> Result<String, String> {
+    let name = text.strip_suffix('/').unwrap_or(text);
+    parse(name, "this is not the name of a ROS topic")?;
+    Ok(text.to_owned())
+}
+
+/// Words of letters, digits and `_`, separated by single slashes; no word starts with a digit. Else the reason.
+fn parse(text: &str, otherwise: &str) -> Result<String, String> {
+    let is_word = |word: &str| {
+        let mut characters = word.chars();
+        characters.all(|it| it.is_ascii_alphanumeric() || it == '_')
+            && word.starts_with(|first: char| !first.is_ascii_digit())
+    };
+    let words = text.strip_prefix('/').unwrap_or(text);
+    if words.split('/').all(is_word) {
+        Ok(text.to_owned())
+    } else {
+        Err(otherwise.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_between_single_slashes() {
+        for name in ["/clock", "clock", "/sim/clock", "/_a/b2"] {
+            assert_eq!(parse_topic(name).as_deref(), Ok(name));
+            assert_eq!(parse_node(name).as_deref(), Ok(name));
+        }
+        for name in ["", "/", "//x", "/a//b", "/a//", "/2a", "/a b", "/a*"] {
+            let error = parse_topic(name).unwrap_err();
+            assert!(error.ends_with("ROS topic"), "{name}: {error}");
+            assert!(parse_node(name).is_err(), "{name}");
+        }
+        assert!(parse_topic("/a/").is_ok() && parse_node("/a/").is_err());
     }
 }

@@ -412,7 +412,7 @@ mod tests {
         let unknown = "parameter 'x' cannot be set because it was not declared";
         assert_eq!(set("x", true), Err(unknown.to_owned()));
         let clock = set("use_sim_time", true).unwrap_err();
-        assert!(clock.contains("follows no /clock"), "{clock}");
+        assert!(clock.contains("does not follow /clock"), "{clock}");
         let rate = Parameter {
             name: "rate".to_owned(),
             value: 0.5.into(),
