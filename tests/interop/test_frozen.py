@@ -94,7 +94,7 @@ def test_a_stopped_subscriber_that_goes_on_receives_messages_and_the_clock_again
     player.wait_for_log("was away for")
     player.interrupt()
     assert player.exit_code(timeout=PATIENCE) == INTERRUPTED
-    assert "messages or more" in player.stderr()
+    assert "or more" in player.stderr()
     summary = json.loads(player.stdout())
     odometry = next(topic for topic in summary["topics"] if topic["name"] == "/odom")
     assert missed > 0
