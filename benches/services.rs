@@ -324,6 +324,8 @@ fn clients(endpoint: &str) -> Result<(), Failure> {
         for line in std::io::stdin().lines() {
             second.0.store(line?.parse()?, Ordering::Relaxed);
         }
+        // The pipe is closed early only if the other process has failed.
+        second.0.store(OVER, Ordering::Relaxed);
         let mut all = Vec::new();
         for client in calling {
             all.extend(client.join().map_err(|_| "a client panicked")??);

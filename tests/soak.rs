@@ -63,7 +63,7 @@ impl Random {
             10 | 11 => Command::Play,
             12 => Command::Step(self.below(20).cast_signed() + 1),
             13 => Command::Step(-self.below(20).cast_signed() - 1),
-            14 => Command::SetRange(TimeRange::between(self.time(range), range.stop())),
+            14 => Command::SetRange(TimeRange::between(self.time(range), range.stop()), None),
             15 => {
                 let (a, b) = (self.time(range), self.time(range));
                 Command::SetLoop(TimeRange::between(a, b))

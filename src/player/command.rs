@@ -65,12 +65,13 @@ pub enum Command {
     PlayUntil(Time<Ros>),
     /// Play for a span of log time, then pause.
     PlayFor(Duration),
-    /// Change the range that is played; a position outside is clamped into it. An A–B loop ends.
-    SetRange(TimeRange),
+    /// Change the range that is played and, if it is given, what happens at the exit edge, in one step. A position outside
+    /// is clamped into it. An A–B loop ends.
+    SetRange(TimeRange, Option<AtEnd>),
     /// Change what happens at the exit edge of the range. An A–B loop goes on.
     SetAtEnd(AtEnd),
     /// Begin an A–B loop: play only this range, again and again; a position outside is clamped into it. It replaces an
-    /// A–B loop that there is.
+    /// A–B loop that there is. If a lap takes no time and has no message, playback pauses at its end.
     SetLoop(TimeRange),
     /// End the A–B loop, if there is one: from here on the range is played again. If the position is outside of the range,
     /// this is extended to that edge of the recording.

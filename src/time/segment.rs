@@ -48,6 +48,13 @@ pub enum AtEnd {
     Loop,
 }
 
+impl AtEnd {
+    /// Whether it is a loop.
+    pub const fn from_loop(is_loop: bool) -> Self {
+        if is_loop { Self::Loop } else { Self::Hold }
+    }
+}
+
 /// Where playback is, as a function of the wall instant: a range, a speed, and a motion that is held or rolling.
 ///
 /// What changes only the timing (hold, roll, a speed with the same sign) leaves the position at `now` unchanged. A jump

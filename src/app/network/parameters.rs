@@ -96,7 +96,6 @@ fn of_recording(args: &PlayArgs) -> Vec<NodeParameter> {
 
 fn of_motion(plan: &Plan) -> Vec<NodeParameter> {
     let options = &plan.options;
-    let (_, at_end) = options.played.current();
     let rate = match options.pace {
         Pace::At(speed) => speed.as_f64(),
         Pace::Max => f64::INFINITY,
@@ -115,7 +114,7 @@ fn of_motion(plan: &Plan) -> Vec<NodeParameter> {
         ),
         parameter(
             "play.loop",
-            at_end == AtEnd::Loop,
+            options.played.at_end == AtEnd::Loop,
             "Whether the run starts again at the end",
         ),
         parameter(

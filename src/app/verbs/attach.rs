@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::io;
 use std::thread::{Builder, Scope};
-use std::time::Duration;
+use std::time::Duration as StdDuration;
 
 use anyhow::{Context, anyhow};
 use bagplay::cli::{AttachArgs, Exit, Format, OutputArgs, plural};
@@ -27,7 +27,7 @@ use crate::app::network::mark_book::MarkChange;
 use crate::app::signals;
 
 /// How long the bar waits for one answer before it shows that there is none.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: StdDuration = StdDuration::from_secs(2);
 /// How many requests of the screen may wait. It makes few a second.
 const WAITING: usize = 256;
 
@@ -93,6 +93,7 @@ fn show(
             })
         };
         let shown = bar::show(&mut host, log_target, title, start);
+        attached.leave_within(AT_THE_END);
         drop::<crossbeam_channel::Sender<Infallible>>(stop);
         shown
     });
@@ -108,6 +109,9 @@ fn show(
     }
     Ok(bar::host::Host::exit(&host))
 }
+
+/// How long the calls may take that are left when the bar is left.
+const AT_THE_END: StdDuration = StdDuration::from_millis(300);
 
 /// Starts the threads that ask the player, until `until` is disconnected.
 fn start<'scope>(

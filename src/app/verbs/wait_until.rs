@@ -1,5 +1,6 @@
 //! `play ctl wait-until`: returns when the clock of a player elsewhere has reached a time.
 
+use std::cmp::Ordering;
 use std::time::{Duration as StdDuration, Instant};
 
 use bagplay::cli::{RemoteStatus, When};
@@ -42,6 +43,10 @@ pub(super) fn wait_until(driven: &Driven<'_>, when: When) -> Result<(), NotDone>
     }
 }
 
+/// For how long a player may have played on after its last status: a longer time than that for which the end of a run is
+/// told.
+const UNSEEN: StdDuration = StdDuration::from_millis(400);
+
 const TOO_EARLY: &str = "the player has ended before that time";
 
 fn refused(reason: &str) -> NotDone {
@@ -62,6 +67,8 @@ struct Wait {
     last: Option<(PlayerView, Instant)>,
     /// `None` as long as it is not known: a clock that is followed has to move first.
     direction: Option<Direction>,
+    /// On which side of the time the clock was when it had not been reached and the direction was known.
+    side: Option<Ordering>,
 }
 
 impl Wait {
@@ -70,6 +77,7 @@ impl Wait {
             time,
             last: None,
             direction: None,
+            side: None,
         }
     }
 
@@ -83,6 +91,9 @@ impl Wait {
         });
         let never = self.never(&view);
         let is_reached = has_lapped || self.is_past(view.clock);
+        if self.direction.is_some() && !is_reached {
+            self.side.get_or_insert(view.clock.cmp(&self.time));
+        }
         self.last = Some((view, at));
         match never {
             Some(reason) if !is_reached => Err(refused(&reason)),
@@ -117,20 +128,22 @@ impl Wait {
             Pace::Follow => {
                 let before = before.filter(|it| it.generation == view.generation)?;
                 match view.clock.cmp(&before.clock) {
-                    std::cmp::Ordering::Less => Some(Direction::Backward),
-                    std::cmp::Ordering::Greater => Some(Direction::Forward),
-                    std::cmp::Ordering::Equal => self.direction,
+                    Ordering::Less => Some(Direction::Backward),
+                    Ordering::Greater => Some(Direction::Forward),
+                    Ordering::Equal => self.direction,
                 }
             }
         }
     }
 
-    /// Whether `clock` is at or behind the time in the direction of play.
+    /// Whether `clock` is at or behind the time in the direction of play at first, and then whether it has passed the time:
+    /// another direction does not mean that it was there.
     fn is_past(&self, clock: Time<Ros>) -> bool {
-        match self.direction {
-            Some(Direction::Forward) => clock >= self.time,
-            Some(Direction::Backward) => clock <= self.time,
-            None => clock == self.time,
+        match (self.side, self.direction) {
+            (Some(side), _) => clock.cmp(&self.time) != side,
+            (None, Some(Direction::Forward)) => clock >= self.time,
+            (None, Some(Direction::Backward)) => clock <= self.time,
+            (None, None) => clock == self.time,
         }
     }
 
@@ -143,7 +156,7 @@ impl Wait {
             (State::Playing, Pace::At(speed)) => speed,
             _ => return None,
         };
-        let passed: StdDuration = now.saturating_duration_since(*at);
+        let passed = now.saturating_duration_since(*at).min(UNSEEN);
         let span = Duration::from_secs_f64(passed.as_secs_f64() * speed.as_f64())?;
         let (range, _) = view.played.current();
         let end = if speed.is_reverse() {
@@ -208,6 +221,20 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_turns_back_has_not_reached_a_time_ahead() {
+        let mut wait = Wait::new(Time::from_secs(50));
+        for (clock, rate, is_reached) in [
+            (30, 1.0, false),
+            (40, 1.0, false),
+            (39, -1.0, false),
+            (45, 1.0, false),
+            (51, 1.0, true),
+        ] {
+            assert_eq!(look(&mut wait, view(clock, rate)), Ok(is_reached));
+        }
+    }
+
+    #[test]
     fn a_time_outside_a_range_that_is_repeated_is_never_reached() {
         let part = TimeRange::between(Time::from_secs(10), Time::from_secs(20));
         let looped = |clock, rate| {
@@ -246,11 +273,11 @@ mod tests {
             let at = now();
             let looked = wait.look(view, at);
             assert!(looked.is_ok_and(|is_reached| !is_reached));
-            wait.reached_by(at + StdDuration::from_secs(2))
+            wait.reached_by(at + UNSEEN / 2)
         };
         let at = |secs| Some(Time::from_secs(secs));
-        assert_eq!(came(view(10, 3.0)), at(16));
-        assert_eq!(came(view(99, 3.0)), at(100));
+        assert_eq!(came(view(10, 30.0)), at(16));
+        assert_eq!(came(view(99, 30.0)), at(100));
         assert_eq!(came(view(10, f64::INFINITY)), None);
         assert_eq!(came(view(10, FOLLOWS)), None);
         for (state, rate, known) in [

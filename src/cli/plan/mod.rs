@@ -261,11 +261,7 @@ fn awaited(
 /// What to play: with a loop range, the recording once that loop has ended.
 fn played(time: &TimeArgs, recording: TimeRange) -> Result<PlayedRange, PlanError> {
     let range = range(time, recording)?;
-    let at_end = if time.is_loop {
-        AtEnd::Loop
-    } else {
-        AtEnd::Hold
-    };
+    let at_end = AtEnd::from_loop(time.is_loop);
     Ok(if time.loop_range.is_some() {
         PlayedRange {
             ab_loop: Some(range),

@@ -157,6 +157,8 @@ impl fmt::Display for RemoteStatus {
             write!(f, "  {:.1} s", seconds(self.clock_ns))?;
             if let Some(ab_loop) = self.ab_loop {
                 write!(f, "  loop {}", self.in_words(ab_loop))?;
+            } else if self.is_loop {
+                write!(f, "  loop")?;
             }
             return Ok(());
         }

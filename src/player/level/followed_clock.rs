@@ -8,7 +8,7 @@
 //! |---|---|
 //! | moves in the direction of the clock, or stands | no jump |
 //! | moves against it by 1 ms at most | ignored |
-//! | moves against it by more | a jump; if the next movement is against it as well, the direction has changed |
+//! | moves against it by more | a jump; if the next movement is against it as well, the direction has changed: where the clock was last before both, if it has not stood since |
 //! | is ahead by more than 100 s and by more than the fastest clock (×1000) can have moved | a jump |
 //! | comes from another server, and the former one has sent no tick for a second | a jump |
 //!
@@ -105,6 +105,8 @@ pub struct FollowedClock {
     is_known: bool,
     /// Whether the last movement was against the direction.
     has_turned: bool,
+    /// Where the clock was before that movement, if it has not stood since.
+    turned_at: Option<Time<Ros>>,
     ticks: RecentTicks,
     state: Option<(LeadState, Time<Steady>)>,
     /// The generation of the last state, also of one that is not valid any more.
@@ -126,6 +128,7 @@ impl FollowedClock {
             last: None,
             is_known: false,
             has_turned: false,
+            turned_at: None,
             ticks: RecentTicks::default(),
             state: None,
             state_generation: None,
@@ -185,11 +188,14 @@ impl FollowedClock {
         // The server sends a tick right after a jump, and the state behind it.
         let tick = self.unexplained.take();
         if turns || before.is_some_and(|before| before != state.generation) {
+            // The tick of the turn itself may agree with the state before it.
+            let last = self.last.filter(|_| turns).map(|(last, _)| last);
             let is_of_jump = |tick: &Time<Ros>| {
                 let gap = state.time.saturating_since(*tick).saturating_abs();
                 !self.segment.is_before(state.time, *tick) && gap <= skew(state.factor)
             };
-            self.jump(tick.filter(is_of_jump).unwrap_or(time), at);
+            let begins = tick.filter(is_of_jump).or(last.filter(is_of_jump));
+            self.jump(begins.unwrap_or(time), at);
         } else if let Some(tick) = tick.filter(|tick| agrees(state, at, *tick, at)) {
             self.arrive_at(tick, at);
         }
@@ -224,7 +230,7 @@ impl FollowedClock {
             }
             Some(_) => LeadMotion::Stands,
             None if self.ticks.stands(now) => LeadMotion::Stands,
-            None => LeadMotion::Moves(self.ticks.factor()),
+            None => LeadMotion::Moves(self.ticks.factor().filter(|factor| *factor != 0.0)),
         }
     }
 
@@ -266,14 +272,26 @@ impl FollowedClock {
         let possible = at.saturating_since(since).saturating_mul(FASTEST);
         if ahead < -JITTER {
             self.has_turned = !self.has_turned;
-            if !self.has_turned {
+            if self.has_turned {
+                self.turned_at = Some(last);
+                self.jump(time, at);
+            } else {
+                let from = self.turned_at.take();
+                // A clock that has turned moves by about as much from tick to tick; one that was sought twice need not.
+                let is_near = |from: &Time<Ros>| {
+                    let gap = last.saturating_since(*from).saturating_abs();
+                    gap <= moved.saturating_abs().saturating_mul(2)
+                };
                 self.turn(at);
+                self.jump(from.filter(is_near).unwrap_or(time), at);
+                // It is there with the next tick.
+                self.last = Some((time, at));
             }
-            self.jump(time, at);
         } else if ahead > LONGEST_STEP.max(possible) {
             self.jump(time, at);
         } else if !ahead.is_negative() {
             self.has_turned &= ahead == Duration::ZERO;
+            self.turned_at = None;
             self.arrive_at(time, at);
             self.extrapolate(time, at);
         } else {

@@ -24,7 +24,6 @@ pub struct LeadHandle {
 struct Known {
     lead: Option<Lead>,
     name: Option<Arc<str>>,
-    stands: bool,
 }
 
 /// Where the clock is, and where its generation began: the player may read it only after it has moved on.
@@ -32,6 +31,7 @@ struct Known {
 struct Lead {
     segment: Segment,
     began: Time<Ros>,
+    stands: bool,
 }
 
 impl LeadHandle {
@@ -52,13 +52,13 @@ impl LeadHandle {
             Some(Lead {
                 segment: lead,
                 began: same.map_or(from, |before| before.began),
+                stands: before.is_some_and(|before| before.stands),
             })
         });
     }
 
     /// The clock is not known any more: a player that follows it is held until it is.
     pub fn lose(&self) {
-        self.known().stands = false;
         self.change(|_| None);
     }
 
@@ -77,15 +77,17 @@ impl LeadHandle {
         self.known().name.clone()
     }
 
-    /// Sets whether the clock is known to stand. It is only told: playback follows the values of the clock. One that is
-    /// not known any more is not known to stand either.
+    /// Sets whether the clock is known to stand. It is only told: playback follows the values of the clock. Of a clock
+    /// that is not known, it is ignored.
     pub fn set_stands(&self, stands: bool) {
-        self.known().stands = stands;
+        if let Some(lead) = &mut self.known().lead {
+            lead.stands = stands;
+        }
     }
 
     /// Whether the clock is known to stand.
     pub fn stands(&self) -> bool {
-        self.known().stands
+        self.known().lead.is_some_and(|lead| lead.stands)
     }
 
     /// Where it was set to be, and where its generation began.

@@ -18,6 +18,8 @@ pub(super) enum Taken {
     Known(Outcome),
     /// When the jump to this time has taken effect.
     Jumped(Time<Ros>),
+    /// The same, for a jump that follows from another range to play.
+    Ranged(Time<Ros>),
     /// When the steps have been made.
     Steps,
 }
@@ -51,7 +53,8 @@ impl Machine {
         self.move_with_lead(now);
         match self.carry_out(command, ticket, now) {
             Taken::Known(outcome) => self.answers.give(ticket, outcome),
-            Taken::Jumped(at) => self.answers.await_jump(ticket, at),
+            Taken::Jumped(at) => self.answers.await_jump(ticket, at, false),
+            Taken::Ranged(at) => self.answers.await_jump(ticket, at, true),
             Taken::Steps => {}
         }
     }
@@ -95,7 +98,7 @@ impl Machine {
             | Command::PlayUntil(_)
             | Command::PlayFor(_)
             | Command::PlayFrom { .. }
-            | Command::SetRange(_)
+            | Command::SetRange(..)
             | Command::SetAtEnd(_)
             | Command::SetLoop(_)
             | Command::EndLoop => true,
@@ -136,9 +139,9 @@ impl Machine {
                 };
                 return self.play_until(self.here(now).saturating_add(span), now);
             }
-            Command::SetRange(range) => {
+            Command::SetRange(range, at_end) => {
                 let range = self.within_recording(range);
-                let at_end = self.position.played().at_end;
+                let at_end = at_end.unwrap_or(self.position.played().at_end);
                 return self.play_range(PlayedRange::new(range, at_end), now);
             }
             Command::SetLoop(range) => {
@@ -148,11 +151,7 @@ impl Machine {
                 };
                 return self.play_range(played, now);
             }
-            Command::EndLoop => {
-                let (played, here) = (self.position.played(), self.here(now));
-                let recording = self.options.recording;
-                return self.play_range(played.without_loop(here, recording), now);
-            }
+            Command::EndLoop => return self.end_loop(now),
             Command::SetAtEnd(at_end) => {
                 let segment = self.position.end_with(at_end);
                 self.change_to(segment, now);
@@ -217,6 +216,8 @@ impl Machine {
             Pace::Follow => {
                 self.schedule.play_at(None);
                 self.steps.cancel(Short::Replaced, &mut self.answers);
+                // No command could end the loop then.
+                self.end_loop(now);
                 self.change_to(self.held(now).play_until(None, now), now);
                 self.followed.leave();
                 self.pace = pace;
@@ -251,7 +252,17 @@ impl Machine {
         }
         let here = self.here(now);
         let segment = self.position.play_range(played, here);
-        self.jump(segment, now)
+        let at = segment.position(now);
+        self.jump(segment, now);
+        Taken::Ranged(at)
+    }
+
+    fn end_loop(&mut self, now: Time<Steady>) -> Taken {
+        let (played, here) = (self.position.played(), self.here(now));
+        if played.ab_loop.is_none() {
+            return DONE;
+        }
+        self.play_range(played.without_loop(here, self.options.recording), now)
     }
 
     fn within_recording(&self, range: TimeRange) -> TimeRange {

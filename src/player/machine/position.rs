@@ -32,6 +32,8 @@ impl Position {
 
     /// Sets the next segment; returns how many jumps lie between the two.
     pub(super) fn set(&mut self, segment: Segment) -> u64 {
+        let edges = (segment.range(), segment.at_end());
+        debug_assert_eq!(edges, self.played.current(), "the range of the segment");
         let before = std::mem::replace(&mut self.segment, segment);
         segment.generation() - before.generation()
     }
@@ -40,7 +42,8 @@ impl Position {
         self.played
     }
 
-    /// The segment with another range to play, held at `to`, clamped into what is played now. A new generation.
+    /// The segment with another range to play, held at `to`, clamped into what is played from then on. A new
+    /// generation.
     pub(super) fn play_range(&mut self, played: PlayedRange, to: Time<Ros>) -> Segment {
         self.played = played;
         let (range, at_end) = played.current();

@@ -129,7 +129,13 @@ impl Machine {
         // An empty lap that takes no time would repeat without end and use a whole core.
         let takes_time = !self.is_unpaced() && self.segment().range().duration() > Duration::ZERO;
         let is_empty = self.played.taken().is_none() && !takes_time;
-        if self.segment().at_end() == AtEnd::Loop && !is_empty && !self.is_following() {
+        let is_looped = self.segment().at_end() == AtEnd::Loop && !self.is_following();
+        if is_looped && is_empty && self.position.played().ab_loop.is_some() {
+            // The run does not end because a part of it is empty.
+            self.conditions.pause();
+            return Wait::Now;
+        }
+        if is_looped && !is_empty {
             self.report.laps += 1;
             self.schedule.end_lap(end);
             let lap = self.cue_at(StartAt::At(self.segment().entry()));
@@ -141,7 +147,9 @@ impl Machine {
         }
         self.report.reached_end = true;
         self.schedule.play_at(None);
+        let waits = self.is_following() && !self.lead_has_passed_the_end(now);
         match self.options.when_done {
+            WhenDone::Stop if waits => self.conditions.course_mut().arrive(),
             WhenDone::Stop => self.conditions.course_mut().stop(),
             WhenDone::Stay => self.conditions.course_mut().arrive(),
         }

@@ -73,6 +73,11 @@ pub enum Action {
 }
 
 impl Action {
+    /// Whether the player has to do something for it.
+    pub(crate) const fn asks_the_player(self) -> bool {
+        self.moves_playback() || matches!(self, Self::Mark | Self::NameMark | Self::Mute)
+    }
+
     /// Whether it changes position, rate, direction or range of playback, or holds it.
     pub(crate) const fn moves_playback(self) -> bool {
         match self {

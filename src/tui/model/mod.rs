@@ -186,6 +186,9 @@ impl Model {
     /// screen have taken effect.
     pub fn adopt_played(&mut self, played: PlayedRange) {
         self.played = played;
+        if self.has_ab_loop() {
+            self.loop_start = None;
+        }
     }
 
     /// Updates which topics are muted, by any client.

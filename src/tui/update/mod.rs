@@ -20,6 +20,9 @@ use crate::tui::model::layout::Size;
 use crate::tui::model::log::{LogLine, Severity};
 use crate::tui::model::parts::{Effect, Followed, Subscribers};
 
+/// Why nothing happens while the player does not answer.
+pub(super) const NO_ANSWER: &str = "not done: the player does not answer";
+
 /// An event for the model.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
@@ -115,6 +118,9 @@ impl Model {
 
     /// Carries out an action.
     pub fn perform(&mut self, action: Action, stamp: Timestamp) {
+        if self.is_silent && action.asks_the_player() {
+            return self.log_info(NO_ANSWER, stamp);
+        }
         if self.is_following() && action.moves_playback() {
             return self.log_following(stamp);
         }

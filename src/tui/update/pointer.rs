@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use ratatui::layout::Position;
 use ratatui::layout::Rect;
 
+use super::NO_ANSWER;
 use crate::time::{Duration, Ros, Time};
 use crate::tui::input::bindings::Action;
 use crate::tui::input::mouse::{Gesture, Mouse};
@@ -18,6 +19,9 @@ const WHEEL: Duration = Duration::from_secs(1);
 
 impl Model {
     pub(crate) fn handle_mouse(&mut self, mouse: Mouse, stamp: Timestamp) {
+        if self.is_silent && self.would_move_playback(mouse) {
+            return self.log_info(NO_ANSWER, stamp);
+        }
         if self.is_following() && self.would_move_playback(mouse) {
             return self.log_following(stamp);
         }

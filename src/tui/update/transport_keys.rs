@@ -123,6 +123,8 @@ impl Model {
         if self.played.ab_loop.is_none_or(|ab| !ab.contains(to)) {
             if self.played.ab_loop.take().is_some() {
                 self.log_info("the loop is cleared", stamp);
+                // A seek may be replaced by a later one that leads back into the loop.
+                self.send_command(Command::EndLoop);
             }
             self.log_lifted_limit(to, stamp);
         }

@@ -151,7 +151,7 @@ fn a_clock_of_the_machine_is_shown_as_it_is_and_refuses_to_be_driven() {
         Command::PlayUntil(ros(8000)),
         Command::PlayFor(span(1)),
         Command::SetAtEnd(AtEnd::Loop),
-        Command::SetRange(TimeRange::between(ros(1), ros(2))),
+        Command::SetRange(TimeRange::between(ros(1), ros(2)), None),
         pace(2.0),
     ] {
         let refused = Outcome::Refused(Refusal::NotDrivable);

@@ -32,8 +32,10 @@ fn every_command() -> impl Iterator<Item = Command> {
             Command::Burst(_) => Command::StepTopic(TopicId(0), 1),
             Command::StepTopic(..) => Command::PlayUntil(ros(1900)),
             Command::PlayUntil(_) => Command::PlayFor(span(100)),
-            Command::PlayFor(_) => Command::SetRange(TimeRange::between(ros(1500), ros(1600))),
-            Command::SetRange(_) => Command::SetAtEnd(AtEnd::Loop),
+            Command::PlayFor(_) => {
+                Command::SetRange(TimeRange::between(ros(1500), ros(1600)), None)
+            }
+            Command::SetRange(..) => Command::SetAtEnd(AtEnd::Loop),
             Command::SetAtEnd(_) => Command::SetLoop(TimeRange::between(ros(1500), ros(1600))),
             Command::SetLoop(_) => Command::EndLoop,
             Command::EndLoop => Command::Mute(TopicId(0)),

@@ -268,7 +268,7 @@ fn moving_commands() -> Vec<Command> {
         Command::StepTopic(TopicId(0), 1),
         Command::PlayUntil(ros(1800)),
         Command::PlayFor(span(100)),
-        Command::SetRange(TimeRange::between(ros(1100), ros(1200))),
+        Command::SetRange(TimeRange::between(ros(1100), ros(1200)), None),
         Command::SetAtEnd(AtEnd::Loop),
         Command::SetLoop(TimeRange::between(ros(1100), ros(1200))),
         Command::EndLoop,
@@ -393,6 +393,32 @@ fn a_start_that_was_set_is_dropped_by_a_player_that_begins_to_follow() {
     settle(&mut machine, wall(10));
     assert_eq!(settle(&mut machine, wall(60)).0, [""; 0]);
     assert_eq!(machine.state(), State::Paused);
+}
+
+/// A clock that stands at the end may be about to run backwards.
+#[test]
+fn a_clock_that_stands_at_the_end_from_the_start_has_not_passed_it() {
+    let all = messages(&[1000, 1900, 2000]);
+    let mut machine = playing(following(), all.clone());
+    machine.lead().set(shows(0, 2000));
+    settle(&mut machine, wall(0));
+    assert_eq!(machine.state(), State::Ended);
+    machine.lead().set(moves(1, 2000, -1.0, 10));
+    settle(&mut machine, wall(10));
+    let (seen, _) = settle(&mut machine, wall(150));
+    assert!(seen.contains(&"msg 1900".to_owned()), "{seen:?}");
+    machine.lead().set(moves(1, 1900, -1.0, 110));
+    settle(&mut machine, wall(1500));
+    assert_eq!(machine.state(), State::Stopped);
+    // One that moves up to the end, or is past it, has passed it.
+    for shown in [&[1500, 2000][..], &[2001]] {
+        let mut machine = playing(following(), all.clone());
+        for (at, ms) in (0..).zip(shown) {
+            machine.lead().set(shows(0, *ms));
+            settle(&mut machine, wall(at));
+        }
+        assert_eq!(machine.state(), State::Stopped, "{shown:?}");
+    }
 }
 
 #[test]

@@ -311,18 +311,38 @@ fn a_clock_that_runs_backwards_is_followed_backwards_after_two_ticks() {
     let turn = player.run(1000, 1, 500);
     player.take_sent();
     let end = player.run(turn, -1, 500);
-    // The first tick back could be a jump; the second one tells the direction.
+    // The first tick back could be a jump; the second one tells the direction: then all is sent from the turn on.
     let back = |first: i64, on: Vec<i64>| [vec![first], on].concat();
-    let sent = back(turn - TICK, between(turn - 2 * TICK, end));
-    assert_eq!(player.take_sent(), sent);
+    assert_eq!(player.take_sent(), back(turn - TICK, between(turn, end)));
     assert_eq!(player.jumps(), 1 + 1 + 2);
     // A jump ahead while it runs backwards, and on.
     let end = player.run(5000, -1, 500);
     assert_eq!(player.take_sent(), between(5000, end));
     // Forwards again.
     let last = player.run(end, 1, 500);
-    let sent = back(end + TICK, between(end + 2 * TICK, last));
-    assert_eq!(player.take_sent(), sent);
+    assert_eq!(player.take_sent(), back(end + TICK, between(end, last)));
+}
+
+/// Two jumps back look like a turn; what lies between them must not be sent at once.
+#[test]
+fn two_seeks_back_in_a_row_send_nothing_in_between() {
+    for stands_between in [false, true] {
+        let mut player = Follower::new(strict());
+        player.run(3000, 1, 500);
+        player.take_sent();
+        let mut at = 600;
+        let mut tick = |time| {
+            at += TICK;
+            player.hear(at, Tick(time));
+        };
+        tick(2000);
+        if stands_between {
+            tick(2000);
+        }
+        tick(1900);
+        tick(1900);
+        assert_eq!(player.take_sent(), [2000, 1900], "{stands_between}");
+    }
 }
 
 #[test]
@@ -346,12 +366,12 @@ fn the_state_of_the_server_tells_jumps_and_directions_exactly() {
     // A tick from before the jump that comes late changes nothing.
     player.hear(101, Tick(1090));
     assert_eq!((player.take_sent(), player.jumps()), (vec![], 2));
-    // Backwards, from where it turns.
+    // Backwards, from the last tick before it turns.
     player.hear(110, Tick(3020));
     player.hear(112, Status(3018, -1.0, 42));
     player.hear(125, Tick(3005));
     player.hear(150, Tick(2980));
-    assert_eq!(player.take_sent(), between(3018, 2980));
+    assert_eq!(player.take_sent(), between(3020, 2980));
     // Faster: the tick is sent before the state that explains it.
     player.hear(175, Tick(2400));
     player.hear(176, Status(2300, -100.0, 42));

@@ -1,9 +1,17 @@
 //! The range that is played, and the A–B loop in it.
 
-use bagplay::player::{Command, Machine, Options, Outcome, PlayedRange, Ticket};
+use std::sync::Arc;
+
+use bagplay::bag::Cue;
+use bagplay::output::Null;
+use bagplay::player::{
+    Command, Intent, Machine, Options, Outcome, Pace, PlayedRange, Player, Refusal, Source, State,
+    Ticket,
+};
 use bagplay::time::{AtEnd, TimeRange};
 
 use crate::machine::transcript::{check, messages, playing, quiet, ros, settle, wall};
+use crate::support::patience::PATIENCE;
 
 fn range(from: i64, to: i64) -> TimeRange {
     TimeRange::between(ros(from), ros(to))
@@ -95,7 +103,7 @@ fn during_a_loop_the_exit_edge_of_the_range_can_be_changed_and_another_range_end
     assert_eq!(machine.report().jumps, jumps);
     let part = PlayedRange::new(range(1100, 1500), AtEnd::Loop);
     assert_eq!(
-        after(&mut machine, Command::SetRange(range(1100, 1500))),
+        after(&mut machine, Command::SetRange(range(1100, 1500), None)),
         part
     );
 }
@@ -104,8 +112,8 @@ fn during_a_loop_the_exit_edge_of_the_range_can_be_changed_and_another_range_end
 fn a_range_or_a_loop_that_is_played_already_is_no_jump() {
     let mut machine = playing(quiet(), messages(&[1000, 1400, 1900]));
     let ab = range(1300, 1400);
-    after(&mut machine, Command::SetRange(range(1100, 1900)));
-    let again = Command::SetRange(range(1100, 1900));
+    after(&mut machine, Command::SetRange(range(1100, 1900), None));
+    let again = Command::SetRange(range(1100, 1900), None);
     let jumps = machine.report().jumps;
     machine.ask(again, Ticket(1), wall(0));
     assert_eq!(machine.answer(), Some((Ticket(1), Outcome::Done)));
@@ -138,4 +146,66 @@ fn what_is_played_when_a_loop_ends_follows_without_a_message_missed_or_sent_twic
         800 msg 1900
         900 gen 1 held 2000",
     );
+}
+
+/// At unlimited rate a part without messages takes no time; the run must not end because of it.
+#[test]
+fn a_loop_without_messages_pauses_at_unlimited_rate() {
+    let options = Options {
+        pace: Pace::Max,
+        ..quiet()
+    };
+    let mut machine = playing(options, messages(&[1000, 1900]));
+    machine.apply(Command::Pause, wall(0));
+    settle(&mut machine, wall(0));
+    machine.apply(Command::SetLoop(range(1300, 1400)), wall(0));
+    machine.apply(Command::Play, wall(0));
+    settle(&mut machine, wall(0));
+    assert_eq!(machine.state(), State::Paused);
+    machine.apply(Command::EndLoop, wall(0));
+    machine.apply(Command::Play, wall(0));
+    let (seen, _) = settle(&mut machine, wall(0));
+    assert!(seen.contains(&"msg 1900".to_owned()), "{seen:?}");
+}
+
+#[test]
+fn another_jump_leaves_the_range_that_was_set_and_its_answer() {
+    let source = Source::new(["/a"], |_| Cue::from_items([]));
+    let mut machine = Machine::new(quiet(), source);
+    let ab = range(1300, 1400);
+    machine.ask(Command::SetLoop(ab), Ticket(1), wall(0));
+    machine.ask(Command::Seek(ros(1350)), Ticket(2), wall(0));
+    assert_eq!(machine.answer(), Some((Ticket(1), Outcome::Done)));
+    machine.ask(Command::Seek(ros(1390)), Ticket(3), wall(0));
+    let replaced = Outcome::Refused(Refusal::Replaced);
+    assert_eq!(machine.answer(), Some((Ticket(2), replaced)));
+    assert_eq!(machine.status().played.ab_loop, Some(ab));
+}
+
+#[test]
+fn a_player_that_begins_to_follow_a_clock_leaves_its_loop() {
+    let mut machine = playing(quiet(), messages(&[1000, 1400, 1900]));
+    after(&mut machine, Command::SetLoop(range(1300, 1400)));
+    let whole = PlayedRange::new(range(1000, 2000), AtEnd::Hold);
+    assert_eq!(after(&mut machine, Command::SetPace(Pace::Follow)), whole);
+}
+
+/// The segment is the same then, but bars and parameters show it.
+#[test]
+fn a_change_of_the_exit_edge_during_a_loop_is_told() {
+    let player = Player::new();
+    let transport = player.transport();
+    let looped = Options {
+        played: looped(quiet().played, range(1300, 1400)),
+        intent: Intent::Pause,
+        ..quiet()
+    };
+    let running = player.start(looped, Source::empty(), Null).unwrap();
+    transport.ask(Command::Query).unwrap();
+    let (told, changes) = crossbeam_channel::bounded(16);
+    transport.on_change(Arc::new(move || _ = told.try_send(())));
+    transport.ask(Command::SetAtEnd(AtEnd::Loop)).unwrap();
+    changes.recv_timeout(PATIENCE).unwrap();
+    transport.send(Command::Stop).unwrap();
+    running.join().unwrap();
 }

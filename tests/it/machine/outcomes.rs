@@ -103,7 +103,7 @@ fn every_command_has_its_outcome() {
         (C::Seek(ros(1500)), C::SeekBy(span(-100)), Landed(ros(1400))),
         (
             C::Seek(ros(1500)),
-            C::SetRange(TimeRange::between(ros(1100), ros(1200))),
+            C::SetRange(TimeRange::between(ros(1100), ros(1200)), None),
             Landed(ros(1200)),
         ),
         (

@@ -169,7 +169,7 @@ fn commands_queued_with_a_stop_are_answered_and_have_no_effect() {
         Command::Play,
         Command::Stop,
         Command::Seek(at(50)),
-        Command::SetRange(TimeRange::between(at(10), at(20))),
+        Command::SetRange(TimeRange::between(at(10), at(20)), None),
         Command::SetPace(Pace::At(Speed::NORMAL.reversed())),
         Command::Step(1),
     ];

@@ -55,7 +55,7 @@ fn command_text(command: Command) -> String {
         Command::SetPace(Pace::Max) => "rate max".to_owned(),
         Command::Step(n) => format!("step {n}"),
         Command::StepTopic(topic, n) => format!("step {n} of {}", name(topic)),
-        Command::SetRange(range) => format!("range {}", span(range)),
+        Command::SetRange(range, None) => format!("range {}", span(range)),
         Command::SetLoop(range) => format!("loop {}", span(range)),
         Command::EndLoop => "end loop".to_owned(),
         Command::SetAtEnd(AtEnd::Loop) => "loop".to_owned(),
@@ -968,15 +968,18 @@ fn a_seek_out_of_the_loop_clears_it() {
         assert_eq!(effects_of(&mut model, "l"), "loop 12.184 to 31.000");
         model
     };
-    // The player ends the loop by itself.
     for (keys, expected, is_cleared) in [
         ("left", "seek 26.000", false),
-        ("right", "seek 36.000", true),
-        ("home", "seek 0.000", true),
-        ("home l", "seek 0.000", true),
+        ("right", "end loop, seek 36.000", true),
+        ("home", "end loop, seek 0.000", true),
+        ("home l", "end loop, seek 0.000", true),
         ("3", "seek 18.000", false),
-        ("N N", "seek 9.500", true),
-        ("left right right u", "seek 31.000", true),
+        ("N N", "seek 27.000, end loop, seek 9.500", true),
+        (
+            "left right right u",
+            "seek 31.000, end loop, seek 31.000",
+            true,
+        ),
     ] {
         let mut model = looped();
         assert_eq!(effects_of(&mut model, keys), expected, "{keys}");

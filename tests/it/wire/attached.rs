@@ -11,6 +11,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::timeline::{Played, client};
 use crate::support::network::{hearing, signal, start_player};
+use crate::support::patience::PATIENCE;
 use crate::support::patience::until;
 
 /// How long the clients here wait for an answer.
@@ -63,6 +64,7 @@ fn commands_that_wait_at_the_end_are_passed_on_to_a_player_that_answers() {
     let attached = attach(&played);
     let answer = send(&attached, Command::Pause);
     let (stop, is_over) = end();
+    attached.leave_within(PATIENCE);
     drop(stop);
     attached.pass_on_commands(&is_over, |error| panic!("{error}"));
     assert_eq!(outcome(&answer), Outcome::Done);
@@ -76,6 +78,7 @@ fn a_seek_that_is_replaced_asks_the_player_nothing() {
     attached.client().set_rate(2.0).unwrap();
     let [first, second] = [1, 2].map(|secs| send(&attached, Command::Seek(at(&attached, secs))));
     let (stop, is_over) = end();
+    attached.leave_within(PATIENCE);
     drop(stop);
     attached.pass_on_commands(&is_over, |error| panic!("{error}"));
     let told = |answer: &PendingAnswer| {
@@ -213,7 +216,7 @@ fn playing_from_a_time_is_refused_while_playing_and_is_otherwise_one_jump() {
         }
         // The start of the recording is not where its range begins.
         let range = TimeRange::between(at(attached, 10), at(attached, 20));
-        ask(attached, Command::SetRange(range));
+        ask(attached, Command::SetRange(range, None));
         let landed = Outcome::Landed(at(attached, 0));
         assert_eq!(ask(attached, from(0, Some(1))), landed);
         until_paused_at(attached, at(attached, 1));

@@ -265,9 +265,9 @@ fn what_is_refused_ends_with_1_and_the_reason() {
 #[test]
 fn a_loop_outside_the_recording_is_refused() {
     let driven = Driven::new(&["--start-paused"]);
-    let empty = "the range has no length";
+    let empty = "the loop has no length";
     for (range, reason) in [
-        ("+40s..+50s", empty),
+        ("+40s..+50s", "the loop lies outside of the recording"),
         ("+5s..+5s", empty),
         ("+9s..+3s", "the range ends before it begins"),
         ("100%..", empty),

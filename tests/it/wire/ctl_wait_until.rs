@@ -15,7 +15,7 @@ fn a_time_that_is_never_reached_is_not_waited_for() {
 
 #[test]
 fn a_wait_for_the_end_ends_with_the_player() {
-    let driven = Driven::new(&["--rate", "30"]);
+    let driven = Driven::new(&["--rate", "5"]);
     let end = driven.ctl(&["wait-until", "100%"]);
     assert_eq!(end.code, 0, "{}", end.error);
     assert_eq!(end.result["success"], true);

@@ -152,17 +152,17 @@ fn playback_follows_a_clock_through_silence_jumps_and_its_end() {
     show(&clock, at(10));
     show(&clock, at(12));
     node.gets(11..=12);
-    // Backwards: the second step back tells the direction.
+    // Backwards: the second step back tells the direction, and nothing since the turn is missed.
     for back in [11, 10, 4] {
         show(&clock, at(back));
     }
-    node.gets((5..=10).rev());
+    node.gets((5..=12).rev());
     for forth in [6, 8] {
         show(&clock, at(forth));
     }
     show(&clock, at(MESSAGES));
     hear("past the end of what is played");
-    node.gets(9..MESSAGES);
+    node.gets(5..MESSAGES);
     show(&clock, at(990));
     show(&clock, at(991));
     node.gets(991..=991);

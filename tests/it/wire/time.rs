@@ -168,10 +168,10 @@ fn a_program_follows_the_time_of_a_player() {
     jumps.try_iter().for_each(drop);
     // Each lap is a jump.
     transport
-        .send(Command::SetRange(TimeRange::between(
-            start,
-            start + Duration::from_millis(100),
-        )))
+        .send(Command::SetRange(
+            TimeRange::between(start, start + Duration::from_millis(100)),
+            None,
+        ))
         .unwrap();
     transport.send(Command::SetAtEnd(AtEnd::Loop)).unwrap();
     transport.send(Command::Seek(start)).unwrap();

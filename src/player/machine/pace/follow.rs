@@ -17,6 +17,8 @@ pub(crate) struct Followed {
     read: Option<Segment>,
     /// The generation and direction of it to which playback has jumped.
     joined: Option<(u64, bool)>,
+    /// Where playback has begun to follow it since.
+    joined_at: Option<Time<Ros>>,
     /// Whether playback has left the clock: it joins where the clock is then. After a jump of the clock it begins where
     /// the clock jumped to, so that nothing after that is missed.
     has_left: bool,
@@ -28,6 +30,7 @@ impl Followed {
             handle,
             read: None,
             joined: None,
+            joined_at: None,
             has_left: false,
         }
     }
@@ -92,6 +95,7 @@ impl Machine {
         } else {
             began
         };
+        self.followed.joined_at = Some(to);
         let turned = self.held(now).with_speed(speed, now);
         self.jump(turned.seek(to), now);
     }
@@ -115,6 +119,15 @@ impl Machine {
             self.report.covered_to(moved.position(now));
             self.change_to(moved, now);
         }
+    }
+
+    /// Whether the clock that is followed has passed the exit edge, or has moved up to it. One that stands there from the
+    /// start may be about to run in the other direction.
+    pub(crate) fn lead_has_passed_the_end(&self, now: Time<Steady>) -> bool {
+        let (segment, lead) = (self.segment(), self.followed.read);
+        let is_behind = lead.is_some_and(|it| segment.is_before(segment.exit(), it.position(now)));
+        let began = self.followed.joined_at;
+        is_behind || began.is_some_and(|began| segment.is_before(began, segment.exit()))
     }
 
     /// The instant at which the followed clock was or will be at `t`; `None` if it is not known.

@@ -48,7 +48,8 @@ impl<'a> Attached<'a> {
         let shift = timeline.clock_shift.span().unwrap_or(Duration::ZERO);
         let player = Player::new();
         let now = player.transport().now();
-        let first = told(&status, shift, now, None).ok_or_else(RequestError::unreadable)?;
+        let first =
+            told(&status, shift, now, None).ok_or_else(|| RequestError::unreadable(&status))?;
         let recording = RemoteRecording::new(timeline, shift, first.recording);
         let attached = Self {
             elsewhere: player.elsewhere(recording.topics.len(), first.status),
@@ -129,8 +130,8 @@ impl<'a> Attached<'a> {
                 let along = if is_reverse { -span } else { span };
                 client.play_until(self.clock_time(here.saturating_add(along)))?;
             }
-            Command::SetRange(range) => {
-                let is_loop = played.at_end == AtEnd::Loop;
+            Command::SetRange(range, at_end) => {
+                let is_loop = at_end.unwrap_or(played.at_end) == AtEnd::Loop;
                 client.set_range(&RangeRequest::of(self.clock_range(range), is_loop))?;
             }
             Command::SetAtEnd(at_end) => {
@@ -253,6 +254,14 @@ impl<'a> Attached<'a> {
         topic
             .map(|topic| topic.name.as_str())
             .ok_or_else(|| RequestError::Refused(Refusal::UnknownTopic.to_string()))
+    }
+
+    /// Shows what is known of the player; returns that. One thread at a time, so that nothing older is shown later.
+    pub(super) fn publish_known(&self) -> Status {
+        let known = self.known();
+        let status = known.status();
+        self.elsewhere.publish(status);
+        status
     }
 
     pub(super) fn known(&self) -> MutexGuard<'_, Known> {

@@ -56,7 +56,9 @@ impl Attached<'_> {
             if asked.is_err() && until.try_recv() == Err(TryRecvError::Disconnected) {
                 return;
             }
-            self.is_silent.store(asked.is_err(), Ordering::Relaxed);
+            // A refusal is an answer.
+            let is_silent = matches!(&asked, Err(error) if !error.is_refusal());
+            self.is_silent.store(is_silent, Ordering::Relaxed);
             match asked {
                 Ok(()) => {
                     if before.silent_since.take().is_some() {
@@ -74,8 +76,7 @@ impl Attached<'_> {
                     self.known().hold(since);
                 }
             }
-            let status = self.known().status();
-            self.elsewhere.publish(status);
+            let status = self.publish_known();
             if status.state == State::Stopped {
                 return tell(News::Ended);
             }
@@ -96,7 +97,7 @@ impl Attached<'_> {
         let mut known = self.known();
         let before = Some(known.status());
         let told = told(&status, self.recording.clock_shift, at, before);
-        let told = told.ok_or_else(RequestError::unreadable)?;
+        let told = told.ok_or_else(|| RequestError::unreadable(&status))?;
         known.update(asked_at, told.status);
         let stands = status.state == PlayerStatus::HELD;
         Ok((status.followed, stands))
@@ -115,8 +116,11 @@ impl Attached<'_> {
             before.subscribers = Some(subscribers);
         }
         if before.marks_revision != Some(progress.marks_revision) {
-            // Without marks there is nothing to show.
-            let marks = self.client.marks().unwrap_or_default();
+            let marks = match self.client.marks() {
+                // It has none: a clock without a recording.
+                Err(error) if error.is_refusal() => Vec::new(),
+                told => told?,
+            };
             let at = |stamp| self.log_time(stamp);
             let marks = marks.into_iter();
             let marks = marks.filter_map(|mark| Some((at(mark.time)?, mark.name)));

@@ -18,8 +18,8 @@ const AT_THE_END: Duration = Duration::from_millis(300);
 const WAITING: usize = 256;
 
 impl Attached<'_> {
-    /// Passes on commands until `until` is disconnected. Commands that wait then have 300 ms, all together; after that
-    /// they are refused. `failed` gets the reasons of those that were refused or not answered.
+    /// Passes on commands until `until` is disconnected. Commands that wait then have 300 ms, all together, or what
+    /// [`Attached::leave_within`] has set; after that they are refused. `failed` gets the reasons of those that were refused or not answered.
     ///
     /// A command that is not answered may be carried out all the same. Those that wait meanwhile are refused, and so is
     /// every command while [`Attached::observe`] finds that the player does not answer ([`RequestError::Silent`]).
@@ -30,11 +30,15 @@ impl Attached<'_> {
                 failed(&error);
                 Outcome::Refused(Refusal::Elsewhere)
             });
-            let status = self.known().status();
-            self.elsewhere.publish(status);
+            let status = self.publish_known();
             asked.answer(outcome, status);
         }
-        self.client.end_at(None);
+    }
+
+    /// From now on all calls have this long, together, except for those that are under way: these end after the timeout of
+    /// the client. To be called at the end.
+    pub fn leave_within(&self, patience: Duration) {
+        self.client.end_within(patience);
     }
 }
 
@@ -68,9 +72,7 @@ impl<'a> Waiting<'a> {
             }
             self.fill();
             if self.until.try_recv() == Err(TryRecvError::Disconnected) {
-                let end = steady() + AT_THE_END;
-                self.attached.client.end_at(Some(end));
-                self.end = Some(end);
+                self.end = Some(self.attached.client.end_within(AT_THE_END));
             }
         }
         self.queue.pop_front()
@@ -85,14 +87,20 @@ impl<'a> Waiting<'a> {
     /// Passes on a command, and asks for what the player does then.
     fn pass_on(&mut self, asked: &Asked) -> Result<Outcome, RequestError> {
         let is_seek = |asked: &Asked| matches!(asked.command, Command::Seek(_));
+        // Of seeks that wait, only the last one matters.
+        if is_seek(asked) && self.queue.front().is_some_and(is_seek) {
+            self.attached.known().seeks += 1;
+            self.missed = self.missed.saturating_sub(1);
+            return Ok(Outcome::Refused(Refusal::Replaced));
+        }
+        let outcome = self.carry_out(asked);
         if is_seek(asked) {
             self.attached.known().seeks += 1;
-            // Of seeks that wait, only the last one matters.
-            if self.queue.front().is_some_and(is_seek) {
-                self.missed = self.missed.saturating_sub(1);
-                return Ok(Outcome::Refused(Refusal::Replaced));
-            }
         }
+        outcome
+    }
+
+    fn carry_out(&mut self, asked: &Asked) -> Result<Outcome, RequestError> {
         if self.missed > 0 || !self.attached.answers() {
             self.missed = self.missed.saturating_sub(1);
             return Err(RequestError::Silent);
@@ -105,15 +113,10 @@ impl<'a> Waiting<'a> {
         if is_jump && outcome.is_ok() {
             self.attached.known().seeks += 1;
         }
-        let is_answered = match &outcome {
-            Err(error) if error.is_silence() => false,
-            // What the player does now belongs to the answer; if it is not known, what was known before.
-            _ => {
-                let known = self.attached.refresh();
-                !known.is_err_and(|error| error.is_silence())
-            }
-        };
-        if !is_answered {
+        // What the player does now belongs to the answer; if it is not known, what was known before. A command may take long
+        // although the player answers.
+        let known = self.attached.refresh();
+        if known.is_err_and(|error| error.is_silence()) {
             self.fill();
             self.missed = self.queue.len();
         }

@@ -154,7 +154,8 @@ impl<'a> PlayerClient<'a> {
 
     /// The same, in the types of this program.
     pub fn view(&self) -> Result<PlayerView, RequestError> {
-        PlayerView::new(&self.status()?).ok_or_else(RequestError::unreadable)
+        let status = self.status()?;
+        PlayerView::new(&status).ok_or_else(|| RequestError::unreadable(&status))
     }
 
     /// Steps forward or back; returns how many messages were published, and why fewer than were asked for.
@@ -216,9 +217,10 @@ impl<'a> PlayerClient<'a> {
         players.contains(&self.player)
     }
 
-    /// From now on every call ends at this instant; `None`: each one after the timeout of the client.
-    pub(super) fn end_at(&self, end: Option<Instant>) {
-        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = end;
+    /// From now on all calls have this long, together. The first call of this counts.
+    pub(super) fn end_within(&self, patience: Duration) -> Instant {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        *end.get_or_insert_with(|| steady() + patience)
     }
 
     /// How long to wait for a response now.

@@ -48,11 +48,7 @@ impl PlayerView {
             recording: range(status.recording_start.time(), status.recording_end.time())?,
             played: PlayedRange {
                 range: range(status.range_start.time(), status.range_end.time())?,
-                at_end: if status.is_loop {
-                    AtEnd::Loop
-                } else {
-                    AtEnd::Hold
-                },
+                at_end: AtEnd::from_loop(status.is_loop),
                 ab_loop: if status.has_ab_loop {
                     Some(range(status.loop_start.time(), status.loop_end.time())?)
                 } else {

@@ -2,6 +2,7 @@
 
 use super::caller::CallError;
 use crate::wire::error::WireError;
+use crate::wire::services::messages::bagplay::PlayerStatus;
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -43,13 +44,23 @@ impl RequestError {
         )
     }
 
+    /// Whether the player refused the request, or has no such service.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::NotOffered { .. })
+    }
+
     /// Whether the player did not answer in time, or was not asked because of that.
     pub const fn is_silence(&self) -> bool {
         matches!(self, Self::Silent | Self::Call(CallError::NoAnswer(_)))
     }
-    /// Its answer cannot be understood.
-    pub(super) fn unreadable() -> Self {
-        let reason = "the player tells a state that this program does not know";
+
+    /// Its status cannot be understood.
+    pub(super) fn unreadable(status: &PlayerStatus) -> Self {
+        let reason = if status.state == PlayerStatus::UNKNOWN {
+            "the player has not started yet"
+        } else {
+            "the player tells a state that this program does not know"
+        };
         Self::Refused(reason.to_owned())
     }
 }

@@ -22,7 +22,8 @@ pub(super) struct Known {
     status: Status,
     /// When the player was asked for it.
     asked_at: Time<Steady>,
-    /// The seeks that were passed on or replaced. The player counts those of all its clients, of which this program sees but its own.
+    /// The seeks that were passed on or replaced. The player counts those of all its clients; this is the number of those of this
+    /// program.
     pub(super) seeks: u64,
 }
 

@@ -101,17 +101,6 @@ pub struct PlayerStatus {
     pub damaged: u64,
 }
 
-impl PlayerStatus {
-    /// The first and the last time of the range in which playback is: of the A–B loop, if there is one.
-    pub const fn current_range(&self) -> (Stamp, Stamp) {
-        if self.has_ab_loop {
-            (self.loop_start, self.loop_end)
-        } else {
-            (self.range_start, self.range_end)
-        }
-    }
-}
-
 /// A rate.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PaceRequest {
@@ -199,12 +188,14 @@ pub struct Stepped {
 impl PlayerStatus {
     /// The state of a player while the clock that it follows stands.
     pub const HELD: &str = "held";
+    /// The state of a player that has not started, or that could not read the request.
+    pub const UNKNOWN: &str = "unknown";
 }
 
 impl Failed for PlayerStatus {
     fn failed(_: &str) -> Self {
         Self {
-            state: "unknown".to_owned(),
+            state: Self::UNKNOWN.to_owned(),
             rate: f64::NAN,
             ..Self::default()
         }

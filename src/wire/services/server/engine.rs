@@ -348,7 +348,7 @@ fn form<'a>(services: &'a [Forms], call: &Call) -> Option<&'a Handler> {
 fn takes_time(command: Command) -> bool {
     use Command as C;
     let steps = matches!(command, C::Step(_) | C::StepTopic(..) | C::Burst(_));
-    let ranges = matches!(command, C::SetRange(_) | C::SetLoop(_) | C::EndLoop);
+    let ranges = matches!(command, C::SetRange(..) | C::SetLoop(_) | C::EndLoop);
     let jumps = matches!(command, C::Seek(_) | C::SeekBy(_) | C::PlayFrom { .. });
     steps || ranges || jumps
 }

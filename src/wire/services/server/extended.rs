@@ -136,19 +136,14 @@ impl Playback {
     }
 
     fn set_range(&self, request: &RangeRequest) -> Reaction<Done> {
-        let at_end = if request.is_loop {
-            AtEnd::Loop
-        } else {
-            AtEnd::Hold
-        };
-        let mut commands = vec![Command::SetAtEnd(at_end)];
-        if !(request.start.is_zero() && request.end.is_zero()) {
-            match self.range(request) {
-                Ok(range) => commands.push(Command::SetRange(range)),
-                Err(reason) => return Reaction::Respond(Done::failed(reason)),
-            }
+        let at_end = AtEnd::from_loop(request.is_loop);
+        if request.start.is_zero() && request.end.is_zero() {
+            return self.ask(vec![Command::SetAtEnd(at_end)]);
         }
-        self.ask(commands)
+        match self.range(request) {
+            Ok(range) => self.ask(vec![Command::SetRange(range, Some(at_end))]),
+            Err(reason) => Reaction::Respond(Done::failed(reason)),
+        }
     }
 
     fn set_loop(&self, request: &RangeRequest) -> Reaction<Done> {
@@ -157,7 +152,12 @@ impl Playback {
         }
         match self.range(request) {
             Ok(range) if range.duration() == Duration::ZERO => {
-                Reaction::Respond(Done::failed("the range has no length"))
+                let is_outside = request.start != request.end && !request.end.is_zero();
+                Reaction::Respond(Done::failed(if is_outside {
+                    "the loop lies outside of the recording"
+                } else {
+                    "the loop has no length"
+                }))
             }
             Ok(range) => self.ask(vec![Command::SetLoop(range)]),
             Err(reason) => Reaction::Respond(Done::failed(reason)),
