@@ -54,7 +54,11 @@ pub(crate) struct Events(Receiver<WireEvent>);
 
 impl Events {
     /// The first event, not yet taken, that matches.
-    pub(crate) fn wait(&self, what: &str, is_wanted: impl Fn(&WireEvent) -> bool) -> WireEvent {
+    pub(crate) fn wait(
+        &self,
+        what: &str,
+        mut is_wanted: impl FnMut(&WireEvent) -> bool,
+    ) -> WireEvent {
         let mut others = Vec::new();
         loop {
             match next(&self.0) {
@@ -70,6 +74,16 @@ impl Events {
         let is_match =
             |event: &WireEvent| matches!(event, WireEvent::Matching { matched: true, .. });
         self.wait("match", is_match);
+    }
+
+    /// A subscription is known, and whose it is. The two come in any order.
+    pub(crate) fn wait_for_subscriber(&self) {
+        let (mut is_match, mut is_known) = (false, false);
+        self.wait("a subscriber", |event| {
+            is_match |= matches!(event, WireEvent::Matching { matched: true, .. });
+            is_known |= matches!(event, WireEvent::SubscriberJoined { .. });
+            is_match && is_known
+        });
     }
 
     /// All events so far.

@@ -171,7 +171,7 @@ fn a_subscriber_that_reads_nothing_is_reported_by_name() {
     let token = token(&node, "MS", "/image", STRING, STRING_HASH);
     let _token = node.liveliness().declare_token(token).wait().unwrap();
     let (_subscriber, samples) = subscribe(&node, "0/image/**");
-    events.wait_for_match();
+    events.wait_for_subscriber();
     output.message(&message(0, payload(7, 8)), Occasion::Due);
     assert_eq!(number(take(&samples).payload()), 7);
     stuck.block();
