@@ -35,6 +35,7 @@
 //! `features = ["wire"]`.
 
 pub mod bag;
+pub mod ci;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod clock;

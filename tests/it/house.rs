@@ -46,7 +46,19 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
         "cli",
         &["time", "ros", "untrusted", "marks", "bag", "player", "wire"],
     ),
-    ("ci", &["time", "bag", "player", "wire"]),
+    (
+        "ci",
+        &[
+            "time",
+            "ros",
+            "untrusted",
+            "bag",
+            "decode",
+            "output",
+            "player",
+            "wire",
+        ],
+    ),
     ("lib", &EVERY_ROOM),
     ("main", &EVERY_ROOM),
 ];

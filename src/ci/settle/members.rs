@@ -1,0 +1,269 @@
+//! [`Processes`]: the processes that are looked at, and which threads they have.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::error::LookError;
+use super::look::{MOST_THREADS, State, ThreadId};
+use super::proc_file::{absent_is_none, read_whole};
+use super::proc_text;
+
+/// The most bytes that are read of a list of threads or processes: each has at most ten digits and a separator.
+pub(super) const MOST_TEXT: usize = 64 * MOST_THREADS;
+
+/// Which processes are looked at. This process is never one of them; for its threads see
+/// [`ThreadSet::new`](super::ThreadSet::new).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Processes {
+    /// The processes of a process group, by its number (PGID).
+    Group(u32),
+    /// These processes (PIDs), and what they start. A process whose parent ends before it was seen (a daemon) is not
+    /// found: use a cgroup for such programs.
+    Tree(Vec<u32>),
+    /// The threads of a control group (version 2), by its folder, without groups below it.
+    Cgroup(PathBuf),
+}
+
+/// The threads of a set, as they are listed now.
+#[derive(Debug)]
+pub(super) struct Lister {
+    processes: Processes,
+    /// The beginning of the names of threads of this process that belong to the set.
+    own_prefix: Option<Vec<u8>>,
+    /// Of a cgroup: its list of threads, and what it said last.
+    cgroup: Option<(File, Vec<u8>)>,
+    text: Vec<u8>,
+}
+
+impl Lister {
+    pub(super) fn new(processes: Processes, own_prefix: Option<&str>) -> Result<Self, LookError> {
+        if !cfg!(target_os = "linux") {
+            return Err(LookError::Unsupported);
+        }
+        let needs = [
+            ("schedstat", "CONFIG_SCHED_INFO", true),
+            ("children", "CONFIG_PROC_CHILDREN", !is_cgroup(&processes)),
+        ];
+        for (file, option, is_needed) in needs {
+            if is_needed && !Path::new("/proc/thread-self").join(file).exists() {
+                return Err(LookError::Kernel { file, option });
+            }
+        }
+        let cgroup = match &processes {
+            Processes::Cgroup(folder) => {
+                let path = folder.join("cgroup.threads");
+                let file = File::open(&path).map_err(|error| LookError::Read { path, error })?;
+                Some((file, Vec::new()))
+            }
+            Processes::Tree(roots) if roots.contains(&own()?.process) => {
+                return Err(LookError::Own);
+            }
+            _ => None,
+        };
+        Ok(Self {
+            processes,
+            own_prefix: own_prefix.map(|prefix| prefix.as_bytes().to_vec()),
+            cgroup,
+            text: Vec::new(),
+        })
+    }
+
+    /// Whether processes are found as children of others.
+    pub(super) fn follows_children(&self) -> bool {
+        !is_cgroup(&self.processes)
+    }
+
+    /// Whether the cgroup has other threads than when they were listed.
+    pub(super) fn has_changed(&mut self) -> Result<bool, LookError> {
+        let Some((file, last)) = &self.cgroup else {
+            return Ok(false);
+        };
+        read_cgroup(file, &mut self.text, &self.processes)?;
+        Ok(self.text != *last)
+    }
+
+    /// All threads that exist now. `known` are processes of the set that still exist.
+    pub(super) fn list(&mut self, known: &[u32]) -> Result<BTreeSet<ThreadId>, LookError> {
+        let me = own()?;
+        let mut found = Found::default();
+        match &mut self.processes {
+            Processes::Group(group) => {
+                for process in numbers(Path::new("/proc"))? {
+                    if process != me.process && group_of(process)? == Some(*group) {
+                        found.add_all(process, &threads_of(process)?)?;
+                    }
+                }
+            }
+            Processes::Tree(roots) => {
+                // From here on they are known, as long as they exist: their numbers may be given to others.
+                for root in std::mem::take(roots) {
+                    if threads_of(root)?.is_empty() {
+                        return Err(LookError::NoProcess(root));
+                    }
+                    found.add_tree(root, &mut self.text)?;
+                }
+                // The children of this process are none of the set.
+                for &process in known.iter().filter(|process| **process != me.process) {
+                    found.add_tree(process, &mut self.text)?;
+                }
+            }
+            Processes::Cgroup(_) => {
+                if let Some((file, last)) = &mut self.cgroup {
+                    read_cgroup(file, last, &self.processes)?;
+                    for thread in proc_text::ids(last) {
+                        let process = process_of(thread)?.filter(|id| *id != me.process);
+                        let stat = stat_of(thread)?.filter(|stat| stat.state != State::Ended);
+                        if let (Some(process), Some(_)) = (process, stat) {
+                            found.add(ThreadId { process, thread })?;
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(prefix) = &self.own_prefix {
+            for thread in threads_of(me.process)? {
+                let id = ThreadId { thread, ..me };
+                if id != me && name_of(id)?.is_some_and(|name| name.starts_with(prefix)) {
+                    found.add(id)?;
+                }
+            }
+        }
+        Ok(found.threads)
+    }
+}
+
+#[derive(Default)]
+struct Found {
+    threads: BTreeSet<ThreadId>,
+    processes: BTreeSet<u32>,
+}
+
+impl Found {
+    fn add(&mut self, thread: ThreadId) -> Result<(), LookError> {
+        self.threads.insert(thread);
+        if self.threads.len() > MOST_THREADS {
+            return Err(LookError::TooManyThreads);
+        }
+        Ok(())
+    }
+
+    fn add_all(&mut self, process: u32, threads: &[u32]) -> Result<(), LookError> {
+        let mut threads = threads.iter();
+        threads.try_for_each(|&thread| self.add(ThreadId { process, thread }))
+    }
+
+    /// A process, and all that descend from it.
+    fn add_tree(&mut self, root: u32, text: &mut Vec<u8>) -> Result<(), LookError> {
+        let mut pending = vec![root];
+        while let Some(process) = pending.pop() {
+            if !self.processes.insert(process) {
+                continue;
+            }
+            let threads = threads_of(process)?;
+            self.add_all(process, &threads)?;
+            for thread in threads {
+                let path = path_of(ThreadId { process, thread }).join("children");
+                if read_text(&path, text)?.is_some() {
+                    pending.extend(proc_text::ids(text));
+                }
+            }
+            if pending.len() > MOST_THREADS {
+                return Err(LookError::TooManyThreads);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// This thread, as `/proc` numbers it.
+pub(super) fn own() -> Result<ThreadId, LookError> {
+    let path = PathBuf::from("/proc/thread-self");
+    let link = fs::read_link(&path);
+    let numbers = link.map(|link| {
+        let mut parts = link.iter().filter_map(|part| part.to_str()?.parse().ok());
+        (parts.next(), parts.next())
+    });
+    match numbers {
+        Ok((Some(process), Some(thread))) => Ok(ThreadId { process, thread }),
+        Ok(_) => Err(LookError::Unsupported),
+        Err(error) => Err(LookError::Read { path, error }),
+    }
+}
+
+/// The name of a thread, at most 15 bytes. `None` if it has ended.
+pub(super) fn name_of(thread: ThreadId) -> Result<Option<Vec<u8>>, LookError> {
+    let mut name = Vec::new();
+    let path = path_of(thread).join("comm");
+    Ok(read_text(&path, &mut name)?.map(|()| name.trim_ascii_end().to_vec()))
+}
+
+fn is_cgroup(processes: &Processes) -> bool {
+    matches!(processes, Processes::Cgroup(_))
+}
+
+fn path_of(ThreadId { process, thread }: ThreadId) -> PathBuf {
+    format!("/proc/{process}/task/{thread}").into()
+}
+
+/// The threads of a process; none if it has ended, even if its parent has not asked for its result.
+fn threads_of(process: u32) -> Result<Vec<u32>, LookError> {
+    let threads = numbers(&Path::new("/proc").join(process.to_string()).join("task"))?;
+    let has_ended =
+        threads == [process] && stat_of(process)?.is_none_or(|stat| stat.state == State::Ended);
+    Ok(if has_ended { Vec::new() } else { threads })
+}
+
+fn group_of(process: u32) -> Result<Option<u32>, LookError> {
+    Ok(stat_of(process)?.map(|stat| stat.group))
+}
+
+fn stat_of(process: u32) -> Result<Option<proc_text::Stat>, LookError> {
+    let mut text = Vec::new();
+    let path = Path::new("/proc").join(process.to_string()).join("stat");
+    Ok(read_text(&path, &mut text)?.and_then(|()| proc_text::stat(&text)))
+}
+
+fn process_of(thread: u32) -> Result<Option<u32>, LookError> {
+    let mut text = Vec::new();
+    let path = Path::new("/proc").join(thread.to_string()).join("status");
+    Ok(read_text(&path, &mut text)?.and_then(|()| proc_text::process_of(&text)))
+}
+
+/// The entries of a folder that are numbers; none if the folder is gone.
+fn numbers(folder: &Path) -> Result<Vec<u32>, LookError> {
+    let read = || -> io::Result<Vec<u32>> {
+        let mut numbers = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            numbers.extend(
+                entry?
+                    .file_name()
+                    .to_str()
+                    .and_then(|name| name.parse::<u32>().ok()),
+            );
+        }
+        Ok(numbers)
+    };
+    or_path(absent_is_none(read()), folder).map(Option::unwrap_or_default)
+}
+
+fn read_text(path: &Path, text: &mut Vec<u8>) -> Result<Option<()>, LookError> {
+    let read = File::open(path).and_then(|file| read_whole(&file, text, MOST_TEXT));
+    or_path(absent_is_none(read), path)
+}
+
+fn read_cgroup(file: &File, text: &mut Vec<u8>, processes: &Processes) -> Result<(), LookError> {
+    let path = match processes {
+        Processes::Cgroup(folder) => folder.as_path(),
+        _ => Path::new(""),
+    };
+    or_path(read_whole(file, text, MOST_TEXT), path)
+}
+
+fn or_path<T>(read: io::Result<T>, path: &Path) -> Result<T, LookError> {
+    read.map_err(|error| LookError::Read {
+        path: path.to_path_buf(),
+        error,
+    })
+}

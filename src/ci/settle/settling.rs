@@ -1,0 +1,363 @@
+//! [`Settling`]: the rule by which threads count as settled. It reads no file and no clock.
+//!
+//! | the last look | what it showed | next |
+//! |---|---|---|
+//! | how much all have run | nothing to compare it with | the same again after 50 µs |
+//! | the same | somebody has run since the look before, or threads came or went | the same again after a pause |
+//! | the same | nobody has run for 50 µs | the proof |
+//! | the proof | a thread runs, waits for a device, is stopped, or sleeps in a callback | a look at that thread alone, after a pause |
+//! | the proof | somebody has run, or threads came or went | how much all have run, after a pause |
+//! | the proof | neither | settled |
+//! | at one thread | it is as it was | the same again after a pause |
+//! | at one thread | it is not any more, or gone | how much all have run |
+//!
+//! The states of the proof are read between two readings of how much the threads have run, and those must be equal.
+//! One reading of the states alone is no proof: a thread read early may be woken by one read late, which then sleeps, so
+//! that both were seen asleep. But what neither got a processor nor left one between the two readings was either
+//! running all the time, and was seen so, or was not running at all and woke nobody.
+//!
+//! A thread that has run since the mark and now stands in `nanosleep` sleeps in a callback. One that usually stands there
+//! when something is sent sleeps by itself (a loop with a rate), and may run and sleep again. One mark cannot tell that
+//! for sure: such a thread may just be running. So marks are counted.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::look::{How, Look, Ran, Seen, State, ThreadId, Why};
+
+/// The least time between two looks that must be equal: when the machine is busy, what was sent on loopback may be on
+/// its way in a thread of the system for some time.
+const APART: Duration = Duration::from_micros(50);
+/// The longest pause, unless a look takes so long that this would be too often.
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+/// A pause is at most this share of the time since the beginning, so that settling ends little later than it could.
+const PAUSE_SHARE: u32 = 8;
+/// A pause may be as long as this many looks, so that looks take a small share of a processor.
+const LOOKS_PER_PAUSE: u32 = 40;
+/// How much is remembered of where a thread stood at earlier marks.
+const MEMORY: i8 = 3;
+/// How many looks a mark takes at most to find where a new thread stands.
+const MARK_LOOKS: u8 = 16;
+
+/// What follows from a look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// All threads have dealt with what was sent.
+    Settled,
+    /// Nothing can be said yet.
+    LookAgain {
+        /// What to read.
+        how: How,
+        /// How long to wait before.
+        pause: Duration,
+    },
+    /// The limit has passed. Further looks may follow; they begin anew.
+    NeverSettles {
+        /// The thread that was most often in the way; `None` if threads come and go and none of them is left.
+        thread: Option<ThreadId>,
+        /// What it did when it last was.
+        why: Why,
+    },
+}
+
+/// One thread, and what is remembered of it.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    thread: ThreadId,
+    ran: Ran,
+    /// How much it had run at the mark; `None` if it did not exist.
+    marked: Option<Ran>,
+    /// Above zero: it stood in `nanosleep` at most of the last marks. Below: it stood elsewhere. Zero: not known.
+    rests: i8,
+    /// Where it stood when it was last read: in `nanosleep` or elsewhere.
+    slept: Option<bool>,
+    /// How many looks of marks found it running while nothing else was known of it.
+    asked: u8,
+    /// How many looks found it in the way.
+    blamed: u32,
+    why: Why,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// There is no look to compare with.
+    Begun,
+    /// Nobody has run since a look that ended then.
+    Still { since: Duration },
+    /// Nobody has run for long enough: the proof is left.
+    Proving,
+    /// This thread is in the way.
+    Waiting(ThreadId),
+}
+
+/// Decides from looks whether threads have settled, and how to look next.
+#[derive(Debug)]
+pub struct Settling {
+    /// In the order of the last look.
+    threads: Vec<Known>,
+    phase: Phase,
+    began: Duration,
+    limit: Duration,
+    /// How long a look of [`How::Ran`] takes.
+    look_takes: Duration,
+    /// Settled since the last mark, so that the next mark holds.
+    is_settled: bool,
+}
+
+impl Default for Settling {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Settling {
+    /// Knows no threads yet; the first [`Settling::mark`] brings them.
+    pub fn new() -> Self {
+        Self {
+            threads: Vec::new(),
+            phase: Phase::Begun,
+            began: Duration::ZERO,
+            limit: Duration::MAX,
+            look_takes: Duration::MAX,
+            is_settled: true,
+        }
+    }
+
+    /// Something is about to be sent: where the threads stand now is where they stand by themselves.
+    ///
+    /// For the look see [`Settling::learn`]. If the threads have not settled since the last mark, that one stays: what
+    /// was sent after it may be in work. `None` when the mark holds. Otherwise a pause after which to give another look,
+    /// because a new thread is running.
+    pub fn mark(&mut self, look: &Look<'_>) -> Option<Duration> {
+        let pause = self.learn(look);
+        self.is_settled &= pause.is_some();
+        pause
+    }
+
+    /// Nothing has been sent that the threads have not dealt with: learns where they stand by themselves. The more such
+    /// looks there are, the surer it is.
+    ///
+    /// `look` is one of [`How::Ran`] whose threads have [`Seen::sleeps`], or [`State::Runs`] if they stand nowhere; at
+    /// least those that have run since the last such look ([`Settling::has_run`]). Returns a pause after which to look
+    /// again if a new thread is running. Changes nothing if something was sent.
+    pub fn learn(&mut self, look: &Look<'_>) -> Option<Duration> {
+        if !self.is_settled {
+            return None;
+        }
+        self.follow(look.threads);
+        let mut is_complete = true;
+        for (known, seen) in self.threads.iter_mut().zip(look.threads) {
+            (known.ran, known.marked) = (seen.ran, Some(seen.ran));
+            is_complete &= known.learn(seen);
+        }
+        (!is_complete).then_some(APART)
+    }
+
+    /// Whether a mark would hold now: the threads have settled since the last one.
+    pub fn takes_marks(&self) -> bool {
+        self.is_settled
+    }
+
+    /// Begins to settle at an instant. After `limit` a look that finds a reason why the threads have not settled is
+    /// the last one.
+    pub fn begin(&mut self, now: Duration, limit: Duration) {
+        self.phase = Phase::Begun;
+        (self.began, self.limit) = (now, limit);
+        for known in &mut self.threads {
+            known.blamed = 0;
+        }
+        self.is_settled = false;
+    }
+
+    /// Whether a thread may have run since the mark, if it has run this much. `index` is its place in the last look: true
+    /// if another thread was there.
+    pub fn has_run(&self, index: usize, thread: ThreadId, ran: Ran) -> bool {
+        let known = self.threads.get(index);
+        known.is_none_or(|known| {
+            known.thread != thread || known.ran != ran || known.marked != Some(ran)
+        })
+    }
+
+    /// Takes a look that was made as the last step asked; the first one is of [`How::Ran`].
+    pub fn take(&mut self, look: &Look<'_>) -> Step {
+        if let How::Suspect(thread) = look.how {
+            return self.take_suspect(look, thread);
+        }
+        let is_new = self.follow(look.threads);
+        let moved = self.compare(look.threads) | is_new | look.is_new_list;
+        if look.how == How::Ran {
+            // The shortest one: others were interrupted.
+            let takes = look.ended.saturating_sub(look.began);
+            self.look_takes = if is_new {
+                takes
+            } else {
+                takes.min(self.look_takes)
+            };
+        }
+        let busy = self.blame_busy(look.threads);
+        if let Some(thread) = busy {
+            self.phase = Phase::Waiting(thread);
+            return self.wait(How::Suspect(thread), look.ended);
+        }
+        if moved {
+            self.phase = Phase::Still { since: look.ended };
+            return self.wait(How::Ran, look.ended);
+        }
+        match self.phase {
+            Phase::Proving if look.how == How::Proof && is_complete(look.threads) => {
+                self.is_settled = true;
+                self.phase = Phase::Begun;
+                return Step::Settled;
+            }
+            Phase::Proving => {}
+            Phase::Still { since } if look.began.saturating_sub(since) >= APART => {
+                self.phase = Phase::Proving;
+            }
+            Phase::Still { since } => {
+                let pause = APART.saturating_sub(look.ended.saturating_sub(since));
+                return again(How::Ran, pause);
+            }
+            Phase::Begun | Phase::Waiting(_) => {
+                self.phase = Phase::Still { since: look.ended };
+                return again(How::Ran, APART);
+            }
+        }
+        again(How::Proof, Duration::ZERO)
+    }
+
+    fn take_suspect(&mut self, look: &Look<'_>, thread: ThreadId) -> Step {
+        let index = self.threads.iter().position(|known| known.thread == thread);
+        let seen = look.threads.first().filter(|seen| seen.thread == thread);
+        let known = index.and_then(|index| self.threads.get_mut(index));
+        if let (Some(known), Some(seen)) = (known, seen)
+            && let Some(why) = known.in_the_way(seen)
+        {
+            known.blame(why);
+            return self.wait(How::Suspect(thread), look.ended);
+        }
+        self.phase = Phase::Begun;
+        again(How::Ran, Duration::ZERO)
+    }
+
+    /// Takes over which threads there are. True if some came or went.
+    fn follow(&mut self, seen: &[Seen]) -> bool {
+        let is_same = self.threads.len() == seen.len()
+            && (self.threads.iter().zip(seen)).all(|(known, seen)| known.thread == seen.thread);
+        if is_same {
+            return false;
+        }
+        let before: HashMap<ThreadId, Known> = self
+            .threads
+            .drain(..)
+            .map(|known| (known.thread, known))
+            .collect();
+        self.threads.extend(seen.iter().map(|seen| {
+            let known = before.get(&seen.thread).copied();
+            known.unwrap_or(Known {
+                thread: seen.thread,
+                ran: seen.ran,
+                marked: None,
+                rests: 0,
+                slept: None,
+                asked: 0,
+                blamed: 1,
+                why: Why::IsNew,
+            })
+        }));
+        true
+    }
+
+    /// Takes over how much the threads have run. True if one has run since the last look.
+    fn compare(&mut self, seen: &[Seen]) -> bool {
+        let has_look = self.phase != Phase::Begun;
+        let mut moved = false;
+        for (known, seen) in self.threads.iter_mut().zip(seen) {
+            if known.ran != seen.ran {
+                known.ran = seen.ran;
+                if has_look {
+                    known.blame(Why::RunsAgain);
+                    moved = true;
+                }
+            }
+        }
+        moved
+    }
+
+    /// The first thread whose state shows that it is not settled.
+    fn blame_busy(&mut self, seen: &[Seen]) -> Option<ThreadId> {
+        let mut pairs = self.threads.iter_mut().zip(seen);
+        pairs.find_map(|(known, seen)| {
+            known.blame(known.in_the_way(seen)?);
+            Some(known.thread)
+        })
+    }
+
+    /// A pause before the next look, unless the limit has passed.
+    fn wait(&mut self, how: How, now: Duration) -> Step {
+        let waited = now.saturating_sub(self.began);
+        if waited >= self.limit {
+            self.phase = Phase::Begun;
+            let blamed = self.threads.iter().filter(|known| known.blamed > 0);
+            let worst = blamed.max_by_key(|known| known.blamed);
+            return Step::NeverSettles {
+                thread: worst.map(|known| known.thread),
+                why: worst.map_or(Why::IsNew, |known| known.why),
+            };
+        }
+        let longest = match how {
+            How::Ran if self.look_takes < Duration::MAX => {
+                LONGEST_PAUSE.max(self.look_takes * LOOKS_PER_PAUSE)
+            }
+            _ => LONGEST_PAUSE,
+        };
+        again(how, (waited / PAUSE_SHARE).clamp(APART, longest))
+    }
+}
+
+impl Known {
+    fn in_the_way(&self, seen: &Seen) -> Option<Why> {
+        match seen.state {
+            Some(State::Runs) => Some(Why::Runs),
+            Some(State::WaitsForDevice) => Some(Why::WaitsForDevice),
+            Some(State::Stopped) => Some(Why::Stopped),
+            Some(State::Waits | State::Ended) | None => {
+                let has_run = self.marked != Some(seen.ran);
+                (seen.sleeps == Some(true) && has_run && self.rests <= 0).then_some(Why::Sleeps)
+            }
+        }
+    }
+
+    /// Learns from a look of a mark where the thread stands by itself. False if that is still not known.
+    fn learn(&mut self, seen: &Seen) -> bool {
+        if seen.sleeps.is_none() && seen.state == Some(State::Runs) {
+            if self.rests == 0 {
+                self.asked = self.asked.saturating_add(1);
+                // One that is never found waiting does not sleep by itself.
+                self.rests = -i8::from(self.asked >= MARK_LOOKS);
+            }
+            return self.rests != 0;
+        }
+        self.slept = seen.sleeps.or(self.slept);
+        let step = match self.slept {
+            Some(true) => 1,
+            Some(false) => -1,
+            // This process may not know.
+            None => 0,
+        };
+        self.rests = (self.rests + step).clamp(-MEMORY, MEMORY);
+        true
+    }
+
+    fn blame(&mut self, why: Why) {
+        self.blamed = self.blamed.saturating_add(1);
+        self.why = why;
+    }
+}
+
+fn again(how: How, pause: Duration) -> Step {
+    Step::LookAgain { how, pause }
+}
+
+fn is_complete(seen: &[Seen]) -> bool {
+    seen.iter().all(|seen| seen.state.is_some())
+}

@@ -1,0 +1,322 @@
+//! [`ThreadSet`]: the threads of some processes, and the looks at them.
+
+use std::time::{Duration, Instant};
+
+use super::error::LookError;
+use super::look::{How, Look, Named, Ran, Seen, State, ThreadId};
+use super::members::{self, Lister, MOST_TEXT, Processes};
+use super::proc_file::Keep;
+use super::settling::Settling;
+use super::watched::{Gone, Process, Thread};
+
+/// Looks at the threads of some processes.
+///
+/// The files of a thread are opened once and then read again and again; if a look finds that threads or processes have
+/// come or gone, they are listed again. A look allocates nothing unless that is so. At most half of the files that the
+/// system allows this process are kept open (four for each thread); beyond that they are opened for each look.
+#[derive(Debug)]
+pub struct ThreadSet {
+    lister: Lister,
+    keep: Keep,
+    processes: Vec<Process>,
+    threads: Vec<Thread>,
+    /// One for each thread.
+    seen: Vec<Seen>,
+    gone: Vec<Gone>,
+    /// A thread has ended since they were listed.
+    is_stale: bool,
+    origin: Instant,
+    children: Vec<u8>,
+}
+
+impl ThreadSet {
+    /// The threads of `processes`, and the threads of this process whose names begin with `own_prefix`: those that send
+    /// (zenoh's begin with `tx-`). Before they have written, a receiver cannot have been woken. The calling thread is
+    /// not one of them. Threads of this process that get such a name later may be missed: open the session first.
+    pub fn new(processes: Processes, own_prefix: Option<&str>) -> Result<Self, LookError> {
+        let group = match &processes {
+            Processes::Group(group) => Some(*group),
+            _ => None,
+        };
+        let mut set = Self {
+            lister: Lister::new(processes, own_prefix)?,
+            keep: Keep::new(),
+            processes: Vec::new(),
+            threads: Vec::new(),
+            seen: Vec::new(),
+            gone: Vec::new(),
+            is_stale: false,
+            origin: now(),
+            children: Vec::new(),
+        };
+        set.list()?;
+        let me = members::own()?.process;
+        match group {
+            Some(group) if set.processes.iter().all(|process| process.id == me) => {
+                Err(LookError::NoGroup(group))
+            }
+            _ => Ok(set),
+        }
+    }
+
+    /// How many threads there were at the last look.
+    pub fn len(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Whether all processes have ended.
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+
+    /// The time since the set was made: the clock of its looks.
+    pub fn now(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    /// The processes that have ended since the last call.
+    pub fn take_gone(&mut self) -> Vec<Gone> {
+        std::mem::take(&mut self.gone)
+    }
+
+    /// Whether this process may know of every thread where it stands. If not, a thread that sleeps in a callback looks
+    /// settled. The system tells it of processes that this process has started, and of others of the same user unless
+    /// that is restricted (`kernel.yama.ptrace_scope`).
+    pub fn sees_sleeps(&self) -> Result<bool, LookError> {
+        for thread in &self.threads {
+            if thread.sleeps()? == (None, false) && thread.state()? != State::Ended {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The names of a thread, as they are now if it still exists.
+    pub fn name(&self, id: ThreadId) -> Named {
+        let current = |thread, last: Option<&String>| {
+            let name = members::name_of(ThreadId { thread, ..id }).ok().flatten();
+            let name = name.map(|name| String::from_utf8_lossy(&name).into_owned());
+            name.or_else(|| last.cloned()).unwrap_or_default()
+        };
+        let thread = self.threads.iter().find(|thread| thread.id == id);
+        let process = self.processes.iter().find(|known| known.id == id.process);
+        Named {
+            id,
+            thread: current(id.thread, thread.map(|thread| &thread.name)),
+            process: current(id.process, process.map(|process| &process.name)),
+        }
+    }
+
+    /// Reads what `how` says. `settling` tells of which threads a proof has to read where they stand.
+    pub fn look(&mut self, how: How, settling: &Settling) -> Result<Look<'_>, LookError> {
+        let began = self.now();
+        for seen in &mut self.seen {
+            (seen.state, seen.sleeps) = (None, None);
+        }
+        let is_new_list = match how {
+            How::Ran => self.is_stale,
+            How::Proof => self.is_stale || self.has_changed()?,
+            How::Suspect(_) => false,
+        };
+        if is_new_list {
+            self.list()?;
+        }
+        let mut range = 0..self.threads.len();
+        match how {
+            How::Ran => self.read_ran()?,
+            How::Proof => {
+                self.read_states(settling)?;
+                self.read_ran()?;
+            }
+            How::Suspect(id) => {
+                let index = self.threads.iter().position(|thread| thread.id == id);
+                range = index.map_or(0..0, |index| index..index + 1);
+                if let Some(index) = index {
+                    let (seen, thread) = (&mut self.seen[index], &self.threads[index]);
+                    thread.read_state(seen)?;
+                    thread.read_place(seen)?;
+                    self.is_stale |= seen.state == Some(State::Ended);
+                }
+            }
+        }
+        Ok(Look {
+            how,
+            began,
+            ended: self.now(),
+            is_new_list,
+            threads: &self.seen[range],
+        })
+    }
+
+    /// A look for [`Settling::mark`]: how much all threads have run, and where those stand that have run since the last
+    /// mark.
+    pub fn look_for_mark(&mut self, settling: &Settling) -> Result<Look<'_>, LookError> {
+        let Look {
+            began, is_new_list, ..
+        } = self.look(How::Ran, settling)?;
+        for (index, (seen, thread)) in self.seen.iter_mut().zip(&self.threads).enumerate() {
+            if settling.has_run(index, seen.thread, seen.ran) {
+                thread.read_place(seen)?;
+            }
+        }
+        Ok(Look {
+            how: How::Ran,
+            began,
+            ended: self.now(),
+            is_new_list,
+            threads: &self.seen,
+        })
+    }
+
+    fn read_ran(&mut self) -> Result<(), LookError> {
+        for (seen, thread) in self.seen.iter_mut().zip(&self.threads) {
+            let ran = thread.ran()?;
+            let has_ended = ran.is_none() || (self.is_stale && seen.state == Some(State::Ended));
+            self.is_stale |= has_ended;
+            // Of a thread that has ended not what it was before: it has run to its end.
+            let at_the_end = Ran {
+                nanos: u64::MAX,
+                slices: u64::MAX,
+            };
+            seen.ran = ran.filter(|_| !has_ended).unwrap_or(at_the_end);
+        }
+        Ok(())
+    }
+
+    /// Reads until a thread is found that is not settled: the others do not matter then.
+    fn read_states(&mut self, settling: &Settling) -> Result<(), LookError> {
+        let is_busy = |state| {
+            matches!(
+                state,
+                Some(State::Runs | State::WaitsForDevice | State::Stopped)
+            )
+        };
+        for (seen, thread) in self.seen.iter_mut().zip(&self.threads) {
+            thread.read_state(seen)?;
+            if is_busy(seen.state) {
+                return Ok(());
+            }
+            let is_first = seen.thread.process == seen.thread.thread;
+            if seen.state == Some(State::Ended) && is_first {
+                // The whole process has ended, unless it has other threads.
+                let process = seen.thread.process;
+                let process = self.processes.iter().find(|known| known.id == process);
+                self.is_stale |= process.is_none_or(|process| process.links <= 3);
+            }
+        }
+        for (index, (seen, thread)) in self.seen.iter_mut().zip(&self.threads).enumerate() {
+            if settling.has_run(index, seen.thread, seen.ran) {
+                thread.read_place(seen)?;
+                if is_busy(seen.state) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether threads or processes have come or gone since they were listed.
+    fn has_changed(&mut self) -> Result<bool, LookError> {
+        for process in self.processes.iter().filter(|process| process.links > 0) {
+            if process.folder.links()? != Some(process.links) {
+                return Ok(true);
+            }
+        }
+        for thread in &self.threads {
+            if let Some(children) = &thread.children {
+                let read = children.read_all(&mut self.children, MOST_TEXT)?;
+                if read.is_none() || self.children != thread.had_children {
+                    return Ok(true);
+                }
+            }
+        }
+        self.lister.has_changed()
+    }
+
+    /// Lists the threads again. What might change meanwhile is read before, so that a later look finds it changed.
+    fn list(&mut self) -> Result<(), LookError> {
+        self.is_stale = false;
+        for thread in &mut self.threads {
+            if let Some(children) = &thread.children {
+                children.read_all(&mut thread.had_children, MOST_TEXT)?;
+            }
+        }
+        let mut alive = Vec::with_capacity(self.processes.len());
+        for process in &mut self.processes {
+            process.links = process.folder.links()?.unwrap_or(0);
+            // A folder has two links of its own. Without others the process has ended, and its number may be given to
+            // another one.
+            if process.links > 2 {
+                alive.push(process.id);
+            }
+        }
+        let listed = self.lister.list(&alive)?;
+
+        let mut before = std::mem::take(&mut self.threads).into_iter().peekable();
+        for id in listed {
+            while let Some(thread) = before.next_if(|thread| thread.id < id) {
+                thread.close(&mut self.keep);
+            }
+            if let Some(thread) = before.next_if(|thread| thread.id == id) {
+                if thread.ran()?.is_some() {
+                    self.threads.push(thread);
+                    continue;
+                }
+                thread.close(&mut self.keep);
+            }
+            let follows_children = self.lister.follows_children();
+            self.threads
+                .extend(Thread::open(id, follows_children, &mut self.keep)?);
+        }
+        before.for_each(|thread| thread.close(&mut self.keep));
+        self.seen.clear();
+        self.seen.extend(self.threads.iter().map(|thread| Seen {
+            thread: thread.id,
+            ran: Ran::default(),
+            state: None,
+            sleeps: None,
+        }));
+        self.list_processes(&alive)
+    }
+
+    fn list_processes(&mut self, alive: &[u32]) -> Result<(), LookError> {
+        let (own, has_whole) = (members::own()?.process, self.lister.follows_children());
+        let mut before = std::mem::take(&mut self.processes);
+        // Threads are in the order of their processes.
+        for threads in self.threads.chunk_by(|a, b| a.id.process == b.id.process) {
+            let id = threads[0].id.process;
+            let known = before
+                .iter()
+                .position(|known| known.id == id && alive.contains(&id));
+            let process = match known {
+                Some(index) => Some(before.swap_remove(index)),
+                None => Process::open(id, &mut self.keep)?,
+            };
+            self.processes.extend(process.map(|mut process| {
+                if id == own {
+                    // Not all of its threads are in the set: it is enough that their number stays. If it was not read
+                    // before they were listed, they are listed once more.
+                    process.links = process.links.max(1);
+                } else if has_whole {
+                    process.links = 2 + threads.len() as u64;
+                } else {
+                    // The cgroup tells.
+                    process.links = 0;
+                }
+                process
+            }));
+        }
+        for process in before {
+            self.gone.extend(process.close(&mut self.keep)?);
+        }
+        Ok(())
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "looks are made in wall time, and their rule gets it as an argument"
+)]
+fn now() -> Instant {
+    Instant::now()
+}

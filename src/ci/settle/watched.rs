@@ -1,0 +1,173 @@
+//! [`Process`] and [`Thread`] of a set, with the files that are read of them.
+
+use super::error::LookError;
+use super::look::{Ran, Seen, State, ThreadId};
+use super::members;
+use super::proc_file::{Keep, ProcFile};
+use super::proc_text::{self, Place};
+
+/// A process of the set that has ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gone {
+    /// Its number (PID).
+    pub process: u32,
+    /// The name of its first thread.
+    pub name: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) id: u32,
+    pub(super) name: String,
+    pub(super) stat: ProcFile,
+    /// The folder of its threads.
+    pub(super) folder: ProcFile,
+    /// The links of the folder before the threads were listed last, or 0.
+    pub(super) links: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) id: ThreadId,
+    pub(super) name: String,
+    pub(super) schedstat: ProcFile,
+    pub(super) stat: ProcFile,
+    /// Where it stands, if this process may know.
+    pub(super) syscall: Option<ProcFile>,
+    pub(super) wchan: Option<ProcFile>,
+    pub(super) children: Option<ProcFile>,
+    /// What `children` said before the threads were listed last.
+    pub(super) had_children: Vec<u8>,
+}
+
+impl Process {
+    pub(super) fn open(id: u32, keep: &mut Keep) -> Result<Option<Self>, LookError> {
+        let first = ThreadId {
+            process: id,
+            thread: id,
+        };
+        let name = members::name_of(first)?.unwrap_or_default();
+        let stat = ProcFile::open(first, "stat", keep)?;
+        let folder = ProcFile::open(first, "..", keep)?;
+        Ok(stat.zip(folder).map(|(stat, folder)| Self {
+            id,
+            name: String::from_utf8_lossy(&name).into_owned(),
+            stat,
+            folder,
+            links: 0,
+        }))
+    }
+
+    /// `None` if the process still exists: it only left the group.
+    pub(super) fn close(self, keep: &mut Keep) -> Result<Option<Gone>, LookError> {
+        let exists = self.folder.links()?.is_some_and(|links| links > 3)
+            || state_in(&self.stat)? != State::Ended;
+        self.stat.close(keep);
+        self.folder.close(keep);
+        Ok((!exists).then_some(Gone {
+            process: self.id,
+            name: self.name,
+        }))
+    }
+}
+
+impl Thread {
+    /// `None` if it has ended.
+    pub(super) fn open(
+        id: ThreadId,
+        has_children: bool,
+        keep: &mut Keep,
+    ) -> Result<Option<Self>, LookError> {
+        let name = members::name_of(id)?.unwrap_or_default();
+        let (Some(schedstat), Some(stat)) = (
+            ProcFile::open(id, "schedstat", keep)?,
+            ProcFile::open(id, "stat", keep)?,
+        ) else {
+            return Ok(None);
+        };
+        let is_other = id.process != members::own()?.process;
+        let children = if has_children && is_other {
+            ProcFile::open(id, "children", keep)?
+        } else {
+            None
+        };
+        Ok(Some(Self {
+            id,
+            name: String::from_utf8_lossy(&name).into_owned(),
+            schedstat,
+            stat,
+            syscall: ProcFile::open(id, "syscall", keep)?,
+            wchan: ProcFile::open(id, "wchan", &mut Keep::none())?,
+            children,
+            had_children: Vec::new(),
+        }))
+    }
+
+    pub(super) fn close(self, keep: &mut Keep) {
+        let others = [self.syscall, self.wchan, self.children];
+        for file in [self.schedstat, self.stat]
+            .into_iter()
+            .chain(others.into_iter().flatten())
+        {
+            file.close(keep);
+        }
+    }
+
+    pub(super) fn ran(&self) -> Result<Option<Ran>, LookError> {
+        let mut buffer = [0; 96];
+        let Some(text) = self.schedstat.read(&mut buffer)? else {
+            return Ok(None);
+        };
+        let ran = proc_text::ran(text);
+        ran.map(Some).ok_or_else(|| self.schedstat.malformed())
+    }
+
+    pub(super) fn state(&self) -> Result<State, LookError> {
+        state_in(&self.stat)
+    }
+
+    pub(super) fn read_state(&self, seen: &mut Seen) -> Result<(), LookError> {
+        seen.state = Some(self.state()?);
+        Ok(())
+    }
+
+    /// Whether it stands in `nanosleep`, if that can be told, and whether it stands nowhere because it runs.
+    pub(super) fn sleeps(&self) -> Result<(Option<bool>, bool), LookError> {
+        let mut buffer = [0; 256];
+        if let Some(syscall) = &self.syscall
+            && let Some(text) = syscall.read(&mut buffer)?
+        {
+            match proc_text::place(text) {
+                Place::Runs => return Ok((None, true)),
+                Place::Sleeps => return Ok((Some(true), false)),
+                Place::Elsewhere => return Ok((Some(false), false)),
+                Place::Unknown => {}
+            }
+        }
+        let text = match &self.wchan {
+            Some(wchan) => wchan.read(&mut buffer)?,
+            None => None,
+        };
+        Ok((text.and_then(proc_text::sleeps_in), false))
+    }
+
+    pub(super) fn read_place(&self, seen: &mut Seen) -> Result<(), LookError> {
+        let (sleeps, runs) = self.sleeps()?;
+        seen.sleeps = sleeps;
+        if runs {
+            // More exact than its state: a thread may be marked as waiting before it leaves its processor.
+            seen.state = Some(State::Runs);
+        }
+        Ok(())
+    }
+}
+
+fn state_in(stat: &ProcFile) -> Result<State, LookError> {
+    let mut buffer = [0; 512];
+    match stat.read(&mut buffer)? {
+        None => Ok(State::Ended),
+        Some(text) => proc_text::stat(text)
+            .map(|stat| stat.state)
+            .ok_or_else(|| stat.malformed()),
+    }
+}
