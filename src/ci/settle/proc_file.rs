@@ -65,6 +65,11 @@ impl ProcFile {
         Ok(Some(file))
     }
 
+    #[cfg(test)]
+    pub(super) fn is_kept(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// Lets others keep a file open in place of this one.
     pub(super) fn close(self, keep: &mut Keep) {
         keep.left += u64::from(self.kept.is_some());

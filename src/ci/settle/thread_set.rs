@@ -134,7 +134,9 @@ impl ThreadSet {
                 if let Some(index) = index {
                     let (seen, thread) = (&mut self.seen[index], &self.threads[index]);
                     thread.read_state(seen)?;
-                    thread.read_place(seen)?;
+                    if !is_busy(seen.state) {
+                        thread.read_place(seen)?;
+                    }
                     self.is_stale |= seen.state == Some(State::Ended);
                 }
             }
@@ -185,12 +187,6 @@ impl ThreadSet {
 
     /// Reads until a thread is found that is not settled: the others do not matter then.
     fn read_states(&mut self, settling: &Settling) -> Result<(), LookError> {
-        let is_busy = |state| {
-            matches!(
-                state,
-                Some(State::Runs | State::WaitsForDevice | State::Stopped)
-            )
-        };
         for (seen, thread) in self.seen.iter_mut().zip(&self.threads) {
             thread.read_state(seen)?;
             if is_busy(seen.state) {
@@ -313,10 +309,58 @@ impl ThreadSet {
     }
 }
 
+/// Whether this state alone says that the thread is not settled.
+fn is_busy(state: Option<State>) -> bool {
+    matches!(
+        state,
+        Some(State::Runs | State::WaitsForDevice | State::Stopped)
+    )
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "looks are made in wall time, and their rule gets it as an argument"
 )]
 fn now() -> Instant {
     Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a process that may have few files open at once.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_that_may_not_be_kept_open_are_opened_for_each_look() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("100")
+            .spawn()
+            .unwrap();
+        let mut set = ThreadSet::new(Processes::Tree(vec![child.id()]), None).unwrap();
+        let mut settling = Settling::new();
+        settling.mark(&set.look_for_mark(&settling).unwrap());
+        for thread in std::mem::take(&mut set.threads) {
+            thread.close(&mut set.keep);
+        }
+        let all = std::mem::replace(&mut set.keep, Keep::none());
+        let kept = |set: &ThreadSet| set.threads.iter().all(Thread::is_kept);
+        for (keep, is_kept) in [(Keep::none(), false), (all, true)] {
+            set.keep = keep;
+            set.threads.clear();
+            set.list().unwrap();
+            assert_eq!(kept(&set), is_kept);
+            let look = set.look(How::Proof, &settling).unwrap();
+            let [seen] = look.threads else {
+                panic!("{look:?}");
+            };
+            assert!(seen.ran.slices > 0, "{seen:?}");
+            assert_eq!(seen.state, Some(State::Waits));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        set.look(How::Proof, &settling).unwrap();
+        set.look(How::Proof, &settling).unwrap();
+        assert!(set.is_empty());
+    }
 }

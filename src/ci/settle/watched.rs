@@ -19,10 +19,10 @@ pub struct Gone {
 pub(super) struct Process {
     pub(super) id: u32,
     pub(super) name: String,
-    pub(super) stat: ProcFile,
+    stat: ProcFile,
     /// The folder of its threads.
     pub(super) folder: ProcFile,
-    /// The links of the folder before the threads were listed last, or 0.
+    /// How many links the folder has if the set is complete; 0 if it cannot tell.
     pub(super) links: u64,
 }
 
@@ -30,11 +30,11 @@ pub(super) struct Process {
 pub(super) struct Thread {
     pub(super) id: ThreadId,
     pub(super) name: String,
-    pub(super) schedstat: ProcFile,
-    pub(super) stat: ProcFile,
+    schedstat: ProcFile,
+    stat: ProcFile,
     /// Where it stands, if this process may know.
-    pub(super) syscall: Option<ProcFile>,
-    pub(super) wchan: Option<ProcFile>,
+    syscall: Option<ProcFile>,
+    wchan: Option<ProcFile>,
     pub(super) children: Option<ProcFile>,
     /// What `children` said before the threads were listed last.
     pub(super) had_children: Vec<u8>,
@@ -111,6 +111,11 @@ impl Thread {
         {
             file.close(keep);
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_kept(&self) -> bool {
+        self.schedstat.is_kept()
     }
 
     pub(super) fn ran(&self) -> Result<Option<Ran>, LookError> {

@@ -1,0 +1,176 @@
+//! What settling costs: a look at a process of 14 threads, settling while it has nothing to do, and the share of a
+//! processor while it computes.
+//!
+//! `cargo bench --bench settle`. The process is this program, started once more: 13 threads that wait, and one that
+//! computes for as many milliseconds as it is sent.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+#[cfg(target_os = "linux")]
+mod linux {
+    #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+
+    use std::error::Error;
+    use std::io::{Read, Write};
+    use std::num::NonZeroU64;
+    use std::process::{Child, ChildStdin, Command, Stdio};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use bagplay::ci::settle::{How, Processes, Settler, Settling, ThreadSet};
+
+    type Failure = Box<dyn Error>;
+
+    const WORKER: &str = "BAGPLAY_BENCH_WORKER";
+    const THREADS: usize = 14;
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    pub(crate) fn main() -> Result<(), Failure> {
+        if std::env::var_os(WORKER).is_some() {
+            return worker();
+        }
+        // As the thread of the player does: pauses end on time.
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+        let mut worker = Worker::start()?;
+        let processes = Processes::Tree(vec![worker.child.id()]);
+        looks(&processes)?;
+        idle(Settler::new(processes.clone(), None)?, &mut worker)?;
+        computing(Settler::new(processes, None)?, &mut worker)
+    }
+
+    struct Worker {
+        child: Child,
+        input: ChildStdin,
+    }
+
+    impl Worker {
+        fn start() -> Result<Self, Failure> {
+            let mut child = Command::new(std::env::current_exe()?)
+                .env(WORKER, "1")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()?;
+            let mut ready = [0];
+            let mut output = child.stdout.take().ok_or("no output")?;
+            output.read_exact(&mut ready)?;
+            let input = child.stdin.take().ok_or("no input")?;
+            Ok(Self { child, input })
+        }
+
+        /// Lets it compute for this many milliseconds.
+        fn send(&mut self, millis: u16) -> Result<(), Failure> {
+            Ok(self.input.write_all(&millis.to_le_bytes())?)
+        }
+    }
+
+    impl Drop for Worker {
+        fn drop(&mut self) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+
+    fn worker() -> Result<(), Failure> {
+        for _ in 1..THREADS {
+            thread::spawn(|| {
+                loop {
+                    thread::park();
+                }
+            });
+        }
+        thread::sleep(Duration::from_millis(100));
+        let mut output = std::io::stdout();
+        output.write_all(b"r")?;
+        output.flush()?;
+        let mut millis = [0; 2];
+        while std::io::stdin().read_exact(&mut millis).is_ok() {
+            let time = Duration::from_millis(u16::from_le_bytes(millis).into());
+            let began = Instant::now();
+            while began.elapsed() < time {
+                std::hint::spin_loop();
+            }
+        }
+        Ok(())
+    }
+
+    fn looks(processes: &Processes) -> Result<(), Failure> {
+        let mut set = ThreadSet::new(processes.clone(), None)?;
+        let mut settling = Settling::new();
+        settling.mark(&set.look_for_mark(&settling)?);
+        println!("{} threads", set.len());
+        for (name, how) in [
+            ("how much they have run", How::Ran),
+            ("the proof", How::Proof),
+        ] {
+            let mut takes = Vec::new();
+            for _ in 0..5_000 {
+                let look = set.look(how, &settling)?;
+                takes.push(look.ended.saturating_sub(look.began));
+            }
+            row(&format!("a look at {name}"), &mut takes);
+        }
+        Ok(())
+    }
+
+    fn idle(mut settler: Settler, worker: &mut Worker) -> Result<(), Failure> {
+        let (mut marks, mut nothing, mut messages) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..2_000 {
+            let began = Instant::now();
+            settler.mark()?;
+            marks.push(began.elapsed());
+            nothing.push(settler.settle(LIMIT)?.took);
+            settler.mark()?;
+            worker.send(0)?;
+            messages.push(settler.settle(LIMIT)?.took);
+        }
+        row("a mark", &mut marks);
+        row("settling when nothing was sent", &mut nothing);
+        row("settling after a message that takes no time", &mut messages);
+        Ok(())
+    }
+
+    fn computing(mut settler: Settler, worker: &mut Worker) -> Result<(), Failure> {
+        for millis in [3, 100, 3_000] {
+            settler.mark()?;
+            let used = processor_time()?;
+            worker.send(millis)?;
+            let settled = settler.settle(LIMIT)?;
+            let used = processor_time()?.saturating_sub(used);
+            let share = 100.0 * used.as_secs_f64() / settled.took.as_secs_f64();
+            let took = settled.took.as_secs_f64() * 1e3;
+            println!(
+                "a message that takes {millis:>5} ms: settled after {took:>7.1} ms, {:>5} looks, {share:>4.1} % of a processor",
+                settled.looks
+            );
+        }
+        Ok(())
+    }
+
+    /// How long this thread has run.
+    fn processor_time() -> Result<Duration, Failure> {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+        let nanos = text.split(' ').next().ok_or("no number")?;
+        Ok(Duration::from_nanos(nanos.parse()?))
+    }
+
+    fn row(name: &str, takes: &mut [Duration]) {
+        takes.sort_unstable();
+        let micros = |index: usize| takes[index].as_secs_f64() * 1e6;
+        let (half, most) = (takes.len() / 2, takes.len() * 99 / 100);
+        println!(
+            "{name:<45} p50 {:>7.1} µs   p99 {:>7.1} µs",
+            micros(half),
+            micros(most)
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    linux::main()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    println!("Linux only");
+}
