@@ -42,7 +42,7 @@ fn beside_processes_that_use_all_processors_too() {
     let _busy: Vec<_> = (0..2).map(|_| Program::start("busy")).collect();
     let mut program = Program::start("chain 2");
     let mut settler = tree(&program);
-    for index in 0..300_u32 {
+    for index in 0..1_000_u32 {
         round(&mut settler, &mut program, index.to_le_bytes()[0]);
     }
 }
