@@ -1,6 +1,8 @@
 //! Runs at the speed of the programs under test: when these have settled.
 
 mod model;
+#[cfg(all(target_os = "linux", feature = "wire"))]
+mod over_zenoh;
 #[cfg(target_os = "linux")]
 mod programs;
 #[cfg(target_os = "linux")]

@@ -16,7 +16,7 @@ use crate::support::patience::PATIENCE;
 const PROGRAM: &str = "BAGPLAY_SETTLE_PROGRAM";
 const ENTRY: &str = "ci::programs::a_program_answers_what_it_is_sent";
 /// Sent by a program when it is ready for messages.
-const READY: u8 = 0xff;
+pub(super) const READY: u8 = 0xff;
 
 /// A program that runs. It is killed when this is dropped.
 #[derive(Debug)]
@@ -32,15 +32,9 @@ impl Program {
         let child = command(name, of_child).process_group(0).spawn().unwrap();
         let mut program = Self { child, socket };
         program.socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        program.ready();
+        ready(&mut program.socket);
         program.socket.set_nonblocking(true).unwrap();
         program
-    }
-
-    fn ready(&mut self) {
-        let mut byte = [0];
-        self.socket.read_exact(&mut byte).unwrap();
-        assert_eq!(byte, [READY]);
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -55,6 +49,14 @@ impl Program {
         self.socket.write_all(&[message]).unwrap();
     }
 
+    /// The answer, when it comes.
+    pub(crate) fn wait_answer(&mut self) -> u8 {
+        self.socket.set_nonblocking(false).unwrap();
+        let mut byte = [0];
+        self.socket.read_exact(&mut byte).unwrap();
+        byte[0]
+    }
+
     /// The answer, if it is there.
     pub(crate) fn answer(&mut self) -> Option<u8> {
         let mut byte = [0];
@@ -67,6 +69,13 @@ impl Program {
     }
 }
 
+/// Waits until the program at the other end is ready.
+pub(super) fn ready(socket: &mut UnixStream) {
+    let mut byte = [0];
+    socket.read_exact(&mut byte).unwrap();
+    assert_eq!(byte, [READY]);
+}
+
 impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -74,7 +83,7 @@ impl Drop for Program {
     }
 }
 
-fn command(name: &str, socket: UnixStream) -> Command {
+pub(super) fn command(name: &str, socket: UnixStream) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args([ENTRY, "--exact", "--nocapture"])
@@ -93,10 +102,9 @@ fn a_program_answers_what_it_is_sent() {
         std::process::exit(0);
     }
     let mut program = Program::start("echo");
-    program.socket.set_nonblocking(false).unwrap();
     for message in 0..10 {
         program.send(message);
-        assert_eq!(program.answer(), Some(message));
+        assert_eq!(program.wait_answer(), message);
     }
 }
 
@@ -144,6 +152,10 @@ fn run(name: &str) {
             compute(millis);
             (&socket).write_all(&[7]).unwrap();
         }
+        #[cfg(feature = "wire")]
+        "publisher" => super::over_zenoh::publisher(socket, value),
+        #[cfg(feature = "wire")]
+        "subscriber" => super::over_zenoh::subscriber(socket, value),
         _ => panic!("no program {name}"),
     }
 }

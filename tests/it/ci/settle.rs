@@ -25,7 +25,10 @@ fn round(settler: &mut Settler, program: &mut Program, message: u8) -> Settled {
 
 /// The thread that is in the way, and what it does.
 fn in_the_way(settler: &mut Settler) -> (Named, Why) {
-    in_the_way_after(settler, Duration::from_millis(100))
+    match settler.settle(Duration::from_millis(100)) {
+        Err(Unsettled::Limit { thread, why, .. }) => (thread.unwrap(), why),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -77,10 +80,17 @@ fn a_program_that_computes_or_sleeps_has_settled_when_it_is_done() {
 fn a_message_that_is_sent_before_the_mark_of_another_is_not_forgotten() {
     let mut program = Program::start("sleep 50");
     let mut settler = tree(&program);
-    round(&mut settler, &mut program, 0);
-    settler.mark().unwrap();
-    program.send(1);
-    let (_, why) = in_the_way_after(&mut settler, Duration::from_millis(5));
+    let limit = Duration::from_millis(5);
+    let why = loop {
+        settler.mark().unwrap();
+        program.send(1);
+        match settler.settle(limit) {
+            Err(Unsettled::Limit { why, .. }) => break why,
+            // This thread got no processor for as long as the program sleeps.
+            Ok(_) => assert_eq!(program.answer(), Some(1)),
+            Err(error) => panic!("{error}"),
+        }
+    };
     assert!(
         matches!(why, Why::Sleeps | Why::Runs | Why::RunsAgain),
         "{why:?}"
@@ -90,13 +100,6 @@ fn a_message_that_is_sent_before_the_mark_of_another_is_not_forgotten() {
     program.send(2);
     settler.settle(PATIENCE).unwrap();
     assert_eq!((program.answer(), program.answer()), (Some(1), Some(2)));
-}
-
-fn in_the_way_after(settler: &mut Settler, limit: Duration) -> (Named, Why) {
-    match settler.settle(limit) {
-        Err(Unsettled::Limit { thread, why, .. }) => (thread.unwrap(), why),
-        other => panic!("{other:?}"),
-    }
 }
 
 #[test]
