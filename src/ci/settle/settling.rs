@@ -86,8 +86,8 @@ enum Phase {
     Still { since: Duration },
     /// Nobody has run for long enough: the proof is left.
     Proving,
-    /// This thread is in the way.
-    Waiting(ThreadId),
+    /// A thread is in the way.
+    Waiting,
 }
 
 /// Decides from looks whether threads have settled, and how to look next.
@@ -98,7 +98,7 @@ pub struct Settling {
     phase: Phase,
     began: Duration,
     limit: Duration,
-    /// How long a look of [`How::Ran`] takes.
+    /// How long a look of [`How::Ran`] takes; the maximum if there was none.
     look_takes: Duration,
     /// Settled since the last mark, so that the next mark holds.
     is_settled: bool,
@@ -185,18 +185,17 @@ impl Settling {
         }
         let is_new = self.follow(look.threads);
         let moved = self.compare(look.threads) | is_new | look.is_new_list;
+        if is_new {
+            self.look_takes = Duration::MAX;
+        }
         if look.how == How::Ran {
             // The shortest one: others were interrupted.
             let takes = look.ended.saturating_sub(look.began);
-            self.look_takes = if is_new {
-                takes
-            } else {
-                takes.min(self.look_takes)
-            };
+            self.look_takes = self.look_takes.min(takes);
         }
         let busy = self.blame_busy(look.threads);
         if let Some(thread) = busy {
-            self.phase = Phase::Waiting(thread);
+            self.phase = Phase::Waiting;
             return self.wait(How::Suspect(thread), look.ended);
         }
         if moved {
@@ -217,7 +216,7 @@ impl Settling {
                 let pause = APART.saturating_sub(look.ended.saturating_sub(since));
                 return again(How::Ran, pause);
             }
-            Phase::Begun | Phase::Waiting(_) => {
+            Phase::Begun | Phase::Waiting => {
                 self.phase = Phase::Still { since: look.ended };
                 return again(How::Ran, APART);
             }
