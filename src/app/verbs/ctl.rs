@@ -61,6 +61,10 @@ impl Ctl<'_> {
         if let Err(error) = described {
             (result.success, result.message) = (false, Some(error.to_string()));
             if self.0.output.format == Format::Json {
+                if matches!(error, NotDone::Request(RequestError::Refused(_))) {
+                    // A step that was refused in part has moved playback.
+                    let _ = self.0.describe(&mut result);
+                }
                 stdout::json(&result)?;
             }
             return Err(failure(&error));

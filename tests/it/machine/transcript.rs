@@ -377,6 +377,34 @@ fn a_rate_change_in_a_gap_acts_at_once() {
 }
 
 #[test]
+fn in_a_gap_of_ten_minutes_every_command_acts_at_once() {
+    let options = Options {
+        refill: false,
+        ..Options::new(TimeRange::between(ros(1000), ros(601_000)))
+    };
+    check(
+        options,
+        &[1000, 601_000],
+        &[
+            (100, Command::Pause),
+            (200, Command::Seek(ros(300_900))),
+            (300, Command::Play),
+            (400, pace(1000.0)),
+        ],
+        "
+        0 gen 0 held 1000
+        0 gen 0 rolls 1000 ×1
+        0 msg 1000
+        100 gen 0 held 1100
+        200 gen 1 held 300900
+        300 gen 1 rolls 300900 ×1
+        400 gen 1 rolls 301000 ×1000
+        700 msg 601000
+        700 gen 1 held 601000",
+    );
+}
+
+#[test]
 fn a_reversal_starts_at_the_position_and_sends_the_messages_before_it() {
     check(
         options(),

@@ -260,6 +260,7 @@ fn what_is_refused_ends_with_1_and_the_reason() {
         (playing.code, &playing.result["published"]),
         (1, &Value::from(0))
     );
+    assert!(playing.result["status"].is_object(), "{}", playing.result);
 }
 
 #[test]
