@@ -355,7 +355,11 @@ mod tests {
                 panic!("{look:?}");
             };
             assert!(seen.ran.slices > 0, "{seen:?}");
-            assert_eq!(seen.state, Some(State::Waits));
+            // It may still be starting.
+            assert!(
+                matches!(seen.state, Some(State::Waits | State::Runs)),
+                "{seen:?}"
+            );
         }
         child.kill().unwrap();
         child.wait().unwrap();
