@@ -10,7 +10,9 @@
 //!
 //! Values that go ahead take links of their own (the main session), so a value that is put in line afterwards may arrive
 //! first. Therefore the first value in line after one that went ahead waits until all subscribers that can answer have received
-//! that one ([`Arrival`]). Otherwise the last tick before a jump could arrive after the clock of the jump.
+//! that one ([`Arrival`]). Otherwise the last tick before a jump could arrive after the clock of the jump. Best effort
+//! messages take the main session, too, so the first value in line after a jump also waits for those, but not for long:
+//! where they are queued for longer, they may be dropped as well.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +26,7 @@ use zenoh::qos::{CongestionControl, Priority};
 use crate::ros::Reliability;
 use crate::time::{Ros, Time};
 
+use super::jump::{Jump, SETTLED};
 use super::payload::encode_clock;
 use crate::wire::dialect::interface::TopicSpec;
 use crate::wire::dialect::plan::CLOCK;
@@ -43,13 +46,10 @@ const DEFAULT_HZ: f64 = 40.0;
 const AGAIN: u32 = 3;
 /// A put that takes this long had to wait for room.
 const WAITED: Duration = Duration::from_millis(1);
-/// If no put had to wait for this long, everything that waited before has been sent: it is enough for all that
-/// zenoh queues at 16 Mbit/s.
-const SETTLED: Duration = Duration::from_millis(500);
-/// After this time it has been sent even if large messages wait all the time: enough below 2 Mbit/s.
-const LONGEST: Duration = Duration::from_secs(5);
 /// A subscriber that has not received a value that went ahead within this time is stuck, and is not waited for.
 const ARRIVED: Duration = Duration::from_secs(1);
+/// For this time the clock of a jump waits for best effort messages from before the jump.
+const MESSAGES_ARRIVED: Duration = Duration::from_millis(100);
 /// For this time afterwards, no subscriber is waited for, unless the stuck one answers.
 const STUCK: Duration = Duration::from_secs(30);
 
@@ -64,6 +64,8 @@ pub(crate) struct Shared {
     in_line_put: Mutex<Option<Arrival>>,
     /// The session of what goes ahead.
     main: zenoh::Session,
+    /// The priority of messages on that session, if what stays in line takes another one.
+    beside: Option<Priority>,
     /// Whether each message comes directly after its clock.
     is_per_message: bool,
     /// Whether the player's thread is inside a put.
@@ -82,24 +84,11 @@ struct LastTick {
     ahead: TopicPublisher,
     /// Whether a value went ahead after the last one in line.
     went_ahead: bool,
+    /// Whether no value was put in line since the last jump.
+    has_jumped: bool,
     /// The last jump, if messages from before it may still wait to be sent.
     jump: Option<Jump>,
     has_clamped: bool,
-}
-
-/// A jump of the clock.
-#[derive(Clone, Copy, Debug)]
-struct Jump {
-    at: Instant,
-    /// When a put last had to wait for room; at first, the time of the jump.
-    waited: Instant,
-}
-
-impl Jump {
-    fn is_settled(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.waited) >= SETTLED
-            || now.saturating_duration_since(self.at) >= LONGEST
-    }
 }
 
 /// What the repeater is asked to do.
@@ -151,12 +140,14 @@ impl Clock {
                 put_at: steady(),
                 ahead,
                 went_ahead: false,
+                has_jumped: false,
                 jump: None,
                 has_clamped: false,
             }),
             in_line: TopicPublisher::declare(sessions, &in_line, rules, events, None)?,
             in_line_put: Mutex::default(),
             main: sessions.main.clone(),
+            beside: sessions.blocking_for(rules.waits).map(|_| rules.priority),
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
             stalls,
@@ -222,7 +213,8 @@ impl Clock {
     /// Notes that everything put from now on belongs to the time after a jump.
     pub(crate) fn jump(&self) {
         let at = steady();
-        self.shared.lock().jump = Some(Jump { at, waited: at });
+        let mut last = self.shared.lock();
+        (last.jump, last.has_jumped) = (Some(Jump { at, waited: at }), true);
     }
 
     /// Makes a put in line; the repeater repeats the clock if it takes long.
@@ -286,9 +278,20 @@ impl Shared {
     fn put_in_line(&self) {
         let in_line_put = &self.in_line_put;
         let mut only_put = in_line_put.lock().unwrap_or_else(PoisonError::into_inner);
-        let went_ahead = std::mem::take(&mut self.lock().went_ahead);
+        let mut last = self.lock();
+        let went_ahead = std::mem::take(&mut last.went_ahead);
+        let has_jumped = std::mem::take(&mut last.has_jumped);
+        drop(last);
+        let messages = self.beside.filter(|_| has_jumped);
+        let messages = messages.and_then(|priority| {
+            let drop = CongestionControl::Drop;
+            Arrival::ask(&self.main, priority, drop, MESSAGES_ARRIVED)
+        });
         if went_ahead {
             self.wait_for_arrival(&mut only_put);
+        }
+        if let Some(messages) = messages {
+            messages.wait(MESSAGES_ARRIVED);
         }
         let mut last = self.lock();
         let Some(time) = last.time else { return };

@@ -2,6 +2,7 @@
 
 pub(super) mod clock_topic;
 pub(super) mod follow;
+mod jump;
 pub(super) mod payload;
 pub(super) mod session_clocks;
 pub(super) mod state_message;
