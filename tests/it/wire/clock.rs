@@ -13,7 +13,7 @@ use crate::support::network::{
     CLOCK_HASH, CLOCK_KEY, Pipe, message, number, payload, peer, played, router, subscribe, take,
     token,
 };
-use crate::support::patience::{PATIENCE, until};
+use crate::support::patience::{PATIENCE, instant, until};
 
 /// Declares the token of a node that subscribes to the clock.
 fn follows(node: &zenoh::Session) -> zenoh::liveliness::LivelinessToken {
@@ -299,6 +299,75 @@ fn a_tick_from_before_a_jump_arrives_before_the_clock_of_the_jump() {
         // For a new subscriber a value is repeated.
         shown.dedup();
         assert_eq!(shown, laps.concat());
+    }
+}
+
+/// Best effort messages have links of their own, which nothing orders before or behind those of the clock of a jump. They are
+/// waited for, but not for long: a jump that took so long is not judged.
+#[test]
+fn best_effort_messages_from_before_a_jump_arrive_before_its_clock() {
+    const EACH: u32 = 5;
+    const AT_MOST: Duration = Duration::from_millis(100);
+    let (session, _events, endpoint) = router(|options| options.stall_timeout = PATIENCE);
+    let best_effort = Qos {
+        reliability: Reliability::BestEffort,
+        ..Qos::default()
+    };
+    let topics = [
+        played(0, "/image", Some(best_effort)),
+        played(1, "/odom", None),
+    ];
+    let options = ClockOptions {
+        hz: Some(1000.0),
+        per_message: false,
+    };
+    let (mut output, _) = session.advertise(&topics, Some(options)).unwrap();
+    let pipe = Pipe::slow(&endpoint, Duration::from_millis(4));
+    let node = pipe.peer_with_admin_space();
+    let (_subscriber, samples) = subscribe(&node, "0/**");
+    let monitor = output.monitor();
+    until("both topics have a subscriber", || {
+        monitor.topics().iter().all(|topic| topic.has_match)
+    });
+    let range = TimeRange::between(Time::from_nanos(0), Time::from_nanos(1_000_000));
+    let mut segment = Segment::new(range, Speed::NORMAL, AtEnd::Hold);
+    output.segment(&segment);
+    output.clock(Time::from_nanos(1));
+    let mut waited = Vec::new();
+    for jump in 1..=20_u32 {
+        for image in 0..EACH {
+            output.message(&message(0, payload(image, 8)), Occasion::Due);
+        }
+        // The clock shows 1 and the number of jumps.
+        let to = Time::from_nanos(i64::from(1 + jump));
+        segment = segment.seek(to);
+        output.segment(&segment);
+        let before = instant();
+        output.clock(to);
+        waited.push(before.elapsed());
+    }
+    output.message(&message(1, payload(0, 8)), Occasion::Due);
+    let is_judged = |jumps: u32| {
+        let place = usize::try_from(jumps).unwrap().checked_sub(1);
+        place.is_some_and(|place| waited[place] < AT_MOST)
+    };
+    assert!((1..=20).any(is_judged), "{waited:?}");
+    let mut images = 0;
+    loop {
+        let sample = take(&samples);
+        let key = sample.key_expr().as_str();
+        if key == CLOCK_KEY {
+            let jumps = nanos(&sample) - 1;
+            let sent = jumps * EACH;
+            assert!(
+                images >= sent || !is_judged(jumps),
+                "{images} of {sent} messages before jump {jumps}"
+            );
+        } else if key.starts_with("0/image") {
+            images += 1;
+        } else if key.starts_with("0/odom") {
+            break;
+        }
     }
 }
 
