@@ -10,7 +10,7 @@
 //!
 //! Values that go ahead take links of their own (the main session), so a value that is put in line afterwards may arrive
 //! first. Therefore the first value in line after one that went ahead waits until all subscribers that can answer have received
-//! that one ([`Arrival`]). Otherwise the last tick before a jump could arrive after the clock of the jump. Best effort
+//! that one ([`Arrivals`]). Otherwise the last tick before a jump could arrive after the clock of the jump. Best effort
 //! messages take the main session, too, so the first value in line after a jump also waits for those, but not for long:
 //! where they are queued for longer, they may be dropped as well.
 
@@ -21,11 +21,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use zenoh::qos::{CongestionControl, Priority};
+use zenoh::qos::Priority;
 
 use crate::ros::Reliability;
 use crate::time::{Ros, Time};
 
+use super::arrivals::{Arrivals, Awaited};
 use super::jump::{Jump, SETTLED};
 use super::payload::encode_clock;
 use crate::wire::dialect::interface::TopicSpec;
@@ -35,7 +36,6 @@ use crate::wire::event::Events;
 use crate::wire::net::blocking_session::PutSessions;
 use crate::wire::net::now::steady;
 use crate::wire::options::ClockOptions;
-use crate::wire::publish::arrival::Arrival;
 use crate::wire::publish::monitor::TopicCounts;
 use crate::wire::publish::publisher::{PutRules, TopicPublisher};
 use crate::wire::publish::stalls::Stalls;
@@ -46,12 +46,6 @@ const DEFAULT_HZ: f64 = 40.0;
 const AGAIN: u32 = 3;
 /// A put that takes this long had to wait for room.
 const WAITED: Duration = Duration::from_millis(1);
-/// A subscriber that has not received a value that went ahead within this time is stuck, and is not waited for.
-const ARRIVED: Duration = Duration::from_secs(1);
-/// For this time the clock of a jump waits for best effort messages from before the jump.
-const MESSAGES_ARRIVED: Duration = Duration::from_millis(100);
-/// For this time afterwards, no subscriber is waited for, unless the stuck one answers.
-const STUCK: Duration = Duration::from_secs(30);
 
 /// Shared by the player's thread, the repeater and zenoh's threads.
 #[derive(Debug)]
@@ -60,12 +54,8 @@ pub(crate) struct Shared {
     /// Stays in line with messages. It has no token and no sequence numbers of its own.
     in_line: TopicPublisher,
     /// Locked during a put in line, so that values are sent in order. Never locked while `last` is locked,
-    /// because that put may wait. It holds an answer that did not come in time.
-    in_line_put: Mutex<Option<Arrival>>,
-    /// The session of what goes ahead.
-    main: zenoh::Session,
-    /// The priority of messages on that session, if what stays in line takes another one.
-    beside: Option<Priority>,
+    /// because that put may wait.
+    in_line_put: Mutex<Arrivals>,
     /// Whether each message comes directly after its clock.
     is_per_message: bool,
     /// Whether the player's thread is inside a put.
@@ -111,12 +101,13 @@ pub(crate) struct Clock {
 
 impl Clock {
     /// Declares the publishers of `topic` and starts the repeater. In line with messages, values wait for room as
-    /// `rules` say.
+    /// `rules` say. `has_best_effort`: there are messages that do not.
     pub(crate) fn start(
         sessions: &PutSessions,
         topic: &TopicSpec,
         rules: PutRules,
         options: ClockOptions,
+        has_best_effort: bool,
         events: &Events,
         stalls: Stalls,
     ) -> Result<Self, WireError> {
@@ -134,6 +125,8 @@ impl Clock {
             reliability: Reliability::Reliable,
             ..topic.clone()
         };
+        let blocking = sessions.blocking_for(rules.waits);
+        let beside = blocking.filter(|_| has_best_effort).map(|_| rules.priority);
         let shared = Arc::new(Shared {
             last: Mutex::new(LastTick {
                 time: None,
@@ -145,9 +138,7 @@ impl Clock {
                 has_clamped: false,
             }),
             in_line: TopicPublisher::declare(sessions, &in_line, rules, events, None)?,
-            in_line_put: Mutex::default(),
-            main: sessions.main.clone(),
-            beside: sessions.blocking_for(rules.waits).map(|_| rules.priority),
+            in_line_put: Mutex::new(Arrivals::new(sessions.main.clone(), beside)),
             is_per_message: options.per_message,
             is_putting: AtomicBool::new(false),
             stalls,
@@ -279,20 +270,12 @@ impl Shared {
         let in_line_put = &self.in_line_put;
         let mut only_put = in_line_put.lock().unwrap_or_else(PoisonError::into_inner);
         let mut last = self.lock();
-        let went_ahead = std::mem::take(&mut last.went_ahead);
-        let has_jumped = std::mem::take(&mut last.has_jumped);
+        let awaited = Awaited {
+            ticks: std::mem::take(&mut last.went_ahead),
+            messages: std::mem::take(&mut last.has_jumped),
+        };
         drop(last);
-        let messages = self.beside.filter(|_| has_jumped);
-        let messages = messages.and_then(|priority| {
-            let drop = CongestionControl::Drop;
-            Arrival::ask(&self.main, priority, drop, MESSAGES_ARRIVED)
-        });
-        if went_ahead {
-            self.wait_for_arrival(&mut only_put);
-        }
-        if let Some(messages) = messages {
-            messages.wait(MESSAGES_ARRIVED);
-        }
+        only_put.wait(awaited);
         let mut last = self.lock();
         let Some(time) = last.time else { return };
         let attachment = last.ahead.next_attachment();
@@ -308,18 +291,6 @@ impl Shared {
             self.counts.count_sent(bytes);
             self.stalls.put_took(&self.counts, waited);
         }
-    }
-
-    /// Waits until all subscribers that can answer have received what went ahead, but not for one that is known to be stuck.
-    fn wait_for_arrival(&self, unanswered: &mut Option<Arrival>) {
-        unanswered.take_if(|arrival| arrival.is_certain());
-        if unanswered.is_some() {
-            return;
-        }
-        let (first, drop) = (Priority::RealTime, CongestionControl::Drop);
-        // `None`: the session is closed and has no subscribers any more.
-        let arrival = Arrival::ask(&self.main, first, drop, ARRIVED + STUCK);
-        *unanswered = arrival.filter(|arrival| !arrival.wait(ARRIVED));
     }
 
     /// Puts the last value again while the player's thread is stuck in a put, and for new subscribers, until it is
@@ -454,7 +425,8 @@ mod tests {
             main: main.clone(),
             blocking: None,
         };
-        let clock = Clock::start(&sessions, &topic, rules, options, &events, stalls).unwrap();
+        let clock =
+            Clock::start(&sessions, &topic, rules, options, false, &events, stalls).unwrap();
         (main, clock)
     }
 

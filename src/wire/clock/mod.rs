@@ -1,5 +1,6 @@
 //! Clocks on the network: publishing and following `/clock` and `~/clock_state`.
 
+mod arrivals;
 pub(super) mod clock_topic;
 pub(super) mod follow;
 mod jump;

@@ -71,7 +71,16 @@ pub(crate) fn declare(
     output.stalls.watch(waiting);
     if let Some((topic, options)) = clock {
         let stalls = output.stalls.clone();
-        let clock = Clock::start(&sessions, topic, rules(waits), options, events, stalls)?;
+        let has_best_effort = !is_in_line && !topics.iter().all(is_reliable);
+        let clock = Clock::start(
+            &sessions,
+            topic,
+            rules(waits),
+            options,
+            has_best_effort,
+            events,
+            stalls,
+        )?;
         if !output.nodes.are_announced() {
             clock.answer_matches()?;
         }

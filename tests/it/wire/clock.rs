@@ -348,8 +348,9 @@ fn best_effort_messages_from_before_a_jump_arrive_before_its_clock() {
     }
     output.message(&message(1, payload(0, 8)), Occasion::Due);
     let is_judged = |jumps: u32| {
-        let place = usize::try_from(jumps).unwrap().checked_sub(1);
-        place.is_some_and(|place| waited[place] < AT_MOST)
+        // Once one has taken so long, the next ones do not wait for a while.
+        let jumps = usize::try_from(jumps).unwrap();
+        jumps > 0 && waited[..jumps].iter().all(|waited| *waited < AT_MOST)
     };
     assert!((1..=20).any(is_judged), "{waited:?}");
     let mut images = 0;
