@@ -1,7 +1,14 @@
 //! Runs without a person who watches, at the speed at which the programs under test process their messages.
 //!
 //! [`settle`] tells from outside when other processes have dealt with what they were sent; [`gates`] say which messages
-//! have to be answered.
+//! have to be answered; [`drive`] holds the player by both. [`outputs`] are received, recorded and digested, [`judge`] judges
+//! them, [`child`] runs the program under test, [`report`] says what became of it all, and [`suite`] does it many times.
 
+pub mod child;
+pub mod drive;
 pub mod gates;
+pub mod judge;
+pub mod outputs;
+pub mod report;
 pub mod settle;
+pub mod suite;

@@ -44,7 +44,16 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ),
     (
         "cli",
-        &["time", "ros", "untrusted", "marks", "bag", "player", "wire"],
+        &[
+            "time",
+            "ros",
+            "untrusted",
+            "marks",
+            "bag",
+            "player",
+            "wire",
+            "ci",
+        ],
     ),
     (
         "ci",

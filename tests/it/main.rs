@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 mod bag;
+#[cfg(feature = "ci")]
 mod ci;
 #[cfg(feature = "cli")]
 mod cli;

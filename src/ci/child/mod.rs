@@ -1,0 +1,1 @@
+//! The program under test: it is started, watched and ended.

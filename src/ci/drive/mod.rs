@@ -1,0 +1,1 @@
+//! Driving the player at the speed of the system under test.

@@ -1,0 +1,1 @@
+//! Judging a run by the messages of the system under test: expectations, and comparison with a reference.

@@ -1,0 +1,1 @@
+//! What the system under test publishes: its digest, and its recording.

@@ -1,0 +1,243 @@
+//! [`RunRecord`]: everything that is said about one run. The reports are made from it; suites pass it on as a line of JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::check::Check;
+
+/// One run: what was played, what came back, and how it was judged. Times of the log are in nanoseconds since the epoch,
+/// spans of wall time in milliseconds unless a name says otherwise.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunRecord {
+    /// The name of the scenario, or of the recording.
+    pub name: String,
+    /// The number of this run among its repetitions, from 1.
+    pub repetition: u32,
+    /// The version of this program.
+    pub version: String,
+    /// The machine.
+    pub host: Host,
+    /// The words of the command line.
+    pub command_line: Vec<String>,
+    /// When the run began, in nanoseconds since the epoch.
+    pub began_unix_ns: i64,
+    /// How long it took.
+    pub took_ms: f64,
+    /// What was played.
+    pub recordings: Vec<RecordedFile>,
+    /// The first and the last time that was played.
+    pub played_ns: Option<(i64, i64)>,
+    /// What was sent, by topic.
+    pub inputs: Vec<Input>,
+    /// What the system under test published, by topic.
+    pub outputs: Vec<OutputTopic>,
+    /// How the run waited for the system under test.
+    pub pacing: Pacing,
+    /// The gates.
+    pub gates: Vec<GateRecord>,
+    /// How long settling took.
+    pub settling: Option<Spans>,
+    /// The digest of the outputs.
+    pub digest: Option<String>,
+    /// The program under test, if it was started here.
+    pub child: Option<ChildRecord>,
+    /// What was checked.
+    pub checks: Vec<Check>,
+    /// Where the outputs first differ from the reference, or from another repetition.
+    pub divergence: Option<Divergence>,
+    /// What else was noticed, one sentence each.
+    pub notes: Vec<String>,
+    /// When what happened, for the page that shows a run; thinned out in long runs.
+    pub timeline: Vec<Moment>,
+    /// How the run ended.
+    pub ended: Ended,
+    /// The exit code of this run.
+    pub exit_code: u8,
+    /// The files that the run wrote: what they are, and their names relative to the folder of the run.
+    pub files: BTreeMap<String, String>,
+}
+
+/// The machine of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// The operating system and its version.
+    pub system: String,
+    /// How many processors this process may use.
+    pub processors: usize,
+}
+
+/// A file that was played.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecordedFile {
+    /// Its name, as it was given.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// XXH3-128 of its bytes, in hexadecimal digits; `None`: not computed.
+    pub xxh3_128: Option<String>,
+}
+
+/// A topic that was sent.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Input {
+    /// Its name on the network.
+    pub topic: String,
+    /// Its type.
+    pub type_name: String,
+    /// How many messages were sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How many were lost: at least so many are known not to have been received.
+    pub lost: u64,
+    /// The nodes that subscribe to it.
+    pub subscribers: Vec<String>,
+}
+
+/// A topic that the system under test published.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OutputTopic {
+    /// Its name.
+    pub topic: String,
+    /// Its type.
+    pub type_name: String,
+    /// How many messages were received.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How many were lost on the way here, by their sequence numbers.
+    pub lost: u64,
+}
+
+/// How a run waited for the system under test.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// Not at all: messages went out at their times.
+    #[default]
+    Time,
+    /// For the answers that gates name.
+    Gates,
+    /// Until its processes had settled.
+    Lockstep,
+    /// Both.
+    LockstepAndGates,
+}
+
+/// A gate, and what became of its questions.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GateRecord {
+    /// The rule, as it is written on the command line.
+    pub rule: String,
+    /// How many questions there were.
+    pub asked: u64,
+    /// How many of them were answered.
+    pub answered: u64,
+    /// How many of them were given up.
+    pub missed: u64,
+    /// How many messages of the outputs no question wanted.
+    pub unrequested: u64,
+    /// From a question to its answer.
+    pub latency: Spans,
+}
+
+/// The distribution of spans of wall time, in milliseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spans {
+    /// How many.
+    pub count: u64,
+    /// The median.
+    pub p50: f64,
+    /// 99 of 100 are not longer.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// The program under test.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChildRecord {
+    /// Its command line.
+    pub command: Vec<String>,
+    /// How it ended, in words: `exit code 1`, `signal 11 (SIGSEGV)`, `ended by play`.
+    pub ended: String,
+    /// The last lines that it wrote, if it failed.
+    pub tail: Vec<String>,
+}
+
+/// Where two series of messages differ first.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Divergence {
+    /// What is compared, in words: `golden.mcap and out.mcap`.
+    pub between: String,
+    /// The topic.
+    pub topic: String,
+    /// The number of the message in its topic, from 0.
+    pub index: u64,
+    /// The log time of the message in the reference, and in this run.
+    pub times_ns: (Option<i64>, Option<i64>),
+    /// The path of the field; empty if a message is missing.
+    pub field: String,
+    /// Its value in the reference, and in this run.
+    pub values: (String, String),
+    /// The last input that was sent before it: topic and log time.
+    pub input: Option<(String, i64)>,
+    /// What may have happened in a different order, one sentence each.
+    pub racing: Vec<String>,
+    /// The values of the field around the place, if it is a number: in the reference, and in this run.
+    pub series: (Vec<(i64, f64)>, Vec<(i64, f64)>),
+}
+
+/// Something that happened in a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Moment {
+    /// The log time.
+    pub log_ns: i64,
+    /// The wall time since the start of the run.
+    pub wall_ms: f64,
+    /// What it was.
+    pub what: Happened,
+    /// The topic, or the rule of a gate.
+    pub of: String,
+    /// From question to answer, for an answer.
+    pub took_ms: Option<f64>,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Happened {
+    /// A message was sent.
+    Input,
+    /// A message was received.
+    Output,
+    /// A question was answered.
+    Answer,
+    /// A question was given up.
+    Miss,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// Everything was played, and everything was judged.
+    Complete,
+    /// It failed before its end: see the checks.
+    Failed,
+    /// It was interrupted by a signal.
+    #[default]
+    Interrupted,
+}
