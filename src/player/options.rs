@@ -11,6 +11,10 @@ use crate::time::{AtEnd, Duration, Ros, Speed, Time, TimeRange};
 pub struct ClockOptions {
     /// On a fixed grid of wall instants with this period.
     pub period: Option<Duration>,
+    /// At each multiple of these spans of log time, counted from where playing starts: in order with the messages, before
+    /// those of the same time, at any pace. If the output holds playback at each of them, timers of its subscribers fire
+    /// exactly.
+    pub steps: Vec<Duration>,
     /// Directly before each message of these topics, with the time at which the message is played.
     pub before: Before,
     /// Added to log time to get the time of the clock: to every value sent, so that `/clock` can start at another time than the
@@ -21,7 +25,7 @@ pub struct ClockOptions {
 impl ClockOptions {
     /// Whether a clock is served at all.
     pub fn is_served(&self) -> bool {
-        self.period.is_some() || self.before != Before::None
+        self.period.is_some() || !self.steps.is_empty() || self.before != Before::None
     }
 }
 

@@ -124,7 +124,8 @@ impl Network {
             .collect();
         let clock = plan.options.clock.is_served().then(|| ClockOptions {
             hz: args.clock.clock,
-            per_message: plan.options.clock.before != Before::None,
+            per_message: plan.options.clock.before != Before::None
+                || !plan.options.clock.steps.is_empty(),
         });
         let advertised = declare(session, args.wire.wire, &played, clock);
         let (output, skipped) = advertised.map_err(|error| match hints.error(&error) {

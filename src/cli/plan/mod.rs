@@ -172,6 +172,7 @@ fn clock(args: &PlayArgs, topics: &[Topic]) -> Result<ClockOptions, PlanError> {
     };
     Ok(ClockOptions {
         period,
+        steps: Vec::new(),
         before,
         shift: Duration::ZERO,
     })

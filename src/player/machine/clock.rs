@@ -14,6 +14,7 @@ use crate::time::{Duration, Ros, Segment, Steady, Time};
 pub(super) struct ServedClock {
     options: ClockOptions,
     ticker: Ticker,
+    steps: Vec<StepGrid>,
     /// The last time shown in this generation.
     shown: Option<Time<Ros>>,
     /// Whether it is to be shown before anything else: at the start, after a jump, to subscribers that are back.
@@ -23,10 +24,13 @@ pub(super) struct ServedClock {
 }
 
 impl ServedClock {
-    /// A clock that is owed.
-    pub(super) fn new(options: ClockOptions) -> Self {
+    /// A clock that is owed. Its steps are counted from `start`.
+    pub(super) fn new(options: ClockOptions, start: Time<Ros>) -> Self {
+        let spans = options.steps.iter();
+        let grids = spans.map(|span| StepGrid::new(start, *span));
         Self {
             ticker: Ticker::new(options.period),
+            steps: grids.collect(),
             options,
             shown: None,
             is_owed: true,
@@ -79,6 +83,22 @@ impl ServedClock {
         self.ticker.begin(now);
     }
 
+    /// The next step of log time: the first that is past the last time shown. `None`: there are no steps, or nothing was
+    /// shown in this generation.
+    pub(super) fn next_step(&self, segment: Segment) -> Option<Time<Ros>> {
+        let (shown, is_reverse) = (self.shown?, segment.speed().is_reverse());
+        let steps = self
+            .steps
+            .iter()
+            .filter_map(|grid| grid.after(shown, is_reverse));
+        steps.reduce(|a, b| segment.nearer(a, b))
+    }
+
+    /// Whether `t` is a step and was shown last.
+    fn has_stepped_to(&self, t: Time<Ros>) -> bool {
+        self.shown == Some(t) && self.steps.iter().any(|grid| grid.contains(t))
+    }
+
     /// Whether the clock has to be shown before the next message, which is played at `t`: always for the topics that
     /// have a clock message of their own; also while the segment is held, because then no schedule moves the clock, so
     /// messages do: at most once per period if `is_unpaced`, otherwise each time.
@@ -95,7 +115,7 @@ impl ServedClock {
                 segment.is_before(shown, t) && (!is_unpaced || moved >= period)
             })
         };
-        let has_own = self.options.before.covers(topic);
+        let has_own = self.options.before.covers(topic) && !self.has_stepped_to(t);
         !self.is_announced
             && (has_own || (!segment.is_rolling() && self.options.period.is_some_and(moves)))
     }
@@ -126,6 +146,40 @@ impl Machine {
     pub(super) fn show_clock(&mut self, t: Time<Ros>, out: &mut dyn Output) {
         let segment = self.segment();
         self.clock.show(t, segment, out);
+    }
+}
+
+/// The steps of a clock: the times of the log that are a whole number of spans from where playing starts.
+#[derive(Clone, Copy, Debug)]
+struct StepGrid {
+    origin: Time<Ros>,
+    span: i128,
+}
+
+impl StepGrid {
+    fn new(origin: Time<Ros>, span: Duration) -> Self {
+        let span = i128::from(span.as_nanos().max(1));
+        Self { origin, span }
+    }
+
+    fn from_origin(self, t: Time<Ros>) -> i128 {
+        i128::from(t.as_nanos()) - i128::from(self.origin.as_nanos())
+    }
+
+    fn contains(self, t: Time<Ros>) -> bool {
+        self.from_origin(t).rem_euclid(self.span) == 0
+    }
+
+    /// The first step past `t`, in the direction of play; `None`: past the times that can be written.
+    fn after(self, t: Time<Ros>, is_reverse: bool) -> Option<Time<Ros>> {
+        let past = self.from_origin(t);
+        let steps = if is_reverse {
+            (past - 1).div_euclid(self.span)
+        } else {
+            past.div_euclid(self.span) + 1
+        };
+        let at = i128::from(self.origin.as_nanos()) + steps * self.span;
+        i64::try_from(at).ok().map(Time::from_nanos)
     }
 }
 
@@ -169,6 +223,26 @@ impl Ticker {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_are_whole_spans_from_where_playing_starts() {
+        let at = |nanos| Time::<Ros>::from_nanos(nanos);
+        let steps = StepGrid::new(at(5), Duration::from_nanos(10));
+        // (time, next forwards, next backwards)
+        for (t, forwards, backwards) in [
+            (5, 15, -5),
+            (6, 15, 5),
+            (14, 15, 5),
+            (15, 25, 5),
+            (-8, -5, -15),
+        ] {
+            assert_eq!(steps.after(at(t), false), Some(at(forwards)), "after {t}");
+            assert_eq!(steps.after(at(t), true), Some(at(backwards)), "before {t}");
+        }
+        assert!(steps.contains(at(-5)) && !steps.contains(at(0)));
+        assert_eq!(steps.after(Time::MAX, false), None);
+        assert_eq!(steps.after(Time::MIN, true), None);
+    }
 
     #[test]
     fn the_grid_stands_however_late_the_ticks_are() {

@@ -105,7 +105,7 @@ impl Machine {
             position: Position::new(options.played, speed, options.start),
             conditions: Conditions::new(options.intent, gates),
             schedule: Schedule::new(options.delay),
-            clock: ServedClock::new(options.clock.clone()),
+            clock: ServedClock::new(options.clock.clone(), options.entry()),
             reader: Reader::new(source),
             played: Played::default(),
             steps: Steps::default(),
@@ -182,14 +182,16 @@ impl Machine {
         self.earliest(now, out)
     }
 
-    /// The earliest of tick, message and end: done if it is due, otherwise returned as the instant to wait for.
+    /// The earliest of tick, step of the clock, message and end: done if it is due, otherwise returned as the instant to wait for.
     fn earliest(&mut self, now: Time<Steady>, out: &mut dyn Output) -> Wait {
         let tick = self.clock.next_tick(now);
+        let step = self.step_at(now);
         let message = self.message_at(now);
         let end = self.end_at(now);
         let opens = self.opens_at(now);
         let plays = self.schedule.plays_at();
-        let instants = [tick, message, end, opens, plays].into_iter().flatten();
+        let instants = [tick, step, message, end, opens, plays];
+        let instants = instants.into_iter().flatten();
         let Some(earliest) = instants.min() else {
             return self.idle();
         };
@@ -199,6 +201,8 @@ impl Machine {
         if tick == Some(earliest) && !self.is_message_before(tick, message) {
             self.clock.ticked(now);
             self.show_clock(self.here(self.schedule.shown_at(earliest)), out);
+        } else if step == Some(earliest) {
+            self.step_clock(now, out);
         } else if message == Some(earliest) {
             self.publish_next(now, out);
         } else if let Some(end) = end {

@@ -22,12 +22,7 @@ impl Machine {
             self.delay(lost, now);
         }
         if !self.segment().is_rolling() {
-            let to = self.segment().advance_to(at, now);
-            if self.is_unpaced() || self.is_following() {
-                self.report.covered_to(to.position(now));
-            }
-            self.change_to(to, now);
-            self.position.tell(out);
+            self.move_held_to(at, now, out);
         }
         let (segment, is_unpaced) = (self.segment(), self.is_unpaced());
         if self.clock.precedes(topic, at, segment, is_unpaced) {
@@ -57,6 +52,28 @@ impl Machine {
         let segment = self.segment();
         self.steps
             .taken(message.key, went_out, segment, &mut self.answers);
+    }
+
+    /// Shows the next step of the clock; playback moves there.
+    pub(super) fn step_clock(&mut self, now: Time<Steady>, out: &mut dyn Output) {
+        let Some(step) = self.clock.next_step(self.segment()) else {
+            return;
+        };
+        if !self.segment().is_rolling() {
+            self.move_held_to(step, now, out);
+        }
+        self.show_clock(step, out);
+        self.hold_if_closed(step, now, out);
+    }
+
+    /// Playback without a schedule moves to what is sent next.
+    fn move_held_to(&mut self, at: Time<Ros>, now: Time<Steady>, out: &mut dyn Output) {
+        let to = self.segment().advance_to(at, now);
+        if self.is_unpaced() || self.is_following() {
+            self.report.covered_to(to.position(now));
+        }
+        self.change_to(to, now);
+        self.position.tell(out);
     }
 
     /// If a gate was closed while something was sent, playback is held at its time: the position must not pass it.

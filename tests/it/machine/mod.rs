@@ -1,6 +1,7 @@
 //! The machine, tested by its transcripts, and the thread that runs it.
 
 pub(crate) mod clock_alone;
+pub(crate) mod clock_steps;
 pub(crate) mod edges;
 pub(crate) mod follow;
 pub(crate) mod followed_clock;

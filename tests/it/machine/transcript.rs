@@ -1097,7 +1097,7 @@ fn messages_out_of_order_never_set_the_clock_back() {
     let clock = ClockOptions {
         before: Before::All,
         period: Some(span(100)),
-        shift: Duration::ZERO,
+        ..ClockOptions::default()
     };
     for pace in [Pace::Max, Pace::At(Speed::NORMAL)] {
         let items = times.clone();

@@ -19,6 +19,31 @@ impl Machine {
         self.segment().wall_at(next)
     }
 
+    /// The instant at which the next step of the clock is due: no message before it is left, and it is before the limit.
+    pub(crate) fn step_at(&self, now: Time<Steady>) -> Option<Time<Steady>> {
+        let step = self.clock.next_step(self.segment())?;
+        let is_before_limit = self.segment().is_before(step, self.segment().limit());
+        if !is_before_limit || !self.is_ready() || !self.is_step_first() {
+            return None;
+        }
+        if self.is_unpaced() {
+            Some(now)
+        } else if self.is_following() {
+            self.lead_reaches(step, now)
+        } else {
+            self.segment().wall_at(step)
+        }
+    }
+
+    /// Whether the next step of the clock comes before the next message. At equal times it does.
+    pub(crate) fn is_step_first(&self) -> bool {
+        let step = self.clock.next_step(self.segment());
+        step.is_some_and(|step| {
+            let next = self.reader.next();
+            next.is_none_or(|next| !self.segment().is_before(next, step))
+        })
+    }
+
     /// The instant at which a message of this time was or is due.
     pub(crate) fn due_at(&self, t: Time<Ros>) -> Option<Time<Steady>> {
         if self.is_following() {
