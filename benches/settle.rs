@@ -34,8 +34,8 @@ mod linux {
         let mut worker = Worker::start()?;
         let processes = Processes::Tree(vec![worker.child.id()]);
         looks(&processes)?;
-        idle(Settler::new(processes.clone(), None)?, &mut worker)?;
-        computing(Settler::new(processes, None)?, &mut worker)
+        idle(Settler::new(processes.clone(), &[])?, &mut worker)?;
+        computing(Settler::new(processes, &[])?, &mut worker)
     }
 
     struct Worker {
@@ -94,7 +94,7 @@ mod linux {
     }
 
     fn looks(processes: &Processes) -> Result<(), Failure> {
-        let mut set = ThreadSet::new(processes.clone(), None)?;
+        let mut set = ThreadSet::new(processes.clone(), &[])?;
         let mut settling = Settling::new();
         settling.mark(&set.look_for_mark(&settling)?);
         println!("{} threads", set.len());

@@ -11,4 +11,7 @@ pub mod judge;
 pub mod outputs;
 pub mod report;
 pub mod settle;
+mod spans;
 pub mod suite;
+
+pub use spans::SpanHistogram;

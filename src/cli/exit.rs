@@ -13,8 +13,12 @@ pub enum Exit {
     Usage,
     /// 3: a recording is unreadable; with `--strict` also: it is damaged.
     Recording,
-    /// 4: no subscriber in time; no player, or no answer of it.
+    /// 4: no subscriber or no answer in time: of the program under test, of a player.
     Timeout,
+    /// 5: an expectation, the comparison with a golden recording, or a repetition failed.
+    Verdict,
+    /// 6: the program under test failed.
+    Child,
     /// 130: interrupted (SIGINT).
     Interrupted,
     /// 143: terminated (SIGTERM, SIGHUP).
@@ -30,6 +34,8 @@ impl Exit {
             Self::Usage => 2,
             Self::Recording => 3,
             Self::Timeout => 4,
+            Self::Verdict => 5,
+            Self::Child => 6,
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }
@@ -49,6 +55,7 @@ Exit codes:
   1    failed while running: the network was lost, or a defect of this program
   2    invalid command line
   3    a recording is unreadable; with --strict also: it is damaged
-  4    no subscriber within --wait-timeout
-  5, 6 not used yet: reserved for expectations and supervised programs
+  4    no subscriber within --wait-timeout, or no answer within --gate-timeout
+  5    an expectation, the comparison with --golden, or a repetition failed
+  6    the program under test failed
   130  interrupted; 143 if terminated";

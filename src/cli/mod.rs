@@ -9,6 +9,7 @@ mod report;
 
 pub use args::argv::{spread_lists, verb_first};
 pub use args::attach::AttachArgs;
+pub use args::ci_flags::{CiArgs, SourceStamp};
 pub use args::clock_server::{ClockServerArgs, ClockSourceArg};
 pub use args::ctl::{CtlArgs, CtlCommand, LoopArg, ReachArgs};
 pub use args::flags::*;

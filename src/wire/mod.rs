@@ -29,7 +29,9 @@ pub use dialect::names::check_name;
 pub use error::WireError;
 pub use event::WireEvent;
 pub use net::connectivity::PathState;
-pub use options::{ClockOptions, Congestion, Distro, Played, SkipReason, Skipped, WireOptions};
+pub use options::{
+    ClockOptions, Congestion, Distro, Played, SkipReason, Skipped, SourceStamps, WireOptions,
+};
 pub use publish::drain::Drained;
 pub use publish::monitor::{Missed, Monitor, TopicState};
 pub use publish::wire_output::WireOutput;

@@ -25,6 +25,17 @@ pub enum Congestion {
     Drop,
 }
 
+/// What the source timestamps of the messages of a recording show. ROS 2 nodes see it as
+/// `message_info.source_timestamp`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum SourceStamps {
+    /// When they are sent, by the system clock of this machine.
+    #[default]
+    Wall,
+    /// Their log time: executors and filters can order the messages of several topics by it.
+    Log,
+}
+
 /// Which form of type hash the ROS 2 nodes on the network use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Distro {
@@ -67,6 +78,8 @@ pub struct WireOptions {
     pub distro: Distro,
     /// Publish for every hash of a type. Nodes with another definition receive bytes that they cannot read.
     pub any_type_hash: bool,
+    /// What the source timestamps of messages show.
+    pub source_stamps: SourceStamps,
 }
 
 impl Default for WireOptions {
@@ -82,6 +95,7 @@ impl Default for WireOptions {
             stall_timeout: Duration::from_secs(5),
             distro: Distro::default(),
             any_type_hash: false,
+            source_stamps: SourceStamps::default(),
         }
     }
 }

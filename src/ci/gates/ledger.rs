@@ -2,6 +2,7 @@
 
 use super::open_questions::{Open, OpenQuestions, Question};
 use super::rule::{GateRule, Trigger};
+use crate::ci::spans::SpanHistogram;
 use crate::time::{Duration, Ros, Steady, Time};
 
 /// What holds for all rules.
@@ -29,7 +30,7 @@ struct Gate {
 }
 
 /// What has become of the questions of one rule.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Tally {
     /// Questions.
     pub asked: u64,
@@ -39,8 +40,17 @@ pub struct Tally {
     pub missed: u64,
     /// Messages of the outputs that no open question wanted.
     pub unrequested: u64,
-    /// From the oldest question to its answer at most, in wall time.
-    pub longest: Duration,
+    /// From a question to its answer, in wall time.
+    pub latency: SpanHistogram,
+}
+
+/// A question that was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answered {
+    /// The rule, by its place among those of the ledger.
+    pub rule: usize,
+    /// The question.
+    pub question: Question,
 }
 
 /// A question that was not answered in time.
@@ -98,17 +108,41 @@ impl Ledger {
         }
     }
 
-    /// A message of the system under test has come, with its `header.stamp` if its type has one.
-    pub fn answered(&mut self, topic: &str, stamp: Option<Time<Ros>>, at: Time<Steady>) {
-        for gate in &mut self.gates {
+    /// A message that was counted as a question was not sent after all: the youngest question of each rule with this topic
+    /// is forgotten.
+    pub fn withdraw(&mut self, topic: &str) {
+        let is_for =
+            |gate: &&mut Gate| matches!(&gate.rule.trigger, Trigger::Topic(it) if it == topic);
+        for gate in self.gates.iter_mut().filter(is_for) {
+            gate.open.withdraw();
+        }
+    }
+
+    /// A message of the system under test has come, with its `header.stamp` if its type has one. Returns the questions that
+    /// it completes.
+    pub fn answered(
+        &mut self,
+        topic: &str,
+        stamp: Option<Time<Ros>>,
+        at: Time<Steady>,
+    ) -> Vec<Answered> {
+        let mut all = Vec::new();
+        for (rule, gate) in self.gates.iter_mut().enumerate() {
             let Some(output) = gate.rule.outputs.iter().position(|it| it == topic) else {
                 continue;
             };
             match gate.open.answer(output, stamp, gate.rule.matching) {
-                Some(done) => done.iter().for_each(|open| gate.tally.answer(open, at)),
+                Some(done) => {
+                    for open in done {
+                        gate.tally.answer(&open, at);
+                        let question = open.question;
+                        all.push(Answered { rule, question });
+                    }
+                }
                 None => gate.tally.unrequested += 1,
             }
         }
+        all
     }
 
     /// Whether playback may go on: no rule has as many open questions as may be in flight.
@@ -152,7 +186,7 @@ impl Ledger {
     pub fn tallies(&self) -> impl Iterator<Item = Tally> {
         self.gates.iter().map(|gate| Tally {
             asked: gate.open.asked(),
-            ..gate.tally
+            ..gate.tally.clone()
         })
     }
 }
@@ -168,8 +202,8 @@ impl Gate {
 impl Tally {
     fn answer(&mut self, open: &Open, at: Time<Steady>) {
         self.answered += 1;
-        let took = at.saturating_since(open.question.asked_at);
-        self.longest = self.longest.max(took);
+        self.latency
+            .add(at.saturating_since(open.question.asked_at));
     }
 }
 
@@ -235,14 +269,12 @@ mod tests {
         ledger.answered("/a", None, at(30));
         assert!(ledger.is_drained());
         ledger.answered("/a", None, at(40));
-        let expected = Tally {
-            asked: 2,
-            answered: 2,
-            missed: 0,
-            unrequested: 1,
-            longest: Duration::from_millis(20),
-        };
-        assert_eq!(tally(&ledger), expected);
+        let tally = tally(&ledger);
+        assert_eq!((tally.asked, tally.answered, tally.missed), (2, 2, 0));
+        assert_eq!((tally.unrequested, tally.latency.count()), (1, 2));
+        // Asked at 0 and 10, answered at 20 and 30; rounded up to three digits.
+        let longest = tally.latency.quantile(1.0).as_nanos();
+        assert!((20_000_000..20_100_000).contains(&longest), "{longest}");
     }
 
     #[test]

@@ -22,6 +22,6 @@ mod ledger;
 mod open_questions;
 mod rule;
 
-pub use ledger::{Ledger, Limits, Missed, Tally};
+pub use ledger::{Answered, Ledger, Limits, Missed, Tally};
 pub use open_questions::Question;
 pub use rule::{GateRule, InvalidGate, Matching, Trigger};

@@ -61,6 +61,15 @@ impl OpenQuestions {
         self.asked += 1;
     }
 
+    /// The youngest question was not asked after all. One that was answered or given up meanwhile stays counted.
+    pub(super) fn withdraw(&mut self) {
+        let is_youngest = |open: &Open| open.number + 1 == self.asked;
+        if self.questions.back().is_some_and(is_youngest) {
+            self.questions.pop_back();
+            self.asked -= 1;
+        }
+    }
+
     /// The oldest question is given up.
     pub(super) fn give_up(&mut self) -> Option<Open> {
         self.questions.pop_front()

@@ -30,15 +30,15 @@ pub enum Processes {
 #[derive(Debug)]
 pub(super) struct Lister {
     processes: Processes,
-    /// The beginning of the names of threads of this process that belong to the set.
-    own_prefix: Option<Vec<u8>>,
+    /// The beginnings of the names of threads of this process that belong to the set.
+    own_prefixes: Vec<Vec<u8>>,
     /// Of a cgroup: its list of threads, and what it said last.
     cgroup: Option<(File, Vec<u8>)>,
     text: Vec<u8>,
 }
 
 impl Lister {
-    pub(super) fn new(processes: Processes, own_prefix: Option<&str>) -> Result<Self, LookError> {
+    pub(super) fn new(processes: Processes, own_prefixes: &[&str]) -> Result<Self, LookError> {
         if !cfg!(target_os = "linux") {
             return Err(LookError::Unsupported);
         }
@@ -64,7 +64,10 @@ impl Lister {
         };
         Ok(Self {
             processes,
-            own_prefix: own_prefix.map(|prefix| prefix.as_bytes().to_vec()),
+            own_prefixes: own_prefixes
+                .iter()
+                .map(|prefix| prefix.as_bytes().to_vec())
+                .collect(),
             cgroup,
             text: Vec::new(),
         })
@@ -122,10 +125,14 @@ impl Lister {
                 }
             }
         }
-        if let Some(prefix) = &self.own_prefix {
+        if !self.own_prefixes.is_empty() {
+            let is_named = |name: Vec<u8>| {
+                let mut prefixes = self.own_prefixes.iter();
+                prefixes.any(|prefix| name.starts_with(prefix))
+            };
             for thread in threads_of(me.process)? {
                 let id = ThreadId { thread, ..me };
-                if id != me && name_of(id)?.is_some_and(|name| name.starts_with(prefix)) {
+                if id != me && name_of(id)?.is_some_and(is_named) {
                     found.add(id)?;
                 }
             }

@@ -10,7 +10,7 @@
 //! use bagplay::ci::settle::{Processes, Settler};
 //!
 //! let node = std::process::Command::new("my_node").spawn()?;
-//! let mut settler = Settler::new(Processes::Tree(vec![node.id()]), None)?;
+//! let mut settler = Settler::new(Processes::Tree(vec![node.id()]), &[])?;
 //! settler.mark()?;
 //! // … send something to the node …
 //! let settled = settler.settle(Duration::from_secs(10))?;

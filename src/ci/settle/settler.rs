@@ -35,13 +35,13 @@ pub struct Settler {
 }
 
 impl Settler {
-    /// Looks at these processes, and at the threads of this process whose names begin with `own_prefix`: those that
+    /// Looks at these processes, and at the threads of this process whose names begin with one of `own_prefixes`: those that
     /// send. See [`ThreadSet::new`].
     ///
     /// To be made when the processes have started and before anything is sent to them: it looks for 30 ms which threads
     /// sleep by themselves.
-    pub fn new(processes: Processes, own_prefix: Option<&str>) -> Result<Self, LookError> {
-        let mut set = ThreadSet::new(processes, own_prefix)?;
+    pub fn new(processes: Processes, own_prefixes: &[&str]) -> Result<Self, LookError> {
+        let mut set = ThreadSet::new(processes, own_prefixes)?;
         let mut settling = Settling::new();
         for _ in 0..FIRST_LOOKS {
             settling.learn(&set.look_for_mark(&settling)?);

@@ -30,16 +30,16 @@ pub struct ThreadSet {
 }
 
 impl ThreadSet {
-    /// The threads of `processes`, and the threads of this process whose names begin with `own_prefix`: those that send
+    /// The threads of `processes`, and the threads of this process whose names begin with one of `own_prefixes`: those that send
     /// (zenoh's begin with `tx-`). Before they have written, a receiver cannot have been woken. The calling thread is
     /// not one of them. Threads of this process that get such a name later may be missed: open the session first.
-    pub fn new(processes: Processes, own_prefix: Option<&str>) -> Result<Self, LookError> {
+    pub fn new(processes: Processes, own_prefixes: &[&str]) -> Result<Self, LookError> {
         let group = match &processes {
             Processes::Group(group) => Some(*group),
             _ => None,
         };
         let mut set = Self {
-            lister: Lister::new(processes, own_prefix)?,
+            lister: Lister::new(processes, own_prefixes)?,
             keep: Keep::new(),
             processes: Vec::new(),
             threads: Vec::new(),
@@ -337,7 +337,7 @@ mod tests {
             .arg("100")
             .spawn()
             .unwrap();
-        let mut set = ThreadSet::new(Processes::Tree(vec![child.id()]), None).unwrap();
+        let mut set = ThreadSet::new(Processes::Tree(vec![child.id()]), &[]).unwrap();
         let mut settling = Settling::new();
         settling.mark(&set.look_for_mark(&settling).unwrap());
         for thread in std::mem::take(&mut set.threads) {

@@ -10,7 +10,7 @@ use std::path::Path;
 use clap::{Arg, Command};
 
 /// Flags that take any number of values.
-const LISTS: [&str; 9] = [
+const LISTS: [&str; 12] = [
     "--topics",
     "--exclude-topics",
     "--services",
@@ -18,6 +18,9 @@ const LISTS: [&str; 9] = [
     "--actions",
     "--exclude-actions",
     "--clock-topics",
+    "--record-topics",
+    "--expect",
+    "--pid",
     "--remap",
     "-m",
 ];

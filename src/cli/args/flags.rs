@@ -11,6 +11,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use super::argv::{spread_lists, verb_first};
 use super::attach::AttachArgs;
+use super::ci_flags::CiArgs;
 use super::clock_server::ClockServerArgs;
 use super::ctl::CtlArgs;
 use super::follow_flags::FollowArgs;
@@ -185,6 +186,9 @@ pub struct PlayArgs {
     /// The network.
     #[command(flatten)]
     pub wire: WireArgs,
+    /// Runs against programs under test.
+    #[command(flatten)]
+    pub ci: CiArgs,
     /// The transport bar.
     #[command(flatten)]
     pub screen: ScreenArgs,

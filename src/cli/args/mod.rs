@@ -2,6 +2,7 @@
 
 pub(super) mod argv;
 pub(super) mod attach;
+pub(super) mod ci_flags;
 pub(super) mod clock_server;
 pub(super) mod ctl;
 pub(super) mod flags;

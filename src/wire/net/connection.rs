@@ -19,7 +19,7 @@ use super::takeover::RouterTakeover;
 use super::zenoh_config;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
-use crate::wire::options::{Congestion, WireOptions};
+use crate::wire::options::{Congestion, SourceStamps, WireOptions};
 
 /// How long a router that accepts connections may take to complete a zenoh link. Waited for in full only if something
 /// else listens there.
@@ -33,6 +33,7 @@ pub(crate) struct Connection {
     connectivity: Arc<Connectivity>,
     congestion: Congestion,
     pub(crate) stall_timeout: Duration,
+    pub(crate) source_stamps: SourceStamps,
     // Closing takes the fields in this order.
     links: Option<TransportEventsListener<()>>,
     takeover: Option<RouterTakeover>,
@@ -80,6 +81,7 @@ impl Connection {
             connectivity,
             congestion: options.congestion,
             stall_timeout: options.stall_timeout,
+            source_stamps: options.source_stamps,
             links: Some(links),
             takeover,
             zenoh,

@@ -46,6 +46,7 @@ pub(crate) fn declare(
         nodes,
         events: events.clone(),
         stalls,
+        source_stamps: connection.source_stamps,
         is_closed: false,
     };
     let mut waiting = Vec::new();

@@ -18,6 +18,7 @@ use zenoh::qos::{CongestionControl, Priority, Reliability as ZenohReliability};
 use zenoh_ext::{AdvancedPublisher, AdvancedPublisherBuilderExt, CacheConfig, MissDetectionConfig};
 
 use crate::ros::Reliability;
+use crate::time::{Ros, Time};
 
 use super::monitor::TopicCounts;
 use crate::wire::dialect::interface::{Attachment, MessageForm, TopicSpec};
@@ -124,11 +125,21 @@ impl TopicPublisher {
         self.put_with(payload, attachment)
     }
 
+    /// The same, with this source time.
+    pub(crate) fn put_stamped(&mut self, payload: &Bytes, stamp: Time<Ros>) -> zenoh::Result<()> {
+        let attachment = self.attachment_at(stamp.as_nanos());
+        self.put_with(payload, attachment)
+    }
+
     /// The next attachment. Separate from the put, so that two entities of one topic can share the sequence
     /// numbers.
     pub(crate) fn next_attachment(&mut self) -> Option<Attachment> {
+        self.attachment_at(unix_nanos())
+    }
+
+    fn attachment_at(&mut self, unix_nanos: i64) -> Option<Attachment> {
         self.sequence += 1;
-        self.form.attachment(self.sequence, unix_nanos())
+        self.form.attachment(self.sequence, unix_nanos)
     }
 
     /// Puts a payload with an attachment from [`TopicPublisher::next_attachment`].

@@ -17,6 +17,7 @@ use super::stalls::Stalls;
 use crate::wire::clock::clock_topic::Clock;
 use crate::wire::dialect::interface::Nodes;
 use crate::wire::event::Events;
+use crate::wire::options::SourceStamps;
 
 /// One topic and its counts.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ pub struct WireOutput {
     pub(crate) nodes: Nodes,
     pub(crate) events: Events,
     pub(crate) stalls: Stalls,
+    pub(crate) source_stamps: SourceStamps,
     pub(crate) is_closed: bool,
 }
 
@@ -80,7 +82,13 @@ impl Output for WireOutput {
         };
         let (mut put, mut waited) = (Ok(()), Duration::ZERO);
         let (stalls, publisher) = (&self.stalls, &mut topic.publisher);
-        let mut send = || (put, waited) = stalls.while_putting(|| publisher.put(&payload));
+        let stamps = self.source_stamps;
+        let mut send = || {
+            (put, waited) = stalls.while_putting(|| match stamps {
+                SourceStamps::Wall => publisher.put(&payload),
+                SourceStamps::Log => publisher.put_stamped(&payload, message.log_time),
+            });
+        };
         if let Some(clock) = &self.clock {
             clock.while_putting(send);
         } else {

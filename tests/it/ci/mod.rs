@@ -1,5 +1,6 @@
 //! Runs at the speed of the programs under test: when these have settled.
 
+mod drive;
 mod model;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod over_zenoh;
@@ -14,6 +15,6 @@ mod settle;
 #[test]
 fn elsewhere_threads_cannot_be_looked_at() {
     use bagplay::ci::settle::{LookError, Processes, Settler};
-    let refused = Settler::new(Processes::Tree(Vec::new()), None);
+    let refused = Settler::new(Processes::Tree(Vec::new()), &[]);
     assert!(matches!(refused, Err(LookError::Unsupported)));
 }

@@ -71,7 +71,7 @@ pub(super) fn publisher(mut socket: UnixStream, port: u64) {
     });
     ready_for(&mut socket);
     let processes = Processes::Tree(vec![child.id()]);
-    let mut settler = Settler::new(processes, Some("tx-")).unwrap();
+    let mut settler = Settler::new(processes, &["tx-"]).unwrap();
     let mut missing = 0_u8;
     for round in 0..ROUNDS {
         let message = round.to_le_bytes()[0];

@@ -18,8 +18,8 @@ fn threads_of(program: &Program) -> Vec<String> {
 #[test]
 fn a_group_has_the_processes_of_the_group() {
     let program = Program::start("chain 2");
-    let of_group = ThreadSet::new(Processes::Group(program.id()), None).unwrap();
-    let of_tree = ThreadSet::new(Processes::Tree(vec![program.id()]), None).unwrap();
+    let of_group = ThreadSet::new(Processes::Group(program.id()), &[]).unwrap();
+    let of_tree = ThreadSet::new(Processes::Tree(vec![program.id()]), &[]).unwrap();
     assert_eq!(of_group.len(), of_tree.len());
     assert!(of_group.len() > threads_of(&program).len() + 2);
     assert!(of_group.sees_sleeps().unwrap());
@@ -41,7 +41,7 @@ fn a_cgroup_has_the_threads_that_its_file_lists() {
     let (mut first, mut second) = (Program::start("echo"), Program::start("compute 5"));
     let count = list(&[&first]);
     let cgroup = Processes::Cgroup(folder.path().to_path_buf());
-    let mut settler = Settler::new(cgroup, None).unwrap();
+    let mut settler = Settler::new(cgroup, &[]).unwrap();
     assert_eq!(settler.threads().len(), count);
     settler.mark().unwrap();
     first.send(1);
@@ -67,7 +67,7 @@ fn what_cannot_be_looked_at_is_said() {
         let program = Program::start("echo");
         program.id()
     };
-    let of = |processes| ThreadSet::new(processes, None).unwrap_err();
+    let of = |processes| ThreadSet::new(processes, &[]).unwrap_err();
     assert!(matches!(of(Processes::Tree(vec![ended])), LookError::NoProcess(id) if id == ended));
     assert!(matches!(of(Processes::Group(ended)), LookError::NoGroup(id) if id == ended));
     let own = Processes::Tree(vec![std::process::id()]);

@@ -11,7 +11,7 @@ use super::programs::{Program, compute};
 use crate::support::patience::PATIENCE;
 
 fn tree(program: &Program) -> Settler {
-    Settler::new(Processes::Tree(vec![program.id()]), None).unwrap()
+    Settler::new(Processes::Tree(vec![program.id()]), &[]).unwrap()
 }
 
 /// Sends a message; when the program has settled, its answer is there.
@@ -159,7 +159,7 @@ fn threads_that_come_and_go_are_found() {
 #[test]
 fn a_process_that_is_started_for_a_message_is_found() {
     let mut program = Program::start("fork");
-    let group = Settler::new(Processes::Group(program.id()), None).unwrap();
+    let group = Settler::new(Processes::Group(program.id()), &[]).unwrap();
     for mut settler in [tree(&program), group] {
         for _ in 0..20 {
             let settled = round(&mut settler, &mut program, 7);
@@ -174,7 +174,7 @@ fn a_process_that_ends_is_a_fact_and_no_error() {
     let mut program = Program::start("die");
     let other = Program::start("echo");
     let both = Processes::Tree(vec![program.id(), other.id()]);
-    let mut settler = Settler::new(both, None).unwrap();
+    let mut settler = Settler::new(both, &[]).unwrap();
     settler.mark().unwrap();
     program.send(1);
     let settled = settler.settle(PATIENCE).unwrap();
@@ -204,9 +204,9 @@ fn a_thread_of_this_process_that_sends_is_waited_for() {
     // The thread takes its name itself.
     let processes = Processes::Tree(vec![program.id()]);
     let alone = tree(&program).threads().len();
-    let mut settler = Settler::new(processes.clone(), Some("tx-settle")).unwrap();
+    let mut settler = Settler::new(processes.clone(), &["tx-settle"]).unwrap();
     crate::support::patience::until("the thread has its name", || {
-        settler = Settler::new(processes.clone(), Some("tx-settle")).unwrap();
+        settler = Settler::new(processes.clone(), &["tx-settle"]).unwrap();
         settler.threads().len() == alone + 1
     });
     for message in 0..100 {

@@ -1,0 +1,407 @@
+//! [`Desk`]: what has to come of what was sent, shared by the threads of a run; and whether the player may go on.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration as StdDuration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::place::Place;
+use super::timeline::Timeline;
+use crate::ci::gates::{Answered, Ledger, Missed, Question, Tally};
+use crate::ci::report::{Happened, Moment};
+use crate::ci::settle::Unsettled;
+use crate::ci::spans::SpanHistogram;
+use crate::player::{Gate, GateHandle};
+use crate::time::{Duration, Ros, Steady, Time};
+
+/// What happens when a question is not answered in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnMiss {
+    /// The run fails.
+    #[default]
+    Fail,
+    /// It is counted, and the run goes on. More than this many fail the run.
+    Count(u64),
+}
+
+/// What a run waits for.
+#[derive(Debug)]
+pub struct Drive {
+    /// The questions.
+    pub ledger: Ledger,
+    /// What happens when one is not answered.
+    pub on_miss: OnMiss,
+    /// Whether the run also waits until the processes have settled, which a [`Governor`](super::Governor) tells.
+    pub lockstep: bool,
+    /// Where the run starts.
+    pub start: Time<Ros>,
+}
+
+/// Why a run cannot go on.
+#[derive(Debug)]
+pub enum Trouble {
+    /// A question was not answered in time.
+    Missed(Missed),
+    /// The processes do not settle.
+    Unsettled(Unsettled),
+}
+
+/// How far a run has come.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Progress {
+    /// What has become of the questions of each rule.
+    pub tallies: Vec<Tally>,
+    /// How long settling took, each time.
+    pub settling: SpanHistogram,
+    /// The questions that were given up, the first ones.
+    pub missed: Vec<Missed>,
+    /// When what happened.
+    pub timeline: Vec<Moment>,
+}
+
+/// How the end of a run was waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Drained {
+    /// Everything was answered, and the outputs are in.
+    Whole,
+    /// Something was in the way: see the [`Trouble`].
+    Troubled,
+    /// The caller did not want to wait any longer.
+    CalledOff,
+}
+
+/// The instants of a run: those of its player.
+pub(super) type Now = Box<dyn Fn() -> Time<Steady> + Send + Sync>;
+
+/// What has to come of what was sent. Cheap to clone.
+#[derive(Clone)]
+pub struct Desk(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    gates: GateHandle,
+    now: Now,
+    place: Arc<Place>,
+    troubles: Sender<Trouble>,
+}
+
+struct State {
+    ledger: Ledger,
+    /// The rules of the ledger as text.
+    rules: Vec<String>,
+    on_miss: OnMiss,
+    lockstep: bool,
+    /// What was sent, or has come, so far: the processes deal with each of it.
+    stirred: u64,
+    /// What they have dealt with.
+    settled: u64,
+    settling: SpanHistogram,
+    given_up: u64,
+    missed: Vec<Missed>,
+    timeline: Timeline,
+    began: Time<Steady>,
+    last_output: Option<Time<Steady>>,
+    has_failed: bool,
+    is_over: bool,
+}
+
+/// What the governor has to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Wait until the processes have settled; then tell [`Desk::settled`] this number.
+    Settle(u64),
+    /// Nothing any more.
+    Over,
+}
+
+/// How many questions that were given up are kept.
+const MISSED_KEPT: usize = 100;
+
+impl Desk {
+    /// A desk for a run whose player has these gates. Troubles come out of the channel; at most a few are kept.
+    pub fn new(
+        drive: Drive,
+        gates: GateHandle,
+        now: impl Fn() -> Time<Steady> + Send + Sync + 'static,
+    ) -> (Self, Receiver<Trouble>) {
+        let (troubles, receiver) = bounded(8);
+        let state = State {
+            rules: drive.ledger.rules().map(ToString::to_string).collect(),
+            ledger: drive.ledger,
+            on_miss: drive.on_miss,
+            lockstep: drive.lockstep,
+            stirred: 0,
+            settled: 0,
+            settling: SpanHistogram::default(),
+            given_up: 0,
+            missed: Vec::new(),
+            timeline: Timeline::default(),
+            began: now(),
+            last_output: None,
+            has_failed: false,
+            is_over: false,
+        };
+        let shared = Shared {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            gates,
+            now: Box::new(now),
+            place: Arc::new(Place::new(drive.start)),
+            troubles,
+        };
+        (Self(Arc::new(shared)), receiver)
+    }
+
+    /// The log time that was sent last.
+    pub fn place(&self) -> &Arc<Place> {
+        &self.0.place
+    }
+
+    /// A message of the system under test has come, with its `header.stamp` if its type has one. Any thread may call it;
+    /// it opens the gate if nothing else is missing.
+    pub fn answered(&self, topic: &str, stamp: Option<Time<Ros>>) {
+        let now = (self.0.now)();
+        let mut state = self.state();
+        state.last_output = Some(now);
+        let moment = state.moment(Happened::Output, self.0.place.get(), now, topic);
+        state.timeline.add(moment);
+        for Answered { rule, question } in state.ledger.answered(topic, stamp, now) {
+            state.became(Happened::Answer, rule, question, now);
+        }
+        if state.lockstep {
+            // Whoever receives this output deals with it, too.
+            state.stirred += 1;
+        }
+        self.update(&state);
+    }
+
+    /// What has become of everything so far.
+    pub fn progress(&self) -> Progress {
+        let state = self.state();
+        Progress {
+            tallies: state.ledger.tallies().collect(),
+            settling: state.settling.clone(),
+            missed: state.missed.clone(),
+            timeline: state.timeline.moments(),
+        }
+    }
+
+    /// Waits until everything that was sent is dealt with: all questions are answered, and the processes have settled or,
+    /// without lockstep, no output has come for `quiet`. To be called when the player has come to its end.
+    /// `is_called_off` is called at least 20 times a second; `true` ends the wait.
+    pub fn drain(&self, quiet: StdDuration, mut is_called_off: impl FnMut() -> bool) -> Drained {
+        const LOOK: StdDuration = StdDuration::from_millis(50);
+        let quiet = Duration::from(quiet);
+        let from = (self.0.now)();
+        let mut state = self.state();
+        loop {
+            if state.has_failed {
+                return Drained::Troubled;
+            }
+            let now = (self.0.now)();
+            let quiet_from = state.last_output.map_or(from, |last| last.max(from));
+            let left = quiet.as_nanos() - now.saturating_since(quiet_from).as_nanos();
+            let is_quiet = state.lockstep || left <= 0;
+            if state.ledger.is_drained() && state.is_settled() && is_quiet {
+                return Drained::Whole;
+            }
+            let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(0));
+            let wait = if is_quiet { LOOK } else { left.min(LOOK) };
+            let waited = self.0.changed.wait_timeout(state, wait);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            if is_called_off() {
+                return Drained::CalledOff;
+            }
+            state = self.state();
+        }
+    }
+
+    /// The run is over: its governor ends.
+    pub(super) fn end(&self) {
+        self.state().is_over = true;
+        self.0.changed.notify_all();
+    }
+
+    /// Something is about to be sent: `ask` notes the questions. The gate is closed if something has to come of it.
+    pub(super) fn sends(&self, at: Time<Ros>, ask: impl FnOnce(&mut Asking<'_>)) {
+        self.0.place.set(at);
+        let mut state = self.state();
+        state.stirred += 1;
+        let now = (self.0.now)();
+        ask(&mut Asking {
+            state: &mut state,
+            now,
+        });
+        self.update(&state);
+    }
+
+    /// A message that was noted has not been sent after all.
+    pub(super) fn withdraws(&self, topic: &str) {
+        let mut state = self.state();
+        state.ledger.withdraw(topic);
+        self.update(&state);
+    }
+
+    /// Waits for the next task, and gives up questions whose time has come meanwhile.
+    pub(super) fn next_task(&self) -> Task {
+        let mut state = self.state();
+        loop {
+            if state.is_over {
+                return Task::Over;
+            }
+            self.give_up_overdue(&mut state);
+            if state.lockstep && !state.is_settled() && !state.has_failed {
+                return Task::Settle(state.stirred);
+            }
+            let now = (self.0.now)();
+            let deadline = state.ledger.deadline().filter(|_| !state.has_failed);
+            let left = deadline.map(|end| end.saturating_since(now).as_nanos().max(0));
+            state = match left {
+                Some(left) => {
+                    let left = StdDuration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
+                    let waited = self.0.changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => {
+                    let waited = self.0.changed.wait(state);
+                    waited.unwrap_or_else(PoisonError::into_inner)
+                }
+            };
+        }
+    }
+
+    /// Gives up the questions whose time has come, while the governor waits for something else.
+    pub(super) fn look(&self) -> bool {
+        let mut state = self.state();
+        self.give_up_overdue(&mut state);
+        !state.is_over && !state.has_failed
+    }
+
+    /// The processes have dealt with this much, and it took so long.
+    pub(super) fn settled(&self, stirred: u64, took: Duration) {
+        let mut state = self.state();
+        state.settled = stirred;
+        state.settling.add(took);
+        self.update(&state);
+        drop(state);
+        self.0.changed.notify_all();
+    }
+
+    /// The run cannot go on: the gate stays closed.
+    pub(super) fn fail(&self, trouble: Trouble) {
+        let mut state = self.state();
+        self.fail_with(&mut state, trouble);
+    }
+
+    fn fail_with(&self, state: &mut State, trouble: Trouble) {
+        state.has_failed = true;
+        self.update(state);
+        // The first trouble is the reason; if the channel is full, others have come before.
+        let _ = self.0.troubles.try_send(trouble);
+        self.0.changed.notify_all();
+    }
+
+    fn give_up_overdue(&self, state: &mut State) {
+        let now = (self.0.now)();
+        while let Some(missed) = state.ledger.overdue(now) {
+            state.became(Happened::Miss, missed.rule, missed.question, now);
+            state.given_up += 1;
+            if state.missed.len() < MISSED_KEPT {
+                state.missed.push(missed.clone());
+            }
+            let is_failure = match state.on_miss {
+                OnMiss::Fail => true,
+                OnMiss::Count(most) => state.given_up > most,
+            };
+            if is_failure && !state.has_failed {
+                self.fail_with(state, Trouble::Missed(missed));
+            }
+            self.update(state);
+        }
+    }
+
+    /// Opens or closes the gate. Called under the lock, so that the last change counts.
+    fn update(&self, state: &State) {
+        let may_go_on = state.ledger.is_open() && state.is_settled() && !state.has_failed;
+        if may_go_on {
+            self.0.gates.open(Gate::Answer);
+        } else {
+            self.0.gates.close(Gate::Answer);
+        }
+        let has_work = !state.is_settled() || !state.ledger.is_drained();
+        if has_work {
+            self.0.changed.notify_all();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        let state = self.0.state.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+impl State {
+    fn is_settled(&self) -> bool {
+        !self.lockstep || self.settled == self.stirred
+    }
+
+    fn moment(&self, what: Happened, at: Time<Ros>, now: Time<Steady>, of: &str) -> Moment {
+        Moment {
+            log_ns: at.as_nanos(),
+            wall_ms: now.saturating_since(self.began).as_secs_f64() * 1e3,
+            what,
+            of: of.to_owned(),
+            took_ms: None,
+        }
+    }
+
+    /// What became of a question.
+    fn became(&mut self, what: Happened, rule: usize, question: Question, now: Time<Steady>) {
+        let rule = self.rules.get(rule).map_or("", String::as_str);
+        let took = now.saturating_since(question.asked_at);
+        let moment = Moment {
+            took_ms: Some(took.as_secs_f64() * 1e3),
+            ..self.moment(what, question.log_time, now, rule)
+        };
+        self.timeline.add(moment);
+    }
+}
+
+/// Notes what has to come of what is sent.
+pub(super) struct Asking<'a> {
+    state: &'a mut State,
+    now: Time<Steady>,
+}
+
+impl Asking<'_> {
+    /// A message of this topic is sent.
+    pub(super) fn message(&mut self, topic: &str, log_time: Time<Ros>, stamp: Option<Time<Ros>>) {
+        let state = &mut self.state;
+        let moment = state.moment(Happened::Input, log_time, self.now, topic);
+        state.timeline.add(moment);
+        let asked_at = self.now;
+        let question = Question {
+            log_time,
+            stamp,
+            asked_at,
+        };
+        self.state.ledger.asked(topic, question);
+    }
+
+    /// The clock makes a step by this much.
+    pub(super) fn tick(&mut self, tick: Duration, log_time: Time<Ros>) {
+        let question = Question {
+            log_time,
+            stamp: None,
+            asked_at: self.now,
+        };
+        self.state.ledger.ticked(tick, question);
+    }
+}

@@ -1,0 +1,145 @@
+//! [`Driven`]: an output that holds the player until what it passes on has been dealt with.
+
+use super::desk::Desk;
+use crate::bag::{Message, TopicId};
+use crate::ci::gates::{GateRule, Trigger};
+use crate::output::{Delivery, Occasion, Output};
+use crate::time::{Duration, Ros, Segment, Time};
+
+/// A topic that is sent.
+pub struct DrivenTopic {
+    /// Its name on the network, by which gates name it.
+    pub name: String,
+    /// Reads the `header.stamp` of a message; `None`: its type has none.
+    pub stamp: Option<Box<dyn Fn(&[u8]) -> Option<Time<Ros>> + Send>>,
+}
+
+impl std::fmt::Debug for DrivenTopic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DrivenTopic")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Passes everything on to another output, and holds the player after it as its [`Desk`] says.
+#[derive(Debug)]
+pub struct Driven<O> {
+    inner: O,
+    desk: Desk,
+    /// By the index of the recorded topic; `None`: it is not played.
+    topics: Vec<Option<DrivenTopic>>,
+    ticks: Ticks,
+    /// What was added to log time to get the time of the clock.
+    shift: Duration,
+    generation: Option<u64>,
+}
+
+/// The steps of the clock that are questions.
+#[derive(Debug)]
+struct Ticks {
+    spans: Vec<Duration>,
+    origin: Time<Ros>,
+    /// The time that was shown last: a time that is shown again is no step.
+    shown: Option<Time<Ros>>,
+}
+
+impl<O> Driven<O> {
+    /// Around `inner`. `topics` are by the index of the recorded topic. Steps of the clock are counted from `start`, where
+    /// playing starts; `shift` is what the clock adds to log time.
+    pub fn new(
+        inner: O,
+        desk: Desk,
+        topics: Vec<Option<DrivenTopic>>,
+        rules: &[GateRule],
+        start: Time<Ros>,
+        shift: Duration,
+    ) -> Self {
+        let mut spans: Vec<Duration> = rules
+            .iter()
+            .filter_map(|rule| match rule.trigger {
+                Trigger::Tick(span) => Some(span),
+                Trigger::Topic(_) => None,
+            })
+            .collect();
+        spans.sort_unstable();
+        spans.dedup();
+        Self {
+            inner,
+            desk,
+            topics,
+            ticks: Ticks {
+                spans,
+                origin: start,
+                shown: None,
+            },
+            shift,
+            generation: None,
+        }
+    }
+
+    /// The other output.
+    pub fn into_inner(self) -> O {
+        self.inner
+    }
+
+    fn topic(&self, id: TopicId) -> Option<&DrivenTopic> {
+        self.topics.get(id.index())?.as_ref()
+    }
+}
+
+impl<O: Output> Output for Driven<O> {
+    fn segment(&mut self, segment: &Segment) {
+        let generation = segment.generation();
+        if self.generation.replace(generation) != Some(generation) {
+            self.ticks.shown = None;
+        }
+        self.inner.segment(segment);
+    }
+
+    fn clock(&mut self, time: Time<Ros>) {
+        let at = time.saturating_add(-self.shift);
+        let ticks = &mut self.ticks;
+        self.desk.sends(at, |asking| {
+            for span in ticks.reached(at) {
+                asking.tick(span, at);
+            }
+        });
+        self.inner.clock(time);
+    }
+
+    fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
+        let Some(topic) = self.topic(message.topic) else {
+            return self.inner.message(message, occasion);
+        };
+        let asks = occasion == Occasion::Due;
+        self.desk.sends(message.key.time, |asking| {
+            if asks {
+                let stamp = topic.stamp.as_ref();
+                let stamp = stamp.and_then(|read| read(&message.payload));
+                asking.message(&topic.name, message.key.time, stamp);
+            }
+        });
+        let delivery = self.inner.message(message, occasion);
+        if asks
+            && delivery == Delivery::Dropped
+            && let Some(topic) = self.topic(message.topic)
+        {
+            self.desk.withdraws(&topic.name);
+        }
+        delivery
+    }
+}
+
+impl Ticks {
+    /// The spans of which a step is reached at `t`, which is shown now. Where playing starts, none is.
+    fn reached(&mut self, t: Time<Ros>) -> Vec<Duration> {
+        let is_first = self.shown.is_none();
+        if self.shown.replace(t) == Some(t) || is_first {
+            return Vec::new();
+        }
+        let past = i128::from(t.as_nanos()) - i128::from(self.origin.as_nanos());
+        let is_step = |span: &&Duration| past % i128::from(span.as_nanos()) == 0;
+        self.spans.iter().filter(is_step).copied().collect()
+    }
+}

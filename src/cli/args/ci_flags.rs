@@ -1,0 +1,159 @@
+//! [`CiArgs`]: flags of a run against programs under test, with verdicts.
+
+#![expect(clippy::doc_markdown, reason = "clap shows these texts as they stand")]
+#![expect(clippy::struct_excessive_bools, reason = "a flag is a bool")]
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+
+use super::when::parse_span;
+use crate::ci::drive::OnMiss;
+use crate::ci::gates::GateRule;
+use crate::time::Duration;
+
+/// A run against programs under test, with verdicts.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "CI replay")]
+pub struct CiArgs {
+    /// The program under test: it is started before the run and ended after it
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+    /// Wait after each clock and each message until the program under test has dealt with it
+    #[arg(long, conflicts_with_all = ["follow", "is_loop", "loop_range", "start_paused"])]
+    pub lockstep: bool,
+    /// With --lockstep: processes that run already (instead of CMD, or beside it)
+    #[arg(
+        long,
+        value_name = "PID",
+        requires = "lockstep",
+        hide_short_help = true
+    )]
+    pub pid: Vec<u32>,
+    /// With --lockstep: the folder of a control group whose processes run already
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "lockstep",
+        conflicts_with = "pid",
+        hide_short_help = true
+    )]
+    pub cgroup: Option<PathBuf>,
+    /// Longest wait of --lockstep, each time
+    #[arg(long, value_name = "SPAN", default_value = "30", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
+    pub settle_limit: Duration,
+    /// Hold playback until a message is answered: 'IN -> OUT[, OUT] [xN] [by stamp] [within SPAN]', 'tick SPAN -> OUT'
+    #[arg(long, value_name = "RULE", conflicts_with_all = ["follow", "is_loop", "loop_range"])]
+    pub gate: Vec<GateRule>,
+    /// How many messages of a gate may be unanswered while playback goes on
+    #[arg(long, value_name = "K", default_value = "1", hide_short_help = true)]
+    pub in_flight: NonZeroU32,
+    /// How long a gate waits for an answer
+    #[arg(long, value_name = "SPAN", default_value = "10", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
+    pub gate_timeout: Duration,
+    /// What an unanswered message does: fail, or count[:MAX]
+    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = parse_on_miss, hide_short_help = true)]
+    pub on_miss: OnMiss,
+    /// Log time for which the clock goes on after the end of the recording
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
+    pub tail: Option<Duration>,
+    /// At the end, wait until no output has come for this long (wall time; not with --lockstep)
+    #[arg(long, value_name = "SPAN", default_value = "0.2", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
+    pub settle: Duration,
+    /// Slow down bursts of messages that a subscriber's queue cannot hold
+    #[arg(long, requires = "gate", hide_short_help = true)]
+    pub spread: bool,
+    /// What the source timestamps of messages show
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "TIME",
+        hide_short_help = true
+    )]
+    pub source_stamp: SourceStamp,
+    /// Record what the program under test publishes (MCAP)
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Record these topics only
+    #[arg(long, value_name = "TOPIC")]
+    pub record_topics: Vec<String>,
+    /// Check the outputs against the expectations of a file (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub expect: Vec<PathBuf>,
+    /// Compare the outputs with those of a recording
+    #[arg(long, value_name = "FILE")]
+    pub golden: Option<PathBuf>,
+    /// Tolerances of --golden and --repeat, by topic and field (TOML)
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub golden_rules: Option<PathBuf>,
+    /// Replace the recording of --golden by the outputs of this run
+    #[arg(long, requires = "golden", hide_short_help = true)]
+    pub update_golden: bool,
+    /// Run this many times and compare the outputs
+    #[arg(long, value_name = "N", default_value = "1", hide_short_help = true)]
+    pub repeat: NonZeroU32,
+    /// Be a router on a free port, which only this run and CMD know
+    #[arg(long, conflicts_with_all = ["connect", "listen", "zenoh_config"])]
+    pub isolated: bool,
+    /// Folder for the files of the run
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    pub run_dir: Option<PathBuf>,
+    /// How long CMD has to end when it is asked to
+    #[arg(long, value_name = "SPAN", default_value = "5", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
+    pub grace: Duration,
+    /// Write the verdicts as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write everything about the run as JSON
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Write a summary as Markdown
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub markdown: Option<PathBuf>,
+    /// Write a page that shows the run
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// What the source timestamps of messages show.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum SourceStamp {
+    /// The time of this machine at which they are sent
+    #[default]
+    Wall,
+    /// Their log time, so that subscribers can order messages of several topics by it
+    Log,
+}
+
+impl CiArgs {
+    /// Whether any of these flags makes this a run with verdicts.
+    pub fn is_any(&self) -> bool {
+        !self.command.is_empty()
+            || self.lockstep
+            || !self.gate.is_empty()
+            || self.tail.is_some()
+            || self.record.is_some()
+            || !self.record_topics.is_empty()
+            || !self.expect.is_empty()
+            || self.golden.is_some()
+            || self.repeat.get() > 1
+            || self.isolated
+            || self.run_dir.is_some()
+            || [&self.junit, &self.report, &self.markdown, &self.html]
+                .iter()
+                .any(|file| file.is_some())
+    }
+}
+
+fn parse_on_miss(text: &str) -> Result<OnMiss, String> {
+    match (text, text.strip_prefix("count:").map(u64::from_str)) {
+        ("fail", _) => Ok(OnMiss::Fail),
+        ("count", _) => Ok(OnMiss::Count(u64::MAX)),
+        (_, Some(Ok(most))) => Ok(OnMiss::Count(most)),
+        _ => Err("write fail, count or count:MAX".to_owned()),
+    }
+}

@@ -1,0 +1,323 @@
+//! A player that is held until what it sent has been dealt with. The system under test is a thread that takes its time.
+
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration as StdDuration;
+
+use bagplay::bag::{Cue, Message, TopicId};
+use bagplay::ci::drive::{Desk, Drained, Drive, Driven, DrivenTopic, Governor, OnMiss, Trouble};
+use bagplay::ci::gates::{GateRule, Ledger, Limits};
+use bagplay::output::{Delivery, Event, Occasion, Output, Recording};
+use bagplay::player::{Before, ClockOptions, Options, Pace, Player, Report, Source};
+use bagplay::time::{Duration, Ros, Segment, Speed, Time};
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::machine::transcript::{NAMES, cue, messages, options, ros, span};
+use crate::support::patience::PATIENCE;
+
+/// What was sent, and what was answered, in order.
+#[derive(Clone, PartialEq, Debug)]
+enum Seen {
+    Clock(Time<Ros>),
+    Message(Time<Ros>),
+    Answer(Time<Ros>),
+}
+
+struct Run {
+    seen: Vec<Seen>,
+    drained: Drained,
+    troubles: Vec<Trouble>,
+    desk: Desk,
+    report: Report,
+}
+
+/// Plays messages of `/a` at these times. `answer` is called with each message and clock, on a thread of its own, and says
+/// on which topic it is answered.
+fn run(
+    options: Options,
+    times: &[i64],
+    rules: &[&str],
+    (in_flight, on_miss): (usize, OnMiss),
+    mut answer: impl FnMut(&Seen) -> Option<&'static str> + Send + 'static,
+) -> Run {
+    let rules: Vec<GateRule> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    let limits = Limits {
+        in_flight,
+        within: Duration::from_secs(60),
+    };
+    let player = Player::new();
+    let transport = player.transport();
+    let drive = Drive {
+        ledger: Ledger::new(rules.clone(), limits),
+        on_miss,
+        lockstep: false,
+        start: options.entry(),
+    };
+    let now = transport.clone();
+    let (desk, troubles) = Desk::new(drive, player.gates(), move || now.now());
+    let governor = Governor::start(&desk, None).unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let (to_system, inbox): (Sender<Seen>, Receiver<Seen>) = bounded(1000);
+    let (log, answers) = (Arc::clone(&seen), desk.clone());
+    let system = thread::spawn(move || {
+        for sent in inbox {
+            if let Some(topic) = answer(&sent) {
+                let (Seen::Clock(at) | Seen::Message(at) | Seen::Answer(at)) = sent;
+                log.lock().unwrap().push(Seen::Answer(at));
+                answers.answered(topic, None);
+            }
+        }
+    });
+    let log = Arc::clone(&seen);
+    let inner = Recording(move |event| {
+        let sent = match event {
+            Event::Clock(time) => Seen::Clock(time),
+            Event::Message(_, time, _) => Seen::Message(time),
+            Event::Segment(_) => return,
+        };
+        log.lock().unwrap().push(sent.clone());
+        to_system.send(sent).unwrap();
+    });
+    let topics = NAMES.map(|name| {
+        Some(DrivenTopic {
+            name: name.to_owned(),
+            stamp: None,
+        })
+    });
+    let out = Driven::new(
+        inner,
+        desk.clone(),
+        topics.into(),
+        &rules,
+        options.entry(),
+        options.clock.shift,
+    );
+    let all = messages(times);
+    let source = Source::new(NAMES, move |at| Cue::from_items(cue(&all, at)));
+    let running = player.start(options, source, out).unwrap();
+    // A run with a trouble does not go on by itself.
+    let mut troubles_seen = Vec::new();
+    crossbeam_channel::select! {
+        recv(running.done()) -> _ => {}
+        recv(troubles) -> trouble => {
+            troubles_seen.extend(trouble);
+            transport.send(bagplay::player::Command::Stop).unwrap();
+        }
+        default(PATIENCE) => panic!("the run does not end"),
+    }
+    let (report, out) = running.join().unwrap();
+    let drained = desk.drain(StdDuration::ZERO, || false);
+    drop((out, governor));
+    system.join().unwrap();
+    troubles_seen.extend(troubles.try_iter());
+    let seen = seen.lock().unwrap().clone();
+    Run {
+        seen,
+        drained,
+        troubles: troubles_seen,
+        desk,
+        report,
+    }
+}
+
+fn paces() -> [Pace; 3] {
+    [
+        Pace::Max,
+        Pace::At(Speed::NORMAL),
+        Pace::At(Speed::from_f64(100.0).unwrap()),
+    ]
+}
+
+fn with(pace: Pace, clock: ClockOptions) -> Options {
+    Options {
+        pace,
+        clock,
+        ..options()
+    }
+}
+
+fn slowly() {
+    // A system under test that computes.
+    for _ in 0..20_000 {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn nothing_goes_out_past_an_unanswered_message_at_any_pace() {
+    let every_message = ClockOptions {
+        before: Before::All,
+        ..ClockOptions::default()
+    };
+    let times = [1000, 1001, 1001, 1005, 1400];
+    for pace in paces() {
+        let answers = |sent: &Seen| {
+            slowly();
+            matches!(sent, Seen::Message(_)).then_some("/out")
+        };
+        let options = with(pace, every_message.clone());
+        let run = run(options, &times, &["/a -> /out"], (1, OnMiss::Fail), answers);
+        assert_eq!(run.drained, Drained::Whole);
+        assert!(run.troubles.is_empty());
+        assert!(run.report.reached_end);
+        let mut open = None;
+        for seen in &run.seen {
+            match (seen, open) {
+                (Seen::Message(at), None) => open = Some(*at),
+                (Seen::Answer(at), Some(of)) if *at == of => open = None,
+                (Seen::Clock(_), None) => {}
+                _ => panic!("{seen:?} while {open:?} is not answered: {:?}", run.seen),
+            }
+        }
+        assert_eq!(open, None);
+        let tally = &run.desk.progress().tallies[0];
+        assert_eq!((tally.asked, tally.answered, tally.missed), (5, 5, 0));
+        assert_eq!(tally.latency.count(), 5);
+    }
+}
+
+#[test]
+fn the_clock_goes_on_by_one_tick_when_the_last_one_was_answered() {
+    let clock = ClockOptions {
+        steps: vec![span(20)],
+        ..ClockOptions::default()
+    };
+    for pace in paces() {
+        let answers = |sent: &Seen| {
+            slowly();
+            let is_answered = matches!(sent, Seen::Clock(at) if *at != ros(1000));
+            is_answered.then_some("/timer")
+        };
+        let options = with(pace, clock.clone());
+        let rules = ["tick 20ms -> /timer"];
+        let run = run(options, &[1500], &rules, (1, OnMiss::Fail), answers);
+        assert_eq!(run.drained, Drained::Whole);
+        let mut expected = vec![Seen::Clock(ros(1000))];
+        for ms in (1020..=2000).step_by(20) {
+            expected.extend([Seen::Clock(ros(ms)), Seen::Answer(ros(ms))]);
+            if ms == 1500 {
+                expected.push(Seen::Message(ros(1500)));
+            }
+        }
+        assert_eq!(run.seen, expected, "{pace:?}");
+    }
+}
+
+#[test]
+fn as_many_questions_as_are_allowed_are_in_flight() {
+    let options = with(Pace::Max, ClockOptions::default());
+    let mut waiting = 0;
+    // Answers come when three messages are there.
+    let answers = move |sent: &Seen| {
+        waiting += u32::from(matches!(sent, Seen::Message(_)));
+        (waiting % 3 == 0).then_some("/out")
+    };
+    let rules = ["/a -> /out within 20ms"];
+    let run = run(
+        options,
+        &[1000, 1001, 1002],
+        &rules,
+        (3, OnMiss::Count(2)),
+        answers,
+    );
+    assert!(run.report.reached_end);
+    assert_eq!(run.seen.len(), 4, "{:?}", run.seen);
+    // Two of them have no answer, and the end waits for them.
+    assert_eq!(run.desk.progress().tallies[0].answered, 1);
+}
+
+#[test]
+fn what_is_not_answered_fails_the_run_and_is_named() {
+    let options = with(Pace::Max, ClockOptions::default());
+    let answers = |sent: &Seen| (*sent != Seen::Message(ros(1300))).then_some("/out");
+    let rules = ["/a -> /out within 50ms"];
+    let run = run(
+        options,
+        &[1000, 1300, 1500],
+        &rules,
+        (1, OnMiss::Fail),
+        answers,
+    );
+    assert_eq!(run.drained, Drained::Troubled);
+    let [Trouble::Missed(missed)] = run.troubles.as_slice() else {
+        panic!("{:?}", run.troubles);
+    };
+    assert_eq!(missed.question.log_time, ros(1300));
+    assert_eq!(
+        (missed.number, missed.missing.as_slice()),
+        (1, ["/out".to_owned()].as_slice())
+    );
+    assert_eq!(run.seen.last(), Some(&Seen::Message(ros(1300))));
+    assert!(!run.report.reached_end);
+}
+
+#[test]
+fn what_is_not_answered_is_counted_if_that_is_allowed() {
+    let options = with(Pace::Max, ClockOptions::default());
+    let answers = |sent: &Seen| {
+        let is_missing = [ros(1100), ros(1300)].map(Seen::Message).contains(sent);
+        (!is_missing).then_some("/out")
+    };
+    let times = [1000, 1100, 1200, 1300, 1400];
+    let rules = ["/a -> /out within 20ms"];
+    let counted = run(
+        options.clone(),
+        &times,
+        &rules,
+        (1, OnMiss::Count(2)),
+        answers,
+    );
+    assert_eq!(counted.drained, Drained::Whole);
+    let tally = &counted.desk.progress().tallies[0];
+    assert_eq!((tally.asked, tally.answered, tally.missed), (5, 3, 2));
+    assert!(counted.report.reached_end);
+    let failed = run(options, &times, &rules, (1, OnMiss::Count(1)), answers);
+    assert_eq!(failed.drained, Drained::Troubled);
+    assert_eq!(failed.seen.last(), Some(&Seen::Message(ros(1300))));
+}
+
+/// Drops what it is given.
+struct Full;
+
+impl Output for Full {
+    fn segment(&mut self, _: &Segment) {}
+    fn clock(&mut self, _: Time<Ros>) {}
+    fn message(&mut self, _: &Message, _: Occasion) -> Delivery {
+        Delivery::Dropped
+    }
+}
+
+#[test]
+fn a_message_that_was_not_sent_is_no_question() {
+    let player = Player::new();
+    let now = player.transport();
+    let rules: Vec<GateRule> = vec!["/a -> /out".parse().unwrap()];
+    let limits = Limits {
+        in_flight: 1,
+        within: Duration::from_secs(60),
+    };
+    let drive = Drive {
+        ledger: Ledger::new(rules.clone(), limits),
+        on_miss: OnMiss::Fail,
+        lockstep: false,
+        start: ros(1000),
+    };
+    let (desk, _troubles) = Desk::new(drive, player.gates(), move || now.now());
+    let topics = vec![Some(DrivenTopic {
+        name: "/a".into(),
+        stamp: None,
+    })];
+    let mut out = Driven::new(
+        Full,
+        desk.clone(),
+        topics,
+        &rules,
+        ros(1000),
+        Duration::ZERO,
+    );
+    let message = &messages(&[1000])[0];
+    assert_eq!(message.topic, TopicId(0));
+    out.message(message, Occasion::Due);
+    assert!(player.gates().closed().is_open());
+    assert_eq!(desk.progress().tallies[0].asked, 0);
+}
