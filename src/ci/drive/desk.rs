@@ -38,11 +38,13 @@ pub struct Drive {
 }
 
 /// Why a run cannot go on.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// A question was not answered in time.
+    #[error("{0}")]
     Missed(Missed),
     /// The processes do not settle.
+    #[error("the program under test has {0}")]
     Unsettled(Unsettled),
 }
 

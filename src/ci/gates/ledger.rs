@@ -1,5 +1,7 @@
 //! [`Ledger`]: which questions are open, by all rules of a run.
 
+use std::fmt;
+
 use super::open_questions::{Open, OpenQuestions, Question};
 use super::rule::{GateRule, Trigger};
 use crate::ci::spans::SpanHistogram;
@@ -58,12 +60,42 @@ pub struct Answered {
 pub struct Missed {
     /// The rule, by its place among those of the ledger.
     pub rule: usize,
+    /// What was a question.
+    pub trigger: Trigger,
+    /// How long an answer was waited for.
+    pub within: Duration,
     /// The number of the question among those of its rule, from 0.
     pub number: u64,
     /// The question.
     pub question: Question,
     /// The outputs of which messages are missing.
     pub missing: Vec<String>,
+}
+
+impl fmt::Display for Missed {
+    /// One sentence that names the input.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let missing = self.missing.join(", ");
+        let Question {
+            log_time, stamp, ..
+        } = self.question;
+        match &self.trigger {
+            Trigger::Topic(topic) => {
+                write!(f, "message {} of {topic}, at {log_time}", self.number)?;
+                match stamp.filter(|stamp| *stamp != log_time) {
+                    Some(stamp) => write!(f, " with stamp {stamp},")?,
+                    None => write!(f, ",")?,
+                }
+            }
+            Trigger::Tick(span) => write!(
+                f,
+                "the step of the clock to {log_time} (step {} of {span})",
+                self.number
+            )?,
+        }
+        let within = self.within;
+        write!(f, " was not answered by {missing} within {within}")
+    }
 }
 
 impl Ledger {
@@ -176,6 +208,8 @@ impl Ledger {
         gate.tally.missed += 1;
         Some(Missed {
             rule,
+            trigger: gate.rule.trigger.clone(),
+            within: gate.rule.within.unwrap_or(limits.within),
             number: open.number,
             question: open.question,
             missing: OpenQuestions::missing_outputs(&open, &gate.rule),
@@ -322,6 +356,8 @@ mod tests {
         assert_eq!((missed.rule, missed.number), (0, 0));
         assert_eq!(missed.question.stamp, Some(stamp(7)));
         assert_eq!(missed.missing, ["/b"]);
+        let said = "message 0 of /in, at 0.000000000 with stamp 0.007000000, was not answered by /b within 1s";
+        assert_eq!(missed.to_string(), said);
         assert_eq!(ledger.overdue(at(1000)), None);
         assert_eq!(ledger.deadline(), Some(at(1500)));
         let missed = ledger.overdue(at(6000)).unwrap();

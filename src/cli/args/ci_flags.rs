@@ -58,7 +58,7 @@ pub struct CiArgs {
     #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = parse_on_miss, hide_short_help = true)]
     pub on_miss: OnMiss,
     /// Log time for which the clock goes on after the end of the recording
-    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true, conflicts_with_all = ["end", "playback_duration", "playback_until_sec", "playback_until_nsec"])]
     pub tail: Option<Duration>,
     /// At the end, wait until no output has come for this long (wall time; not with --lockstep)
     #[arg(long, value_name = "SPAN", default_value = "0.2", value_parser = parse_span, hide_short_help = true, allow_hyphen_values = true)]

@@ -1,5 +1,6 @@
 //! Turns parsed arguments into what is played: the only file that knows how flags combine.
 
+pub(super) mod ci;
 pub(super) mod clock_server;
 pub(super) mod kinds;
 pub(super) mod select;
@@ -25,6 +26,16 @@ pub enum PlanError {
     /// The range to play lies outside of the recording.
     #[error("nothing to play: {0}")]
     Empty(String),
+    /// A gate waits for answers to a topic that is not played.
+    #[error("--gate '{rule}': {topic} is not played; played are {played}")]
+    GateOfUnplayed {
+        /// The rule.
+        rule: String,
+        /// The topic.
+        topic: String,
+        /// The names of the topics that are played.
+        played: String,
+    },
     /// A subscriber is required on a topic that is not played: playback would never start.
     #[error("--wait-for-subscribers names {topic}, which is not played: {reason}")]
     AwaitsUnplayed {
@@ -99,12 +110,15 @@ pub fn plan(
     recording: TimeRange,
     topics: &[Topic],
 ) -> Result<Plan, PlanError> {
-    let clock = clock(args, topics)?;
-    let (mut chosen, left_out) = without_clock(
+    let clock = ci::driven_clock(&args.clock, &args.ci, clock(args, topics)?);
+    let (chosen, mut left_out) = without_clock(
         choose(topics, &args.topics, &args.ros)?,
         topics,
         OtherClock::of(args, clock.is_served()),
     );
+    let (mut chosen, closed) = ci::without_outputs(&args.ci, chosen, topics);
+    left_out.extend(closed);
+    ci::check_gates(&args.ci, &chosen)?;
     for one in &mut chosen {
         one.qos = profiles.get(&topics[one.id.index()].name);
     }
@@ -112,7 +126,8 @@ pub fn plan(
         return Err(PlanError::Empty("no topic is selected".into()));
     }
     let awaited = awaited(args, &chosen, &left_out, topics)?;
-    let played = played(&args.time, recording)?;
+    let mut played = played(&args.time, recording)?;
+    played.range = ci::with_tail(&args.ci, played.range);
     let gates = if awaited.is_empty() {
         Gates::OPEN
     } else {
@@ -123,7 +138,7 @@ pub fn plan(
         pace: if args.follow.follow.is_some() {
             Pace::Follow
         } else {
-            args.time.rate
+            ci::pace(args)
         },
         when_done: WhenDone::Stop,
         intent: if args.time.start_paused {
@@ -136,7 +151,7 @@ pub fn plan(
         clock,
         skip_empty: args.time.skip_empty,
         refill: !args.time.no_refill,
-        ..Options::new(recording)
+        ..Options::new(ci::with_tail(&args.ci, recording))
     };
     if let Some(start) = args.clock.clock_start {
         options.clock.shift = options.shift_to(start.in_range(recording));
