@@ -2,7 +2,9 @@
 
 pub(crate) mod message_definition;
 mod names;
+mod publisher;
 mod qos;
+mod qos_offers;
 mod qos_overrides;
 #[cfg(feature = "wire")]
 mod rihs01;
@@ -11,6 +13,7 @@ mod type_description;
 
 pub use message_definition::SchemaError;
 pub use names::{dds_type, is_tf_static, is_type_hash, ros_type};
+pub use publisher::{PublishedTopic, Publisher};
 pub use qos::{
     Durability, History, Liveliness, MAX_LATCHED_MESSAGES, Qos, QosDuration, Reliability,
 };

@@ -91,17 +91,18 @@ impl Caller {
             .timeout(timeout)
             .wait()
             .map_err(CallError::Send)?;
-        let expected = Attached {
-            sequence,
-            sender: self.gid,
-        };
+        // A response repeats the number and the sender of its request.
+        let is_ours = |it: Attached| (it.sequence, it.sender) == (sequence, self.gid);
         // The channel closes when all servers have answered or the time is over.
         while let Ok(reply) = replies.recv() {
             let Ok(sample) = reply.result() else {
                 continue;
             };
             let attached = sample.attachment().map(zenoh::bytes::ZBytes::to_bytes);
-            if attached.and_then(|bytes| read_attachment(&bytes)) == Some(expected) {
+            if attached
+                .and_then(|bytes| read_attachment(&bytes))
+                .is_some_and(is_ours)
+            {
                 return Ok(from_cdr(&sample.payload().to_bytes())?);
             }
         }
