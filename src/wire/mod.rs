@@ -55,5 +55,6 @@ pub use services::server::timeline::{
     FoundText, KnownDensity, ServedTimeline, ServedTopic, TimelineSource,
 };
 pub use session::Session;
+pub use subscribe::described::{DescribeError, TypeDescriptions};
 pub use subscribe::received::Received;
 pub use subscribe::subscriptions::{Subscribed, Subscriptions, Which};

@@ -102,6 +102,22 @@ impl Endpoints {
         }
     }
 
+    /// The token of a service client of this node.
+    pub(crate) fn client(&self, name: &str, dds_type: &str, hash: &str) -> String {
+        let endpoint = Endpoint {
+            name: name.to_owned(),
+            dds_type: dds_type.to_owned(),
+            hash: hash.to_owned(),
+            qos: Qos::default(),
+        };
+        self.token(EntityKind::Client, endpoint)
+    }
+
+    /// The domain of the node.
+    pub(crate) fn domain(&self) -> u32 {
+        self.node.domain
+    }
+
     /// The token of a new endpoint.
     fn token(&self, kind: EntityKind, endpoint: Endpoint) -> String {
         let token = Token {
@@ -271,18 +287,6 @@ impl Node {
             key: topic_key(self.token.domain, name, dds_type, ANY_HASH),
             token: self.endpoint_token(EntityKind::Server, planned),
         }
-    }
-
-    /// The liveliness token of a service client of this node.
-    pub(crate) fn client(&self, name: &str, dds_type: &str, hash: &str) -> String {
-        let planned = Planned {
-            ids: Vec::new(),
-            name: name.to_owned(),
-            dds_type: dds_type.to_owned(),
-            hash: hash.to_owned(),
-            qos: Qos::default(),
-        };
-        self.endpoint_token(EntityKind::Client, planned)
     }
 
     /// This session now publishes `ours` and nothing else; `clock` is called for each new subscriber of the clock.

@@ -114,7 +114,10 @@ mod tests {
 
     #[test]
     fn a_node_that_starts_again_comes_after_what_it_was_before() {
-        let (before, after) = (token("f", 7, "MP", "a", "%t"), token("1", 3, "MP", "a", "%t"));
+        let (before, after) = (
+            token("f", 7, "MP", "a", "%t"),
+            token("1", 3, "MP", "a", "%t"),
+        );
         let mut publishers = Publishers::default();
         publishers.add([&before]);
         publishers.add([&after]);

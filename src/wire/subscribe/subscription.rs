@@ -3,9 +3,7 @@
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
 use zenoh::sample::{Locality, Sample};
-use zenoh_ext::{
-    AdvancedSubscriber, AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig,
-};
+use zenoh_ext::{AdvancedSubscriber, AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
 use crate::ros::{Durability, Qos, Reliability};
 use crate::wire::dialect::interface::SubscriptionSpec;
@@ -23,7 +21,7 @@ impl Subscription {
     /// fetched and comes first, also of those that join later.
     pub(crate) fn declare(
         zenoh: &zenoh::Session,
-        spec: SubscriptionSpec,
+        spec: &SubscriptionSpec,
         offered: &Qos,
         receive: impl Fn(&Sample) + Send + Sync + 'static,
     ) -> Result<Self, WireError> {

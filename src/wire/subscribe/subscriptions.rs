@@ -24,7 +24,7 @@ use crate::wire::rmw_zenoh::attachment::read_attachment;
 use crate::wire::rmw_zenoh::gid::Gid;
 use crate::wire::rmw_zenoh::graph::Graph;
 use crate::wire::rmw_zenoh::node::Endpoints;
-use crate::wire::rmw_zenoh::token::{ANY_HASH, Endpoint, Token};
+use crate::wire::rmw_zenoh::token::{Endpoint, Token};
 use crate::wire::session::Session;
 
 /// Published by every node about itself.
@@ -148,7 +148,11 @@ impl Subscriptions {
     }
 
     /// Waits until the publishers are as `is_enough` wants them, for `longest` at most; returns whether they are.
-    pub fn wait(&self, longest: Duration, is_enough: impl Fn(&HashSet<Subscribed>) -> bool) -> bool {
+    pub fn wait(
+        &self,
+        longest: Duration,
+        is_enough: impl Fn(&HashSet<Subscribed>) -> bool,
+    ) -> bool {
         let state = self.shared.state();
         let waited = self
             .shared
@@ -158,6 +162,30 @@ impl Subscriptions {
             });
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         is_enough(&state.subscribed)
+    }
+
+    /// Waits until there are more topics than `known`; returns all of them by their numbers, and `None` at the end.
+    pub fn wait_for_topics(&self, known: usize) -> Option<Vec<Arc<PublishedTopic>>> {
+        let state = self.shared.state();
+        let is_idle = |state: &mut State| !state.is_over && state.topics.len() <= known;
+        let waited = self.shared.changed.wait_while(state, is_idle);
+        let state = waited.unwrap_or_else(PoisonError::into_inner);
+        (!state.is_over).then(|| state.topics.clone())
+    }
+
+    /// Those who [`wait`](Self::wait) ask again whether the publishers are as they want them.
+    pub fn look_again(&self) {
+        self.shared.change(|_| ());
+    }
+
+    /// Ends all waits and, soon, the subscriptions.
+    pub fn end(&self) {
+        self.shared.change(|state| state.is_over = true);
+    }
+
+    /// Whether they have ended.
+    pub fn is_over(&self) -> bool {
+        self.shared.state().is_over
     }
 
     /// The profiles that the present publishers of a topic offer, one for each.
@@ -182,7 +210,7 @@ impl Subscriptions {
 
 impl Drop for Subscriptions {
     fn drop(&mut self) {
-        self.shared.change(|state| state.is_over = true);
+        self.end();
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
         {
@@ -238,8 +266,7 @@ impl Shared {
             state.is_stale = false;
             drop(state);
             let tokens = self.look();
-            let wanted = tokens.iter().filter(|token| self.wants(token));
-            for token in wanted {
+            for token in tokens.iter().filter(|token| self.wants(token)) {
                 let Some(endpoint) = token.endpoint.as_ref() else {
                     continue;
                 };
@@ -305,7 +332,7 @@ impl Shared {
             qos,
         } = published;
         // A token may contain what cannot be part of a key, or would match more than one.
-        let is_chunk = |text: &str| !text.contains(['/', '*', '$', '?', '#']) && text != ANY_HASH;
+        let is_chunk = |text: &str| !text.contains(['/', '*', '$', '?', '#']);
         if normal_name(name).as_ref() != Ok(name) || !is_chunk(dds_type) || !is_chunk(hash) {
             self.events.warn(format!(
                 "{name} ({dds_type}, {hash}) cannot be received: zenoh cannot carry that name"
@@ -333,7 +360,7 @@ impl Shared {
                 shared.receive(&topic, sample);
             }
         };
-        match Subscription::declare(&self.zenoh, spec, qos, receive) {
+        match Subscription::declare(&self.zenoh, &spec, qos, receive) {
             Ok(subscription) => Some(subscription),
             Err(error) => {
                 self.events.warn(format!("{name} is not received: {error}"));

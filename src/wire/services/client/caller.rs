@@ -14,6 +14,7 @@ use crate::wire::net::now::{steady, unix_nanos};
 use crate::wire::rmw_zenoh::attachment::{Attached, attachment, read_attachment};
 use crate::wire::rmw_zenoh::gid::Gid;
 use crate::wire::rmw_zenoh::names::topic_key;
+use crate::wire::rmw_zenoh::node::Endpoints;
 use crate::wire::services::messages::cdr::{Malformed, from_cdr, to_cdr};
 use crate::wire::services::messages::service::Service;
 use crate::wire::session::Session;
@@ -54,9 +55,19 @@ impl Caller {
         hash: &str,
     ) -> Result<Self, WireError> {
         session.node.announce()?;
+        let (zenoh, endpoints) = (&session.connection.zenoh, &session.node.endpoints);
+        Self::declare_in::<S>(zenoh, endpoints, name, hash)
+    }
+
+    /// The same of a node that is announced already.
+    pub(crate) fn declare_in<S: Service>(
+        zenoh: &zenoh::Session,
+        endpoints: &Endpoints,
+        name: &str,
+        hash: &str,
+    ) -> Result<Self, WireError> {
         let dds_type = dds_type(S::TYPE).unwrap_or_default();
-        let token = session.node.client(name, &dds_type, hash);
-        let zenoh = &session.connection.zenoh;
+        let token = endpoints.client(name, &dds_type, hash);
         let declared = zenoh.liveliness().declare_token(token.clone()).wait();
         let gid = Gid::of(&token);
         let token = declared.map_err(|source| WireError::Declare {
@@ -65,7 +76,7 @@ impl Caller {
         })?;
         Ok(Self {
             zenoh: zenoh.clone(),
-            key: topic_key(session.node.token.domain, name, &dds_type, hash),
+            key: topic_key(endpoints.domain(), name, &dds_type, hash),
             gid,
             _token: token,
             sequence: AtomicI64::new(1),
