@@ -8,6 +8,7 @@
 
 mod decoded;
 mod decoder;
+mod header_stamp;
 mod hex;
 mod json;
 mod message_at;
@@ -19,4 +20,5 @@ mod type_layout;
 
 pub use decoded::{Decoded, FieldLine, Limits, PayloadFormat};
 pub use decoder::{Decoder, decode_message};
+pub use header_stamp::HeaderStamp;
 pub use message_at::{MessageAt, MessageFinder};

@@ -2,15 +2,18 @@
 
 pub(crate) mod message_definition;
 mod names;
+mod publisher;
 mod qos;
+mod qos_offers;
 mod qos_overrides;
 #[cfg(feature = "wire")]
 mod rihs01;
-#[cfg(feature = "wire")]
 mod type_description;
+mod type_text;
 
 pub use message_definition::SchemaError;
 pub use names::{dds_type, is_tf_static, is_type_hash, ros_type};
+pub use publisher::{PublishedTopic, Publisher};
 pub use qos::{
     Durability, History, Liveliness, MAX_LATCHED_MESSAGES, Qos, QosDuration, Reliability,
 };
@@ -18,7 +21,7 @@ pub(crate) use qos::{RecordedProfile, kept_by_latched};
 pub use qos_overrides::{QosOverrides, QosOverridesError};
 #[cfg(feature = "wire")]
 pub use rihs01::{ComputedHash, message_hash, service_hash};
-#[cfg(feature = "wire")]
 pub use type_description::{
     FieldDescription, FieldType, IndividualTypeDescription, TypeDescription, definition_texts,
 };
+pub use type_text::join_definitions;

@@ -16,6 +16,7 @@ mod publish;
 mod rmw_zenoh;
 pub mod services;
 mod session;
+mod subscribe;
 
 pub use clock::follow::{ClockSource, Follow};
 pub use clock::payload::{ClockBytes, decode_clock, encode_clock};
@@ -56,3 +57,6 @@ pub use services::server::timeline::{
     FoundText, KnownDensity, ServedTimeline, ServedTopic, TimelineSource,
 };
 pub use session::Session;
+pub use subscribe::described::{DescribeError, TypeDescriptions};
+pub use subscribe::received::Received;
+pub use subscribe::subscriptions::{Subscribed, Subscriptions, Which};

@@ -1,1 +1,25 @@
-//! What the system under test publishes: its digest, and its recording.
+//! What the system under test publishes: received, digested, recorded, and handed to whoever waits for it.
+//!
+//! [`Outputs`] does all of it with one session. Its parts work without a network, too: [`Digest`], [`Recorder`], [`Tally`] take
+//! [`Arrival`]s from anywhere.
+
+mod ament;
+mod arrival;
+mod definitions;
+mod digest;
+mod file;
+#[cfg(feature = "wire")]
+mod live;
+mod queue;
+mod recorder;
+mod tally;
+
+pub use ament::{AmentError, AmentIndex};
+pub use arrival::Arrival;
+pub use definitions::{Definition, Definitions, Known};
+pub use digest::{Digest, PayloadHash, RunDigest};
+pub use file::RecordError;
+#[cfg(feature = "wire")]
+pub use live::{OutputError, OutputOptions, Outputs, OutputsEnd, Stamp};
+pub use recorder::{DEFINITION_LIMIT, Recorded, Recorder, RecorderOptions};
+pub use tally::Tally;

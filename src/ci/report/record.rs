@@ -115,6 +115,8 @@ pub struct OutputTopic {
     pub bytes: u64,
     /// How many were lost on the way here, by their sequence numbers.
     pub lost: u64,
+    /// How many were received, but could not be recorded.
+    pub unrecorded: u64,
 }
 
 /// How a run waited for the system under test.

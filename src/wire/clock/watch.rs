@@ -197,7 +197,11 @@ mod tests {
     fn a_value_that_was_overtaken_is_not_taken() {
         let of = |sender: u8, sequence| {
             let sender = Gid([sender; 16]);
-            Some(Attached { sequence, sender })
+            Some(Attached {
+                sequence,
+                unix_nanos: 0,
+                sender,
+            })
         };
         let mut newest = None;
         for (attached, is_old) in [

@@ -24,6 +24,8 @@ pub(crate) fn attachment(sequence: i64, unix_nanos: i64, gid: Gid) -> [u8; LENGT
 pub(crate) struct Attached {
     /// The sequence number.
     pub(crate) sequence: i64,
+    /// When it was sent, in nanoseconds since the Unix epoch, by the clock of the sender.
+    pub(crate) unix_nanos: i64,
     /// The sender: a publisher or a service client.
     pub(crate) sender: Gid,
 }
@@ -32,10 +34,11 @@ pub(crate) struct Attached {
 pub(crate) fn read_attachment(bytes: &[u8]) -> Option<Attached> {
     let bytes: &[u8; LENGTH] = bytes.try_into().ok()?;
     let (sequence, rest) = bytes.split_first_chunk::<8>()?;
-    let (_, rest) = rest.split_first_chunk::<8>()?;
+    let (unix_nanos, rest) = rest.split_first_chunk::<8>()?;
     let (length, gid) = rest.split_first()?;
     (*length == 16).then_some(Attached {
         sequence: i64::from_le_bytes(*sequence),
+        unix_nanos: i64::from_le_bytes(*unix_nanos),
         sender: Gid(gid.try_into().ok()?),
     })
 }
@@ -54,6 +57,7 @@ mod tests {
         assert_eq!(attachment(1, 0x0102_0304_0506_0708, gid)[..], expected);
         let read = Attached {
             sequence: 1,
+            unix_nanos: 0x0102_0304_0506_0708,
             sender: gid,
         };
         assert_eq!(read_attachment(&expected), Some(read));

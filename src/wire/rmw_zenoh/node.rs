@@ -1,7 +1,8 @@
 //! [`Node`]: this session as a node on the ROS graph: its tokens, the topics it publishes, the other nodes.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zenoh::Wait;
 use zenoh::liveliness::LivelinessToken;
@@ -16,7 +17,7 @@ use super::names::{split_node, topic_key};
 use super::qos_chunk::DEFAULT_DEPTH;
 use super::token::{ANY_HASH, Endpoint, EntityKind, NO_HASH, Token};
 use super::type_hash::HashForm;
-use super::watch::{settle, watch_tokens};
+use super::watch::{Changes, settle, watch_tokens};
 use crate::wire::dialect::interface::{Latched, MessageForm, Plan, SubscriptionSpec, TopicSpec};
 use crate::wire::dialect::plan::{CLOCK, OwnClock, clock_qos};
 use crate::wire::error::WireError;
@@ -64,13 +65,89 @@ pub(crate) struct ServerSpec {
     pub(crate) token: String,
 }
 
+/// Makes the tokens of a node's endpoints. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoints {
+    node: Token,
+    next_id: Arc<AtomicU32>,
+    /// The publishers of this node.
+    publishers: Arc<Mutex<HashSet<Gid>>>,
+}
+
+impl Endpoints {
+    fn of(node: &Token) -> Self {
+        Self {
+            node: node.clone(),
+            next_id: Arc::new(AtomicU32::new(1)),
+            publishers: Arc::default(),
+        }
+    }
+
+    /// Whether a publisher is one of this node.
+    pub(crate) fn publishes(&self, gid: &Gid) -> bool {
+        self.publishers().contains(gid)
+    }
+
+    /// What to declare to receive what others publish on a topic with exactly this type.
+    pub(crate) fn subscription(&self, endpoint: Endpoint) -> SubscriptionSpec {
+        let Endpoint {
+            name,
+            dds_type,
+            hash,
+            ..
+        } = &endpoint;
+        SubscriptionSpec {
+            key: topic_key(self.node.domain, name, dds_type, hash),
+            token: self.token(EntityKind::Subscription, endpoint),
+        }
+    }
+
+    /// The token of a service client of this node.
+    pub(crate) fn client(&self, name: &str, dds_type: &str, hash: &str) -> String {
+        let endpoint = Endpoint {
+            name: name.to_owned(),
+            dds_type: dds_type.to_owned(),
+            hash: hash.to_owned(),
+            qos: Qos::default(),
+        };
+        self.token(EntityKind::Client, endpoint)
+    }
+
+    /// The domain of the node.
+    pub(crate) fn domain(&self) -> u32 {
+        self.node.domain
+    }
+
+    /// The token of a new endpoint.
+    fn token(&self, kind: EntityKind, endpoint: Endpoint) -> String {
+        let token = Token {
+            entity_id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            kind,
+            endpoint: Some(endpoint),
+            ..self.node.clone()
+        };
+        let token = token.to_string();
+        if kind == EntityKind::Publisher {
+            self.publishers().insert(Gid::of(&token));
+        }
+        token
+    }
+
+    fn publishers(&self) -> MutexGuard<'_, HashSet<Gid>> {
+        self.publishers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// This session as a node. It is on the ROS graph once it is announced.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) token: Token,
     pub(crate) graph: Graph,
+    pub(crate) changes: Changes,
     events: Events,
-    next_id: AtomicU32,
+    pub(crate) endpoints: Endpoints,
     distro: Distro,
     any_type_hash: bool,
     announced: Mutex<Option<LivelinessToken>>,
@@ -99,12 +176,14 @@ impl Node {
             endpoint: None,
         };
         let graph = Graph::new(token.zid.clone(), token.node_path());
-        let tokens = watch_tokens(zenoh, domain, &graph, events)?;
+        let changes = Changes::default();
+        let tokens = watch_tokens(zenoh, domain, &graph, events, &changes)?;
         Ok(Self {
+            endpoints: Endpoints::of(&token),
             token,
             graph,
+            changes,
             events: events.clone(),
-            next_id: AtomicU32::new(1),
             distro: options.distro,
             any_type_hash: options.any_type_hash,
             announced: Mutex::default(),
@@ -210,18 +289,6 @@ impl Node {
         }
     }
 
-    /// The liveliness token of a service client of this node.
-    pub(crate) fn client(&self, name: &str, dds_type: &str, hash: &str) -> String {
-        let planned = Planned {
-            ids: Vec::new(),
-            name: name.to_owned(),
-            dds_type: dds_type.to_owned(),
-            hash: hash.to_owned(),
-            qos: Qos::default(),
-        };
-        self.endpoint_token(EntityKind::Client, planned)
-    }
-
     /// This session now publishes `ours` and nothing else; `clock` is called for each new subscriber of the clock.
     pub(crate) fn publishes(&self, ours: Vec<Ours>, clock: Option<Wake>) {
         for event in self.graph.publish(ours, clock) {
@@ -263,18 +330,13 @@ impl Node {
 
     /// The token of a new endpoint of this node.
     fn endpoint_token(&self, kind: EntityKind, planned: Planned) -> String {
-        let token = Token {
-            entity_id: self.next_id.fetch_add(1, Ordering::Relaxed),
-            kind,
-            endpoint: Some(Endpoint {
-                name: planned.name,
-                dds_type: planned.dds_type,
-                hash: planned.hash,
-                qos: planned.qos,
-            }),
-            ..self.token.clone()
+        let endpoint = Endpoint {
+            name: planned.name,
+            dds_type: planned.dds_type,
+            hash: planned.hash,
+            qos: planned.qos,
         };
-        token.to_string()
+        self.endpoints.token(kind, endpoint)
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! The callback updates a table and sends events; it does not block.
 
+use std::fmt;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use zenoh::Wait;
@@ -13,15 +15,44 @@ use super::graph::Graph;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
 
+/// Called after a token has appeared or disappeared; returns `false` when it is no longer needed.
+type Changed = Box<dyn Fn() -> bool + Send>;
+
+/// Who is told that the graph has changed. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Changes(Arc<Mutex<Vec<Changed>>>);
+
+impl Changes {
+    /// Calls `changed` after each change, until it returns `false`. It must not block.
+    pub(crate) fn tell(&self, changed: impl Fn() -> bool + Send + 'static) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those no longer needed are removed here, too: on a quiet network they would accumulate.
+        all.retain(|changed| changed());
+        all.push(Box::new(changed));
+    }
+
+    fn happened(&self) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|changed| changed());
+    }
+}
+
+impl fmt::Debug for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Changes")
+    }
+}
+
 /// Follows the tokens of a domain until the result is dropped.
 pub(crate) fn watch_tokens(
     session: &zenoh::Session,
     domain: u32,
     graph: &Graph,
     events: &Events,
+    told: &Changes,
 ) -> Result<Subscriber<()>, WireError> {
     let key = format!("@ros2_lv/{domain}/**");
-    let (graph, events) = (graph.clone(), events.clone());
+    let (graph, events, told) = (graph.clone(), events.clone(), told.clone());
     let tokens = session
         .liveliness()
         .declare_subscriber(key.clone())
@@ -35,6 +66,7 @@ pub(crate) fn watch_tokens(
             for event in changes {
                 events.send(event);
             }
+            told.happened();
         })
         .wait();
     tokens.map_err(|source| WireError::Declare { what: key, source })

@@ -14,6 +14,7 @@ use crate::wire::net::now::{steady, unix_nanos};
 use crate::wire::rmw_zenoh::attachment::{Attached, attachment, read_attachment};
 use crate::wire::rmw_zenoh::gid::Gid;
 use crate::wire::rmw_zenoh::names::topic_key;
+use crate::wire::rmw_zenoh::node::Endpoints;
 use crate::wire::services::messages::cdr::{Malformed, from_cdr, to_cdr};
 use crate::wire::services::messages::service::Service;
 use crate::wire::session::Session;
@@ -54,9 +55,19 @@ impl Caller {
         hash: &str,
     ) -> Result<Self, WireError> {
         session.node.announce()?;
+        let (zenoh, endpoints) = (&session.connection.zenoh, &session.node.endpoints);
+        Self::declare_in::<S>(zenoh, endpoints, name, hash)
+    }
+
+    /// The same of a node that is announced already.
+    pub(crate) fn declare_in<S: Service>(
+        zenoh: &zenoh::Session,
+        endpoints: &Endpoints,
+        name: &str,
+        hash: &str,
+    ) -> Result<Self, WireError> {
         let dds_type = dds_type(S::TYPE).unwrap_or_default();
-        let token = session.node.client(name, &dds_type, hash);
-        let zenoh = &session.connection.zenoh;
+        let token = endpoints.client(name, &dds_type, hash);
         let declared = zenoh.liveliness().declare_token(token.clone()).wait();
         let gid = Gid::of(&token);
         let token = declared.map_err(|source| WireError::Declare {
@@ -65,7 +76,7 @@ impl Caller {
         })?;
         Ok(Self {
             zenoh: zenoh.clone(),
-            key: topic_key(session.node.token.domain, name, &dds_type, hash),
+            key: topic_key(endpoints.domain(), name, &dds_type, hash),
             gid,
             _token: token,
             sequence: AtomicI64::new(1),
@@ -91,17 +102,18 @@ impl Caller {
             .timeout(timeout)
             .wait()
             .map_err(CallError::Send)?;
-        let expected = Attached {
-            sequence,
-            sender: self.gid,
-        };
+        // A response repeats the number and the sender of its request.
+        let is_ours = |it: Attached| (it.sequence, it.sender) == (sequence, self.gid);
         // The channel closes when all servers have answered or the time is over.
         while let Ok(reply) = replies.recv() {
             let Ok(sample) = reply.result() else {
                 continue;
             };
             let attached = sample.attachment().map(zenoh::bytes::ZBytes::to_bytes);
-            if attached.and_then(|bytes| read_attachment(&bytes)) == Some(expected) {
+            if attached
+                .and_then(|bytes| read_attachment(&bytes))
+                .is_some_and(is_ours)
+            {
                 return Ok(from_cdr(&sample.payload().to_bytes())?);
             }
         }

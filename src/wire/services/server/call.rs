@@ -52,7 +52,9 @@ impl Call {
     pub(crate) fn answer(self, response: Vec<u8>) {
         let reply = self.query.reply(self.query.key_expr().clone(), response);
         let sent = match self.attached {
-            Some(Attached { sequence, sender }) => {
+            Some(Attached {
+                sequence, sender, ..
+            }) => {
                 let echo = attachment(sequence, unix_nanos(), sender);
                 reply.attachment(echo.as_slice()).wait()
             }

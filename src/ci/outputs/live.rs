@@ -1,0 +1,331 @@
+//! [`Outputs`]: receives, digests and records what other nodes publish, and hands each message on while zenoh's thread has it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::arrival::Arrival;
+use super::definitions::{Definitions, Known};
+use super::digest::{Digest, PayloadHash, RunDigest};
+use super::file::RecordError;
+use super::recorder::{Recorded, Recorder, RecorderOptions};
+use super::tally::Tally;
+use crate::bag::Schema;
+use crate::ci::report::OutputTopic;
+use crate::ros::PublishedTopic;
+use crate::time::{Ros, Time};
+use crate::untrusted::Foreign;
+use crate::wire::{
+    Received, Session, Subscribed, Subscriptions, TypeDescriptions, Which, WireError,
+};
+
+/// How long a node may take to describe one of its types.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(2);
+
+/// What to do with outputs.
+#[derive(Clone, Debug)]
+pub struct OutputOptions {
+    /// Which topics are outputs.
+    pub topics: Which,
+    /// Where to record them; `None`: nowhere.
+    pub record: Option<RecorderOptions>,
+    /// Where to look for the definitions of their types, besides asking their nodes.
+    pub definitions: Definitions,
+}
+
+/// The stamp with which a message begins.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Stamp {
+    /// It begins with this one.
+    Read(Time<Ros>),
+    /// It begins with none, or its type has no definition.
+    Absent,
+    /// The definition of its type is still looked up: see [`Outputs::undefined`].
+    NotYetKnown,
+}
+
+impl Stamp {
+    /// The stamp, if there is one.
+    pub fn time(self) -> Option<Time<Ros>> {
+        match self {
+            Self::Read(time) => Some(time),
+            Self::Absent | Self::NotYetKnown => None,
+        }
+    }
+}
+
+/// Why outputs cannot be received.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// They cannot be subscribed to.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// They cannot be recorded.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A thread could not be started.
+    #[error("the thread that looks up definitions cannot be started: {0}")]
+    Thread(std::io::Error),
+}
+
+/// The outputs of a run. What was recorded is finished when this is dropped.
+pub struct Outputs {
+    inner: Arc<Inner>,
+    /// `None` once they have ended.
+    subscriptions: Option<Arc<Subscriptions>>,
+    look_up: Option<JoinHandle<()>>,
+}
+
+/// What became of the outputs of a run.
+#[derive(Debug)]
+pub struct OutputsEnd {
+    /// The digest of all of them.
+    pub digest: RunDigest,
+    /// What was received, by topic.
+    pub topics: Vec<OutputTopic>,
+    /// The recording, if there is one.
+    pub recorded: Option<Recorded>,
+}
+
+type Position = Box<dyn Fn() -> Time<Ros> + Send + Sync>;
+type OnArrival = Box<dyn Fn(&Arrival, Stamp) + Send + Sync>;
+
+struct Inner {
+    state: Mutex<State>,
+    known: Known,
+    position: Position,
+    on_arrival: OnArrival,
+}
+
+#[derive(Default)]
+struct State {
+    digest: Digest,
+    tally: Tally,
+    recorder: Option<Recorder>,
+}
+
+impl Outputs {
+    /// Starts to receive. `position` gives the log time at which playback is; it is called for one message after the other and
+    /// must not block. `on_arrival` is called with each message after it has been digested and queued for recording, in the
+    /// thread of zenoh that received it: what waits for an answer goes on without a change of thread. Messages of different
+    /// links may come in several threads at once.
+    ///
+    /// # Errors
+    /// A topic name that zenoh cannot carry; a file that cannot be made.
+    pub fn start(
+        session: &Session,
+        options: OutputOptions,
+        position: impl Fn() -> Time<Ros> + Send + Sync + 'static,
+        on_arrival: impl Fn(&Arrival, Stamp) + Send + Sync + 'static,
+    ) -> Result<Self, OutputError> {
+        let OutputOptions {
+            topics,
+            record,
+            definitions,
+        } = options;
+        let known = Known::default();
+        let start = |options| Recorder::start(options, known.clone());
+        let recorder = record.map(start).transpose()?;
+        let inner = Arc::new(Inner {
+            state: Mutex::new(State {
+                recorder,
+                ..State::default()
+            }),
+            known,
+            position: Box::new(position),
+            on_arrival: Box::new(on_arrival),
+        });
+        let receiver = Arc::clone(&inner);
+        let receive = move |message| receiver.receive(message);
+        let subscriptions = Arc::new(session.receive(topics, receive)?);
+        let descriptions = session.type_descriptions()?;
+        let look_up = LookUp {
+            known: inner.known.clone(),
+            subscriptions: Arc::clone(&subscriptions),
+            descriptions,
+            definitions,
+        };
+        let thread = std::thread::Builder::new().name("definitions".to_owned());
+        let thread = thread.spawn(move || look_up.work());
+        Ok(Self {
+            inner,
+            subscriptions: Some(subscriptions),
+            look_up: Some(thread.map_err(OutputError::Thread)?),
+        })
+    }
+
+    /// The publishers whose messages are received, sorted.
+    pub fn subscribed(&self) -> Vec<Subscribed> {
+        let subscriptions = self.subscriptions.as_ref();
+        subscriptions.map_or_else(Vec::new, |it| it.publishers())
+    }
+
+    /// Waits until there is a publisher of each of these topics that is received and whose type has been looked up, for `longest`
+    /// at most; returns the topics for which there is none.
+    pub fn wait_for(&self, topics: &[String], longest: Duration) -> Vec<String> {
+        let Some(subscriptions) = &self.subscriptions else {
+            return topics.to_vec();
+        };
+        subscriptions.wait(longest, |subscribed| {
+            let is_there = |topic: &String| subscribed.iter().any(|it| it.topic == *topic);
+            topics.iter().all(is_there) && self.undefined().is_empty()
+        });
+        let subscribed = subscriptions.publishers();
+        let undefined = self.undefined();
+        let is_missing = |topic: &&String| {
+            !subscribed.iter().any(|it| it.topic == **topic) || undefined.contains(topic)
+        };
+        topics.iter().filter(is_missing).cloned().collect()
+    }
+
+    /// The topics whose definition is still looked up. Until then their stamps are not read.
+    pub fn undefined(&self) -> Vec<String> {
+        let Some(subscriptions) = &self.subscriptions else {
+            return Vec::new();
+        };
+        let topics = subscriptions.topics().into_iter();
+        let undefined = topics.filter(|topic| self.inner.known.get(topic.number).is_none());
+        undefined.map(|topic| topic.name.clone()).collect()
+    }
+
+    /// How many messages have been received.
+    pub fn messages(&self) -> u64 {
+        self.inner.state().digest.messages()
+    }
+
+    /// What has been received, by topic.
+    pub fn topics(&self) -> Vec<OutputTopic> {
+        self.inner.state().tally.topics()
+    }
+
+    /// Ends the subscriptions, and waits until everything is recorded.
+    pub fn finish(mut self) -> OutputsEnd {
+        self.end();
+        let mut state = self.inner.state();
+        let open_recorder = state.recorder.take();
+        let (digest, mut topics) = (state.digest.finish(), state.tally.topics());
+        drop(state);
+        let recorded = open_recorder.map(Recorder::finish);
+        for topic in &mut topics {
+            let unrecorded = recorded.as_ref().map(|it| &it.unrecorded);
+            let count = unrecorded.and_then(|it| it.get(&topic.topic));
+            topic.unrecorded = count.copied().unwrap_or(0);
+        }
+        OutputsEnd {
+            digest,
+            topics,
+            recorded,
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(subscriptions) = self.subscriptions.take() {
+            subscriptions.end();
+        }
+        if let Some(look_up) = self.look_up.take() {
+            // A panic there has been reported.
+            let _ = look_up.join();
+        }
+    }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl fmt::Debug for Outputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outputs")
+            .field("subscribed", &self.subscribed())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn receive(&self, message: Received) {
+        let hash = PayloadHash::of(&message.payload);
+        let stamp = match self.known.get(message.topic.number) {
+            None => Stamp::NotYetKnown,
+            Some(definition) => {
+                let read = definition.stamp.and_then(|it| it.read(&message.payload));
+                read.map_or(Stamp::Absent, Stamp::Read)
+            }
+        };
+        let mut state = self.state();
+        let arrival = Arrival {
+            // Under the lock: positions rise as messages are digested and recorded.
+            position: (self.position)(),
+            topic: message.topic,
+            publisher: message.publisher,
+            sequence: message.sequence,
+            source_time: message.source_time,
+            payload: message.payload,
+        };
+        let Arrival {
+            topic,
+            position,
+            publisher,
+            sequence,
+            ..
+        } = &arrival;
+        state.tally.add(&arrival);
+        state
+            .digest
+            .add(*position, topic, publisher, *sequence, hash);
+        if let Some(recorder) = &state.recorder {
+            recorder.put(arrival.clone());
+        }
+        drop(state);
+        (self.on_arrival)(&arrival, stamp);
+    }
+}
+
+/// Looks up the definitions of topics as they appear.
+struct LookUp {
+    known: Known,
+    subscriptions: Arc<Subscriptions>,
+    descriptions: TypeDescriptions,
+    definitions: Definitions,
+}
+
+impl LookUp {
+    fn work(self) {
+        let mut done = 0;
+        while let Some(topics) = self.subscriptions.wait_for_topics(done) {
+            for topic in &topics[done..] {
+                let offers = self.subscriptions.offers(topic);
+                let ask = || self.ask_nodes(topic);
+                let found = self.definitions.find(topic, ask, offers);
+                self.known.add(topic.number, found);
+                self.subscriptions.look_again();
+            }
+            done = topics.len();
+        }
+    }
+
+    fn ask_nodes(&self, topic: &PublishedTopic) -> Result<Schema, String> {
+        let hash = topic.type_hash.as_ref().ok_or("it has no type hash")?;
+        let mut problem = "it is gone".to_owned();
+        for node in self.subscriptions.nodes(topic) {
+            if self.subscriptions.is_over() {
+                break;
+            }
+            let asked = self
+                .descriptions
+                .ask(&node, &topic.type_name, hash, DESCRIBE_LIMIT);
+            match asked {
+                Ok(schema) => return Ok(schema),
+                Err(error) => problem = format!("{}: {error}", Foreign::text(&node)),
+            }
+        }
+        Err(problem)
+    }
+}

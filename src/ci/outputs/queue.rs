@@ -1,0 +1,184 @@
+//! [`Queue`]: messages on their way to the file, bounded by their bytes. Whoever puts one waits for room only up to a limit.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::arrival::Arrival;
+
+/// What a message takes besides its payload.
+const OVERHEAD: usize = 128;
+
+/// Messages for one taker.
+#[derive(Debug)]
+pub(super) struct Queue {
+    most_bytes: usize,
+    longest_wait: Duration,
+    state: Mutex<State>,
+    room: Condvar,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Arrival>,
+    /// The bytes of what waits, and of what was taken and is not done with.
+    bytes: usize,
+    /// Nobody has made room within the limit: the next one does not wait before there is some.
+    is_stuck: bool,
+    is_closed: bool,
+}
+
+/// What a taker gets.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) messages: VecDeque<Arrival>,
+    /// Whether nothing will follow.
+    pub(super) is_last: bool,
+    /// Whether there is no room for more.
+    pub(super) is_full: bool,
+}
+
+/// How many bytes a message counts.
+pub(super) fn size_of(arrival: &Arrival) -> usize {
+    arrival.payload.len().saturating_add(OVERHEAD)
+}
+
+impl Queue {
+    /// A message of any size finds room in an empty queue.
+    pub(super) fn new(most_bytes: usize, longest_wait: Duration) -> Self {
+        Self {
+            most_bytes,
+            longest_wait,
+            state: Mutex::default(),
+            room: Condvar::new(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Adds a message; returns whether there was room, or some came within the limit.
+    pub(super) fn put(&self, arrival: Arrival) -> bool {
+        let size = size_of(&arrival);
+        let mut state = self.state();
+        if !self.has_room(&state, size) && !state.is_stuck && !state.is_closed {
+            let is_full = |state: &mut State| !self.has_room(state, size) && !state.is_closed;
+            let waited = self
+                .room
+                .wait_timeout_while(state, self.longest_wait, is_full);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        let is_added = self.has_room(&state, size) && !state.is_closed;
+        state.is_stuck = !is_added;
+        if is_added {
+            state.bytes = state.bytes.saturating_add(size);
+            state.waiting.push_back(arrival);
+            // A taker looks at what waits before it waits itself.
+            if state.waiting.len() == 1 {
+                self.changed.notify_one();
+            }
+        }
+        is_added
+    }
+
+    /// Takes all that waits; waits for something for `longest` at most. Its bytes count until they are [released](Self::release).
+    pub(super) fn take(&self, longest: Duration) -> Taken {
+        let is_idle = |state: &mut State| state.waiting.is_empty() && !state.is_closed;
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), longest, is_idle);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        Taken {
+            messages: std::mem::take(&mut state.waiting),
+            is_last: state.is_closed,
+            is_full: state.bytes >= self.most_bytes || state.is_stuck,
+        }
+    }
+
+    /// So many bytes of what was taken are done with.
+    pub(super) fn release(&self, bytes: usize) {
+        let mut state = self.state();
+        state.bytes = state.bytes.saturating_sub(bytes);
+        drop(state);
+        self.room.notify_all();
+    }
+
+    /// Nothing is added any more.
+    pub(super) fn close(&self) {
+        self.state().is_closed = true;
+        self.changed.notify_all();
+        self.room.notify_all();
+    }
+
+    fn has_room(&self, state: &State, size: usize) -> bool {
+        state.bytes == 0 || state.bytes.saturating_add(size) <= self.most_bytes
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::ros::{PublishedTopic, Publisher, Qos};
+    use crate::time::Time;
+
+    fn arrival(size: usize) -> Arrival {
+        let topic = PublishedTopic {
+            number: 0,
+            name: "/a".to_owned(),
+            type_name: String::new(),
+            type_hash: None,
+            qos: Qos::default(),
+        };
+        Arrival {
+            topic: Arc::new(topic),
+            position: Time::ZERO,
+            publisher: Publisher::unknown(),
+            sequence: None,
+            source_time: None,
+            payload: vec![0; size].into(),
+        }
+    }
+
+    #[test]
+    fn a_full_queue_refuses_and_takes_again_once_there_is_room() {
+        let queue = Queue::new(3 * (OVERHEAD + 100), Duration::ZERO);
+        let put = || queue.put(arrival(100));
+        assert_eq!(
+            [put(), put(), put(), put(), put()],
+            [true, true, true, false, false]
+        );
+        let taken = queue.take(Duration::ZERO);
+        assert!(taken.messages.len() == 3 && taken.is_full && !taken.is_last);
+        assert!(!put(), "what was taken still counts");
+        queue.release(OVERHEAD + 100);
+        assert!(put());
+        queue.release(2 * (OVERHEAD + 100));
+        assert!(!queue.put(arrival(1000)));
+        assert_eq!(queue.take(Duration::ZERO).messages.len(), 1);
+        queue.release(OVERHEAD + 100);
+        assert!(queue.put(arrival(1000)), "it is empty");
+        queue.close();
+        assert!(!put() && queue.take(Duration::MAX).is_last);
+    }
+
+    #[test]
+    fn whoever_puts_waits_for_room() {
+        let queue = Queue::new(OVERHEAD + 100, Duration::from_secs(600));
+        std::thread::scope(|scope| {
+            let putter = scope.spawn(|| (0..100).all(|_| queue.put(arrival(100))));
+            let mut taken = 0;
+            while taken < 100 {
+                for message in queue.take(Duration::from_secs(600)).messages {
+                    taken += 1;
+                    queue.release(size_of(&message));
+                }
+            }
+            assert!(putter.join().unwrap());
+        });
+    }
+}

@@ -1,0 +1,149 @@
+//! [`HeaderStamp`]: the stamp with which the messages of a type begin, read without decoding the rest.
+
+use crate::bag::Schema;
+use crate::ros::message_definition::{
+    Array, BaseType, Definitions, Dialect, Field, Primitive, read_message,
+};
+use crate::time::{Duration, Ros, Time};
+
+const HEADER: &str = "std_msgs/msg/Header";
+const TIME: &str = "builtin_interfaces/msg/Time";
+/// The name of the field, in the header and in messages without one.
+const STAMP: &str = "stamp";
+
+/// Says of a message type that its messages begin with a stamp: with a `std_msgs/Header`, or with a `builtin_interfaces/Time`
+/// named `stamp`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct HeaderStamp(());
+
+impl HeaderStamp {
+    /// `None` if the messages of this type do not begin with a stamp, or if its definition cannot be read. Only definitions of
+    /// ROS 2 (`ros2msg`) are read.
+    pub fn of(schema: &Schema) -> Option<Self> {
+        if schema.encoding != "ros2msg" {
+            return None;
+        }
+        let definitions = read_message(Dialect::Ros2, &schema.name, &schema.data).ok()?;
+        begins_with_stamp(&definitions).then_some(Self(()))
+    }
+
+    /// The stamp of a message in CDR, of either byte order; `None` if the payload is too short, is not plain CDR, or if its
+    /// nanoseconds are a second or more.
+    pub fn read(self, payload: &[u8]) -> Option<Time<Ros>> {
+        let (header, body) = payload.split_first_chunk::<4>()?;
+        let (sec, rest) = body.split_first_chunk::<4>()?;
+        let (nanosec, _) = rest.split_first_chunk::<4>()?;
+        let (sec, nanosec) = match header {
+            [0, 1, ..] => (i32::from_le_bytes(*sec), u32::from_le_bytes(*nanosec)),
+            [0, 0, ..] => (i32::from_be_bytes(*sec), u32::from_be_bytes(*nanosec)),
+            _ => return None,
+        };
+        let stamp = Time::from_secs(sec.into());
+        (nanosec < 1_000_000_000)
+            .then(|| stamp.saturating_add(Duration::from_nanos(nanosec.into())))
+    }
+}
+
+fn begins_with_stamp(definitions: &Definitions) -> bool {
+    let first = |name: &str| {
+        definitions
+            .types
+            .get(name)
+            .and_then(|fields| fields.first())
+    };
+    let Some(field) = first(&definitions.root) else {
+        return false;
+    };
+    match message_of(field) {
+        Some(HEADER) => first(HEADER).is_some_and(|field| is_stamp(field, definitions)),
+        _ => is_stamp(field, definitions),
+    }
+}
+
+/// Whether a field is a time named `stamp`, of the usual layout if it is defined. Some recorders leave out its definition.
+fn is_stamp(field: &Field, definitions: &Definitions) -> bool {
+    let is_one = |field: &Field, primitive| {
+        field.array == Array::One && field.base == BaseType::Primitive(primitive)
+    };
+    let is_usual = |fields: &Vec<Field>| matches!(&fields[..], [sec, nanosec] if is_one(sec, Primitive::I32) && is_one(nanosec, Primitive::U32));
+    field.name == STAMP
+        && message_of(field) == Some(TIME)
+        && definitions.types.get(TIME).is_none_or(is_usual)
+}
+
+/// The message that a field contains, if it contains one and no array.
+fn message_of(field: &Field) -> Option<&str> {
+    match (&field.base, field.array) {
+        (BaseType::Message(name), Array::One) => Some(name),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: &str =
+        "================================================================================";
+
+    fn schema(encoding: &str, fields: &str) -> Schema {
+        let header = "builtin_interfaces/Time stamp\nstring frame_id";
+        let time = "int32 sec\nuint32 nanosec";
+        let text = format!(
+            "{fields}\n{RULE}\nMSG: std_msgs/Header\n{header}\n{RULE}\nMSG: builtin_interfaces/Time\n{time}\n"
+        );
+        Schema {
+            name: "a/msg/B".to_owned(),
+            encoding: encoding.to_owned(),
+            data: text.into(),
+        }
+    }
+
+    #[test]
+    fn the_definition_says_whether_messages_begin_with_a_stamp() {
+        for (fields, begins) in [
+            ("std_msgs/Header header\nfloat64 x", true),
+            ("# of the sensor\nstd_msgs/msg/Header h", true),
+            ("builtin_interfaces/Time stamp", true),
+            ("builtin_interfaces/Time time", false),
+            ("float64 x\nstd_msgs/Header header", false),
+            ("std_msgs/Header[] headers", false),
+            ("std_msgs/Header[2] headers", false),
+            ("uint32 stamp", false),
+            ("", false),
+        ] {
+            let found = HeaderStamp::of(&schema("ros2msg", fields));
+            assert_eq!(found.is_some(), begins, "{fields}");
+        }
+        let header = "std_msgs/Header header";
+        assert_eq!(HeaderStamp::of(&schema("ros2idl", header)), None);
+        let other_time = "std_msgs/Header header\n================================================================================\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\n================================================================================\nMSG: builtin_interfaces/Time\nint64 sec\nuint32 nanosec\n";
+        let other = Schema {
+            data: other_time.into(),
+            ..schema("ros2msg", "")
+        };
+        assert_eq!(HeaderStamp::of(&other), None);
+    }
+
+    #[test]
+    fn a_stamp_is_read_in_either_byte_order_and_never_past_the_end() {
+        let stamp = HeaderStamp::of(&schema("ros2msg", "std_msgs/Header header")).unwrap();
+        let little = [0, 1, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 99];
+        let big = [0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 5];
+        let expected = Some(Time::from_nanos(2_000_000_005));
+        assert_eq!(stamp.read(&little), expected);
+        assert_eq!(stamp.read(&big), expected);
+        let before_1970 = [0, 1, 0, 0, 0xff, 0xff, 0xff, 0xff, 5, 0, 0, 0];
+        assert_eq!(
+            stamp.read(&before_1970),
+            Some(Time::from_nanos(-999_999_995))
+        );
+        for length in 0..12 {
+            assert_eq!(stamp.read(&little[..length]), None);
+        }
+        let a_second_of_nanos = [0, 1, 0, 0, 2, 0, 0, 0, 0, 0xca, 0x9a, 0x3b];
+        assert_eq!(stamp.read(&a_second_of_nanos), None);
+        let xcdr2 = [0, 7, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0];
+        assert_eq!(stamp.read(&xcdr2), None);
+    }
+}
