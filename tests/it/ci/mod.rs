@@ -1,5 +1,7 @@
 //! Runs at the speed of the programs under test: when these have settled.
 
+#[cfg(target_os = "linux")]
+mod child;
 mod model;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod over_zenoh;
