@@ -29,6 +29,14 @@ impl<'a> Foreign<'a> {
         }
     }
 
+    /// Bytes that should be text, with the same limit.
+    pub const fn bytes(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            limit: MAX_CHARACTERS,
+        }
+    }
+
     /// The path of a file.
     pub fn path(path: &'a Path) -> Self {
         Self {

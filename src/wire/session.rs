@@ -52,6 +52,12 @@ impl Session {
         self.connection.describe()
     }
 
+    /// The endpoint at which programs of this host reach the router of this process, with its port:
+    /// `tcp/127.0.0.1:40123`. `None` if this process is not the router.
+    pub fn router_endpoint(&self) -> Option<String> {
+        self.connection.router.endpoint()
+    }
+
     /// The zenoh id of this session, as written in liveliness tokens.
     pub fn zid(&self) -> String {
         self.node.token.zid.clone()

@@ -176,6 +176,8 @@ pub struct ChildRecord {
     pub ended: String,
     /// The last lines that it wrote, if it failed.
     pub tail: Vec<String>,
+    /// Processes that it left behind and that were ended: `name (number)`.
+    pub orphans: Vec<String>,
 }
 
 /// Where two series of messages differ first.

@@ -39,6 +39,28 @@ impl Environment {
         self.overrides.iter().any(|(key, _)| places(key))
     }
 
+    /// What is left of it for a session that connects to nothing but its own router. Overrides that would lead elsewhere
+    /// are left out, with a message.
+    pub(crate) fn isolated(mut self) -> Self {
+        let leads = |key: &str| {
+            let first = key.split('/').next().unwrap_or_default();
+            matches!(first, "mode" | "connect" | "listen" | "scouting" | "id")
+        };
+        let left_out: Vec<String> = self
+            .overrides
+            .extract_if(.., |(key, _)| leads(key))
+            .map(|(key, _)| key)
+            .collect();
+        if !left_out.is_empty() {
+            let keys = left_out.join(", ");
+            self.warnings.push(format!(
+                "ZENOH_CONFIG_OVERRIDE: {keys} would lead an isolated session elsewhere and is ignored"
+            ));
+        }
+        self.config_file = None;
+        self
+    }
+
     /// Applies the overrides. Those that cannot be used are skipped, as ROS 2 nodes do, and returned as
     /// messages.
     pub(crate) fn override_in(&self, config: &mut zenoh::Config) -> Vec<String> {

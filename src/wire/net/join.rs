@@ -23,6 +23,8 @@ const REMOTE_PATIENCE: Duration = Duration::from_secs(2);
 /// log file, about 44 are open besides those of the recording, which take a quarter of the limit. The rest is
 /// for five nodes, each linked to all three sessions.
 const FILES_NEEDED: u64 = 80;
+/// The system chooses the port.
+const FREE_PORT: &str = "tcp/127.0.0.1:0";
 
 /// A zenoh session and what is known about it.
 pub(crate) struct Joined {
@@ -64,6 +66,9 @@ pub(crate) fn join(
     environment: &Environment,
     events: &Events,
 ) -> Result<Joined, WireError> {
+    if options.is_isolated {
+        return join_alone(options, environment, events);
+    }
     for warning in &environment.warnings {
         events.warn(warning.clone());
     }
@@ -123,6 +128,23 @@ pub(crate) fn join(
         target: Target::Endpoints(role.endpoints().join(", ")),
         is_answered: role.unanswered().is_none(),
     })
+}
+
+/// Opens a session beside a router of its own on a free loopback port, which connects to nothing else.
+fn join_alone(
+    options: &WireOptions,
+    environment: &Environment,
+    events: &Events,
+) -> Result<Joined, WireError> {
+    let environment = environment.clone().isolated();
+    let alone = WireOptions {
+        connect: Vec::new(),
+        listen: vec![FREE_PORT.to_owned()],
+        config_file: None,
+        is_isolated: false,
+        ..options.clone()
+    };
+    join(&alone, &environment, events)
 }
 
 /// A configuration from elsewhere, before the overrides, and its origin: a file; or the configuration of

@@ -34,21 +34,30 @@ impl Router {
     ) -> Result<Self, WireError> {
         let config = zenoh_config::router(config, stall_timeout)?;
         let listen = listen_endpoints(&config);
-        let description = by.map_or_else(
-            || format!("router on {}", listen.join(", ")),
-            |by| format!("configured by {by}"),
-        );
         match zenoh::open(config).wait() {
-            Ok(zenoh) => Ok(Self {
-                zenoh,
-                listen,
-                description,
-            }),
+            Ok(zenoh) => {
+                let mut router = Self {
+                    zenoh,
+                    listen,
+                    description: String::new(),
+                };
+                router.description = describe(by, &router.bound());
+                Ok(router)
+            }
             Err(source) => Err(WireError::Open {
-                what: description,
+                what: describe(by, &listen),
                 source,
             }),
         }
+    }
+
+    /// The endpoints at which it listens, each with the port that the system chose.
+    fn bound(&self) -> Vec<String> {
+        if self.listen.iter().all(|one| port(one) != Some(0)) {
+            return self.listen.clone();
+        }
+        let locators = self.zenoh.info().locators().wait();
+        locators.iter().map(ToString::to_string).collect()
     }
 
     /// The endpoint at which a session of this process connects to this router.
@@ -71,6 +80,14 @@ impl Router {
     fn close(self, patience: Duration) -> zenoh::Result<()> {
         self.zenoh.close().timeout(patience).wait()
     }
+}
+
+/// As text for the user. `by`: the origin of its configuration.
+fn describe(by: Option<&str>, listen: &[String]) -> String {
+    by.map_or_else(
+        || format!("router on {}", listen.join(", ")),
+        |by| format!("configured by {by}"),
+    )
 }
 
 /// The endpoints at which a configuration in router mode listens.
@@ -100,6 +117,12 @@ impl RouterSlot {
     pub(crate) fn zenoh(&self) -> Option<zenoh::Session> {
         let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         slot.as_ref().map(|router| router.zenoh.clone())
+    }
+
+    /// The endpoint at which it is reached on this host.
+    pub(crate) fn endpoint(&self) -> Option<String> {
+        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.as_ref().and_then(Router::endpoint)
     }
 
     /// As text for the user.

@@ -1,20 +1,4 @@
 //! Runs at the speed of the programs under test: when these have settled.
 
-mod drive;
-mod model;
-#[cfg(all(target_os = "linux", feature = "wire"))]
-mod over_zenoh;
 #[cfg(target_os = "linux")]
-mod programs;
-#[cfg(target_os = "linux")]
-mod set;
-#[cfg(target_os = "linux")]
-mod settle;
-
-#[cfg(not(target_os = "linux"))]
-#[test]
-fn elsewhere_threads_cannot_be_looked_at() {
-    use bagplay::ci::settle::{LookError, Processes, Settler};
-    let refused = Settler::new(Processes::Tree(Vec::new()), &[]);
-    assert!(matches!(refused, Err(LookError::Unsupported)));
-}
+mod child;

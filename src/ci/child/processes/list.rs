@@ -1,0 +1,149 @@
+//! The processes of this machine, as `/proc` lists them. Elsewhere than on Linux there is no list.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+#[cfg(target_os = "linux")]
+use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
+
+use crate::untrusted::Foreign;
+
+/// The most bytes that are read of one file of `/proc`: as much as the environment of a process may have.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// A process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::ci::child) struct Process {
+    pub(in crate::ci::child) id: i32,
+    pub(in crate::ci::child) parent: i32,
+    pub(in crate::ci::child) group: i32,
+    /// When it was started, in ticks since the machine was: with `id`, unlike any other process.
+    pub(in crate::ci::child) started: u64,
+    /// It has ended, and its parent has not asked for its result.
+    pub(in crate::ci::child) has_ended: bool,
+    /// Its name, at most 15 bytes, escaped.
+    pub(in crate::ci::child) name: String,
+}
+
+impl Process {
+    /// Sends it a signal, and not to another process that has its number by now.
+    #[cfg(target_os = "linux")]
+    pub(in crate::ci::child) fn signal(&self, signal: Signal) {
+        if let Some(id) = Pid::from_raw(self.id)
+            && let Ok(handle) = pidfd_open(id, PidfdFlags::empty())
+            && process(self.id).is_some_and(|now| now.started == self.started)
+        {
+            // It may have ended.
+            let _ = pidfd_send_signal(handle, signal);
+        }
+    }
+
+    /// Without a list there are no processes but the one that leads the group.
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(in crate::ci::child) fn signal(&self, _: Signal) {}
+}
+
+/// All processes that this one can see.
+pub(in crate::ci::child) fn processes() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.filter_map(process).collect()
+}
+
+/// A process; `None` if there is none with this number.
+pub(in crate::ci::child) fn process(id: i32) -> Option<Process> {
+    parse(&read(id, "stat")?)
+}
+
+/// The value of a variable in the environment with which a process began; `None` if it has none, or is another user's.
+pub(in crate::ci::child) fn variable(id: i32, name: &str) -> Option<Vec<u8>> {
+    let environment = read(id, "environ")?;
+    let mut pairs = environment.split(|byte| *byte == 0);
+    pairs
+        .find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+        .map(<[u8]>::to_vec)
+}
+
+fn read(id: i32, file: &str) -> Option<Vec<u8>> {
+    let path: PathBuf = Path::new("/proc").join(id.to_string()).join(file);
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// A line of `stat`. The second field is a name in brackets, which may hold spaces and brackets itself.
+fn parse(stat: &[u8]) -> Option<Process> {
+    let open = stat.iter().position(|byte| *byte == b'(')?;
+    let close = stat.iter().rposition(|byte| *byte == b')')?;
+    let id = std::str::from_utf8(stat.get(..open)?).ok()?;
+    let fields = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
+    let mut fields = fields.split_ascii_whitespace();
+    Some(Process {
+        id: id.trim().parse().ok()?,
+        has_ended: matches!(fields.next()?, "Z" | "X" | "x"),
+        parent: fields.next()?.parse().ok()?,
+        group: fields.next()?.parse().ok()?,
+        // The 22nd of all fields.
+        started: fields.nth(16)?.parse().ok()?,
+        name: Foreign::bytes(stat.get(open + 1..close)?).to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_real_system_is_read() {
+        let line = b"30558 (a) R) (b) S 30550 30549 14659 0 -1 4194304 2850 0 3 0 1 2 3 4 20 0 1 0 987654 11 22 33";
+        let process = parse(line).unwrap();
+        let Process {
+            id,
+            parent,
+            group,
+            started,
+            has_ended,
+            name,
+        } = process;
+        assert_eq!(
+            (id, parent, group, started),
+            (30_558, 30_550, 30_549, 987_654)
+        );
+        assert_eq!((has_ended, name.as_str()), (false, "a) R) (b"));
+        assert_eq!(
+            parse(b"1 (x\x1b) Z 0 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 0 0 5")
+                .unwrap()
+                .name,
+            "x\\u{1b}"
+        );
+        assert_eq!(parse(b") ("), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_is_in_the_list_with_its_environment() {
+        let me = rustix::process::getpid().as_raw_pid();
+        let listed = processes();
+        assert!(
+            listed
+                .iter()
+                .any(|process| process.id == me && !process.has_ended)
+        );
+        let path = std::env::var_os("PATH").unwrap();
+        assert_eq!(variable(me, "PATH").unwrap(), path.as_encoded_bytes());
+        assert_eq!(variable(me, "PAT"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in proptest::collection::vec(any::<u8>(), 0..80)) {
+            prop_assert!(parse(&text).is_none_or(|process| process.id.to_string().len() <= text.len()));
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! [`Watched`]: what all threads know of a program that runs, and how its processes are found and signalled.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, waitid};
+
+use super::exit::{ChildExit, How};
+use super::limits::{Reached, reached};
+use super::processes::list::{Process, process, processes, variable};
+use super::processes::members::{Mark, Members};
+use super::program::{Claims, Program};
+use super::wall::now;
+
+/// The variable that marks the processes of a program: the marks of this program, and of those around it.
+pub(super) const MARK: &str = "BAGPLAY_CHILD";
+const SEPARATOR: char = ':';
+
+/// A program that runs, or has ended and is still a child of this process.
+#[derive(Debug)]
+pub(super) struct Watched {
+    program: Program,
+    name: String,
+    leader: Pid,
+    /// As in [`Process::started`].
+    leader_started: u64,
+    mark: String,
+    began: Instant,
+    members: Mutex<Members>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    exit: Option<ChildExit>,
+    reached: Option<Reached>,
+}
+
+/// A mark that no other program of this process has.
+pub(super) fn new_mark() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{number}", getpid().as_raw_pid())
+}
+
+/// The value of [`MARK`] for a program: below the programs that this process is part of.
+pub(super) fn marks(mark: &str) -> String {
+    match std::env::var(MARK) {
+        Ok(outer) if !outer.is_empty() => format!("{outer}{SEPARATOR}{mark}"),
+        _ => mark.to_owned(),
+    }
+}
+
+impl Watched {
+    /// `leader` is a child of this process that was started at `began` with this mark.
+    pub(super) fn new(program: Program, leader: Pid, mark: String, began: Instant) -> Self {
+        let started = process(leader.as_raw_pid()).map_or(0, |process| process.started);
+        let members = Members::new(getpid().as_raw_pid(), leader.as_raw_pid());
+        Self {
+            name: program.name(),
+            program,
+            leader,
+            leader_started: started,
+            mark,
+            began,
+            members: Mutex::new(members),
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) const fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The process that was started, and its group.
+    pub(super) const fn leader(&self) -> i32 {
+        self.leader.as_raw_pid()
+    }
+
+    pub(super) fn exit(&self) -> Option<ChildExit> {
+        self.state().exit.clone()
+    }
+
+    /// Waits until the process that was started has ended. Its number stays taken, so that no other process and no other
+    /// group gets it. `None` if it is no child of this process.
+    pub(super) fn wait(&self) -> Option<ChildExit> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let status = loop {
+            match waitid(WaitId::Pid(self.leader), options) {
+                Ok(status) => break status?,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        };
+        let after = now().saturating_duration_since(self.began);
+        let mut state = self.state();
+        let exit = ChildExit {
+            name: self.name.clone(),
+            how: How::of(&status)?,
+            after,
+            reached: state.reached.clone(),
+        };
+        state.exit = Some(exit.clone());
+        Some(exit)
+    }
+
+    /// The processes of the program that run. Those that have ended and have no other parent left are released.
+    pub(super) fn living(&self) -> Vec<Process> {
+        let leader = self.leader();
+        if !cfg!(target_os = "linux") {
+            return self.leader_alone().into_iter().collect();
+        }
+        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = members.find(&processes(), |process| self.mark_of(process));
+        drop(members);
+        let me = getpid().as_raw_pid();
+        let is_ours = |process: &Process| process.parent == me && process.id != leader;
+        for process in found
+            .iter()
+            .filter(|process| process.has_ended && is_ours(process))
+        {
+            if let Some(id) = Pid::from_raw(process.id) {
+                let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+                let _ = waitid(WaitId::Pid(id), options);
+            }
+        }
+        found.retain(|process| !process.has_ended);
+        found
+    }
+
+    /// Where there is no list of processes.
+    fn leader_alone(&self) -> Option<Process> {
+        self.exit().is_none().then(|| Process {
+            id: self.leader(),
+            parent: getpid().as_raw_pid(),
+            group: self.leader(),
+            started: 0,
+            has_ended: false,
+            name: self.name.clone(),
+        })
+    }
+
+    fn mark_of(&self, process: &Process) -> Mark {
+        let value = variable(process.id, MARK);
+        let text = value.as_deref().map(String::from_utf8_lossy);
+        let has_mark = |text: &str| text.split(SEPARATOR).any(|mark| mark == self.mark);
+        let is_marked = text.as_deref().is_some_and(has_mark);
+        // Of this process itself, if it is part of a program.
+        let outer = std::env::var(MARK).ok();
+        let is_claimed = self.program.claims == Claims::AllChildren
+            && (text.is_none() || text.as_deref() == outer.as_deref())
+            && process.started >= self.leader_started;
+        if is_marked || is_claimed {
+            Mark::Ours
+        } else {
+            Mark::NotOurs
+        }
+    }
+
+    /// Ends the program at once if it has reached a limit, also its daemons. Returns whether it has.
+    pub(super) fn enforce_limits(&self) -> bool {
+        if self.state().reached.is_none() {
+            let program = &self.program;
+            let Some(reached) = reached(program.limits, &program.stdout, &program.stderr) else {
+                return false;
+            };
+            tracing::warn!("{} is ended, because {reached}", self.name);
+            self.state().reached = Some(reached);
+        }
+        self.kill(&self.living());
+        true
+    }
+
+    /// The limit that it has reached.
+    pub(super) fn reached(&self) -> Option<Reached> {
+        self.state().reached.clone()
+    }
+
+    /// Sends KILL to the group and to these.
+    pub(super) fn kill(&self, living: &[Process]) {
+        self.signal_group(Signal::KILL);
+        for process in living
+            .iter()
+            .filter(|process| process.group != self.leader())
+        {
+            process.signal(Signal::KILL);
+        }
+    }
+
+    /// The group is this program's as long as the process that was started has not been released.
+    pub(super) fn signal_group(&self, signal: Signal) {
+        // All of them may have ended.
+        let _ = kill_process_group(self.leader, signal);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
