@@ -14,7 +14,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: report_page RECORDS PAGE".into());
     };
     let records = Path::new(records);
-    let runs = if records.extension().is_some_and(|extension| extension == "ndjson") {
+    let runs = if records
+        .extension()
+        .is_some_and(|extension| extension == "ndjson")
+    {
         read_runs(records)?
     } else {
         vec![read_run(records)?]

@@ -8,10 +8,11 @@ use clap::CommandFactory;
 
 use app::failure::{self, Failure};
 use app::log::{self, FlushOnExit, LogTarget};
+use app::run::{ci, play};
+use app::signals;
 #[cfg(feature = "tui")]
 use app::verbs::attach;
 use app::verbs::{clock, ctl, print};
-use app::{play, signals};
 use bagplay::cli::{Cli, Exit, OutputArgs, Verb};
 
 fn main() -> ExitCode {
@@ -57,6 +58,7 @@ fn start_log_and_run(cli: &Cli) -> Result<Exit, Failure> {
 
 fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
     match &cli.command {
+        None if cli.play.ci.is_any() => ci::run(&cli.play, &cli.output, log_target),
         None => play::run(&cli.play, &cli.output, log_target),
         #[cfg(feature = "tui")]
         Some(Verb::Attach(args)) => attach::run(args, &cli.output, log_target),

@@ -5,15 +5,17 @@ pub(crate) mod progress_line;
 
 use bagplay::cli::Exit;
 use bagplay::player::Running;
-use crossbeam_channel::{select, tick};
+use crossbeam_channel::{never, select, tick};
 
 use super::supervise::followed::Followed;
+use super::supervise::under_test::UnderTest;
 use super::supervise::{Ended, Run, Supervisor};
 use progress_line::{Progress, Subject};
 
 /// Watches until the player is done; returns how the run ended.
 pub(crate) fn watch<O>(
     run: &Run<'_>,
+    under_test: &mut UnderTest,
     running: &Running<O>,
     subject: Subject,
     is_progress_wanted: bool,
@@ -37,6 +39,20 @@ pub(crate) fn watch<O>(
                 let happened: Vec<_> = event.into_iter().chain(events.try_iter()).collect();
                 supervisor.take(&happened);
             }
+            recv(under_test.ended) -> exit => match exit {
+                Ok(exit) => {
+                    supervisor.child_ended(&exit);
+                    under_test.reason.get_or_insert(exit.to_string());
+                }
+                Err(_) => under_test.ended = never(),
+            },
+            recv(under_test.troubles) -> trouble => match trouble {
+                Ok(trouble) => {
+                    supervisor.is_troubled(&trouble);
+                    under_test.reason.get_or_insert(trouble.to_string());
+                }
+                Err(_) => under_test.troubles = never(),
+            },
             recv(draws) -> _ => {
                 progress.draw(run.followed.as_ref().map(Followed::view));
                 supervisor.look();

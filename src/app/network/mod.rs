@@ -57,8 +57,11 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Joins the network that the arguments name; none at all for `--wire null`.
-    pub(crate) fn join(args: &WireArgs) -> Result<Self, Failure> {
+    /// Joins the network that the arguments name; none at all for `--wire null`. `adapt` may change the options of the wire.
+    pub(crate) fn join(
+        args: &WireArgs,
+        adapt: impl FnOnce(WireOptions) -> WireOptions,
+    ) -> Result<Self, Failure> {
         let (sender, events) = bounded(EVENTS);
         if args.wire == Wire::Null {
             return Ok(Self {
@@ -71,7 +74,7 @@ impl Network {
                 node: None,
             });
         }
-        let options = options(args);
+        let options = adapt(options(args));
         let forward = move |event| {
             // The channel is full only if the main thread is stuck; losing an event is better than waiting inside
             // zenoh. The state of the path must not be missed, so it is read as a state on every event.

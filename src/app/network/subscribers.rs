@@ -4,6 +4,8 @@ use bagplay::wire::{Graph, Monitor};
 
 use super::Network;
 
+const CLOCK_TYPE: &str = "rosgraph_msgs/msg/Clock";
+
 /// The numbers of subscribers of the topics of a recording, and of `/clock`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubscriberCounts {
@@ -31,12 +33,38 @@ impl SubscriberCounts {
             }
         }
         let clock = self.graph.as_ref();
-        let clock = clock.map(|graph| graph.subscribers("/clock", "rosgraph_msgs/msg/Clock"));
+        let clock = clock.map(|graph| graph.subscribers("/clock", CLOCK_TYPE));
         (counts, clock)
     }
 }
 
 impl Network {
+    /// Whether another node subscribes to `/clock`.
+    pub(crate) fn has_clock_subscriber(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|it| it.graph().subscribers("/clock", CLOCK_TYPE) > 0)
+    }
+
+    /// The other nodes, and how much they have declared: it changes when one joins, leaves or declares anything.
+    pub(crate) fn joined(&self) -> (Vec<String>, usize) {
+        let session = self.session.as_ref();
+        session.map_or_else(Default::default, |session| {
+            let graph = session.graph();
+            (graph.nodes(), graph.tokens().len())
+        })
+    }
+
+    /// A node of another session that publishes a topic.
+    pub(crate) fn publisher(&self, topic: &str) -> Option<String> {
+        self.session.as_ref()?.graph().publisher(topic)
+    }
+
+    /// The nodes that receive what this session publishes on a topic, sorted.
+    pub(crate) fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
+        let session = self.session.as_ref();
+        session.map_or_else(Vec::new, |it| it.graph().subscriber_nodes(topic))
+    }
+
     /// The numbers for a recording with this many topics.
     pub(crate) fn subscriber_counts(&self, topics: usize) -> SubscriberCounts {
         let has_clock = self.monitor.as_ref().is_some_and(Monitor::has_clock);

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use bagplay::cli::{Exit, OnDisconnect, Plan, WireArgs};
 use bagplay::player::Gate;
+use bagplay::wire::WireOptions;
 use crossbeam_channel::Receiver;
 
 use super::Rules;
@@ -10,18 +11,15 @@ use crate::app::failure::{Failure, OrExit};
 use crate::app::network::Network;
 use crate::app::signals;
 
-/// Joins the network and begins to receive signals. Without a path to the network the plan holds playback, or this fails,
+/// Joins the network, with options of the wire that `adapt` may change. Without a path to the network the plan holds playback, or this fails,
 /// as the rules say; it fails if they do not allow another publisher of `/clock` and there is one.
 pub(crate) fn join(
     wire: &WireArgs,
     rules: Rules,
     plan: &mut Plan,
-) -> Result<(Network, Receiver<Exit>), Failure> {
-    let network = Network::join(wire)?;
-    // Until here a signal simply ends the process: there is nothing to clean up yet.
-    let signals = signals::listen()
-        .context("signals cannot be received")
-        .or_exit(Exit::Failed)?;
+    adapt: impl FnOnce(WireOptions) -> WireOptions,
+) -> Result<Network, Failure> {
+    let network = Network::join(wire, adapt)?;
     if let Some(description) = network.describe() {
         tracing::info!("{description}");
     }
@@ -29,7 +27,15 @@ pub(crate) fn join(
     if rules.strict_clock && plan.options.clock.is_served() {
         network.require_sole_clock()?;
     }
-    Ok((network, signals))
+    Ok(network)
+}
+
+/// Begins to receive signals. To be called after [`join`]: until then a signal simply ends the process, because there is
+/// nothing to clean up.
+pub(crate) fn receive_signals() -> Result<Receiver<Exit>, Failure> {
+    signals::listen()
+        .context("signals cannot be received")
+        .or_exit(Exit::Failed)
 }
 
 /// Without a path every message would be lost: playback waits for one, or does not begin.

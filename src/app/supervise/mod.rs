@@ -8,7 +8,10 @@ pub(crate) mod other_publishers;
 pub(crate) mod resubscribers;
 pub(crate) mod shallow_queues;
 pub(crate) mod shutdown;
+pub(crate) mod under_test;
 
+use bagplay::ci::child::ChildExit;
+use bagplay::ci::drive::Trouble;
 use bagplay::cli::{Ending, Exit, Hints, OnDisconnect, Plan, PlayArgs};
 use bagplay::player::{Command, Gate, Pace, State, Transport};
 use bagplay::time::{Duration, Steady, Time};
@@ -22,6 +25,7 @@ use followed::Followed;
 use other_publishers::OtherPublishers;
 use resubscribers::{Resubscribers, Return};
 use shallow_queues::{ShallowQueues, Stream};
+use under_test::exit_of;
 
 /// An end that takes longer than this is explained: a subscriber takes no data, and zenoh cannot be interrupted.
 pub(super) const SLOW: Duration = Duration::from_secs(1);
@@ -77,12 +81,14 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    const NORMAL: Self = Self {
+    /// Everything was played.
+    pub(crate) const NORMAL: Self = Self {
         how: Ending::End,
         exit: Exit::Done,
     };
 
-    const fn failed(exit: Exit) -> Self {
+    /// It failed.
+    pub(crate) const fn failed(exit: Exit) -> Self {
         Self {
             how: Ending::Failed,
             exit,
@@ -290,6 +296,18 @@ impl<'a> Supervisor<'a> {
     pub(crate) fn interrupt(&mut self, exit: Exit) {
         let how = Ending::Interrupted;
         self.end(Ended { how, exit });
+    }
+
+    /// The program under test has ended before the end of the run.
+    pub(crate) fn child_ended(&mut self, exit: &ChildExit) {
+        tracing::error!("{exit}, before the end of the run");
+        self.end(Ended::failed(Exit::Child));
+    }
+
+    /// The run cannot go on.
+    pub(crate) fn is_troubled(&mut self, trouble: &Trouble) {
+        tracing::error!("{trouble}");
+        self.end(Ended::failed(exit_of(trouble)));
     }
 
     /// The user quits the transport bar.

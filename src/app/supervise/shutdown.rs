@@ -19,11 +19,11 @@ use crate::app::network::{Network, PlayOutput};
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// Waits for the player. If the loop that watched it has failed, the player is stopped: it must not go on alone.
-pub(crate) fn join(
+pub(crate) fn join<O>(
     run: &Run<'_>,
-    running: Running<PlayOutput>,
+    running: Running<O>,
     watched: Result<Ended, Failure>,
-) -> Result<(Report, PlayOutput, Ended), Failure> {
+) -> Result<(Report, O, Ended), Failure> {
     if watched.is_err() {
         // A player that has already stopped is fine.
         let _ = run.transport.send(Command::Stop);

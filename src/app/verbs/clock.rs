@@ -1,5 +1,7 @@
 //! `play clock`: a clock server without a recording, which is a player without messages.
 
+use std::convert::identity;
+
 use anyhow::Context;
 use bagplay::cli::{
     ClockServerArgs, ClockSourceArg, ClockSummary, Ending, Exit, Hints, OnDisconnect, OutputArgs,
@@ -16,7 +18,8 @@ use crate::app::headless::enter_key;
 use crate::app::headless::progress_line::Subject;
 use crate::app::log::LogTarget;
 use crate::app::network::of_clock_server;
-use crate::app::supervise::join::join;
+use crate::app::supervise::join::{join, receive_signals};
+use crate::app::supervise::under_test::UnderTest;
 use crate::app::supervise::{Rules, Run, shutdown};
 
 /// Serves the clock until it is stopped, and prints the summary.
@@ -49,7 +52,8 @@ pub(crate) fn run(
     let start = machine_time
         .as_ref()
         .map_or(plan.options.entry(), MachineTime::first);
-    let (mut network, signals) = join(&args.wire, rules, &mut plan)?;
+    let mut network = join(&args.wire, rules, &mut plan, identity)?;
+    let signals = receive_signals()?;
     let out = network.advertise_clock(args.wire.wire, args.hz)?;
     let state = network.serve_state(args.clock_state, &plan, &transport)?;
     let running = player
@@ -75,7 +79,7 @@ pub(crate) fn run(
         enter_key::listen(run.transport.clone());
     }
     let subject = Subject::Clock(args.source.name(), start);
-    let watched = headless::watch(&run, &running, subject, true);
+    let watched = headless::watch(&run, &mut UnderTest::default(), &running, subject, true);
     let (report, out, ending) = shutdown::join(&run, running, Ok(watched))?;
     if let Some(services) = &services {
         services.tell_end();

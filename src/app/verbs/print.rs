@@ -5,10 +5,11 @@ use bagplay::cli::{Exit, Format, Info, InfoArgs, OutputArgs};
 use bagplay::marks::Marks;
 use jiff::tz::TimeZone;
 
+use crate::app::dirs;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
 use crate::app::log::stdout;
-use crate::app::{dirs, open_bag};
+use crate::app::run::open_bag;
 
 /// `play info BAG…`: one page for all of them, as they would be played together.
 pub(crate) fn info(

@@ -6,9 +6,8 @@ use std::time::Duration as StdDuration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::place::Place;
-use super::timeline::Timeline;
 use crate::ci::gates::{Answered, Ledger, Missed, Question, Tally};
-use crate::ci::report::{Happened, Moment};
+use crate::ci::report::{Happened, Moment, Timeline};
 use crate::ci::settle::Unsettled;
 use crate::ci::spans::SpanHistogram;
 use crate::player::{Gate, GateHandle};
@@ -117,6 +116,8 @@ pub(super) enum Task {
     Over,
 }
 
+/// How many moments of a run are kept.
+const MOST_MOMENTS: usize = 8192;
 /// How many questions that were given up are kept.
 const MISSED_KEPT: usize = 100;
 
@@ -178,6 +179,13 @@ impl Desk {
         self.update(&state);
     }
 
+    /// The run is not in lockstep after all. To be called before anything is sent.
+    pub fn without_lockstep(&self) {
+        let mut state = self.state();
+        state.lockstep = false;
+        self.update(&state);
+    }
+
     /// What has become of everything so far.
     pub fn progress(&self) -> Progress {
         let state = self.state();
@@ -185,7 +193,7 @@ impl Desk {
             tallies: state.ledger.tallies().collect(),
             settling: state.settling.clone(),
             missed: state.missed.clone(),
-            timeline: state.timeline.moments(),
+            timeline: state.timeline.clone().moments(MOST_MOMENTS),
         }
     }
 

@@ -3,23 +3,17 @@
 use super::desk::Desk;
 use crate::bag::{Message, TopicId};
 use crate::ci::gates::{GateRule, Trigger};
+use crate::decode::HeaderStamp;
 use crate::output::{Delivery, Occasion, Output};
 use crate::time::{Duration, Ros, Segment, Time};
 
 /// A topic that is sent.
+#[derive(Clone, Debug)]
 pub struct DrivenTopic {
     /// Its name on the network, by which gates name it.
     pub name: String,
-    /// Reads the `header.stamp` of a message; `None`: its type has none.
-    pub stamp: Option<Box<dyn Fn(&[u8]) -> Option<Time<Ros>> + Send>>,
-}
-
-impl std::fmt::Debug for DrivenTopic {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DrivenTopic")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
+    /// Whether its messages begin with a stamp.
+    pub stamp: Option<HeaderStamp>,
 }
 
 /// Passes everything on to another output, and holds the player after it as its [`Desk`] says.
@@ -115,8 +109,7 @@ impl<O: Output> Output for Driven<O> {
         let asks = occasion == Occasion::Due;
         self.desk.sends(message.key.time, |asking| {
             if asks {
-                let stamp = topic.stamp.as_ref();
-                let stamp = stamp.and_then(|read| read(&message.payload));
+                let stamp = topic.stamp.and_then(|it| it.read(&message.payload));
                 asking.message(&topic.name, message.key.time, stamp);
             }
         });

@@ -17,7 +17,6 @@ mod desk;
 mod driven;
 mod governor;
 mod place;
-mod timeline;
 
 pub use desk::{Desk, Drained, Drive, OnMiss, Progress, Trouble};
 pub use driven::{Driven, DrivenTopic};

@@ -8,6 +8,7 @@ mod arrival;
 mod definitions;
 mod digest;
 mod file;
+mod file_digest;
 #[cfg(feature = "wire")]
 mod live;
 mod queue;
@@ -19,6 +20,7 @@ pub use arrival::Arrival;
 pub use definitions::{Definition, Definitions, Known};
 pub use digest::{Digest, PayloadHash, RunDigest};
 pub use file::RecordError;
+pub use file_digest::file_digest;
 #[cfg(feature = "wire")]
 pub use live::{OutputError, OutputOptions, Outputs, OutputsEnd, Stamp};
 pub use recorder::{DEFINITION_LIMIT, Recorded, Recorder, RecorderOptions};

@@ -142,10 +142,16 @@ struct Source {
 impl Source {
     fn open(path: &Path) -> Result<Self, RecordsError> {
         let file = open_file(path).map_err(|source| io_error(path, source))?;
-        let length = file.metadata().map_err(|source| io_error(path, source))?.len();
+        let length = file
+            .metadata()
+            .map_err(|source| io_error(path, source))?
+            .len();
         if length > LARGEST {
             let why = format!("longer than the {LARGEST} bytes that are read");
-            return Err(io_error(path, io::Error::new(io::ErrorKind::FileTooLarge, why)));
+            return Err(io_error(
+                path,
+                io::Error::new(io::ErrorKind::FileTooLarge, why),
+            ));
         }
         let reader = BufReader::new(file);
         Ok(Self { reader })

@@ -17,7 +17,8 @@ use super::units::{iso_timestamp, shown};
 /// The document, in UTF-8.
 pub fn to_junit(runs: &[RunRecord]) -> io::Result<Vec<u8>> {
     let mut xml = Xml(Writer::new_with_indent(Vec::new(), b' ', 2));
-    xml.0.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    xml.0
+        .write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let all = runs.iter().flat_map(|run| &run.checks);
     let took: f64 = runs.iter().map(|run| run.took_ms).sum();
     let mut attributes = vec![("name", "play".to_owned())];
@@ -135,7 +136,12 @@ fn checks(run: &RunRecord) -> Vec<Check> {
     let mut checks = run.checks.clone();
     let tells = |check: &Check| matches!(check.verdict, Verdict::Failed | Verdict::Error);
     if outcome.exit_code != 0 && !checks.iter().any(tells) {
-        checks.push(Check::new(Kind::Run, "the run", Verdict::Error, outcome.sentence));
+        checks.push(Check::new(
+            Kind::Run,
+            "the run",
+            Verdict::Error,
+            outcome.sentence,
+        ));
     }
     checks
 }
@@ -157,7 +163,9 @@ fn case(xml: &mut Xml, suite: &str, check: &Check, time: f64) -> io::Result<()> 
         ("message", reason.clone()),
         ("type", check.kind.word().to_owned()),
     ];
-    xml.within("testcase", &attributes, |xml| xml.text(element, &why, &reason))
+    xml.within("testcase", &attributes, |xml| {
+        xml.text(element, &why, &reason)
+    })
 }
 
 fn properties(run: &RunRecord) -> Vec<(String, String)> {
@@ -198,6 +206,10 @@ fn output(xml: &mut Xml, run: &RunRecord) -> io::Result<()> {
 /// Without a unit and a sign: the schema has digits and a point.
 fn seconds(ms: f64) -> String {
     let seconds = ms / 1e3;
-    let seconds = if seconds.is_finite() { seconds.max(0.0) } else { 0.0 };
+    let seconds = if seconds.is_finite() {
+        seconds.max(0.0)
+    } else {
+        0.0
+    };
     format!("{seconds:.3}")
 }

@@ -10,12 +10,12 @@ const PER_LANE: usize = 2048;
 /// Collects moments. Each topic and each gate has a lane; in a lane that is full, of two moments one stays.
 ///
 /// Of two answers the one that took longer stays, so the longest are never lost.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Timeline {
     lanes: BTreeMap<(u8, String), Lane>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Lane {
     /// How many moments one that is kept stands for.
     stride: usize,
@@ -142,7 +142,12 @@ mod tests {
         assert!(moments.len() <= 900);
         let of = |what: Happened| moments.iter().filter(move |moment| moment.what == what);
         assert!(of(Happened::Input).count() > 150);
-        assert_eq!(of(Happened::Answer).filter(|m| m.took_ms == Some(500.0)).count(), 4);
+        assert_eq!(
+            of(Happened::Answer)
+                .filter(|m| m.took_ms == Some(500.0))
+                .count(),
+            4
+        );
         assert_eq!(of(Happened::Miss).count(), 1);
         // They are spread over the run.
         let last = of(Happened::Input).map(|moment| moment.log_ns).max();

@@ -154,7 +154,7 @@ impl Graph {
     }
 
     /// The nodes whose subscriptions receive what this session publishes on a topic, sorted.
-    pub(crate) fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
+    pub fn subscriber_nodes(&self, topic: &str) -> Vec<String> {
         let tables = self.tables();
         let names: BTreeSet<String> = tables.reached(topic).map(Token::node_path).collect();
         names.into_iter().collect()

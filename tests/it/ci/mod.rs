@@ -1,4 +1,22 @@
-//! Runs at the speed of the programs under test: when these have settled.
+//! Runs against programs under test: at their speed, when these have settled, and with everything that they publish.
 
 #[cfg(target_os = "linux")]
 mod child;
+mod drive;
+mod model;
+#[cfg(all(target_os = "linux", feature = "wire"))]
+mod over_zenoh;
+#[cfg(target_os = "linux")]
+mod programs;
+#[cfg(target_os = "linux")]
+mod set;
+#[cfg(target_os = "linux")]
+mod settle;
+
+#[cfg(not(target_os = "linux"))]
+#[test]
+fn elsewhere_threads_cannot_be_looked_at() {
+    use bagplay::ci::settle::{LookError, Processes, Settler};
+    let refused = Settler::new(Processes::Tree(Vec::new()), &[]);
+    assert!(matches!(refused, Err(LookError::Unsupported)));
+}

@@ -69,7 +69,9 @@ fn figure(name: &str, value: &str) -> Markup {
 
 /// Lines at round values, and at these with their names.
 pub(super) fn levels(scale: ValueScale, named: &[(&str, f64)], unit: &str) -> Markup {
-    let named = named.iter().filter(|(_, value)| *value > 0.0 && value.is_finite());
+    let named = named
+        .iter()
+        .filter(|(_, value)| *value > 0.0 && value.is_finite());
     html! {
         svg.levels aria-hidden="true" {
             @for value in scale.ticks() {

@@ -26,7 +26,10 @@ impl TimeScale {
 
     pub(super) fn over(times: impl Iterator<Item = i64>) -> Option<Self> {
         let with = |range: Option<Self>, at: i64| match range {
-            None => Some(Self { first: at, last: at }),
+            None => Some(Self {
+                first: at,
+                last: at,
+            }),
             Some(range) => Some(Self {
                 first: range.first.min(at),
                 last: range.last.max(at),
@@ -68,7 +71,9 @@ impl TimeScale {
 
 /// A round distance between lines, at most seven in the span.
 fn step_of_time(span: f64) -> f64 {
-    const MINUTES: [f64; 9] = [30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21_600.0];
+    const MINUTES: [f64; 9] = [
+        30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21_600.0,
+    ];
     let fits = |step: &f64| span / step <= 7.0;
     if span > 120.0
         && let Some(step) = MINUTES.into_iter().find(fits)
@@ -84,7 +89,9 @@ fn round_step(least: f64) -> f64 {
         return 1.0;
     }
     let ten = 10_f64.powf(least.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * ten >= least);
+    let factor = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|factor| factor * ten >= least);
     factor.unwrap_or(10.0) * ten
 }
 
@@ -93,7 +100,11 @@ fn label(at: f64, step: f64) -> String {
     if step >= 30.0 {
         let (hours, minutes, seconds) = (at / 3600.0, at / 60.0 % 60.0, at % 60.0);
         return if hours >= 1.0 {
-            format!("{:.0}:{:02.0}:{seconds:02.0}", hours.floor(), minutes.floor())
+            format!(
+                "{:.0}:{:02.0}:{seconds:02.0}",
+                hours.floor(),
+                minutes.floor()
+            )
         } else {
             format!("{:.0}:{seconds:02.0}", minutes.floor())
         };
@@ -102,9 +113,9 @@ fn label(at: f64, step: f64) -> String {
 }
 
 fn decimals(step: f64) -> usize {
-    (0..12).find(|&places| step >= 0.999 * 10_f64.powi(-places)).map_or(12, |places| {
-        usize::try_from(places).unwrap_or_default()
-    })
+    (0..12)
+        .find(|&places| step >= 0.999 * 10_f64.powi(-places))
+        .map_or(12, |places| usize::try_from(places).unwrap_or_default())
 }
 
 /// The values of a plot, from bottom to top.
@@ -120,7 +131,9 @@ impl ValueScale {
     pub(super) fn around(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
         // In halves, because the difference of two finite numbers need not be one.
-        let half = (high / 2.0 - low / 2.0).max(low.abs() * 1e-9).max(f64::MIN_POSITIVE);
+        let half = (high / 2.0 - low / 2.0)
+            .max(low.abs() * 1e-9)
+            .max(f64::MIN_POSITIVE);
         let room = half * 0.2;
         Self {
             low: (low - room).max(f64::MIN),
@@ -216,7 +229,10 @@ mod tests {
     #[test]
     fn times_lie_within_the_plot_however_far_apart() {
         let scale = TimeScale::over([i64::MIN, i64::MAX].into_iter()).unwrap();
-        assert_eq!((scale.x(i64::MIN), scale.x(0), scale.x(i64::MAX)), (0, WIDTH / 2, WIDTH));
+        assert_eq!(
+            (scale.x(i64::MIN), scale.x(0), scale.x(i64::MAX)),
+            (0, WIDTH / 2, WIDTH)
+        );
         let point = TimeScale::over([5].into_iter()).unwrap();
         assert_eq!((point.x(5), point.x(9)), (0, 0));
         assert!(point.grid().0.contains("0 s"));
@@ -260,7 +276,10 @@ mod tests {
                 }
                 let ticks = scale.ticks();
                 assert!(ticks.len() <= 12, "{values:?}: {ticks:?}");
-                assert!(ticks.iter().all(|tick| tick.is_finite()), "{values:?}: {ticks:?}");
+                assert!(
+                    ticks.iter().all(|tick| tick.is_finite()),
+                    "{values:?}: {ticks:?}"
+                );
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `play BAG…`: a run from opening to summary.
 
+use std::convert::identity;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,21 +12,22 @@ use bagplay::player::{Player, Running, Source, WhenDone};
 use bagplay::ros::QosOverrides;
 use bagplay::untrusted::{Foreign, read_start};
 
-#[cfg(feature = "tui")]
-use super::bar;
-use super::failure::{Failure, OrExit};
-use super::headless;
-use super::log::LogTarget;
-use super::network::mark_book::MarkBook;
-use super::network::of_player;
 use super::open_bag;
-use super::supervise::{Ended, Rules, Run};
+#[cfg(feature = "tui")]
+use crate::app::bar;
+use crate::app::failure::{Failure, OrExit};
+use crate::app::headless;
 use crate::app::headless::enter_key;
 use crate::app::headless::progress_line::Subject;
+use crate::app::log::LogTarget;
+use crate::app::network::mark_book::MarkBook;
+use crate::app::network::of_player;
 use crate::app::supervise::followed::Followed;
-use crate::app::supervise::join::join;
+use crate::app::supervise::join::{join, receive_signals};
 use crate::app::supervise::shallow_queues;
 use crate::app::supervise::shutdown;
+use crate::app::supervise::under_test::UnderTest;
+use crate::app::supervise::{Ended, Rules, Run};
 
 /// Opens the recordings, connects, plays and prints the summary.
 pub(crate) fn run(
@@ -33,32 +35,14 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
-    if args.bags.is_empty() {
-        let error = anyhow::anyhow!("no recording is given; hint: play BAG.mcap, or play --help");
-        return Err(Failure::new(Exit::Usage, error));
-    }
     let interface = Interface::choose(args, output)?;
-    let profiles = args.topics.qos_profile_overrides_path.as_deref();
-    let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
-    let bag = open_bag::open(&args.bags, args.time.message_order.into(), log_target)?;
-    open_bag::warn(&bag);
-    let recording = bag
-        .range()
-        .ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args)))
-        .or_exit(Exit::Recording)?;
-    if bag.topics().is_empty() {
-        let error = anyhow::anyhow!("no topic is defined in {}", names(args));
-        return Err(Failure::new(Exit::Recording, error));
-    }
-    let mut plan = plan(args, &profiles, recording, bag.topics()).or_exit(Exit::Usage)?;
+    let (bag, mut plan) = prepare(args, log_target)?;
     plan.options.digest = output.format == Format::Json;
     plan.options.when_done = interface.when_done(args);
-    for warning in &plan.warnings {
-        tracing::warn!("{warning}");
-    }
 
     let rules = Rules::of(args);
-    let (mut network, signals) = join(&args.wire, rules, &mut plan)?;
+    let mut network = join(&args.wire, rules, &mut plan, identity)?;
+    let signals = receive_signals()?;
     let hints = Hints::new(args, &plan, bag.topics());
     let out = network.advertise(args, &bag, &mut plan, &hints)?;
     if plan.chosen.is_empty() && !plan.options.clock.is_served() {
@@ -115,6 +99,31 @@ pub(crate) fn run(
     let summary = Summary::new(&bag, &plan, &report, ending.how, &losses).with_followed(followed);
     shutdown::report(output.format, &summary)?;
     exit_code(args, &bag, &summary, ending)
+}
+
+/// Opens the recordings, and finds out what is to be played of them.
+pub(super) fn prepare(args: &PlayArgs, log_target: &LogTarget) -> Result<(Bag, Plan), Failure> {
+    if args.bags.is_empty() {
+        let error = anyhow::anyhow!("no recording is given; hint: play BAG.mcap, or play --help");
+        return Err(Failure::new(Exit::Usage, error));
+    }
+    let profiles = args.topics.qos_profile_overrides_path.as_deref();
+    let profiles = profiles.map_or_else(|| Ok(QosOverrides::default()), profiles_in)?;
+    let bag = open_bag::open(&args.bags, args.time.message_order.into(), log_target)?;
+    open_bag::warn(&bag);
+    let recording = bag
+        .range()
+        .ok_or_else(|| anyhow::anyhow!("no messages to play in {}", names(args)))
+        .or_exit(Exit::Recording)?;
+    if bag.topics().is_empty() {
+        let error = anyhow::anyhow!("no topic is defined in {}", names(args));
+        return Err(Failure::new(Exit::Recording, error));
+    }
+    let plan = plan(args, &profiles, recording, bag.topics()).or_exit(Exit::Usage)?;
+    for warning in &plan.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok((bag, plan))
 }
 
 /// The exit code of a run: that of its end, unless the run did not do everything that was requested.
@@ -214,7 +223,13 @@ impl Interface {
                 }
                 let is_progress_wanted = args.ros.progress_bar_update_rate != Some(0);
                 let subject = Subject::Recording(reach);
-                Ok(headless::watch(run, running, subject, is_progress_wanted))
+                Ok(headless::watch(
+                    run,
+                    &mut UnderTest::default(),
+                    running,
+                    subject,
+                    is_progress_wanted,
+                ))
             }
             #[cfg(feature = "tui")]
             Self::Bar(setup) => bar::watch(run, running, bag, reach, marks, *setup),
@@ -233,7 +248,7 @@ fn profiles_in(path: &Path) -> Result<QosOverrides, Failure> {
 }
 
 /// The source of the player: the read-ahead over the chosen topics, and how far it has come.
-fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> (Source, Reach) {
+pub(super) fn source(bag: &Bag, plan: &Plan, read_ahead: u64, player: &Player) -> (Source, Reach) {
     let topics = Selection::of(plan.chosen.iter().map(|chosen| chosen.id), bag);
     let cues = Cues::new(bag.clone(), topics, read_ahead, player.waker());
     let reach = cues.reach();

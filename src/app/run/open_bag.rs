@@ -9,8 +9,8 @@ use bagplay::bag::{Bag, MessageOrder, Opening, Progress};
 use bagplay::cli::{Exit, Findings};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::failure::{Failure, OrExit};
-use super::log::LogTarget;
+use crate::app::failure::{Failure, OrExit};
+use crate::app::log::LogTarget;
 
 /// Progress is not shown before this time.
 const PATIENCE: Duration = Duration::from_millis(300);

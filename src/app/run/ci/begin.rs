@@ -1,0 +1,145 @@
+//! The beginning of a run against a program under test: the program is started, and what it publishes is received.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bagplay::bag::Bag;
+use bagplay::ci::child::{Child, Program};
+use bagplay::ci::drive::{Desk, DrivenTopic, Waiting};
+use bagplay::ci::isolation::{Isolation, RunFolder};
+use bagplay::ci::outputs::{AmentIndex, Definitions, OutputOptions, Outputs, RecorderOptions};
+use bagplay::ci::settle::{LookError, Processes, Settler};
+use bagplay::cli::{Exit, Plan, PlayArgs, SourceStamp};
+use bagplay::decode::HeaderStamp;
+use bagplay::player::{Command, Transport};
+use bagplay::wire::{Session, SourceStamps, Which, WireOptions};
+
+use crate::app::failure::{Failure, OrExit};
+use crate::app::network::Network;
+
+/// The threads of this process that send and receive: zenoh's.
+const OWN_THREADS: [&str; 2] = ["tx-", "rx-"];
+
+/// The options of the session.
+pub(super) fn wire_options(
+    args: &PlayArgs,
+    isolation: Option<Isolation>,
+    options: WireOptions,
+) -> WireOptions {
+    let options = WireOptions {
+        source_stamps: match args.ci.source_stamp {
+            SourceStamp::Wall => SourceStamps::Wall,
+            SourceStamp::Log => SourceStamps::Log,
+        },
+        ..options
+    };
+    match isolation {
+        Some(isolation) => isolation.wire_options(options),
+        None => options,
+    }
+}
+
+/// Subscribes to what the system under test publishes, and records it in `recording`.
+pub(super) fn receive(
+    args: &PlayArgs,
+    bag: &Bag,
+    session: &Session,
+    desk: &Desk,
+    recording: PathBuf,
+) -> Result<Outputs, Failure> {
+    let topics = if args.ci.record_topics.is_empty() {
+        Which::OfOthers
+    } else {
+        let outputs = args.ci.outputs().into_iter();
+        Which::Named(outputs.map(|(name, _)| name).collect())
+    };
+    let options = OutputOptions {
+        topics,
+        record: Some(RecorderOptions::new(recording)),
+        definitions: Definitions::new(bag.topics(), AmentIndex::of_environment()),
+    };
+    let (place, answers) = (Arc::clone(desk.place()), desk.clone());
+    let outputs = Outputs::start(
+        session,
+        options,
+        move || place.get(),
+        move |arrival, stamp| answers.answered(&arrival.topic.name, stamp.time()),
+    );
+    outputs.or_exit(Exit::Failed)
+}
+
+/// Starts the program under test, if one is given.
+pub(super) fn start_child(
+    args: &PlayArgs,
+    session: &Session,
+    isolation: Option<Isolation>,
+    folder: &RunFolder,
+) -> Result<Option<(Program, Child)>, Failure> {
+    if args.ci.command.is_empty() {
+        return Ok(None);
+    }
+    let mut program = Program::new(args.ci.command.clone(), folder);
+    if let Some(isolation) = isolation {
+        let no_router = || anyhow::anyhow!("--isolated: this process is no router");
+        let endpoint = session.router_endpoint().ok_or_else(no_router);
+        let endpoint = endpoint.or_exit(Exit::Failed)?;
+        let environment = isolation.environment(&endpoint, folder);
+        program.environment.extend(environment);
+    }
+    let child = Child::start(&program).or_exit(Exit::Usage)?;
+    tracing::info!("started {}, process {}", child.name(), child.id());
+    Ok(Some((program, child)))
+}
+
+/// Tells when the processes under test have settled, if the run is to be in lockstep. The error is the reason why nothing
+/// can tell it here.
+pub(super) fn settler(args: &PlayArgs, child: Option<&Child>) -> Result<Option<Waiting>, String> {
+    if !args.ci.lockstep {
+        return Ok(None);
+    }
+    let roots = child.map(Child::id).into_iter();
+    let roots: Vec<u32> = roots.chain(args.ci.pid.clone()).collect();
+    let processes = match &args.ci.cgroup {
+        Some(folder) => Processes::Cgroup(folder.clone()),
+        None if roots.is_empty() => {
+            return Err("there is no program; name one after `--`, or with --pid".to_owned());
+        }
+        None => Processes::Tree(roots),
+    };
+    let settler = Settler::new(processes, &OWN_THREADS);
+    let settler = settler.map_err(|error: LookError| error.to_string())?;
+    Ok(Some(Waiting {
+        settler,
+        limit: args.ci.settle_limit,
+    }))
+}
+
+/// Recorded topics that the system under test publishes, too, are muted: its nodes would receive both. Returns what to say
+/// about it.
+pub(super) fn close_loops(network: &Network, plan: &Plan, transport: &Transport) -> Vec<String> {
+    let mut notes = Vec::new();
+    for chosen in &plan.chosen {
+        let Some(node) = network.publisher(&chosen.name) else {
+            continue;
+        };
+        // The player has not started: it takes its commands when it does.
+        let _ = transport.send(Command::Mute(chosen.id));
+        let name = &chosen.name;
+        notes.push(format!("{name} is not played, because {node} publishes it"));
+    }
+    notes
+}
+
+/// The topics that are sent, by the index of the recorded topic.
+pub(super) fn driven_topics(bag: &Bag, plan: &Plan) -> Vec<Option<DrivenTopic>> {
+    let mut topics = vec![None; bag.topics().len()];
+    for chosen in &plan.chosen {
+        let index = chosen.id.index();
+        let schema = bag.topics()[index].schema.as_ref();
+        topics[index] = Some(DrivenTopic {
+            name: chosen.name.clone(),
+            stamp: schema.and_then(|schema| HeaderStamp::of(schema)),
+        });
+    }
+    topics
+}

@@ -1,0 +1,185 @@
+//! Waits until the system under test is there: the subscribers and publishers that a run needs, before anything is sent.
+
+use std::collections::BTreeSet;
+use std::time::{Duration as StdDuration, Instant};
+
+use bagplay::bag::TopicId;
+use bagplay::ci::child::ChildExit;
+use bagplay::ci::gates::Trigger;
+use bagplay::ci::outputs::Outputs;
+use bagplay::cli::{Ending, Exit, Plan, PlayArgs};
+use crossbeam_channel::{Receiver, select};
+
+use crate::app::failure::Failure;
+use crate::app::network::Network;
+use crate::app::supervise::Ended;
+
+/// How often it is looked for who is there.
+const LOOK: StdDuration = StdDuration::from_millis(20);
+/// Without names: how long nobody may join any more before the system under test counts as complete.
+const QUIET: StdDuration = StdDuration::from_millis(500);
+
+/// Who has to be there.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    /// Topics that have to have a subscriber.
+    inputs: Vec<(TopicId, String)>,
+    /// Topics that have to have a publisher.
+    outputs: Vec<String>,
+    /// Nobody is named, and a program was started here: somebody has to subscribe, and then nobody may join for a while.
+    anybody: bool,
+}
+
+/// Why a run does not begin.
+#[derive(Debug)]
+pub(super) enum NotReady {
+    /// A signal asked for the end.
+    Interrupted(Exit),
+    /// The program under test has ended.
+    Ended(ChildExit),
+    /// Not all are there in time.
+    Missing(String),
+}
+
+impl Awaited {
+    /// Those who are named by flags: the subscribers of questions and the publishers of answers, and others by name.
+    pub(super) fn of(args: &PlayArgs, plan: &Plan) -> Self {
+        let questions: BTreeSet<&str> = args
+            .ci
+            .gate
+            .iter()
+            .filter_map(|rule| match &rule.trigger {
+                Trigger::Topic(topic) => Some(topic.as_str()),
+                Trigger::Tick(_) => None,
+            })
+            .collect();
+        let is_awaited = |id| plan.awaited.iter().any(|one| one.id == id);
+        let inputs = plan.chosen.iter();
+        let inputs = inputs.filter(|one| questions.contains(&*one.name) || is_awaited(one.id));
+        let outputs: BTreeSet<String> = args
+            .ci
+            .outputs()
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        let inputs: Vec<_> = inputs.map(|one| (one.id, one.name.clone())).collect();
+        let is_named = !inputs.is_empty() || !outputs.is_empty();
+        Self {
+            inputs,
+            outputs: outputs.into_iter().collect(),
+            anybody: !is_named && !args.ci.command.is_empty(),
+        }
+    }
+
+    /// Waits until they are there, for `limit` at most.
+    pub(super) fn wait(
+        &self,
+        network: &Network,
+        outputs: &Outputs,
+        limit: StdDuration,
+        (signals, ended): (&Receiver<Exit>, &Receiver<ChildExit>),
+    ) -> Result<(), NotReady> {
+        let deadline = Deadline::after(limit);
+        let mut joined = Joined::default();
+        loop {
+            let missing = self.missing(network, outputs);
+            if missing.is_none() && (!self.anybody || joined.is_quiet(network)) {
+                return Ok(());
+            }
+            if deadline.has_passed() {
+                let missing = missing.unwrap_or_else(|| "other nodes keep joining".to_owned());
+                return Err(NotReady::Missing(missing));
+            }
+            select! {
+                recv(signals) -> exit => {
+                    return Err(NotReady::Interrupted(exit.unwrap_or(Exit::Interrupted)));
+                }
+                recv(ended) -> exit => if let Ok(exit) = exit {
+                    return Err(NotReady::Ended(exit));
+                },
+                default(LOOK) => {}
+            }
+        }
+    }
+
+    /// Who is missing, in words.
+    fn missing(&self, network: &Network, outputs: &Outputs) -> Option<String> {
+        let inputs = self.inputs.iter();
+        let inputs = inputs.filter(|(id, _)| !network.has_subscriber(*id));
+        let inputs: Vec<&str> = inputs.map(|(_, name)| name.as_str()).collect();
+        let published = outputs.wait_for(&self.outputs, StdDuration::ZERO);
+        let mut words = Vec::new();
+        if !inputs.is_empty() {
+            words.push(format!("no subscriber of {}", inputs.join(", ")));
+        }
+        if !published.is_empty() {
+            words.push(format!("no publisher of {}", published.join(", ")));
+        }
+        if self.anybody && network.subscribed_topics().is_empty() && !network.has_clock_subscriber()
+        {
+            words.push("no subscriber of any topic that is played".to_owned());
+        }
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+}
+
+/// Who has joined, and since when nobody else has.
+#[derive(Default)]
+struct Joined {
+    nodes: (Vec<String>, usize),
+    since: Option<Deadline>,
+}
+
+impl Joined {
+    /// Whether nobody has joined for a while. To be asked again and again.
+    fn is_quiet(&mut self, network: &Network) -> bool {
+        let nodes = network.joined();
+        if nodes != self.nodes || self.since.is_none() {
+            self.nodes = nodes;
+            self.since = Some(Deadline::after(QUIET));
+        }
+        self.since.as_ref().is_some_and(Deadline::has_passed)
+    }
+}
+
+struct Deadline(Instant, StdDuration);
+
+impl Deadline {
+    #[expect(clippy::disallowed_methods, reason = "the rim of the program")]
+    fn after(span: StdDuration) -> Self {
+        Self(Instant::now(), span)
+    }
+
+    fn has_passed(&self) -> bool {
+        self.0.elapsed() >= self.1
+    }
+}
+
+impl NotReady {
+    /// How the run ended, and why.
+    pub(super) fn ended(&self, limit: StdDuration) -> (Ended, String) {
+        let limit = limit.as_secs_f64();
+        match self {
+            Self::Interrupted(exit) => {
+                let (how, exit) = (Ending::Interrupted, *exit);
+                (Ended { how, exit }, "interrupted".to_owned())
+            }
+            Self::Ended(exit) => {
+                let why = format!("{exit}, before the run began");
+                (Ended::failed(Exit::Child), why)
+            }
+            Self::Missing(who) => {
+                let why = format!("not ready within {limit} s: {who}; hint: --wait-timeout");
+                (Ended::failed(Exit::Timeout), why)
+            }
+        }
+    }
+}
+
+/// The usage error of flags that need a network of ROS 2 nodes.
+pub(super) fn needs_ros() -> Failure {
+    let error = anyhow::anyhow!(
+        "--lockstep, --gate, --record and the other flags of CI replay need --wire rmw_zenoh"
+    );
+    Failure::new(Exit::Usage, error)
+}
