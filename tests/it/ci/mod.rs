@@ -1,10 +1,14 @@
 //! Runs at the speed of the programs under test: when these have settled.
 
 mod model;
+#[cfg(feature = "wire")]
+mod outputs;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod over_zenoh;
 #[cfg(target_os = "linux")]
 mod programs;
+#[cfg(target_os = "linux")]
+mod recorder;
 #[cfg(target_os = "linux")]
 mod set;
 #[cfg(target_os = "linux")]

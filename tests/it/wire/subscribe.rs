@@ -32,11 +32,10 @@ fn receive(session: &Session, which: Which) -> (Subscriptions, Receiver<Received
 }
 
 fn wait_for(subscriptions: &Subscriptions, topics: &[&str]) {
-    let is_there = |topic: &&str, all: &std::collections::HashSet<Subscribed>| {
-        all.iter().any(|it| it.topic == *topic)
-    };
-    let all_there = subscriptions.wait(PATIENCE, |subscribed| {
-        topics.iter().all(|topic| is_there(topic, subscribed))
+    let all_there = subscriptions.wait(PATIENCE, |subscriptions| {
+        let all = subscriptions.publishers();
+        let is_there = |topic: &&str| all.iter().any(|it| it.topic == *topic);
+        topics.iter().all(is_there)
     });
     assert!(all_there, "only {:?}", subscriptions.publishers());
 }
