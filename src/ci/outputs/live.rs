@@ -168,16 +168,17 @@ impl Outputs {
         let Some(subscriptions) = &self.subscriptions else {
             return topics.to_vec();
         };
-        subscriptions.wait(longest, |subscribed| {
-            let is_there = |topic: &String| subscribed.iter().any(|it| it.topic == *topic);
-            topics.iter().all(is_there) && self.undefined().is_empty()
+        let mut missing = Vec::new();
+        subscriptions.wait(longest, |subscriptions| {
+            let subscribed = subscriptions.publishers();
+            let undefined = self.undefined();
+            let is_there = |topic: &String| {
+                subscribed.iter().any(|it| it.topic == *topic) && !undefined.contains(topic)
+            };
+            missing = topics.iter().filter(|it| !is_there(it)).cloned().collect();
+            missing.is_empty()
         });
-        let subscribed = subscriptions.publishers();
-        let undefined = self.undefined();
-        let is_missing = |topic: &&String| {
-            !subscribed.iter().any(|it| it.topic == **topic) || undefined.contains(topic)
-        };
-        topics.iter().filter(is_missing).cloned().collect()
+        missing
     }
 
     /// The topics whose definition is still looked up. Until then their stamps are not read.

@@ -26,6 +26,8 @@ struct State {
     bytes: usize,
     /// Nobody has made room within the limit: the next one does not wait before there is some.
     is_stuck: bool,
+    /// How many wait for room.
+    waiting_for_room: usize,
     is_closed: bool,
 }
 
@@ -35,7 +37,7 @@ pub(super) struct Taken {
     pub(super) messages: VecDeque<Arrival>,
     /// Whether nothing will follow.
     pub(super) is_last: bool,
-    /// Whether there is no room for more.
+    /// Whether somebody has found no room.
     pub(super) is_full: bool,
 }
 
@@ -61,11 +63,13 @@ impl Queue {
         let size = size_of(&arrival);
         let mut state = self.state();
         if !self.has_room(&state, size) && !state.is_stuck && !state.is_closed {
+            state.waiting_for_room += 1;
             let is_full = |state: &mut State| !self.has_room(state, size) && !state.is_closed;
             let waited = self
                 .room
                 .wait_timeout_while(state, self.longest_wait, is_full);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state.waiting_for_room -= 1;
         }
         let is_added = self.has_room(&state, size) && !state.is_closed;
         state.is_stuck = !is_added;
@@ -90,7 +94,7 @@ impl Queue {
         Taken {
             messages: std::mem::take(&mut state.waiting),
             is_last: state.is_closed,
-            is_full: state.bytes >= self.most_bytes || state.is_stuck,
+            is_full: state.waiting_for_room > 0 || state.is_stuck,
         }
     }
 
@@ -153,7 +157,8 @@ mod tests {
             [true, true, true, false, false]
         );
         let taken = queue.take(Duration::ZERO);
-        assert!(taken.messages.len() == 3 && taken.is_full && !taken.is_last);
+        assert_eq!(taken.messages.len(), 3);
+        assert!(taken.is_full && !taken.is_last);
         assert!(!put(), "what was taken still counts");
         queue.release(OVERHEAD + 100);
         assert!(put());

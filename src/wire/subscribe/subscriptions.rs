@@ -20,6 +20,7 @@ use crate::wire::dialect::names::{check_name, normal_name};
 use crate::wire::dialect::plan::CLOCK;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
+use crate::wire::net::now::steady;
 use crate::wire::rmw_zenoh::attachment::read_attachment;
 use crate::wire::rmw_zenoh::gid::Gid;
 use crate::wire::rmw_zenoh::graph::Graph;
@@ -75,6 +76,8 @@ struct State {
     /// Whether the graph has changed since the thread looked last.
     is_stale: bool,
     is_over: bool,
+    /// Counts all changes.
+    changes: u64,
     topics: Vec<Arc<PublishedTopic>>,
     subscribed: HashSet<Subscribed>,
 }
@@ -147,21 +150,24 @@ impl Subscriptions {
         all
     }
 
-    /// Waits until the publishers are as `is_enough` wants them, for `longest` at most; returns whether they are.
-    pub fn wait(
-        &self,
-        longest: Duration,
-        is_enough: impl Fn(&HashSet<Subscribed>) -> bool,
-    ) -> bool {
-        let state = self.shared.state();
-        let waited = self
-            .shared
-            .changed
-            .wait_timeout_while(state, longest, |state| {
-                !state.is_over && !is_enough(&state.subscribed)
-            });
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        is_enough(&state.subscribed)
+    /// Waits until `is_so`, for `longest` at most; returns whether it is. It is asked at once and after each change of the
+    /// subscriptions, without a lock.
+    pub fn wait(&self, longest: Duration, mut is_so: impl FnMut(&Self) -> bool) -> bool {
+        let deadline = steady().checked_add(longest);
+        loop {
+            let changes = self.shared.state().changes;
+            if is_so(self) {
+                return true;
+            }
+            let left = deadline.map_or(Duration::MAX, |it| it.saturating_duration_since(steady()));
+            let state = self.shared.state();
+            if left.is_zero() || state.is_over {
+                return false;
+            }
+            let is_same = |state: &mut State| state.changes == changes;
+            let waited = self.shared.changed.wait_timeout_while(state, left, is_same);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        }
     }
 
     /// Waits until there are more topics than `known`; returns all of them by their numbers, and `None` at the end.
@@ -173,7 +179,7 @@ impl Subscriptions {
         (!state.is_over).then(|| state.topics.clone())
     }
 
-    /// Those who [`wait`](Self::wait) ask again whether the publishers are as they want them.
+    /// Those who [`wait`](Self::wait) ask again.
     pub fn look_again(&self) {
         self.shared.change(|_| ());
     }
@@ -247,7 +253,10 @@ impl Shared {
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state());
+        let mut state = self.state();
+        change(&mut state);
+        state.changes += 1;
+        drop(state);
         self.changed.notify_all();
     }
 

@@ -4,10 +4,14 @@
 mod child;
 mod drive;
 mod model;
+#[cfg(feature = "wire")]
+mod outputs;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod over_zenoh;
 #[cfg(target_os = "linux")]
 mod programs;
+#[cfg(target_os = "linux")]
+mod recorder;
 #[cfg(target_os = "linux")]
 mod set;
 #[cfg(target_os = "linux")]

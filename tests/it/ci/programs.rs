@@ -28,8 +28,14 @@ pub(crate) struct Program {
 impl Program {
     /// Starts a program, in a process group of its own, and waits until it is ready.
     pub(crate) fn start(name: &str) -> Self {
+        Self::start_as(name, |command| command)
+    }
+
+    /// The same, started by another command that is made of the usual one.
+    pub(crate) fn start_as(name: &str, change: impl FnOnce(Command) -> Command) -> Self {
         let (socket, of_child) = UnixStream::pair().unwrap();
-        let child = command(name, of_child).process_group(0).spawn().unwrap();
+        let mut command = with_socket(change(this_program(name)), of_child);
+        let child = command.process_group(0).spawn().unwrap();
         let mut program = Self { child, socket };
         program.socket.set_read_timeout(Some(PATIENCE)).unwrap();
         ready(&mut program.socket);
@@ -84,10 +90,19 @@ impl Drop for Program {
 }
 
 pub(super) fn command(name: &str, socket: UnixStream) -> Command {
+    with_socket(this_program(name), socket)
+}
+
+fn this_program(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args([ENTRY, "--exact", "--nocapture"])
-        .env(PROGRAM, name)
+        .env(PROGRAM, name);
+    command
+}
+
+fn with_socket(mut command: Command, socket: UnixStream) -> Command {
+    command
         .stdin(OwnedFd::from(socket))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
@@ -148,6 +163,8 @@ fn run(name: &str) {
             std::process::exit(0);
         }),
         "fork" => fork(&socket),
+        "recording" => super::recorder::recording(socket),
+        "filling" => super::recorder::filling(socket),
         "reply" => {
             compute(millis);
             (&socket).write_all(&[7]).unwrap();

@@ -22,6 +22,7 @@ pub(crate) mod publish;
 pub(crate) mod services;
 pub(crate) mod stalls;
 pub(crate) mod state;
+pub(crate) mod subscribe;
 pub(crate) mod time;
 #[cfg(feature = "cli")]
 pub(crate) mod timeline;

@@ -1,0 +1,287 @@
+//! Outputs over the network: received, digested, recorded, with definitions and stamps.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use bagplay::bag::{Bag, Direction, Schema, Selection, StartAt, Topic};
+use bagplay::ci::outputs::{
+    AmentIndex, Arrival, Definitions, OutputOptions, Outputs, OutputsEnd, RecorderOptions, Stamp,
+};
+use bagplay::output::{Occasion, Output as _};
+use bagplay::player::Player;
+use bagplay::ros::{Durability, History, Qos, TypeDescription};
+use bagplay::time::Time;
+use bagplay::wire::{
+    NodeDescription, NodeFeed, Played, ServedNode, Session, Subscribed, Which, WireEvent,
+    WireOptions, WireOutput,
+};
+use bytes::Bytes;
+use crossbeam_channel::{Receiver, bounded};
+
+use crate::support::network::{Events, message, open, options, played, router};
+use crate::support::patience::{PATIENCE, until};
+
+const STAMPED: &str = "std_msgs/Header header\nint32 x\n\
+    ================================================================================\n\
+    MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n\
+    ================================================================================\n\
+    MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n";
+
+/// A topic of a type that begins with a header.
+fn stamped(id: u32, name: &str) -> Played {
+    let topic = played(id, name, None);
+    Played {
+        topic: Topic {
+            schema: Some(Schema {
+                name: "test_msgs/msg/Stamped".to_owned(),
+                encoding: "ros2msg".to_owned(),
+                data: STAMPED.into(),
+            }),
+            ..topic.topic
+        },
+        ..topic
+    }
+}
+
+fn stamped_payload(sec: i32, x: i32) -> Bytes {
+    let mut bytes = vec![0, 1, 0, 0];
+    bytes.extend(sec.to_le_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend([1, 0, 0, 0, 0, 0, 0, 0]);
+    bytes.extend(x.to_le_bytes());
+    bytes.into()
+}
+
+/// The node under test, and the one that observes it.
+struct Pair {
+    observer: Session,
+    _events: Events,
+    node: Session,
+    node_events: Events,
+}
+
+fn pair() -> Pair {
+    let (observer, events, endpoint) = router(|_| ());
+    let (node, node_events) = open(&WireOptions {
+        node_name: "/under_test".to_owned(),
+        ..options(&[], &[endpoint])
+    });
+    Pair {
+        observer,
+        _events: events,
+        node,
+        node_events,
+    }
+}
+
+impl Pair {
+    fn serve(&self, types: Vec<Schema>) -> ServedNode {
+        let description = NodeDescription {
+            types,
+            ..NodeDescription::default()
+        };
+        let transport = Player::new().transport();
+        self.node
+            .serve_node(&transport, description, &NodeFeed::default())
+            .unwrap()
+    }
+
+    /// Waits until a topic of the node reaches the observer, and its definition is known.
+    fn ready(&self, outputs: &Outputs, topics: &[&str]) {
+        let names: Vec<String> = topics.iter().map(|&it| it.to_owned()).collect();
+        assert_eq!(outputs.wait_for(&names, PATIENCE), [""; 0]);
+        let mut missing = topics.to_vec();
+        self.node_events.wait("routes to the observer", |event| {
+            if let WireEvent::Matching { topic, matched } = event {
+                missing.retain(|it| it != topic || !*matched);
+            }
+            missing.is_empty()
+        });
+    }
+}
+
+type Seen = (String, Stamp);
+
+fn start(
+    session: &Session,
+    file: Option<&Path>,
+    definitions: Definitions,
+    position: &Arc<AtomicI64>,
+) -> (Outputs, Receiver<Seen>) {
+    let (tell, told) = bounded(100_000);
+    let options = OutputOptions {
+        topics: Which::OfOthers,
+        record: file.map(RecorderOptions::new),
+        definitions,
+    };
+    let position = Arc::clone(position);
+    let at = move || Time::from_nanos(position.load(Ordering::SeqCst));
+    let on_arrival = move |arrival: &Arrival, stamp| {
+        tell.try_send((arrival.topic.name.clone(), stamp)).unwrap();
+    };
+    let outputs = Outputs::start(session, options, at, on_arrival).unwrap();
+    (outputs, told)
+}
+
+fn take(seen: &Receiver<Seen>) -> Seen {
+    seen.recv_timeout(PATIENCE).expect("a message")
+}
+
+fn put(output: &mut WireOutput, topic: u32, payload: Bytes) {
+    output.message(&message(topic, payload), Occasion::Due);
+}
+
+#[test]
+fn outputs_are_recorded_at_the_position_of_playback_with_the_definition_of_their_node() {
+    let pair = pair();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.mcap");
+    let topic = stamped(0, "/odom");
+    let _served = pair.serve(vec![topic.topic.schema.clone().unwrap()]);
+    let (mut output, _) = pair
+        .node
+        .advertise(std::slice::from_ref(&topic), None)
+        .unwrap();
+    let position = Arc::new(AtomicI64::new(50));
+    let definitions = Definitions::default();
+    let (outputs, seen) = start(&pair.observer, Some(&path), definitions, &position);
+    pair.ready(&outputs, &["/odom"]);
+    let odom = Subscribed {
+        topic: "/odom".to_owned(),
+        node: "/under_test".to_owned(),
+    };
+    assert!(outputs.subscribed().contains(&odom));
+    for n in 0..10 {
+        position.store(100 + i64::from(n), Ordering::SeqCst);
+        put(&mut output, 0, stamped_payload(7 + n, n));
+        let expected = Stamp::Read(Time::from_secs(i64::from(7 + n)));
+        assert_eq!(take(&seen), ("/odom".to_owned(), expected));
+    }
+    assert_eq!(outputs.messages(), 10);
+    let OutputsEnd {
+        topics, recorded, ..
+    } = outputs.finish();
+    let recorded = recorded.unwrap();
+    assert!(
+        recorded.error.is_none() && recorded.notes.is_empty(),
+        "{recorded:?}"
+    );
+    assert_eq!(topics.len(), 1);
+    let counts = (topics[0].messages, topics[0].lost, topics[0].unrecorded);
+    assert_eq!((topics[0].topic.as_str(), counts), ("/odom", (10, 0, 0)));
+    assert_eq!(
+        (topics[0].type_name.as_str(), topics[0].bytes),
+        ("test_msgs/msg/Stamped", 240)
+    );
+    let bag = Bag::open(&[&path]).unwrap();
+    let all = bag.cursor(
+        &Selection::all(&bag),
+        StartAt::At(Time::MIN),
+        Direction::Forward,
+    );
+    let times: Vec<i64> = all.map(|it| it.unwrap().log_time.as_nanos()).collect();
+    assert_eq!(times, (100..110).collect::<Vec<_>>());
+    let found = &bag.topics()[0];
+    let described = |topic: &Topic| {
+        let schema = topic.schema.as_ref().unwrap();
+        TypeDescription::read(&schema.name, &schema.data).unwrap()
+    };
+    assert_eq!(described(found), described(&topic.topic));
+    assert_eq!(found.offered_qos, [Qos::default()]);
+    assert!(found.type_hash.is_some());
+}
+
+#[test]
+fn equal_outputs_have_equal_digests_and_different_ones_do_not() {
+    let run = |values: [i32; 4], at_once: i64, swap: bool| {
+        let pair = pair();
+        let topics = [stamped(0, "/a"), stamped(1, "/b")];
+        let (mut output, _) = pair.node.advertise(&topics, None).unwrap();
+        let position = Arc::new(AtomicI64::new(0));
+        let definitions =
+            Definitions::new(topics.iter().map(|it| &it.topic), AmentIndex::default());
+        let (outputs, seen) = start(&pair.observer, None, definitions, &position);
+        pair.ready(&outputs, &["/a", "/b"]);
+        for (n, value) in (0..).zip(values) {
+            position.store(n / at_once, Ordering::SeqCst);
+            let topic = u32::from((n % 2 == 0) == swap);
+            let value = if swap {
+                values[usize::try_from(n ^ 1).unwrap()]
+            } else {
+                value
+            };
+            put(&mut output, topic, stamped_payload(1, value));
+            take(&seen);
+        }
+        outputs.finish().digest
+    };
+    let first = run([1, 2, 3, 4], 2, false);
+    assert_eq!(first, run([1, 2, 3, 4], 2, false));
+    assert_eq!(first, run([1, 2, 3, 4], 2, true), "the order of topics");
+    assert_ne!(first, run([1, 2, 3, 5], 2, false));
+    assert_ne!(first, run([1, 2, 3, 4], 1, false));
+}
+
+#[test]
+fn a_type_that_nobody_defines_is_said_and_recorded() {
+    let pair = pair();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.mcap");
+    // It answers, but does not know the type.
+    let _served = pair.serve(Vec::new());
+    let (mut output, _) = pair.node.advertise(&[stamped(0, "/odom")], None).unwrap();
+    let position = Arc::default();
+    let (outputs, seen) = start(
+        &pair.observer,
+        Some(&path),
+        Definitions::default(),
+        &position,
+    );
+    pair.ready(&outputs, &["/odom"]);
+    put(&mut output, 0, stamped_payload(1, 2));
+    assert_eq!(take(&seen).1, Stamp::Absent);
+    let recorded = outputs.finish().recorded.unwrap();
+    assert_eq!(
+        recorded.notes,
+        [
+            "/odom (test_msgs/msg/Stamped) has no definition, so its messages cannot be decoded (the recording does not have the \
+          type; its node: /under_test: it answers: Type not currently in use by this node; installed packages: \
+          AMENT_PREFIX_PATH is not set)"
+        ]
+    );
+    let bag = Bag::open(&[&path]).unwrap();
+    assert_eq!(bag.topics()[0].type_name(), "test_msgs/msg/Stamped");
+    assert_eq!(bag.message_count(), Some(1));
+}
+
+#[test]
+fn latched_outputs_from_before_are_outputs_and_topics_that_are_missing_are_named() {
+    let pair = pair();
+    let latched = Qos {
+        durability: Durability::TransientLocal,
+        history: History::KeepLast(2),
+        ..Qos::default()
+    };
+    let map = Played {
+        qos: Some(latched),
+        ..stamped(0, "/map")
+    };
+    let (mut output, _) = pair
+        .node
+        .advertise(std::slice::from_ref(&map), None)
+        .unwrap();
+    for n in 0..3 {
+        put(&mut output, 0, stamped_payload(n, n));
+    }
+    let position = Arc::default();
+    let definitions = Definitions::new([&map.topic], AmentIndex::default());
+    let (outputs, seen) = start(&pair.observer, None, definitions, &position);
+    assert_eq!([take(&seen).0, take(&seen).0], ["/map", "/map"]);
+    let names = ["/map".to_owned(), "/never".to_owned()];
+    assert_eq!(outputs.wait_for(&names, Duration::ZERO), ["/never"]);
+    until("the definition", || outputs.undefined().is_empty());
+    let topics = outputs.topics();
+    assert_eq!((topics[0].messages, topics[0].lost), (2, 0));
+}
