@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod child;
+#[cfg(all(target_os = "linux", feature = "wire"))]
+mod isolated;
 mod model;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod over_zenoh;
