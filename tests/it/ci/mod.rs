@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod child;
+mod in_process;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod isolated;
 mod model;
