@@ -2,11 +2,13 @@
 //!
 //! [`settle`] tells from outside when other processes have dealt with what they were sent; [`gates`] say which messages
 //! have to be answered; [`drive`] holds the player by both. [`outputs`] are received, recorded and digested, [`judge`] judges
-//! them, [`child`] runs the program under test, [`isolation`] keeps runs apart, [`report`] says what became of it all, and [`suite`] does it many times.
+//! them, [`child`] runs the program under test, [`isolation`] keeps runs apart, [`report`] says what became of it all, and
+//! [`suite`] does it many times. [`in_process`] runs an algorithm of this process instead, without a network.
 
 pub mod child;
 pub mod drive;
 pub mod gates;
+pub mod in_process;
 pub mod isolation;
 pub mod judge;
 pub mod outputs;

@@ -59,6 +59,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
         "ci",
         &[
             "time",
+            "clock",
             "ros",
             "untrusted",
             "bag",

@@ -177,6 +177,11 @@ impl Core {
         came
     }
 
+    /// The first time that a call waits for on this clock.
+    pub(crate) fn first_wait(&self) -> Option<Time<Ros>> {
+        self.lock().waiters.first_time()
+    }
+
     pub(crate) fn wakeups(&self) -> u64 {
         self.lock().wakeups
     }

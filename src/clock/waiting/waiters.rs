@@ -179,6 +179,12 @@ impl Waiters {
         due.next().map(|(_, id)| *id)
     }
 
+    /// The first time that a call waits for, async sleeps included.
+    pub(crate) fn first_time(&self) -> Option<Time<Ros>> {
+        let firsts = [self.queue.first(), self.async_queue.first()];
+        firsts.into_iter().flatten().map(|(at, _)| *at).min()
+    }
+
     /// Wakes it, so that it checks again.
     pub(crate) fn wake(&mut self, id: WaiterId) {
         if let Some(waiter) = self.all.get(&id) {

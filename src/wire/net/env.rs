@@ -193,4 +193,25 @@ mod tests {
         );
         assert_eq!(environment.warnings.len(), 1);
     }
+
+    #[test]
+    fn an_isolated_session_keeps_only_what_does_not_place_it() {
+        let environment = read(&[
+            ("ZENOH_SESSION_CONFIG_URI", "x.json5"),
+            (
+                "ZENOH_CONFIG_OVERRIDE",
+                "mode=\"client\";listen=0;transport/link/tx/lease=5;scouting/multicast/enabled=true;identity=1",
+            ),
+        ]);
+        let isolated = environment.unwrap().isolated();
+        assert_eq!(isolated.config_file, None);
+        let keys = isolated.overrides.iter().map(|(key, _)| key.as_str());
+        assert_eq!(
+            keys.collect::<Vec<_>>(),
+            ["transport/link/tx/lease", "identity"]
+        );
+        assert!(isolated.warnings[0].contains("mode, listen, scouting/multicast/enabled"));
+        let plain = read(&[]).unwrap();
+        assert_eq!(plain.clone().isolated(), plain);
+    }
 }

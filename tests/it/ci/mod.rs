@@ -3,6 +3,9 @@
 #[cfg(target_os = "linux")]
 mod child;
 mod drive;
+mod in_process;
+#[cfg(all(target_os = "linux", feature = "wire"))]
+mod isolated;
 mod model;
 #[cfg(feature = "wire")]
 mod outputs;

@@ -1,0 +1,157 @@
+//! [`Outputs`]: where an algorithm puts what it publishes, and [`Sink`]: what takes it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::clock::Clock;
+use crate::time::{Ros, Time};
+
+/// A message that an algorithm published.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    /// The topic.
+    pub topic: Arc<str>,
+    /// The type, as in `nav_msgs/msg/Odometry`.
+    pub type_name: Arc<str>,
+    /// What the clock showed: the position of the run.
+    pub position: Time<Ros>,
+    /// The number of the message in its topic, from 1.
+    pub sequence: u64,
+    /// The payload.
+    pub payload: Bytes,
+}
+
+/// Takes outputs in the order in which they were published.
+pub trait Sink {
+    /// Takes one.
+    fn take(&mut self, output: Output);
+}
+
+/// Keeps all of them in memory.
+impl Sink for Vec<Output> {
+    fn take(&mut self, output: Output) {
+        self.push(output);
+    }
+}
+
+/// Publishes for an algorithm. Clones publish for the same run, from any thread: what threads of the algorithm publish at
+/// the same position comes in any order.
+#[derive(Debug)]
+pub struct Outputs<S = Vec<Output>> {
+    clock: Clock<Ros>,
+    inner: Arc<Mutex<Inner<S>>>,
+}
+
+impl<S> Clone for Outputs<S> {
+    fn clone(&self) -> Self {
+        Self {
+            clock: self.clock.clone(),
+            inner: Arc::clone(&self.inner),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Inner<S> {
+    /// `None` when the run is over.
+    sink: Option<S>,
+    topics: BTreeMap<Arc<str>, Topic>,
+}
+
+/// What is known of a topic that was published.
+#[derive(Debug)]
+struct Topic {
+    type_name: Arc<str>,
+    last: u64,
+}
+
+impl<S: Sink> Outputs<S> {
+    pub(super) fn new(clock: Clock<Ros>, sink: S) -> Self {
+        let inner = Inner {
+            sink: Some(sink),
+            topics: BTreeMap::new(),
+        };
+        Self {
+            clock,
+            inner: Arc::new(Mutex::new(inner)),
+        }
+    }
+
+    /// Publishes a message at the time that the clock shows. Does nothing when the run is over.
+    pub fn publish(&self, topic: &str, type_name: &str, payload: impl Into<Bytes>) {
+        let (position, payload) = (self.clock.now(), payload.into());
+        let mut inner = self.inner();
+        let Inner {
+            sink: Some(sink),
+            topics,
+        } = &mut *inner
+        else {
+            return;
+        };
+        let name: Arc<str> = match topics.get_key_value(topic) {
+            Some((name, _)) => Arc::clone(name),
+            None => topic.into(),
+        };
+        let known = topics.entry(Arc::clone(&name)).or_insert_with(|| Topic {
+            type_name: type_name.into(),
+            last: 0,
+        });
+        if *known.type_name != *type_name {
+            known.type_name = type_name.into();
+        }
+        known.last += 1;
+        sink.take(Output {
+            topic: name,
+            type_name: Arc::clone(&known.type_name),
+            position,
+            sequence: known.last,
+            payload,
+        });
+    }
+
+    /// Ends publishing, and hands the sink out; `None` if that was done before.
+    pub(super) fn close(&self) -> Option<S> {
+        self.inner().sink.take()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner<S>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::TestClock;
+
+    #[test]
+    fn outputs_are_numbered_by_topic_and_placed_by_the_clock() {
+        let test = TestClock::new(Time::from_nanos(5));
+        let outputs = Outputs::new(test.ros(), Vec::new());
+        let other = outputs.clone();
+        outputs.publish("/a", "T", "1");
+        test.set(Time::from_nanos(7));
+        other.publish("/b", "T", "2");
+        other.publish("/a", "U", "3");
+        let taken = outputs.close().unwrap();
+        let seen: Vec<_> = taken
+            .iter()
+            .map(|one| {
+                (
+                    &*one.topic,
+                    &*one.type_name,
+                    one.position.as_nanos(),
+                    one.sequence,
+                )
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [("/a", "T", 5, 1), ("/b", "T", 7, 1), ("/a", "U", 7, 2)]
+        );
+        other.publish("/a", "T", "after the end");
+        assert_eq!(outputs.close(), None);
+    }
+}
