@@ -2,6 +2,8 @@
 //!
 //! `cargo run --example report_page -- report.json page.html`; a file named `*.ndjson` has one record per line.
 
+#![expect(clippy::print_stdout, reason = "an example")]
+
 use std::env;
 use std::fs;
 use std::path::Path;
@@ -14,7 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: report_page RECORDS PAGE".into());
     };
     let records = Path::new(records);
-    let runs = if records.extension().is_some_and(|extension| extension == "ndjson") {
+    let runs = if records
+        .extension()
+        .is_some_and(|extension| extension == "ndjson")
+    {
         read_runs(records)?
     } else {
         vec![read_run(records)?]

@@ -76,7 +76,8 @@ impl Bounded {
         if self.is_full {
             self.text.push_str(SHORTENED);
         }
-        self.text.truncate(self.text.floor_char_boundary(most));
+        // Only what is said at the end is longer than the limit can be, and that is ASCII.
+        self.text.truncate(most);
         self.text
     }
 }
@@ -107,7 +108,10 @@ fn suite(text: &mut Bounded, runs: &[RunRecord]) {
         text.folded(&format!("{} in detail", html(&title(run))), &content);
     }
     if !passed.is_empty() {
-        text.folded(&format!("{} passed", plural(passed.len(), "run")), &table(&passed));
+        text.folded(
+            &format!("{} passed", plural(passed.len(), "run")),
+            &table(&passed),
+        );
     }
 }
 
@@ -187,7 +191,11 @@ fn difference(divergence: &Divergence) -> String {
         time(divergence.times_ns.1),
     );
     if let Some((topic, at)) = &divergence.input {
-        let _ = write!(text, "\nThe last input before it: {} at {at} ns.\n", code(topic));
+        let _ = write!(
+            text,
+            "\nThe last input before it: {} at {at} ns.\n",
+            code(topic)
+        );
     }
     for racing in &divergence.racing {
         let _ = write!(text, "\n- {}", plain(racing, REASON));
@@ -248,7 +256,12 @@ fn plain(text: &str, characters: usize) -> String {
             '&' | '<' | '>' => escaped.push_str(&html(c.encode_utf8(&mut [0; 4]))),
             // Otherwise a name after it would be notified, and a number linked.
             '@' | '#' => escaped.extend([c, '\u{2060}']),
-            c if c.is_ascii_punctuation() && !matches!(c, ',' | '.' | ':' | '/' | ';' | '\'' | '"' | '%' | '=' | '?') => {
+            c if c.is_ascii_punctuation()
+                && !matches!(
+                    c,
+                    ',' | '.' | ':' | '/' | ';' | '\'' | '"' | '%' | '=' | '?'
+                ) =>
+            {
                 escaped.push('\\');
                 escaped.push(c);
             }
@@ -275,5 +288,7 @@ fn code(text: &str) -> String {
 
 fn html(text: &str) -> String {
     let text = shortened(text, REASON);
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }

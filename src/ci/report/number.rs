@@ -52,7 +52,10 @@ pub(super) fn serialize<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let form = |series: &Series| -> Vec<(i64, Number)> {
-        series.iter().map(|&(at, value)| (at, value.into())).collect()
+        series
+            .iter()
+            .map(|&(at, value)| (at, value.into()))
+            .collect()
     };
     (form(reference), form(run)).serialize(serializer)
 }

@@ -195,7 +195,7 @@ fn others(run: &RunRecord, check: &Check) -> String {
     let same = |other: &&Check| other.verdict == check.verdict;
     match run.checks.iter().filter(same).count().saturating_sub(1) {
         0 => String::new(),
-        more => format!(" (and {} more)", plural(more, "check")),
+        more => format!(" (and {more} more)"),
     }
 }
 
@@ -232,25 +232,60 @@ mod tests {
         use Verdict::{Error, Failed, Passed, Skipped};
         let complete = |checks| run(Ended::Complete, checks);
         for (run, overall, exit_code, sentence) in [
-            (complete(&[]), Overall::Passed, 0, "everything was played, nothing was checked"),
-            (complete(&[(Run, Passed)]), Overall::Passed, 0, "the check holds"),
-            (complete(&[(Run, Passed), (Golden, Passed)]), Overall::Passed, 0, "all 2 checks hold"),
-            (complete(&[(Run, Passed), (Golden, Failed)]), Overall::Failed, 5, "check 1: why"),
+            (
+                complete(&[]),
+                Overall::Passed,
+                0,
+                "everything was played, nothing was checked",
+            ),
+            (
+                complete(&[(Run, Passed)]),
+                Overall::Passed,
+                0,
+                "the check holds",
+            ),
+            (
+                complete(&[(Run, Passed), (Golden, Passed)]),
+                Overall::Passed,
+                0,
+                "all 2 checks hold",
+            ),
+            (
+                complete(&[(Run, Passed), (Golden, Failed)]),
+                Overall::Failed,
+                5,
+                "check 1: why",
+            ),
             (
                 complete(&[(Expectation, Failed), (Gate, Failed), (Golden, Skipped)]),
                 Overall::Failed,
                 4,
-                "check 1: why (and 1 check more)",
+                "check 1: why (and 1 more)",
             ),
             (
                 complete(&[(Run, Error), (Gate, Failed), (Child, Failed)]),
                 Overall::Failed,
                 6,
-                "check 2: why (and 1 check more)",
+                "check 2: why (and 1 more)",
             ),
-            (complete(&[(Golden, Error)]), Overall::Error, 1, "check 0: why"),
-            (complete(&[(Golden, Skipped)]), Overall::Error, 1, "check 0: why"),
-            (run(Ended::Failed, &[(Run, Passed)]), Overall::Error, 1, "the run failed before its end"),
+            (
+                complete(&[(Golden, Error)]),
+                Overall::Error,
+                1,
+                "check 0: why",
+            ),
+            (
+                complete(&[(Golden, Skipped)]),
+                Overall::Error,
+                1,
+                "check 0: why",
+            ),
+            (
+                run(Ended::Failed, &[(Run, Passed)]),
+                Overall::Error,
+                1,
+                "the run failed before its end",
+            ),
             (
                 run(Ended::Interrupted, &[(Gate, Failed)]),
                 Overall::Interrupted,
@@ -259,7 +294,11 @@ mod tests {
             ),
         ] {
             let outcome = Outcome::of(&run);
-            let expected = Outcome { overall, exit_code, sentence: sentence.to_owned() };
+            let expected = Outcome {
+                overall,
+                exit_code,
+                sentence: sentence.to_owned(),
+            };
             assert_eq!(outcome, expected, "{run:?}");
         }
     }
@@ -268,10 +307,16 @@ mod tests {
     fn the_code_of_the_record_counts_if_it_belongs_to_the_verdict() {
         let checks = [(Kind::Run, Verdict::Error)];
         for (code, expected) in [(3, 3), (0, 1), (6, 1), (143, 1)] {
-            let run = RunRecord { exit_code: code, ..run(Ended::Failed, &checks) };
+            let run = RunRecord {
+                exit_code: code,
+                ..run(Ended::Failed, &checks)
+            };
             assert_eq!(Outcome::of(&run).exit_code, expected, "{code}");
         }
-        let run = RunRecord { exit_code: 143, ..run(Ended::Interrupted, &[]) };
+        let run = RunRecord {
+            exit_code: 143,
+            ..run(Ended::Interrupted, &[])
+        };
         assert_eq!(Outcome::of(&run).exit_code, 143);
     }
 
@@ -285,11 +330,17 @@ mod tests {
             ..run(Ended::Complete, &[(Kind::Gate, Verdict::Failed)])
         };
         let all = Outcome::of_all(&[passed.clone(), passed.clone()]);
-        assert_eq!((all.exit_code, all.sentence.as_str()), (0, "all 2 runs passed"));
+        assert_eq!(
+            (all.exit_code, all.sentence.as_str()),
+            (0, "all 2 runs passed")
+        );
         let all = Outcome::of_all(&[passed.clone(), error, failed.clone(), failed]);
         assert_eq!(all.overall, Overall::Failed);
         assert_eq!(all.exit_code, 4);
-        assert_eq!(all.sentence, "2 of 4 runs failed, first case #2: check 0: why");
+        assert_eq!(
+            all.sentence,
+            "2 of 4 runs failed, first case #2: check 0: why"
+        );
         let interrupted = run(Ended::Interrupted, &[]);
         assert_eq!(Outcome::of_all(&[passed, interrupted]).exit_code, 130);
     }
@@ -300,6 +351,10 @@ mod tests {
         run.checks[0].name = "a\n\u{1b}[2J".to_owned();
         run.name = "b\r".to_owned();
         let outcome = Outcome::of_all(&[run.clone(), run]);
-        assert!(!outcome.sentence.chars().any(char::is_control), "{}", outcome.sentence);
+        assert!(
+            !outcome.sentence.chars().any(char::is_control),
+            "{}",
+            outcome.sentence
+        );
     }
 }

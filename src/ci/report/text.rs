@@ -40,7 +40,9 @@ fn of_run(run: &RunRecord) -> String {
         format!("  {} {}{reason}", mark(check.verdict), shown(&check.name))
     });
     text.line(&traffic(run));
-    text.list(&run.gates.iter().collect::<Vec<_>>(), "gate", |gate| line_of_gate(gate));
+    text.list(&run.gates.iter().collect::<Vec<_>>(), "gate", |gate| {
+        line_of_gate(gate)
+    });
     if let Some(settling) = run.settling {
         text.line(&format!("  settling: {}", distribution(&settling)));
     }
@@ -67,7 +69,10 @@ fn of_run(run: &RunRecord) -> String {
     if let Some(child) = &run.child
         && !child.tail.is_empty()
     {
-        text.line(&format!("  the program under test: {}; its last lines:", shown(&child.ended)));
+        text.line(&format!(
+            "  the program under test: {}; its last lines:",
+            shown(&child.ended)
+        ));
         let skipped = child.tail.len().saturating_sub(TAIL);
         for line in &child.tail[skipped..] {
             text.line(&format!("  | {}", shown(line)));
@@ -93,11 +98,20 @@ fn of_suite(runs: &[RunRecord]) -> String {
     bad.sort_by_key(|run| std::cmp::Reverse(verdict(run)));
     text.list(&bad, "run", |run| {
         let outcome = Outcome::of(run);
-        format!("  {} {}: {}", outcome.overall.word(), title(run), outcome.sentence)
+        format!(
+            "  {} {}: {}",
+            outcome.overall.word(),
+            title(run),
+            outcome.sentence
+        )
     });
     let passed = runs.len() - bad.len();
     let took: f64 = runs.iter().map(|run| run.took_ms).sum();
-    text.line(&format!("  {passed} of {} passed in {}", plural(runs.len(), "run"), millis(took)));
+    text.line(&format!(
+        "  {passed} of {} passed in {}",
+        plural(runs.len(), "run"),
+        millis(took)
+    ));
     text.0
 }
 
@@ -115,7 +129,11 @@ impl Text {
             self.line(&show(one));
         }
         if let Some(more) = all.len().checked_sub(MOST).filter(|more| *more > 0) {
-            self.line(&format!("  and {} more", plural(more, word)));
+            self.line(&format!(
+                "  and {} more {word}{}",
+                count(u64::try_from(more).unwrap_or(u64::MAX)),
+                if more == 1 { "" } else { "s" }
+            ));
         }
     }
 }
@@ -133,12 +151,19 @@ fn traffic(run: &RunRecord) -> String {
     let sent: u64 = run.inputs.iter().map(|input| input.messages).sum();
     let received: u64 = run.outputs.iter().map(|output| output.messages).sum();
     let lost = run.inputs.iter().map(|input| input.lost);
-    let lost: u64 = lost.chain(run.outputs.iter().map(|output| output.lost)).sum();
+    let lost: u64 = lost
+        .chain(run.outputs.iter().map(|output| output.lost))
+        .sum();
     let mut text = format!("  {} sent, {} received", count(sent), count(received));
     if lost > 0 {
         let _ = write!(text, ", {} lost", count(lost));
     }
-    let _ = write!(text, ", paced by {}, in {}", run.pacing.word(), millis(run.took_ms));
+    let _ = write!(
+        text,
+        ", paced by {}, in {}",
+        run.pacing.word(),
+        millis(run.took_ms)
+    );
     text
 }
 

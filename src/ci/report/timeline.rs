@@ -142,7 +142,12 @@ mod tests {
         assert!(moments.len() <= 900);
         let of = |what: Happened| moments.iter().filter(move |moment| moment.what == what);
         assert!(of(Happened::Input).count() > 150);
-        assert_eq!(of(Happened::Answer).filter(|m| m.took_ms == Some(500.0)).count(), 4);
+        assert_eq!(
+            of(Happened::Answer)
+                .filter(|m| m.took_ms == Some(500.0))
+                .count(),
+            4
+        );
         assert_eq!(of(Happened::Miss).count(), 1);
         // They are spread over the run.
         let last = of(Happened::Input).map(|moment| moment.log_ns).max();

@@ -46,7 +46,11 @@ pub(super) fn millis(span: f64) -> String {
         ms if ms < 59_950.0 => format!("{} s", digits(ms / 1e3)),
         ms => {
             let seconds = (ms / 1e3).round();
-            format!("{:.0} min {:.0} s", (seconds / 60.0).floor(), seconds % 60.0)
+            format!(
+                "{:.0} min {:.0} s",
+                (seconds / 60.0).floor(),
+                seconds % 60.0
+            )
         }
     }
 }
@@ -54,7 +58,12 @@ pub(super) fn millis(span: f64) -> String {
 /// `p50 1.20 ms, p99 5.31 ms, max 6.00 ms`.
 pub(super) fn distribution(spans: &Spans) -> String {
     let Spans { p50, p99, max, .. } = *spans;
-    format!("p50 {}, p99 {}, max {}", millis(p50), millis(p99), millis(max))
+    format!(
+        "p50 {}, p99 {}, max {}",
+        millis(p50),
+        millis(p99),
+        millis(max)
+    )
 }
 
 /// A number with three digits, and no more than three decimals.

@@ -40,7 +40,7 @@ pub(super) fn section(divergence: &Divergence, origin_ns: Option<i64>) -> Markup
                 (value("Reference", "reference", reference, common, &time(divergence.times_ns.0)))
                 (value("This run", "own", own, common, &time(divergence.times_ns.1)))
             }
-            (plot(divergence))
+            (plot(divergence, origin_ns))
             @if let Some((topic, at)) = &divergence.input {
                 p { "The last input before it: " code { (shown(topic)) } " " (time(Some(*at))) "." }
             }
@@ -79,7 +79,7 @@ fn common_start(one: &str, other: &str) -> usize {
     same.map(|(c, _)| c.len_utf8()).sum()
 }
 
-fn plot(divergence: &Divergence) -> Markup {
+fn plot(divergence: &Divergence, origin_ns: Option<i64>) -> Markup {
     let (reference, own) = &divergence.series;
     let points = || reference.iter().chain(own);
     let place = divergence.times_ns.1.or(divergence.times_ns.0);
@@ -89,10 +89,11 @@ fn plot(divergence: &Divergence) -> Markup {
     if !points().any(|(_, value)| value.is_finite()) {
         return html! {};
     }
+    let time = origin_ns.map_or(time, |origin| time.with_origin(origin));
     let values = ValueScale::around(points().map(|(_, value)| *value));
     let field = shown(&divergence.field);
     html! {
-        div.over data-span=(time.seconds()) {
+        div.over data-start=(time.start()) data-span=(time.seconds()) {
             div.head {
                 p.legend { span.reference { "reference" } " " span.own { "this run" } }
                 (zoom())

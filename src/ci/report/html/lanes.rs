@@ -26,7 +26,11 @@ struct Lane<'a> {
 pub(super) fn timeline(run: &RunRecord, moments: &[Moment], scale: TimeScale) -> Markup {
     let groups = [
         ("Sent", "sent", lanes(moments, &[Happened::Input])),
-        ("Gates", "answered", lanes(moments, &[Happened::Answer, Happened::Miss])),
+        (
+            "Gates",
+            "answered",
+            lanes(moments, &[Happened::Answer, Happened::Miss]),
+        ),
         ("Received", "received", lanes(moments, &[Happened::Output])),
     ];
     html! {
@@ -78,7 +82,10 @@ fn numbers(run: &RunRecord, class: &str, lane: &Lane<'_>) -> (u64, u64) {
             take(inputs.map(|input| input.messages).sum());
         }
         "received" => {
-            let outputs = run.outputs.iter().filter(|output| output.topic == lane.name);
+            let outputs = run
+                .outputs
+                .iter()
+                .filter(|output| output.topic == lane.name);
             take(outputs.map(|output| output.messages).sum());
         }
         _ => {
@@ -100,7 +107,11 @@ fn row(
     let name = shortened(lane.name, 200);
     let label = match missed {
         0 => format!("{title}: {name}: {}", count(number)),
-        missed => format!("{title}: {name}: {}, {} missed", count(number), count(missed)),
+        missed => format!(
+            "{title}: {name}: {}, {} missed",
+            count(number),
+            count(missed)
+        ),
     };
     html! {
         div.row {
@@ -124,7 +135,10 @@ fn row(
 
 /// A vertical line at each moment; one for several at the same place.
 fn ticks(moments: &[&Moment], scale: TimeScale, line: &str) -> String {
-    let mut places: Vec<u32> = moments.iter().map(|moment| scale.x(moment.log_ns)).collect();
+    let mut places: Vec<u32> = moments
+        .iter()
+        .map(|moment| scale.x(moment.log_ns))
+        .collect();
     places.sort_unstable();
     places.dedup();
     let mut path = String::with_capacity(places.len() * 12);

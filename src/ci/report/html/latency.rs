@@ -69,18 +69,20 @@ fn figure(name: &str, value: &str) -> Markup {
 
 /// Lines at round values, and at these with their names.
 pub(super) fn levels(scale: ValueScale, named: &[(&str, f64)], unit: &str) -> Markup {
-    let named = named.iter().filter(|(_, value)| *value > 0.0 && value.is_finite());
+    let named = named
+        .iter()
+        .filter(|(_, value)| *value > 0.0 && value.is_finite());
     html! {
         svg.levels aria-hidden="true" {
             @for value in scale.ticks() {
                 @let y = scale.percent(value);
                 line x1="0" x2="100%" y1=(y) y2=(y) {}
-                text x="4" y=(y) dy="-3" { (tick(value)) (unit) }
+                text x="6" y=(y) dy=(scale.text_offset(value)) { (tick(value)) (unit) }
             }
             @for (name, value) in named {
                 @let y = scale.percent(*value);
                 line.named x1="0" x2="100%" y1=(y) y2=(y) {}
-                text.named x="100%" dx="-4" y=(y) dy="-3" text-anchor="end" { (name) " " (digits(*value)) (unit) }
+                text.named x="100%" dx="-6" y=(y) dy=(scale.text_offset(*value)) text-anchor="end" { (name) " " (digits(*value)) (unit) }
             }
         }
     }

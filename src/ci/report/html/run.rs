@@ -51,7 +51,9 @@ pub(super) const fn sign(overall: Overall) -> &'static str {
 fn figures(run: &RunRecord) -> Markup {
     let sent: u64 = run.inputs.iter().map(|input| input.messages).sum();
     let received: u64 = run.outputs.iter().map(|output| output.messages).sum();
-    let log_ns = run.played_ns.map(|(from, to)| i128::from(to) - i128::from(from));
+    let log_ns = run
+        .played_ns
+        .map(|(from, to)| i128::from(to) - i128::from(from));
     let speed = log_ns.map(|log| approximate(log) / 1e6 / run.took_ms);
     let slowest = run.gates.iter().map(|gate| gate.latency.p99);
     let slowest = slowest.reduce(f64::max);
@@ -102,7 +104,7 @@ fn plots(run: &RunRecord, marks: usize, scale: TimeScale) -> Markup {
     }
     let moments = thinned.moments(marks);
     html! {
-        section.over data-span=(scale.seconds()) {
+        section.over data-start=(scale.start()) data-span=(scale.seconds()) {
             @if !moments.is_empty() {
                 div.head { h3 { "Timeline" } (zoom()) }
                 p.hint.script hidden { "Drag over a part to see it larger; a double click shows all." }

@@ -15,24 +15,45 @@ pub(super) const HEIGHT: u32 = 10_000;
 pub(super) struct TimeScale {
     first: i64,
     last: i64,
+    /// The time that is shown as 0.
+    origin: i64,
 }
 
 impl TimeScale {
-    /// The part that was played and everything that happened; `None` of a run without either.
+    /// The part that was played, from 0 on, and everything that happened; `None` of a run without either.
     pub(super) fn of_run(run: &RunRecord) -> Option<Self> {
         let played = run.played_ns.into_iter().flat_map(|(from, to)| [from, to]);
-        Self::over(played.chain(run.timeline.iter().map(|moment| moment.log_ns)))
+        let scale = Self::over(played.chain(run.timeline.iter().map(|moment| moment.log_ns)))?;
+        Some(
+            run.played_ns
+                .map_or(scale, |(from, _)| scale.with_origin(from)),
+        )
     }
 
     pub(super) fn over(times: impl Iterator<Item = i64>) -> Option<Self> {
         let with = |range: Option<Self>, at: i64| match range {
-            None => Some(Self { first: at, last: at }),
+            None => Some(Self {
+                first: at,
+                last: at,
+                origin: at,
+            }),
             Some(range) => Some(Self {
                 first: range.first.min(at),
                 last: range.last.max(at),
+                origin: range.first.min(at),
             }),
         };
         times.fold(None, with)
+    }
+
+    /// The same with this time shown as 0.
+    pub(super) fn with_origin(self, origin: i64) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// What its start is shown as, in seconds.
+    pub(super) fn start(self) -> f64 {
+        approximate(i128::from(self.first) - i128::from(self.origin)) / 1e9
     }
 
     /// The length in seconds.
@@ -49,15 +70,16 @@ impl TimeScale {
 
     /// The lines of the grid and the times at them; the script draws them anew for each part that is shown.
     pub(super) fn grid(self) -> Markup {
-        let span = self.seconds();
+        let (start, span) = (self.start(), self.seconds());
         let step = step_of_time(span);
+        let first = (start / step).ceil();
         let lines = (0..12_u8)
-            .map(|number| f64::from(number) * step)
-            .take_while(|at| *at <= span);
+            .map(|number| (first + f64::from(number)) * step)
+            .take_while(|at| *at <= start + span);
         html! {
             svg.grid aria-hidden="true" {
                 @for at in lines {
-                    @let x = format!("{:.3}%", if span > 0.0 { at / span * 100.0 } else { 0.0 });
+                    @let x = format!("{:.3}%", if span > 0.0 { (at - start) / span * 100.0 } else { 0.0 });
                     line x1=(x) x2=(x) y1="0" y2="100%" {}
                     text x=(x) dx="4" y="100%" dy="-5" { (label(at, step)) }
                 }
@@ -68,7 +90,9 @@ impl TimeScale {
 
 /// A round distance between lines, at most seven in the span.
 fn step_of_time(span: f64) -> f64 {
-    const MINUTES: [f64; 9] = [30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21_600.0];
+    const MINUTES: [f64; 9] = [
+        30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21_600.0,
+    ];
     let fits = |step: &f64| span / step <= 7.0;
     if span > 120.0
         && let Some(step) = MINUTES.into_iter().find(fits)
@@ -84,16 +108,22 @@ fn round_step(least: f64) -> f64 {
         return 1.0;
     }
     let ten = 10_f64.powf(least.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * ten >= least);
+    let factor = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|factor| factor * ten >= least);
     factor.unwrap_or(10.0) * ten
 }
 
 /// `12.5 s`, with as many decimals as the step needs; `2:30` for steps of half a minute and more.
 fn label(at: f64, step: f64) -> String {
-    if step >= 30.0 {
+    if step >= 30.0 && at >= 0.0 {
         let (hours, minutes, seconds) = (at / 3600.0, at / 60.0 % 60.0, at % 60.0);
         return if hours >= 1.0 {
-            format!("{:.0}:{:02.0}:{seconds:02.0}", hours.floor(), minutes.floor())
+            format!(
+                "{:.0}:{:02.0}:{seconds:02.0}",
+                hours.floor(),
+                minutes.floor()
+            )
         } else {
             format!("{:.0}:{seconds:02.0}", minutes.floor())
         };
@@ -102,9 +132,9 @@ fn label(at: f64, step: f64) -> String {
 }
 
 fn decimals(step: f64) -> usize {
-    (0..12).find(|&places| step >= 0.999 * 10_f64.powi(-places)).map_or(12, |places| {
-        usize::try_from(places).unwrap_or_default()
-    })
+    (0..12)
+        .find(|&places| step >= 0.999 * 10_f64.powi(-places))
+        .map_or(12, |places| usize::try_from(places).unwrap_or_default())
 }
 
 /// The values of a plot, from bottom to top.
@@ -120,7 +150,9 @@ impl ValueScale {
     pub(super) fn around(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = bounds(values).unwrap_or((0.0, 1.0));
         // In halves, because the difference of two finite numbers need not be one.
-        let half = (high / 2.0 - low / 2.0).max(low.abs() * 1e-9).max(f64::MIN_POSITIVE);
+        let half = (high / 2.0 - low / 2.0)
+            .max(low.abs() * 1e-9)
+            .max(f64::MIN_POSITIVE);
         let room = half * 0.2;
         Self {
             low: (low - room).max(f64::MIN),
@@ -130,8 +162,8 @@ impl ValueScale {
     }
 
     /// From zero, or by powers of ten if some are far from the others.
-    pub(super) fn of_spans(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let positive = values.clone().filter(|value| *value > 0.0);
+    pub(super) fn of_spans(values: impl Iterator<Item = f64>) -> Self {
+        let positive = values.filter(|value| *value > 0.0);
         let (low, high) = bounds(positive).unwrap_or((1.0, 1.0));
         if high > 20.0 * low {
             Self {
@@ -172,6 +204,11 @@ impl ValueScale {
     /// The place of a value in the form of an attribute: `12.5%`.
     pub(super) fn percent(self, value: f64) -> String {
         format!("{:.2}%", self.part(value) * 100.0)
+    }
+
+    /// How far a text stands from the line of a value: above it, or below it at the top.
+    pub(super) fn text_offset(self, value: f64) -> i32 {
+        if self.part(value) < 0.1 { 13 } else { -4 }
     }
 
     /// Round values within the scale.
@@ -216,7 +253,10 @@ mod tests {
     #[test]
     fn times_lie_within_the_plot_however_far_apart() {
         let scale = TimeScale::over([i64::MIN, i64::MAX].into_iter()).unwrap();
-        assert_eq!((scale.x(i64::MIN), scale.x(0), scale.x(i64::MAX)), (0, WIDTH / 2, WIDTH));
+        assert_eq!(
+            (scale.x(i64::MIN), scale.x(0), scale.x(i64::MAX)),
+            (0, WIDTH / 2, WIDTH)
+        );
         let point = TimeScale::over([5].into_iter()).unwrap();
         assert_eq!((point.x(5), point.x(9)), (0, 0));
         assert!(point.grid().0.contains("0 s"));
@@ -260,7 +300,10 @@ mod tests {
                 }
                 let ticks = scale.ticks();
                 assert!(ticks.len() <= 12, "{values:?}: {ticks:?}");
-                assert!(ticks.iter().all(|tick| tick.is_finite()), "{values:?}: {ticks:?}");
+                assert!(
+                    ticks.iter().all(|tick| tick.is_finite()),
+                    "{values:?}: {ticks:?}"
+                );
             }
         }
     }

@@ -25,7 +25,9 @@ pub(super) fn page(runs: &[RunRecord]) -> Markup {
     // The worst first; those of one verdict in their order.
     order.sort_by_key(|(_, outcome)| std::cmp::Reverse(outcome.overall));
     let shown = &order[..order.len().min(SHOWN)];
-    let bad = shown.iter().filter(|(_, outcome)| outcome.overall != Overall::Passed);
+    let bad = shown
+        .iter()
+        .filter(|(_, outcome)| outcome.overall != Overall::Passed);
     let shares = bad.count() * (WEIGHT - 1) + shown.len();
     let share = MARKS / shares.max(1);
     let rows = (CHECKS / shown.len().max(1)).clamp(20, 1000);
@@ -49,7 +51,12 @@ pub(super) fn page(runs: &[RunRecord]) -> Markup {
 
 /// How many runs have which verdict.
 fn tally(order: &[(usize, Outcome)]) -> Markup {
-    let verdicts = [Overall::Failed, Overall::Error, Overall::Interrupted, Overall::Passed];
+    let verdicts = [
+        Overall::Failed,
+        Overall::Error,
+        Overall::Interrupted,
+        Overall::Passed,
+    ];
     html! {
         dl.figures {
             @for verdict in verdicts {
