@@ -28,6 +28,13 @@ function time(at, step) {
   return `${at.toFixed(places)} s`;
 }
 
+function svg(name, attributes, text = "") {
+  const element = document.createElementNS(SVG, name);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.textContent = text;
+  return element;
+}
+
 /** The places of the marks of a path, ascending, with their heights if they have any. */
 function marks(path) {
   if (!path.marks) {
@@ -86,13 +93,12 @@ function setUp(over) {
     for (const grid of grids) {
       const parts = [];
       for (let number = Math.ceil(seconds(from) / step); number * step <= seconds(to) && parts.length < 24; number++) {
-        const x = `${((number * step - seconds(from)) / (span * (to - from))) * 100}%`;
-        const line = document.createElementNS(SVG, "line");
-        for (const [name, to] of [["x1", x], ["x2", x], ["y1", "0"], ["y2", "100%"]]) line.setAttribute(name, to);
-        const text = document.createElementNS(SVG, "text");
-        for (const [name, to] of [["x", x], ["dx", "4"], ["y", "100%"], ["dy", "-5"]]) text.setAttribute(name, to);
-        text.textContent = time(number * step, step);
-        parts.push(line, text);
+        const part = (number * step - seconds(from)) / (span * (to - from));
+        const x = `${part * 100}%`;
+        // The text at the right edge stands before its line.
+        const edge = part > 0.95 ? { dx: -4, "text-anchor": "end" } : { dx: 4 };
+        parts.push(svg("line", { x1: x, x2: x, y1: "0", y2: "100%" }));
+        parts.push(svg("text", { x, y: "100%", dy: -5, ...edge }, time(number * step, step)));
       }
       grid.replaceChildren(...parts);
     }

@@ -79,9 +79,12 @@ impl TimeScale {
         html! {
             svg.grid aria-hidden="true" {
                 @for at in lines {
-                    @let x = format!("{:.3}%", if span > 0.0 { (at - start) / span * 100.0 } else { 0.0 });
+                    @let part = if span > 0.0 { (at - start) / span } else { 0.0 };
+                    @let x = format!("{:.3}%", part * 100.0);
+                    // The text at the right edge stands before its line.
+                    @let (anchor, dx) = if part > 0.95 { ("end", -4) } else { ("start", 4) };
                     line x1=(x) x2=(x) y1="0" y2="100%" {}
-                    text x=(x) dx="4" y="100%" dy="-5" { (label(at, step)) }
+                    text x=(x) dx=(dx) text-anchor=(anchor) y="100%" dy="-5" { (label(at, step)) }
                 }
             }
         }

@@ -24,7 +24,7 @@ fn a_run_that_failed_is_shown_with_everything_that_was_recorded() {
         "aria-label=\"Gates: /points -&gt; /obstacles: 297, 3 missed\"",
         "aria-label=\"Received: /odom: 300\"",
         "Latencies of /points -&gt; /odom by stamp: p50 8.21 ms, p99 31.7 ms, max 212 ms",
-        "<text x=\"33.333%\" dx=\"4\" y=\"100%\" dy=\"-5\">10 s</text>",
+        "<text x=\"33.333%\" dx=\"4\" text-anchor=\"start\" y=\"100%\" dy=\"-5\">10 s</text>",
     ] {
         assert!(page.contains(expected), "{expected}");
     }
