@@ -10,7 +10,7 @@ use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
 use super::check::{Check, Kind, Verdict};
-use super::overall::{Outcome, title};
+use super::overall::{Outcome, repetitions, title};
 use super::record::RunRecord;
 use super::units::{iso_timestamp, shown};
 
@@ -177,6 +177,9 @@ fn properties(run: &RunRecord) -> Vec<(String, String)> {
         ("host.system", shown(&run.host.system)),
         ("host.processors", run.host.processors.to_string()),
     ];
+    if let Some(repeated) = &run.repeated {
+        all.push(("repetitions", repetitions(repeated)));
+    }
     if let Some(digest) = &run.digest {
         all.push(("digest", shown(digest)));
     }

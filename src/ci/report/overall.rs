@@ -1,7 +1,7 @@
 //! [`Outcome`]: the verdict on a run or a suite, in one word, one exit code and one sentence that names the culprit.
 
 use super::check::{Check, Kind, Verdict};
-use super::record::{Ended, RunRecord};
+use super::record::{Ended, Repeated, RunRecord};
 use super::units::{millis, plural, shown};
 
 /// The verdict in one word; of two, the greater is that of both together.
@@ -168,6 +168,17 @@ pub(super) fn title(run: &RunRecord) -> String {
         0 | 1 => name,
         number => format!("{name} #{number}"),
     }
+}
+
+/// What became of all repetitions: `3 of 10 runs failed, 2 different digests`.
+pub(super) fn repetitions(repeated: &Repeated) -> String {
+    let runs = plural(usize::try_from(repeated.runs).unwrap_or(usize::MAX), "run");
+    let digests = match repeated.digests.len() {
+        0 => "no digest".to_owned(),
+        1 => "equal digests".to_owned(),
+        number => format!("{number} different digests"),
+    };
+    format!("{} of {runs} failed, {digests}", repeated.failed)
 }
 
 fn code(overall: Overall, kind: Option<Kind>) -> u8 {

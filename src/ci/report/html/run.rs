@@ -87,6 +87,7 @@ pub(super) fn sections(run: &RunRecord, marks: usize, most_checks: usize) -> Mar
         @if let Some(divergence) = &run.divergence {
             (difference::section(divergence, run.played_ns.map(|(from, _)| from)))
         }
+        (difference::fields(&run.differences))
         @if let Some(scale) = scale.filter(|_| !run.timeline.is_empty() || !run.gates.is_empty()) {
             (plots(run, marks, scale))
         }

@@ -154,6 +154,7 @@ fn the_properties_say_what_was_run() {
         ("digest", "a41f09c2b7d85e6310fe92c47ab0d1e5"),
         ("version", "0.1.0"),
         ("pacing", "lockstep and gates"),
+        ("repetitions", "3 of 10 runs failed, 2 different digests"),
         ("exit_code", "4"),
         ("host.system", "Linux 6.8.0"),
         (

@@ -43,6 +43,8 @@ fn a_run_that_failed_says_why_first_and_folds_the_rest() {
     );
     let row = rows.iter().find(|row| row[0] == "this run").unwrap();
     assert_eq!(row[1..], ["0.18730517882", "1700000012400000000"]);
+    let row = rows.iter().find(|row| row[0] == "/odom").unwrap();
+    assert_eq!(row[1..], ["pose.pose.position.z", "176", "0.19"]);
     let gate = rows
         .iter()
         .find(|row| row[0] == "gate /points -> /odom by stamp")
@@ -51,8 +53,8 @@ fn a_run_that_failed_says_why_first_and_folds_the_rest() {
         gate[1],
         "300 of 300 answered, p50 8.21 ms, p99 31.7 ms, max 212 ms"
     );
-    assert_eq!(text.matches("<details>").count(), 3);
-    assert_eq!(text.matches("</details>").count(), 3);
+    assert_eq!(text.matches("<details>").count(), 4);
+    assert_eq!(text.matches("</details>").count(), 4);
 }
 
 #[test]

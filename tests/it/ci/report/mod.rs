@@ -74,6 +74,8 @@ fn passed() -> RunRecord {
             .filter(|m| m.what != Happened::Miss)
             .collect(),
         divergence: None,
+        differences: Vec::new(),
+        repeated: None,
         exit_code: 0,
         ..run
     }

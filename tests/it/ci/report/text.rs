@@ -20,6 +20,8 @@ fn a_run_that_failed_is_told_in_a_screen() {
         "  gate /points -> /odom by stamp: 300 of 300 answered, 2 not asked for, p50 8.21 ms, p99 31.7 ms, max 212 ms",
         "  digest of the outputs: a41f09c2b7d85e6310fe92c47ab0d1e5",
         "  first difference: /odom message 124 pose.pose.position.z: 0.01831224906 in the reference",
+        "  differs: /odom pose.pose.position.z: 176 times",
+        "  repetitions: 3 of 10 runs failed, 2 different digests",
         "  | [WARN] [odometry_node]: falling back to the motion prior",
         "outputs.mcap (outputs)",
     ] {
