@@ -9,6 +9,7 @@ use super::check::{Check, Verdict};
 use super::overall::{Outcome, Overall, repetitions, title, verdict};
 use super::record::{Divergence, RunRecord};
 use super::units::{count, distribution, millis, plural, seconds, shortened};
+use crate::untrusted::Foreign;
 
 /// The longest summary that GitHub takes for a step, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -43,12 +44,18 @@ pub fn to_markdown(runs: &[RunRecord], most: usize) -> String {
     text.finish(most)
 }
 
-/// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already.
+/// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already. An error names
+/// the file.
 pub fn append_markdown(path: &Path, runs: &[RunRecord]) -> io::Result<()> {
-    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let text = to_markdown(runs, LONGEST.saturating_sub(length));
-    file.write_all(text.as_bytes())
+    let append = || {
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+        let text = to_markdown(runs, LONGEST.saturating_sub(length));
+        file.write_all(text.as_bytes())
+    };
+    append().map_err(|error: io::Error| {
+        io::Error::new(error.kind(), format!("{}: {error}", Foreign::path(path)))
+    })
 }
 
 /// Text that takes no more blocks once one did not fit.

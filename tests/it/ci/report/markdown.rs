@@ -154,6 +154,11 @@ fn a_summary_is_appended_to_a_file_within_the_limit_of_the_page() {
     append_markdown(&file, &[failed()]).unwrap();
     let both = fs::read_to_string(&file).unwrap();
     assert_eq!(both, first + &to_markdown(&[failed()], MIB));
+    let error = append_markdown(dir.path(), &[passed()]).unwrap_err();
+    assert!(
+        error.to_string().starts_with(dir.path().to_str().unwrap()),
+        "{error}"
+    );
     fs::write(&file, "x".repeat(MIB - 500)).unwrap();
     append_markdown(&file, &[failed()]).unwrap();
     let full = fs::read_to_string(&file).unwrap();
