@@ -6,9 +6,10 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::check::{Check, Verdict};
-use super::overall::{Outcome, Overall, title, verdict};
+use super::overall::{Outcome, Overall, repetitions, title, verdict};
 use super::record::{Divergence, RunRecord};
 use super::units::{count, distribution, millis, plural, seconds, shortened};
+use crate::untrusted::Foreign;
 
 /// The longest summary that GitHub takes for a step, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -43,12 +44,18 @@ pub fn to_markdown(runs: &[RunRecord], most: usize) -> String {
     text.finish(most)
 }
 
-/// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already.
+/// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already. An error names
+/// the file.
 pub fn append_markdown(path: &Path, runs: &[RunRecord]) -> io::Result<()> {
-    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let text = to_markdown(runs, LONGEST.saturating_sub(length));
-    file.write_all(text.as_bytes())
+    let append = || {
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+        let text = to_markdown(runs, LONGEST.saturating_sub(length));
+        file.write_all(text.as_bytes())
+    };
+    append().map_err(|error: io::Error| {
+        io::Error::new(error.kind(), format!("{}: {error}", Foreign::path(path)))
+    })
 }
 
 /// Text that takes no more blocks once one did not fit.
@@ -76,7 +83,8 @@ impl Bounded {
         if self.is_full {
             self.text.push_str(SHORTENED);
         }
-        self.text.truncate(self.text.floor_char_boundary(most));
+        // Only what is said at the end is longer than the limit can be, and that is ASCII.
+        self.text.truncate(most);
         self.text
     }
 }
@@ -86,7 +94,31 @@ fn run_in_full(text: &mut Bounded, run: &RunRecord) {
     if let Some(divergence) = &run.divergence {
         text.push(&difference(divergence));
     }
+    fields(text, run);
     details(text, run);
+}
+
+/// How often which field differs.
+fn fields(text: &mut Bounded, run: &RunRecord) {
+    if run.differences.is_empty() {
+        return;
+    }
+    let mut content =
+        "| topic | field | messages | largest difference |\n|---|---|---|---|\n".to_owned();
+    for difference in &run.differences {
+        let _ = writeln!(
+            content,
+            "| {} | {} | {} | {} |",
+            code(&difference.topic),
+            code(&difference.field),
+            count(difference.messages),
+            difference
+                .largest
+                .map_or_else(String::new, |largest| largest.to_string()),
+        );
+    }
+    let number = plural(run.differences.len(), "field");
+    text.folded(&format!("{number} differ"), &content);
 }
 
 fn suite(text: &mut Bounded, runs: &[RunRecord]) {
@@ -225,6 +257,9 @@ fn details(text: &mut Bounded, run: &RunRecord) {
     }
     for file in &run.recordings {
         fact("recording", code(&file.name));
+    }
+    if let Some(repeated) = &run.repeated {
+        fact("repetitions", repetitions(repeated));
     }
     fact("version", plain(&run.version, REASON));
     for note in &run.notes {

@@ -1,8 +1,8 @@
 //! What is said about a run: the record of everything that happened, and the reports that are made from it.
 //!
 //! [`Outcome`] is the verdict in one sentence with its exit code. [`to_text`] is for a terminal, [`to_junit`] for CI servers,
-//! [`to_markdown`] for a pull request, [`to_html`] for a person who wants to see what happened, [`to_json`] for programs. Each
-//! takes one run or several.
+//! [`to_markdown`] for a pull request, [`to_html`] for a person who wants to see what happened, [`to_json`] for programs. All
+//! but the last take one run or several.
 
 mod check;
 mod html;
@@ -24,8 +24,8 @@ pub use markdown::{append_markdown, to_markdown};
 pub use number::Series;
 pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
-    ChildRecord, Divergence, Ended, GateRecord, Happened, Host, Input, Moment, OutputTopic, Pacing,
-    RecordedFile, RunRecord, Spans,
+    ChildRecord, Divergence, Ended, FieldDifference, GateRecord, Happened, Host, Input, Moment,
+    OutputTopic, Pacing, RecordedFile, Repeated, RunRecord, Spans,
 };
 pub use text::to_text;
 pub use timeline::Timeline;

@@ -48,6 +48,8 @@ pub struct RunRecord {
     pub checks: Vec<Check>,
     /// Where the outputs first differ from the reference, or from another repetition.
     pub divergence: Option<Divergence>,
+    /// The fields in which the outputs differ from the reference, and how often.
+    pub differences: Vec<FieldDifference>,
     /// What else was noticed, one sentence each.
     pub notes: Vec<String>,
     /// When what happened, for the page that shows a run; thinned out in long runs.
@@ -56,8 +58,22 @@ pub struct RunRecord {
     pub ended: Ended,
     /// The exit code of this run.
     pub exit_code: u8,
+    /// What became of all repetitions, if this stands for several runs.
+    pub repeated: Option<Repeated>,
     /// The files that the run wrote: what they are, and their names relative to the folder of the run.
     pub files: BTreeMap<String, String>,
+}
+
+/// Several runs of one case.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Repeated {
+    /// How many runs there were.
+    pub runs: u32,
+    /// How many of them did not end with exit code 0.
+    pub failed: u32,
+    /// The digests of their outputs, and how many runs have each.
+    pub digests: BTreeMap<String, u32>,
 }
 
 /// The machine of a run.
@@ -216,6 +232,20 @@ pub struct Divergence {
     /// The values of the field around the place, if it is a number: in the reference, and in this run.
     #[serde(with = "super::number")]
     pub series: (Series, Series),
+}
+
+/// How often a field differs.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FieldDifference {
+    /// The topic.
+    pub topic: String,
+    /// The path of the field, the same for all elements of an array; empty for messages that are missing or too many.
+    pub field: String,
+    /// In how many messages it differs.
+    pub messages: u64,
+    /// The largest distance of two numbers; of stamps, in seconds.
+    pub largest: Option<f64>,
 }
 
 /// Something that happened in a run.

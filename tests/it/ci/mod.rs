@@ -13,6 +13,7 @@ mod outputs;
 mod over_zenoh;
 #[cfg(target_os = "linux")]
 mod programs;
+mod report;
 #[cfg(target_os = "linux")]
 mod recorder;
 #[cfg(target_os = "linux")]
