@@ -20,8 +20,9 @@ pub struct Decoder {
     method: Result<Method, String>,
 }
 
+/// How the payloads of a topic are decoded.
 #[derive(Clone, Debug)]
-enum Method {
+pub(super) enum Method {
     Ros(TypeLayout),
     Json,
 }
@@ -54,7 +55,8 @@ impl Decoder {
     }
 }
 
-fn method(topic: &Topic) -> Result<Method, String> {
+/// The method for a topic, or why there is none.
+pub(super) fn method(topic: &Topic) -> Result<Method, String> {
     let encoding = topic.encoding.as_str();
     if encoding == "json" {
         return Ok(Method::Json);
@@ -109,7 +111,7 @@ fn decode_ros(layout: &TypeLayout, payload: &[u8], limits: Limits) -> Decoded {
 }
 
 /// The data after the encapsulation header, if the header declares plain CDR.
-fn cdr_data(payload: &[u8]) -> Result<PayloadReader<'_>, Stop> {
+pub(super) fn cdr_data(payload: &[u8]) -> Result<PayloadReader<'_>, Stop> {
     let (order, data) = match payload {
         [0, 0, _, _, data @ ..] => (ByteOrder::Big, data),
         [0, 1, _, _, data @ ..] => (ByteOrder::Little, data),
