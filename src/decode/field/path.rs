@@ -51,15 +51,16 @@ impl FieldPath {
         let mut indexes = indexes.iter();
         let mut text = String::new();
         for part in &self.parts {
-            match part {
-                Part::Name(name) if text.is_empty() => text.push_str(name),
-                Part::Name(name) => text.extend([".", name]),
-                Part::Index(index) => text.push_str(&format!("[{index}]")),
+            let shown = match part {
+                Part::Name(name) if text.is_empty() => name.clone(),
+                Part::Name(name) => format!(".{name}"),
+                Part::Index(index) => format!("[{index}]"),
                 Part::Every => match indexes.next() {
-                    Some(index) => text.push_str(&format!("[{index}]")),
-                    None => text.push_str("[*]"),
+                    Some(index) => format!("[{index}]"),
+                    None => "[*]".to_owned(),
                 },
-            }
+            };
+            text += &shown;
         }
         Foreign::text(&text).to_string()
     }

@@ -1,5 +1,6 @@
 //! Runs at the speed of the programs under test: when these have settled.
 
+mod expect;
 mod model;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod over_zenoh;

@@ -228,8 +228,8 @@ impl<'l, 'a> Pass<'l, 'a> {
     /// Reads the recordings. Returns the first damage and how much there is.
     fn run(&mut self) -> Option<(Damage, u64)> {
         let mut damage: Option<(Damage, u64)> = None;
-        let topics = self.wanted.keys().copied();
-        for item in Merged::new(&self.log.bags, topics) {
+        let topics = self.wanted.keys().copied().collect();
+        for item in Merged::new(&self.log.bags, &topics) {
             match item {
                 Ok((side, message)) => {
                     let topic = TopicKey {

@@ -1,5 +1,7 @@
 //! [`Merged`]: the messages of two recordings in the order of their times.
 
+use std::collections::BTreeSet;
+
 use super::topics::{Bags, Side, TopicKey};
 use crate::bag::{Cursor, Damage, Direction, Message, Selection, StartAt};
 use crate::time::Time;
@@ -26,10 +28,10 @@ pub(crate) struct Merged {
 
 impl Merged {
     /// These topics.
-    pub(crate) fn new(bags: &Bags<'_>, topics: impl Iterator<Item = TopicKey> + Clone) -> Self {
+    pub(crate) fn new(bags: &Bags<'_>, topics: &BTreeSet<TopicKey>) -> Self {
         let open = |side| {
             let bag = bags.get(side)?;
-            let mut ids = topics.clone().filter(|topic| topic.side == side).peekable();
+            let mut ids = topics.iter().filter(|topic| topic.side == side).peekable();
             ids.peek()?;
             let selection = Selection::of(ids.map(|topic| topic.id), bag);
             let mut cursor = bag.cursor(&selection, StartAt::At(Time::MIN), Direction::Forward);

@@ -87,7 +87,9 @@ fn test(table: &Table<'_, '_>) -> Result<Test, ExpectationError> {
         }
         None if finite => Expected::Any,
         None => {
-            return Err(table.error("nothing is expected of the field; add value, or finite = true"));
+            return Err(
+                table.error("nothing is expected of the field; add value, or finite = true")
+            );
         }
         Some(value) => {
             let compare = compare.unwrap_or(Compare::With(Comparison::Equal));

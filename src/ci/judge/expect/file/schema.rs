@@ -9,7 +9,7 @@ use crate::ci::judge::expect::rules::latency::{LatencySpec, Pairing};
 use crate::ci::judge::expect::rules::rate::RateSpec;
 use crate::ci::judge::expect::rules::stamps::StampsSpec;
 use crate::ci::judge::expect::rules::transform::TransformSpec;
-use crate::time::Duration;
+use crate::time::{Duration, When, WhenRange};
 
 /// A table and its keys.
 pub(crate) type Form = (&'static str, &'static [&'static str]);
@@ -74,11 +74,25 @@ pub(crate) fn read(source: &Source<'_>) -> Result<Vec<Expectation>, ExpectationE
 }
 
 fn window(table: &Table<'_, '_>) -> Result<Option<Window>, ExpectationError> {
-    let Some(range) = table.parsed("within")? else {
+    let Some(range) = table.parsed::<WhenRange>("within")? else {
         return Ok(None);
     };
+    if is_crossed(range) {
+        return Err(table.error_at("within", "ends before it begins"));
+    }
     let text = table.text("within")?.unwrap_or_default().to_owned();
     Ok(Some(Window { text, range }))
+}
+
+/// Whether it is empty in any recording.
+fn is_crossed(range: WhenRange) -> bool {
+    match (range.from, range.to) {
+        (Some(When::At(from)), Some(When::At(to))) => from > to,
+        (Some(When::AfterStart(from)), Some(When::AfterStart(to))) => from > to,
+        (Some(When::BeforeEnd(from)), Some(When::BeforeEnd(to))) => from < to,
+        (Some(When::Fraction(from)), Some(When::Fraction(to))) => from > to,
+        _ => false,
+    }
 }
 
 fn topic(

@@ -172,7 +172,7 @@ impl<'s, 't> Table<'s, 't> {
         key: &str,
         form: (&'static str, &'static [&'static str]),
     ) -> Result<Vec<Self>, ExpectationError> {
-        let wanted = format!("a list of tables; write [[{}]] before each", form.0);
+        let wanted = format!("a list of tables; write {} before each", form.0);
         let values = self.read(key, &wanted, DeValue::as_array)?;
         let values = values.map(|values| values.iter()).unwrap_or_default();
         values

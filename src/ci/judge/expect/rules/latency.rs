@@ -150,19 +150,23 @@ impl Latency {
             *within += u64::from(latency <= *most);
         }
         let nanos = u64::try_from(latency.as_nanos()).unwrap_or(0);
-        self.found.saturating_record(nanos);
+        self.found.record(nanos).expect("it grows with its values");
         if self.longest.is_none_or(|(longest, _)| latency > longest) {
             self.longest = Some((latency, asked));
         }
     }
 
-    /// The latency that this part of all does not exceed.
-    fn figure(&self, percent: u8) -> Duration {
+    /// The latency that this part of all does not exceed, in words: to three digits, but for the longest.
+    fn figure(&self, percent: u8) -> String {
+        let name = percentile(percent);
         match self.longest {
-            Some((longest, _)) if percent == 100 => longest,
+            Some((longest, _)) if percent == 100 => format!("{name} = {longest}"),
             _ => {
                 let nanos = self.found.value_at_quantile(f64::from(percent) / 100.0);
-                Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
+                let step = 10_u64.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(2));
+                let nanos = nanos.saturating_add(step / 2) / step * step;
+                let rounded = Duration::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX));
+                format!("{name} ≈ {rounded}")
             }
         }
     }
@@ -209,7 +213,7 @@ impl Rule for Latency {
         }
         let mut found = Vec::new();
         for ((percent, most), within) in spec.limits.iter().zip(&self.within) {
-            let is_figure = format!("{} = {}", percentile(*percent), self.figure(*percent));
+            let is_figure = self.figure(*percent);
             // So many have to be within the limit, rounded up.
             let needed = answered.saturating_mul(u64::from(*percent)).div_ceil(100);
             if *within < needed {

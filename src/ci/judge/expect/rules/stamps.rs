@@ -29,7 +29,7 @@ pub(crate) struct Stamps {
     scope: Scope,
     readers: Readers,
     messages: u64,
-    stamps: u64,
+    compared: u64,
     last: Option<i64>,
     end: Option<Outcome>,
 }
@@ -41,7 +41,7 @@ impl Stamps {
             scope,
             readers,
             messages: 0,
-            stamps: 0,
+            compared: 0,
             last: None,
             end: None,
         }
@@ -80,7 +80,7 @@ impl Rule for Stamps {
         let Self { readers, scope, .. } = self;
         let at = scope.at(seen.at);
         let read = readers.read(seen, &mut |indexes, value| {
-            self.stamps += 1;
+            self.compared += 1;
             let Some(wrong) = Self::next((&mut self.last, self.is_strict), &value) else {
                 return ControlFlow::Continue(());
             };
@@ -101,11 +101,11 @@ impl Rule for Stamps {
         match self.end {
             Some(end) => end,
             None if self.messages == 0 => Outcome::NoMessage,
-            None if self.stamps == 0 => {
+            None if self.compared == 0 => {
                 let what = format!("no message has a value of {}", self.readers.path());
                 Outcome::Fails(self.scope.says(what))
             }
-            None => Outcome::Holds(self.scope.says(format!("{} stamps", self.stamps))),
+            None => Outcome::Holds(self.scope.says(format!("{} stamps", self.compared))),
         }
     }
 }
