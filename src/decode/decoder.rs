@@ -20,7 +20,6 @@ pub struct Decoder {
     method: Result<Method, String>,
 }
 
-/// How the payloads of a topic are decoded.
 #[derive(Clone, Debug)]
 pub(super) enum Method {
     Ros(TypeLayout),
@@ -55,7 +54,7 @@ impl Decoder {
     }
 }
 
-/// The method for a topic, or why there is none.
+/// How messages of the topic are decoded, or why they are not.
 pub(super) fn method(topic: &Topic) -> Result<Method, String> {
     let encoding = topic.encoding.as_str();
     if encoding == "json" {

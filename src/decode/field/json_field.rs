@@ -6,13 +6,12 @@ use std::ops::ControlFlow;
 
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::path::{FieldPath, Part};
-use super::reader::Visit;
-use super::value::FieldValue;
+use super::path::{Part, ValuePath};
+use super::value::{FieldValue, Visit};
 use crate::decode::decoded::Stop;
 
 /// Visits the values of the path.
-pub(super) fn read(path: &FieldPath, payload: &[u8], visit: &mut Visit<'_>) -> Result<(), Stop> {
+pub(super) fn read(path: &ValuePath, payload: &[u8], visit: &mut Visit<'_>) -> Result<(), Stop> {
     let mut state = State {
         indexes: Vec::new(),
         is_stopped: false,

@@ -1,4 +1,4 @@
-//! [`FieldPath`]: which field of a message, as it is written: `poses[0].position.x`.
+//! [`ValuePath`]: which field of a message, as it is written: `poses[0].position.x`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ const MAX_PARTS: usize = 200;
 /// from the end by `[-1]`; `[*]` stands for all elements. `length` is the number of elements of an array, or of bytes of
 /// a text. A time has the parts `sec` and `nanosec`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct FieldPath {
+pub struct ValuePath {
     parts: Vec<Part>,
 }
 
@@ -35,12 +35,12 @@ pub(super) enum Part {
     "`{}` is not the path of a field: {reason}; write names with dots between them, [0], [-1] or [*] after an array",
     Foreign::text(text).at_most(200)
 )]
-pub struct InvalidFieldPath {
+pub struct InvalidValuePath {
     text: String,
     reason: &'static str,
 }
 
-impl FieldPath {
+impl ValuePath {
     /// Whether it stands for all elements of an array, so that a message may have any number of values.
     pub fn has_wildcard(&self) -> bool {
         self.parts.contains(&Part::Every)
@@ -76,24 +76,24 @@ impl FieldPath {
     }
 }
 
-impl fmt::Display for FieldPath {
+impl fmt::Display for ValuePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.at(&[]))
     }
 }
 
-impl FromStr for FieldPath {
-    type Err = InvalidFieldPath;
+impl FromStr for ValuePath {
+    type Err = InvalidValuePath;
 
-    fn from_str(text: &str) -> Result<Self, InvalidFieldPath> {
-        parse(text).map_err(|reason| InvalidFieldPath {
+    fn from_str(text: &str) -> Result<Self, InvalidValuePath> {
+        parse(text).map_err(|reason| InvalidValuePath {
             text: text.to_owned(),
             reason,
         })
     }
 }
 
-fn parse(text: &str) -> Result<FieldPath, &'static str> {
+fn parse(text: &str) -> Result<ValuePath, &'static str> {
     let mut parts = Vec::new();
     for word in text.split('.') {
         let (name, mut rest) = word.split_at(word.find('[').unwrap_or(word.len()));
@@ -122,7 +122,7 @@ fn parse(text: &str) -> Result<FieldPath, &'static str> {
             return Err("it is too long");
         }
     }
-    Ok(FieldPath { parts })
+    Ok(ValuePath { parts })
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
             ("m[1][*]", vec![name("m"), Part::Index(1), Part::Every]),
             ("[*].x", vec![Part::Every, name("x")]),
         ] {
-            let path: FieldPath = text.parse().unwrap();
+            let path: ValuePath = text.parse().unwrap();
             assert_eq!(path.parts(), parts, "{text}");
             assert_eq!(path.to_string(), text);
         }
@@ -166,19 +166,19 @@ mod tests {
             ("a[99999999999999999999]", "whole number"),
             (&"a.".repeat(300), "too long"),
         ] {
-            let error = text.parse::<FieldPath>().unwrap_err().to_string();
+            let error = text.parse::<ValuePath>().unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }
-        let error = "a\u{1b}[0".parse::<FieldPath>().unwrap_err().to_string();
+        let error = "a\u{1b}[0".parse::<ValuePath>().unwrap_err().to_string();
         assert!(!error.contains('\u{1b}'), "{error:?}");
     }
 
     #[test]
     fn the_place_of_a_value_has_its_indexes() {
-        let path: FieldPath = "a[*].b[2].c[*]".parse().unwrap();
+        let path: ValuePath = "a[*].b[2].c[*]".parse().unwrap();
         assert!(path.has_wildcard());
         assert_eq!(path.at(&[7, 0]), "a[7].b[2].c[0]");
         assert_eq!(path.at(&[7]), "a[7].b[2].c[*]");
-        assert!(!"a[2].b".parse::<FieldPath>().unwrap().has_wildcard());
+        assert!(!"a[2].b".parse::<ValuePath>().unwrap().has_wildcard());
     }
 }

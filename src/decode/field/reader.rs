@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 
 use super::elements::Elements;
+use super::error::FieldError;
 use super::json_field;
-use super::path::FieldPath;
+use super::path::ValuePath;
 use super::resolve::{Step, resolve};
-use super::value::FieldValue;
+use super::value::{FieldValue, Visit};
 use crate::bag::Topic;
 use crate::decode::decoded::Stop;
 use crate::decode::decoder::{Method, cdr_data, method};
@@ -15,30 +16,12 @@ use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout, WireForma
 use crate::ros::message_definition::Array;
 use crate::untrusted::Foreign;
 
-/// Why a field cannot be read.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FieldError {
-    /// The messages of the topic cannot be decoded: the definition is missing or wrong, or the encoding is not known.
-    #[error("{0}")]
-    Definition(String),
-    /// The type has no such field; the text says which there are.
-    #[error("{0}")]
-    Path(String),
-    /// This payload does not have the type of the topic; the text names the byte and the field.
-    #[error("{0}")]
-    Payload(String),
-}
-
-/// Receives each value, with the indexes of the elements that `[*]` stands for.
-pub(super) type Visit<'v> = dyn FnMut(&[u64], FieldValue<'_>) -> ControlFlow<()> + 'v;
-
 /// Reads the values of one path in the messages of one topic.
 ///
 /// The definition is parsed once, when the reader is made. What lies behind the last value is not looked at.
 #[derive(Clone, Debug)]
 pub struct FieldReader {
-    path: FieldPath,
+    path: ValuePath,
     method: FieldMethod,
 }
 
@@ -51,7 +34,7 @@ enum FieldMethod {
 impl FieldReader {
     /// Finds the path in the definition of the topic: an error if the topic has no definition, or the definition no such
     /// field. JSON has no definition that is used: its fields are found in each message.
-    pub fn new(topic: &Topic, path: &FieldPath) -> Result<Self, FieldError> {
+    pub fn new(topic: &Topic, path: &ValuePath) -> Result<Self, FieldError> {
         let method = match method(topic)
             .map_err(escaped)
             .map_err(FieldError::Definition)?
@@ -292,7 +275,7 @@ mod tests {
     }
 
     fn read(topic: &Topic, path: &str, payload: &[u8]) -> Result<Vec<String>, FieldError> {
-        let path: FieldPath = path.parse().unwrap();
+        let path: ValuePath = path.parse().unwrap();
         let reader = FieldReader::new(topic, &path)?;
         let mut found = Vec::new();
         reader.read(payload, &mut |indexes, value| {

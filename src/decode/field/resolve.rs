@@ -1,7 +1,7 @@
 //! [`resolve`]: a path as steps through the layout of a type, so that reading needs no names.
 
-use super::path::{FieldPath, Part};
-use super::reader::FieldError;
+use super::error::FieldError;
+use super::path::{Part, ValuePath};
 use crate::decode::type_layout::{ElementType, FieldLayout, TypeLayout};
 use crate::ros::message_definition::Array;
 use crate::untrusted::Foreign;
@@ -53,7 +53,7 @@ impl<'a> Place<'a> {
 }
 
 /// The steps of a path that leads to plain values.
-pub(super) fn resolve(layout: &TypeLayout, path: &FieldPath) -> Result<Vec<Step>, FieldError> {
+pub(super) fn resolve(layout: &TypeLayout, path: &ValuePath) -> Result<Vec<Step>, FieldError> {
     let mut place = Place::Message(layout.root());
     let mut steps = Vec::with_capacity(path.parts().len());
     for (done, part) in path.parts().iter().enumerate() {
@@ -125,12 +125,12 @@ fn beyond(index: i64, array: Array) -> Option<u64> {
     }
 }
 
-fn array(path: &FieldPath, parts: usize) -> String {
+fn array(path: &ValuePath, parts: usize) -> String {
     let name = path.first(parts);
     format!("is an array: write {name}[0], {name}[*] or {name}.length")
 }
 
-fn unknown(path: &FieldPath, parts: usize, name: &str, fields: &[FieldLayout]) -> FieldError {
+fn unknown(path: &ValuePath, parts: usize, name: &str, fields: &[FieldLayout]) -> FieldError {
     let owner = match parts {
         0 => "the message".to_owned(),
         _ => format!("`{}`", path.first(parts)),

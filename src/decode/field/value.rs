@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::ControlFlow;
 
 use crate::decode::text::quoted;
 use crate::time::Duration;
 
 /// The longest text that is shown, in characters.
 const MAX_SHOWN: usize = 120;
+
+/// Receives each value, with the indexes of the elements that `[*]` stands for.
+pub(super) type Visit<'v> = dyn FnMut(&[u64], FieldValue<'_>) -> ControlFlow<()> + 'v;
 
 /// The value of a field.
 #[derive(Clone, PartialEq, Debug)]

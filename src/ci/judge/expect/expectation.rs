@@ -4,11 +4,11 @@ use std::fmt;
 
 use super::rules::count::CountSpec;
 use super::rules::field::FieldSpec;
+use super::rules::gate::GateSpec;
 use super::rules::latency::LatencySpec;
 use super::rules::rate::RateSpec;
 use super::rules::stamps::StampsSpec;
 use super::rules::transform::TransformSpec;
-use crate::ci::gates::GateRule;
 use crate::time::{Duration, WhenRange};
 use crate::untrusted::Foreign;
 
@@ -75,32 +75,5 @@ impl fmt::Display for Spec {
             Self::Transform(spec) => spec.fmt(f),
             Self::Gate(spec) => spec.fmt(f),
         }
-    }
-}
-
-/// The latencies of a gate that are allowed, in wall time.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct GateSpec {
-    pub(crate) rule: GateRule,
-    /// Percentile, 50, 99 or 100, and the most that it may be.
-    pub(crate) limits: Vec<(u8, Duration)>,
-}
-
-impl fmt::Display for GateSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "wall latency")?;
-        for (at, (percent, most)) in self.limits.iter().enumerate() {
-            let comma = if at > 0 { "," } else { "" };
-            write!(f, "{comma} {} <= {most}", percentile(*percent))?;
-        }
-        Ok(())
-    }
-}
-
-/// The name of a percentile: `p99`, `max`.
-pub(crate) fn percentile(percent: u8) -> String {
-    match percent {
-        100 => "max".to_owned(),
-        _ => format!("p{percent}"),
     }
 }

@@ -5,17 +5,17 @@ use std::ops::ControlFlow;
 
 use super::rule::{Outcome, Scope, Seen};
 use super::topics::{Bags, TopicKey};
-use crate::decode::{FieldError, FieldPath, FieldReader, FieldValue};
+use crate::decode::{FieldError, FieldReader, FieldValue, ValuePath};
 
 /// Readers of one path. Topics of one name may have several types.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    path: FieldPath,
+    path: ValuePath,
     readers: BTreeMap<TopicKey, Result<FieldReader, FieldError>>,
 }
 
 impl Readers {
-    pub(crate) fn new(bags: &Bags<'_>, topics: &[TopicKey], path: &FieldPath) -> Self {
+    pub(crate) fn new(bags: &Bags<'_>, topics: &[TopicKey], path: &ValuePath) -> Self {
         let reader = |key: &TopicKey| {
             let topic = bags.get(key.side)?.topics().get(key.id.index())?;
             Some((*key, FieldReader::new(topic, path)))
@@ -26,7 +26,7 @@ impl Readers {
         }
     }
 
-    pub(crate) fn path(&self) -> &FieldPath {
+    pub(crate) fn path(&self) -> &ValuePath {
         &self.path
     }
 

@@ -5,8 +5,8 @@ use bagplay::ci::judge::expect::Judged;
 use bagplay::ci::report::{GateRecord, Spans, Verdict};
 use bagplay::time::{Time, TimeRange};
 
+use super::recorded::{ODOMETRY, Recording, odometry};
 use super::{MS, S, START, check, judged, judged_of, parse};
-use crate::support::typed::{ODOMETRY, Recording, odometry};
 
 /// Ten seconds of `/odom` at 10 Hz, the first at the start. `x` is the time in seconds; the status of number 50 is 3, that
 /// of the others 0. There is a scan of three ranges, the last of which is infinite in number 20.

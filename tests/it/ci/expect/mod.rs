@@ -3,6 +3,7 @@
 mod files;
 mod judged;
 mod page;
+mod recorded;
 mod transforms;
 mod windows;
 

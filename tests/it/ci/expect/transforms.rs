@@ -4,8 +4,8 @@ use bagplay::bag::Bag;
 use bagplay::ci::judge::expect::Judged;
 use bagplay::ci::report::Verdict;
 
+use super::recorded::{ODOMETRY, Recording, TRANSFORMS, odometry, transforms};
 use super::{MS, S, START, check};
-use crate::support::typed::{ODOMETRY, Recording, TRANSFORMS, odometry, transforms};
 
 /// The robot knows its sensors and its odometry for a second.
 fn inputs() -> Bag {

@@ -6,8 +6,8 @@ use bagplay::ci::report::Verdict;
 use bagplay::time::{Time, TimeRange};
 use proptest::prelude::*;
 
+use super::recorded::{ODOMETRY, Recording, odometry};
 use super::{MS, START, judged, judged_of};
-use crate::support::typed::{ODOMETRY, Recording, odometry};
 
 /// Messages at these milliseconds after the start.
 fn at(times: &[u64]) -> Bag {

@@ -3,9 +3,8 @@
 use regex::RegexBuilder;
 use toml::de::DeValue;
 
-use super::schema::Form;
 use super::source::ExpectationError;
-use super::table::{Table, integer, number};
+use super::table::{Form, Table, integer, number};
 use crate::ci::judge::expect::rules::compare::{Comparison, Expected, Number, Test};
 use crate::ci::judge::expect::rules::field::{FieldSpec, Which};
 

@@ -2,17 +2,16 @@
 
 use super::field_schema;
 use super::source::{ExpectationError, Source};
-use super::table::Table;
-use crate::ci::judge::expect::expectation::{Expectation, GateSpec, Spec, Window};
+use super::table::{Form, Table};
+use crate::ci::judge::expect::expectation::{Expectation, Spec, Window};
 use crate::ci::judge::expect::rules::count::CountSpec;
+use crate::ci::judge::expect::rules::gate::GateSpec;
 use crate::ci::judge::expect::rules::latency::{LatencySpec, Pairing};
+use crate::ci::judge::expect::rules::limits::Limits;
 use crate::ci::judge::expect::rules::rate::RateSpec;
 use crate::ci::judge::expect::rules::stamps::StampsSpec;
 use crate::ci::judge::expect::rules::transform::TransformSpec;
 use crate::time::{Duration, When, WhenRange};
-
-/// A table and its keys.
-pub(crate) type Form = (&'static str, &'static [&'static str]);
 
 const FILE: Form = ("the file", &["within", "expect", "transform", "gate"]);
 const EXPECT: Form = (
@@ -187,7 +186,7 @@ fn rate(table: &Table<'_, '_>) -> Result<Option<RateSpec>, ExpectationError> {
 }
 
 /// The limits of a table, of which at least one is needed.
-fn limits(table: &Table<'_, '_>, of: &str) -> Result<Vec<(u8, Duration)>, ExpectationError> {
+fn limits(table: &Table<'_, '_>, of: &str) -> Result<Limits, ExpectationError> {
     let mut limits: Vec<(u8, Duration)> = Vec::new();
     for (key, percent) in PERCENTILES {
         if let Some(most) = table.span(key)? {
@@ -201,7 +200,7 @@ fn limits(table: &Table<'_, '_>, of: &str) -> Result<Vec<(u8, Duration)>, Expect
     if limits.is_empty() {
         return Err(table.error(&format!("{of} needs p50, p99 or max")));
     }
-    Ok(limits)
+    Ok(Limits(limits))
 }
 
 fn latency(table: &Table<'_, '_>) -> Result<Option<LatencySpec>, ExpectationError> {

@@ -14,6 +14,9 @@ use crate::time::{Duration, parse_span};
 /// How similar a key has to be to be meant; 1 is equal.
 const SIMILAR: f64 = 0.7;
 
+/// The name of a table in errors and in the documentation, and its keys.
+pub(crate) type Form = (&'static str, &'static [&'static str]);
+
 /// A value in a file.
 pub(crate) type Value<'t> = Spanned<DeValue<'t>>;
 
@@ -28,11 +31,11 @@ pub(crate) struct Table<'s, 't> {
 }
 
 impl<'s, 't> Table<'s, 't> {
-    /// A table that has no other keys than these. `name` is its name in errors.
+    /// A table that has no other keys than these.
     pub(crate) fn new(
         source: &'s Source<'t>,
         (entries, span): (&'s DeTable<'t>, Range<usize>),
-        (name, keys): (&'static str, &'static [&'static str]),
+        (name, keys): Form,
     ) -> Result<Self, ExpectationError> {
         for key in entries.keys() {
             let known = key.get_ref().as_ref();
@@ -152,11 +155,7 @@ impl<'s, 't> Table<'s, 't> {
     }
 
     /// A table, with the keys that it may have.
-    pub(crate) fn table(
-        &self,
-        key: &str,
-        form: (&'static str, &'static [&'static str]),
-    ) -> Result<Option<Self>, ExpectationError> {
+    pub(crate) fn table(&self, key: &str, form: Form) -> Result<Option<Self>, ExpectationError> {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };
@@ -167,11 +166,7 @@ impl<'s, 't> Table<'s, 't> {
     }
 
     /// Tables, written as `[[key]]`.
-    pub(crate) fn tables(
-        &self,
-        key: &str,
-        form: (&'static str, &'static [&'static str]),
-    ) -> Result<Vec<Self>, ExpectationError> {
+    pub(crate) fn tables(&self, key: &str, form: Form) -> Result<Vec<Self>, ExpectationError> {
         let wanted = format!("a list of tables; write {} before each", form.0);
         let values = self.read(key, &wanted, DeValue::as_array)?;
         let values = values.map(|values| values.iter()).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::compare::Test;
 use crate::ci::judge::expect::rule::{Outcome, Role, Rule, Scope, Seen, messages};
 use crate::ci::judge::expect::values::{Readers, unreadable};
-use crate::decode::FieldPath;
+use crate::decode::ValuePath;
 
 /// Which messages are judged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ impl fmt::Display for Which {
 /// What is expected of a field.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldSpec {
-    pub(crate) path: FieldPath,
+    pub(crate) path: ValuePath,
     pub(crate) which: Which,
     /// Whether one of the elements that `[*]` stands for is enough.
     pub(crate) any_element: bool,

@@ -1,10 +1,25 @@
 //! How long the answers of a gate took, in wall time.
 
+use std::fmt;
+
+use super::limits::{Limits, percentile};
 use crate::ci::gates::GateRule;
-use crate::ci::judge::expect::expectation::{GateSpec, percentile};
 use crate::ci::judge::expect::rule::Outcome;
 use crate::ci::report::GateRecord;
 use crate::time::Duration;
+
+/// The latencies of a gate that are allowed, in wall time: at 50, 99 and 100 percent.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct GateSpec {
+    pub(crate) rule: GateRule,
+    pub(crate) limits: Limits,
+}
+
+impl fmt::Display for GateSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "wall latency {}", self.limits)
+    }
+}
 
 /// Judges the gate with this rule among those of the run.
 pub(crate) fn judge_gate(spec: &GateSpec, gates: &[GateRecord]) -> Outcome {
@@ -21,7 +36,7 @@ pub(crate) fn judge_gate(spec: &GateSpec, gates: &[GateRecord]) -> Outcome {
         return Outcome::Fails(format!("{rule}: no question was answered"));
     }
     let mut found = Vec::new();
-    for (percent, most) in &spec.limits {
+    for (percent, most) in &spec.limits.0 {
         let millis = match percent {
             50 => gate.latency.p50,
             99 => gate.latency.p99,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use hdrhistogram::Histogram;
 
-use crate::ci::judge::expect::expectation::percentile;
+use super::limits::{Limits, percentile};
 use crate::ci::judge::expect::rule::{Outcome, Role, Rule, Scope, Seen, messages};
 use crate::ci::judge::expect::values::{StampReaders, unreadable};
 use crate::time::{Duration, Ros, Time};
@@ -29,8 +29,7 @@ pub(crate) struct LatencySpec {
     /// The topic of the triggers.
     pub(crate) from: String,
     pub(crate) by: Pairing,
-    /// Percentile, 1 to 100, and the most that it may be.
-    pub(crate) limits: Vec<(u8, Duration)>,
+    pub(crate) limits: Limits,
     /// How many triggers may have no output.
     pub(crate) unanswered: u64,
 }
@@ -41,11 +40,7 @@ impl fmt::Display for LatencySpec {
         if self.by == Pairing::Stamp {
             write!(f, " by stamp")?;
         }
-        for (at, (percent, most)) in self.limits.iter().enumerate() {
-            let comma = if at > 0 { "," } else { "" };
-            write!(f, "{comma} {} <= {most}", percentile(*percent))?;
-        }
-        Ok(())
+        write!(f, " {}", self.limits)
     }
 }
 
@@ -72,7 +67,7 @@ impl Latency {
     /// The readers are for the topic and for the triggers.
     pub(crate) fn new(spec: LatencySpec, scope: Scope, stamps: StampReaders) -> Self {
         Self {
-            within: vec![0; spec.limits.len()],
+            within: vec![0; spec.limits.0.len()],
             spec,
             scope,
             stamps,
@@ -146,7 +141,7 @@ impl Latency {
 
     fn latency(&mut self, asked: Time<Ros>, answered: Time<Ros>) {
         let latency = answered.saturating_since(asked);
-        for ((_, most), within) in self.spec.limits.iter().zip(&mut self.within) {
+        for ((_, most), within) in self.spec.limits.0.iter().zip(&mut self.within) {
             *within += u64::from(latency <= *most);
         }
         let nanos = u64::try_from(latency.as_nanos()).unwrap_or(0);
@@ -212,7 +207,7 @@ impl Rule for Latency {
             return Outcome::Fails(scope.says(what));
         }
         let mut found = Vec::new();
-        for ((percent, most), within) in spec.limits.iter().zip(&self.within) {
+        for ((percent, most), within) in spec.limits.0.iter().zip(&self.within) {
             let is_figure = self.figure(*percent);
             // So many have to be within the limit, rounded up.
             let needed = answered.saturating_mul(u64::from(*percent)).div_ceil(100);

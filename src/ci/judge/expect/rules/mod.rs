@@ -7,6 +7,7 @@ mod frames;
 pub(crate) mod gap;
 pub(crate) mod gate;
 pub(crate) mod latency;
+pub(crate) mod limits;
 pub(crate) mod rate;
 pub(crate) mod stamps;
 pub(crate) mod transform;

@@ -5,14 +5,14 @@ use std::ops::ControlFlow;
 
 use crate::ci::judge::expect::rule::{Outcome, Role, Rule, Scope, Seen};
 use crate::ci::judge::expect::values::{Readers, unreadable};
-use crate::decode::{FieldPath, FieldValue};
+use crate::decode::{FieldValue, ValuePath};
 use crate::time::Duration;
 
 /// The order that is expected.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct StampsSpec {
     /// The field of the stamps.
-    pub(crate) path: FieldPath,
+    pub(crate) path: ValuePath,
     /// Whether equal stamps are refused.
     pub(crate) is_strict: bool,
 }
