@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::expectation::Expectation;
+use super::expectation::{Expectation, Spec};
 use super::file::schema;
 use super::file::source::{ExpectationError, Source};
 use super::judge;
@@ -68,6 +68,22 @@ impl Expectations {
     /// The names of the checks, in their order. Each is unique.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The topics whose messages are judged: they have to be recorded. Triggers are not among them. Those of transforms
+    /// may be in the recordings that were played instead.
+    pub fn topics(&self) -> BTreeSet<&str> {
+        let mut topics = BTreeSet::new();
+        for (_, expectation) in &self.all {
+            match &expectation.spec {
+                Spec::Gate(_) => {}
+                Spec::Transform(_) => topics.extend(["/tf", "/tf_static"]),
+                _ => {
+                    topics.insert(expectation.topic.as_str());
+                }
+            }
+        }
+        topics
     }
 
     /// Judges a run: one check for each expectation, in their order. Damage of a recording that was met adds one check

@@ -7,7 +7,8 @@ use crate::time::TimeRange;
 /// A run that is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged<'a> {
-    /// What the system under test published, with its log times.
+    /// What the system under test published. The order of the bag says which times count: log times, unless it was opened
+    /// with another.
     pub outputs: &'a Bag,
     /// The recordings that were played: triggers of latencies and transforms are in them, and times such as `+10s` and
     /// `50%` refer to them. `None`: the outputs are in their place.

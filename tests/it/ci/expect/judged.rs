@@ -230,7 +230,7 @@ fn values_of_fields() {
         ),
         (
             "path = 'status'\nin = 'any'\nvalue = 4",
-            "/odom: status = 0 at +10s, expected 4; so are all of 101 messages",
+            "/odom: not in any of 101 messages; in the last, status = 0 at +10s, expected 4",
         ),
         (
             "path = 'ranges[*]'\nfinite = true",
@@ -525,6 +525,8 @@ fn names_are_unique_and_say_what_is_expected() {
             "tf: map from base at the end",
         ]
     );
+    let topics: Vec<_> = expectations.topics().into_iter().collect();
+    assert_eq!(topics, ["/odom", "/tf", "/tf_static"]);
     let both = parse("[[expect]]\ntopic = 'a'\ncount = 1")
         .and(parse("[[expect]]\ntopic = 'a'\ncount = 1"));
     assert_eq!(

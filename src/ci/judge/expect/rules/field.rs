@@ -51,7 +51,9 @@ impl fmt::Display for FieldSpec {
 
 /// What a message says.
 enum Verdict {
+    /// The text says which value is as expected.
     Holds(String),
+    /// The text says which is not.
     Fails(String),
     /// It has no value.
     Nothing,
@@ -101,8 +103,8 @@ impl Field {
                 Ok(true) => verdict = Verdict::Holds(found()),
                 Ok(false) if spec.any_element && matches!(verdict, Verdict::Fails(_)) => {}
                 Ok(false) => {
-                    let what = format!("{}, expected {}", found(), spec.test.wanted());
-                    verdict = Verdict::Fails(scope.says(what));
+                    verdict =
+                        Verdict::Fails(format!("{}, expected {}", found(), spec.test.wanted()));
                 }
                 Err(what) => {
                     let what = format!("{} {what}", spec.path.at(indexes));
@@ -118,19 +120,14 @@ impl Field {
             }
         });
         match (read, verdict) {
-            (Err(error), Verdict::Nothing) => Verdict::Unreadable(unreadable(scope, &error, &at)),
-            (Err(error), verdict) if !spec.any_element || matches!(verdict, Verdict::Fails(_)) => {
-                Verdict::Unreadable(unreadable(scope, &error, &at))
+            (Err(error), _) => Verdict::Unreadable(unreadable(scope, &error, &at)),
+            (Ok(()), Verdict::Nothing) if !spec.path.has_wildcard() => {
+                Verdict::Fails(format!("{} does not exist at {at}", spec.path))
             }
-            (_, Verdict::Nothing) if !spec.path.has_wildcard() => {
-                let what = format!("{} does not exist at {at}", spec.path);
-                Verdict::Fails(scope.says(what))
+            (Ok(()), Verdict::Nothing) if spec.any_element && spec.which != Which::Any => {
+                Verdict::Fails(format!("{} has no element at {at}", spec.path))
             }
-            (_, Verdict::Nothing) if spec.any_element && spec.which != Which::Any => {
-                let what = format!("{} has no element at {at}", spec.path);
-                Verdict::Fails(scope.says(what))
-            }
-            (_, verdict) => verdict,
+            (Ok(()), verdict) => verdict,
         }
     }
 
@@ -182,12 +179,12 @@ impl Rule for Field {
         }
         let (spec, scope) = (&self.spec, &self.scope);
         if let Some(why) = self.failure {
-            let count = messages(self.messages);
-            return Outcome::Fails(match (spec.which, self.wrong) {
-                (Which::Any, _) => format!("{why}; so are all of {count}"),
-                (Which::Every, 2..) => format!("{why}; {} of {count} are wrong", self.wrong),
+            let all = messages(self.messages);
+            return Outcome::Fails(scope.says(match (spec.which, self.wrong) {
+                (Which::Any, 2..) => format!("not in any of {all}; in the last, {why}"),
+                (Which::Every, 2..) => format!("{why}; {} of {all} are wrong", self.wrong),
                 _ => why,
-            });
+            }));
         }
         if self.compared == 0 {
             let what = format!("no message has a value of {}{}", spec.path, scope.within);

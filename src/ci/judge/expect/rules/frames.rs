@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pairs of frames are kept.
 const MAX_EDGES: usize = 100_000;
+/// How many frames a search visits, as in tf2.
+const MAX_DEPTH: usize = 1_000;
 
 /// The stamps for which a transform is known, both included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,6 +100,9 @@ impl Frames {
         let mut above = BTreeSet::from([frame]);
         let mut next = vec![frame];
         while let Some(child) = next.pop() {
+            if above.len() > MAX_DEPTH {
+                break;
+            }
             for (parent, known) in self.parents.get(child).into_iter().flatten() {
                 let is_known = match at {
                     Wanted::At(stamp) => known.first <= stamp && stamp <= known.last,
@@ -161,5 +166,19 @@ mod tests {
         frames.add("a", "b", None);
         frames.add("b", "a", None);
         assert!(!frames.are_connected("a", "c", Wanted::Latest));
+    }
+
+    #[test]
+    fn hostile_numbers_of_frames_are_bounded() {
+        let mut frames = Frames::default();
+        for number in 0..MAX_EDGES + 5 {
+            frames.add(&format!("f{number}"), &format!("f{}", number + 1), None);
+        }
+        assert!(frames.is_full());
+        assert_eq!(frames.edges, MAX_EDGES);
+        let last = format!("f{MAX_EDGES}");
+        assert!(frames.above(&last, Wanted::Latest).len() <= MAX_DEPTH + 1);
+        assert!(frames.are_connected(&last, "f99500", Wanted::Latest));
+        assert!(!frames.are_connected(&last, "f0", Wanted::Latest));
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct LatencySpec {
 
 impl fmt::Display for LatencySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "latency from {}", self.from)?;
+        write!(f, "latency from {}", Foreign::text(&self.from))?;
         if self.by == Pairing::Stamp {
             write!(f, " by stamp")?;
         }
@@ -106,7 +106,7 @@ impl Latency {
         if self.by_time.len() + self.by_stamp.len() >= MAX_WAITING {
             let what = format!(
                 "more than {MAX_WAITING} messages of {} wait",
-                self.spec.from
+                Foreign::text(&self.spec.from)
             );
             let what = self.scope.says(what);
             self.end.get_or_insert(Outcome::Unknown(what));
@@ -214,7 +214,7 @@ impl Rule for Latency {
             if *within < needed {
                 let place = match self.longest {
                     Some((_, asked)) if *percent == 100 => {
-                        format!(", for {} at {}", spec.from, scope.at(asked))
+                        format!(", for {} at {}", Foreign::text(&spec.from), scope.at(asked))
                     }
                     _ => String::new(),
                 };
