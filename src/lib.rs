@@ -28,7 +28,7 @@
 //! |---|---|---|
 //! | none | all other modules | codecs, checksums, serde, tracing |
 //! | `wire` | `wire`: sessions that act as ROS 2 nodes, and a time source that follows a clock server | zenoh, sha2 |
-//! | `ci` | `ci`: runs against programs under test, with verdicts | a writer of MCAP files, quick-junit, toml |
+//! | `ci` | `ci`: runs against programs under test, with verdicts | a writer of MCAP files, quick-junit, toml, regex, jiff |
 //! | `tui` | `tui`: the transport bar | ratatui, crossterm, toml, jiff |
 //! | `cli` | `cli` and the command `play`, with `wire` | clap, indicatif, regex, jiff, a log formatter |
 //!

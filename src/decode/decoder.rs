@@ -21,7 +21,7 @@ pub struct Decoder {
 }
 
 #[derive(Clone, Debug)]
-enum Method {
+pub(super) enum Method {
     Ros(TypeLayout),
     Json,
 }
@@ -54,7 +54,8 @@ impl Decoder {
     }
 }
 
-fn method(topic: &Topic) -> Result<Method, String> {
+/// How messages of the topic are decoded, or why they are not.
+pub(super) fn method(topic: &Topic) -> Result<Method, String> {
     let encoding = topic.encoding.as_str();
     if encoding == "json" {
         return Ok(Method::Json);
@@ -109,7 +110,7 @@ fn decode_ros(layout: &TypeLayout, payload: &[u8], limits: Limits) -> Decoded {
 }
 
 /// The data after the encapsulation header, if the header declares plain CDR.
-fn cdr_data(payload: &[u8]) -> Result<PayloadReader<'_>, Stop> {
+pub(super) fn cdr_data(payload: &[u8]) -> Result<PayloadReader<'_>, Stop> {
     let (order, data) = match payload {
         [0, 0, _, _, data @ ..] => (ByteOrder::Big, data),
         [0, 1, _, _, data @ ..] => (ByteOrder::Little, data),

@@ -83,7 +83,8 @@ impl<'a> PayloadReader<'a> {
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], TooShort> {
+    /// The bytes of a number, in little-endian order.
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], TooShort> {
         let taken = self.take(N as u64, N)?;
         let mut bytes: [u8; N] = taken.try_into().expect("as many as were asked for");
         if self.order == ByteOrder::Big {

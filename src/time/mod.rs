@@ -21,6 +21,8 @@ mod segment;
 #[cfg(feature = "serde")]
 mod serde_form;
 mod speed;
+#[cfg(feature = "ci")]
+mod when;
 mod wire_form;
 
 pub use decimal::InvalidSeconds;
@@ -29,4 +31,6 @@ pub use point::{Kind, Ros, Steady, System, Time};
 pub use range::TimeRange;
 pub use segment::{AtEnd, Motion, Segment};
 pub use speed::{InvalidSpeed, Speed};
+#[cfg(feature = "ci")]
+pub use when::{Unreadable, When, WhenRange, parse_span};
 pub use wire_form::DoesNotFit;

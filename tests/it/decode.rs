@@ -1,10 +1,13 @@
 //! Messages as text: byte vectors, hostile ones, and the first message of each topic of real recordings.
 
 use std::fmt::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use bagplay::bag::{Bag, Direction, Schema, StartAt, Topic};
-use bagplay::decode::{Decoded, Decoder, Limits, PayloadFormat, decode_message};
+use bagplay::decode::{
+    Decoded, Decoder, FieldReader, FieldValue, Limits, PayloadFormat, ValuePath, decode_message,
+};
 use bagplay::time::Time;
 use proptest::prelude::*;
 
@@ -776,4 +779,83 @@ fn data_first_messages_of_all_topics_are_decoded_to_their_last_byte() {
         }
     }
     assert!(counts.iter().all(|count| *count >= 3), "{counts:?}");
+}
+
+/// The values of a path as `Decoder` writes them.
+fn values(topic: &Topic, payload: &[u8], path: &str) -> Vec<String> {
+    let path: ValuePath = path.parse().unwrap();
+    let reader = FieldReader::new(topic, &path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut found = Vec::new();
+    let mut visit = |_: &[u64], value: FieldValue<'_>| {
+        found.push(match value {
+            FieldValue::Time(nanos) => {
+                let sign = if nanos < 0 { "-" } else { "" };
+                let nanos = nanos.unsigned_abs();
+                let (whole, part) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+                format!("{sign}{whole}.{part:09}")
+            }
+            value => value.to_string(),
+        });
+        ControlFlow::Continue(())
+    };
+    let read = reader.read(payload, &mut visit);
+    read.unwrap_or_else(|error| panic!("{path}: {error}"));
+    found
+}
+
+/// Reads each field that a decoded message shows, and compares. Returns how many there were.
+fn compare_fields(topic: &Topic, payload: &[u8]) -> usize {
+    let mut names: Vec<String> = Vec::new();
+    let mut compared = 0;
+    for line in decode_message(topic, payload, ALL).lines {
+        names.truncate(line.depth);
+        names.push(line.name);
+        let path = names.join(".").replace(".[", "[");
+        let shown = line.value.as_str();
+        if shown.is_empty() || shown.contains('…') || path.contains('…') || shown.len() > 100 {
+            continue;
+        }
+        let count = shown.strip_suffix(" in all");
+        let expected = if let Some(count) = count.or((shown == "[]").then_some("0")) {
+            assert_eq!(values(topic, payload, &format!("{path}.length")), [count]);
+            continue;
+        } else if let Some(array) = shown.strip_prefix('[') {
+            let found = values(topic, payload, &format!("{path}[*]"));
+            assert_eq!(found.join(", "), array.trim_end_matches(']'), "{path}");
+            continue;
+        } else {
+            shown
+        };
+        assert_eq!(values(topic, payload, &path), [expected], "{path}");
+        compared += 1;
+    }
+    compared
+}
+
+#[test]
+fn fields_have_the_values_that_are_shown() {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+    let mut files = vec![PathBuf::from(demo)];
+    files.extend(data().iter().flat_map(|dir| recordings(dir)));
+    let mut compared = 0;
+    for file in files {
+        let Ok(bag) = Bag::open(&[&file]) else {
+            continue;
+        };
+        let mut seen = vec![0_u32; bag.topics().len()];
+        let cursor = bag.cursor(&all(&bag), StartAt::At(Time::MIN), Direction::Forward);
+        for message in cursor.take(2_000).flatten() {
+            let index = message.topic.index();
+            seen[index] += 1;
+            if seen[index] > 3 {
+                continue;
+            }
+            let topic = &bag.topics()[index];
+            let decoded = decode_message(topic, &message.payload, ALL);
+            if decoded.format != PayloadFormat::Hex && decoded.problem.is_none() {
+                compared += compare_fields(topic, &message.payload);
+            }
+        }
+    }
+    assert!(compared > 50, "{compared}");
 }

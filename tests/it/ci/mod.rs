@@ -6,6 +6,7 @@ mod drive;
 mod in_process;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod isolated;
+mod expect;
 mod model;
 #[cfg(feature = "wire")]
 mod outputs;

@@ -1,0 +1,32 @@
+//! [`Judged`]: what is judged.
+
+use crate::bag::Bag;
+use crate::ci::report::GateRecord;
+use crate::time::TimeRange;
+
+/// A run that is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<'a> {
+    /// What the system under test published. The order of the bag says which times count: log times, unless it was opened
+    /// with another.
+    pub outputs: &'a Bag,
+    /// The recordings that were played: triggers of latencies and transforms are in them, and times such as `+10s` and
+    /// `50%` refer to them. `None`: the outputs are in their place.
+    pub inputs: Option<&'a Bag>,
+    /// The part of the recordings that was played, both ends included; `None`: all.
+    pub played: Option<TimeRange>,
+    /// The gates of the run.
+    pub gates: &'a [GateRecord],
+}
+
+impl<'a> Judged<'a> {
+    /// Any recording, judged without a run.
+    pub const fn recording(outputs: &'a Bag) -> Self {
+        Self {
+            outputs,
+            inputs: None,
+            played: None,
+            gates: &[],
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! [`Test`]: the comparison of one value with what is expected.
+
+use std::fmt;
+
+use regex::Regex;
+
+use crate::decode::FieldValue;
+use crate::untrusted::Foreign;
+
+const NANOS_PER_SEC: i64 = 1_000_000_000;
+
+/// A number that is expected. Times are compared in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Number {
+    Integer(i64),
+    Float(f64),
+}
+
+impl Number {
+    #[expect(clippy::cast_precision_loss, reason = "as near as a float can be")]
+    pub(crate) fn as_f64(self) -> f64 {
+        match self {
+            Self::Integer(number) => number as f64,
+            Self::Float(number) => number,
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(number) => write!(f, "{number}"),
+            Self::Float(number) => write!(f, "{number:?}"),
+        }
+    }
+}
+
+/// How a number is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+impl Comparison {
+    const fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+}
+
+/// What is expected of a value.
+#[derive(Clone, Debug)]
+pub(crate) enum Expected {
+    /// A number that compares so.
+    Number(Comparison, Number),
+    /// A number in a closed range.
+    Between(Number, Number),
+    Bool {
+        value: bool,
+        is_equal: bool,
+    },
+    Text {
+        value: String,
+        is_equal: bool,
+    },
+    /// A text in which the pattern is found.
+    Matches(Regex),
+    /// Any number that is not infinite, and any value that is no float.
+    Any,
+}
+
+/// What is expected of a value, and what is allowed besides.
+#[derive(Clone, Debug)]
+pub(crate) struct Test {
+    pub(crate) expected: Expected,
+    /// How far an equal number may be away.
+    pub(crate) tolerance: f64,
+    /// The same as a part of the number that is expected; the larger of both counts.
+    pub(crate) relative: f64,
+    /// Whether a NaN is as good as the number that is expected.
+    pub(crate) nan: bool,
+    /// Whether NaN and infinity are refused.
+    pub(crate) finite: bool,
+}
+
+impl Test {
+    /// Whether a value is as expected; an error if it cannot be compared.
+    pub(crate) fn holds(&self, value: &FieldValue<'_>) -> Result<bool, String> {
+        let float = match *value {
+            FieldValue::Float32(value) => Some(f64::from(value)),
+            FieldValue::Float64(value) => Some(value),
+            _ => None,
+        };
+        if let Some(float) = float {
+            if self.finite && !float.is_finite() {
+                return Ok(false);
+            }
+            if float.is_nan() && self.nan {
+                return Ok(true);
+            }
+        }
+        let mismatch = |wanted: &str| Err(format!("is {}, not {wanted}", value.kind()));
+        match (&self.expected, value) {
+            (
+                Expected::Bool {
+                    value: expected,
+                    is_equal,
+                },
+                FieldValue::Bool(found),
+            ) => Ok((found == expected) == *is_equal),
+            (Expected::Bool { .. }, _) => mismatch("a truth value"),
+            (
+                Expected::Text {
+                    value: expected,
+                    is_equal,
+                },
+                FieldValue::Text(found),
+            ) => Ok((found == expected) == *is_equal),
+            (Expected::Matches(pattern), FieldValue::Text(found)) => Ok(pattern.is_match(found)),
+            (Expected::Text { .. } | Expected::Matches(_), _) => mismatch("a text"),
+            (
+                Expected::Any | Expected::Number(..) | Expected::Between(..),
+                FieldValue::Bool(_) | FieldValue::Text(_),
+            ) => mismatch("a number"),
+            (Expected::Any, _) => Ok(true),
+            (Expected::Number(comparison, expected), _) => {
+                Ok(self.compares(value, *comparison, *expected))
+            }
+            (Expected::Between(low, high), _) => {
+                Ok(self.compares(value, Comparison::AtLeast, *low)
+                    && self.compares(value, Comparison::AtMost, *high))
+            }
+        }
+    }
+
+    fn compares(&self, value: &FieldValue<'_>, comparison: Comparison, expected: Number) -> bool {
+        let is_exact = self.tolerance <= 0.0 && self.relative <= 0.0;
+        let exact = match (value, expected) {
+            (FieldValue::Integer(value), Number::Integer(number)) => {
+                Some((*value, i128::from(number)))
+            }
+            (FieldValue::Time(nanos), Number::Integer(seconds)) => {
+                let expected = i128::from(seconds) * i128::from(NANOS_PER_SEC);
+                Some((i128::from(*nanos), expected))
+            }
+            _ => None,
+        };
+        if let Some((value, expected)) = exact.filter(|_| is_exact) {
+            return match comparison {
+                Comparison::Equal => value == expected,
+                Comparison::NotEqual => value != expected,
+                Comparison::Less => value < expected,
+                Comparison::AtMost => value <= expected,
+                Comparison::Greater => value > expected,
+                Comparison::AtLeast => value >= expected,
+            };
+        }
+        let (value, expected) = floats(value, expected);
+        let is_near = || {
+            let allowed = self.tolerance.max(self.relative * expected.abs());
+            (value - expected).abs() <= allowed
+        };
+        #[expect(clippy::float_cmp, reason = "without a tolerance, equal is exact")]
+        let is_equal = || value == expected || (expected.is_finite() && is_near());
+        match comparison {
+            Comparison::Equal => is_equal(),
+            Comparison::NotEqual => !is_equal(),
+            Comparison::Less => value < expected,
+            Comparison::AtMost => value <= expected,
+            Comparison::Greater => value > expected,
+            Comparison::AtLeast => value >= expected,
+        }
+    }
+}
+
+/// Both as floats. Beside a value with 32 bits, the expected number is rounded to 32 bits, too: otherwise none equals 0.1.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "as near as a float can be"
+)]
+fn floats(value: &FieldValue<'_>, expected: Number) -> (f64, f64) {
+    let number = expected.as_f64();
+    match *value {
+        FieldValue::Float32(value) => (f64::from(value), f64::from(number as f32)),
+        FieldValue::Float64(value) => (value, number),
+        FieldValue::Integer(value) => (value as f64, number),
+        FieldValue::Time(nanos) => {
+            let seconds = (nanos / NANOS_PER_SEC) as f64;
+            (seconds + (nanos % NANOS_PER_SEC) as f64 / 1e9, number)
+        }
+        FieldValue::Bool(_) | FieldValue::Text(_) => (f64::NAN, number),
+    }
+}
+
+impl fmt::Display for Test {
+    /// As a part of a name: `== 3 ± 0.1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = |is_equal: bool| if is_equal { "==" } else { "!=" };
+        match &self.expected {
+            Expected::Number(comparison, number) => write!(f, "{} {number}", comparison.sign())?,
+            Expected::Between(low, high) => write!(f, "between {low} and {high}")?,
+            Expected::Bool { value, is_equal } => write!(f, "{} {value}", sign(*is_equal))?,
+            Expected::Text { value, is_equal } => {
+                write!(
+                    f,
+                    "{} \"{}\"",
+                    sign(*is_equal),
+                    Foreign::text(value).at_most(100)
+                )?;
+            }
+            Expected::Matches(pattern) => {
+                write!(
+                    f,
+                    "matches `{}`",
+                    Foreign::text(pattern.as_str()).at_most(100)
+                )?;
+            }
+            Expected::Any => return write!(f, "is finite"),
+        }
+        if self.tolerance > 0.0 {
+            write!(f, " ± {}", self.tolerance)?;
+        }
+        if self.relative > 0.0 {
+            write!(f, " ± {} %", self.relative * 100.0)?;
+        }
+        if self.nan {
+            write!(f, " or NaN")?;
+        }
+        if self.finite {
+            write!(f, " and finite")?;
+        }
+        Ok(())
+    }
+}
+
+impl Test {
+    /// In a sentence after `expected`.
+    pub(crate) fn wanted(&self) -> String {
+        let text = self.to_string();
+        match text.strip_prefix("== ") {
+            Some(value) => value.to_owned(),
+            None if matches!(self.expected, Expected::Any) => "a finite number".to_owned(),
+            None => text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn test(expected: Expected) -> Test {
+        Test {
+            expected,
+            tolerance: 0.0,
+            relative: 0.0,
+            nan: false,
+            finite: false,
+        }
+    }
+
+    fn number(comparison: Comparison, number: impl Into<f64>) -> Test {
+        test(Expected::Number(comparison, Number::Float(number.into())))
+    }
+
+    const ALL: [Comparison; 6] = [
+        Comparison::Equal,
+        Comparison::NotEqual,
+        Comparison::Less,
+        Comparison::AtMost,
+        Comparison::Greater,
+        Comparison::AtLeast,
+    ];
+
+    #[test]
+    fn whole_numbers_and_times_are_compared_exactly() {
+        let large = i64::MAX;
+        let exact = |comparison| test(Expected::Number(comparison, Number::Integer(large)));
+        let next = FieldValue::Integer(i128::from(large) + 1);
+        assert_eq!(exact(Comparison::Equal).holds(&next), Ok(false));
+        assert_eq!(exact(Comparison::Greater).holds(&next), Ok(true));
+        let second = |nanos: i64| {
+            let expected = Expected::Number(Comparison::Equal, Number::Integer(1_700_000_000));
+            test(expected).holds(&FieldValue::Time(1_700_000_000_000_000_000 + nanos))
+        };
+        assert_eq!((second(0), second(1)), (Ok(true), Ok(false)));
+        let half = number(Comparison::Equal, 1.5);
+        assert_eq!(half.holds(&FieldValue::Time(1_500_000_000)), Ok(true));
+    }
+
+    #[test]
+    fn a_float_with_32_bits_equals_the_number_that_it_is_written_as() {
+        let equal = number(Comparison::Equal, 0.1);
+        assert_eq!(equal.holds(&FieldValue::Float32(0.1)), Ok(true));
+        assert_eq!(
+            equal.holds(&FieldValue::Float64(f64::from(0.1_f32))),
+            Ok(false)
+        );
+        let at_most = number(Comparison::AtMost, 0.1);
+        assert_eq!(at_most.holds(&FieldValue::Float32(0.1)), Ok(true));
+    }
+
+    #[test]
+    fn nan_compares_with_nothing_unless_it_is_allowed() {
+        for comparison in ALL {
+            let strict = number(comparison, 1.0);
+            let lenient = Test {
+                nan: true,
+                ..strict.clone()
+            };
+            let nan = FieldValue::Float64(f64::NAN);
+            let differs = comparison == Comparison::NotEqual;
+            assert_eq!(strict.holds(&nan), Ok(differs), "{strict}");
+            assert_eq!(lenient.holds(&nan), Ok(true), "{lenient}");
+        }
+        let is_nan = Test {
+            nan: true,
+            ..number(Comparison::Equal, f64::NAN)
+        };
+        assert_eq!(is_nan.holds(&FieldValue::Float32(f32::NAN)), Ok(true));
+        assert_eq!(is_nan.holds(&FieldValue::Float32(1.0)), Ok(false));
+    }
+
+    #[test]
+    fn infinity_equals_itself_and_is_not_finite() {
+        let far = Test {
+            tolerance: 1.0,
+            ..number(Comparison::Equal, f64::INFINITY)
+        };
+        assert_eq!(far.holds(&FieldValue::Float64(f64::INFINITY)), Ok(true));
+        assert_eq!(far.holds(&FieldValue::Float64(f64::MAX)), Ok(false));
+        let finite = Test {
+            finite: true,
+            ..test(Expected::Any)
+        };
+        for (value, holds) in [(1.0, true), (f64::INFINITY, false), (f64::NAN, false)] {
+            assert_eq!(
+                finite.holds(&FieldValue::Float64(value)),
+                Ok(holds),
+                "{value}"
+            );
+        }
+        let below = Test {
+            finite: true,
+            ..number(Comparison::Less, 5.0)
+        };
+        assert_eq!(
+            below.holds(&FieldValue::Float64(f64::NEG_INFINITY)),
+            Ok(false)
+        );
+    }
+
+    #[test]
+    fn values_of_another_kind_are_not_compared() {
+        let word = || Expected::Text {
+            value: "map".into(),
+            is_equal: true,
+        };
+        let pattern = || Expected::Matches(Regex::new("^m").unwrap());
+        let flag = || Expected::Bool {
+            value: true,
+            is_equal: false,
+        };
+        let one = || Expected::Number(Comparison::Equal, Number::Integer(1));
+        let map = FieldValue::Text("map".into());
+        for (expected, value, holds) in [
+            (word(), map.clone(), Some(true)),
+            (pattern(), map.clone(), Some(true)),
+            (pattern(), FieldValue::Text("amp".into()), Some(false)),
+            (flag(), FieldValue::Bool(false), Some(true)),
+            (one(), map.clone(), None),
+            (one(), FieldValue::Bool(true), None),
+            (word(), FieldValue::Integer(1), None),
+            (pattern(), FieldValue::Time(1), None),
+            (flag(), map, None),
+        ] {
+            let test = test(expected);
+            assert_eq!(test.holds(&value).ok(), holds, "{test}: {value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_equal_number_is_within_the_larger_tolerance(
+            value in -1e6..1e6_f64, expected in -1e6..1e6_f64,
+            tolerance in 0.0..1e6_f64, relative in 0.0..2.0_f64,
+        ) {
+            let equal = Test { tolerance, relative, ..number(Comparison::Equal, expected) };
+            let differs = Test { tolerance, relative, ..number(Comparison::NotEqual, expected) };
+            let distance = (value - expected).abs();
+            let is_near = distance <= tolerance || distance <= relative * expected.abs();
+            let value = FieldValue::Float64(value);
+            prop_assert_eq!(equal.holds(&value), Ok(is_near));
+            prop_assert_eq!(differs.holds(&value), Ok(!is_near));
+        }
+
+        #[test]
+        fn comparisons_agree_with_those_of_numbers(value: i64, expected: i64) {
+            let results = ALL.map(|comparison| {
+                let test = test(Expected::Number(comparison, Number::Integer(expected)));
+                test.holds(&FieldValue::Integer(value.into())).unwrap()
+            });
+            let numbers = [
+                value == expected, value != expected, value < expected,
+                value <= expected, value > expected, value >= expected,
+            ];
+            prop_assert_eq!(results, numbers);
+            let between = Expected::Between(Number::Integer(expected), Number::Integer(i64::MAX));
+            prop_assert_eq!(test(between).holds(&FieldValue::Integer(value.into())), Ok(value >= expected));
+        }
+    }
+}

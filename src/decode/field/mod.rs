@@ -1,0 +1,17 @@
+//! Single fields of messages as typed values, without decoding the rest of the message.
+//!
+//! A [`ValuePath`] names the field. A [`FieldReader`] is made once for a topic and a path, and reads the values in each
+//! message.
+
+mod elements;
+mod error;
+mod json_field;
+mod path;
+mod reader;
+mod resolve;
+mod value;
+
+pub use error::FieldError;
+pub use path::{InvalidValuePath, ValuePath};
+pub use reader::FieldReader;
+pub use value::FieldValue;

@@ -1,0 +1,58 @@
+//! [`FieldValue`]: the value of one field, with the type that the message gives it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::ControlFlow;
+
+use crate::decode::text::quoted;
+use crate::time::Duration;
+
+/// The longest text that is shown, in characters.
+const MAX_SHOWN: usize = 120;
+
+/// Receives each value, with the indexes of the elements that `[*]` stands for.
+pub(super) type Visit<'v> = dyn FnMut(&[u64], FieldValue<'_>) -> ControlFlow<()> + 'v;
+
+/// The value of a field.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FieldValue<'a> {
+    /// A truth value.
+    Bool(bool),
+    /// A whole number of any size and sign, or a length.
+    Integer(i128),
+    /// A number with 32 bits.
+    Float32(f32),
+    /// A number with 64 bits.
+    Float64(f64),
+    /// A text; bytes that are not UTF-8 are replaced by `U+FFFD`.
+    Text(Cow<'a, str>),
+    /// A point in time or a duration, in nanoseconds.
+    Time(i64),
+}
+
+impl FieldValue<'_> {
+    /// Its kind, in words.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "a truth value",
+            Self::Integer(_) | Self::Float32(_) | Self::Float64(_) => "a number",
+            Self::Text(_) => "a text",
+            Self::Time(_) => "a time",
+        }
+    }
+}
+
+impl fmt::Display for FieldValue<'_> {
+    /// Floats have the shortest form that parses to the same value, times are in seconds. Texts are quoted, escaped and
+    /// shortened.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float32(value) => write!(f, "{value:?}"),
+            Self::Float64(value) => write!(f, "{value:?}"),
+            Self::Text(value) => f.write_str(&quoted(value.as_bytes(), MAX_SHOWN)),
+            Self::Time(nanos) => write!(f, "{}", Duration::from_nanos(*nanos)),
+        }
+    }
+}
