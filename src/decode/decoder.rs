@@ -5,14 +5,14 @@ use crate::bag::{Schema, Topic};
 use super::decoded::{Decoded, Limits, LineWriter, PayloadFormat, Stop};
 use super::payload_reader::{ByteOrder, PayloadReader};
 use super::ros_message::RosDecoder;
+use super::schemaless::{hex, json};
 use super::type_layout::{TypeLayout, WireFormat};
-use super::{hex, json};
 use crate::ros::message_definition::{Dialect, read_message};
 
 /// The longest definition that is parsed. Real ones have kilobytes.
 const MAX_DEFINITION_BYTES: usize = 1 << 20;
 /// How many bytes may follow the last field: writers pad to the next multiple of four or eight.
-const MAX_PADDING: usize = 7;
+pub(super) const MAX_PADDING: usize = 7;
 
 /// Decodes the messages of one topic. The definition is parsed once, when the decoder is made.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct Decoder {
 }
 
 #[derive(Clone, Debug)]
-enum Method {
+pub(super) enum Method {
     Ros(TypeLayout),
     Json,
 }
@@ -54,7 +54,8 @@ impl Decoder {
     }
 }
 
-fn method(topic: &Topic) -> Result<Method, String> {
+/// How messages of the topic are decoded, or why they are not.
+pub(super) fn method(topic: &Topic) -> Result<Method, String> {
     let encoding = topic.encoding.as_str();
     if encoding == "json" {
         return Ok(Method::Json);
@@ -109,7 +110,7 @@ fn decode_ros(layout: &TypeLayout, payload: &[u8], limits: Limits) -> Decoded {
 }
 
 /// The data after the encapsulation header, if the header declares plain CDR.
-fn cdr_data(payload: &[u8]) -> Result<PayloadReader<'_>, Stop> {
+pub(super) fn cdr_data(payload: &[u8]) -> Result<PayloadReader<'_>, Stop> {
     let (order, data) = match payload {
         [0, 0, _, _, data @ ..] => (ByteOrder::Big, data),
         [0, 1, _, _, data @ ..] => (ByteOrder::Little, data),

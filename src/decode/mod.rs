@@ -2,17 +2,18 @@
 //!
 //! [`decode_message`] decodes one message; a [`Decoder`] keeps what it knows about a topic, for many messages; a
 //! [`MessageFinder`] finds them in a bag. ROS messages are decoded with their recorded definition, JSON as it is;
-//! everything else is shown as bytes. Payloads and definitions are not trusted: work and output are limited by
+//! everything else is shown as bytes. A [`PairWalk`] compares two messages field by
+//! field, under [`FieldRules`]; a [`FieldPlace`] reads one field of many messages. Payloads and definitions are not trusted: work and output are limited by
 //! [`Limits`], every declared length is compared with the bytes that are left, and no text contains characters that a
 //! terminal would interpret.
 
 mod decoded;
 mod decoder;
-mod hex;
-mod json;
 mod message_at;
+mod pair_walk;
 mod payload_reader;
 mod ros_message;
+mod schemaless;
 mod skip;
 mod text;
 mod type_layout;
@@ -20,3 +21,7 @@ mod type_layout;
 pub use decoded::{Decoded, FieldLine, Limits, PayloadFormat};
 pub use decoder::{Decoder, decode_message};
 pub use message_at::{MessageAt, MessageFinder};
+pub use pair_walk::{
+    Difference, FieldPath, FieldPattern, FieldPlace, FieldRule, FieldRules, InvalidPattern,
+    PairWalk, Scalar, Tolerance, Values, WideUnits, Wildcard,
+};

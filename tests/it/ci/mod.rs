@@ -1,10 +1,14 @@
 //! Runs at the speed of the programs under test: when these have settled.
 
+mod golden;
+mod golden_property;
+mod golden_update;
 mod model;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod over_zenoh;
 #[cfg(target_os = "linux")]
 mod programs;
+mod repeat;
 #[cfg(target_os = "linux")]
 mod set;
 #[cfg(target_os = "linux")]
