@@ -5,14 +5,14 @@ use crate::bag::{Schema, Topic};
 use super::decoded::{Decoded, Limits, LineWriter, PayloadFormat, Stop};
 use super::payload_reader::{ByteOrder, PayloadReader};
 use super::ros_message::RosDecoder;
+use super::schemaless::{hex, json};
 use super::type_layout::{TypeLayout, WireFormat};
-use super::{hex, json};
 use crate::ros::message_definition::{Dialect, read_message};
 
 /// The longest definition that is parsed. Real ones have kilobytes.
 const MAX_DEFINITION_BYTES: usize = 1 << 20;
 /// How many bytes may follow the last field: writers pad to the next multiple of four or eight.
-const MAX_PADDING: usize = 7;
+pub(super) const MAX_PADDING: usize = 7;
 
 /// Decodes the messages of one topic. The definition is parsed once, when the decoder is made.
 #[derive(Clone, Debug)]

@@ -54,6 +54,11 @@ impl<'a> PayloadReader<'a> {
         }
     }
 
+    /// The byte order of its numbers.
+    pub(super) fn order(&self) -> ByteOrder {
+        self.order
+    }
+
     pub(super) fn left(&self) -> usize {
         self.data.len() - self.at
     }
@@ -103,11 +108,7 @@ impl<'a> PayloadReader<'a> {
 
     /// UTF-16 units; ROS 2 writes each in four bytes.
     pub(super) fn wide_units(&self, raw: &'a [u8]) -> impl Iterator<Item = u16> + use<'a> {
-        let order = self.order;
-        raw.chunks_exact(4).map(move |unit| match order {
-            ByteOrder::Little => u16::from_le_bytes([unit[0], unit[1]]),
-            ByteOrder::Big => u16::from_be_bytes([unit[2], unit[3]]),
-        })
+        wide_units(raw, self.order)
     }
 
     /// A number as text. Floats have the shortest form that parses to the same value.
@@ -130,4 +131,12 @@ impl<'a> PayloadReader<'a> {
             Primitive::F64 => format!("{:?}", f64::from_le_bytes(self.array()?)),
         })
     }
+}
+
+/// UTF-16 units of which each takes four bytes.
+pub(super) fn wide_units(raw: &[u8], order: ByteOrder) -> impl Iterator<Item = u16> + use<'_> {
+    raw.chunks_exact(4).map(move |unit| match order {
+        ByteOrder::Little => u16::from_le_bytes([unit[0], unit[1]]),
+        ByteOrder::Big => u16::from_be_bytes([unit[2], unit[3]]),
+    })
 }

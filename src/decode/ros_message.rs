@@ -207,7 +207,6 @@ impl<'a> RosDecoder<'a> {
         Ok(self.bytes.take(u64::from(units) * 4, 1)?)
     }
 
-    /// Seconds with nine decimals; if the two numbers are not a valid time, both as they are.
     fn stamp(&mut self, stamp: Stamp) -> Result<String, Stop> {
         let bytes = &mut self.bytes;
         let (sec, nanosec) = match stamp {
@@ -216,16 +215,7 @@ impl<'a> RosDecoder<'a> {
             Stamp::Ros2 => (bytes.i32()?.into(), bytes.u32()?.into()),
         };
         let (sec, nanosec): (i64, i64) = (sec, nanosec);
-        if !(0..1_000_000_000).contains(&nanosec) {
-            return Ok(format!("{sec} s {nanosec} ns"));
-        }
-        let total = sec * 1_000_000_000 + nanosec;
-        let (sign, total) = (if total < 0 { "-" } else { "" }, total.unsigned_abs());
-        Ok(format!(
-            "{sign}{}.{:09}",
-            total / 1_000_000_000,
-            total % 1_000_000_000
-        ))
+        Ok(stamp_text(sec, nanosec))
     }
 
     /// Skips elements.
@@ -263,4 +253,18 @@ impl<'a> RosDecoder<'a> {
 
 fn at_most(count: u64, limit: usize) -> u64 {
     count.min(limit as u64)
+}
+
+/// Seconds with nine decimals; if the two numbers are not a valid time, both as they are.
+pub(super) fn stamp_text(sec: i64, nanosec: i64) -> String {
+    if !(0..1_000_000_000).contains(&nanosec) {
+        return format!("{sec} s {nanosec} ns");
+    }
+    let total = sec * 1_000_000_000 + nanosec;
+    let (sign, total) = (if total < 0 { "-" } else { "" }, total.unsigned_abs());
+    format!(
+        "{sign}{}.{:09}",
+        total / 1_000_000_000,
+        total % 1_000_000_000
+    )
 }

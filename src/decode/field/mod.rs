@@ -5,6 +5,7 @@
 
 mod elements;
 mod error;
+mod header_stamp;
 mod json_field;
 mod path;
 mod reader;
@@ -12,6 +13,7 @@ mod resolve;
 mod value;
 
 pub use error::FieldError;
+pub use header_stamp::HeaderStamp;
 pub use path::{InvalidValuePath, ValuePath};
 pub use reader::FieldReader;
 pub use value::FieldValue;

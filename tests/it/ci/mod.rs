@@ -3,10 +3,13 @@
 #[cfg(target_os = "linux")]
 mod child;
 mod drive;
+mod expect;
+mod golden;
+mod golden_property;
+mod golden_update;
 mod in_process;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod isolated;
-mod expect;
 mod model;
 #[cfg(feature = "wire")]
 mod outputs;
@@ -14,9 +17,10 @@ mod outputs;
 mod over_zenoh;
 #[cfg(target_os = "linux")]
 mod programs;
-mod report;
 #[cfg(target_os = "linux")]
 mod recorder;
+mod repeat;
+mod report;
 #[cfg(target_os = "linux")]
 mod set;
 #[cfg(target_os = "linux")]

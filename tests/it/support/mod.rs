@@ -5,11 +5,15 @@ use std::sync::Arc;
 use bagplay::bag::Waker;
 use crossbeam_channel::{Receiver, bounded};
 
+#[cfg(feature = "ci")]
+pub(crate) mod cdr;
 pub(crate) mod mcap_features;
 pub(crate) mod mcaps;
 #[cfg(feature = "wire")]
 pub(crate) mod network;
 pub(crate) mod patience;
+#[cfg(feature = "ci")]
+pub(crate) mod typed;
 
 /// A waker for a read-ahead, and the channel in which its calls arrive; calls that were not received yet count as one.
 pub(crate) fn waker() -> (Waker, Receiver<()>) {

@@ -1,9 +1,9 @@
 //! Bytes as offset, hexadecimal digits and ASCII.
 
-use super::decoded::{LineWriter, Stop};
+use crate::decode::decoded::{LineWriter, Stop};
 
 /// Writes the bytes, as many per line as fit.
-pub(super) fn dump(payload: &[u8], out: &mut LineWriter) -> Result<(), Stop> {
+pub(in crate::decode) fn dump(payload: &[u8], out: &mut LineWriter) -> Result<(), Stop> {
     // Three characters for the digits of a byte, one for its ASCII form, and three around the ASCII part.
     let fitting = out.limits.characters.saturating_sub(3) / 4;
     let width = [16, 8, 4, 1]

@@ -6,14 +6,14 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::decoded::{Decoded, Limits, LineWriter, PayloadFormat, Stop};
-use super::text::{BoundedText, quoted};
+use crate::decode::decoded::{Decoded, Limits, LineWriter, PayloadFormat, Stop};
+use crate::decode::text::{BoundedText, quoted};
 
 /// How many bytes of a text are parsed at most.
 const MAX_JSON_BYTES: usize = 1 << 20;
 
 /// Decodes a text.
-pub(super) fn decode(payload: &[u8], limits: Limits) -> Decoded {
+pub(in crate::decode) fn decode(payload: &[u8], limits: Limits) -> Decoded {
     let looked_at = &payload[..payload.len().min(MAX_JSON_BYTES)];
     let mut out = LineWriter::new(limits);
     let mut stop = None;
