@@ -93,6 +93,8 @@ struct State {
     rules: Vec<String>,
     on_miss: OnMiss,
     lockstep: bool,
+    /// Whether something is being sent: what comes of it cannot be known yet.
+    is_sending: bool,
     /// What was sent, or has come, so far: the processes deal with each of it.
     stirred: u64,
     /// What they have dealt with.
@@ -134,6 +136,7 @@ impl Desk {
             ledger: drive.ledger,
             on_miss: drive.on_miss,
             lockstep: drive.lockstep,
+            is_sending: false,
             stirred: 0,
             settled: 0,
             settling: SpanHistogram::default(),
@@ -233,16 +236,25 @@ impl Desk {
         self.0.changed.notify_all();
     }
 
-    /// Something is about to be sent: `ask` notes the questions. The gate is closed if something has to come of it.
+    /// Something is about to be sent: `ask` notes the questions. The gate is closed if something has to come of it. To be
+    /// followed by [`Desk::sent`].
     pub(super) fn sends(&self, at: Time<Ros>, ask: impl FnOnce(&mut Asking<'_>)) {
         self.0.place.set(at);
         let mut state = self.state();
-        state.stirred += 1;
+        state.is_sending = true;
         let now = (self.0.now)();
         ask(&mut Asking {
             state: &mut state,
             now,
         });
+        self.update(&state);
+    }
+
+    /// It has been sent: from now on the processes deal with it.
+    pub(super) fn sent(&self) {
+        let mut state = self.state();
+        state.is_sending = false;
+        state.stirred += 1;
         self.update(&state);
     }
 
@@ -261,7 +273,7 @@ impl Desk {
                 return Task::Over;
             }
             self.give_up_overdue(&mut state);
-            if state.lockstep && !state.is_settled() && !state.has_failed {
+            if !state.is_settled() && !state.is_sending && !state.has_failed {
                 return Task::Settle(state.stirred);
             }
             let now = (self.0.now)();
@@ -340,7 +352,7 @@ impl Desk {
             self.0.gates.close(Gate::Answer);
         }
         let has_work = !state.is_settled() || !state.ledger.is_drained();
-        if has_work {
+        if has_work && !state.is_sending {
             self.0.changed.notify_all();
         }
     }
@@ -359,7 +371,7 @@ impl std::fmt::Debug for Desk {
 
 impl State {
     fn is_settled(&self) -> bool {
-        !self.lockstep || self.settled == self.stirred
+        !self.lockstep || (self.settled == self.stirred && !self.is_sending)
     }
 
     fn moment(&self, what: Happened, at: Time<Ros>, now: Time<Steady>, of: &str) -> Moment {

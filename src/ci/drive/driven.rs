@@ -100,6 +100,7 @@ impl<O: Output> Output for Driven<O> {
             }
         });
         self.inner.clock(time);
+        self.desk.sent();
     }
 
     fn message(&mut self, message: &Message, occasion: Occasion) -> Delivery {
@@ -114,6 +115,7 @@ impl<O: Output> Output for Driven<O> {
             }
         });
         let delivery = self.inner.message(message, occasion);
+        self.desk.sent();
         if asks
             && delivery == Delivery::Dropped
             && let Some(topic) = self.topic(message.topic)
