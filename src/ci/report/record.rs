@@ -76,6 +76,17 @@ pub struct Repeated {
     pub digests: BTreeMap<String, u32>,
 }
 
+impl Repeated {
+    /// Adds a run.
+    pub fn add(&mut self, run: &RunRecord) {
+        self.runs += 1;
+        self.failed += u32::from(run.exit_code != 0);
+        if let Some(digest) = &run.digest {
+            *self.digests.entry(digest.clone()).or_default() += 1;
+        }
+    }
+}
+
 /// The machine of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -1,6 +1,7 @@
 //! Runs against programs under test, with verdicts: `play` with the flags of CI replay.
 
 mod begin;
+mod judges;
 mod once;
 mod ready;
 mod record;
@@ -9,13 +10,15 @@ mod reports;
 use std::path::Path;
 
 use bagplay::ci::isolation::{Earlier, RunFolder};
-use bagplay::ci::report::Outcome;
+use bagplay::ci::judge::repeat::Repeat;
+use bagplay::ci::report::{Ended, Outcome, Repeated};
 use bagplay::cli::{Exit, OutputArgs, PlayArgs};
 
 use super::play::prepare;
 use crate::app::failure::{Failure, OrExit};
 use crate::app::log::LogTarget;
 use crate::app::supervise::join::receive_signals;
+use judges::Judges;
 use once::{Setup, play_once};
 use record::{Span, name, record};
 
@@ -25,6 +28,7 @@ pub(crate) fn run(
     output: &OutputArgs,
     log_target: &LogTarget,
 ) -> Result<Exit, Failure> {
+    let judges = Judges::read(args)?;
     let (bag, plan) = prepare(args, log_target)?;
     let folder = run_folder(args)?;
     let signals = receive_signals()?;
@@ -35,8 +39,9 @@ pub(crate) fn run(
         signals: &signals,
         log_target,
     };
-    let mut records = Vec::new();
     let repetitions = args.ci.repeat.get();
+    let (mut runs, mut repeated) = (Repeat::default(), Repeated::default());
+    let mut last = None;
     for repetition in 1..=repetitions {
         let inner = (repetitions > 1)
             .then(|| {
@@ -48,17 +53,29 @@ pub(crate) fn run(
         let folder = inner.as_ref().unwrap_or(&folder);
         let span = Span::begin();
         let happened = play_once(&setup, folder)?;
-        records.push(record(args, &happened, folder, (span, repetition)));
-        if happened.ended.exit != Exit::Done {
+        let mut record = record(args, &happened, folder, (span, repetition));
+        judges.judge(&setup, &happened, &mut record);
+        record.exit_code = Outcome::of(&record).exit_code;
+        let is_complete = record.ended == Ended::Complete;
+        if is_complete {
+            runs.add(judges::repetition(&record, &happened));
+        }
+        repeated.add(&record);
+        last = Some(record);
+        // Another one would end in the same way, or nobody waits for it.
+        if !is_complete {
             break;
         }
     }
-    let outcome = Outcome::of_all(&records);
-    for record in &mut records {
-        record.exit_code = Outcome::of(record).exit_code;
+    // There is at least one repetition.
+    let mut record = last.unwrap_or_default();
+    if repetitions > 1 {
+        judges::judge_repetitions(&setup, &runs, &mut record);
+        record.repeated = Some(repeated);
+        record.exit_code = Outcome::of(&record).exit_code;
     }
-    reports::write(args, output, &folder, &records)?;
-    Ok(exit(outcome.exit_code))
+    reports::write(args, output, &folder, &record)?;
+    Ok(exit(record.exit_code))
 }
 
 /// The folder of the run. One that is named may have the files of an earlier run, which are replaced.

@@ -58,6 +58,9 @@ pub(super) fn record(
     let mut notes = happened.notes.clone();
     let recorded = happened.outputs.recorded.as_ref();
     notes.extend(recorded.iter().flat_map(|it| it.notes.clone()));
+    let checks = checks(args, happened);
+    let has_failed = checks.iter().any(|check| check.verdict != Verdict::Passed);
+    let tail = if has_failed { TAIL } else { 0 };
     let mut record = RunRecord {
         name: name(args),
         repetition,
@@ -79,8 +82,8 @@ pub(super) fn record(
         child: happened
             .child
             .as_ref()
-            .map(|(program, end)| end.record(program, TAIL)),
-        checks: checks(args, happened),
+            .map(|(program, end)| end.record(program, tail)),
+        checks,
         notes,
         timeline: happened.progress.timeline.clone(),
         ended: match happened.ended.how {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use bagplay::ci::isolation::RunFolder;
 use bagplay::ci::report::{
-    RunRecord, append_markdown, to_html, to_json, to_junit, to_line, to_markdown, to_text,
+    RunRecord, append_markdown, to_html, to_json, to_junit, to_markdown, to_text,
 };
 use bagplay::cli::{Exit, Format, OutputArgs, PlayArgs};
 use bagplay::untrusted::Foreign;
@@ -24,8 +24,9 @@ pub(super) fn write(
     args: &PlayArgs,
     output: &OutputArgs,
     folder: &RunFolder,
-    records: &[RunRecord],
+    record: &RunRecord,
 ) -> Result<(), Failure> {
+    let records = std::slice::from_ref(record);
     if let Some(file) = &args.ci.record {
         copy_outputs(args, folder, file)?;
     }
@@ -34,7 +35,8 @@ pub(super) fn write(
         save(file, &junit)?;
     }
     if let Some(file) = &args.ci.report {
-        save(file, manifest(records)?.as_bytes())?;
+        let json = to_json(record).or_exit(Exit::Failed)?;
+        save(file, json.as_bytes())?;
     }
     if let Some(file) = &args.ci.markdown {
         save(file, to_markdown(records, MOST_MARKDOWN).as_bytes())?;
@@ -48,10 +50,7 @@ pub(super) fn write(
             .or_exit(Exit::Failed)?;
     }
     match output.format {
-        Format::Json => match records {
-            [one] => stdout::json(one),
-            _ => stdout::json(&records),
-        },
+        Format::Json => stdout::json(record),
         Format::Text => {
             for line in to_text(records).lines() {
                 tracing::info!("{line}");
@@ -59,15 +58,6 @@ pub(super) fn write(
             Ok(())
         }
     }
-}
-
-/// One run as an object, several as lines.
-fn manifest(records: &[RunRecord]) -> Result<String, Failure> {
-    let text = match records {
-        [one] => to_json(one),
-        _ => records.iter().map(to_line).collect(),
-    };
-    text.or_exit(Exit::Failed)
 }
 
 /// The outputs of the only run, or of the first one.

@@ -1,0 +1,263 @@
+//! What a run is judged by: expectations, a golden recording, and its repetitions.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use bagplay::bag::{Bag, Selection};
+use bagplay::ci::judge::compare::{Comparison, Rules, Updated, compare, update};
+use bagplay::ci::judge::expect::{Expectations, Judged};
+use bagplay::ci::judge::repeat::{Facts, GateFact, InputFact, Repeat, Repetition, Sent};
+use bagplay::ci::report::{Check, Ended, FieldDifference, Kind, RunRecord, Verdict};
+use bagplay::cli::{Exit, PlayArgs};
+use bagplay::untrusted::{Foreign, read_text};
+
+use super::once::{Happened, Setup};
+use crate::app::failure::{Failure, OrExit};
+
+/// The name of the check that a recording can be judged at all.
+const READABLE: &str = "the outputs can be read";
+
+/// What a run is judged by.
+#[derive(Debug)]
+pub(super) struct Judges {
+    expectations: Expectations,
+    golden: Option<Golden>,
+}
+
+#[derive(Debug)]
+struct Golden {
+    path: PathBuf,
+    rules: Rules,
+    is_updated: bool,
+}
+
+impl Judges {
+    /// Reads the files that are named. What is wrong with them is known before anything is started.
+    pub(super) fn read(args: &PlayArgs) -> Result<Self, Failure> {
+        let mut expectations = Expectations::default();
+        for file in &args.ci.expect {
+            let text = read_text(file)
+                .with_context(|| format!("--expect: {}", Foreign::path(file)))
+                .or_exit(Exit::Usage)?;
+            let read = Expectations::parse(&text, file.as_path()).or_exit(Exit::Usage)?;
+            expectations = expectations.and(read);
+        }
+        let golden = args.ci.golden.as_ref();
+        let golden = golden.map(|path| Golden::read(args, path)).transpose()?;
+        Ok(Self {
+            expectations,
+            golden,
+        })
+    }
+
+    /// Judges what the system under test published in a run.
+    pub(super) fn judge(&self, setup: &Setup<'_>, happened: &Happened, record: &mut RunRecord) {
+        if record.ended != Ended::Complete {
+            self.skip(record);
+            return;
+        }
+        let outputs = match Bag::open(&[&happened.recording]) {
+            Ok(outputs) => outputs,
+            Err(error) => {
+                let check = Check::new(Kind::Run, READABLE, Verdict::Error, error.to_string());
+                record.checks.push(check);
+                self.skip(record);
+                return;
+            }
+        };
+        let judged = Judged {
+            outputs: &outputs,
+            inputs: Some(setup.bag),
+            played: Some(happened.plan.options.played.range),
+            gates: &record.gates,
+        };
+        let checks = self.expectations.judge(&judged);
+        record.checks.extend(checks);
+        if let Some(golden) = &self.golden {
+            golden.judge(&outputs, happened, record);
+        }
+    }
+
+    /// What is not judged, because the run did not come to its end.
+    fn skip(&self, record: &mut RunRecord) {
+        let why = "the run did not come to its end";
+        let skipped = |kind, name: String| Check::new(kind, name, Verdict::Skipped, why);
+        let names = self.expectations.names();
+        let expected = names.map(|name| skipped(Kind::Expectation, name.to_owned()));
+        record.checks.extend(expected.collect::<Vec<_>>());
+        if let Some(golden) = &self.golden {
+            record.checks.push(skipped(Kind::Golden, golden.name()));
+        }
+    }
+}
+
+impl Golden {
+    fn read(args: &PlayArgs, path: &Path) -> Result<Self, Failure> {
+        let rules = match &args.ci.golden_rules {
+            Some(file) => {
+                let text = read_text(file)
+                    .with_context(|| format!("--golden-rules: {}", Foreign::path(file)))
+                    .or_exit(Exit::Usage)?;
+                Rules::parse(&text, file.as_path()).or_exit(Exit::Usage)?
+            }
+            None => Rules::beside(path).or_exit(Exit::Usage)?,
+        };
+        let is_updated = args.ci.update_golden;
+        if !is_updated && !path.exists() {
+            let error = anyhow::anyhow!(
+                "--golden: there is no {}; hint: --update-golden makes it",
+                Foreign::path(path)
+            );
+            return Err(Failure::new(Exit::Usage, error));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            rules,
+            is_updated,
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("as in {}", Foreign::path(&self.path))
+    }
+
+    fn judge(&self, outputs: &Bag, happened: &Happened, record: &mut RunRecord) {
+        if self.is_updated {
+            record.checks.push(self.update(&happened.recording));
+            return;
+        }
+        let reference = match Bag::open(&[&self.path]) {
+            Ok(reference) => reference,
+            Err(error) => return record.checks.push(self.undecided(&error.to_string())),
+        };
+        match compare(&reference, outputs, &self.rules) {
+            Ok(comparison) => {
+                record.checks.extend(comparison.checks());
+                if !comparison.is_equal() {
+                    for line in comparison.to_string().lines() {
+                        tracing::info!("{line}");
+                    }
+                }
+                record.notes.extend(comparison.notes.clone());
+                record.differences = differences(&comparison);
+                record.divergence = comparison.first;
+            }
+            Err(error) => record.checks.push(self.undecided(&error.to_string())),
+        }
+    }
+
+    fn undecided(&self, why: &str) -> Check {
+        Check::new(Kind::Golden, self.name(), Verdict::Error, why)
+    }
+
+    /// Makes the outputs the new reference.
+    fn update(&self, recording: &Path) -> Check {
+        let golden = Foreign::path(&self.path);
+        let said = match update(recording, &self.path, &self.rules) {
+            Ok(Updated::Created) => format!("{golden} was made"),
+            Ok(Updated::Unchanged(_)) => format!("{golden} is as before"),
+            Ok(Updated::Replaced(comparison)) => {
+                for line in comparison.to_string().lines() {
+                    tracing::info!("{line}");
+                }
+                format!("{golden} was replaced")
+            }
+            Ok(Updated::Unreadable(why)) => {
+                format!("{golden} was replaced; it was unreadable: {why}")
+            }
+            Err(error) => return self.undecided(&error.to_string()),
+        };
+        tracing::info!("{said}");
+        Check::new(Kind::Golden, self.name(), Verdict::Passed, said)
+    }
+}
+
+/// Compares the outputs of all repetitions. `last` is the record of the last one, and from now on that of all.
+pub(super) fn judge_repetitions(setup: &Setup<'_>, runs: &Repeat, last: &mut RunRecord) {
+    let topics = setup.plan.chosen.iter().map(|chosen| chosen.id);
+    let topics = Selection::of(topics, setup.bag);
+    let sent = Sent {
+        bag: setup.bag,
+        topics: &topics,
+    };
+    match runs.judge(&sent, &facts(setup.args, last)) {
+        Ok(verdict) => {
+            if let Some(comparison) = &verdict.comparison {
+                for line in comparison.to_string().lines() {
+                    tracing::info!("{line}");
+                }
+            }
+            last.checks.push(verdict.check);
+            if let Some(comparison) = &verdict.comparison {
+                last.differences = differences(comparison);
+            }
+            last.divergence = verdict.divergence.or(last.divergence.take());
+        }
+        Err(error) => {
+            let name = "all repetitions have equal outputs";
+            let why = error.to_string();
+            let check = Check::new(Kind::Repeat, name, Verdict::Error, why);
+            last.checks.push(check);
+        }
+    }
+    // The others are equal to one that is kept.
+    for path in runs.unneeded() {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// A run that came to its end, to be compared with others.
+pub(super) fn repetition(record: &RunRecord, happened: &Happened) -> Repetition {
+    Repetition {
+        number: record.repetition,
+        digest: record.digest.clone().unwrap_or_default(),
+        outputs: happened.recording.clone(),
+    }
+}
+
+/// How the run waited, from which follows what may have raced.
+fn facts(args: &PlayArgs, record: &RunRecord) -> Facts {
+    let is_question = |topic: &str| {
+        let mut rules = args.ci.gate.iter();
+        rules.any(|rule| rule.trigger == bagplay::ci::gates::Trigger::Topic(topic.to_owned()))
+    };
+    let is_answer = |topic: &String| args.ci.gate.iter().any(|rule| rule.outputs.contains(topic));
+    let gates = args.ci.gate.iter().map(|rule| GateFact {
+        rule: rule.to_string(),
+        in_flight: args.ci.in_flight.get(),
+    });
+    let inputs = record.inputs.iter().map(|input| InputFact {
+        topic: input.topic.clone(),
+        subscribers: input.subscribers.clone(),
+        has_gate: is_question(&input.topic),
+    });
+    let outputs = record.outputs.iter().map(|output| output.topic.clone());
+    Facts {
+        lockstep: record.settling.is_some(),
+        gates: gates.collect(),
+        inputs: inputs.collect(),
+        outputs_without_gate: outputs.filter(|topic| !is_answer(topic)).collect(),
+    }
+}
+
+/// The fields that differ, with how often.
+fn differences(comparison: &Comparison) -> Vec<FieldDifference> {
+    let topics = comparison.topics.iter();
+    let all = topics.flat_map(|topic| {
+        let fields = topic.fields.iter().map(|field| FieldDifference {
+            topic: topic.topic.clone(),
+            field: field.path.clone(),
+            messages: field.messages,
+            largest: field.largest,
+        });
+        let unpaired = topic.missing + topic.extra;
+        let unpaired = (unpaired > 0).then(|| FieldDifference {
+            topic: topic.topic.clone(),
+            field: String::new(),
+            messages: unpaired,
+            largest: None,
+        });
+        fields.chain(unpaired)
+    });
+    all.collect()
+}
