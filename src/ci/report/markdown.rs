@@ -8,7 +8,7 @@ use std::path::Path;
 use super::check::{Check, Verdict};
 use super::overall::{Outcome, Overall, repetitions, title, verdict};
 use super::record::{Divergence, RunRecord};
-use super::units::{count, distribution, log_time, millis, plural, seconds, shortened};
+use super::units::{count, distribution, log_time, millis, plural, seconds, shortened, total};
 use crate::untrusted::Foreign;
 
 /// The longest summary that GitHub takes for a step, in bytes.
@@ -242,8 +242,8 @@ fn details(text: &mut Bounded, run: &RunRecord) {
     if let Some((from, to)) = run.played_ns {
         fact("log", seconds(i128::from(to) - i128::from(from)));
     }
-    let sent: u64 = run.inputs.iter().map(|input| input.messages).sum();
-    let received: u64 = run.outputs.iter().map(|output| output.messages).sum();
+    let sent = total(run.inputs.iter().map(|input| input.messages));
+    let received = total(run.outputs.iter().map(|output| output.messages));
     fact(
         "messages",
         format!("{} sent, {} received", count(sent), count(received)),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::check::{Check, Verdict};
 use super::overall::{Outcome, Overall, repetitions, title, verdict};
 use super::record::{GateRecord, RunRecord};
-use super::units::{count, distribution, millis, plural, shortened, shown};
+use super::units::{count, distribution, millis, plural, shortened, shown, total};
 
 /// How many checks, notes, gates or runs are printed before the rest is only counted.
 const MOST: usize = 8;
@@ -166,12 +166,10 @@ const fn mark(verdict: Verdict) -> &'static str {
 }
 
 fn traffic(run: &RunRecord) -> String {
-    let sent: u64 = run.inputs.iter().map(|input| input.messages).sum();
-    let received: u64 = run.outputs.iter().map(|output| output.messages).sum();
+    let sent = total(run.inputs.iter().map(|input| input.messages));
+    let received = total(run.outputs.iter().map(|output| output.messages));
     let lost = run.inputs.iter().map(|input| input.lost);
-    let lost: u64 = lost
-        .chain(run.outputs.iter().map(|output| output.lost))
-        .sum();
+    let lost = total(lost.chain(run.outputs.iter().map(|output| output.lost)));
     let mut text = format!("  {} sent, {} received", count(sent), count(received));
     if lost > 0 {
         let _ = write!(text, ", {} lost", count(lost));

@@ -31,6 +31,11 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
+/// The sum; the largest number if it is larger.
+pub(super) fn total(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
+
 /// `1 run`, `1,234 runs`.
 pub(super) fn plural(number: usize, word: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
