@@ -135,6 +135,8 @@ function setUp(over) {
     over.classList.add("zooming");
     for (const hidden of over.querySelectorAll(".zoom, .script")) hidden.hidden = false;
     draw();
+    // A narrower plot has room for fewer times.
+    new ResizeObserver(draw).observe(views[0]);
   }
 }
 
