@@ -16,7 +16,7 @@ use super::rules::stamps::Stamps;
 use super::rules::transform::{Transform, TransformReaders};
 use super::topics::{Bags, Side, TopicKey};
 use super::values::{Readers, StampReaders};
-use crate::bag::{Bag, Damage};
+use crate::bag::{Bag, Damage, DamageKind};
 use crate::ci::report::{Check, Kind, Verdict};
 use crate::time::{Time, TimeRange, When};
 use crate::untrusted::Foreign;
@@ -77,6 +77,14 @@ fn check(name: &str, expectation: &Expectation, outcome: Outcome, bags: &Bags<'_
         }
     };
     Check::new(Kind::Expectation, name, verdict, reason)
+}
+
+/// Whether messages may be missing at such a place.
+fn loses_messages(damage: DamageKind) -> bool {
+    !matches!(
+        damage,
+        DamageKind::Index | DamageKind::Times | DamageKind::ChannelConflict
+    )
 }
 
 /// The log of a run.
@@ -227,10 +235,15 @@ impl<'l, 'a> Pass<'l, 'a> {
         Begun::Rule
     }
 
-    /// Reads the recordings. Returns the first damage of the outputs and how much there is. What is damaged in the inputs was
-    /// not played.
+    /// Reads the recordings. Returns the damage of the outputs by which messages may be missing: the first, and how much
+    /// there is. What is damaged in the inputs was not played.
     fn run(&mut self) -> Option<(Damage, u64)> {
-        let mut damage: Option<(Damage, u64)> = None;
+        let outputs = self.log.bags.outputs;
+        let lost = outputs
+            .damage()
+            .iter()
+            .filter(|damage| loses_messages(damage.kind));
+        let mut damage = lost.clone().next().cloned().zip(Some(lost.count() as u64));
         let topics = self.wanted.keys().copied().collect();
         for (side, item) in Merged::new(&self.log.bags, &topics) {
             match item {
@@ -246,13 +259,10 @@ impl<'l, 'a> Pass<'l, 'a> {
                     };
                     self.pass(&seen);
                 }
-                Err(_) if side == Side::Inputs => {}
-                Err(found) => {
-                    damage = match damage {
-                        None => Some((found, 1)),
-                        Some((first, count)) => Some((first, count + 1)),
-                    };
+                Err(found) if side == Side::Outputs && !outputs.damage().contains(&found) => {
+                    damage.get_or_insert((found, 0)).1 += 1;
                 }
+                Err(_) => {}
             }
         }
         damage

@@ -525,6 +525,26 @@ fn damage_of_the_outputs_is_a_check_of_its_own() {
 }
 
 #[test]
+fn outputs_that_end_early_are_damaged() {
+    let mut recording = Recording::new().topic("/odom", ODOMETRY);
+    for number in 0..50 {
+        recording.message("/odom", START + number * MS, &odometry(START, 0.0, &[], 0));
+    }
+    let bytes = recording.bytes();
+    let cut = bytes[..bytes.len() / 2].to_vec();
+    let bag = Bag::from_bytes("cut.mcap", cut.into()).unwrap();
+    let checks = parse("[[expect]]\ntopic = '/odom'\ncount = { min = 1 }");
+    let checks = checks.judge(&Judged::recording(&bag));
+    let damage = checks.last().unwrap();
+    assert_eq!(
+        (checks.len(), damage.verdict),
+        (2, Verdict::Error),
+        "{checks:?} {:?}",
+        bag.damage()
+    );
+}
+
+#[test]
 fn names_are_unique_and_say_what_is_expected() {
     let text = "
         within = '+1s..'
