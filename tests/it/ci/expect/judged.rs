@@ -525,6 +525,47 @@ fn damage_of_the_outputs_is_a_check_of_its_own() {
 }
 
 #[test]
+fn hostile_times_have_a_verdict() {
+    use Verdict::{Error, Failed, Passed};
+    let mut recording = Recording::new().topic("/odom", ODOMETRY);
+    for time in [0, 1, i64::MAX.unsigned_abs(), u64::MAX] {
+        let mut payload = odometry(0, 0.0, &[], 0);
+        // Any stamp: negative seconds, four seconds of nanoseconds.
+        payload[4..12].copy_from_slice(&time.wrapping_add(u64::MAX / 3).to_le_bytes());
+        recording.message("/odom", time, &payload);
+    }
+    let bag = recording.bag();
+    let text = "
+        [[expect]]
+        topic = '/odom'
+        count = { max = 9 }
+        rate = { min = 0.1, over = '0.000000001s' }
+        max-gap = '100000h'
+        latency = { from = '/odom', p50 = 0, p99 = '1s', max = '1h', unanswered = 9 }
+        stamps = 'ascending'
+        field = [{ path = 'header.stamp', compare = '<', value = -1e300 }]
+        [[expect]]
+        topic = '/odom'
+        within = '-9000000000s..+9000000000s'
+        rate = { max = 1e300 }
+        latency = { from = '/odom', by = 'stamp', max = '1h' }
+        [[transform]]
+        target = 'a'
+        source = 'b'
+        at = '/odom'
+    ";
+    let verdicts: Vec<_> = parse(text)
+        .judge(&Judged::recording(&bag))
+        .into_iter()
+        .filter(|check| check.name != "the outputs are undamaged")
+        .map(|check| check.verdict)
+        .collect();
+    let expected = [Passed, Failed, Failed, Failed, Passed, Failed];
+    // No message is within the second window.
+    assert_eq!(verdicts, [&expected[..], &[Failed, Error, Failed]].concat());
+}
+
+#[test]
 fn outputs_that_end_early_are_damaged() {
     let mut recording = Recording::new().topic("/odom", ODOMETRY);
     for number in 0..50 {
