@@ -1,4 +1,5 @@
-//! Values of time: points of three kinds, durations, ranges, the playback speed, and the [`Segment`].
+//! Values of time: points of three kinds, durations, ranges, the playback speed, and the [`Segment`]; with the feature
+//! `ci`, times in a recording as a person writes them.
 //!
 //! All arithmetic is on integer nanoseconds and checked. Nothing here reads a clock: instants are arguments.
 //!

@@ -220,6 +220,14 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_read_is_shown_escaped_and_shortened() {
+        let text = format!("\u{1b}[2J{}", "x".repeat(10_000));
+        let error = text.parse::<When>().unwrap_err().to_string();
+        assert!(error.starts_with("`\\u{1b}[2Jxxx"), "{error}");
+        assert!(error.chars().count() < 500 && !error.contains('\u{1b}'));
+    }
+
+    #[test]
     fn relative_times_resolve_against_the_recording() {
         let range = TimeRange::between(Time::from_nanos(1_000), Time::from_nanos(2_000));
         for (when, nanos) in [

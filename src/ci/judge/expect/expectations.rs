@@ -86,7 +86,7 @@ impl Expectations {
         topics
     }
 
-    /// Judges a run: one check for each expectation, in their order. Damage of a recording that was met adds one check
+    /// Judges a run: one check for each expectation, in their order. Damage of the outputs that was met adds one check
     /// that says so. The outputs are read once; memory does not depend on their length.
     pub fn judge(&self, run: &Judged<'_>) -> Vec<Check> {
         judge::judge(&self.all, run)

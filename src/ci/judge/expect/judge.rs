@@ -16,7 +16,7 @@ use super::rules::stamps::Stamps;
 use super::rules::transform::{Transform, TransformReaders};
 use super::topics::{Bags, Side, TopicKey};
 use super::values::{Readers, StampReaders};
-use crate::bag::{Bag, Damage};
+use crate::bag::{Bag, Damage, DamageKind};
 use crate::ci::report::{Check, Kind, Verdict};
 use crate::time::{Time, TimeRange, When};
 use crate::untrusted::Foreign;
@@ -48,8 +48,8 @@ pub(crate) fn judge(all: &[(String, Expectation)], run: &Judged<'_>) -> Vec<Chec
         } else {
             String::new()
         };
-        let reason = format!("a recording is damaged, messages may be missing: {first}{more}");
-        let name = "the recordings are undamaged";
+        let reason = format!("the outputs are damaged, messages may be missing: {first}{more}");
+        let name = "the outputs are undamaged";
         checks.push(Check::new(Kind::Expectation, name, Verdict::Error, reason));
     }
     checks
@@ -79,6 +79,14 @@ fn check(name: &str, expectation: &Expectation, outcome: Outcome, bags: &Bags<'_
     Check::new(Kind::Expectation, name, verdict, reason)
 }
 
+/// Whether messages may be missing at such a place.
+fn loses_messages(damage: DamageKind) -> bool {
+    !matches!(
+        damage,
+        DamageKind::Index | DamageKind::Times | DamageKind::ChannelConflict
+    )
+}
+
 /// The log of a run.
 struct Log<'a> {
     bags: Bags<'a>,
@@ -98,6 +106,7 @@ impl<'a> Log<'a> {
             bags: Bags {
                 outputs: run.outputs,
                 inputs: run.inputs,
+                played: run.topics,
             },
             recording,
             played: run.played.unwrap_or(recording),
@@ -160,7 +169,8 @@ impl<'l, 'a> Pass<'l, 'a> {
                 .window
                 .as_ref()
                 .map_or(String::new(), Window::within);
-            let what = format!("{}: nothing was played{within}", expectation.label);
+            let label = Foreign::text(&expectation.label);
+            let what = format!("{label}: nothing was played{within}");
             return Begun::Done(Outcome::Unknown(what));
         };
         let bags = &self.log.bags;
@@ -225,13 +235,19 @@ impl<'l, 'a> Pass<'l, 'a> {
         Begun::Rule
     }
 
-    /// Reads the recordings. Returns the first damage and how much there is.
+    /// Reads the recordings. Returns the damage of the outputs by which messages may be missing: the first, and how much
+    /// there is. What is damaged in the inputs was not played.
     fn run(&mut self) -> Option<(Damage, u64)> {
-        let mut damage: Option<(Damage, u64)> = None;
+        let outputs = self.log.bags.outputs;
+        let lost = outputs
+            .damage()
+            .iter()
+            .filter(|damage| loses_messages(damage.kind));
+        let mut damage = lost.clone().next().cloned().zip(Some(lost.count() as u64));
         let topics = self.wanted.keys().copied().collect();
-        for item in Merged::new(&self.log.bags, &topics) {
+        for (side, item) in Merged::new(&self.log.bags, &topics) {
             match item {
-                Ok((side, message)) => {
+                Ok(message) => {
                     let topic = TopicKey {
                         side,
                         id: message.topic,
@@ -243,12 +259,10 @@ impl<'l, 'a> Pass<'l, 'a> {
                     };
                     self.pass(&seen);
                 }
-                Err(found) => {
-                    damage = match damage {
-                        None => Some((found, 1)),
-                        Some((first, count)) => Some((first, count + 1)),
-                    };
+                Err(found) if side == Side::Outputs && !outputs.damage().contains(&found) => {
+                    damage.get_or_insert((found, 0)).1 += 1;
                 }
+                Err(_) => {}
             }
         }
         damage

@@ -1,6 +1,6 @@
 //! [`Judged`]: what is judged.
 
-use crate::bag::Bag;
+use crate::bag::{Bag, Selection};
 use crate::ci::report::GateRecord;
 use crate::time::TimeRange;
 
@@ -13,6 +13,9 @@ pub struct Judged<'a> {
     /// The recordings that were played: triggers of latencies and transforms are in them, and times such as `+10s` and
     /// `50%` refer to them. `None`: the outputs are in their place.
     pub inputs: Option<&'a Bag>,
+    /// The topics of the recordings that were played; `None`: all. A topic that the system under test publishes itself is
+    /// not among them.
+    pub topics: Option<&'a Selection>,
     /// The part of the recordings that was played, both ends included; `None`: all.
     pub played: Option<TimeRange>,
     /// The gates of the run.
@@ -25,6 +28,7 @@ impl<'a> Judged<'a> {
         Self {
             outputs,
             inputs: None,
+            topics: None,
             played: None,
             gates: &[],
         }

@@ -46,7 +46,7 @@ impl Merged {
 }
 
 impl Iterator for Merged {
-    type Item = Result<(Side, Message), Damage>;
+    type Item = (Side, Result<Message, Damage>);
 
     fn next(&mut self) -> Option<Self::Item> {
         // Damage is taken at once.
@@ -60,8 +60,6 @@ impl Iterator for Merged {
             (None, _) => &mut self.outputs,
         };
         let reading = reading.as_mut()?;
-        let side = reading.side;
-        let item = reading.advance()?;
-        Some(item.map(|message| (side, message)))
+        Some((reading.side, reading.advance()?))
     }
 }

@@ -82,11 +82,16 @@ pub(crate) trait Rule {
     fn finish(self: Box<Self>) -> Outcome;
 }
 
-/// `1 message`, `2 messages`.
+/// `no message`, `1 message`, `2 messages`.
 pub(crate) fn messages(count: u64) -> String {
+    counted(count, "message")
+}
+
+/// The same of other things.
+pub(crate) fn counted(count: u64, what: &str) -> String {
     match count {
-        0 => "no message".to_owned(),
-        1 => "1 message".to_owned(),
-        _ => format!("{count} messages"),
+        0 => format!("no {what}"),
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
     }
 }

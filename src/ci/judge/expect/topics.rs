@@ -1,6 +1,6 @@
 //! [`Bags`]: the recordings that are judged, and [`TopicKey`], a topic of either.
 
-use crate::bag::{Bag, TopicId};
+use crate::bag::{Bag, Selection, TopicId};
 
 /// Which recording.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct TopicKey {
 pub(crate) struct Bags<'a> {
     pub(crate) outputs: &'a Bag,
     pub(crate) inputs: Option<&'a Bag>,
+    /// The topics of the inputs that were played; `None`: all.
+    pub(crate) played: Option<&'a Selection>,
 }
 
 impl<'a> Bags<'a> {
@@ -33,17 +35,20 @@ impl<'a> Bags<'a> {
         }
     }
 
-    /// The topics of this name in one recording: several, if they have several types. A leading slash does not count.
+    /// The topics of this name in one recording, as far as they were played: several, if they have several types. A leading slash does not count.
     pub(crate) fn named(&self, side: Side, name: &str) -> Vec<TopicKey> {
         let plain = |name: &str| name.trim_start_matches('/').to_owned();
         let topics = self.get(side).map(Bag::topics).unwrap_or_default();
         let topics = (0..).zip(topics);
-        let found = topics.filter(|(_, topic)| plain(&topic.name) == plain(name));
-        found
-            .map(|(id, _)| TopicKey {
-                side,
-                id: TopicId(id),
-            })
+        let is_played = |id: &TopicId| match (side, self.played) {
+            (Side::Inputs, Some(played)) => played.contains(*id),
+            _ => true,
+        };
+        topics
+            .filter(|(_, topic)| plain(&topic.name) == plain(name))
+            .map(|(id, _)| TopicId(id))
+            .filter(is_played)
+            .map(|id| TopicKey { side, id })
             .collect()
     }
 

@@ -1,6 +1,6 @@
 //! Each rule on recordings that keep and that break it; the reasons.
 
-use bagplay::bag::Bag;
+use bagplay::bag::{Bag, Selection};
 use bagplay::ci::judge::expect::Judged;
 use bagplay::ci::report::{GateRecord, Spans, Verdict};
 use bagplay::time::{Time, TimeRange};
@@ -343,6 +343,16 @@ fn latencies_from_a_trigger() {
     );
     assert_eq!(first.0, Verdict::Passed, "{}", first.1);
 
+    // Nor does a topic that was not played.
+    let nothing = Selection::of([], &inputs);
+    let muted = Judged {
+        topics: Some(&nothing),
+        ..run
+    };
+    let first = judged_of("/odom", "latency = { from = '/points', max = 1 }", &muted);
+    let reason = "/odom: no message of /points".to_owned();
+    assert_eq!(first, (Verdict::Error, reason));
+
     let mut few = Recording::new().topic("/odom", ODOMETRY);
     few.message("/odom", START + 450 * MS, &odometry(START, 0.0, &[], 0));
     let few = few.bag();
@@ -370,6 +380,29 @@ fn latencies_from_a_trigger() {
         nowhere,
         (Verdict::Error, "/odom: no message of /nowhere".to_owned())
     );
+}
+
+#[test]
+fn triggers_with_equal_stamps_have_the_same_output() {
+    let mut inputs = Recording::new().topic("/points", ODOMETRY);
+    let mut outputs = Recording::new().topic("/odom", ODOMETRY);
+    for millis in [0, 10] {
+        inputs.message(
+            "/points",
+            START + millis * MS,
+            &odometry(START, 0.0, &[], 0),
+        );
+    }
+    outputs.message("/odom", START + 30 * MS, &odometry(START, 0.0, &[], 0));
+    let (inputs, outputs) = (inputs.bag(), outputs.bag());
+    let run = Judged {
+        inputs: Some(&inputs),
+        ..Judged::recording(&outputs)
+    };
+    let keys = "latency = { from = '/points', by = 'stamp', max = '30ms' }";
+    let (verdict, reason) = judged_of("/odom", keys, &run);
+    let expected = "/odom: latency max = 0.03s of 2";
+    assert_eq!((verdict, &*reason), (Verdict::Passed, expected));
 }
 
 #[test]
@@ -467,7 +500,7 @@ fn payloads_that_are_wrong_and_missing_definitions_have_a_verdict() {
 }
 
 #[test]
-fn damage_of_a_recording_is_a_check_of_its_own() {
+fn damage_of_the_outputs_is_a_check_of_its_own() {
     let mut recording = Recording::new().topic("/odom", ODOMETRY);
     for number in 0..50 {
         recording.message("/odom", START + number * MS, &odometry(START, 0.0, &[], 0));
@@ -481,6 +514,75 @@ fn damage_of_a_recording_is_a_check_of_its_own() {
     let damage = checks.last().unwrap();
     assert_eq!((checks.len(), damage.verdict), (2, Verdict::Error));
     assert!(damage.reason.contains("damaged.mcap"), "{}", damage.reason);
+    // What is damaged in the inputs was not played.
+    let outputs = drive();
+    let run = Judged {
+        inputs: Some(&bag),
+        ..Judged::recording(&outputs)
+    };
+    let text = "[[expect]]\ntopic = '/odom'\nlatency = { from = '/odom', max = 1 }";
+    assert_eq!(parse(text).judge(&run).len(), 1);
+}
+
+#[test]
+fn hostile_times_have_a_verdict() {
+    use Verdict::{Error, Failed, Passed};
+    let mut recording = Recording::new().topic("/odom", ODOMETRY);
+    for time in [0, 1, i64::MAX.unsigned_abs(), u64::MAX] {
+        let mut payload = odometry(0, 0.0, &[], 0);
+        // Any stamp: negative seconds, four seconds of nanoseconds.
+        payload[4..12].copy_from_slice(&time.wrapping_add(u64::MAX / 3).to_le_bytes());
+        recording.message("/odom", time, &payload);
+    }
+    let bag = recording.bag();
+    let text = "
+        [[expect]]
+        topic = '/odom'
+        count = { max = 9 }
+        rate = { min = 0.1, over = '0.000000001s' }
+        max-gap = '100000h'
+        latency = { from = '/odom', p50 = 0, p99 = '1s', max = '1h', unanswered = 9 }
+        stamps = 'ascending'
+        field = [{ path = 'header.stamp', compare = '<', value = -1e300 }]
+        [[expect]]
+        topic = '/odom'
+        within = '-9000000000s..+9000000000s'
+        rate = { max = 1e300 }
+        latency = { from = '/odom', by = 'stamp', max = '1h' }
+        [[transform]]
+        target = 'a'
+        source = 'b'
+        at = '/odom'
+    ";
+    let verdicts: Vec<_> = parse(text)
+        .judge(&Judged::recording(&bag))
+        .into_iter()
+        .filter(|check| check.name != "the outputs are undamaged")
+        .map(|check| check.verdict)
+        .collect();
+    let expected = [Passed, Failed, Failed, Failed, Passed, Failed];
+    // No message is within the second window.
+    assert_eq!(verdicts, [&expected[..], &[Failed, Error, Failed]].concat());
+}
+
+#[test]
+fn outputs_that_end_early_are_damaged() {
+    let mut recording = Recording::new().topic("/odom", ODOMETRY);
+    for number in 0..50 {
+        recording.message("/odom", START + number * MS, &odometry(START, 0.0, &[], 0));
+    }
+    let bytes = recording.bytes();
+    let cut = bytes[..bytes.len() / 2].to_vec();
+    let bag = Bag::from_bytes("cut.mcap", cut.into()).unwrap();
+    let checks = parse("[[expect]]\ntopic = '/odom'\ncount = { min = 1 }");
+    let checks = checks.judge(&Judged::recording(&bag));
+    let damage = checks.last().unwrap();
+    assert_eq!(
+        (checks.len(), damage.verdict),
+        (2, Verdict::Error),
+        "{checks:?} {:?}",
+        bag.damage()
+    );
 }
 
 #[test]

@@ -101,4 +101,85 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn each_whole_stretch_of_a_window_has_a_rate(
+        mut times in prop::collection::vec(0..10_000_u64, 1..60),
+        from in 0..5_000_u64,
+        length in 100..5_000_u64,
+        over in 50..2_000_u64,
+    ) {
+        times.sort_unstable();
+        let to = from + length;
+        let bag = at(&times);
+        let window = format!("within = '+{from}ms..+{to}ms'");
+        let is_inside = |time: &u64| (from..=to).contains(time);
+        let stretches: Vec<usize> = (0..length / over)
+            .map(|stretch| {
+                let start = from + stretch * over;
+                let is_in = |time: &&u64| (start..start + over).contains(*time);
+                times.iter().filter(is_in).count()
+            })
+            .collect();
+        let judge = |bounds: String| {
+            judged(&format!("rate = {{ {bounds}, over = '{over}ms' }}\n{window}"), &bag).0
+        };
+        let Some((least, most)) = stretches.iter().min().zip(stretches.iter().max()) else {
+            let verdict = judge("min = 1".to_owned());
+            let is_any = times.iter().any(is_inside);
+            prop_assert_eq!(verdict, if is_any { Verdict::Error } else { Verdict::Failed });
+            return Ok(());
+        };
+        if !times.iter().any(is_inside) {
+            return Ok(());
+        }
+        // Half a message is between two counts.
+        let hertz = |count: usize, half: f64| {
+            let count = f64::from(u32::try_from(count).unwrap()) + half;
+            (count * 1_000.0 / f64::from(u32::try_from(over).unwrap())).max(0.0)
+        };
+        let (low, high) = (hertz(*least, -0.5), hertz(*most, 0.5));
+        prop_assert_eq!(judge(format!("min = {low:?}, max = {high:?}")), Verdict::Passed);
+        let above = hertz(*least, 0.5);
+        prop_assert_eq!(judge(format!("min = {above:?}")), Verdict::Failed);
+        if *most > 0 {
+            let below = hertz(*most, -0.5);
+            prop_assert_eq!(judge(format!("max = {below:?}")), Verdict::Failed);
+        }
+    }
+
+    #[test]
+    fn each_trigger_waits_for_the_next_output(
+        mut triggers in prop::collection::vec(0..1_000_u64, 1..30),
+        mut outputs in prop::collection::vec(0..1_200_u64, 1..30),
+    ) {
+        triggers.sort_unstable();
+        outputs.sort_unstable();
+        let (inputs, answers) = (at(&triggers), at(&outputs));
+        let run = Judged { inputs: Some(&inputs), ..Judged::recording(&answers) };
+        let next = |asked: &u64| outputs.iter().find(|output| *output >= asked).map(|output| output - asked);
+        let latencies: Vec<u64> = triggers.iter().filter_map(next).collect();
+        let unanswered = triggers.len() - latencies.len();
+        let judge = |figure: &str, most: u64, unanswered: usize| {
+            let keys = format!("from = '/odom', {figure} = '{most}ms', unanswered = {unanswered}");
+            judged_of("/odom", &format!("latency = {{ {keys} }}"), &run).0
+        };
+        let longest = latencies.iter().max().copied().unwrap_or(0);
+        prop_assert_eq!(judge("max", longest, unanswered), Verdict::Passed);
+        if unanswered > 0 {
+            prop_assert_eq!(judge("max", longest, unanswered - 1), Verdict::Failed);
+        }
+        if longest > 0 {
+            prop_assert_eq!(judge("max", longest - 1, unanswered), Verdict::Failed);
+        }
+        let mut sorted = latencies;
+        sorted.sort_unstable();
+        if let Some(last) = sorted.len().checked_sub(1) {
+            let median = sorted[last / 2];
+            prop_assert_eq!(judge("p50", median, unanswered), Verdict::Passed);
+            if median > 0 {
+                prop_assert_eq!(judge("p50", median - 1, unanswered), Verdict::Failed);
+            }
+        }
+    }
 }

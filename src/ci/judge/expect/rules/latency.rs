@@ -51,7 +51,9 @@ pub(crate) struct Latency {
     /// The log times of the triggers that wait, the oldest first.
     by_time: VecDeque<Time<Ros>>,
     /// The same by their stamps.
-    by_stamp: BTreeMap<i64, Time<Ros>>,
+    by_stamp: BTreeMap<i64, Vec<Time<Ros>>>,
+    /// How many are in it.
+    stamped: usize,
     outputs: u64,
     triggers: u64,
     /// For each limit how many latencies are within it.
@@ -73,6 +75,7 @@ impl Latency {
             stamps,
             by_time: VecDeque::new(),
             by_stamp: BTreeMap::new(),
+            stamped: 0,
             outputs: 0,
             triggers: 0,
             found: Histogram::new(3).expect("three digits are allowed"),
@@ -103,7 +106,7 @@ impl Latency {
 
     fn trigger(&mut self, seen: &Seen) {
         self.triggers += 1;
-        if self.by_time.len() + self.by_stamp.len() >= MAX_WAITING {
+        if self.by_time.len() + self.stamped >= MAX_WAITING {
             let what = format!(
                 "more than {MAX_WAITING} messages of {} wait",
                 Foreign::text(&self.spec.from)
@@ -116,7 +119,8 @@ impl Latency {
             Pairing::Time => self.by_time.push_back(seen.at),
             Pairing::Stamp => {
                 if let Some(stamp) = self.stamp(Role::Trigger, seen) {
-                    self.by_stamp.entry(stamp).or_insert(seen.at);
+                    self.by_stamp.entry(stamp).or_default().push(seen.at);
+                    self.stamped += 1;
                 }
             }
         }
@@ -132,7 +136,9 @@ impl Latency {
             }
             Pairing::Stamp => {
                 let stamp = self.stamp(Role::Subject, seen);
-                if let Some(asked) = stamp.and_then(|stamp| self.by_stamp.remove(&stamp)) {
+                let asked = stamp.and_then(|stamp| self.by_stamp.remove(&stamp));
+                for asked in asked.into_iter().flatten() {
+                    self.stamped -= 1;
                     self.latency(asked, seen.at);
                 }
             }
@@ -194,7 +200,10 @@ impl Rule for Latency {
         let answered = self.found.len();
         let unanswered = self.triggers.saturating_sub(answered);
         if unanswered > spec.unanswered {
-            let waiting = self.by_time.front().or(self.by_stamp.values().min());
+            let waiting = self
+                .by_time
+                .front()
+                .or(self.by_stamp.values().flatten().min());
             let first = waiting.map_or(String::new(), |at| {
                 format!(", the first at {}", scope.at(*at))
             });

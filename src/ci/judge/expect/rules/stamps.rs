@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::ci::judge::expect::rule::{Outcome, Role, Rule, Scope, Seen};
+use crate::ci::judge::expect::rule::{Outcome, Role, Rule, Scope, Seen, counted};
 use crate::ci::judge::expect::values::{Readers, unreadable};
 use crate::decode::{FieldValue, ValuePath};
 use crate::time::Duration;
@@ -105,7 +105,7 @@ impl Rule for Stamps {
                 let what = format!("no message has a value of {}", self.readers.path());
                 Outcome::Fails(self.scope.says(what))
             }
-            None => Outcome::Holds(self.scope.says(format!("{} stamps", self.compared))),
+            None => Outcome::Holds(self.scope.says(counted(self.compared, "stamp"))),
         }
     }
 }
