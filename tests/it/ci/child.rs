@@ -57,24 +57,26 @@ fn unique() -> String {
     format!("1000.{:07}{number:03}", std::process::id())
 }
 
-/// Whether a process has this span among its arguments, and is none that has ended.
-fn runs(span: &str) -> bool {
-    count(span) > 0
-}
-
-fn count(span: &str) -> usize {
+/// The command lines of all processes, with a zero byte after each word; empty for those that have ended.
+fn command_lines() -> impl Iterator<Item = Vec<u8>> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
-    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines
-        .filter(|line| {
-            let mut words = line.split(|byte| *byte == 0);
-            words.any(|word| word == span.as_bytes())
-        })
-        .count()
+    entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
 }
 
+/// Whether a process has this span among its arguments.
+fn runs(span: &str) -> bool {
+    command_lines().any(|line| {
+        let mut words = line.split(|byte| *byte == 0);
+        words.any(|word| word == span.as_bytes())
+    })
+}
+
+/// Waits until a process sleeps for this span: not only the one that is about to become it.
 fn until_runs(span: &str) {
-    until("the process", || runs(span));
+    let line = format!("sleep\0{span}\0");
+    until("the process", || {
+        command_lines().any(|other| other == line.as_bytes())
+    });
 }
 
 fn names(end: &ChildEnd) -> Vec<&str> {
