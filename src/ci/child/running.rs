@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::ending::{ChildEnd, Ending};
 use super::error::ChildError;
 use super::exit::ChildExit;
-use super::limits::Reached;
+use super::limits::{Reached, reached};
 use super::program::Program;
 use super::tail::Tail;
 use super::wall::now;
@@ -64,6 +64,10 @@ impl Child {
             tracing::warn!("daemons that the program starts will not be found: {error}");
         }
         let mut command = program.to_command()?;
+        let (limits, stdout, stderr) = (program.limits, &program.stdout, &program.stderr);
+        if let Some(Reached::Disk { folder, free, .. }) = reached(limits, stdout, stderr) {
+            return Err(ChildError::Disk { folder, free });
+        }
         let mark = new_mark();
         command.env(MARK, marks(&mark));
         let (process, id) = {
@@ -87,10 +91,8 @@ impl Child {
         };
         let watched = Arc::clone(&child.watched);
         child.spawn("child-exit", move || {
-            if let Some(exit) = watched.wait() {
-                // There is room for the only one.
-                drop(sender.try_send(exit));
-            }
+            // There is room for the only one.
+            drop(sender.try_send(watched.wait()));
         })?;
         let watched = Arc::clone(&child.watched);
         child.spawn("child-limits", move || look(&watched, &stop))?;

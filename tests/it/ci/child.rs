@@ -336,22 +336,42 @@ fn a_daemon_that_floods_is_ended_though_its_program_has_ended() {
     until("its end", || !runs(&span));
 }
 
+/// In memory, where few others write.
 #[test]
-fn a_full_disk_ends_the_program() {
-    let run = Run::new();
-    let mut program = run.program("exec sleep 1000");
-    program.limits.free_bytes = u64::MAX;
+fn a_program_that_fills_the_disk_is_ended() {
+    const MIB: u64 = 1 << 20;
+    let root = tempfile::tempdir_in("/dev/shm").unwrap();
+    let folder = RunFolder::make(root.path(), Earlier::Refuse).unwrap();
+    let fill = format!("head -c {} /dev/zero > big; exec sleep 1000", 24 * MIB);
+    let mut program = Program::new(["sh", "-c", &fill], &folder);
+    program.directory = Some(folder.path().to_path_buf());
+    let disk = rustix::fs::statvfs(folder.path()).unwrap();
+    program.limits.free_bytes = disk.f_bavail * disk.f_frsize - 12 * MIB;
     let child = Child::start(&program).unwrap();
     let exit = wait(&child);
-    assert!(
-        matches!(exit.reached, Some(Reached::Disk { .. })),
-        "{exit:?}"
-    );
-    let folder = run.folder.path().to_str().unwrap();
+    let Some(Reached::Disk { free, limit, .. }) = exit.reached else {
+        panic!("{exit:?}");
+    };
+    assert!(free < limit && limit == program.limits.free_bytes);
+    let path = folder.path().to_str().unwrap();
     let sentence = exit.to_string();
     assert!(
-        sentence.contains(folder) && sentence.contains(" are free"),
+        sentence.starts_with("sh was ended after ")
+            && sentence.contains(path)
+            && sentence.contains(" are free"),
         "{sentence}"
+    );
+}
+
+#[test]
+fn nothing_is_started_on_a_disk_that_is_full_already() {
+    let run = Run::new();
+    let mut program = run.program("true");
+    program.limits.free_bytes = u64::MAX;
+    let error = Child::start(&program).unwrap_err();
+    assert!(
+        matches!(error, ChildError::Disk { .. }) && !error.is_usage(),
+        "{error}"
     );
 }
 
@@ -407,14 +427,19 @@ fn alone_in_a_process_everything_is_ended() {
         match name.as_str() {
             "unmarked" => end_unmarked_daemon(),
             "at once" => end_all_at_once(),
+            "no results" => end_without_result(),
             other => panic!("{other}"),
         }
         return;
     }
-    for name in ["unmarked", "at once"] {
+    for name in ["unmarked", "at once", "no results"] {
         let run = Run::new();
         let this = std::env::current_exe().unwrap();
-        let words = [this.to_str().unwrap(), ENTRY, "--exact", "--nocapture"];
+        let this = this.to_str().unwrap();
+        let mut words = vec![this, ENTRY, "--exact", "--nocapture"];
+        if name == "no results" {
+            words.splice(0..0, ["env", "--ignore-signal=CHLD"]);
+        }
         let mut program = Program::new(words, &run.folder);
         program.environment = vec![(PROGRAM.into(), name.into())];
         let child = Child::start(&program).unwrap();
@@ -452,4 +477,18 @@ fn end_all_at_once() {
         assert_eq!(wait(child).how, How::Signal(KILL));
     }
     until("their ends", || !runs(&one) && !runs(&two));
+}
+
+/// With SIGCHLD ignored, the system tells no results.
+fn end_without_result() {
+    let run = Run::new();
+    let child = run.start("exit 3");
+    let exit = wait(&child);
+    assert_eq!((exit.how, exit.is_success()), (How::Unknown, false));
+    let end = child.end(PATIENCE);
+    assert!(!end.was_running && end.left.is_empty());
+    let span = unique();
+    let child = run.start(&format!("exec sleep {span}"));
+    until_runs(&span);
+    assert!(child.end(PATIENCE).was_running && !runs(&span));
 }
