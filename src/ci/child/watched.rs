@@ -86,6 +86,12 @@ impl Watched {
         self.state().exit.clone()
     }
 
+    /// Whether the process that was started runs, also if its end has not been noticed yet.
+    pub(super) fn is_running(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        matches!(waitid(WaitId::Pid(self.leader), options), Ok(None))
+    }
+
     /// Waits until the process that was started has ended. Its number stays taken, so that no other process and no other
     /// group gets it.
     pub(super) fn wait(&self) -> ChildExit {

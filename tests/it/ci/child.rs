@@ -179,6 +179,21 @@ fn a_program_that_ignores_term_is_killed_after_the_grace() {
 }
 
 #[test]
+fn an_end_that_nobody_has_noticed_yet_is_still_its_own() {
+    for _ in 0..20 {
+        let run = Run::new();
+        let child = run.start("exit 3");
+        let stat = format!("/proc/{}/stat", child.id());
+        until("its end", || {
+            fs::read_to_string(&stat).unwrap().contains(") Z ")
+        });
+        let end = child.end(PATIENCE);
+        assert!(!end.was_running);
+        assert_eq!(end.exit.unwrap().how, How::Code(3));
+    }
+}
+
+#[test]
 fn a_stopped_program_is_killed() {
     let run = Run::new();
     let child = run.start("kill -STOP $$");
