@@ -483,15 +483,23 @@ fn end_unmarked_daemon() {
 
 fn end_all_at_once() {
     let run = Run::new();
-    let (one, two) = (unique(), unique());
-    let children = [&one, &two].map(|span| run.start(&format!("trap '' TERM; sleep {span}; :")));
+    let (one, two, daemon) = (unique(), unique(), unique());
+    let start = |span| {
+        run.start(&format!(
+            "trap '' TERM; (setsid sleep {daemon} &) ; sleep {span}; :"
+        ))
+    };
+    let children = [&one, &two].map(start);
     until_runs(&one);
     until_runs(&two);
+    until_runs(&daemon);
     kill_all();
     for child in &children {
         assert_eq!(wait(child).how, How::Signal(KILL));
     }
-    until("their ends", || !runs(&one) && !runs(&two));
+    until("their ends", || {
+        !runs(&one) && !runs(&two) && !runs(&daemon)
+    });
 }
 
 /// With SIGCHLD ignored, the system tells no results.
