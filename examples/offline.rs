@@ -1,45 +1,38 @@
-//! An algorithm that runs on a recording without any network: `cargo run --example offline [FILE]`, twice with equal results.
+//! An algorithm on a recording, without any network: `cargo run --example offline`. Two runs have equal outputs.
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, atomic::AtomicU64, atomic::Ordering::Relaxed};
 
 use bagplay::bag::Bag;
-use bagplay::ci::in_process::InProcess;
+use bagplay::ci::in_process::{InProcess, InProcessError};
 use bagplay::time::Duration;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/demo.mcap");
+const UINT64: &str = "std_msgs/msg/UInt64";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let bag = Bag::open(&[std::env::args().nth(1).unwrap_or(DEMO.into())])?;
+    let bag = Bag::open(&[DEMO])?;
     let mut replay = InProcess::of(&bag).tail(Duration::from_secs(1)).start();
-    let seen = Arc::new(AtomicU64::new(0));
-
-    // A timer of ROS time: once a second of the recording.
-    let (out, count) = (replay.outputs(), Arc::clone(&seen));
+    let count = Arc::new(AtomicU64::new(0));
+    let (out, seen) = (replay.outputs(), Arc::clone(&count));
+    // Once a second of the recording.
     replay.timers().add(Duration::from_secs(1), move |_, _| {
-        let count = count.swap(0, Ordering::Relaxed);
-        out.publish("/messages_per_second", "std_msgs/msg/UInt64", cdr(count));
+        let number = seen.swap(0, Relaxed);
+        out.publish("/inputs_per_second", UINT64, cdr(number));
     })?;
-    // A callback: the size of each scan.
-    let done = replay.run::<Box<dyn std::error::Error>>(|input, out| {
-        seen.fetch_add(1, Ordering::Relaxed);
+    let done = replay.run::<InProcessError>(|input, out| {
+        count.fetch_add(1, Relaxed);
         if input.topic.name == "/scan" {
-            let size = input.message.payload.len() as u64;
-            out.publish("/scan_size", "std_msgs/msg/UInt64", cdr(size));
+            out.publish("/scan_size", UINT64, cdr(input.message.payload.len()));
         }
         Ok(())
     })?;
-    println!(
-        "{} messages in, {} out; the last:",
-        done.messages,
-        done.sink.len()
-    );
-    println!("{:?}", done.sink.last());
+    println!("{} inputs, {:#?}", done.messages, done.sink.last());
     Ok(())
 }
 
-fn cdr(value: u64) -> Vec<u8> {
+fn cdr(value: impl TryInto<u64>) -> Vec<u8> {
+    let value = value.try_into().unwrap_or(u64::MAX);
     [&[0, 1, 0, 0], &value.to_le_bytes()[..]].concat()
 }

@@ -121,7 +121,7 @@ impl<'a> Ending<'a> {
 
     /// Ends all processes, and returns when none is left; after the grace and [`LONGEST_KILL`] at the latest.
     pub(super) fn run(mut self, grace: Duration) -> ChildEnd {
-        let was_running = self.watched.exit().is_none();
+        let was_running = self.watched.is_running();
         let leader = self.watched.leader();
         let outlasted = if self.wait(grace, Self::ask) {
             None

@@ -45,6 +45,18 @@ pub enum ChildError {
         /// The error from the system.
         source: io::Error,
     },
+    /// The disk for the files of the run is nearly full already.
+    #[error(
+        "the disk with {} has only {} MiB free: too little to start a program",
+        Foreign::path(folder),
+        free / (1 << 20)
+    )]
+    Disk {
+        /// The folder of the run.
+        folder: PathBuf,
+        /// The free bytes.
+        free: u64,
+    },
     /// The system cannot start it.
     #[error("cannot start `{}`", Foreign::text(program))]
     Start {

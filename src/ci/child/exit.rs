@@ -15,6 +15,8 @@ pub enum How {
     Code(i32),
     /// By this signal.
     Signal(i32),
+    /// Nobody knows: this process was started with SIGCHLD ignored, and then the system keeps no results.
+    Unknown,
 }
 
 /// A program has ended. Displayed as a sentence without a full stop.
@@ -60,6 +62,7 @@ impl fmt::Display for How {
                 Some(name) => write!(f, "signal {number} ({name})"),
                 None => write!(f, "signal {number}"),
             },
+            Self::Unknown => f.write_str("an unknown result (SIGCHLD is ignored here)"),
         }
     }
 }
@@ -73,7 +76,7 @@ impl fmt::Display for ChildExit {
                 f,
                 "{name} was ended after {seconds:.1} s, because {reached}"
             ),
-            (None, How::Code(_)) => {
+            (None, How::Code(_) | How::Unknown) => {
                 write!(f, "{name} ended with {} after {seconds:.1} s", self.how)
             }
             (None, How::Signal(_)) => {
@@ -152,6 +155,10 @@ mod tests {
             (
                 How::Code(i32::MIN),
                 "slam_node ended with exit code -2147483648 after 12.3 s",
+            ),
+            (
+                How::Unknown,
+                "slam_node ended with an unknown result (SIGCHLD is ignored here) after 12.3 s",
             ),
             (
                 How::Signal(64),

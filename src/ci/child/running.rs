@@ -1,18 +1,18 @@
 //! [`Child`]: a program under test that runs.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Pid;
 
 use super::ending::{ChildEnd, Ending};
 use super::error::ChildError;
 use super::exit::ChildExit;
-use super::limits::Reached;
+use super::limits::{Reached, reached};
 use super::program::Program;
 use super::tail::Tail;
 use super::wall::now;
@@ -25,19 +25,17 @@ const LOOKS_PER_SEARCH: u32 = 10;
 /// The grace of a program that is dropped.
 const DROP_GRACE: Duration = Duration::from_secs(1);
 
-/// The programs that run: the numbers of their processes, which are those of their groups.
-static LEADERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+/// The programs that run, by the numbers of their processes.
+static RUNNING: Mutex<BTreeMap<i32, Arc<Watched>>> = Mutex::new(BTreeMap::new());
 
-fn leaders() -> MutexGuard<'static, BTreeSet<i32>> {
-    LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
+fn running() -> MutexGuard<'static, BTreeMap<i32, Arc<Watched>>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills the groups of all programs that run, and waits for nothing: for a process that must end at once. Daemons that left
-/// their group are not ended.
+/// Kills all programs that run, with their daemons, and waits for nothing: for a process that must end at once.
 pub fn kill_all() {
-    for group in leaders().iter().filter_map(|id| Pid::from_raw(*id)) {
-        // It may have ended.
-        let _ = kill_process_group(group, Signal::KILL);
+    for watched in running().values() {
+        watched.kill(&watched.living());
     }
 }
 
@@ -64,21 +62,24 @@ impl Child {
             tracing::warn!("daemons that the program starts will not be found: {error}");
         }
         let mut command = program.to_command()?;
+        let (limits, stdout, stderr) = (program.limits, &program.stdout, &program.stderr);
+        if let Some(Reached::Disk { folder, free, .. }) = reached(limits, stdout, stderr) {
+            return Err(ChildError::Disk { folder, free });
+        }
         let mark = new_mark();
         command.env(MARK, marks(&mark));
-        let (process, id) = {
-            let mut leaders = leaders();
-            let process = command.spawn().map_err(|error| program.refused(error))?;
-            let id = process.id().cast_signed();
-            leaders.insert(id);
-            (process, id)
-        };
+        // `kill_all` misses none that has been started.
+        let mut running = running();
+        let process = command.spawn().map_err(|error| program.refused(error))?;
+        let id = process.id().cast_signed();
         let leader = Pid::from_raw(id).expect("a process has a number above zero");
-        let watched = Watched::new(program.clone(), leader, mark, now());
+        let watched = Arc::new(Watched::new(program.clone(), leader, mark, now()));
+        running.insert(id, Arc::clone(&watched));
+        drop(running);
         let (sender, ended) = bounded(1);
         let (looking, stop) = bounded(0);
         let mut child = Self {
-            watched: Arc::new(watched),
+            watched,
             process,
             ended,
             looking: Some(looking),
@@ -87,10 +88,8 @@ impl Child {
         };
         let watched = Arc::clone(&child.watched);
         child.spawn("child-exit", move || {
-            if let Some(exit) = watched.wait() {
-                // There is room for the only one.
-                drop(sender.try_send(exit));
-            }
+            // There is room for the only one.
+            drop(sender.try_send(watched.wait()));
         })?;
         let watched = Arc::clone(&child.watched);
         child.spawn("child-limits", move || look(&watched, &stop))?;
@@ -155,7 +154,7 @@ impl Child {
                 drop(thread.join());
             }
             // Only now may others get its number.
-            leaders().remove(&self.watched.leader());
+            running().remove(&self.watched.leader());
             drop(self.process.wait());
         }
         end.exit = self.watched.exit();

@@ -86,27 +86,33 @@ impl Watched {
         self.state().exit.clone()
     }
 
+    /// Whether the process that was started runs, also if its end has not been noticed yet.
+    pub(super) fn is_running(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        matches!(waitid(WaitId::Pid(self.leader), options), Ok(None))
+    }
+
     /// Waits until the process that was started has ended. Its number stays taken, so that no other process and no other
-    /// group gets it. `None` if it is no child of this process.
-    pub(super) fn wait(&self) -> Option<ChildExit> {
+    /// group gets it.
+    pub(super) fn wait(&self) -> ChildExit {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let status = loop {
+        let how = loop {
             match waitid(WaitId::Pid(self.leader), options) {
-                Ok(status) => break status?,
                 Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return None,
+                Ok(status) => break status.as_ref().and_then(How::of),
+                Err(_) => break None,
             }
         };
         let after = now().saturating_duration_since(self.began);
         let mut state = self.state();
         let exit = ChildExit {
             name: self.name.clone(),
-            how: How::of(&status)?,
+            how: how.unwrap_or(How::Unknown),
             after,
             reached: state.reached.clone(),
         };
         state.exit = Some(exit.clone());
-        Some(exit)
+        exit
     }
 
     /// The processes of the program that run. Those that have ended and have no other parent left are released.

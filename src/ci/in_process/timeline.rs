@@ -13,7 +13,16 @@ const LEAST_STEP: Duration = Duration::from_nanos(1);
 /// A thread that sleeps on the clock of a run and does its work in between. As long as this exists, the clock waits until
 /// the thread sleeps again before it goes on.
 #[derive(Debug)]
-pub struct Sleeper(#[expect(dead_code, reason = "it is counted")] Arc<()>);
+pub struct Sleeper(Arc<()>);
+
+impl Sleeper {
+    /// Does the work of the thread, which sleeps whenever it has nothing to do.
+    pub fn run<T>(self, work: impl FnOnce() -> T) -> T {
+        let result = work();
+        drop(self.0);
+        result
+    }
+}
 
 /// The clock of a run. It stands still unless it is moved; when this is dropped, all sleeps on it end
 /// with an error.

@@ -102,6 +102,9 @@ impl RunFolder {
             Err(TryLockError::WouldBlock) => {
                 return Err(RunFolderError::Busy { path: path.clone() });
             }
+            Err(TryLockError::Error(error)) if has_no_locks(&error) => {
+                tracing::warn!("nothing keeps another run from the same folder: {error}");
+            }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
         // Two runs may have found it empty, and the first of them may have ended since.
@@ -178,6 +181,12 @@ impl RunFolder {
         let file = file.strip_prefix(&self.path).unwrap_or(file);
         file.to_string_lossy().into_owned()
     }
+}
+
+/// Some network file systems.
+fn has_no_locks(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
+        || error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error())
 }
 
 fn remove(entry: &Path) -> io::Result<()> {

@@ -57,24 +57,26 @@ fn unique() -> String {
     format!("1000.{:07}{number:03}", std::process::id())
 }
 
-/// Whether a process has this span among its arguments, and is none that has ended.
-fn runs(span: &str) -> bool {
-    count(span) > 0
-}
-
-fn count(span: &str) -> usize {
+/// The command lines of all processes, with a zero byte after each word; empty for those that have ended.
+fn command_lines() -> impl Iterator<Item = Vec<u8>> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
-    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines
-        .filter(|line| {
-            let mut words = line.split(|byte| *byte == 0);
-            words.any(|word| word == span.as_bytes())
-        })
-        .count()
+    entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
 }
 
+/// Whether a process has this span among its arguments.
+fn runs(span: &str) -> bool {
+    command_lines().any(|line| {
+        let mut words = line.split(|byte| *byte == 0);
+        words.any(|word| word == span.as_bytes())
+    })
+}
+
+/// Waits until a process sleeps for this span: not only the one that is about to become it.
 fn until_runs(span: &str) {
-    until("the process", || runs(span));
+    let line = format!("sleep\0{span}\0");
+    until("the process", || {
+        command_lines().any(|other| other == line.as_bytes())
+    });
 }
 
 fn names(end: &ChildEnd) -> Vec<&str> {
@@ -174,6 +176,21 @@ fn a_program_that_ignores_term_is_killed_after_the_grace() {
         end.notes()
     );
     assert!(!runs(&span) && end.left.is_empty());
+}
+
+#[test]
+fn an_end_that_nobody_has_noticed_yet_is_still_its_own() {
+    for _ in 0..20 {
+        let run = Run::new();
+        let child = run.start("exit 3");
+        let stat = format!("/proc/{}/stat", child.id());
+        until("its end", || {
+            fs::read_to_string(&stat).unwrap().contains(") Z ")
+        });
+        let end = child.end(PATIENCE);
+        assert!(!end.was_running);
+        assert_eq!(end.exit.unwrap().how, How::Code(3));
+    }
 }
 
 #[test]
@@ -334,22 +351,42 @@ fn a_daemon_that_floods_is_ended_though_its_program_has_ended() {
     until("its end", || !runs(&span));
 }
 
+/// In memory, where few others write.
 #[test]
-fn a_full_disk_ends_the_program() {
-    let run = Run::new();
-    let mut program = run.program("exec sleep 1000");
-    program.limits.free_bytes = u64::MAX;
+fn a_program_that_fills_the_disk_is_ended() {
+    const MIB: u64 = 1 << 20;
+    let root = tempfile::tempdir_in("/dev/shm").unwrap();
+    let folder = RunFolder::make(root.path(), Earlier::Refuse).unwrap();
+    let fill = format!("head -c {} /dev/zero > big; exec sleep 1000", 24 * MIB);
+    let mut program = Program::new(["sh", "-c", &fill], &folder);
+    program.directory = Some(folder.path().to_path_buf());
+    let disk = rustix::fs::statvfs(folder.path()).unwrap();
+    program.limits.free_bytes = disk.f_bavail * disk.f_frsize - 12 * MIB;
     let child = Child::start(&program).unwrap();
     let exit = wait(&child);
-    assert!(
-        matches!(exit.reached, Some(Reached::Disk { .. })),
-        "{exit:?}"
-    );
-    let folder = run.folder.path().to_str().unwrap();
+    let Some(Reached::Disk { free, limit, .. }) = exit.reached else {
+        panic!("{exit:?}");
+    };
+    assert!(free < limit && limit == program.limits.free_bytes);
+    let path = folder.path().to_str().unwrap();
     let sentence = exit.to_string();
     assert!(
-        sentence.contains(folder) && sentence.contains(" are free"),
+        sentence.starts_with("sh was ended after ")
+            && sentence.contains(path)
+            && sentence.contains(" are free"),
         "{sentence}"
+    );
+}
+
+#[test]
+fn nothing_is_started_on_a_disk_that_is_full_already() {
+    let run = Run::new();
+    let mut program = run.program("true");
+    program.limits.free_bytes = u64::MAX;
+    let error = Child::start(&program).unwrap_err();
+    assert!(
+        matches!(error, ChildError::Disk { .. }) && !error.is_usage(),
+        "{error}"
     );
 }
 
@@ -405,14 +442,19 @@ fn alone_in_a_process_everything_is_ended() {
         match name.as_str() {
             "unmarked" => end_unmarked_daemon(),
             "at once" => end_all_at_once(),
+            "no results" => end_without_result(),
             other => panic!("{other}"),
         }
         return;
     }
-    for name in ["unmarked", "at once"] {
+    for name in ["unmarked", "at once", "no results"] {
         let run = Run::new();
         let this = std::env::current_exe().unwrap();
-        let words = [this.to_str().unwrap(), ENTRY, "--exact", "--nocapture"];
+        let this = this.to_str().unwrap();
+        let mut words = vec![this, ENTRY, "--exact", "--nocapture"];
+        if name == "no results" {
+            words.splice(0..0, ["env", "--ignore-signal=CHLD"]);
+        }
         let mut program = Program::new(words, &run.folder);
         program.environment = vec![(PROGRAM.into(), name.into())];
         let child = Child::start(&program).unwrap();
@@ -441,13 +483,35 @@ fn end_unmarked_daemon() {
 
 fn end_all_at_once() {
     let run = Run::new();
-    let (one, two) = (unique(), unique());
-    let children = [&one, &two].map(|span| run.start(&format!("trap '' TERM; sleep {span}; :")));
+    let (one, two, daemon) = (unique(), unique(), unique());
+    let start = |span| {
+        run.start(&format!(
+            "trap '' TERM; (setsid sleep {daemon} &) ; sleep {span}; :"
+        ))
+    };
+    let children = [&one, &two].map(start);
     until_runs(&one);
     until_runs(&two);
+    until_runs(&daemon);
     kill_all();
     for child in &children {
         assert_eq!(wait(child).how, How::Signal(KILL));
     }
-    until("their ends", || !runs(&one) && !runs(&two));
+    until("their ends", || {
+        !runs(&one) && !runs(&two) && !runs(&daemon)
+    });
+}
+
+/// With SIGCHLD ignored, the system tells no results.
+fn end_without_result() {
+    let run = Run::new();
+    let child = run.start("exit 3");
+    let exit = wait(&child);
+    assert_eq!((exit.how, exit.is_success()), (How::Unknown, false));
+    let end = child.end(PATIENCE);
+    assert!(!end.was_running && end.left.is_empty());
+    let span = unique();
+    let child = run.start(&format!("exec sleep {span}"));
+    until_runs(&span);
+    assert!(child.end(PATIENCE).was_running && !runs(&span));
 }

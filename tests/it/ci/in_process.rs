@@ -136,7 +136,7 @@ fn a_timer_may_be_set_by_a_message() {
     let bag = notes(&[(0, 100, "a"), (0, 200, "b")]);
     let mut replay = InProcess::of(&bag).tail(nanos(60)).start();
     let (out, adder) = (replay.outputs(), replay.timers().adder());
-    while let Some(input) = replay.next() {
+    for input in replay.by_ref() {
         let (out, text) = (out.clone(), input.unwrap().message.payload);
         let later = TimerOptions::once(nanos(50));
         adder
@@ -156,15 +156,16 @@ fn a_thread_that_sleeps_wakes_exactly_then_and_before_the_message() {
         let replay = InProcess::of(&bag).tail(nanos(25)).start();
         let (clock, out, sleeper) = (replay.clock(), replay.outputs(), replay.sleeper());
         let sleeping = thread::spawn(move || {
-            let _sleeper = sleeper;
-            let mut next = at(100);
-            loop {
-                next += nanos(15);
-                match clock.sleep_until(next, OnJump::Continue) {
-                    Ok(()) => out.publish("/woke", TYPE, next.as_nanos().to_string()),
-                    Err(ended) => return ended,
+            sleeper.run(|| {
+                let mut next = at(100);
+                loop {
+                    next += nanos(15);
+                    match clock.sleep_until(next, OnJump::Continue) {
+                        Ok(()) => out.publish("/woke", TYPE, next.as_nanos().to_string()),
+                        Err(ended) => return ended,
+                    }
                 }
-            }
+            })
         });
         let done = replay.run::<InProcessError>(|input, out| {
             out.publish("/out", TYPE, input.message.payload);
@@ -191,10 +192,8 @@ fn a_thread_that_has_ended_is_not_waited_for_and_one_that_stays_awake_is_an_erro
         .patience(Duration::from_secs(60))
         .start();
     let (clock, sleeper) = (replay.clock(), replay.sleeper());
-    let sleeping = thread::spawn(move || {
-        let _sleeper = sleeper;
-        clock.sleep_until(at(110), OnJump::Continue)
-    });
+    let sleeping =
+        thread::spawn(move || sleeper.run(|| clock.sleep_until(at(110), OnJump::Continue)));
     assert_eq!(
         replay
             .by_ref()

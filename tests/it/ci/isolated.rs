@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use bagplay::ci::child::{Child, Program};
 use bagplay::ci::isolation::{Earlier, Isolation, RunFolder};
@@ -20,6 +21,9 @@ const MESSAGES: u32 = 5;
 const LAST: u32 = 0xffff;
 /// The same for all runs, so that it is not the domain that separates them.
 const DOMAIN: u32 = 42;
+
+/// The file in which a node says what it received, and to whom it is linked.
+const HEARD: &str = "heard";
 
 /// This test program, started once more: it runs the program of this name.
 const PROGRAM: &str = "BAGPLAY_ISOLATED_PROGRAM";
@@ -71,9 +75,9 @@ fn this_program(folder: &RunFolder, name: &str) -> Program {
     program
 }
 
-/// What follows a word in the lines that a program printed.
-fn printed(folder: &RunFolder, word: &str) -> Vec<String> {
-    let text = fs::read_to_string(folder.stdout()).unwrap();
+/// What follows a word in the lines that a node wrote.
+fn heard(folder: &RunFolder, word: &str) -> Vec<String> {
+    let text = fs::read_to_string(folder.file(HEARD)).unwrap();
     let values = text.lines().filter_map(|line| line.strip_prefix(word));
     values.map(|value| value.trim().to_owned()).collect()
 }
@@ -107,11 +111,11 @@ fn runs_side_by_side_do_not_hear_each_other() {
     for (run, number) in runs.into_iter().zip(0_u32..) {
         let exit = run.node.ended().recv_timeout(PATIENCE).unwrap();
         assert!(exit.is_success(), "{exit}: {:?}", run.node.tail(20));
-        let received = printed(&run.folder, "received");
+        let received = heard(&run.folder, "received");
         assert_eq!(received, vec![number.to_string(); 5], "run {number}");
-        let routers = printed(&run.folder, "router");
+        let routers = heard(&run.folder, "router");
         assert_eq!(routers.len(), 1, "run {number}");
-        let linked = [routers, printed(&run.folder, "peer")].concat();
+        let linked = [routers, heard(&run.folder, "peer")].concat();
         assert!(linked.contains(&run.player.zid()));
         for zid in linked {
             assert!(known.insert(zid), "run {number} is linked to another run");
@@ -131,19 +135,22 @@ fn node() {
     let session = zenoh::open(config).wait().unwrap();
     let domain = std::env::var("ROS_DOMAIN_ID").unwrap();
     let (_subscriber, samples) = subscribe(&session, &format!("{domain}/shared/**"));
+    let mut heard = Vec::new();
     loop {
         match number(take(&samples).payload()) {
             LAST => break,
-            number => println!("\nreceived {number}"),
+            number => heard.push(format!("received {number}")),
         }
     }
     let info = session.info();
     for zid in info.routers_zid().wait() {
-        println!("\nrouter {zid}");
+        heard.push(format!("router {zid}"));
     }
     for zid in info.peers_zid().wait() {
-        println!("\npeer {zid}");
+        heard.push(format!("peer {zid}"));
     }
+    let folder = std::env::var("BAGPLAY_RUN_DIR").unwrap();
+    fs::write(Path::new(&folder).join(HEARD), heard.join("\n")).unwrap();
     assert!(samples.is_empty());
 }
 
