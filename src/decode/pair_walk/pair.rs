@@ -11,7 +11,7 @@ use super::walk::{Difference, Terms, Values, Walk};
 use crate::bag::Topic;
 use crate::decode::decoder::{Method, method};
 use crate::decode::text::escaped_text;
-use crate::decode::type_layout::TypeLayout;
+use crate::decode::type_layout::{FieldLayout, TypeLayout};
 
 /// The most characters of a reason.
 const MAX_CHARACTERS: usize = 200;
@@ -123,6 +123,7 @@ impl PairWalk {
         if passes_equal_bytes && by_name.is_none() && left == right {
             return;
         }
+        let sizes = (left.len(), right.len());
         match (Side::new(left_layout, left), Side::new(right_layout, right)) {
             (Ok(left), Ok(right)) => {
                 let terms = Terms {
@@ -130,7 +131,7 @@ impl PairWalk {
                     by_name: by_name.as_deref(),
                     passes_equal_bytes,
                 };
-                Walk::new(left, right, terms, out).compare_all();
+                Walk::new(left, right, terms, out).compare_all(sizes);
             }
             _ => compare_bytes(left, right, out),
         }
@@ -158,8 +159,7 @@ fn compare_bytes(left: &[u8], right: &[u8], out: &mut dyn FnMut(&FieldPath, &Dif
 }
 
 fn names(layout: &TypeLayout) -> Vec<BTreeMap<String, usize>> {
-    let of_message = |fields: &Vec<_>| {
-        let fields: &Vec<crate::decode::type_layout::FieldLayout> = fields;
+    let of_message = |fields: &[FieldLayout]| {
         let names = fields.iter().map(|field| field.name.clone());
         names.zip(0..).collect()
     };

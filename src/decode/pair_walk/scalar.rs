@@ -50,7 +50,7 @@ impl PartialEq for WideUnits<'_> {
     }
 }
 
-impl<'a> Scalar<'a> {
+impl Scalar<'_> {
     /// A number from its bytes, which are as many as its type has.
     pub(super) fn number_of(primitive: Primitive, raw: &[u8], order: ByteOrder) -> Self {
         let mut bytes = [0; 8];

@@ -94,29 +94,25 @@ fn write_topic(f: &mut fmt::Formatter<'_>, topic: &TopicComparison) -> fmt::Resu
         writeln!(f, "  {:<1$}  {2}", field.path, width.min(60), words(field))?;
     }
     let more = (topic.fields.len() - shown.len()) as u64;
-    if more > 0 || topic.other_fields > 0 {
-        writeln!(
-            f,
-            "  and in {}",
-            counted(more.max(1), "more field", "more fields")
-        )?;
+    match (more, topic.other_fields) {
+        (0, 0) => {}
+        (more, 0) => writeln!(f, "  and {}", counted(more, "more field", "more fields"))?,
+        (more, _) => writeln!(f, "  and over {more} more fields")?,
     }
     write_unpaired(f, "missing", &topic.missing_at, topic.missing)?;
     write_unpaired(f, "extra", &topic.extra_at, topic.extra)
 }
 
 fn words(field: &FieldCounts) -> String {
-    let mut words = counted(field.messages, "message", "messages");
+    let mut words = vec![counted(field.messages, "message", "messages")];
     if field.values != field.messages {
-        words += &format!(", {}", counted(field.values, "value", "values"));
+        words.push(counted(field.values, "value", "values"));
     }
     if let Some(largest) = field.largest {
-        words += &format!(
-            ", largest difference {largest:?} in message {}",
-            field.largest_in
-        );
+        let index = field.largest_in;
+        words.push(format!("largest difference {largest:?} in message {index}"));
     }
-    words
+    words.join(", ")
 }
 
 fn write_unpaired(
@@ -127,13 +123,11 @@ fn write_unpaired(
 ) -> fmt::Result {
     for message in messages.iter().take(UNPAIRED) {
         let index = message.index;
-        match message.stamp_ns {
-            Some(stamp) => writeln!(f, "  {what}: message {index}, stamp {}", seconds(stamp))?,
-            None => {
-                let time = seconds(message.log_time_ns);
-                writeln!(f, "  {what}: message {index}, log time {time}")?;
-            }
-        }
+        let time = message.stamp_ns.map_or_else(
+            || format!("log time {}", seconds(message.log_time_ns)),
+            |stamp| format!("stamp {}", seconds(stamp)),
+        );
+        writeln!(f, "  {what}: message {index}, {time}")?;
     }
     let more = all.saturating_sub(messages.len().min(UNPAIRED) as u64);
     if more > 0 && !messages.is_empty() {

@@ -77,9 +77,10 @@ impl Tally {
                 self.first = Some(found(places, LOG_TIME.to_owned(), values));
             }
         }
-        match is_equal {
-            true => self.equal += 1,
-            false => self.different += 1,
+        if is_equal {
+            self.equal += 1;
+        } else {
+            self.different += 1;
         }
     }
 
