@@ -215,14 +215,14 @@ impl<'a, 'o> Walk<'a, 'o> {
             return self.skip_both(types, counts);
         }
         let count = counts.0;
-        if self.pass_equal_bytes(types.0, types.1, count) {
-            return Ok(());
-        }
         let every = scope.every_element();
         if let (ElementType::Primitive(left), ElementType::Primitive(right), Some(scope)) =
             (types.0, types.1, &every)
         {
             return self.numbers((left, right), count, scope);
+        }
+        if self.pass_equal_bytes(types.0, types.1, count) {
+            return Ok(());
         }
         for index in 0..count {
             self.work.step().map_err(Broken::Left)?;
@@ -265,10 +265,10 @@ impl<'a, 'o> Walk<'a, 'o> {
                 .map_err(Broken::Right)?,
             primitive: primitives.1,
         };
-        let passes_equal = self.terms.passes_equal_bytes;
-        if scope.is_ignored || (passes_equal && left.is_alike(&right) && left.raw == right.raw) {
+        if scope.is_ignored {
             return Ok(());
         }
+        let passes_equal = self.terms.passes_equal_bytes;
         if let Some(found) = differences(left, right, scope.tolerance, passes_equal) {
             self.path.enter_element(found.first as u64);
             let values = Values::Scalars(found.values.0, found.values.1);
