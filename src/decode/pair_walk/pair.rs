@@ -48,7 +48,15 @@ impl PairWalk {
                 "the type is `{a}` in the reference and `{b}` in the run"
             ));
         }
-        let form = match (method(left), method(right)) {
+        let mut methods = (method(left), method(right));
+        if is_same_type(left, right) {
+            match &methods {
+                (Ok(known), Err(_)) => methods.1 = Ok(known.clone()),
+                (Err(_), Ok(known)) => methods.0 = Ok(known.clone()),
+                _ => {}
+            }
+        }
+        let form = match methods {
             (Ok(Method::Ros(left)), Ok(Method::Ros(right))) => {
                 let by_name = (left != right).then(|| {
                     differing.extend(type_differences(&left, &right, &rules));
@@ -136,6 +144,14 @@ impl PairWalk {
             _ => compare_bytes(left, right, out),
         }
     }
+}
+
+/// Whether both have the same definition, also if only one was recorded.
+fn is_same_type(left: &Topic, right: &Topic) -> bool {
+    left.type_hash.is_some()
+        && left.type_hash == right.type_hash
+        && left.type_name() == right.type_name()
+        && left.encoding == right.encoding
 }
 
 /// Payloads as arrays of bytes.

@@ -160,7 +160,7 @@ fn recorded(messages: &[Message], to: &Cdr) -> Bag {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_changed_value_is_found_and_named(

@@ -6,6 +6,7 @@ mod golden_update;
 mod model;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod over_zenoh;
+mod payload_pairs;
 #[cfg(target_os = "linux")]
 mod programs;
 mod repeat;
