@@ -1,5 +1,7 @@
 //! Recordings compared with a reference: what counts as equal, what is found, and how it is named.
 
+use std::slice;
+
 use bagplay::bag::Bag;
 use bagplay::ci::judge::compare::{Align, Comparison, Rules, compare};
 use bagplay::ci::report::{Kind, Verdict};
@@ -243,7 +245,7 @@ fn byte_order_and_padding_do_not_matter() {
             .zip(&others)
         {
             assert_ne!(a, b);
-            let comparison = compared(definition, &[a.clone()], &[b.clone()], "");
+            let comparison = compared(definition, slice::from_ref(a), slice::from_ref(b), "");
             assert_eq!(counts(&comparison), [1, 0, 0, 0], "{comparison}");
         }
         // A value that differs is found all the same.
@@ -586,11 +588,21 @@ fn a_payload_that_cannot_be_read_differs_from_all_others() {
     for length in 0..whole.len() {
         let cut = whole[..length].to_vec();
         let rules = "[[rule]]\nalign = 'index'";
-        let comparison = compared(&imu(), &[whole.clone()], &[cut.clone()], rules);
+        let comparison = compared(
+            &imu(),
+            slice::from_ref(&whole),
+            slice::from_ref(&cut),
+            rules,
+        );
         assert_eq!(counts(&comparison), [0, 1, 0, 0], "{length}");
-        let comparison = compared(&imu(), &[cut.clone()], &[whole.clone()], rules);
+        let comparison = compared(
+            &imu(),
+            slice::from_ref(&cut),
+            slice::from_ref(&whole),
+            rules,
+        );
         assert_eq!(counts(&comparison), [0, 1, 0, 0], "{length}");
-        assert!(compared(&imu(), &[cut.clone()], &[cut], rules).is_equal());
+        assert!(compared(&imu(), slice::from_ref(&cut), slice::from_ref(&cut), rules).is_equal());
     }
     let (size, cut) = (whole.len(), whole[..whole.len() - 60].to_vec());
     let comparison = compared(&imu(), &[whole], &[cut], "");
@@ -637,7 +649,8 @@ fn hostile_counts_and_definitions_end_soon() {
         }
     }
     // Fields without bytes, in any number.
-    let fields: String = (0..2000).map(|n| format!("Empty e{n}\n")).collect();
+    let fields: Vec<String> = (0..2000).map(|n| format!("Empty e{n}")).collect();
+    let fields = fields.join("\n");
     let text = format!(
         "Inner[] i\n{0}\nMSG: p/Inner\nuint8 a\nuint8[] b\n{fields}\n{0}\nMSG: p/Empty\n\n",
         "=".repeat(80)
