@@ -28,7 +28,14 @@ impl fmt::Display for Comparison {
             }
         }
         if let Some(first) = &self.first {
-            write_first(f, first)?;
+            write_first(f, first, self.sides)?;
+            if let Some((topic, time)) = &first.input {
+                let time = seconds(*time);
+                writeln!(f, "  {:<9}  at {time}  {}", "input", Foreign::text(topic))?;
+            }
+            for racing in &first.racing {
+                writeln!(f, "  {:<9}  {}", "racing", Foreign::text(racing))?;
+            }
         }
         for topic in self.topics.iter().filter(|topic| !topic.is_equal()) {
             write_topic(f, topic)?;
@@ -47,7 +54,11 @@ impl fmt::Display for Comparison {
     }
 }
 
-fn write_first(f: &mut fmt::Formatter<'_>, first: &Divergence) -> fmt::Result {
+fn write_first(
+    f: &mut fmt::Formatter<'_>,
+    first: &Divergence,
+    sides: [&'static str; 2],
+) -> fmt::Result {
     let topic = Foreign::text(&first.topic);
     let index = first.index;
     match first.times_ns {
@@ -69,8 +80,7 @@ fn write_first(f: &mut fmt::Formatter<'_>, first: &Divergence) -> fmt::Result {
             let field = Foreign::text(&first.field);
             writeln!(f, "first difference: {topic}, message {index}, {field}")?;
             let values = [&first.values.0, &first.values.1];
-            let names = ["reference", "run"];
-            for ((name, value), time) in names.iter().zip(values).zip([reference, run]) {
+            for ((name, value), time) in sides.iter().zip(values).zip([reference, run]) {
                 let time = time.map(seconds).unwrap_or_default();
                 writeln!(f, "  {name:<9}  at {time}  {}", Foreign::text(value))?;
             }

@@ -91,11 +91,12 @@ impl Repeat {
             divergence
         });
         (comparison.reference, comparison.run) = (usual, other);
+        comparison.sides = ["first", "second"];
         comparison.first.clone_from(&divergence);
         let reason = match &divergence {
             Some(divergence) => format!("{}; {}", self.flake_rate(), sentence(divergence)),
             None => format!(
-                "{}; but all their fields are equal: what differs are messages of different publishers in another order, or bytes that belong to no field",
+                "{}; but all their fields are equal: what differs is the order of messages of different publishers, or bytes that change no value",
                 self.flake_rate()
             ),
         };
