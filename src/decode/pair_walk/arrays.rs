@@ -7,7 +7,7 @@ use crate::decode::skip::size_of;
 use crate::ros::message_definition::Primitive;
 
 /// How many bytes are compared at once before their numbers are looked at.
-const BLOCK_BYTES: usize = 1024;
+const BLOCK_BYTES: usize = 4096;
 
 /// The numbers of an array.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Whether equal bytes are equal numbers.
-    pub(super) fn is_alike(&self, other: &Self) -> bool {
+    fn is_alike(&self, other: &Self) -> bool {
         self.primitive == other.primitive && (self.order == other.order || self.size() == 1)
     }
 }

@@ -11,7 +11,7 @@ use super::walk::{Difference, Terms, Values, Walk};
 use crate::bag::Topic;
 use crate::decode::decoder::{Method, method};
 use crate::decode::text::escaped_text;
-use crate::decode::type_layout::TypeLayout;
+use crate::decode::type_layout::{FieldLayout, TypeLayout};
 
 /// The most characters of a reason.
 const MAX_CHARACTERS: usize = 200;
@@ -48,7 +48,15 @@ impl PairWalk {
                 "the type is `{a}` in the reference and `{b}` in the run"
             ));
         }
-        let form = match (method(left), method(right)) {
+        let mut methods = (method(left), method(right));
+        if is_same_type(left, right) {
+            match &methods {
+                (Ok(known), Err(_)) => methods.1 = Ok(known.clone()),
+                (Err(_), Ok(known)) => methods.0 = Ok(known.clone()),
+                _ => {}
+            }
+        }
+        let form = match methods {
             (Ok(Method::Ros(left)), Ok(Method::Ros(right))) => {
                 let by_name = (left != right).then(|| {
                     differing.extend(type_differences(&left, &right, &rules));
@@ -123,6 +131,7 @@ impl PairWalk {
         if passes_equal_bytes && by_name.is_none() && left == right {
             return;
         }
+        let sizes = (left.len(), right.len());
         match (Side::new(left_layout, left), Side::new(right_layout, right)) {
             (Ok(left), Ok(right)) => {
                 let terms = Terms {
@@ -130,11 +139,19 @@ impl PairWalk {
                     by_name: by_name.as_deref(),
                     passes_equal_bytes,
                 };
-                Walk::new(left, right, terms, out).compare_all();
+                Walk::new(left, right, terms, out).compare_all(sizes);
             }
             _ => compare_bytes(left, right, out),
         }
     }
+}
+
+/// Whether both have the same definition, also if only one was recorded.
+fn is_same_type(left: &Topic, right: &Topic) -> bool {
+    left.type_hash.is_some()
+        && left.type_hash == right.type_hash
+        && left.type_name() == right.type_name()
+        && left.encoding == right.encoding
 }
 
 /// Payloads as arrays of bytes.
@@ -158,8 +175,7 @@ fn compare_bytes(left: &[u8], right: &[u8], out: &mut dyn FnMut(&FieldPath, &Dif
 }
 
 fn names(layout: &TypeLayout) -> Vec<BTreeMap<String, usize>> {
-    let of_message = |fields: &Vec<_>| {
-        let fields: &Vec<crate::decode::type_layout::FieldLayout> = fields;
+    let of_message = |fields: &[FieldLayout]| {
         let names = fields.iter().map(|field| field.name.clone());
         names.zip(0..).collect()
     };

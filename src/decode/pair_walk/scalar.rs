@@ -50,7 +50,7 @@ impl PartialEq for WideUnits<'_> {
     }
 }
 
-impl<'a> Scalar<'a> {
+impl Scalar<'_> {
     /// A number from its bytes, which are as many as its type has.
     pub(super) fn number_of(primitive: Primitive, raw: &[u8], order: ByteOrder) -> Self {
         let mut bytes = [0; 8];
@@ -88,7 +88,7 @@ impl<'a> Scalar<'a> {
             Self::Integer(value) => value as f64,
             Self::F32(value) => value.into(),
             Self::F64(value) => value,
-            Self::Stamp { .. } => self.nanos()? as f64 * 1e-9,
+            Self::Stamp { .. } => self.nanos()? as f64 / 1e9,
             Self::Text(_) | Self::WideText(_) => return None,
         })
     }
@@ -112,7 +112,7 @@ impl<'a> Scalar<'a> {
         let distance = match (self, other) {
             (Self::Integer(left), Self::Integer(right)) => (left - right).unsigned_abs() as f64,
             (Self::Stamp { .. }, Self::Stamp { .. }) => {
-                (self.nanos()? - other.nanos()?).unsigned_abs() as f64 * 1e-9
+                (self.nanos()? - other.nanos()?).unsigned_abs() as f64 / 1e9
             }
             (Self::Stamp { .. }, _) | (_, Self::Stamp { .. }) => return None,
             _ => (self.number()? - other.number()?).abs(),

@@ -88,10 +88,17 @@ impl Comparison<'_> {
                     let found = format!("`{path}` is {a} in the reference and {b} in the run");
                     self.found.push(found);
                 }
-                if let (ElementType::Message(left), ElementType::Message(right)) =
+                if let (ElementType::Message(a), ElementType::Message(b)) =
                     (left.element_type, right.element_type)
                 {
-                    self.messages(left, right, &scope);
+                    let is_array = left.array != Array::One;
+                    if is_array {
+                        self.path.enter_element(0);
+                    }
+                    self.messages(a, b, &scope);
+                    if is_array {
+                        self.path.leave();
+                    }
                 }
             }
             (None, None) => {}

@@ -102,9 +102,8 @@ impl<'a, 'o> Walk<'a, 'o> {
         }
     }
 
-    /// Walks over both payloads; what differs goes to `out`.
-    pub(super) fn compare_all(mut self) {
-        let sizes = (self.left.left(), self.right.left());
+    /// Walks over both payloads, which have so many bytes; what differs goes to `out`.
+    pub(super) fn compare_all(mut self, sizes: (usize, usize)) {
         let roots = (self.left.layout.root(), self.right.layout.root());
         let scope = self.terms.rules.root();
         let whole = if scope.is_ignored {
@@ -150,15 +149,12 @@ impl<'a, 'o> Walk<'a, 'o> {
         }
         let end = self.right.clone();
         for field in left_fields {
-            match by_name[right].get(&field.name) {
-                Some(other) => {
-                    self.right = starts[*other].clone();
-                    self.field(field, &right_fields[*other], scope)?;
-                }
-                None => {
-                    let skipped = self.left.skip_field(field, &mut self.work);
-                    skipped.map_err(Broken::Left)?;
-                }
+            if let Some(other) = by_name[right].get(&field.name) {
+                self.right = starts[*other].clone();
+                self.field(field, &right_fields[*other], scope)?;
+            } else {
+                let skipped = self.left.skip_field(field, &mut self.work);
+                skipped.map_err(Broken::Left)?;
             }
         }
         self.right = end;
@@ -216,39 +212,27 @@ impl<'a, 'o> Walk<'a, 'o> {
     ) -> Result<(), Broken> {
         if counts.0 != counts.1 {
             self.tell(Values::Lengths(counts.0, counts.1), 1, None);
-            let skipped = self.left.skip(types.0, counts.0, &mut self.work);
-            skipped.map_err(Broken::Left)?;
-            let skipped = self.right.skip(types.1, counts.1, &mut self.work);
-            return skipped.map_err(Broken::Right);
+            return self.skip_both(types, counts);
         }
         let count = counts.0;
-        if self.pass_equal_bytes(types.0, types.1, count) {
-            return Ok(());
-        }
         let every = scope.every_element();
         if let (ElementType::Primitive(left), ElementType::Primitive(right), Some(scope)) =
             (types.0, types.1, &every)
         {
             return self.numbers((left, right), count, scope);
         }
+        if self.pass_equal_bytes(types.0, types.1, count) {
+            return Ok(());
+        }
         for index in 0..count {
             self.work.step().map_err(Broken::Left)?;
             if self.pass_equal_bytes(types.0, types.1, 1) {
                 continue;
             }
-            let named;
-            let scope = match &every {
-                Some(scope) => scope,
-                None => {
-                    named = scope.element(index);
-                    &named
-                }
-            };
+            let named = every.is_none().then(|| scope.element(index));
+            let scope = every.as_ref().or(named.as_ref()).unwrap_or(scope);
             if scope.is_ignored {
-                let skipped = self.left.skip(types.0, 1, &mut self.work);
-                skipped.map_err(Broken::Left)?;
-                let skipped = self.right.skip(types.1, 1, &mut self.work);
-                skipped.map_err(Broken::Right)?;
+                self.skip_both(types, (1, 1))?;
                 continue;
             }
             self.path.enter_element(index);
@@ -281,10 +265,10 @@ impl<'a, 'o> Walk<'a, 'o> {
                 .map_err(Broken::Right)?,
             primitive: primitives.1,
         };
-        let passes_equal = self.terms.passes_equal_bytes;
-        if scope.is_ignored || (passes_equal && left.is_alike(&right) && left.raw == right.raw) {
+        if scope.is_ignored {
             return Ok(());
         }
+        let passes_equal = self.terms.passes_equal_bytes;
         if let Some(found) = differences(left, right, scope.tolerance, passes_equal) {
             self.path.enter_element(found.first as u64);
             let values = Values::Scalars(found.values.0, found.values.1);
@@ -333,6 +317,17 @@ impl<'a, 'o> Walk<'a, 'o> {
             }
             _ => false,
         }
+    }
+
+    fn skip_both(
+        &mut self,
+        types: (ElementType, ElementType),
+        counts: (u64, u64),
+    ) -> Result<(), Broken> {
+        let skipped = self.left.skip(types.0, counts.0, &mut self.work);
+        skipped.map_err(Broken::Left)?;
+        let skipped = self.right.skip(types.1, counts.1, &mut self.work);
+        skipped.map_err(Broken::Right)
     }
 
     fn tell(&mut self, values: Values<'_>, count: u64, largest: Option<f64>) {

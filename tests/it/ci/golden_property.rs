@@ -134,7 +134,7 @@ fn payload(message: &Message, stamp: u64, to: Cdr) -> Vec<u8> {
         values.take(count).fold(to, put)
     };
     to = some(to, &mut values, 4);
-    let (last, list) = message.inner.split_last().unwrap();
+    let (end, list) = message.inner.split_last().unwrap();
     let inner = |to: Cdr, values: &mut dyn Iterator<Item = &Value>, lengths: &(usize, usize)| {
         let to = some(to, values, 2).u32(u32::try_from(lengths.0).unwrap());
         let to = some(to, values, lengths.0).u32(u32::try_from(lengths.1).unwrap());
@@ -145,7 +145,7 @@ fn payload(message: &Message, stamp: u64, to: Cdr) -> Vec<u8> {
         to = inner(to, &mut values, lengths);
     }
     to = some(to, &mut values, 1);
-    let to = inner(to, &mut values, last);
+    let to = inner(to, &mut values, end);
     assert!(values.next().is_none());
     to.done()
 }
@@ -160,7 +160,7 @@ fn recorded(messages: &[Message], to: &Cdr) -> Bag {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_changed_value_is_found_and_named(

@@ -15,6 +15,7 @@ mod model;
 mod outputs;
 #[cfg(all(target_os = "linux", feature = "wire"))]
 mod over_zenoh;
+mod payload_pairs;
 #[cfg(target_os = "linux")]
 mod programs;
 #[cfg(target_os = "linux")]

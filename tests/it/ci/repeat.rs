@@ -84,10 +84,17 @@ fn a_difference_names_topic_input_and_what_was_racing() {
     );
     let comparison = verdict.comparison.unwrap();
     assert_eq!(comparison.topics[0].different, 2);
-    assert!(
-        comparison
-            .to_string()
-            .starts_with("run 2 and run 1 differ in 1 of 1 topic\n")
+    assert_eq!(
+        comparison.to_string(),
+        "run 2 and run 1 differ in 1 of 1 topic\n\
+         first difference: /answer, message 1, log time\n\
+         \u{20} first      at 0.000000200  0.000000200\n\
+         \u{20} second     at 0.000000250  0.000000250\n\
+         \u{20} input      at 0.000000200  /points\n\
+         \u{20} racing     /points has no gate: /slam received it while playback went on\n\
+         /answer: 2 of 3 messages differ\n\
+         \u{20} data      1 message\n\
+         \u{20} log time  1 message, largest difference 5e-8 in message 1\n"
     );
 }
 

@@ -64,10 +64,12 @@ impl Typed {
 
 /// A definition and those it refers to.
 pub(crate) fn definition(name: &'static str, root: &str, others: &[(&str, &str)]) -> Definition {
-    let mut text = root.to_owned();
-    for (name, body) in others {
-        text += &format!("\n{}\nMSG: {name}\n{body}\n", "=".repeat(80));
-    }
+    let other = |(name, body): &(&str, &str)| {
+        let rule = "=".repeat(80);
+        format!("\n{rule}\nMSG: {name}\n{body}\n")
+    };
+    let others: Vec<String> = others.iter().map(other).collect();
+    let text = format!("{root}{}", others.concat());
     (name, "ros2msg", text)
 }
 

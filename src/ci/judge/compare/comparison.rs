@@ -5,8 +5,11 @@ use crate::ci::report::{Check, Divergence, Kind, Verdict};
 use crate::untrusted::Foreign;
 
 /// The result of comparing the recording of a run with a reference.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
+    /// What the two recordings are called where their values are shown: `reference` and `run`, or of two repetitions
+    /// `first` and `second`.
+    pub sides: [&'static str; 2],
     /// The name of the reference.
     pub reference: String,
     /// The name of the recording of the run.

@@ -28,7 +28,14 @@ impl fmt::Display for Comparison {
             }
         }
         if let Some(first) = &self.first {
-            write_first(f, first)?;
+            write_first(f, first, self.sides)?;
+            if let Some((topic, time)) = &first.input {
+                let time = seconds(*time);
+                writeln!(f, "  {:<9}  at {time}  {}", "input", Foreign::text(topic))?;
+            }
+            for racing in &first.racing {
+                writeln!(f, "  {:<9}  {}", "racing", Foreign::text(racing))?;
+            }
         }
         for topic in self.topics.iter().filter(|topic| !topic.is_equal()) {
             write_topic(f, topic)?;
@@ -47,7 +54,11 @@ impl fmt::Display for Comparison {
     }
 }
 
-fn write_first(f: &mut fmt::Formatter<'_>, first: &Divergence) -> fmt::Result {
+fn write_first(
+    f: &mut fmt::Formatter<'_>,
+    first: &Divergence,
+    sides: [&'static str; 2],
+) -> fmt::Result {
     let topic = Foreign::text(&first.topic);
     let index = first.index;
     match first.times_ns {
@@ -69,8 +80,7 @@ fn write_first(f: &mut fmt::Formatter<'_>, first: &Divergence) -> fmt::Result {
             let field = Foreign::text(&first.field);
             writeln!(f, "first difference: {topic}, message {index}, {field}")?;
             let values = [&first.values.0, &first.values.1];
-            let names = ["reference", "run"];
-            for ((name, value), time) in names.iter().zip(values).zip([reference, run]) {
+            for ((name, value), time) in sides.iter().zip(values).zip([reference, run]) {
                 let time = time.map(seconds).unwrap_or_default();
                 writeln!(f, "  {name:<9}  at {time}  {}", Foreign::text(value))?;
             }
@@ -94,29 +104,25 @@ fn write_topic(f: &mut fmt::Formatter<'_>, topic: &TopicComparison) -> fmt::Resu
         writeln!(f, "  {:<1$}  {2}", field.path, width.min(60), words(field))?;
     }
     let more = (topic.fields.len() - shown.len()) as u64;
-    if more > 0 || topic.other_fields > 0 {
-        writeln!(
-            f,
-            "  and in {}",
-            counted(more.max(1), "more field", "more fields")
-        )?;
+    match (more, topic.other_fields) {
+        (0, 0) => {}
+        (more, 0) => writeln!(f, "  and {}", counted(more, "more field", "more fields"))?,
+        (more, _) => writeln!(f, "  and over {more} more fields")?,
     }
     write_unpaired(f, "missing", &topic.missing_at, topic.missing)?;
     write_unpaired(f, "extra", &topic.extra_at, topic.extra)
 }
 
 fn words(field: &FieldCounts) -> String {
-    let mut words = counted(field.messages, "message", "messages");
+    let mut words = vec![counted(field.messages, "message", "messages")];
     if field.values != field.messages {
-        words += &format!(", {}", counted(field.values, "value", "values"));
+        words.push(counted(field.values, "value", "values"));
     }
     if let Some(largest) = field.largest {
-        words += &format!(
-            ", largest difference {largest:?} in message {}",
-            field.largest_in
-        );
+        let index = field.largest_in;
+        words.push(format!("largest difference {largest:?} in message {index}"));
     }
-    words
+    words.join(", ")
 }
 
 fn write_unpaired(
@@ -127,13 +133,11 @@ fn write_unpaired(
 ) -> fmt::Result {
     for message in messages.iter().take(UNPAIRED) {
         let index = message.index;
-        match message.stamp_ns {
-            Some(stamp) => writeln!(f, "  {what}: message {index}, stamp {}", seconds(stamp))?,
-            None => {
-                let time = seconds(message.log_time_ns);
-                writeln!(f, "  {what}: message {index}, log time {time}")?;
-            }
-        }
+        let time = message.stamp_ns.map_or_else(
+            || format!("log time {}", seconds(message.log_time_ns)),
+            |stamp| format!("stamp {}", seconds(stamp)),
+        );
+        writeln!(f, "  {what}: message {index}, {time}")?;
     }
     let more = all.saturating_sub(messages.len().min(UNPAIRED) as u64);
     if more > 0 && !messages.is_empty() {

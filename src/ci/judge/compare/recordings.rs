@@ -172,6 +172,7 @@ fn finish(
     let [reference, run] = names;
     pairs.notes.dedup();
     Comparison {
+        sides: ["reference", "run"],
         reference,
         run,
         topics,

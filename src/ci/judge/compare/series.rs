@@ -1,12 +1,14 @@
 //! [`around`]: the values of a field around a place in two recordings, for a plot.
 
-use crate::bag::{Bag, Direction, Selection, StartAt, TopicId};
+use crate::bag::{Bag, Cursor, Direction, Key, Message, Selection, StartAt, TopicId};
 use crate::ci::report::Divergence;
 use crate::decode::FieldPlace;
 use crate::time::Time;
 
 /// How many messages are read before the place, and how many from it on.
 const MESSAGES: usize = 60;
+/// How many bytes of messages are read on either side of the place: of large messages, fewer.
+const BYTES: usize = 8 << 20;
 /// How many decompressed bytes are held open.
 const HELD: u64 = 16 << 20;
 
@@ -33,24 +35,32 @@ pub(super) fn around(
 fn one(bag: &Bag, topic: TopicId, field: &str, time: i64) -> Option<Series> {
     let place = FieldPlace::of(bag.topics().get(topic.index())?, field)?;
     let only = Selection::of([topic], bag);
-    let time = Time::from_nanos(time);
-    let mut series = Vec::new();
-    let before = bag.cursor(&only, StartAt::At(time), Direction::Reverse);
-    let mut last = None;
-    for message in before.holding(HELD).flatten().take(MESSAGES) {
-        last.get_or_insert(message.key);
-        series.extend(value(&place, &message.payload, message.log_time.as_nanos()));
-    }
+    let at = StartAt::At(Time::from_nanos(time));
+    let (last, mut series) = some(bag.cursor(&only, at, Direction::Reverse), &place);
     series.reverse();
-    let from = last.map_or(StartAt::At(time), StartAt::After);
-    let after = bag.cursor(&only, from, Direction::Forward);
-    for message in after.holding(HELD).flatten().take(MESSAGES) {
-        series.extend(value(&place, &message.payload, message.log_time.as_nanos()));
-    }
+    let from = last.map_or(at, StartAt::After);
+    let (_, after) = some(bag.cursor(&only, from, Direction::Forward), &place);
+    series.extend(after);
     Some(series)
 }
 
-fn value(place: &FieldPlace, payload: &[u8], time: i64) -> Option<(i64, f64)> {
-    let value = place.read(payload)?.number()?;
+/// The first message of a cursor, and the values in the next ones.
+fn some(cursor: Cursor, place: &FieldPlace) -> (Option<Key>, Series) {
+    let (mut first, mut series) = (None, Series::new());
+    let mut bytes = 0;
+    for message in cursor.holding(HELD).flatten().take(MESSAGES) {
+        first.get_or_insert(message.key);
+        series.extend(value(place, &message));
+        bytes += message.payload.len();
+        if bytes >= BYTES {
+            break;
+        }
+    }
+    (first, series)
+}
+
+fn value(place: &FieldPlace, message: &Message) -> Option<(i64, f64)> {
+    let value = place.read(&message.payload)?.number()?;
+    let time = message.log_time.as_nanos();
     value.is_finite().then_some((time, value))
 }

@@ -69,7 +69,7 @@ impl Tally {
             is_equal = false;
             let distance = (i128::from(times.0) - i128::from(times.1)).unsigned_abs();
             #[expect(clippy::cast_precision_loss, reason = "a distance for a person")]
-            let distance = distance as f64 * 1e-9;
+            let distance = distance as f64 / 1e9;
             self.count(LOG_TIME, 1, Some(distance), places.0.index);
             if self.is_earlier(places.0.log_time) {
                 let text = |nanos| Time::<Ros>::from_nanos(nanos).to_string();
@@ -77,9 +77,10 @@ impl Tally {
                 self.first = Some(found(places, LOG_TIME.to_owned(), values));
             }
         }
-        match is_equal {
-            true => self.equal += 1,
-            false => self.different += 1,
+        if is_equal {
+            self.equal += 1;
+        } else {
+            self.different += 1;
         }
     }
 

@@ -5,7 +5,7 @@ use super::racing::Facts;
 use crate::bag::{Bag, BagError, Direction, Selection, StartAt};
 use crate::ci::judge::compare::{CompareError, Comparison, Rules, compare};
 use crate::ci::report::{Check, Divergence, Kind, Verdict};
-use crate::time::Time;
+use crate::time::{Ros, Time};
 use crate::untrusted::Foreign;
 
 /// The name of the check.
@@ -91,11 +91,12 @@ impl Repeat {
             divergence
         });
         (comparison.reference, comparison.run) = (usual, other);
+        comparison.sides = ["first", "second"];
         comparison.first.clone_from(&divergence);
         let reason = match &divergence {
             Some(divergence) => format!("{}; {}", self.flake_rate(), sentence(divergence)),
             None => format!(
-                "{}; but all their fields are equal: what differs are messages of different publishers in another order, or bytes that belong to no field",
+                "{}; but all their fields are equal: what differs is the order of messages of different publishers, or bytes that change no value",
                 self.flake_rate()
             ),
         };
@@ -136,13 +137,10 @@ fn sentence(divergence: &Divergence) -> String {
         (None, Some(_)) => "only in the second".to_owned(),
         _ => format!("`{field}` is {usual} and {other}"),
     };
-    let mut sentence = format!("{between} diverge first in {topic}, message {index}: {what}");
-    if let Some((topic, time)) = input {
-        let time = Time::<crate::time::Ros>::from_nanos(*time);
-        sentence += &format!(", after the input {} of {time}", Foreign::text(topic));
-    }
-    if let Some(first) = racing.first() {
-        sentence += &format!("; {first}");
-    }
-    sentence
+    let input = input.as_ref().map_or(String::new(), |(topic, time)| {
+        let time = Time::<Ros>::from_nanos(*time);
+        format!(", after the input {} of {time}", Foreign::text(topic))
+    });
+    let racing = racing.first().map_or(String::new(), |it| format!("; {it}"));
+    format!("{between} diverge first in {topic}, message {index}: {what}{input}{racing}")
 }
