@@ -83,6 +83,9 @@ pub struct WireOptions {
     pub any_type_hash: bool,
     /// What the source timestamps of messages show.
     pub source_stamps: SourceStamps,
+    /// Whether each message is sent at once. Otherwise zenoh may hold a small one back for a millisecond, while none of its
+    /// threads runs, so that more of them go together.
+    pub sends_at_once: bool,
 }
 
 impl Default for WireOptions {
@@ -100,6 +103,7 @@ impl Default for WireOptions {
             distro: Distro::default(),
             any_type_hash: false,
             source_stamps: SourceStamps::default(),
+            sends_at_once: false,
         }
     }
 }

@@ -35,7 +35,10 @@ impl Session {
         events: impl Fn(WireEvent) + Send + Sync + 'static,
     ) -> Result<Self, WireError> {
         let events = Events::new(events);
-        let environment = Environment::read()?;
+        let mut environment = Environment::read()?;
+        if options.sends_at_once {
+            environment = environment.sending_at_once();
+        }
         let domain = options.domain_id.or(environment.domain_id).unwrap_or(0);
         let name = NodeName::parse(&options.node_name)?;
         let connection = Connection::open(options, &environment, &events)?;

@@ -98,7 +98,11 @@ def main():
         "listen/endpoints": ["tcp/localhost:0"],
         "scouting/multicast/enabled": False,
     }
-    session = zenoh.open(configuration(settings | GOSSIP))
+    config = configuration(settings | GOSSIP)
+    # As rmw_zenoh reads it.
+    for pair in filter(None, os.environ.get("ZENOH_CONFIG_OVERRIDE", "").split(";")):
+        config.insert_json5(*pair.split("=", 1))
+    session = zenoh.open(config)
     zid = session.info.zid()
     answer = Publisher(session, domain, "/answer", 10)
     timer = None if arguments.no_timer else Publisher(session, domain, "/timer", 11)

@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::run_folder::RunFolder;
 
 const OVERRIDE: &str = "ZENOH_CONFIG_OVERRIDE";
+/// Without this, zenoh may hold a small message back for a millisecond, while no thread of the program runs: it would look
+/// as if the program had settled.
+const AT_ONCE: &str = "transport/link/tx/queue/batching/enabled=false";
 /// Domains whose ports are free on every system. Domain 0 is that of programs without a domain of their own.
 const DOMAINS: u32 = 101;
 
@@ -76,9 +79,19 @@ impl Isolation {
     }
 }
 
+/// The variable for a program that is not isolated and whose threads are looked at: it sends each message at once. What this
+/// process has in `ZENOH_CONFIG_OVERRIDE` is kept.
+pub fn sending_at_once() -> (OsString, OsString) {
+    let inherited = std::env::var(OVERRIDE).unwrap_or_default();
+    let kept = Some(inherited.as_str()).filter(|inherited| !inherited.trim().is_empty());
+    let pairs: Vec<&str> = [AT_ONCE].into_iter().chain(kept).collect();
+    (OVERRIDE.into(), pairs.join(";").into())
+}
+
 /// The overrides for a program, followed by those of `inherited` that do not place its session.
 fn overrides(endpoint: &str, inherited: &str) -> String {
     let own = [
+        AT_ONCE.to_owned(),
         "mode=\"peer\"".to_owned(),
         format!("connect/endpoints=[{endpoint:?}]"),
         "listen/endpoints=[\"tcp/localhost:0\"]".to_owned(),
@@ -108,7 +121,7 @@ mod tests {
 
     #[test]
     fn overrides_that_lead_elsewhere_are_left_out() {
-        let own = "mode=\"peer\";connect/endpoints=[\"tcp/127.0.0.1:5\"];listen/endpoints=[\"tcp/localhost:0\"];scouting/multicast/enabled=false";
+        let own = "transport/link/tx/queue/batching/enabled=false;mode=\"peer\";connect/endpoints=[\"tcp/127.0.0.1:5\"];listen/endpoints=[\"tcp/localhost:0\"];scouting/multicast/enabled=false";
         for (inherited, kept) in [
             ("", ""),
             (";; ", ""),

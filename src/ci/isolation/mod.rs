@@ -3,5 +3,5 @@
 mod environment;
 mod run_folder;
 
-pub use environment::Isolation;
+pub use environment::{Isolation, sending_at_once};
 pub use run_folder::{Earlier, RunFolder, RunFolderError};

@@ -28,7 +28,17 @@ pub(crate) struct Environment {
     pub(crate) warnings: Vec<String>,
 }
 
+/// Whether zenoh may hold small messages back, so that more of them go together.
+const BATCHING: &str = "transport/link/tx/queue/batching/enabled";
+
 impl Environment {
+    /// The same, for sessions that send each message at once.
+    pub(crate) fn sending_at_once(mut self) -> Self {
+        self.overrides
+            .push((BATCHING.to_owned(), "false".to_owned()));
+        self
+    }
+
     /// Whether the overrides set the mode or the endpoints of the session.
     pub(crate) fn places_session(&self) -> bool {
         let places = |key: &str| {

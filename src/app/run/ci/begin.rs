@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bagplay::bag::Bag;
 use bagplay::ci::child::{Child, Program};
 use bagplay::ci::drive::{Desk, DrivenTopic, Waiting};
-use bagplay::ci::isolation::{Isolation, RunFolder};
+use bagplay::ci::isolation::{Isolation, RunFolder, sending_at_once};
 use bagplay::ci::outputs::{AmentIndex, Definitions, OutputOptions, Outputs, RecorderOptions};
 use bagplay::ci::settle::{LookError, Processes, Settler};
 use bagplay::cli::{Exit, Plan, PlayArgs, SourceStamp};
@@ -17,8 +17,9 @@ use bagplay::wire::{Session, SourceStamps, Which, WireOptions};
 use crate::app::failure::{Failure, OrExit};
 use crate::app::network::Network;
 
-/// The threads of this process that send and receive: zenoh's.
-const OWN_THREADS: [&str; 2] = ["tx-", "rx-"];
+/// The threads of this process through which messages leave and arrive: all of zenoh's. A connection belongs to the runtime
+/// that accepted or opened it (`acc-`, `net-`, `app-`): its threads wake those that receive (`rx-`).
+const OWN_THREADS: [&str; 5] = ["acc-", "app-", "net-", "rx-", "tx-"];
 
 /// The options of the session.
 pub(super) fn wire_options(
@@ -31,6 +32,7 @@ pub(super) fn wire_options(
             SourceStamp::Wall => SourceStamps::Wall,
             SourceStamp::Log => SourceStamps::Log,
         },
+        sends_at_once: args.ci.lockstep,
         ..options
     };
     match isolation {
@@ -85,6 +87,8 @@ pub(super) fn start_child(
         let endpoint = endpoint.or_exit(Exit::Failed)?;
         let environment = isolation.environment(&endpoint, folder);
         program.environment.extend(environment);
+    } else if args.ci.lockstep {
+        program.environment.push(sending_at_once());
     }
     let child = Child::start(&program).or_exit(Exit::Usage)?;
     tracing::info!("started {}, process {}", child.name(), child.id());

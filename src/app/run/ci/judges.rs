@@ -65,9 +65,11 @@ impl Judges {
                 return;
             }
         };
+        let topics = played_topics(setup);
         let judged = Judged {
             outputs: &outputs,
             inputs: Some(setup.bag),
+            topics: Some(&topics),
             played: Some(happened.plan.options.played.range),
             gates: &record.gates,
         };
@@ -174,8 +176,7 @@ impl Golden {
 
 /// Compares the outputs of all repetitions. `last` is the record of the last one, and from now on that of all.
 pub(super) fn judge_repetitions(setup: &Setup<'_>, runs: &Repeat, last: &mut RunRecord) {
-    let topics = setup.plan.chosen.iter().map(|chosen| chosen.id);
-    let topics = Selection::of(topics, setup.bag);
+    let topics = played_topics(setup);
     let sent = Sent {
         bag: setup.bag,
         topics: &topics,
@@ -204,6 +205,11 @@ pub(super) fn judge_repetitions(setup: &Setup<'_>, runs: &Repeat, last: &mut Run
     for path in runs.unneeded() {
         let _ = std::fs::remove_file(path);
     }
+}
+
+fn played_topics(setup: &Setup<'_>) -> Selection {
+    let topics = setup.plan.chosen.iter().map(|chosen| chosen.id);
+    Selection::of(topics, setup.bag)
 }
 
 /// A run that came to its end, to be compared with others.
