@@ -11,7 +11,6 @@ mod error;
 mod event;
 mod net;
 mod options;
-mod plain;
 mod publish;
 mod rmw_zenoh;
 pub mod services;
@@ -59,4 +58,5 @@ pub use services::server::timeline::{
 pub use session::Session;
 pub use subscribe::described::{DescribeError, TypeDescriptions};
 pub use subscribe::received::Received;
-pub use subscribe::subscriptions::{Subscribed, Subscriptions, Which};
+pub use subscribe::subscriptions::Subscriptions;
+pub use subscribe::which::{Subscribed, Which};

@@ -522,7 +522,7 @@ fn no_files_import_each_other_in_a_circle() {
     assert!(circle.is_empty(), "in circles:\n{}", circle.join("\n"));
 }
 
-/// Part of `wire` → the parts of it that it may import. A dialect is one of the parts `rmw_zenoh` and `plain`.
+/// Part of `wire` → the parts of it that it may import. A dialect is `rmw_zenoh` or `dialect::plain`.
 const MAY_IMPORT_IN_WIRE: [(&str, &[&str]); 2] = [
     ("net", &["net", "error", "event", "options"]),
     (

@@ -14,6 +14,7 @@ use super::arrival::Arrival;
 use super::definitions::{Definition, Known};
 use super::file::{RecordError, RecordingFile};
 use super::queue::{Queue, size_of};
+use crate::ros::PublishedTopic;
 use crate::untrusted::Foreign;
 
 /// How long the first messages of a topic wait for its definition.
@@ -89,7 +90,7 @@ impl Recorder {
             file: Some(file),
             known,
             topics: HashMap::new(),
-            unflushed: BTreeMap::new(),
+            unflushed: HashMap::new(),
             recorded: Recorded::default(),
         };
         let thread = std::thread::Builder::new().name("recorder".to_owned());
@@ -154,7 +155,7 @@ struct Writing {
     known: Known,
     topics: HashMap<usize, Writable>,
     /// How many messages of each topic the file does not have yet.
-    unflushed: BTreeMap<String, u64>,
+    unflushed: HashMap<usize, (Arc<PublishedTopic>, u64)>,
     recorded: Recorded,
 }
 
@@ -274,36 +275,42 @@ impl Writing {
             Some(Writable::Channel(channel)) => Some(*channel),
             _ => None,
         };
-        let topic = arrival.topic.name.clone();
+        let topic = &arrival.topic;
         let Some(channel) = channel else {
-            *self.recorded.unrecorded.entry(topic).or_default() += 1;
-            return;
+            return self.not_recorded(topic, 1);
         };
         // If that finishes a chunk, the message is the first of the next one.
         self.try_file(|file| file.write(channel, arrival));
-        let counts = match self.file {
-            Some(_) => &mut self.unflushed,
-            None => &mut self.recorded.unrecorded,
-        };
-        *counts.entry(topic).or_default() += 1;
+        if self.file.is_none() {
+            return self.not_recorded(topic, 1);
+        }
+        let counted = self.unflushed.entry(topic.number);
+        let (_, count) = counted.or_insert_with(|| (Arc::clone(topic), 0));
+        *count += 1;
+    }
+
+    fn not_recorded(&mut self, topic: &PublishedTopic, count: u64) {
+        let unrecorded = &mut self.recorded.unrecorded;
+        *unrecorded.entry(topic.name.clone()).or_default() += count;
     }
 
     /// Does something with the file, if it can still be written; an error ends recording. `what` returns whether the file has
     /// all messages from before it.
     fn try_file(&mut self, what: impl FnOnce(&mut RecordingFile) -> Result<bool, RecordError>) {
-        let done = self.file.as_mut().map(what);
-        match done {
-            Some(Ok(true)) => self.recorded.messages += self.unflushed.values().sum::<u64>(),
+        match self.file.as_mut().map(what) {
+            Some(Ok(true)) => {
+                let counts = self.unflushed.drain().map(|(_, (_, count))| count);
+                self.recorded.messages += counts.sum::<u64>();
+            }
             Some(Err(error)) => {
                 self.recorded.error = Some(error);
                 self.file = None;
-                for (topic, count) in &self.unflushed {
-                    *self.recorded.unrecorded.entry(topic.clone()).or_default() += count;
+                for (_, (topic, count)) in std::mem::take(&mut self.unflushed) {
+                    self.not_recorded(&topic, count);
                 }
             }
-            Some(Ok(false)) | None => return,
+            Some(Ok(false)) | None => {}
         }
-        self.unflushed.clear();
     }
 
     fn finish(mut self) -> Recorded {

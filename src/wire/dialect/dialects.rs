@@ -5,11 +5,11 @@
 //! the enums of `interface.rs`; the compiler names every place that has to decide.
 
 use super::interface::{Nodes, Plan};
+use super::plain;
 use super::plan::OwnClock;
 use crate::wire::error::WireError;
 use crate::wire::event::Events;
 use crate::wire::options::Played;
-use crate::wire::plain;
 use crate::wire::rmw_zenoh::graph::{Ours, Wake};
 use crate::wire::rmw_zenoh::node::Node;
 

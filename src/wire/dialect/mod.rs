@@ -5,4 +5,5 @@ pub(super) mod check_cdr;
 pub(super) mod dialects;
 pub(super) mod interface;
 pub(super) mod names;
+pub(super) mod plain;
 pub(super) mod plan;

@@ -279,9 +279,9 @@ fn latched_outputs_from_before_are_outputs_and_topics_that_are_missing_are_named
     let definitions = Definitions::new([&map.topic], AmentIndex::default());
     let (outputs, seen) = start(&pair.observer, None, definitions, &position);
     assert_eq!([take(&seen).0, take(&seen).0], ["/map", "/map"]);
+    until("the definition", || outputs.undefined().is_empty());
     let names = ["/map".to_owned(), "/never".to_owned()];
     assert_eq!(outputs.wait_for(&names, Duration::ZERO), ["/never"]);
-    until("the definition", || outputs.undefined().is_empty());
     let topics = outputs.topics();
     assert_eq!((topics[0].messages, topics[0].lost), (2, 0));
 }

@@ -99,13 +99,10 @@ fn what_is_recorded_is_read_back() {
         let payload = incompressible(n.unsigned_abs(), size);
         assert!(recorder.put(arrival(&topics[usize::from(n % 3 == 0)], n, payload)));
     }
-    let recorded = recorder.finish();
-    assert!(
-        recorded.error.is_none() && recorded.notes.is_empty(),
-        "{recorded:?}"
-    );
-    assert_eq!((recorded.messages, recorded.unrecorded.len()), (3000, 0));
-    assert_eq!(recorded.bytes, std::fs::metadata(&path).unwrap().len());
+    let end = recorder.finish();
+    assert!(end.error.is_none() && end.notes.is_empty(), "{end:?}");
+    assert_eq!((end.messages, end.unrecorded.len()), (3000, 0));
+    assert_eq!(end.bytes, std::fs::metadata(&path).unwrap().len());
     let (found, messages) = messages(&path);
     let by_name = |name: &str| found.iter().find(|topic| topic.name == name).unwrap();
     let first = by_name("/t0");
@@ -158,8 +155,8 @@ fn messages_wait_for_their_definition_and_others_do_not() {
         Bag::open(&[&path]).is_ok_and(|bag| bag.message_count() == Some(1))
     });
     known.add(0, defined(Vec::new()));
-    let recorded = recorder.finish();
-    assert_eq!((recorded.messages, recorded.notes.len()), (2, 0));
+    let end = recorder.finish();
+    assert_eq!((end.messages, end.notes.len()), (2, 0));
     let (topics, messages) = messages(&path);
     assert_eq!(messages.len(), 2);
     assert!(
@@ -173,10 +170,10 @@ fn messages_wait_for_their_definition_and_others_do_not() {
 fn without_a_definition_the_type_keeps_its_name_and_that_is_said() {
     let (_dir, path) = file();
     let known = Known::default();
-    let note = Some("/t0 has no definition".to_owned());
+    let note = "/t0 has no definition";
     let nothing = Definition {
         schema: None,
-        note: note.clone(),
+        note: Some(note.to_owned()),
         ..defined(Vec::new())
     };
     known.add(0, nothing);
@@ -191,7 +188,7 @@ fn without_a_definition_the_type_keeps_its_name_and_that_is_said() {
         ..
     } = recorder.finish();
     assert_eq!(count, 6);
-    assert_eq!(notes[0], note.unwrap());
+    assert_eq!(notes[0], note);
     assert!(
         notes[1].starts_with("/t1 has no definition") && notes.len() == 2,
         "{notes:?}"
@@ -286,17 +283,17 @@ pub(super) fn filling(mut socket: UnixStream) {
         let topic = topic(usize::from(n >= 4000));
         recorder.put(arrival(&topic, n, incompressible(n.unsigned_abs(), 1000)));
     }
-    let recorded = recorder.finish();
-    let error = recorded
+    let end = recorder.finish();
+    let error = end
         .error
         .as_ref()
         .map(ToString::to_string)
         .unwrap_or_default();
     let is_named = error.contains("out.mcap cannot be written: File too large");
-    let lost = &recorded.unrecorded;
-    let is_whole = lost["/t1"] == 1000 && lost["/t0"] == 4000 - recorded.messages;
+    let lost = &end.unrecorded;
+    let is_whole = lost["/t1"] == 1000 && lost["/t0"] == 4000 - end.messages;
     let (_, found) = messages(Path::new(&std::env::var_os(FILE).unwrap()));
-    let is_there = found.len() as u64 == recorded.messages && !found.is_empty();
+    let is_there = found.len() as u64 == end.messages && !found.is_empty();
     let is_right = is_named && is_whole && is_there;
     socket.write_all(&[u8::from(is_right)]).unwrap();
 }

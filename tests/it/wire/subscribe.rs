@@ -1,6 +1,7 @@
 //! What a session receives of what others publish: which topics, from whom, each message once and in order.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bagplay::output::{Occasion, Output as _};
 use bagplay::ros::{Durability, History, PublishedTopic, Qos, Reliability};
@@ -10,6 +11,8 @@ use bagplay::wire::{
 };
 use crossbeam_channel::{Receiver, bounded};
 use zenoh::Wait as _;
+use zenoh::qos::CongestionControl;
+use zenoh_ext::{AdvancedPublisherBuilderExt as _, CacheConfig, MissDetectionConfig};
 
 use crate::support::network::{
     Events, STRING, STRING_HASH, message, number, open, options, payload, peer, played, router,
@@ -224,17 +227,34 @@ fn what_latched_publishers_published_before_comes_first_in_order_and_once() {
     }
 }
 
+/// A publisher and its token, as a node of `rmw_zenoh` declares them: both on one session.
 #[test]
 fn a_latched_publisher_that_does_not_stop_is_received_without_gap_or_double() {
     let (session, _events, endpoint) = router(|_| ());
-    let (other, _) = node("/other", &endpoint);
-    let qos = latched(Reliability::Reliable, 10_000);
-    let (mut output, _) = other
-        .advertise(&[played(0, "/map", Some(qos))], None)
+    let other = peer(&endpoint);
+    until("a direct link", || {
+        let mut peers = other.info().peers_zid().wait();
+        peers.any(|zid| zid.to_string() == session.zid())
+    });
+    let publisher = other
+        .declare_publisher(format!("0/map/{STRING}/{STRING_HASH}"))
+        .congestion_control(CongestionControl::Block)
+        .cache(CacheConfig::default().max_samples(10_000))
+        .sample_miss_detection(
+            MissDetectionConfig::default().sporadic_heartbeat(Duration::from_millis(500)),
+        )
+        .publisher_detection()
+        .wait()
         .unwrap();
-    put(&mut output, 0, 0..500);
+    let put = |number| publisher.put(payload(number, 8).to_vec()).wait().unwrap();
+    (0..500).for_each(put);
     let (_subscriptions, received) = receive(&session, Which::OfOthers);
-    put(&mut output, 0, 500..3000);
+    let key = format!(
+        "@ros2_lv/0/{}/0/1/MP/%/%/other/%map/{STRING}/{STRING_HASH}/:1:,10000:,:,:,,",
+        other.zid()
+    );
+    let _token = other.liveliness().declare_token(key).wait().unwrap();
+    (500..3000).for_each(put);
     let expected: Vec<u32> = (0..3000).collect();
     assert_eq!(numbers(&received, 3000), expected);
 }

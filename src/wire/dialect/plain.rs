@@ -3,13 +3,13 @@
 //! The key is the topic's name without its first slash. There are no liveliness tokens, no attachments and no types,
 //! so a subscriber is known only by the route that zenoh reports. The clock, if served, is CDR on the key `clock`.
 
-use super::dialect::interface::{Latched, MessageForm, Plan, TopicSpec};
-use super::dialect::plan::{CLOCK, OwnClock, clock_qos, group};
-use super::error::WireError;
-use super::event::Events;
-use super::options::Played;
+use super::interface::{Latched, MessageForm, Plan, TopicSpec};
+use super::plan::{CLOCK, OwnClock, clock_qos, group};
 use crate::bag::TopicId;
 use crate::ros::Qos;
+use crate::wire::error::WireError;
+use crate::wire::event::Events;
+use crate::wire::options::Played;
 
 /// How many samples a latched topic keeps if its profile leaves the depth open.
 const DEFAULT_DEPTH: u32 = 42;

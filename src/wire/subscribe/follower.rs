@@ -1,0 +1,228 @@
+//! [`Follower`]: subscribes to what publishers announce, as they come, and hands over what they publish.
+//!
+//! A thread waits for changes of the graph and subscribes to exactly the name, type and hash of a publisher. A subscription stays
+//! until the end, because messages may still come when the token of their publisher is gone.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use zenoh::sample::Sample;
+
+use super::publishers::Publishers;
+use super::received::{Received, bytes_of};
+use super::subscription::Subscription;
+use super::which::{Subscribed, Which};
+use crate::ros::{History, PublishedTopic, Publisher, Qos, QosDuration, is_type_hash, ros_type};
+use crate::wire::dialect::names::normal_name;
+use crate::wire::dialect::plan::CLOCK;
+use crate::wire::event::Events;
+use crate::wire::rmw_zenoh::attachment::read_attachment;
+use crate::wire::rmw_zenoh::gid::Gid;
+use crate::wire::rmw_zenoh::graph::Graph;
+use crate::wire::rmw_zenoh::node::Endpoints;
+use crate::wire::rmw_zenoh::token::{Endpoint, Token};
+
+/// What nearly every node publishes about itself, and the clock: received only if it is named.
+const OF_EVERY_NODE: [&str; 3] = [CLOCK, "/rosout", "/parameter_events"];
+/// How many topics are subscribed to.
+const MOST: usize = 4096;
+
+pub(super) type Receive = Box<dyn Fn(Received) + Send + Sync>;
+
+/// What the thread and the callbacks share.
+pub(super) struct Follower {
+    pub(super) which: Which,
+    pub(super) zenoh: zenoh::Session,
+    pub(super) graph: Graph,
+    pub(super) endpoints: Endpoints,
+    pub(super) events: Events,
+    pub(super) receive: Receive,
+    pub(super) state: Mutex<State>,
+    pub(super) changed: Condvar,
+    pub(super) publishers: Mutex<Publishers>,
+}
+
+/// What is subscribed to.
+#[derive(Default)]
+pub(super) struct State {
+    /// Whether the graph has changed since the thread looked last.
+    pub(super) is_stale: bool,
+    pub(super) is_over: bool,
+    /// Counts all changes.
+    pub(super) changes: u64,
+    pub(super) topics: Vec<Arc<PublishedTopic>>,
+    pub(super) subscribed: HashSet<Subscribed>,
+}
+
+impl Follower {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        change(&mut state);
+        state.changes += 1;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Subscribes to what publishers announce, until the end.
+    pub(super) fn follow_publishers(self: &Arc<Self>) {
+        let mut subscriptions: HashMap<(String, String, String), Option<Subscription>> =
+            HashMap::new();
+        loop {
+            let state = self.state();
+            let is_idle = |state: &mut State| !state.is_over && !state.is_stale;
+            let waited = self.changed.wait_while(state, is_idle);
+            let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+            if state.is_over {
+                return;
+            }
+            state.is_stale = false;
+            drop(state);
+            let tokens = self.look();
+            for token in tokens.iter().filter(|token| self.wants(token)) {
+                let Some(endpoint) = token.endpoint.as_ref() else {
+                    continue;
+                };
+                let Endpoint {
+                    name,
+                    dds_type,
+                    hash,
+                    ..
+                } = endpoint.clone();
+                let is_full = subscriptions.len() >= MOST;
+                let key = (name, dds_type, hash);
+                let subscription = match subscriptions.get(&key) {
+                    Some(subscription) => subscription,
+                    None if is_full => continue,
+                    None => {
+                        let declared = self.subscribe(endpoint, subscriptions.len());
+                        if subscriptions.len() + 1 == MOST {
+                            self.events
+                                .warn(format!("only the first {MOST} topics are received"));
+                        }
+                        subscriptions.entry(key).or_insert(declared)
+                    }
+                };
+                if subscription.is_some() {
+                    let subscribed = Subscribed {
+                        topic: endpoint.name.clone(),
+                        node: token.node_path(),
+                    };
+                    self.change(|state| _ = state.subscribed.insert(subscribed));
+                }
+            }
+        }
+    }
+
+    /// The present tokens, by session and entity, after their publishers have been noted.
+    fn look(&self) -> Vec<Token> {
+        let mut tokens = self.graph.tokens();
+        tokens.sort_by(|a, b| (&a.zid, a.entity_id).cmp(&(&b.zid, b.entity_id)));
+        self.publishers().add(&tokens);
+        tokens
+    }
+
+    fn publishers(&self) -> MutexGuard<'_, Publishers> {
+        self.publishers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wants(&self, token: &Token) -> bool {
+        let published = token.published();
+        published.is_some_and(|topic| match &self.which {
+            Which::Named(names) => names.iter().any(|name| name == topic),
+            Which::OfOthers => !OF_EVERY_NODE.contains(&topic),
+        })
+    }
+
+    /// Subscribes to what a publisher announces; `None`, with a warning, if that is not possible.
+    fn subscribe(self: &Arc<Self>, published: &Endpoint, number: usize) -> Option<Subscription> {
+        let Endpoint {
+            name,
+            dds_type,
+            hash,
+            qos,
+        } = published;
+        // A token may contain what cannot be part of a key, or would match more than one.
+        let is_chunk = |text: &str| !text.contains(['/', '*', '$', '?', '#']);
+        if normal_name(name).as_ref() != Ok(name) || !is_chunk(dds_type) || !is_chunk(hash) {
+            self.events.warn(format!(
+                "{name} ({dds_type}, {hash}) cannot be received: zenoh cannot carry that name"
+            ));
+            return None;
+        }
+        let topic = Arc::new(PublishedTopic {
+            number,
+            name: name.clone(),
+            type_name: ros_type(dds_type),
+            type_hash: Some(hash.clone()).filter(|hash| is_type_hash(hash)),
+            qos: *qos,
+        });
+        let endpoint = Endpoint {
+            qos: requested(qos),
+            ..published.clone()
+        };
+        let spec = self.endpoints.subscription(endpoint);
+        // Known before its first message comes.
+        self.change(|state| state.topics.push(Arc::clone(&topic)));
+        // The callback must not keep alive what keeps the subscription alive.
+        let follower = Arc::downgrade(self);
+        let receive = move |sample: &Sample| {
+            if let Some(follower) = follower.upgrade() {
+                follower.receive(&topic, sample);
+            }
+        };
+        match Subscription::declare(&self.zenoh, &spec, qos, receive) {
+            Ok(subscription) => Some(subscription),
+            Err(error) => {
+                self.events.warn(format!("{name} is not received: {error}"));
+                None
+            }
+        }
+    }
+
+    fn receive(&self, topic: &Arc<PublishedTopic>, sample: &Sample) {
+        let attachment = sample.attachment().map(|it| it.to_bytes());
+        let attached = attachment.and_then(|bytes| read_attachment(&bytes));
+        let publisher = match attached {
+            // Also what this node has sent through its second session.
+            Some(attached) if self.endpoints.publishes(&attached.sender) => return,
+            Some(attached) => self.publisher(&attached.sender),
+            None => Publisher::unknown(),
+        };
+        (self.receive)(Received {
+            topic: Arc::clone(topic),
+            publisher,
+            sequence: attached.map(|it| it.sequence),
+            source_time: attached.map(|it| it.unix_nanos),
+            payload: bytes_of(sample.payload()),
+        });
+    }
+
+    fn publisher(&self, gid: &Gid) -> Publisher {
+        let known = self.publishers().get(gid).cloned();
+        known.unwrap_or_else(|| {
+            // A message may come before this thread's turn to look at the token of its publisher.
+            if self.state().is_stale {
+                self.look();
+            }
+            let found = self.publishers().get(gid).cloned();
+            found.unwrap_or_else(Publisher::unknown)
+        })
+    }
+}
+
+/// The profile of a subscription that receives everything of a publisher with this one.
+fn requested(offered: &Qos) -> Qos {
+    Qos {
+        history: History::KeepAll,
+        deadline: QosDuration::INFINITE,
+        lifespan: QosDuration::INFINITE,
+        lease: QosDuration::INFINITE,
+        ..*offered
+    }
+}
