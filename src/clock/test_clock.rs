@@ -159,11 +159,13 @@ impl TestClock {
     }
 
     /// Returns whether `count` threads waited on the ROS clock at some moment within `limit` of real time.
+    #[cfg(feature = "ci")]
     pub(crate) fn are_asleep(&self, count: usize, limit: Duration) -> bool {
         self.ros().core.wait_asleep(count, limit.to_std())
     }
 
     /// The first time that a thread waits for on the ROS clock.
+    #[cfg(feature = "ci")]
     pub(crate) fn first_wait(&self) -> Option<Time<Ros>> {
         self.ros().core.first_wait()
     }

@@ -19,6 +19,11 @@ use crate::untrusted::Foreign;
 const LONGEST_KILL: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// How many looks in a row have to find nobody: a list of processes is not made at one instant.
+const QUIET_LOOKS: u32 = 2;
+/// The same while it is not clear whether a process is one of them: a fifth of a second.
+const UNCLEAR_LOOKS: u32 = 50;
+const BETWEEN_QUIET_LOOKS: Duration = Duration::from_millis(4);
 
 /// A process that a program left behind. Displayed as `name (number)`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -157,12 +162,20 @@ impl<'a> Ending<'a> {
     fn wait(&mut self, longest: Duration, mut act: impl FnMut(&mut Self, &[Process])) -> bool {
         let began = now();
         let mut span = FIRST_PAUSE;
+        let mut quiet = 0;
         loop {
-            let living = self.watched.living();
-            if living.is_empty() {
-                return true;
+            let look = self.watched.look();
+            if look.members.is_empty() {
+                quiet += 1;
+                let is_over = quiet >= QUIET_LOOKS && look.is_clear;
+                if is_over || quiet >= UNCLEAR_LOOKS {
+                    return true;
+                }
+                pause(BETWEEN_QUIET_LOOKS);
+                continue;
             }
-            act(self, &living);
+            quiet = 0;
+            act(self, &look.members);
             let left = longest.saturating_sub(began.elapsed());
             if left.is_zero() {
                 return false;

@@ -8,8 +8,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_g
 
 use super::exit::{ChildExit, How};
 use super::limits::{Reached, reached};
-use super::processes::list::{Process, process, processes, variable};
-use super::processes::members::{Mark, Members};
+use super::processes::list::{Process, environment, process, processes, variable};
+use super::processes::members::{Found, Mark, Members};
 use super::program::{Claims, Program};
 use super::wall::now;
 
@@ -115,27 +115,32 @@ impl Watched {
         exit
     }
 
-    /// The processes of the program that run. Those that have ended and have no other parent left are released.
+    /// The processes of the program that run.
     pub(super) fn living(&self) -> Vec<Process> {
+        self.look().members
+    }
+
+    /// The same, and whether there are none but these. Those that have ended and have no other parent left are released.
+    pub(super) fn look(&self) -> Found {
         let leader = self.leader();
         if !cfg!(target_os = "linux") {
-            return self.leader_alone().into_iter().collect();
+            let members = self.leader_alone().into_iter().collect();
+            let is_clear = true;
+            return Found { members, is_clear };
         }
         let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = members.find(&processes(), |process| self.mark_of(process));
         drop(members);
         let me = getpid().as_raw_pid();
         let is_ours = |process: &Process| process.parent == me && process.id != leader;
-        for process in found
-            .iter()
-            .filter(|process| process.has_ended && is_ours(process))
-        {
+        let ended = found.members.iter().filter(|process| process.has_ended);
+        for process in ended.filter(|process| is_ours(process)) {
             if let Some(id) = Pid::from_raw(process.id) {
                 let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
                 let _ = waitid(WaitId::Pid(id), options);
             }
         }
-        found.retain(|process| !process.has_ended);
+        found.members.retain(|process| !process.has_ended);
         found
     }
 
@@ -152,17 +157,22 @@ impl Watched {
     }
 
     fn mark_of(&self, process: &Process) -> Mark {
-        let value = variable(process.id, MARK);
-        let text = value.as_deref().map(String::from_utf8_lossy);
-        let has_mark = |text: &str| text.split(SEPARATOR).any(|mark| mark == self.mark);
-        let is_marked = text.as_deref().is_some_and(has_mark);
+        let Some(environment) = environment(process.id) else {
+            return Mark::NotOurs;
+        };
+        let is_later = process.started >= self.leader_started;
+        let marks = variable(&environment, MARK);
         // Of this process itself, if it is part of a program.
         let outer = std::env::var(MARK).ok();
         let is_claimed = self.program.claims == Claims::AllChildren
-            && (text.is_none() || text.as_deref() == outer.as_deref())
-            && process.started >= self.leader_started;
-        if is_marked || is_claimed {
+            && is_later
+            && (marks.is_none() || marks == outer);
+        let has_mark = |marks: &String| marks.split(SEPARATOR).any(|mark| mark == self.mark);
+        if is_claimed || marks.as_ref().is_some_and(has_mark) {
             Mark::Ours
+        } else if environment.is_empty() && is_later {
+            // It has none, or is about to get it.
+            Mark::Unclear
         } else {
             Mark::NotOurs
         }

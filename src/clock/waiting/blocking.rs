@@ -178,6 +178,7 @@ impl Core {
     }
 
     /// The first time that a call waits for on this clock.
+    #[cfg(feature = "ci")]
     pub(crate) fn first_wait(&self) -> Option<Time<Ros>> {
         self.lock().waiters.first_time()
     }

@@ -180,6 +180,7 @@ impl Waiters {
     }
 
     /// The first time that a call waits for, async sleeps included.
+    #[cfg(feature = "ci")]
     pub(crate) fn first_time(&self) -> Option<Time<Ros>> {
         let firsts = [self.queue.first(), self.async_queue.first()];
         firsts.into_iter().flatten().map(|(at, _)| *at).min()

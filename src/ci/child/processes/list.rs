@@ -58,13 +58,17 @@ pub(in crate::ci::child) fn process(id: i32) -> Option<Process> {
     parse(&read(id, "stat")?)
 }
 
-/// The value of a variable in the environment with which a process began; `None` if it has none, or is another user's.
-pub(in crate::ci::child) fn variable(id: i32, name: &str) -> Option<Vec<u8>> {
-    let environment = read(id, "environ")?;
+/// The environment with which a process began; `None` if it is another user's, or has ended. Empty for a moment while the
+/// process executes another program.
+pub(in crate::ci::child) fn environment(id: i32) -> Option<Vec<u8>> {
+    read(id, "environ")
+}
+
+/// The value of a variable in an environment.
+pub(in crate::ci::child) fn variable(environment: &[u8], name: &str) -> Option<String> {
     let mut pairs = environment.split(|byte| *byte == 0);
-    pairs
-        .find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
-        .map(<[u8]>::to_vec)
+    let value = pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+    value.map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
 fn read(id: i32, file: &str) -> Option<Vec<u8>> {
@@ -136,8 +140,9 @@ mod tests {
                 .any(|process| process.id == me && !process.has_ended)
         );
         let path = std::env::var_os("PATH").unwrap();
-        assert_eq!(variable(me, "PATH").unwrap(), path.as_encoded_bytes());
-        assert_eq!(variable(me, "PAT"), None);
+        let environment = environment(me).unwrap();
+        assert_eq!(variable(&environment, "PATH").as_deref(), path.to_str());
+        assert_eq!(variable(&environment, "PAT"), None);
     }
 
     proptest! {

@@ -9,6 +9,17 @@ use super::list::Process;
 pub(in crate::ci::child) enum Mark {
     Ours,
     NotOurs,
+    /// It cannot be told now, and can be a moment later.
+    Unclear,
+}
+
+/// The processes of a program in a list.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(in crate::ci::child) struct Found {
+    /// In the order of the list; the leader is among them.
+    pub(in crate::ci::child) members: Vec<Process>,
+    /// There are none but these.
+    pub(in crate::ci::child) is_clear: bool,
 }
 
 /// The processes of a program that have been seen, and its place among the others.
@@ -28,24 +39,29 @@ impl Members {
         Self { me, leader, known }
     }
 
-    /// The processes of the list that belong to the program, the leader among them, in the order of the list. They are
-    /// the group, what was known before, children of this process that are marked, and all that descend from these.
+    /// The processes of the list that belong to the program. They are the group, what was known before, children of this process that are marked, and all that descend from these.
     ///
     /// `mark` is asked about children of this process that run, and about no others.
     pub(in crate::ci::child) fn find(
         &mut self,
         list: &[Process],
         mark: impl Fn(&Process) -> Mark,
-    ) -> Vec<Process> {
+    ) -> Found {
+        let mut is_clear = true;
         let mut children: BTreeMap<i32, Vec<&Process>> = BTreeMap::new();
         for process in list.iter().filter(|process| process.id != self.me) {
             children.entry(process.parent).or_default().push(process);
         }
         let is_root = |process: &&Process| {
-            process.id == self.leader
+            let is_ours = process.id == self.leader
                 || process.group == self.leader
-                || self.known.get(&process.id) == Some(&process.started)
-                || (process.parent == self.me && !process.has_ended && mark(process) == Mark::Ours)
+                || self.known.get(&process.id) == Some(&process.started);
+            if is_ours || process.parent != self.me || process.has_ended {
+                return is_ours;
+            }
+            let mark = mark(process);
+            is_clear &= mark != Mark::Unclear;
+            mark == Mark::Ours
         };
         let others = list.iter().filter(|process| process.id != self.me);
         let mut pending: Vec<&Process> = others.filter(is_root).collect();
@@ -64,7 +80,7 @@ impl Members {
             .iter()
             .map(|member| (member.id, member.started))
             .collect();
-        members
+        Found { members, is_clear }
     }
 }
 
@@ -95,7 +111,8 @@ mod tests {
             }
         };
         let found = members.find(list, mark);
-        found.iter().map(|process| process.id).collect()
+        assert!(found.is_clear);
+        found.members.iter().map(|process| process.id).collect()
     }
 
     #[test]
@@ -151,5 +168,20 @@ mod tests {
             process(5, 5, 5),
         ];
         assert_eq!(found(&mut members, &list, &[5]), [LEADER]);
+    }
+
+    #[test]
+    fn a_child_that_cannot_be_told_leaves_it_open_whether_there_are_more() {
+        let mut members = Members::new(ME, LEADER);
+        let mut list = vec![process(LEADER, ME, LEADER), process(30, ME, 30)];
+        let found = members.find(&list, |_| Mark::Unclear);
+        assert_eq!((found.members.len(), found.is_clear), (1, false));
+        assert!(!members.find(&list, |_| Mark::Ours).members.is_empty());
+        // It is known now.
+        let found = members.find(&list, |_| Mark::Unclear);
+        assert_eq!((found.members.len(), found.is_clear), (2, true));
+        list[1].has_ended = true;
+        let mut others = Members::new(ME, LEADER);
+        assert!(others.find(&list, |_| Mark::Unclear).is_clear);
     }
 }
