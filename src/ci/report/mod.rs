@@ -6,5 +6,5 @@ mod record;
 pub use check::{Check, Kind, Verdict};
 pub use record::{
     ChildRecord, Divergence, Ended, GateRecord, Happened, Host, Input, Moment, OutputTopic, Pacing,
-    RecordedFile, RunRecord, Spans,
+    RecordedFile, Repeated, RunRecord, Spans,
 };

@@ -55,8 +55,22 @@ pub struct RunRecord {
     pub ended: Ended,
     /// The exit code of this run.
     pub exit_code: u8,
+    /// What became of all repetitions, if this stands for several runs.
+    pub repeated: Option<Repeated>,
     /// The files that the run wrote: what they are, and their names relative to the folder of the run.
     pub files: BTreeMap<String, String>,
+}
+
+/// Several runs of one case.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Repeated {
+    /// How many runs there were.
+    pub runs: u32,
+    /// How many of them did not end with exit code 0.
+    pub failed: u32,
+    /// The digests of their outputs, and how many runs have each.
+    pub digests: BTreeMap<String, u32>,
 }
 
 /// The machine of a run.
