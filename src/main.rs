@@ -10,7 +10,7 @@ use app::failure::{self, Failure};
 use app::log::{self, FlushOnExit, LogTarget};
 #[cfg(feature = "tui")]
 use app::verbs::attach;
-use app::verbs::{clock, ctl, print};
+use app::verbs::{clock, ctl, print, suite};
 use app::{play, signals};
 use bagplay::cli::{Cli, Exit, OutputArgs, Verb};
 
@@ -67,6 +67,7 @@ fn run(cli: &Cli, log_target: &LogTarget) -> Result<Exit, Failure> {
         )),
         Some(Verb::Clock(args)) => clock::run(args, &cli.output, log_target),
         Some(Verb::Ctl(args)) => ctl::run(args, &cli.output),
+        Some(Verb::Suite(args)) => suite::run(args, &cli.output, log_target),
         Some(Verb::Info(args)) => print::info(args, &cli.output, log_target),
         Some(Verb::Completions { shell }) => print::completions(*shell, &mut Cli::command()),
         Some(Verb::Man) => print::man(Cli::command()),

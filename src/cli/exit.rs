@@ -15,6 +15,10 @@ pub enum Exit {
     Recording,
     /// 4: no subscriber in time; no player, or no answer of it.
     Timeout,
+    /// 5: an expectation, a reference or a repetition failed.
+    Judged,
+    /// 6: the program under test failed.
+    Child,
     /// 130: interrupted (SIGINT).
     Interrupted,
     /// 143: terminated (SIGTERM, SIGHUP).
@@ -30,8 +34,25 @@ impl Exit {
             Self::Usage => 2,
             Self::Recording => 3,
             Self::Timeout => 4,
+            Self::Judged => 5,
+            Self::Child => 6,
             Self::Interrupted => 130,
             Self::Terminated => 143,
+        }
+    }
+
+    /// The exit of a process that ended with this code; 1 for codes that are not in the table.
+    pub const fn of(code: u8) -> Self {
+        match code {
+            0 => Self::Done,
+            2 => Self::Usage,
+            3 => Self::Recording,
+            4 => Self::Timeout,
+            5 => Self::Judged,
+            6 => Self::Child,
+            130 => Self::Interrupted,
+            143 => Self::Terminated,
+            _ => Self::Failed,
         }
     }
 }
@@ -50,5 +71,6 @@ Exit codes:
   2    invalid command line
   3    a recording is unreadable; with --strict also: it is damaged
   4    no subscriber within --wait-timeout
-  5, 6 not used yet: reserved for expectations and supervised programs
+  5    an expectation, a reference or a repetition failed
+  6    the program under test failed
   130  interrupted; 143 if terminated";

@@ -47,6 +47,20 @@ pub enum Verdict {
     Error,
 }
 
+impl Kind {
+    /// The word: `expectation`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Child => "child",
+            Self::Gate => "gate",
+            Self::Expectation => "expectation",
+            Self::Golden => "golden",
+            Self::Repeat => "repeat",
+        }
+    }
+}
+
 impl Check {
     /// A check that holds.
     pub fn passed(kind: Kind, name: impl Into<String>) -> Self {

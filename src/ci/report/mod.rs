@@ -1,10 +1,31 @@
 //! What is said about a run: the record of everything that happened, and the reports that are made from it.
+//!
+//! [`Outcome`] is the verdict in one sentence with its exit code. [`to_text`] is for a terminal, [`to_junit`] for CI servers,
+//! [`to_markdown`] for a pull request, [`to_html`] for a person who wants to see what happened, [`to_json`] for programs. Each
+//! takes one run or several.
 
 mod check;
+mod html;
+mod json;
+mod junit;
+mod markdown;
+mod number;
+mod overall;
 mod record;
+mod text;
+mod timeline;
+mod units;
 
 pub use check::{Check, Kind, Verdict};
+pub use html::to_html;
+pub use json::{RecordsError, SCHEMA, read_lines, read_run, read_runs, to_json, to_line};
+pub use junit::to_junit;
+pub use markdown::{append_markdown, to_markdown};
+pub use number::Series;
+pub use overall::{Outcome, Overall, culprit, verdict};
 pub use record::{
     ChildRecord, Divergence, Ended, GateRecord, Happened, Host, Input, Moment, OutputTopic, Pacing,
     RecordedFile, Repeated, RunRecord, Spans,
 };
+pub use text::to_text;
+pub use timeline::Timeline;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::check::Check;
+use super::number::Series;
 
 /// One run: what was played, what came back, and how it was judged. Times of the log are in nanoseconds since the epoch,
 /// spans of wall time in milliseconds unless a name says otherwise.
@@ -146,6 +147,18 @@ pub enum Pacing {
     LockstepAndGates,
 }
 
+impl Pacing {
+    /// In words: `lockstep and gates`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Gates => "gates",
+            Self::Lockstep => "lockstep",
+            Self::LockstepAndGates => "lockstep and gates",
+        }
+    }
+}
+
 /// A gate, and what became of its questions.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -211,7 +224,8 @@ pub struct Divergence {
     /// What may have happened in a different order, one sentence each.
     pub racing: Vec<String>,
     /// The values of the field around the place, if it is a number: in the reference, and in this run.
-    pub series: (Vec<(i64, f64)>, Vec<(i64, f64)>),
+    #[serde(with = "super::number")]
+    pub series: (Series, Series),
 }
 
 /// Something that happened in a run.
@@ -226,6 +240,7 @@ pub struct Moment {
     /// The topic, or the rule of a gate.
     pub of: String,
     /// From question to answer, for an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<f64>,
 }
 

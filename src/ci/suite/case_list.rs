@@ -23,7 +23,7 @@ pub struct CaseList {
 
 impl CaseList {
     /// The scenarios in these folders, and these files. In a folder each file `*.toml` is a scenario, also in folders
-    /// below it, except files of expectations that a scenario names, and files and folders that begin with a dot.
+    /// below it, except those that a scenario reads, such as expectations, and files and folders that begin with a dot.
     pub fn find<P: AsRef<Path>>(
         paths: &[P],
         environment: Environment<'_>,
@@ -40,14 +40,14 @@ impl CaseList {
         let read = |(file, name): &(PathBuf, String)| Scenario::read(file, name, environment);
         let (scenarios, errors): (Vec<_>, Vec<_>) = files.iter().map(read).partition(Result::is_ok);
         let scenarios: Vec<Scenario> = scenarios.into_iter().flatten().collect();
-        let expectations: BTreeSet<PathBuf> = scenarios
+        let others: BTreeSet<PathBuf> = scenarios
             .iter()
             .flat_map(|scenario| &scenario.cases)
-            .flat_map(|case| case.values("expect"))
+            .flat_map(Case::needs)
             .filter_map(|file| fs::canonicalize(file).ok())
             .collect();
         let is_scenario = |error: &ScenarioError| {
-            fs::canonicalize(error.file()).map_or(true, |file| !expectations.contains(&file))
+            fs::canonicalize(error.file()).map_or(true, |file| !others.contains(&file))
         };
         let errors = errors.into_iter().filter_map(Result::err);
         let errors: Vec<ScenarioError> = errors.filter(is_scenario).collect();
@@ -121,8 +121,7 @@ impl CaseList {
         format!("{:032x}", hash.digest128())
     }
 
-    /// Refuses a suite of which a reference or a file of expectations is not there: its case would be judged by less
-    /// than it says. With `makes_golden` references need not be there yet.
+    /// Refuses a suite of which a reference, a file of expectations or another file that is read is not there. With `makes_golden` references need not be there yet.
     pub fn check_files(&self, makes_golden: bool) -> Result<(), SuiteError> {
         let mut missing = Vec::new();
         for case in &self.cases {

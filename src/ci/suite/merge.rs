@@ -113,16 +113,15 @@ pub fn merge(files: &[ShardFile]) -> Result<Merged, MergeError> {
     }
     let mut runs = Vec::with_capacity(header.cases.len());
     for case in &header.cases {
-        let run = match records.get(case.name.as_str()) {
-            Some(attempts) => judged(case, attempts),
-            None => {
-                let state = states.get(&case.shard).copied().unwrap_or(State::Missing);
-                let (run, reason) = state.not_run(case, header.shards);
-                if state != State::FailFast {
-                    problems.push(format!("{}: {reason}", Foreign::text(&case.name)));
-                }
-                run
+        let run = if let Some(attempts) = records.get(case.name.as_str()) {
+            judged(case, attempts)
+        } else {
+            let state = states.get(&case.shard).copied().unwrap_or(State::Missing);
+            let (run, reason) = state.not_run(case, header.shards);
+            if state != State::FailFast {
+                problems.push(format!("{}: {reason}", Foreign::text(&case.name)));
             }
+            run
         };
         runs.push(run);
     }

@@ -9,6 +9,7 @@ mod programs;
 mod set;
 #[cfg(target_os = "linux")]
 mod settle;
+mod suite;
 
 #[cfg(not(target_os = "linux"))]
 #[test]

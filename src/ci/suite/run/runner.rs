@@ -23,7 +23,8 @@ use crate::untrusted::Foreign;
 pub struct Runner {
     /// The program that gets the words of each case: `play`, or one that takes the same command line.
     pub program: PathBuf,
-    /// Flags of every case. A switch that a scenario names, on or off, is left as the scenario has it.
+    /// Flags of every case, besides `--isolated` and, on Linux, `--lockstep` for cases that name what is under test. A switch
+    /// that a scenario names, on or off, is left as the scenario has it.
     pub more: Vec<OsString>,
     /// The folder for the files of all runs; it is made.
     pub folder: PathBuf,
@@ -67,11 +68,13 @@ pub enum Event<'a> {
 
 /// How running ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Finished {
+pub struct Finished<T> {
     /// Why.
     pub why: Why,
-    /// How many cases were run, wholly or in part.
+    /// How many cases have a record.
     pub cases: usize,
+    /// The message that interrupted it.
+    pub stopped_by: Option<T>,
 }
 
 /// Why running ended early.
@@ -94,12 +97,12 @@ pub enum RunnerError {
 impl Runner {
     /// Runs the cases in their order. Returns when all processes have ended: after a message from `stop` they are asked
     /// to end, and no others are started. If `tell` fails, it is the same.
-    pub fn run(
+    pub fn run<T>(
         &self,
         cases: &[&Case],
-        stop: &Receiver<u8>,
+        stop: &Receiver<T>,
         tell: &mut dyn FnMut(Event<'_>) -> io::Result<()>,
-    ) -> Result<Finished, RunnerError> {
+    ) -> Result<Finished<T>, RunnerError> {
         fs::create_dir_all(&self.folder).map_err(|error| RunnerError::Folder {
             folder: self.folder.clone(),
             error,
@@ -117,7 +120,7 @@ impl Runner {
             failure: None,
             ended,
         };
-        let mut stop = stop.clone();
+        let (mut stop, mut stopped_by) = (stop.clone(), None);
         loop {
             state.start_more(tell);
             if state.running.is_empty() && state.next_run().is_none() {
@@ -132,8 +135,9 @@ impl Runner {
                     }
                 }
                 recv(stop) -> asked => {
-                    if asked.is_ok() {
+                    if let Ok(asked) = asked {
                         state.interrupt();
+                        stopped_by = Some(asked);
                     }
                     // Once is enough, and a channel without a sender would be ready for ever.
                     stop = never();
@@ -147,6 +151,7 @@ impl Runner {
             None => Ok(Finished {
                 why: state.why,
                 cases: state.finished,
+                stopped_by,
             }),
         }
     }
@@ -176,11 +181,23 @@ impl Runner {
             flag("run-dir", &files.folder),
             flag("report", &files.report),
         ];
-        let more: Vec<OsString> = own.into_iter().chain(self.more.iter().cloned()).collect();
+        let more = own.into_iter().chain(defaults(case));
+        let more: Vec<OsString> = more.chain(self.more.iter().cloned()).collect();
         let mut command = Command::new(&self.program);
         command.args(case.words(&files.folder, &more));
         command
     }
+}
+
+/// The flags that a case of a suite has unless its scenario says otherwise.
+fn defaults(case: &Case) -> Vec<OsString> {
+    let is_known = !case.command.is_empty() || case.has("pid") || case.has("cgroup");
+    let lockstep = (cfg!(target_os = "linux") && is_known).then_some("--lockstep");
+    ["--isolated"]
+        .into_iter()
+        .chain(lockstep)
+        .map(OsString::from)
+        .collect()
 }
 
 struct State<'a> {
@@ -229,7 +246,7 @@ impl State<'_> {
             let files = self.runner.files(case, repetition);
             let command = self.runner.command(case, &files);
             let now = now();
-            let own = case.timeout.map(|timeout| timeout.to_std());
+            let own = case.timeout.map(crate::time::Duration::to_std);
             let deadline = own
                 .or(self.runner.timeout)
                 .and_then(|timeout| now.checked_add(timeout));
@@ -303,7 +320,9 @@ impl State<'_> {
         self.records
             .retain(|_, records| records.iter().any(|record| record.exit_code != 0));
         let left: Vec<usize> = self.records.keys().copied().collect();
-        left.into_iter().for_each(|case| self.finish(case, tell));
+        for case in left {
+            self.finish(case, tell);
+        }
         let is_left_out = self.next.0 < self.cases.len();
         if self.why == Why::FailFast && !is_left_out {
             self.why = Why::Complete;

@@ -33,8 +33,17 @@ pub struct Case {
 pub(super) struct Flag {
     pub(super) name: &'static str,
     pub(super) value: Option<OsString>,
-    /// Whether the value is a file that is written, relative to the folder of the run.
-    pub(super) is_written: bool,
+    pub(super) role: Role,
+}
+
+/// What the value of a flag is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// A file that is read.
+    Read,
+    /// A file that is written, relative to the folder of the run.
+    Written,
+    Other,
 }
 
 impl Case {
@@ -47,7 +56,7 @@ impl Case {
             let mut word = OsString::from(format!("--{}", flag.name));
             if let Some(value) = &flag.value {
                 word.push("=");
-                if flag.is_written {
+                if flag.role == Role::Written {
                     word.push(run_dir.join(value));
                 } else {
                     word.push(value);
@@ -83,11 +92,10 @@ impl Case {
         of_name.filter_map(|it| it.value.as_ref())
     }
 
-    /// The files that the case compares with or judges by, besides its recordings.
+    /// The files that it reads besides its recordings: references, expectations, configuration.
     pub fn needs(&self) -> impl Iterator<Item = &Path> {
-        ["golden", "expect"]
-            .into_iter()
-            .flat_map(|flag| self.values(flag).map(Path::new))
+        let read = self.flags.iter().filter(|flag| flag.role == Role::Read);
+        read.filter_map(|flag| flag.value.as_deref().map(Path::new))
     }
 
     /// A name for the folder of its run: letters, digits, `.`, `_` and `-`; different for different cases.

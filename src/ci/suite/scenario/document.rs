@@ -8,16 +8,14 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::case::{Case, Flag};
+use super::case::{Case, Flag, Role};
+use super::environment::Environment;
 use super::error::ScenarioError;
 use super::keys::{Key, NOT_KEYS, Shape, find, nearest};
 use super::matrix::Matrix;
 use super::span::parse_span;
 use super::value::{Refused, Scalar, Value, table};
 use crate::untrusted::{Foreign, read_text};
-
-/// Looks up a variable of the environment.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// The file of a scenario: its cases, one for each combination of its parameters.
 #[derive(Clone, Debug)]
@@ -236,10 +234,8 @@ impl<'a> Draft<'a> {
         match key.name {
             "bags" if texts.is_empty() => return Err("`bags` names no recording".into()),
             "bags" => {
-                case.bags = texts
-                    .iter()
-                    .map(|text| in_folder(self.folder, text))
-                    .collect()
+                let files = texts.iter().map(|text| in_folder(self.folder, text));
+                case.bags = files.collect();
             }
             "command" if texts.is_empty() => return Err("`command` has no word".into()),
             "command" => case.command = texts,
@@ -275,7 +271,11 @@ impl<'a> Draft<'a> {
         self.case.flags.push(Flag {
             name: key.name,
             value,
-            is_written: key.shape == Shape::Written,
+            role: match key.shape {
+                Shape::File | Shape::Files => Role::Read,
+                Shape::Written => Role::Written,
+                _ => Role::Other,
+            },
         });
     }
 
@@ -405,8 +405,8 @@ mod tests {
         assert_eq!(
             needs,
             [
-                Path::new("suite/golden/out.mcap"),
-                Path::new("suite/expect.toml")
+                Path::new("suite/expect.toml"),
+                Path::new("suite/golden/out.mcap")
             ]
         );
     }
@@ -573,7 +573,8 @@ mod tests {
         let tables = format!("bags = {}", "{a=".repeat(100_000));
         let dotted = format!("{}a = 1", "a.".repeat(100_000));
         let wide = format!("matrix = {{ a = [{}] }}", "1,".repeat(200_000));
-        let keys: String = (0..100_000).map(|at| format!("k{at} = 1\n")).collect();
+        let keys: Vec<String> = (0..100_000).map(|at| format!("k{at} = 1")).collect();
+        let keys = keys.join("\n");
         let control = "bags = 'a'\n\"\\u001b[2J\" = 1".to_owned();
         for text in [deep, tables, dotted, wide, keys, control] {
             let error = read(&text).unwrap_err();

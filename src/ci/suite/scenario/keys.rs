@@ -65,7 +65,7 @@ pub const OWN_KEYS: &[Key] = &[
     key(
         "bags",
         Shape::Files,
-        "The recordings; always needed. An URL is kept as it is",
+        "The recordings; always needed. A URL is kept as it is",
     ),
     key(
         "command",

@@ -7,7 +7,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::document::Environment;
+use super::environment::Environment;
 use super::value::{Parameters, Refused, Scalar, Value};
 use crate::untrusted::Foreign;
 
@@ -38,13 +38,13 @@ impl<'a> Matrix<'a> {
         if let Some(table) = table {
             let wrong = || (table.span(), "`matrix` takes a table of lists".to_owned());
             for (name, values) in table.get_ref().as_table().ok_or_else(wrong)? {
-                let axis = axis(name, values)?;
-                cases = cases.saturating_mul(axis.values.len());
+                let one = Axis::of(name, values)?;
+                cases = cases.saturating_mul(one.values.len());
                 if cases > MOST_CASES {
                     let reason = format!("`matrix` has more than {MOST_CASES} combinations");
                     return Err((table.span(), reason));
                 }
-                axes.push(axis);
+                axes.push(one);
             }
         }
         Ok(Self {
@@ -86,7 +86,7 @@ impl<'a> Matrix<'a> {
     ) -> Combination<'m> {
         Combination {
             matrix: self,
-            combination,
+            chosen: combination,
             used,
         }
     }
@@ -106,44 +106,48 @@ impl<'a> Matrix<'a> {
     }
 }
 
-fn axis(
-    name: &Spanned<toml::de::DeString<'_>>,
-    values: &Spanned<DeValue<'_>>,
-) -> Result<Axis, Refused> {
-    let is_word = |it: char| it.is_alphanumeric() || it == '_' || it == '-';
-    if name.get_ref().is_empty() || !name.get_ref().chars().all(is_word) || name.get_ref() == "dir"
-    {
-        let reason = "a parameter has a name of letters, digits, `_` and `-`, other than `dir`";
-        return Err((name.span(), reason.into()));
+impl Axis {
+    fn of(
+        name: &Spanned<toml::de::DeString<'_>>,
+        values: &Spanned<DeValue<'_>>,
+    ) -> Result<Axis, Refused> {
+        let is_word = |it: char| it.is_alphanumeric() || it == '_' || it == '-';
+        if name.get_ref().is_empty()
+            || !name.get_ref().chars().all(is_word)
+            || name.get_ref() == "dir"
+        {
+            let reason = "a parameter has a name of letters, digits, `_` and `-`, other than `dir`";
+            return Err((name.span(), reason.into()));
+        }
+        let refuse = |reason: &str| {
+            (
+                values.span(),
+                format!("`matrix`: `{}` {reason}", name.get_ref()),
+            )
+        };
+        let Value::List(list) = Value::of(values)? else {
+            return Err(refuse("is not a list of values"));
+        };
+        if list.is_empty() {
+            return Err(refuse("has no values, so there would be no case"));
+        }
+        let values: Vec<Scalar> = list.into_iter().map(|(_, value)| value).collect();
+        let texts: BTreeSet<&str> = values.iter().map(Scalar::text).collect();
+        if texts.len() < values.len() {
+            return Err(refuse("has a value twice"));
+        }
+        Ok(Axis {
+            name: name.get_ref().clone().into_owned(),
+            place: name.span(),
+            values,
+        })
     }
-    let refuse = |reason: &str| {
-        (
-            values.span(),
-            format!("`matrix`: `{}` {reason}", name.get_ref()),
-        )
-    };
-    let Value::List(list) = Value::of(values)? else {
-        return Err(refuse("is not a list of values"));
-    };
-    if list.is_empty() {
-        return Err(refuse("has no values, so there would be no case"));
-    }
-    let values: Vec<Scalar> = list.into_iter().map(|(_, value)| value).collect();
-    let texts: BTreeSet<&str> = values.iter().map(Scalar::text).collect();
-    if texts.len() < values.len() {
-        return Err(refuse("has a value twice"));
-    }
-    Ok(Axis {
-        name: name.get_ref().clone().into_owned(),
-        place: name.span(),
-        values,
-    })
 }
 
 /// The parameters of one case: those of the matrix, the folder of the scenario, and the environment.
 pub(super) struct Combination<'m> {
     matrix: &'m Matrix<'m>,
-    combination: &'m [usize],
+    chosen: &'m [usize],
     used: &'m mut BTreeSet<usize>,
 }
 
@@ -170,6 +174,6 @@ impl Parameters for Combination<'_> {
             ));
         };
         self.used.insert(at);
-        Ok(self.matrix.axes[at].values[self.combination[at]].clone())
+        Ok(self.matrix.axes[at].values[self.chosen[at]].clone())
     }
 }

@@ -2,6 +2,7 @@
 
 mod case;
 mod document;
+mod environment;
 mod error;
 mod keys;
 mod matrix;
@@ -9,7 +10,8 @@ mod span;
 mod value;
 
 pub use case::Case;
-pub use document::{Environment, Scenario};
+pub use document::Scenario;
+pub use environment::Environment;
 pub use error::ScenarioError;
 pub use keys::{FLAG_KEYS, Key, NOT_KEYS, OWN_KEYS, Shape};
 pub use matrix::MOST_CASES;

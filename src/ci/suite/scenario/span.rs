@@ -2,16 +2,16 @@
 
 use crate::time::Duration;
 
-/// More than zero: seconds, or a number with `ms`, `s`, `m` or `h`.
+/// More than zero: seconds, or a number with units, such as `1m 30s`.
 pub(super) fn parse_span(text: &str) -> Option<Duration> {
     let text = text.trim();
-    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
-    let with_unit = units
-        .iter()
-        .find_map(|(unit, secs)| Some((text.strip_suffix(unit)?, *secs)));
-    let (number, secs) = with_unit.unwrap_or((text, 1.0));
-    let number: f64 = number.trim_end().parse().ok()?;
-    Duration::from_secs_f64(number * secs).filter(|span| *span > Duration::ZERO)
+    let span = if let Ok(secs) = text.parse() {
+        Duration::from_secs_f64(secs)?
+    } else {
+        let span: jiff::SignedDuration = text.parse().ok()?;
+        Duration::from_nanos(i64::try_from(span.as_nanos()).ok()?)
+    };
+    Some(span).filter(|span| *span > Duration::ZERO)
 }
 
 #[cfg(test)]
@@ -29,7 +29,8 @@ mod tests {
             ("0", None),
             ("-1s", None),
             ("nan", None),
-            ("infm", None),
+            ("1m 30s", Some(90_000)),
+            ("inf", None),
             ("1e300h", None),
             ("", None),
             ("soon", None),

@@ -1,6 +1,6 @@
 //! The variables by which systems that run many jobs tell a job its number, and how many there are.
 
-use super::partition::PartitionError;
+use super::error::PartitionError;
 use crate::ci::suite::scenario::Environment;
 
 /// How a system counts its jobs.

@@ -1,19 +1,17 @@
 //! [`Weights`]: how long cases take: from the summaries of their recordings, or from an earlier report.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration as StdDuration;
 
+use super::millis::millis_of;
+use super::timings::Timings;
 use crate::bag::Bag;
 use crate::ci::suite::scenario::Case;
-use crate::ci::suite::shard_file::read::read_lines;
 use crate::untrusted::Foreign;
 
 /// How many bytes per second are assumed for runs that are not paced by time.
 const UNPACED: u64 = 50 << 20;
-/// The longest report in XML that is read, in bytes.
-const LONGEST_XML: u64 = 256 << 20;
 
 /// How long cases take, in milliseconds. Only their relation counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -31,11 +29,7 @@ impl Weights {
     pub fn of(cases: &[Case], timings: Option<&Timings>) -> Self {
         let mut known = Summaries::default();
         let estimates: Vec<Option<u64>> = cases.iter().map(|case| known.estimate(case)).collect();
-        let measured = |case: &Case| {
-            timings
-                .and_then(|timings| timings.0.get(&case.name))
-                .copied()
-        };
+        let measured = |case: &Case| timings.and_then(|timings| timings.of(&case.name));
         let both = cases.iter().zip(&estimates);
         let both = both.filter_map(|(case, estimate)| Some((measured(case)?, (*estimate)?)));
         let (took, guessed) = both.fold((0_u128, 0_u128), |(took, guessed), (one, other)| {
@@ -102,74 +96,21 @@ impl Summaries {
         };
         let is_unpaced = case.values("rate").any(|rate| rate == "max");
         let times = number("repeat").map_or(1.0, f64::abs);
-        let once = if is_unpaced {
-            bytes.saturating_mul(1000) as f64 / UNPACED as f64
+        let secs = if is_unpaced {
+            StdDuration::from_millis(bytes.saturating_mul(1000) / UNPACED).as_secs_f64()
         } else {
-            let longest = number("playback-duration").map_or(f64::INFINITY, |secs| secs * 1e3);
-            (millis as f64).min(longest) / number("rate").map_or(1.0, f64::abs)
+            let longest = number("playback-duration").unwrap_or(f64::INFINITY);
+            let secs = StdDuration::from_millis(millis).as_secs_f64().min(longest);
+            secs / number("rate").map_or(1.0, f64::abs)
         };
-        // A float that does not fit becomes the nearest number that does.
-        Some((once * times) as u64)
+        Some(millis_of(secs * times))
     }
-}
-
-/// How long cases took in an earlier run, by their names, in milliseconds.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Timings(BTreeMap<String, u64>);
-
-/// Why an earlier report cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {reason}", Foreign::path(file))]
-pub struct TimingsError {
-    file: PathBuf,
-    reason: String,
-}
-
-impl Timings {
-    /// Reads the report of a shard (NDJSON), or a report in the JUnit format: the times of its test suites.
-    pub fn read(file: &Path) -> Result<Self, TimingsError> {
-        let refuse = |reason: String| TimingsError {
-            file: file.to_owned(),
-            reason,
-        };
-        let start = first_byte(file).map_err(|error| refuse(error.to_string()))?;
-        if start == Some(b'<') {
-            let mut xml = String::new();
-            let read =
-                File::open(file).and_then(|file| file.take(LONGEST_XML).read_to_string(&mut xml));
-            read.map_err(|error| refuse(error.to_string()))?;
-            return Self::of_junit(&xml).map_err(refuse);
-        }
-        let shard = read_lines(file).map_err(|error| refuse(error.reason))?;
-        let runs = shard.runs.iter();
-        // A float that does not fit becomes the nearest number that does.
-        Ok(Self(
-            runs.map(|run| (run.name.clone(), run.took_ms as u64))
-                .collect(),
-        ))
-    }
-
-    fn of_junit(xml: &str) -> Result<Self, String> {
-        let report =
-            quick_junit::Report::deserialize_from_str(xml).map_err(|error| error.to_string())?;
-        let of_suite = |suite: quick_junit::TestSuite| {
-            let cases = suite.test_cases.iter().filter_map(|case| case.time);
-            let time = suite.time.unwrap_or_else(|| cases.sum());
-            let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-            (suite.name.into_string(), millis)
-        };
-        Ok(Self(report.test_suites.into_iter().map(of_suite).collect()))
-    }
-}
-
-fn first_byte(file: &Path) -> io::Result<Option<u8>> {
-    let mut start = Vec::new();
-    File::open(file)?.take(64).read_to_end(&mut start)?;
-    Ok(start.trim_ascii_start().first().copied())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::ci::suite::scenario::Scenario;
 
@@ -206,30 +147,11 @@ mod tests {
         assert!(millis[4] < millis[0]);
         assert_eq!(millis[5], millis[..5].iter().sum::<u64>() / 5);
         assert_eq!(weights.notes.len(), 1, "{:?}", weights.notes);
-        let timings = Timings(BTreeMap::from([("plain".to_owned(), 3 * millis[0])]));
+        let timings = Timings::from([("plain".to_owned(), 3 * millis[0])]);
         let timed = Weights::of(&list, Some(&timings)).millis;
         assert_eq!(
             (timed[0], timed[2], timed[3]),
             (3 * millis[0], 6 * millis[0], 4_500)
         );
-    }
-
-    #[test]
-    fn times_are_read_from_junit() {
-        let xml = r#"<?xml version="1.0"?>
-            <testsuites name="s" tests="2" failures="0" errors="0">
-              <testsuite name="a[rate=1]" tests="1" disabled="0" errors="0" failures="0" time="2.5">
-                <testcase name="x" time="1"/></testsuite>
-              <testsuite name="b" tests="2" disabled="0" errors="0" failures="0">
-                <testcase name="x" time="1"/><testcase name="y" time="0.25"/></testsuite>
-            </testsuites>"#;
-        let timings = Timings::of_junit(xml).unwrap().0;
-        assert_eq!(
-            timings,
-            BTreeMap::from([("a[rate=1]".to_owned(), 2_500), ("b".to_owned(), 1_250)])
-        );
-        for hostile in ["<", "<testsuites", "<a><b/></a>", "<testsuites name='x'>"] {
-            assert!(Timings::of_junit(hostile).is_err(), "{hostile}");
-        }
     }
 }

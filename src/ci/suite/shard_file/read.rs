@@ -90,7 +90,7 @@ pub(in crate::ci::suite) fn read_lines(file: &Path) -> Result<ShardFile, ShardFi
         match serde_json::from_slice(&text) {
             Ok(_) if end.is_some() => return Err(at("nothing follows the end")),
             Ok(Line::Suite(first)) if number == 1 => {
-                header = Some(checked(first).map_err(|why| at(&why))?)
+                header = Some(checked(first).map_err(|why| at(&why))?);
             }
             Ok(Line::Run(run)) if header.is_some() => runs.push(*run),
             Ok(Line::End(last)) if header.is_some() => end = Some(last),

@@ -1,0 +1,215 @@
+//! Runs as JUnit XML: one test suite per run, one test case per check. CI servers show and merge such files.
+//!
+//! The elements and attributes are those of the schema `junit-10.xsd` of Jenkins. Characters that XML cannot carry, and
+//! those that do not print, are escaped as everywhere.
+
+use std::io;
+
+use quick_xml::Writer;
+use quick_xml::events::attributes::Attribute;
+use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
+
+use super::check::{Check, Kind, Verdict};
+use super::overall::{Outcome, title};
+use super::record::RunRecord;
+use super::units::{iso_timestamp, shown};
+
+/// The document, in UTF-8.
+pub fn to_junit(runs: &[RunRecord]) -> io::Result<Vec<u8>> {
+    let mut xml = Xml(Writer::new_with_indent(Vec::new(), b' ', 2));
+    xml.0
+        .write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let all = runs.iter().flat_map(|run| &run.checks);
+    let took: f64 = runs.iter().map(|run| run.took_ms).sum();
+    let mut attributes = vec![("name", "play".to_owned())];
+    attributes.extend(Totals::of(all).attributes());
+    attributes.push(("time", seconds(took)));
+    xml.within("testsuites", &attributes, |xml| {
+        runs.iter().try_for_each(|run| suite(xml, run))
+    })?;
+    let mut bytes = xml.0.into_inner();
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+struct Xml(Writer<Vec<u8>>);
+
+type Attributes = [(&'static str, String)];
+
+impl Xml {
+    fn within(
+        &mut self,
+        name: &str,
+        attributes: &Attributes,
+        content: impl FnOnce(&mut Self) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.0.write_event(Event::Start(start(name, attributes)))?;
+        content(self)?;
+        self.0.write_event(Event::End(BytesEnd::new(name)))
+    }
+
+    fn empty(&mut self, name: &str, attributes: &Attributes) -> io::Result<()> {
+        self.0.write_event(Event::Empty(start(name, attributes)))
+    }
+
+    fn text(&mut self, name: &str, attributes: &Attributes, text: &str) -> io::Result<()> {
+        self.within(name, attributes, |xml| {
+            xml.0.write_event(Event::Text(BytesText::new(text)))
+        })
+    }
+}
+
+fn start<'a>(name: &'a str, attributes: &'a Attributes) -> BytesStart<'a> {
+    let mut tag = BytesStart::new(name);
+    for (name, value) in attributes {
+        tag.push_attribute(Attribute::from((*name, value.as_str())));
+    }
+    tag
+}
+
+/// How many checks have which verdict.
+#[derive(Default)]
+struct Totals {
+    tests: usize,
+    failures: usize,
+    errors: usize,
+    skipped: usize,
+}
+
+impl Totals {
+    fn of<'a>(checks: impl Iterator<Item = &'a Check>) -> Self {
+        let mut totals = Self::default();
+        for check in checks {
+            totals.tests += 1;
+            match check.verdict {
+                Verdict::Passed => {}
+                Verdict::Skipped => totals.skipped += 1,
+                Verdict::Failed => totals.failures += 1,
+                Verdict::Error => totals.errors += 1,
+            }
+        }
+        totals
+    }
+
+    fn attributes(&self) -> [(&'static str, String); 3] {
+        [
+            ("tests", self.tests.to_string()),
+            ("failures", self.failures.to_string()),
+            ("errors", self.errors.to_string()),
+        ]
+    }
+}
+
+fn suite(xml: &mut Xml, run: &RunRecord) -> io::Result<()> {
+    let name = title(run);
+    let checks = checks(run);
+    let totals = Totals::of(checks.iter());
+    let mut attributes = vec![("name", name.clone())];
+    attributes.extend(totals.attributes());
+    attributes.push(("skipped", totals.skipped.to_string()));
+    attributes.push(("time", seconds(run.took_ms)));
+    if let Some(time) = iso_timestamp(run.began_unix_ns) {
+        attributes.push(("timestamp", time));
+    }
+    if !run.host.name.is_empty() {
+        attributes.push(("hostname", shown(&run.host.name)));
+    }
+    xml.within("testsuite", &attributes, |xml| {
+        xml.within("properties", &[], |xml| {
+            for (name, value) in properties(run) {
+                xml.empty("property", &[("name", name), ("value", value)])?;
+            }
+            Ok(())
+        })?;
+        for (at, check) in checks.iter().enumerate() {
+            // The run's time is that of its first case, so that sums over cases are right.
+            let time = if at == 0 { run.took_ms } else { 0.0 };
+            case(xml, &name, check, time)?;
+        }
+        output(xml, run)
+    })
+}
+
+/// The checks, and one more if they do not tell the verdict of the run.
+fn checks(run: &RunRecord) -> Vec<Check> {
+    let outcome = Outcome::of(run);
+    let mut checks = run.checks.clone();
+    let tells = |check: &Check| matches!(check.verdict, Verdict::Failed | Verdict::Error);
+    if outcome.exit_code != 0 && !checks.iter().any(tells) {
+        checks.push(Check::new(
+            Kind::Run,
+            "the run",
+            Verdict::Error,
+            outcome.sentence,
+        ));
+    }
+    checks
+}
+
+fn case(xml: &mut Xml, suite: &str, check: &Check, time: f64) -> io::Result<()> {
+    let attributes = [
+        ("name", shown(&check.name)),
+        ("classname", format!("{suite}.{}", check.kind.word())),
+        ("time", seconds(time)),
+    ];
+    let element = match check.verdict {
+        Verdict::Passed => return xml.empty("testcase", &attributes),
+        Verdict::Failed => "failure",
+        Verdict::Error => "error",
+        Verdict::Skipped => "skipped",
+    };
+    let reason = shown(&check.reason);
+    let why = [
+        ("message", reason.clone()),
+        ("type", check.kind.word().to_owned()),
+    ];
+    xml.within("testcase", &attributes, |xml| {
+        xml.text(element, &why, &reason)
+    })
+}
+
+fn properties(run: &RunRecord) -> Vec<(String, String)> {
+    let mut all = vec![
+        ("version", shown(&run.version)),
+        ("command_line", shown(&run.command_line.join(" "))),
+        ("pacing", run.pacing.word().to_owned()),
+        ("exit_code", Outcome::of(run).exit_code.to_string()),
+        ("host.system", shown(&run.host.system)),
+        ("host.processors", run.host.processors.to_string()),
+    ];
+    if let Some(digest) = &run.digest {
+        all.push(("digest", shown(digest)));
+    }
+    let mut all: Vec<_> = all
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    for file in &run.recordings {
+        let digest = file.xxh3_128.as_deref().unwrap_or("not computed");
+        let value = format!("{} ({} bytes, XXH3-128 {digest})", file.name, file.bytes);
+        all.push(("recording".to_owned(), shown(&value)));
+    }
+    for (what, name) in &run.files {
+        all.push((shown(&format!("file.{what}")), shown(name)));
+    }
+    all
+}
+
+fn output(xml: &mut Xml, run: &RunRecord) -> io::Result<()> {
+    let Some(child) = run.child.as_ref().filter(|child| !child.tail.is_empty()) else {
+        return Ok(());
+    };
+    let lines: Vec<String> = child.tail.iter().map(|line| shown(line)).collect();
+    xml.text("system-out", &[], &lines.join("\n"))
+}
+
+/// Without a unit and a sign: the schema has digits and a point.
+fn seconds(ms: f64) -> String {
+    let seconds = ms / 1e3;
+    let seconds = if seconds.is_finite() {
+        seconds.max(0.0)
+    } else {
+        0.0
+    };
+    format!("{seconds:.3}")
+}

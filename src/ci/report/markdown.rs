@@ -1,0 +1,293 @@
+//! A summary in Markdown for a pull request or the page of a job: verdict, runs, checks, the first difference.
+
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use super::check::{Check, Verdict};
+use super::overall::{Outcome, Overall, title, verdict};
+use super::record::{Divergence, RunRecord};
+use super::units::{count, distribution, millis, plural, seconds, shortened};
+
+/// The longest summary that GitHub takes for a step, in bytes.
+const LONGEST: usize = 1 << 20;
+/// What is said instead of what does not fit.
+const SHORTENED: &str = "\n\nShortened: the rest is in the other reports.\n";
+/// The longest reason, in characters.
+const REASON: usize = 500;
+
+/// The summary, of at most this many bytes. The verdict is in the first line.
+pub fn to_markdown(runs: &[RunRecord], most: usize) -> String {
+    let mut text = Bounded {
+        text: String::new(),
+        room: most.saturating_sub(SHORTENED.len()),
+        is_full: false,
+    };
+    let outcome = Outcome::of_all(runs);
+    let mut word = outcome.overall.word().to_owned();
+    word[..1].make_ascii_uppercase();
+    let name = match runs {
+        [run] => format!(" {}:", code(&title(run))),
+        _ => String::new(),
+    };
+    text.push(&format!(
+        "## {} {word}:{name} {}\n",
+        sign(outcome.overall),
+        plain(&outcome.sentence, REASON)
+    ));
+    match runs {
+        [run] => run_in_full(&mut text, run),
+        runs => suite(&mut text, runs),
+    }
+    text.finish(most)
+}
+
+/// Appends the summary to a file, such as that of `$GITHUB_STEP_SUMMARY`; at most 1 MiB with what it has already.
+pub fn append_markdown(path: &Path, runs: &[RunRecord]) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let text = to_markdown(runs, LONGEST.saturating_sub(length));
+    file.write_all(text.as_bytes())
+}
+
+/// Text that takes no more blocks once one did not fit.
+struct Bounded {
+    text: String,
+    room: usize,
+    is_full: bool,
+}
+
+impl Bounded {
+    fn push(&mut self, block: &str) {
+        self.is_full = self.is_full || self.text.len() + block.len() > self.room;
+        if !self.is_full {
+            self.text.push_str(block);
+        }
+    }
+
+    /// A block that is folded, if it fits as a whole.
+    fn folded(&mut self, summary: &str, content: &str) {
+        let block = format!("\n<details><summary>{summary}</summary>\n\n{content}\n</details>\n");
+        self.push(&block);
+    }
+
+    fn finish(mut self, most: usize) -> String {
+        if self.is_full {
+            self.text.push_str(SHORTENED);
+        }
+        self.text.truncate(self.text.floor_char_boundary(most));
+        self.text
+    }
+}
+
+fn run_in_full(text: &mut Bounded, run: &RunRecord) {
+    text.push(&checks(run));
+    if let Some(divergence) = &run.divergence {
+        text.push(&difference(divergence));
+    }
+    details(text, run);
+}
+
+fn suite(text: &mut Bounded, runs: &[RunRecord]) {
+    let mut order: Vec<&RunRecord> = runs.iter().collect();
+    // The worst first; those of one verdict in their order.
+    order.sort_by_key(|run| std::cmp::Reverse(verdict(run)));
+    let (bad, passed): (Vec<&RunRecord>, Vec<&RunRecord>) = order
+        .into_iter()
+        .partition(|run| verdict(run) != Overall::Passed);
+    if !bad.is_empty() {
+        text.push(&table(&bad));
+    }
+    for run in &bad {
+        let mut content = checks(run);
+        if let Some(divergence) = &run.divergence {
+            content += &difference(divergence);
+        }
+        text.folded(&format!("{} in detail", html(&title(run))), &content);
+    }
+    if !passed.is_empty() {
+        text.folded(
+            &format!("{} passed", plural(passed.len(), "run")),
+            &table(&passed),
+        );
+    }
+}
+
+fn table(runs: &[&RunRecord]) -> String {
+    let mut text = "\n| | run | what | took | digest |\n|---|---|---|---|---|\n".to_owned();
+    for run in runs {
+        let outcome = Outcome::of(run);
+        let digest = run.digest.as_deref().map_or_else(String::new, |digest| {
+            code(&digest.chars().take(12).collect::<String>())
+        });
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {digest} |",
+            sign(outcome.overall),
+            code(&title(run)),
+            plain(&outcome.sentence, REASON),
+            millis(run.took_ms),
+        );
+    }
+    text
+}
+
+fn checks(run: &RunRecord) -> String {
+    let (passed, other): (Vec<&Check>, Vec<&Check>) = run
+        .checks
+        .iter()
+        .partition(|check| check.verdict == Verdict::Passed);
+    let mut text = String::new();
+    if !other.is_empty() {
+        text += "\n| | check | reason |\n|---|---|---|\n";
+    }
+    for check in other {
+        text += &row(check);
+    }
+    if !passed.is_empty() {
+        let number = plural(passed.len(), "check");
+        let _ = write!(
+            text,
+            "\n<details><summary>{number} passed</summary>\n\n| | check | reason |\n|---|---|---|\n"
+        );
+        for check in passed {
+            text += &row(check);
+        }
+        text += "\n</details>\n";
+    }
+    text
+}
+
+fn row(check: &Check) -> String {
+    let sign = match check.verdict {
+        Verdict::Passed => "✅",
+        Verdict::Skipped => "⏭️ skipped",
+        Verdict::Failed => "❌",
+        Verdict::Error => "⚠️ error",
+    };
+    let reason = plain(&check.reason, REASON);
+    format!("| {sign} | {} | {reason} |\n", code(&check.name))
+}
+
+fn difference(divergence: &Divergence) -> String {
+    let mut text = format!(
+        "\n**First difference** ({}): {} message {}",
+        plain(&divergence.between, REASON),
+        code(&divergence.topic),
+        divergence.index,
+    );
+    if !divergence.field.is_empty() {
+        let _ = write!(text, ", {}", code(&divergence.field));
+    }
+    let time = |time: Option<i64>| time.map_or_else(|| "missing".to_owned(), |ns| ns.to_string());
+    let _ = write!(
+        text,
+        "\n\n| | value | log time in ns |\n|---|---|---|\n| reference | {} | {} |\n| this run | {} | {} |\n",
+        code(&divergence.values.0),
+        time(divergence.times_ns.0),
+        code(&divergence.values.1),
+        time(divergence.times_ns.1),
+    );
+    if let Some((topic, at)) = &divergence.input {
+        let _ = write!(
+            text,
+            "\nThe last input before it: {} at {at} ns.\n",
+            code(topic)
+        );
+    }
+    for racing in &divergence.racing {
+        let _ = write!(text, "\n- {}", plain(racing, REASON));
+    }
+    text + "\n"
+}
+
+fn details(text: &mut Bounded, run: &RunRecord) {
+    let mut content = String::from("| | |\n|---|---|\n");
+    let mut fact = |name: &str, value: String| {
+        let _ = writeln!(content, "| {name} | {value} |");
+    };
+    fact("took", millis(run.took_ms));
+    if let Some((from, to)) = run.played_ns {
+        fact("log", seconds(i128::from(to) - i128::from(from)));
+    }
+    fact("paced by", run.pacing.word().to_owned());
+    for gate in &run.gates {
+        let latency = distribution(&gate.latency);
+        let (answered, asked) = (count(gate.answered), count(gate.asked));
+        fact(
+            &format!("gate {}", code(&gate.rule)),
+            format!("{answered} of {asked} answered, {latency}"),
+        );
+    }
+    if let Some(digest) = &run.digest {
+        fact("digest", code(digest));
+    }
+    for file in &run.recordings {
+        fact("recording", code(&file.name));
+    }
+    fact("version", plain(&run.version, REASON));
+    for note in &run.notes {
+        fact("note", plain(note, REASON));
+    }
+    text.folded("The run", &content);
+    if let Some(child) = run.child.as_ref().filter(|child| !child.tail.is_empty()) {
+        let lines: Vec<String> = child.tail.iter().map(|line| html(line)).collect();
+        let summary = format!("The program under test: {}", html(&child.ended));
+        text.folded(&summary, &format!("<pre>{}</pre>\n", lines.join("\n")));
+    }
+}
+
+const fn sign(overall: Overall) -> &'static str {
+    match overall {
+        Overall::Passed => "✅",
+        Overall::Failed => "❌",
+        Overall::Error => "⚠️",
+        Overall::Interrupted => "⏹️",
+    }
+}
+
+/// A text without anything that Markdown or HTML would interpret, on one line.
+fn plain(text: &str, characters: usize) -> String {
+    let mut escaped = String::new();
+    for c in shortened(text, characters).chars() {
+        match c {
+            '&' | '<' | '>' => escaped.push_str(&html(c.encode_utf8(&mut [0; 4]))),
+            // Otherwise a name after it would be notified, and a number linked.
+            '@' | '#' => escaped.extend([c, '\u{2060}']),
+            c if c.is_ascii_punctuation()
+                && !matches!(
+                    c,
+                    ',' | '.' | ':' | '/' | ';' | '\'' | '"' | '%' | '=' | '?'
+                ) =>
+            {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A name in the type of code; HTML, because a pipe in Markdown's code ends a cell of a table.
+fn code(text: &str) -> String {
+    let text = html(text);
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '|' | '`' | '*' | '_' | '[' | ']' | '~' | '\\' | '@' | ':' | '$' => {
+                let _ = write!(escaped, "&#{};", u32::from(c));
+            }
+            c => escaped.push(c),
+        }
+    }
+    format!("<code>{escaped}</code>")
+}
+
+fn html(text: &str) -> String {
+    let text = shortened(text, REASON);
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}

@@ -1,0 +1,180 @@
+//! What is printed at the end of a run or a suite.
+
+use std::fmt::Write as _;
+
+use super::check::{Check, Verdict};
+use super::overall::{Outcome, Overall, title, verdict};
+use super::record::{GateRecord, RunRecord};
+use super::units::{count, distribution, millis, plural, shortened, shown};
+
+/// How many checks, notes, gates or runs are printed before the rest is only counted.
+const MOST: usize = 8;
+/// How many of the last lines of the program under test are printed.
+const TAIL: usize = 8;
+/// The longest line, in characters.
+const LONGEST: usize = 400;
+
+/// Lines of plain text, each with a line feed at its end. The first has the verdict.
+pub fn to_text(runs: &[RunRecord]) -> String {
+    match runs {
+        [run] => of_run(run),
+        runs => of_suite(runs),
+    }
+}
+
+fn of_run(run: &RunRecord) -> String {
+    let mut text = Text::default();
+    let outcome = Outcome::of(run);
+    let word = outcome.overall.word();
+    text.line(&format!("{word}: {}: {}", title(run), outcome.sentence));
+    let bad: Vec<&Check> = run
+        .checks
+        .iter()
+        .filter(|check| check.verdict != Verdict::Passed)
+        .collect();
+    text.list(&bad, "check", |check| {
+        let reason = match check.reason.as_str() {
+            "" => String::new(),
+            reason => format!(": {}", shown(reason)),
+        };
+        format!("  {} {}{reason}", mark(check.verdict), shown(&check.name))
+    });
+    text.line(&traffic(run));
+    text.list(&run.gates.iter().collect::<Vec<_>>(), "gate", |gate| {
+        line_of_gate(gate)
+    });
+    if let Some(settling) = run.settling {
+        text.line(&format!("  settling: {}", distribution(&settling)));
+    }
+    if let Some(digest) = &run.digest {
+        text.line(&format!("  digest of the outputs: {}", shown(digest)));
+    }
+    if let Some(divergence) = &run.divergence {
+        let (reference, own) = &divergence.values;
+        let field = match divergence.field.as_str() {
+            "" => String::new(),
+            field => format!(" {}", shown(field)),
+        };
+        text.line(&format!(
+            "  first difference: {} message {}{field}: {} in the reference, {} in this run",
+            shown(&divergence.topic),
+            divergence.index,
+            shortened(reference, 60),
+            shortened(own, 60),
+        ));
+    }
+    text.list(&run.notes.iter().collect::<Vec<_>>(), "note", |note| {
+        format!("  note: {}", shown(note))
+    });
+    if let Some(child) = &run.child
+        && !child.tail.is_empty()
+    {
+        text.line(&format!(
+            "  the program under test: {}; its last lines:",
+            shown(&child.ended)
+        ));
+        let skipped = child.tail.len().saturating_sub(TAIL);
+        for line in &child.tail[skipped..] {
+            text.line(&format!("  | {}", shown(line)));
+        }
+    }
+    if !run.files.is_empty() {
+        let name = |(what, name): (&String, &String)| format!("{} ({})", shown(name), shown(what));
+        let names: Vec<String> = run.files.iter().map(name).collect();
+        text.line(&format!("  files: {}", names.join(", ")));
+    }
+    text.0
+}
+
+fn of_suite(runs: &[RunRecord]) -> String {
+    let mut text = Text::default();
+    let outcome = Outcome::of_all(runs);
+    text.line(&format!("{}: {}", outcome.overall.word(), outcome.sentence));
+    let mut bad: Vec<&RunRecord> = runs
+        .iter()
+        .filter(|run| verdict(run) != Overall::Passed)
+        .collect();
+    // The worst first; those of one verdict in their order.
+    bad.sort_by_key(|run| std::cmp::Reverse(verdict(run)));
+    text.list(&bad, "run", |run| {
+        let outcome = Outcome::of(run);
+        format!(
+            "  {} {}: {}",
+            outcome.overall.word(),
+            title(run),
+            outcome.sentence
+        )
+    });
+    let passed = runs.len() - bad.len();
+    let took: f64 = runs.iter().map(|run| run.took_ms).sum();
+    text.line(&format!(
+        "  {passed} of {} passed in {}",
+        plural(runs.len(), "run"),
+        millis(took)
+    ));
+    text.0
+}
+
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(&shortened(line, LONGEST));
+        self.0.push('\n');
+    }
+
+    fn list<T>(&mut self, all: &[T], word: &str, show: impl Fn(&T) -> String) {
+        for one in all.iter().take(MOST) {
+            self.line(&show(one));
+        }
+        if let Some(more) = all.len().checked_sub(MOST).filter(|more| *more > 0) {
+            self.line(&format!("  and {} more", plural(more, word)));
+        }
+    }
+}
+
+const fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Passed => "passed ",
+        Verdict::Skipped => "skipped",
+        Verdict::Failed => "FAILED ",
+        Verdict::Error => "ERROR  ",
+    }
+}
+
+fn traffic(run: &RunRecord) -> String {
+    let sent: u64 = run.inputs.iter().map(|input| input.messages).sum();
+    let received: u64 = run.outputs.iter().map(|output| output.messages).sum();
+    let lost = run.inputs.iter().map(|input| input.lost);
+    let lost: u64 = lost
+        .chain(run.outputs.iter().map(|output| output.lost))
+        .sum();
+    let mut text = format!("  {} sent, {} received", count(sent), count(received));
+    if lost > 0 {
+        let _ = write!(text, ", {} lost", count(lost));
+    }
+    let _ = write!(
+        text,
+        ", paced by {}, in {}",
+        run.pacing.word(),
+        millis(run.took_ms)
+    );
+    text
+}
+
+fn line_of_gate(gate: &GateRecord) -> String {
+    let mut text = format!(
+        "  gate {}: {} of {} answered",
+        shown(&gate.rule),
+        count(gate.answered),
+        count(gate.asked)
+    );
+    if gate.missed > 0 {
+        let _ = write!(text, ", {} missed", count(gate.missed));
+    }
+    if gate.unrequested > 0 {
+        let _ = write!(text, ", {} not asked for", count(gate.unrequested));
+    }
+    text + ", " + &distribution(&gate.latency)
+}
